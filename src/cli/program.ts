@@ -4,10 +4,7 @@ import { defined } from '../lib/defined.ts'
 import { type AddCommand, type CommandContext, type Environs, ownVersion } from './command.ts'
 import { createTerminal, paint, type Streams, type Terminal, usageOutput } from './terminal.ts'
 
-/**
- * Every command but those that are skills, in the order of the help; only what a command line names is loaded. A new
- * one is an `AddCommand` in `commands/` and a line here.
- */
+/** Every command that is no skill, in the order of the help; only what a command line names is loaded. */
 const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   start: async () => (await import('./commands/daemon.ts')).addStart,
   init: async () => (await import('./commands/init.ts')).addInit,

@@ -11,10 +11,7 @@ import { type Environs, loadFor } from './command.ts'
 import { removeDaemonFile, writeDaemonFile } from './connection.ts'
 import type { Terminal } from './terminal.ts'
 
-/**
- * Runs the daemon in the foreground until SIGTERM or SIGINT. The first drains, a second exits at once. SIGHUP,
- * or a saved change of routes.yaml or a skill, reloads. Resolves with the exit code.
- */
+/** Runs the daemon until a signal: the first drains, a second exits at once, SIGHUP reloads. Resolves with the exit code. */
 export async function start(environs: Environs, terminal: Terminal): Promise<number> {
   const began = performance.now()
   const { daemon, log } = await createOwnDaemon(environs, { mode: 'serve', pretty: terminal.isTerminal })
@@ -36,7 +33,8 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
     await daemon.manager.watch(reread)
     const store = daemon.store.kind
     await writeDaemonFile(dataDir, { pid: process.pid, ...addresses, store, startedAt: Date.now() })
-    setFlagsFromString(HEAP_GROWTH)
+    // V8 hoards less of what is free; only once everything is loaded, for then it would cost a fifth of the start.
+    setFlagsFromString('--heap-growing-percent=50')
     const took = Math.round(performance.now() - began)
     terminal.out(banner(daemon, addresses, `${environs.version} is ready (${took} ms)`))
     const code = await ended
@@ -49,9 +47,6 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
     removeDaemonFile(dataDir)
   }
 }
-
-/** V8 hoards less of what is free; only once everything is loaded, for then it would cost a fifth of the start. */
-const HEAP_GROWTH = '--heap-growing-percent=50'
 
 /** One Ctrl-C under npm arrives twice within milliseconds: from the terminal, and again from npm. */
 const SAME_SIGNAL = 500
@@ -100,11 +95,7 @@ export async function createOwnDaemon(
 }
 
 /** What `trivium start` prints: where everything is, and what to try next. */
-function banner(
-  daemon: Daemon,
-  { listen, control }: { listen: string; control: string },
-  head: string,
-): string {
+function banner(daemon: Daemon, { listen, control }: Record<'listen' | 'control', string>, head: string) {
   const config = daemon.config()
   const { dataDir, token } = config.daemon
   const isSick = (name: string) => daemon.gateways.list().some((each) => each.name === name && !each.ok)

@@ -8,10 +8,7 @@ export type Streams = Record<'out' | 'err', (text: string) => void>
 
 export type Terminal = ReturnType<typeof createTerminal>
 
-/**
- * Where a command writes. `json`: the user asked for machine-readable output. What strangers wrote can not steer the
- * terminal: control characters are escaped, here alone.
- */
+/** Where a command writes. What strangers wrote cannot steer the terminal: control characters are escaped, here alone. */
 export function createTerminal(json: boolean, { out, err }: Streams) {
   const isTerminal = process.stdout.isTTY === true
   return {
@@ -61,10 +58,7 @@ export function show(terminal: Terminal, value: unknown, human: () => string): v
 const BORDERS =
   'top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid'
 
-/**
- * A table with aligned columns and no lines: it survives copying and grep. Where it is wider than the terminal, the
- * columns with the most room are wrapped between words.
- */
+/** A table without lines: it survives copying and grep. In a narrow terminal the columns with the most room are wrapped. */
 export function table(
   head: string[],
   rows: readonly (readonly unknown[])[],

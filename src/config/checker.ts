@@ -104,10 +104,7 @@ export function createChecker(yaml: YamlFile, env: Environment) {
     return text !== '' && !Number.isNaN(Number(text)) && Reflect.set(parent, last, Number(text))
   }
 
-  /**
-   * `reportMissing` and `parse` in one. `overlay` names the variables of the environment that win over keys of the
-   * section; what is empty there is unset.
-   */
+  /** `reportMissing` and `parse`. `overlay`: variables of the environment that win over keys, unless they are empty. */
   function section<T>(
     schema: z.ZodType<T>,
     value: unknown,

@@ -54,24 +54,22 @@ export function parseSubscriptions(raw: unknown, world: RouteWorld, checker: Che
 /** Checks the section `tokens:` against the gateways, and against the skills where they are known. */
 export function checkTokens(
   tokens: readonly ProgramToken[],
-  world: {
-    gateways: readonly string[]
-    skills: readonly RoutedSkill[] | undefined
-    control: string | undefined
-  },
+  world: RouteWorld,
+  control: string | undefined,
   checker: Checker,
 ): void {
-  const gateways = [...world.gateways, '*']
+  const gateways = world.gateways.map(({ name }) => name)
   const skills = world.skills?.map(({ name }) => name)
   for (const [at, { name, token, ...rights }] of tokens.entries()) {
     const report = (key: string, message: string, ...index: number[]) =>
       checker.report(['tokens', at, key, ...index], 'value', message)
     const others = tokens.slice(0, at)
     if (others.some((other) => other.name === name)) report('name', `there are two tokens ${quote(name)}`)
-    const known = [world.control, ...others.map((other) => other.token)]
+    const known = [control, ...others.map((other) => other.token)]
     if (known.includes(token)) report('token', 'it is another token too; each must be a secret of its own')
     for (const [index, gateway] of rights.gateways.entries()) {
-      if (!gateways.includes(gateway)) report('gateways', noSuch('gateway', gateway, world.gateways), index)
+      if (gateway === '*' || gateways.includes(gateway)) continue
+      report('gateways', noSuch('gateway', gateway, gateways), index)
     }
     for (const [index, skill] of rights.skills.entries()) {
       if (!skills || skills.includes(skill) || /[*?[{/]/.test(skill)) continue

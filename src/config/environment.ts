@@ -7,10 +7,7 @@ import { isMissing } from '../lib/disk.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/**
- * The environment with what `.env` in the working directory adds; a variable that is set already wins.
- * Throws `config_invalid` where `.env` is there but cannot be read.
- */
+/** The environment, with what `.env` in the working directory adds. Throws `config_invalid` where that cannot be read. */
 export async function readEnvironment(cwd: string, env: Environment): Promise<Environment> {
   try {
     return { ...parseEnv(await readFile(join(cwd, '.env'), 'utf8')), ...env }
@@ -27,10 +24,7 @@ const MIN_SECRET = 6
 /** Values of variables that are surely no secret, and that logs must be able to show. */
 const PLAIN = /^(\d{1,5}|true|false|localhost|[\d.]+)$/
 
-/**
- * The texts that logs must not show: what came from variables, what stands under keys that name secrets,
- * the control token, and the passwords in the Redis URL. Longest first, so that one inside another goes too.
- */
+/** The texts that logs must not show. Longest first, so that one inside another goes too. */
 export function secretsOf(
   fromVariables: readonly string[],
   file: unknown,

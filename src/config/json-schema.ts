@@ -4,10 +4,7 @@ import { matchSchema, OPEN_MATCH_KEY, routeSchema } from '../core/route.ts'
 import { gatewayCommon, type TransportSchemas } from './gateways.ts'
 import { sections } from './sections.ts'
 
-/**
- * The JSON Schema (2020-12) of routes.yaml for editors, with the keys of every given transport. The daemon
- * writes it to `<data dir>/routes.schema.json`; `trivium config schema` prints it.
- */
+/** The JSON Schema (2020-12) of routes.yaml for editors, with the keys of every given transport. */
 export function configJsonSchema(transports: TransportSchemas): JsonObject {
   const root = toJson(z.strictObject(sections).partial())
   const common = propertiesOf(toJson(gatewayCommon))

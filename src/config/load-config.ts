@@ -10,7 +10,7 @@ import { checkAnswers, checkMembers, checkQueues, checkTokens, parseSubscription
 import { type Environment, readEnvironment, secretsOf } from './environment.ts'
 import { parseGateways, type RoutedSkill, type TransportSchemas } from './gateways.ts'
 import { parseRoutes } from './routes.ts'
-import { DAEMON_VARIABLES, type DaemonConfig, type ModelConfig, modelSchema, sections } from './sections.ts'
+import { DAEMON_VARIABLES, type DaemonConfig, modelSchema, sections } from './sections.ts'
 import { formatProblems, type Problem, readYaml } from './yaml-file.ts'
 
 /** Everything that routes.yaml and the environment say, checked, and with defaults. */
@@ -25,10 +25,7 @@ export type LoadOptions = {
   env: Environment
   cwd: string
   transports: TransportSchemas
-  /**
-   * The skills that there are, once they are known: then a route to one that is missing is an error, and
-   * the routes that skills bring are added.
-   */
+  /** The skills, once they are known: a route to one that is missing is then an error, and their own routes are added. */
   skills?: readonly RoutedSkill[]
 }
 
@@ -76,10 +73,7 @@ export function configPath(cwd: string, env: Environment, path?: string): string
 /** Ms between two looks at a file. Asking for its times also sees what notifications miss: mounts, links, ConfigMaps. */
 const INTERVAL = 250
 
-/**
- * Calls `changed` soon after one of the files was saved, replaced, linked elsewhere or removed; one need not be there.
- * Returns what ends that.
- */
+/** Calls `changed` soon after one of the files, which need not be there, was changed. Returns what ends that. */
 export function watchFiles(files: readonly string[], changed: () => void): () => void {
   const look = (now: Stats, before: Stats) => {
     // Whoever only reads a file changes its times too.
@@ -117,10 +111,11 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   }
   const access = section('access', sections.access)
   checkMembers(access.roles, names, checker)
-  const model = parseModel(given.model ?? (env.TRIVIUM_MODEL ? {} : null), checker)
-  const { token: control } = daemon
+  const named = typeof given.model === 'string' ? { name: given.model } : given.model
+  const isModel = named || env.TRIVIUM_MODEL
+  const model = isModel && checker.section(modelSchema, named ?? {}, ['model'], { TRIVIUM_MODEL: 'name' })
   const tokens = section('tokens', sections.tokens)
-  checkTokens(tokens, { gateways: names, skills, control }, checker)
+  checkTokens(tokens, world, daemon.token, checker)
   const { folders } = section('skills', sections.skills)
   const queues = defined({ redis: daemon.redisUrl, ...section('queues', sections.queues) })
   checkQueues(queues, gateways, checker)
@@ -135,7 +130,7 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     subscriptions,
     access,
     assistant: section('assistant', sections.assistant),
-    ...defined({ model }),
+    ...defined({ model: model || undefined }),
     /** Where BullMQ queues are; `redis` is absent where none is used. */
     queues,
     /** What programs may do on the control API. */
@@ -171,10 +166,4 @@ function parseDaemon(
   }
   const isOfFile = !env.TRIVIUM_DATA_DIR && isJsonObject(raw) && 'data-dir' in raw
   return { ...daemon, dataDir: resolve(isOfFile ? dirname(file) : cwd, daemon.dataDir) }
-}
-
-function parseModel(raw: unknown, checker: Checker): ModelConfig | undefined {
-  if (raw === null) return undefined
-  const named = typeof raw === 'string' ? { name: raw } : raw
-  return checker.section(modelSchema, named, ['model'], { TRIVIUM_MODEL: 'name' })
 }

@@ -138,8 +138,6 @@ export type DaemonConfig = Omit<z.output<typeof daemon>, 'config'> & {
   redis: z.output<typeof redis>
 }
 
-export type ModelConfig = z.output<typeof modelSchema>
-
 /** The environment's names of the keys under `daemon:`. */
 export const DAEMON_VARIABLES = {
   TRIVIUM_DATA_DIR: 'data-dir',

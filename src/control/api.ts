@@ -12,7 +12,7 @@ import { z } from 'zod'
 import type { Caller, InvokeOptions, ProgramToken } from '../core/call.ts'
 import { errorBody, reasonOf, TriviumError, toTriviumError } from '../core/errors.ts'
 import { mayAskFor, requireAskFor } from '../core/identity.ts'
-import { type Json, type JsonObject, pathGet, toJson } from '../core/json.ts'
+import { type Json, type JsonObject, pathGet } from '../core/json.ts'
 import { type Submission, submissionSchema } from '../core/message.ts'
 import type { ArtifactService } from '../core/services.ts'
 import { isLocalName, isLoopback } from '../lib/http.ts'
@@ -51,8 +51,6 @@ export type ControlDeps = {
   /** Model Context Protocol over streamable HTTP. */
   mcp(request: Request, response: Response, caller: Caller): unknown
 }
-
-const SUBMISSION = toJson(z.toJSONSchema(submissionSchema, { io: 'input' }))
 
 const BODY_LIMIT = '4mb'
 /** Ms; whether the token of a program is still valid while its call waits. */
@@ -95,7 +93,7 @@ export function createControlApi(deps: ControlDeps): Express {
     const { type, body } = await deps.metrics()
     response.type(type).send(body)
   })
-  const description = () => openApi(deps.version, described, deps.skills(), SUBMISSION)
+  const description = () => openApi(deps.version, described, deps.skills())
   serve('get /openapi.json', 'This description.', OPEN, (_request, response) => {
     response.json(description())
   })
@@ -104,7 +102,10 @@ export function createControlApi(deps: ControlDeps): Express {
   })
   const proof = 'Proves to a program here that the daemon knows the token.'
   serve('get /v1/proof/{nonce}', proof, OPEN, (request, response) => {
-    if (!isFromHere(request)) throw new TriviumError('unauthorized')
+    // For the command line: from afar one could try out at leisure which token, if a short one, makes them.
+    const { localAddress, remoteAddress = '' } = request.socket
+    const isFromHere = isLoopback(remoteAddress) || remoteAddress === localAddress
+    if (!isFromHere) throw new TriviumError('unauthorized')
     response.json({ result: proofOf(deps.token, String(request.params.nonce)) })
   })
 
@@ -237,10 +238,7 @@ const requireControlToken: RequestHandler = (request, response, next) => {
   throw new TriviumError('forbidden', { what, reason: 'it needs the control token; `tokens` are for skills' })
 }
 
-/**
- * What needs no token is for this machine where the listener is on loopback. A web page can point its own name
- * at 127.0.0.1 (DNS rebinding), but its requests then carry that name.
- */
+/** What needs no token is for this machine. A web page can point its name at 127.0.0.1, but its requests carry that name. */
 function refuseRebinding(bearerOf: BearerOf): RequestHandler {
   return (request, _response, next) => {
     const isLocal = isLoopback(request.socket.localAddress ?? '')
@@ -252,11 +250,6 @@ function refuseRebinding(bearerOf: BearerOf): RequestHandler {
     }
     next()
   }
-}
-
-/** Proofs are for the command line: from afar one could try out at leisure which token, if a short one, makes them. */
-function isFromHere({ socket: { localAddress, remoteAddress = '' } }: Request): boolean {
-  return isLoopback(remoteAddress) || remoteAddress === localAddress
 }
 
 const MAX_DEPTH = 1_000

@@ -6,10 +6,7 @@ export type Socket = { name: string; path: string; frames: { client: ZodType; se
 
 const QUERY = { type: 'object', properties: { conversation: { type: 'string' }, after: { type: 'integer' } } }
 
-/**
- * The description of what flows, AsyncAPI 3.0: the frames of WebSocket gateways, and the events of topics, as `event-wait`
- * and push subscriptions give them. Made from the schemas that read them.
- */
+/** What flows, as AsyncAPI 3.0: frames of WebSocket gateways and events of topics, by the schemas that read them. */
 export function asyncApi(version: string, sockets: readonly Socket[], topics: readonly string[]) {
   const bindings = { ws: { method: 'GET', query: QUERY } }
   const places = [

@@ -15,10 +15,7 @@ const SECRET_FIELDS = [
   'appToken',
 ]
 
-/**
- * Makes the logger: one JSON line an event, or readable lines on a terminal. Secrets are removed by field name and, wherever
- * they turn up, by value: `secrets` is asked for each line, as a reload may change them.
- */
+/** Makes the logger. Secrets go by field name and by value: `secrets` is asked for each line, as a reload may change them. */
 export function createLogger(options: {
   level: string
   secrets: () => readonly string[]

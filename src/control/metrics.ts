@@ -101,9 +101,8 @@ export function createMetrics(build: { version: string }) {
     reloaded.set(reload.ok ? 1 : 0)
     reloadedAt.set(reload.goodAt / 1000)
     for (const { queue, waiting, running, dead } of stats.jobs) {
-      jobs.set({ queue, state: 'waiting' }, waiting)
-      jobs.set({ queue, state: 'running' }, running)
-      jobs.set({ queue, state: 'dead' }, dead)
+      for (const [state, count] of Object.entries({ waiting, running, dead }))
+        jobs.set({ queue, state }, count)
     }
     // The store counts them, for all daemons.
     lost.reset()

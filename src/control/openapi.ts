@@ -1,6 +1,8 @@
 import { escapeUTF8 } from 'entities/escape'
+import { z } from 'zod'
 import { catalogue } from '../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject, pathGet } from '../core/json.ts'
+import { submissionSchema } from '../core/message.ts'
 
 const STRING = { type: 'string' }
 const ERROR = { type: 'object', properties: { code: { enum: Object.keys(catalogue) }, message: STRING } }
@@ -19,19 +21,16 @@ export const MESSAGE = taking(component('Submission'))
 /** A call such as `get /v1/messages/{id}?query`, what it does, and how it differs from most. */
 export type DescribedCall = [call: string, summary: string, more: JsonObject]
 
-/** The description of the control API: OpenAPI 3.1, with the calls, the skills and the schema of a submission. */
-export function openApi(version: string, calls: readonly DescribedCall[], skills: Json, submission: Json) {
+/** The description of the control API: OpenAPI 3.1, with the calls and the skills. */
+export function openApi(version: string, calls: readonly DescribedCall[], skills: Json) {
   const paths: Record<string, JsonObject> = {}
+  const submission = z.toJSONSchema(submissionSchema, { io: 'input' })
   const schemas: JsonObject = { Error: ERROR, Submission: asComponent('Submission', submission) }
   const add = (call: string, summary: string, more: JsonObject) => {
     const [method = '', path = '', query] = call.split(/[ ?]/)
-    const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
-    const parameters: JsonObject[] = names.map((name) => ({
-      name,
-      in: 'path',
-      required: true,
-      schema: STRING,
-    }))
+    const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']): JsonObject => {
+      return { name, in: 'path', required: true, schema: STRING }
+    })
     if (query) parameters.push({ name: query, in: 'query', schema: STRING })
     paths[path] = { ...paths[path], [method]: { summary, parameters, responses: RESPONSES, ...more } }
   }

@@ -22,10 +22,7 @@ export function controlToken(dir: string, given: string | undefined): string {
   }
 }
 
-/**
- * What only a daemon with this token can answer to a nonce. The command line asks for it before it sends the token: the
- * port in an old `daemon.json` may belong to another program by now.
- */
+/** What only a daemon with this token answers to a nonce: the port in an old `daemon.json` may be another program's. */
 export function proofOf(token: string, nonce: string): string {
   return createHmac('sha256', token).update(`trivium daemon ${nonce}`).digest('base64url')
 }

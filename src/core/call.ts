@@ -62,10 +62,7 @@ export function whoCalls({ route, caller }: Call): string {
 /** `next()` gives 0, 1, 2, …; `count` is how many it gave, less those of which `refused()` said that they are not sent. */
 export type SendCounter = { next(): number; refused(): void; readonly count: number }
 
-/**
- * What an outermost call may bring along. A dispatcher gives a `rootId` that stays the same over retries, and `sends`, to see
- * afterwards whether the skill has replied itself.
- */
+/** What an outermost call may bring. A dispatcher's `rootId` stays over retries; `sends` tells whether the skill replied. */
 export type InvokeOptions = Partial<
   Pick<Call, 'caller' | 'message' | 'route' | 'trace' | 'rootId' | 'sends' | 'onText' | 'model' | 'signal'>
 > & {

@@ -1,7 +1,4 @@
-/**
- * `message` is a template over `{names}`: what happened, where, and what to do. `retryable`: the same call may succeed later.
- * `status`: on every listener. `exit`: of the command line.
- */
+/** `message`: a template over `{names}`. `retryable`: the same call may succeed later. `exit`: of the command line. */
 type CatalogueEntry = { message: string; retryable: boolean; status: number; exit: number }
 
 const final = (status: number, message: string) => ({ message, status, retryable: false, exit: 1 })

@@ -27,10 +27,7 @@ const senderSchema = z.object({
 
 export type Sender = z.infer<typeof senderSchema>
 
-/**
- * One inbound message, as every road and every skill sees it. Immutable once accepted. The defaults are for messages
- * written by hand, to try routes: everything but what matters may be missing.
- */
+/** One inbound message, immutable once accepted. The defaults are for messages written by hand, to try routes. */
 export const messageSchema = z.object({
   /** UUIDv7 (RFC 9562), given by the store when the message is accepted. Sorts in journal order. */
   id: z.string().default('00000000-0000-7000-8000-000000000000'),

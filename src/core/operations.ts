@@ -5,10 +5,7 @@ import { jsonObjectSchema } from './json.ts'
 import { attachmentSchema } from './message.ts'
 import { parseDuration, parseTime } from './units.ts'
 
-/**
- * Skills that are a method of a part each: what they do, and the arguments that they take. By their names without the prefix
- * that they have in common.
- */
+/** What skills do that are a method of a part each, and their arguments, by their names without the prefix they share. */
 export type Operations = Record<string, ZodType>
 
 /** The part that does these operations. What a method returns is the result of the skill, as JSON. */

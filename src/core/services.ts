@@ -141,7 +141,6 @@ export const approvalSchema = z.object({
 })
 
 export type Approval = z.infer<typeof approvalSchema>
-export type ApprovalStatus = Approval['status']
 export type ApprovalRequest = Omit<
   Approval,
   'id' | 'status' | 'requestedAt' | 'expiresAt' | 'decidedAt' | 'decidedBy' | 'reason'

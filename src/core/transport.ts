@@ -17,10 +17,7 @@ export type TransportKind<Options = unknown> = {
   options: ZodType<Options>
   /** What is said over a connection that stays, either way; for the description of the API. */
   frames?: { client: ZodType; server: ZodType }
-  /**
-   * Called once per enabled gateway. Does no I/O, but loads what is large, as most daemons and commands do not need it.
-   * Throws for options that contradict each other.
-   */
+  /** Called once per enabled gateway. Does no I/O, but loads what is large. Throws for options that contradict each other. */
   create(options: Options, deps: TransportDeps): Promise<Transport>
   /** The flat `data` of the event of a message on `gateway-message`, without `messageId` and `conversation`. */
   eventData(message: Message): JsonObject

@@ -18,10 +18,7 @@ const TEN_YEARS = 10 * 365 * 86_400_000
 const LONGEST_TIMER = 2 ** 31 - 1
 const LARGEST_SIZE = 1024 ** 4
 
-/**
- * Milliseconds from `500ms`, `30s`, `5m`, `1h30m`, `7d`, `2w`; a bare number is milliseconds already.
- * Undefined for anything else, for negative values and for more than ten years.
- */
+/** Ms from `500ms`, `1h30m`, `7d`, `2w`; a bare number is ms already. Undefined for anything else, and over ten years. */
 export function parseDuration(value: number | string): number | undefined {
   const text = String(value).trim().toLowerCase()
   if (/^\d+(\.\d+)?$/.test(text)) return bounded(Number(text), TEN_YEARS)

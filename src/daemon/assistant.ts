@@ -123,10 +123,7 @@ const runSchema = scheduleSchema
   .pick({ created: true, name: true, skill: true, args: true, channel: true, by: true })
   .extend({ schedule: z.string(), planned: z.string(), missed: z.number() })
 
-/**
- * Runs what schedules fire, as durable jobs: one for each planned time, by whichever daemon is free. What no longer `exists`
- * is not tried again. Notes `schedule_ran` and `schedule_failed`.
- */
+/** Runs what schedules fire, as durable jobs, one for each planned time; what no longer `exists` is not tried again. */
 function createScheduleRuns(
   { store, invoke, callerAs, logs, log }: DurableDeps,
   exists: (schedule: Pick<Schedule, 'id' | 'created'>) => Promise<boolean>,

@@ -13,7 +13,7 @@ import type { Submission } from '../core/message.ts'
 import type { SubscriptionInfo } from '../core/services.ts'
 import { skillJsonSchema } from '../core/skill.ts'
 import type { Store } from '../core/store.ts'
-import type { Check, TransportKind } from '../core/transport.ts'
+import type { Check } from '../core/transport.ts'
 import type { Gateways } from '../gateway/gateways.ts'
 import { type Address, listenOn } from '../gateway/listen.ts'
 import { noGateway } from '../gateway/receive.ts'
@@ -76,9 +76,8 @@ export function createOperator(deps: {
     invoke: manager.invoke,
     asyncapi() {
       const { gateways, subscriptions } = deps.config()
-      const kinds = new Map<string, Pick<TransportKind, 'frames'>>(Object.entries(transports))
       const sockets = gateways.flatMap(({ name, transport, options }): Socket[] => {
-        const [frames, path] = [kinds.get(transport)?.frames, pathGet(options, 'path')]
+        const [frames, path] = [transports[transport]?.frames, pathGet(options, 'path')]
         return frames && typeof path === 'string' ? [{ name, path, frames }] : []
       })
       const topics = subscriptions.map(({ topic }) => topic)
@@ -121,10 +120,9 @@ export function createOperator(deps: {
       const configured = deps.config().gateways
       // Also those that run in the daemon that is not there yet.
       const enabled = configured.filter((gateway) => gateway.enabled)
-      const off = configured.filter((gateway) => !gateway.enabled)
-      const idle = off.map(
-        ({ name, why }): Check => ({ name, ok: true, warning: true, detail: `off: ${why}` }),
-      )
+      const idle = configured
+        .filter((gateway) => !gateway.enabled)
+        .map(({ name, why }): Check => ({ name, ok: true, warning: true, detail: `off: ${why}` }))
       const { ok, reason = store.address } = await ping(store)
       const first: Check = { name: `store (${store.kind})`, ok, detail: reason }
       const checks = await Promise.all([

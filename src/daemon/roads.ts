@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Metrics } from '../control/metrics.ts'
-import type { InvokeOptions } from '../core/call.ts'
-import { type Call, requireGateway } from '../core/call.ts'
+import { type Call, type InvokeOptions, requireGateway } from '../core/call.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { isJsonObject, type Json } from '../core/json.ts'
 import type { Log } from '../core/log.ts'

@@ -17,10 +17,7 @@ const COPY_EVERY = 1_000
 /** The most lines that a daemon can have missed and still copies. */
 const KEPT = 50_000
 
-/**
- * Logs that all daemons of one store share: a line goes to a topic, which each daemon copies into its own files. How far that
- * is stands beside them, in `logs.copied`.
- */
+/** Logs that all daemons of a store share: a line goes to a topic, and each copies that, up to where `logs.copied` says. */
 export function shareLogs(files: Logs, { store, dataDir, log }: { store: Store; dataDir: string; log: Log }) {
   const { topics } = store
   const cursor = join(dataDir, 'logs.copied')

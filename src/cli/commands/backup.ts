@@ -75,10 +75,7 @@ async function backUp(dir: string, file: string, context: CommandContext) {
   }
 }
 
-/**
- * Gives the files of a folder, and of those in it, a second name below `to`, and returns how many: what is replaced or removed
- * meanwhile stays as it was. Copies them where they are on another disk.
- */
+/** Links the files of a folder below `to`, or copies them to another disk, and returns how many: they stay as they were. */
 function linkFiles(from: string, to: string, isLeftOut: (name: string) => boolean, below = ''): number {
   disk.makeDir(join(to, below))
   const found = fs.readdirSync(join(from, below)).map((entry) => {

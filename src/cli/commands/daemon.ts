@@ -37,10 +37,7 @@ export const addMcp: AddCommand = (program, context) => {
 /** How often the daemon is asked whether it has other skills than before. */
 const LOOK_EVERY = 1_000
 
-/**
- * Serves the skills of the running daemon over MCP on stdin and stdout. The daemon is looked for at each call, so that this
- * outlives its restart. Resolves when the client closes stdin. Throws where no daemon runs.
- */
+/** The daemon is looked for at each call, so that this outlives its restart. Throws where none runs at first. */
 async function serveMcp(environs: Environs): Promise<void> {
   const client = `mcp-${randomUUID()}`
   const daemon = () => connect(environs, client)

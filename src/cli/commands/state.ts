@@ -115,18 +115,13 @@ function showDocument(context: CommandContext, name: string, { document, revisio
 }
 
 function momentOf({ until, revision }: ReplayOptions): number | { revision: number } {
-  if (revision !== undefined) {
-    if (until !== undefined) throw usage('--revision stands without --until.')
-    return { revision }
-  }
+  if (revision !== undefined && until !== undefined) throw usage('--revision stands without --until.')
+  if (revision !== undefined) return { revision }
   if (until === undefined) throw usage('Say when: --until <time>, or --revision <n>.')
   return timeOf('--until', until)
 }
 
-/**
- * Runs `work` on the manager that knows a document, where it is: `state` is the assistant's, every other name the
- * workbench's. Beside a running daemon too: documents are safe between processes.
- */
+/** Runs `work` on the manager of a document, also beside a daemon: documents are safe between processes. */
 async function withManager<T>(
   environs: Environs,
   { name, dir }: { name: string; dir?: string },

@@ -2,12 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { compileMember, isOperator } from '../../core/identity.ts'
-import {
-  type Approval,
-  type ApprovalService,
-  type ApprovalStatus,
-  approvalSchema,
-} from '../../core/services.ts'
+import { type Approval, type ApprovalService, approvalSchema } from '../../core/services.ts'
 import type { Store } from '../../core/store.ts'
 import { updateKv } from '../../core/update-kv.ts'
 import { defined } from '../../lib/defined.ts'
@@ -91,7 +86,7 @@ export function createApprovalService(deps: ApprovalDeps) {
       const asked = await load(id)
       if (!asked) throw new TriviumError('approval_not_found', { id })
       mayDecide(asked, call)
-      const status: ApprovalStatus = approve ? 'approved' : 'denied'
+      const status: Approval['status'] = approve ? 'approved' : 'denied'
       const decided = await change(id, (current) => {
         if (current.status === status) return undefined
         if (current.status !== 'pending') {
