@@ -8,14 +8,7 @@ import type { ClaimedJob, Note, Store } from '../core/store.ts'
 import { type Outbox, refuseApproval, skillReply, waitForEnd } from './outbox.ts'
 import { createPump } from './pump.ts'
 import type { Router } from './router.ts'
-import {
-  attemptOf,
-  createWorker,
-  failedAttempt,
-  lastErrorOf,
-  type RunOutcome,
-  type Worker,
-} from './worker.ts'
+import { attemptOf, createWorker, failedAttempt, lastErrorOf, type RunOutcome } from './worker.ts'
 
 export const DISPATCH_QUEUE = 'dispatch'
 
@@ -55,7 +48,7 @@ export function createDispatch(options: {
   }
   log: Log
   now(): number
-}): Pick<Worker, 'start' | 'stop' | 'wake'> {
+}) {
   const { store, router, metrics, log, now } = options
 
   const routeOf = ({ group }: ClaimedJob) => router.routes().find(({ name }) => name === group)
@@ -68,7 +61,8 @@ export function createDispatch(options: {
     const job = route?.queue === undefined ? claimed : { ...claimed, lost: 0 }
     if (!route) {
       await options.unrouted?.(message)
-      return { outcome: 'done', result: { outcome: 'unrouted', replies: 0 }, notes: [note('unrouted')] }
+      const notes: Note[] = [{ at: now(), road: 'dispatch', what: 'unrouted' }]
+      return { outcome: 'done', result: { outcome: 'unrouted', replies: 0 }, notes }
     }
 
     const started = now()
@@ -134,12 +128,7 @@ export function createDispatch(options: {
     return { ...outcome, notes: [note('dead', detail)] }
   }
 
-  const note = (what: string, detail?: Json): Note => ({
-    at: now(),
-    road: 'dispatch',
-    what,
-    ...(detail === undefined ? {} : { detail }),
-  })
+  const note = (what: string, detail: Json): Note => ({ at: now(), road: 'dispatch', what, detail })
 
   const pump = createPump({
     journal: store.journal,
@@ -172,7 +161,7 @@ export function createDispatch(options: {
       })
       worker.start()
     },
-    async stop(grace) {
+    async stop(grace: number) {
       off()
       await worker.stop(grace)
     },

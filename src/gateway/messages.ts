@@ -61,10 +61,7 @@ export function createMessages(store: Pick<Store, 'journal' | 'topics'>, now: ()
 }
 
 /** Its last note on that road tells. */
-function receiveStanding(
-  notes: readonly Note[],
-  now: number,
-): { state: string; by?: string; until?: number } {
+function receiveStanding(notes: readonly Note[], now: number) {
   const last = notes.findLast(({ road }) => road === 'receive')
   const { by, lease } = Object(last?.detail)
   if (last?.what === 'taken') return { state: 'taken', ...defined({ by }) }

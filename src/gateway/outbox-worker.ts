@@ -5,6 +5,7 @@ import type { Log } from '../core/log.ts'
 import type { ClaimedJob, Store } from '../core/store.ts'
 import { type Receipt, type Reply, replySchema, SendPostponed, type Transport } from '../core/transport.ts'
 import { inTime } from '../lib/pause.ts'
+import { putLast } from '../lib/put-last.ts'
 import { answerOf, OUTBOX_QUEUE, outboxNote } from './outbox.ts'
 import {
   attemptError,
@@ -13,7 +14,6 @@ import {
   type FailedAttempt,
   failedAttempt,
   type RunOutcome,
-  type Worker,
 } from './worker.ts'
 
 /** The sending half of a transport. */
@@ -49,15 +49,9 @@ const queuedSchema = replySchema.extend({ queuedAt: z.number().exactOptional() }
  * that was away may have lost its last writes and give out again what was sent: what went out from here is not sent again,
  * and what was queued before is looked for, as another daemon may have sent it.
  */
-export function createOutboxWorker(options: OutboxWorkerOptions): Worker {
+export function createOutboxWorker(options: OutboxWorkerOptions) {
   const { log, now } = options
   const sentHere = new Map<string, Receipt>()
-
-  const remember = (id: string, receipt: Receipt) => {
-    const [oldest] = sentHere.keys()
-    if (sentHere.size >= SENT && oldest !== undefined) sentHere.delete(oldest)
-    sentHere.set(id, receipt)
-  }
 
   const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
     const { queuedAt, ...reply } = queuedSchema.parse(job.data)
@@ -72,15 +66,14 @@ export function createOutboxWorker(options: OutboxWorkerOptions): Worker {
         if (found.sent === true) receipt = found.receipt
         else if (found.sent === 'unknown' && isUncertain(job)) {
           // An operator decides.
-          const advice = `${CUT_OFF}; ${found.how ?? 'see whether it is there'}, then retry this dead letter or drop it`
-          return uncertain(job, reply, advice, { outcome: 'dead', reason: 'ambiguous' })
+          return uncertain(job, reply, found.how ?? 'see whether it is there')
         }
       }
       if (signal.aborted) return { outcome: 'release' }
       // A transport may hang for longer than a drain can wait.
       receipt ??= await inTime(transport.send(reply), signal)
       // Whoever takes it up next looks first whether it arrived.
-      if (!receipt) return uncertain(job, reply, CUT_OFF, { outcome: 'retry', delay: 0 })
+      if (!receipt) return uncertain(job, reply)
     } catch (thrown) {
       if (thrown instanceof SendPostponed) {
         log.debug(fieldsOf(job, reply, thrown), 'a reply waits for its turn under a rate limit')
@@ -89,7 +82,7 @@ export function createOutboxWorker(options: OutboxWorkerOptions): Worker {
       if (signal.aborted) throw thrown
       return failed(job, reply, thrown)
     }
-    if (transport.probe) remember(job.id, receipt)
+    if (transport.probe) putLast(sentHere, job.id, receipt, SENT)
     if (!known) await options.sent(reply, 'sent')
     return {
       outcome: 'done',
@@ -117,15 +110,14 @@ export function createOutboxWorker(options: OutboxWorkerOptions): Worker {
     return { ...outcome, notes: [note('dead', { ...answerOf(reply), error: message, reason })] }
   }
 
-  const uncertain = (
-    job: ClaimedJob,
-    reply: Reply,
-    reason: string,
-    outcome: { outcome: 'retry'; delay: 0 } | { outcome: 'dead'; reason: 'ambiguous' },
-  ) => {
+  /** `how` an operator finds out makes a dead letter of it; without, the next attempt looks. */
+  const uncertain = (job: ClaimedJob, reply: Reply, how?: string) => {
     const { gateway, key } = reply
+    const reason = how === undefined ? CUT_OFF : `${CUT_OFF}; ${how}, then retry this dead letter or drop it`
     const thrown = new TriviumError('send_ambiguous', { gateway, key, reason })
-    return failed(job, reply, thrown, { ...outcome, error: attemptError(thrown, now()) })
+    const error = attemptError(thrown, now())
+    if (how === undefined) return failed(job, reply, thrown, { outcome: 'retry', delay: 0, error })
+    return failed(job, reply, thrown, { outcome: 'dead', reason: 'ambiguous', error })
   }
 
   const waitForGateway = (job: ClaimedJob, reply: Reply, queuedAt: number): RunOutcome => {

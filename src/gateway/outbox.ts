@@ -13,25 +13,20 @@ export const OUTBOX_QUEUE = 'outbox'
 export type Sending = Pick<Reply, 'key' | 'text' | 'subject' | 'attachments' | 'data' | 'by'>
 
 /** `queued: false`: the key was there already. `unsent`: why it was not put there at all; its history tells too. */
-export type Queued = { id: string; queued: boolean; unsent?: string }
+type Queued = { id: string; queued: boolean; unsent?: string }
 
-/** Sends, durably and once per key, exactly where a message came from. */
-export type Outbox = {
-  /** Resolves when the reply is durable in the outbox. `tell` writes into the history why it is not put there, by default at once. */
-  reply(message: Message, sending: Sending, tell?: (note: Note) => unknown): Promise<Queued>
-  /** Sends to an explicit target of a gateway. The caller has checked that the gateway is `open`. */
-  sendTo(gateway: string, to: string, sending: Sending): Promise<Queued>
-  /** Waits up to `timeout` ms for the end of a send. */
-  wait(id: string, timeout: number, signal?: AbortSignal): Promise<JobEnd | undefined>
-}
+export type Outbox = ReturnType<typeof createOutbox>
 
-/** `createOutboxWorker` empties it. `unanswerable` says why a reply to a message would reach nobody. */
+/**
+ * Sends, durably and once per key, exactly where a message came from; `createOutboxWorker` empties it. `unanswerable` says
+ * why a reply to a message would reach nobody.
+ */
 export function createOutbox(
   store: Pick<Store, 'jobs' | 'onSignal'> & { journal: Pick<Store['journal'], 'note'> },
   now: () => number,
   unanswerable: (message: Message) => string | undefined = () => undefined,
-): Outbox {
-  const add = async (reply: Reply) => {
+) {
+  const add = async (reply: Reply): Promise<Queued> => {
     const { key, gateway, conversation, to, inReplyTo: messageId } = reply
     const id = `outbox:${key}`
     const job = {
@@ -47,7 +42,12 @@ export function createOutbox(
   }
 
   return {
-    async reply(message, sending, tell = (note) => store.journal.note(message.id, [note])) {
+    /** Resolves when the reply is durable in the outbox. `tell` writes into the history why it is not put there, by default at once. */
+    async reply(
+      message: Message,
+      sending: Sending,
+      tell: (note: Note) => unknown = (note) => store.journal.note(message.id, [note]),
+    ): Promise<Queued> {
       const unsent = unanswerable(message)
       if (unsent !== undefined) {
         await tell(outboxNote(now(), 'not sent', { ...answerOf(sending), reason: unsent }))
@@ -57,8 +57,12 @@ export function createOutbox(
       const target = isJsonObject(data.replyTarget) ? data.replyTarget : undefined
       return add({ ...sending, gateway, conversation, inReplyTo, ...defined({ target }) })
     },
-    sendTo: (gateway, to, sending) => add({ ...sending, gateway, to, conversation: to }),
-    wait: (id, timeout, signal) => waitForEnd(store, OUTBOX_QUEUE, id, timeout, signal),
+    /** Sends to an explicit target of a gateway. The caller has checked that the gateway is `open`. */
+    sendTo: (gateway: string, to: string, sending: Sending) =>
+      add({ ...sending, gateway, to, conversation: to }),
+    /** Waits up to `timeout` ms for the end of a send. */
+    wait: (id: string, timeout: number, signal?: AbortSignal) =>
+      waitForEnd(store, OUTBOX_QUEUE, id, timeout, signal),
   }
 }
 
@@ -70,11 +74,8 @@ export function waitForEnd(
   timeout: number,
   signal?: AbortSignal,
 ): Promise<JobEnd | undefined> {
-  return waitFor<JobEnd>({
-    async attempt() {
-      const end = await store.jobs.end(queue, id)
-      return end ? { value: end } : {}
-    },
+  return waitFor({
+    attempt: async () => ({ value: await store.jobs.end(queue, id) }),
     watch: (wake) => store.onSignal(`job:${id}`, wake),
     timeout,
     signal,

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { errorBody, stoppingError, TriviumError, toTriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
-import type { PublicHttp, RequestHandler, UpgradeHandler } from '../core/transport.ts'
+import type { RequestHandler, UpgradeHandler } from '../core/transport.ts'
 import { answerJson, isLoopback } from '../lib/http.ts'
 import { type Address, listenOn } from './listen.ts'
 import { createBodyReader } from './read-body.ts'
@@ -29,24 +29,11 @@ const QUIET = 10_000
 /** `host`: where it is going to listen. `bodies`: the most bytes of unfinished bodies. */
 export type PublicHttpOptions = { log: Log; host?: string; bodies?: number } & Partial<typeof LIMITS>
 
-/** The public listener with its life, for the daemon. */
-export type PublicHttpServer = PublicHttp & {
-  /** Resolves with the address in use. Throws `cannot_listen` where it is taken or not ours. */
-  listen(address: Address): Promise<Address>
-  /** From now on each answer asks its client to connect anew, which may reach another daemon. All is served as before. */
-  leave(): void
-  /** Stops listening, and resolves when what is in flight is answered; after `grace` ms (default 10 s) it is cut. */
-  close(grace?: number): Promise<void>
-  isListening(): boolean
-  /** Open connections, WebSockets among them. */
-  connections(): number
-}
-
 /** What is served at a path: requests, or WebSockets. */
 type Entry = { mount?: RequestHandler; upgrade?: UpgradeHandler }
 
 /** Makes the one listener that all gateways share: bare node:http, one map look-up by the exact path, without the query. */
-export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
+export function createPublicHttp(given: PublicHttpOptions) {
   const { log, host = '127.0.0.1', bodies, ...options } = given
   const { maxConnections, ...limits } = { ...LIMITS, ...options }
   const entries = new Map<string, Entry>()
@@ -147,16 +134,20 @@ export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
   }
 
   return {
-    mount: (path, mount) => add(path, { mount }),
-    upgrade: (path, upgrade) => add(path, { upgrade }),
+    mount: (path: string, mount: RequestHandler) => add(path, { mount }),
+    upgrade: (path: string, upgrade: UpgradeHandler) => add(path, { upgrade }),
     isLocal: isLoopback(host),
     readBody: createBodyReader(bodies),
-    listen: (address) => listenOn(server, address, 'TRIVIUM_LISTEN'),
+    /** Resolves with the address in use. Throws `cannot_listen` where it is taken or not ours. */
+    listen: (address: Address) => listenOn(server, address, 'TRIVIUM_LISTEN'),
     isListening: () => server.listening,
+    /** Open connections, WebSockets among them. */
     connections: () => open.size,
+    /** From now on each answer asks its client to connect anew, which may reach another daemon. All is served as before. */
     leave() {
       leaving = true
     },
+    /** Stops listening, and resolves when what is in flight is answered; after `grace` ms it is cut. */
     close(grace = 10_000) {
       leaving = true
       return drain(server, open, grace)

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { pathGet } from '../core/json.ts'
+import { isJsonObject, pathGet } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
 import { compilePattern, compilePrefix } from '../core/pattern.ts'
 import type { Route, RouteMatch } from '../core/route.ts'
@@ -34,7 +34,6 @@ export function createRouter(initial: readonly Route[]) {
 
 const SHOWN = { depth: 0, breakLength: Number.POSITIVE_INFINITY, maxStringLength: 80, maxArrayLength: 20 }
 
-/** Tests every key of every route, also after the first that fits. For `trivium routes explain`. */
 function explainRoutes(routes: readonly CompiledRoute[], message: Message) {
   let answered = false
   return routes.map(({ route, conditions }) => {
@@ -87,8 +86,11 @@ type CompiledRoute = { route: Route; conditions: readonly Condition[] }
 export function compileMatch(match: RouteMatch): Condition[] {
   const written = Object.entries(match).map(([key, wanted]) => {
     const read = reader(key)
-    const fits = typeof wanted === 'boolean' ? flagTest(wanted) : valueTest(textTest(key, wanted))
-    return { key, wanted, read, test: (message: Matched) => fits(read(message)) }
+    const fits = typeof wanted === 'boolean' ? undefined : valueTest(textTest(key, wanted))
+    const test = fits
+      ? (message: Matched) => fits(read(message))
+      : (message: Matched) => (read(message) === true) === wanted
+    return { key, wanted, read, test }
   })
   return Object.keys(match).some((key) => ASKS_FOR_NOTICES.has(key)) ? written : [...written, NO_NOTICE]
 }
@@ -126,29 +128,18 @@ function reader(key: string): (message: Matched) => unknown {
     const path = key.slice('data.'.length)
     return (message) => pathGet(message.data, path)
   }
-  return FIELDS.get(key) ?? ((message) => own(message.data, key))
+  return FIELDS.get(key) ?? (({ data }) => (Object.hasOwn(data, key) ? data[key] : undefined))
 }
 
 /** Headers may be kept in any case, with one value or several. */
 function headerReader(name: string): (message: Matched) => unknown {
   const folded = name.toLowerCase()
-  return (message) => {
-    const headers = own(message.data, 'headers')
-    const direct = own(headers, folded)
-    if (direct !== undefined || typeof headers !== 'object' || headers === null) return direct
+  return ({ data: { headers } }) => {
+    if (!isJsonObject(headers)) return undefined
+    if (Object.hasOwn(headers, folded)) return headers[folded]
     const spelled = Object.keys(headers).find((key) => key.toLowerCase() === folded)
-    return spelled === undefined ? undefined : own(headers, spelled)
+    return spelled === undefined ? undefined : headers[spelled]
   }
-}
-
-function own(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, key)
-    ? (value as Record<string, unknown>)[key]
-    : undefined
-}
-
-function flagTest(wanted: boolean): (value: unknown) => boolean {
-  return (value) => (value === true) === wanted
 }
 
 function textTest(key: string, wanted: readonly string[]): (text: string) => boolean {

@@ -1,9 +1,9 @@
 import { type Call, requireGateway, whoCalls } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
-import { type Json, pathGet, toJson } from '../core/json.ts'
+import { pathGet, toJson } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
 import type { ArtifactService, Services } from '../core/services.ts'
-import type { JobEnd, Store } from '../core/store.ts'
+import type { Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { sendKey } from './dispatch.ts'
 import { type Outbox, refuseApproval } from './outbox.ts'
@@ -44,7 +44,9 @@ export function createSend(options: {
         if (state?.state === 'dead') {
           throw new TriviumError('send_rejected', { gateway, reason: state.error.message })
         }
-        return { key, sent: state?.state === 'done', duplicate: !queued, ...receiptOf(state) }
+        const receipt = pathGet(state?.result, 'receipt')
+        const told = receipt === undefined ? {} : { receipt: toJson(receipt) }
+        return { key, sent: state !== undefined, duplicate: !queued, ...told }
       } catch (error) {
         call.sends.refused()
         throw error
@@ -110,9 +112,4 @@ function keyOf(args: SendArgs, { gateway, message }: Target, call: Call, newKey:
   if (args.key !== undefined) return args.key
   if (call.message && call.route !== undefined) return sendKey(call.message.id, call.route, ordinal)
   return newKey()
-}
-
-function receiptOf(state: JobEnd | undefined): { receipt?: Json } {
-  const receipt = state?.state === 'done' ? pathGet(state.result, 'receipt') : undefined
-  return receipt === undefined ? {} : { receipt: toJson(receipt) }
 }

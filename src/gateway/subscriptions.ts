@@ -6,7 +6,7 @@ import type { Log } from '../core/log.ts'
 import { makeId } from '../core/message-id.ts'
 import type { GroupBatch, GroupRead, Signal, Store } from '../core/store.ts'
 import { createLoop } from '../lib/loop.ts'
-import { createWorker, type Worker } from './worker.ts'
+import { createWorker } from './worker.ts'
 
 const jobSchema = z.object({
   ref: z.string(),
@@ -67,7 +67,7 @@ export function createSubscriptionRunner(options: {
   invoke(job: SubscriptionJob, signal: AbortSignal, rootId: string): Promise<unknown>
   log: Log
   now(): number
-}): Pick<Worker, 'start' | 'stop'> {
+}) {
   const { store, log, now } = options
   const running = new Map<string, { value: Json; end(): Promise<void> }>()
   let endFollowing = async () => {}
@@ -143,7 +143,7 @@ export function createSubscriptionRunner(options: {
       worker.start()
       endFollowing = repeat(follow, `kv:${CHANGED}`)
     },
-    async stop(grace) {
+    async stop(grace: number) {
       await endFollowing()
       await Promise.all([worker.stop(grace), ...[...running.keys()].map(end)])
     },

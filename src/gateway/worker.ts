@@ -14,18 +14,7 @@ export type RunOutcome = WithoutClaim<Settled>
 
 type WithoutClaim<Each> = Each extends Settled ? Omit<Each, 'id' | 'token'> : never
 
-/** Claims jobs of one queue, runs them, and settles them; it keeps no job in memory that the store does not hold. */
-export type Worker = {
-  start(): void
-  /**
-   * Claims no more, waits up to `grace` ms for what runs, then aborts it and gives it back (no attempt is
-   * counted).
-   */
-  stop(grace: number): Promise<void>
-  /** Wakes the loop, for example after the limits changed. */
-  wake(): void
-  running(): number
-}
+export type Worker = ReturnType<typeof createWorker>
 
 export type WorkerOptions = {
   queue: string
@@ -60,7 +49,8 @@ type Retry = Backoff & { attempts: number }
 const LEASE = 10_000
 const RETRY: Retry = { attempts: 10, first: STORE_PAUSE, longest: 60_000 }
 
-export function createWorker(options: WorkerOptions): Worker {
+/** Claims jobs of one queue, runs them, and settles them; it keeps no job in memory that the store does not hold. */
+export function createWorker(options: WorkerOptions) {
   const { queue, store, lease = LEASE, log, now } = options
   /** By token: a job that was given back may be claimed again before its first claim is forgotten here. */
   const running = new Map<string, Running>()
@@ -181,12 +171,13 @@ export function createWorker(options: WorkerOptions): Worker {
   }
 
   return {
-    start() {
+    start(): void {
       off = store.onSignal(`jobs:${queue}`, loop.wake)
       renewal = setInterval(() => void renew(), lease / 3)
       loop.start()
     },
-    async stop(grace) {
+    /** Claims no more, waits up to `grace` ms for what runs, then aborts it and gives it back (no attempt is counted). */
+    async stop(grace: number): Promise<void> {
       off()
       await loop.stop()
       const ended = Promise.all([...running.values()].map((one) => one.ended))
@@ -204,6 +195,7 @@ export function createWorker(options: WorkerOptions): Worker {
       clearInterval(renewal)
       await settler.idle()
     },
+    /** Wakes the loop, for example after the limits changed. */
     wake: loop.wake,
     running: () => running.size,
   }

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { disk } from './disk.ts'
 
@@ -7,8 +7,6 @@ export type FileLock = ReturnType<typeof createFileLock>
 
 /** Makes the error that a lock throws: somebody held it for so long, or its file cannot be made. */
 type LockFailure = (code: 'state_locked' | 'state_unwritable', cause?: unknown) => Error
-
-type Handle = { database: DatabaseSync; begin: StatementSync; end: StatementSync }
 
 const SQLITE_BUSY = 5
 /** How long (ms) other processes are waited for. */
@@ -20,13 +18,13 @@ const PATIENCE = 10_000
  * (`BEGIN EXCLUSIVE`). Not for network file systems without POSIX locks.
  */
 export function createFileLock(path: string, failure: LockFailure) {
-  let opened: Handle | undefined
+  let opened: DatabaseSync | undefined
   let last: Promise<unknown> = Promise.resolve()
 
   const tryAcquire = (): boolean => {
     try {
       opened ??= open(path)
-      opened.begin.run()
+      opened.exec('BEGIN EXCLUSIVE')
       return true
     } catch (error) {
       if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) return false
@@ -43,7 +41,7 @@ export function createFileLock(path: string, failure: LockFailure) {
     try {
       return await work()
     } finally {
-      if (opened?.database.isOpen) opened.end.run()
+      if (opened?.isOpen) opened.exec('COMMIT')
     }
   }
 
@@ -57,16 +55,15 @@ export function createFileLock(path: string, failure: LockFailure) {
     /** Takes the lock until `close`; false where somebody has it. Not to be mixed with `during` in one process. */
     tryAcquire,
     close(): void {
-      if (opened?.database.isOpen) opened.database.close()
+      if (opened?.isOpen) opened.close()
       opened = undefined
     },
   }
 }
 
-function open(path: string): Handle {
+function open(path: string): DatabaseSync {
   disk.makeDir(dirname(path))
   // SQLite would go by the umask, and follow a link.
   disk.close(disk.open(path, 'a'))
-  const database = new DatabaseSync(path, { timeout: 0 })
-  return { database, begin: database.prepare('BEGIN EXCLUSIVE'), end: database.prepare('COMMIT') }
+  return new DatabaseSync(path, { timeout: 0 })
 }

@@ -1,15 +1,12 @@
 import { createBell } from './loop.ts'
 
 /**
- * Waits until `attempt` returns something other than undefined: it is called at once, after each wake-up,
- * and at `retryAt` (Unix ms) where the attempt set one. Never polls. Resolves undefined at the timeout (ms)
- * or when `signal` aborts.
- *
- * `watch` starts to listen and returns the function that ends it; it is called before the first attempt, so
- * that nothing between the attempt and the wait is missed.
+ * Waits until `attempt` has a value: it is called at once, after each wake-up, and at `retryAt` (Unix ms) where it set one.
+ * Resolves undefined at the timeout (ms) or when `signal` aborts. `watch` starts to listen before the first attempt, so
+ * that nothing is missed, and returns the function that ends it.
  */
 export async function waitFor<T>(options: {
-  attempt(): Promise<{ value: T; retryAt?: never } | { value?: never; retryAt?: number | undefined }>
+  attempt(): Promise<{ value?: T | undefined; retryAt?: number | undefined }>
   watch(wake: () => void): () => void
   /** Ms; without it for ever. */
   timeout?: number

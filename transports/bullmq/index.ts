@@ -116,10 +116,8 @@ async function takeJobs(server: QueueServer, options: BullmqOptions, deps: Trans
     const outcome = await deps.settled(id, 0)
     if (outcome === 'done') return null
     const late = `not within ${formatDuration(timeout)}`
-    throw new TriviumError('no_reply', {
-      id,
-      why: outcome === 'failed' ? 'its message became a dead letter' : late,
-    })
+    const why = outcome === 'failed' ? 'its message became a dead letter' : late
+    throw new TriviumError('no_reply', { id, why })
   }
 
   const messageOf = ({ id = '', name: event, timestamp, data: given }: Job): NewMessage => {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { stoppingError, TriviumError, toTriviumError } from '../../src/core/errors.ts'
+import type { JsonObject } from '../../src/core/json.ts'
 import type { Transport, TransportDeps } from '../../src/core/transport.ts'
 import { queryOf } from '../../src/lib/http.ts'
 import { createInFlight } from '../../src/lib/in-flight.ts'
@@ -58,6 +59,10 @@ export function createGateway(options: WebsocketOptions, deps: TransportDeps): T
     return { peer, conversation, after: Math.min(afterOf(query) ?? end, end), end }
   }
 
+  function show(conversation: string, frame: JsonObject) {
+    for (const connection of connections) if (connection.conversation === conversation) connection.show(frame)
+  }
+
   function requireRoom() {
     if (accepting.isStopping()) throw stoppingError()
     const limit = options['max-connections']
@@ -74,18 +79,10 @@ export function createGateway(options: WebsocketOptions, deps: TransportDeps): T
       }, options.heartbeat).unref()
     },
     send: (reply) => deps.replies.append(reply.to ?? reply.conversation, reply),
-    stream({ conversation, inReplyTo, delta }) {
-      for (const connection of connections) {
-        if (connection.conversation === conversation)
-          connection.show({ type: 'delta', text: delta, inReplyTo })
-      }
-    },
-    progress({ conversation, inReplyTo, progress }) {
-      for (const connection of connections) {
-        if (connection.conversation === conversation)
-          connection.show({ type: 'progress', progress, inReplyTo })
-      }
-    },
+    stream: ({ conversation, inReplyTo, delta }) =>
+      show(conversation, { type: 'delta', text: delta, inReplyTo }),
+    progress: ({ conversation, inReplyTo, progress }) =>
+      show(conversation, { type: 'progress', progress, inReplyTo }),
     stop: accepting.stop,
     async close() {
       unmount?.()
