@@ -12,7 +12,6 @@ export const replyTargetSchema = z.object({
   to: z.string(),
   name: z.string().exactOptional(),
   subject: z.string(),
-  /** The mail's own id, for In-Reply-To. */
   messageId: z.string().exactOptional(),
   /** The References of the reply, oldest first. */
   references: z.array(z.string()),
@@ -28,14 +27,12 @@ export const replyTargetSchema = z.object({
 
 export type ReplyTarget = z.output<typeof replyTargetSchema>
 
+/** `auto`: why the mail is automatic. `allowed`: whether somebody may write to this gateway. */
 type Facts = {
   own: OwnAddresses
-  /** Why the mail is automatic. */
   auto: string | undefined
   identity: Identity
-  /** True for addresses that may write to this gateway. */
   allowed(address: string): boolean
-  /** Whether the mail names this mailbox. */
   isAddressed: boolean
   receivedAt: number
   now: number

@@ -4,14 +4,9 @@ import { isLoopback } from '../../lib/http.ts'
 import { type AddCommand, usage } from '../command.ts'
 import { show } from '../terminal.ts'
 
-type LoginOptions = {
-  clientId: string
-  clientSecret?: string
-  tenant: string
-  scope: string
-  deviceUrl?: string
-  tokenUrl?: string
-}
+type Login = Record<'deviceUrl' | 'tokenUrl' | 'clientId' | 'scope', string> & { clientSecret?: string }
+
+type LoginOptions = Partial<Login> & { clientId: string; tenant: string; scope: string }
 
 /** What reading and sending mail takes at Microsoft; `offline_access` brings the refresh token. */
 const MICROSOFT_SCOPE =
@@ -39,7 +34,7 @@ export const addEmail: AddCommand = (program, context) => {
       const { deviceUrl = `${microsoft}/devicecode`, tokenUrl = `${microsoft}/token` } = options
       if (!options.deviceUrl !== !options.tokenUrl)
         throw usage('Give both --device-url and --token-url, or neither.')
-      const login = { deviceUrl, tokenUrl, clientId, clientSecret, scope }
+      const login = { deviceUrl, tokenUrl, clientId, scope, ...(clientSecret ? { clientSecret } : {}) }
       const refreshToken = await deviceLogin(login, (text) => terminal.err(text))
       const secretKey = clientSecret ? `client-secret: "\${OAUTH_SECRET}", ` : ''
       show(terminal, { refreshToken, tokenUrl }, () =>
@@ -64,12 +59,9 @@ export const addEmail: AddCommand = (program, context) => {
  * person does, or the time is over.
  */
 async function deviceLogin(
-  login: Record<'deviceUrl' | 'tokenUrl' | 'clientId' | 'scope', string> & {
-    clientSecret: string | undefined
-  },
+  { deviceUrl, tokenUrl, clientId, clientSecret, scope }: Login,
   tell: (text: string) => void,
 ): Promise<string> {
-  const { deviceUrl, tokenUrl, clientId, clientSecret, scope } = login
   const oauth = await import('openid-client')
   const endpoints = { device_authorization_endpoint: deviceUrl, token_endpoint: tokenUrl }
   // A public client has no secret.

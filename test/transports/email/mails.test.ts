@@ -90,7 +90,7 @@ describe('a mail that nobody meant to write', () => {
 })
 
 /** What is made of a mail, short enough to be compared by eye. */
-async function reading(raw: Uint8Array = new Uint8Array()) {
+async function reading(raw = Buffer.alloc(0)) {
   const mail = await parseMail(raw)
   const automatic = automaticReason(mail, new Set(['support@example.com']))
   const bounce = readBounce(mail)

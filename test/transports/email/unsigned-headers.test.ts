@@ -49,7 +49,7 @@ describe('what is put over the words of a sender whom only a signature proves', 
   test('puts them into no conversation of others, but into what was sent to her', async () => {
     const { kv } = createMemoryStore()
     const sent = createSentLog(kv, 'support')
-    const find = createConversations({ kv, gateway: 'support' }, sent, 1000)
+    const find = createConversations(kv, 'support', sent, 1000)
     const accept = async (raw: Buffer, identity: Identity) => {
       const { conversation, remember } = await find(await parseMail(raw), identity)
       await remember()

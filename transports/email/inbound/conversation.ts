@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { TransportDeps } from '../../../src/core/transport.ts'
+import type { KeyValues } from '../../../src/core/store.ts'
 import type { Identity } from '../proof/claim.ts'
 import type { SentLog, SentRecord } from '../sent-log.ts'
 import type { Mail } from './parse.ts'
@@ -18,11 +18,7 @@ const LOOKUPS = 5
  * Where the proof of a sender leaves these headers out (Microsoft's does), anybody may have put them over her words.
  * They lead to what was sent to her then, and to no conversation of others.
  */
-export function createConversations(
-  { kv, gateway }: Pick<TransportDeps, 'kv' | 'gateway'>,
-  sent: SentLog,
-  window: number,
-) {
+export function createConversations(kv: KeyValues, gateway: string, sent: SentLog, window: number) {
   const digest = (text: string) => hash('sha256', `${gateway}\n${text}`, 'base64url').slice(0, 22)
   const ofRoot = (id: string) => `mail-${digest(id)}`
   const threadKey = (id: string) => `email/${gateway}/thread/${digest(id)}`

@@ -69,9 +69,8 @@ export function createIngest(parts: {
   const isAllowed = (address: string) => !senders || senders.some((each) => each.test(address))
   const own = new Set([options.address, ...options.aliases].map((each) => each.toLowerCase()))
   const verify = createIdentityCheck(options, parts.resolver)
-  const findConversation = createConversations(deps, sent, options['thread-window'])
+  const findConversation = createConversations(deps.kv, gateway, sent, options['thread-window'])
   const bounceOf = createBounces(deps, sent)
-  const keyOf = createMailKeys(deps)
 
   const read = async (incoming: Incoming, waited: (uid: number) => number): Promise<Ingested | Ready> => {
     const mail = await incoming.parse()
@@ -112,7 +111,7 @@ export function createIngest(parts: {
       now: deps.now(),
       maxAge,
     })
-    const key = await keyOf(mail, incoming.raw)
+    const key = await keyOf(mail, incoming.raw, deps)
     const facts = { gateway, key, incoming, identity, auto, own }
     return { mail, identity, target, draft: await toMessage(mail, facts, deps.artifacts) }
   }
@@ -170,22 +169,20 @@ const KEEP = 8 * 86_400_000
 const firstSchema = z.tuple([z.number(), z.string(), z.string()])
 
 /**
- * Gives the key that a mail is deduplicated by: the Message-ID, and the content where there is none. Some devices write
+ * The key that a mail is deduplicated by: the Message-ID, and the content where there is none. Some devices write
  * the same id into each of their mails, and so may a forger: one with another text, and another Date or sender, gets a
  * key of its own. Less tells nothing: lists change Subject, From and text, and who sends again may date anew.
  */
-function createMailKeys({ kv, gateway }: TransportDeps) {
-  return async (mail: Mail, raw: Buffer): Promise<string> => {
-    if (!mail.messageId) return `sha256:${hash('sha256', raw)}`
-    const key = `mid:${mail.messageId}`
-    const { date = 0 } = mail
-    const from = mail.from[0]?.address ?? ''
-    const note = `email/${gateway}/date/${hash('sha256', key, 'base64url').slice(0, 22)}`
-    const text = hash('sha256', mail.text || mail.html || '', 'base64url').slice(0, 12)
-    if (await kv.set(note, [date, text, from], { ttl: KEEP, ifVersion: 0 })) return key
-    const first = firstSchema.safeParse((await kv.get(note))?.value).data
-    if (!first || first[1] === text) return key
-    const isOther = first[2] !== from && header(mail, 'list-id') === undefined
-    return isOther ? `${key}#${date} ${from}` : first[0] === date ? key : `${key}#${date}`
-  }
+async function keyOf(mail: Mail, raw: Buffer, { kv, gateway }: TransportDeps): Promise<string> {
+  if (!mail.messageId) return `sha256:${hash('sha256', raw)}`
+  const key = `mid:${mail.messageId}`
+  const { date = 0 } = mail
+  const from = mail.from[0]?.address ?? ''
+  const note = `email/${gateway}/date/${hash('sha256', key, 'base64url').slice(0, 22)}`
+  const text = hash('sha256', mail.text || mail.html || '', 'base64url').slice(0, 12)
+  if (await kv.set(note, [date, text, from], { ttl: KEEP, ifVersion: 0 })) return key
+  const first = firstSchema.safeParse((await kv.get(note))?.value).data
+  if (!first || first[1] === text) return key
+  const isOther = first[2] !== from && header(mail, 'list-id') === undefined
+  return isOther ? `${key}#${date} ${from}` : first[0] === date ? key : `${key}#${date}`
 }

@@ -57,9 +57,9 @@ const MAX_FROM = 10_000
  * Takes a mail (RFC 5322) apart, whatever its charset, nesting and errors. Never throws: what cannot be parsed
  * keeps the headers that can be read, and says why in `unreadable`.
  */
-export async function parseMail(raw: Uint8Array): Promise<Mail> {
+export async function parseMail(raw: Buffer): Promise<Mail> {
   try {
-    const lines = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('latin1').split('\n')
+    const lines = raw.toString('latin1').split('\n')
     if (lines.filter((line) => !ENCODED.test(line)).length > MAX_LINES)
       throw new Error(`It has over ${MAX_LINES} lines that are not encoded`)
     return toMail(await parseMime(raw), raw)
@@ -80,7 +80,7 @@ function messageIds(value: string | undefined): string[] {
   return ids.length > MAX_IDS ? [...ids.slice(0, 1), ...ids.slice(1 - MAX_IDS)] : ids
 }
 
-function toMail(email: Email, raw: Uint8Array): Mail {
+function toMail(email: Email, raw: Buffer): Mail {
   const value = (name: string) => header(email, name)
   const html = email.html?.trim() ? email.html : undefined
   const written = email.text?.trim() ? email.text : html ? htmlToText(html) : ''
@@ -108,15 +108,13 @@ function toMail(email: Email, raw: Uint8Array): Mail {
   }
 }
 
-function toPart(part: MimePart, index: number): Part {
-  const { content } = part
-  const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : new Uint8Array(content)
+function toPart({ content, filename, mimeType, contentId }: MimePart, index: number): Part {
   return {
     // A name is a label; a path in it is somebody's attempt.
-    name: oneLine(part.filename ?? '').replace(/^.*[\\/]/, '') || `part-${index + 1}`,
-    type: part.mimeType,
-    ...defined({ contentId: part.contentId?.replace(/^<|>$/g, '') }),
-    content: bytes,
+    name: oneLine(filename ?? '').replace(/^.*[\\/]/, '') || `part-${index + 1}`,
+    type: mimeType,
+    ...defined({ contentId: contentId?.replace(/^<|>$/g, '') }),
+    content: typeof content === 'string' ? Buffer.from(content) : new Uint8Array(content),
   }
 }
 
@@ -148,15 +146,16 @@ function dateOf(value: string | undefined): number | undefined {
 }
 
 /** The text of a container in which no part begins; `''` for any other mail. */
-function bareBody(raw: Uint8Array, type: string): string {
+function bareBody(raw: Buffer, type: string): string {
   if (!/^multipart\//i.test(type)) return ''
-  const [, body = ''] = /\r?\n\r?\n(.*)/s.exec(new TextDecoder().decode(raw)) ?? []
+  const [, body = ''] = /\r?\n\r?\n(.*)/s.exec(raw.toString()) ?? []
   return /boundary=/i.test(type) && /^--\S/m.test(body) ? '' : body.trim()
 }
 
 /** What the headers of a mail say that cannot be taken apart; the mail itself is its only part. */
-async function headersOnly(raw: Uint8Array, reason: string): Promise<Mail> {
-  const head = headOf(raw)
+async function headersOnly(raw: Buffer, reason: string): Promise<Mail> {
+  const start = raw.toString('latin1', 0, MAX_HEAD)
+  const head = Buffer.from(`${start.split(/\r?\n\r?\n/, 1)[0]}\r\n\r\n`, 'latin1')
   return {
     ...toMail(await parseMime(head), head),
     // Nothing is lost: who can read it finds it whole.
@@ -166,13 +165,8 @@ async function headersOnly(raw: Uint8Array, reason: string): Promise<Mail> {
   }
 }
 
-function headOf(raw: Uint8Array): Uint8Array {
-  const start = Buffer.from(raw.subarray(0, MAX_HEAD)).toString('latin1')
-  return Buffer.from(`${start.split(/\r?\n\r?\n/, 1)[0]}\r\n\r\n`, 'latin1')
-}
-
 /** Parses a mail (RFC 5322, MIME), some senders' mistakes included. Rejects where it cannot. */
-function parseMime(raw: Uint8Array): Promise<Email> {
+function parseMime(raw: Buffer): Promise<Email> {
   return new Parser(OPTIONS).parse(separated(raw))
 }
 
@@ -206,16 +200,15 @@ class Parser extends PostalMime {
 }
 
 /** Some programs leave out the empty line behind the headers: then the body begins behind the last line that is one. */
-function separated(raw: Uint8Array): Uint8Array {
-  const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)
-  const [head = ''] = bytes.toString('latin1', 0, MAX_HEAD).split(/\n\r?\n/, 1)
+function separated(raw: Buffer): Buffer {
+  const [head = ''] = raw.toString('latin1', 0, MAX_HEAD).split(/\n\r?\n/, 1)
   const lines = head.split('\n')
   let body = lines.findLastIndex((line) => /^[!-9;-~]+[ \t]*:/.test(line)) + 1
   if (body === 0) return raw
   while (/^[ \t]/.test(lines[body] ?? '')) body++
   if (lines.slice(body).join('').trim() === '') return raw
   const start = lines.slice(0, body).join('\n').length + 1
-  return Buffer.concat([bytes.subarray(0, start), Buffer.from('\r\n'), bytes.subarray(start)])
+  return Buffer.concat([raw.subarray(0, start), Buffer.from('\r\n'), raw.subarray(start)])
 }
 
 /** UTF-7 (RFC 2152), which no platform decodes any more. */
