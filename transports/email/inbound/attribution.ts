@@ -9,20 +9,17 @@ export type Attribution = { lines: number; sure: boolean }
 /** Nobody's attribution is longer, and clients wrap it into no more lines. */
 const MAX_LENGTH = 400
 const MAX_LINES = 4
+const END = /(?:[:：]|-----)$/
 
 /** The attributions among these lines, by the index of their first line. Takes linear time, whatever is in them. */
 export function attributions(lines: readonly string[]): Map<number, Attribution> {
   const found = new Map<number, Attribution>()
   for (const [at, line] of lines.entries()) {
-    if (!isEnd(line)) continue
+    if (line.length > MAX_LENGTH || !END.test(line)) continue
     const attribution = endingAt(lines, at)
     if (attribution) found.set(at - attribution.lines + 1, attribution)
   }
   return found
-}
-
-function isEnd(line: string): boolean {
-  return line.length <= MAX_LENGTH && (line.endsWith(':') || line.endsWith('：') || line.endsWith('-----'))
 }
 
 /** Of all ways to wrap it the one that starts as attributions do, else the shortest that is sure. */

@@ -46,7 +46,11 @@ export function readBounce(mail: Mail) {
   // Of something else: that it was read (RFC 8098), or is taken for spam (RFC 5965).
   if (type && type !== 'delivery-status') return undefined
   const isReport = type === 'delivery-status' || (type === '' && status !== undefined)
-  const marks = isReport ? marksIn(`${threadOf(mail)}\n${contentOf(mail)}`) : noticeMarks(mail)
+  // Exim and Gmail say so outright. With other daemons only the mail that they give back counts, not what they answer.
+  const isTold = isReport || Boolean(header(mail, 'x-failed-recipients'))
+  if (!isTold && !mail.from[0]?.address.startsWith('mailer-daemon@')) return undefined
+  const thread = isTold ? [...mail.references, mail.inReplyTo] : []
+  const marks = marksIn([...thread, contentOf(mail)].join('\n'))
   if (!isReport && marks.length === 0) return undefined
 
   const fields = status ? decode(status.content) : ''
@@ -67,18 +71,6 @@ function reportType(mail: Mail): string | undefined {
   const type = (header(mail, 'content-type') ?? '').slice(0, 2000)
   if (!/^\s*multipart\/report\b/i.test(type)) return undefined
   return /\breport-type\s*=\s*"?([\w-]+)/i.exec(type)?.[1]?.toLowerCase() ?? ''
-}
-
-/** The marks by which a text could be a bounce: those of the mail that it gives back. */
-function noticeMarks(mail: Mail): string[] {
-  // Exim and Gmail say so outright.
-  if (header(mail, 'x-failed-recipients')) return marksIn(`${threadOf(mail)}\n${contentOf(mail)}`)
-  return mail.from[0]?.address.startsWith('mailer-daemon@') ? marksIn(contentOf(mail)) : []
-}
-
-/** The mail that it answers. */
-function threadOf(mail: Mail): string {
-  return [...mail.references, mail.inReplyTo ?? ''].join('\n')
 }
 
 /** Its texts and parts, with the mail or the headers that it gives back. */

@@ -3,10 +3,7 @@ import type { Mail } from './parse.ts'
 /** What a mail is to those before it: it answers, it passes on, or it begins. */
 export type MailKind = 'reply' | 'forward' | 'first'
 
-/**
- * What a mail is, by its headers and its subject. A forward refers to the mail that it forwards, so its subject comes
- * first.
- */
+/** What a mail is. A forward refers to the mail that it forwards, so its subject comes before its headers. */
 export function kindOfMail(mail: Pick<Mail, 'subject' | 'inReplyTo' | 'references'>): MailKind {
   if (isForwardSubject(mail.subject)) return 'forward'
   const refers = mail.inReplyTo !== undefined || mail.references.length > 0
@@ -24,8 +21,8 @@ const COUNT = '\\s{0,3}(?:\\[\\d{1,3}\\]|\\(\\d{1,3}\\))?\\s{0,3}[:：]\\s*'
 const TAGS = '^\\s*(?:\\[[^[\\]]{1,40}\\]\\s*){0,3}'
 
 /** Outlook in Italian has single letters; in lower case they are somebody's own. */
-const replies = [prefix(REPLY, 'iu'), prefix('R', 'u')]
 const forwards = [prefix(FORWARD, 'iu'), prefix('I', 'u')]
+const prefixes = [prefix(REPLY, 'iu'), prefix('R', 'u'), ...forwards]
 
 function prefix(words: string, flags: string): RegExp {
   return new RegExp(`(?<tags>${TAGS})(?:${words})\\.?${COUNT}`, flags)
@@ -36,7 +33,7 @@ const ANY_WORD = prefix('ha|на|vs|ref|res|rif|r|cev|bls', 'iu')
 
 /** True for a subject that says it answers another, or passes it on. */
 export function isReplySubject(subject = ''): boolean {
-  return [...replies, ...forwards].some((each) => each.test(subject))
+  return prefixes.some((each) => each.test(subject))
 }
 
 /** True for a subject that says it passes another on. */
@@ -51,14 +48,10 @@ const EXTERNAL = /^\s*\[(?:ext|extern|external|externe|externo|esterno)\]\s*/i
 export function bareSubject(subject: string): string {
   let bare = subject.trim()
   for (let round = 0; round < 20; round++) {
-    const shorter = withoutPrefix(bare).replace(EXTERNAL, '').trim()
+    const found = prefixes.find((each) => each.test(bare))
+    const shorter = (found ? bare.replace(found, '$<tags>') : bare).replace(EXTERNAL, '').trim()
     if (shorter === bare) break
     bare = shorter
   }
   return bare
-}
-
-function withoutPrefix(subject: string): string {
-  const found = [...replies, ...forwards].find((each) => each.test(subject))
-  return found ? subject.replace(found, '$<tags>') : subject
 }

@@ -47,10 +47,11 @@ export function createCursorStore(kv: KeyValues, gateway: string, folder: string
       return cursor
     },
 
-    async save(cursor: Cursor): Promise<void> {
+    async save(cursor: Cursor): Promise<Cursor> {
       const written = await kv.set(key, { ...cursor, token }, { ifVersion: version })
       if (written === undefined) throw fenced
       version = written
+      return cursor
     },
   }
 }

@@ -45,7 +45,7 @@ export async function readFolder(parts: FolderParts, stopped: AbortSignal): Prom
   const { client, closed, run, search } = connection
   const { log, now } = deps
   const { since, after, quarantine, 'max-size': maxSize } = options
-  const cursors = createCursorStore(deps.kv, deps.gateway, folder, parts.token)
+  const { load, save } = createCursorStore(deps.kv, deps.gateway, folder, parts.token)
   // Where nothing on the server is ever changed, nothing can be.
   const readOnly = after === 'keep' && !quarantine
   const { uidNext, ...box } = await run(() => client.mailboxOpen(folder, { readOnly }))
@@ -54,10 +54,8 @@ export async function readFolder(parts: FolderParts, stopped: AbortSignal): Prom
   let news = new AbortController()
   client.on('exists', () => news.abort())
 
-  const saved = (cursor: Cursor) => cursors.save(cursor).then(() => cursor)
-
   const openCursor = async (): Promise<Cursor> => {
-    const stored = await cursors.load()
+    const stored = await load()
     if (stored?.uidValidity === uidValidity) return stored
     if (stored) log.warn({ folder, was: stored.uidValidity }, 'the folder was renumbered; reading anew')
     // The server's dates are whole seconds.
@@ -67,7 +65,7 @@ export async function readFolder(parts: FolderParts, stopped: AbortSignal): Prom
     // After that time keys are not known, but nothing is on its way any more either.
     const overlap = now() - newest > KNOWN - OVERLAP ? -1 : OVERLAP
     const floor = stored ? Math.max(stored.floor, newest - overlap) : started
-    return saved({ uidValidity, uid: 0, until: uidNext, newest, floor, aside: [] })
+    return save({ uidValidity, uid: 0, until: uidNext, newest, floor, aside: [] })
   }
 
   /** Sets the mail aside that failed alone too often, so that what stands behind it is read. */
@@ -79,7 +77,7 @@ export async function readFolder(parts: FolderParts, stopped: AbortSignal): Prom
     deps.refused('unfetchable', { why: `the mail ${uid} in ${folder} cannot be fetched` })
     log.error({ folder, uid }, 'a mail cannot be fetched; it is set aside and tried again')
     memory.tried.set(uid, now())
-    return saved({ ...cursor, aside: [...cursor.aside, { uid, since: now(), unfetchable: true }] })
+    return save({ ...cursor, aside: [...cursor.aside, { uid, since: now(), unfetchable: true }] })
   }
 
   /** When to try a mail again that was set aside: after as long as it has waited, within bounds; at once after a start. */
@@ -112,14 +110,14 @@ export async function readFolder(parts: FolderParts, stopped: AbortSignal): Prom
       const results = await parts.ingest(batch, waited)
       await putAway(connection, batch, results, { after, quarantine, log })
       parts.onProgress(start.aside)
-      cursor = await saved(behind(cursor, batch, results, now()))
+      cursor = await save(behind(cursor, batch, results, now()))
       for (const { uid } of batch) gone.delete(uid)
     }
     if (gone.size === 0 && cursor.uid >= cursor.until - 1) return cursor
     if (gone.size > 0)
       log.warn({ folder, uids: [...gone] }, 'mails that were set aside are gone from their folder')
     const aside = cursor.aside.filter(({ uid }) => !gone.has(uid))
-    return saved({ ...cursor, uid: Math.max(cursor.uid, cursor.until - 1), aside })
+    return save({ ...cursor, uid: Math.max(cursor.uid, cursor.until - 1), aside })
   }
 
   const newUids = async ({ uid: after, until, floor, aside }: Cursor): Promise<number[]> => {

@@ -58,7 +58,6 @@ const STYLES: Record<string, string> = {
 }
 /** In what was sanitized `<` begins a tag and nothing else. */
 const STYLED = new RegExp(`<(${Object.keys(STYLES).join('|')})\\b`, 'g')
-const withStyle = (tag: string, name: string) => `${tag} style="${STYLES[name]}"`
 
 /** Of longer texts, and of longer runs of spaces, the lexer can take minutes. */
 const MAX_MARKDOWN = 50_000
@@ -80,7 +79,7 @@ export function renderMarkdown(markdown: string): { html: string; text: string }
   try {
     const html = sanitized(marked.parse(markdown.replaceAll(TOO_MANY_SPACES, SPACES), { async: false }))
     return {
-      html: toDocument(html.replaceAll(STYLED, withStyle)),
+      html: toDocument(html.replaceAll(STYLED, (tag, name: string) => `${tag} style="${STYLES[name]}"`)),
       text: toText(html).replaceAll(/ +$/gm, ''),
     }
   } catch (error) {

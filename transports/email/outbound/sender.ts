@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import nodemailer, { type SendMailOptions } from 'nodemailer'
 import { z } from 'zod'
 import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
 import {
@@ -18,7 +19,6 @@ import type { EmailOptions } from '../options.ts'
 import type { ReplyTarget } from '../reply-target.ts'
 import type { SentLog } from '../sent-log.ts'
 import { attachmentsOf, compose, type Outgoing } from './compose.ts'
-import { createSentFolder } from './sent-folder.ts'
 import type { Smtp } from './smtp.ts'
 
 /** Sends replies: once per key, never to a machine, within the limits. */
@@ -119,6 +119,32 @@ export function createSender(parts: {
       if (options.sent?.copy === 'server') return { sent: false }
       const how = `look for ${messageId} in the log of your mail server, or ask ${record.to}`
       return { sent: 'unknown', how }
+    },
+  }
+}
+
+/** The folder with what was sent. Each call uses a connection of its own: the reader's is busy waiting. */
+function createSentFolder({ folder, copy }: NonNullable<EmailOptions['sent']>, connect: ConnectImap) {
+  return {
+    /** Whether a mail with this Message-ID is there. */
+    async has(messageId: string): Promise<boolean> {
+      using connection = await connect()
+      await connection.run((client) => client.mailboxOpen(folder, { readOnly: true }))
+      const found = await connection.search({ header: { 'message-id': messageId } })
+      return found.length > 0
+    },
+    /** Puts a copy there, where the server does not do so by itself. `compose` opens the files of the mail. */
+    async keep(compose: () => Promise<SendMailOptions>): Promise<void> {
+      if (copy === 'server') return
+      const composer = nodemailer.createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
+      const { message } = await composer.sendMail(await compose())
+      if (!Buffer.isBuffer(message)) throw new Error('the copy of a mail could not be made')
+      using connection = await connect()
+      const append = () => connection.run((client) => client.append(folder, message, ['\\Seen']))
+      if (await append().catch(() => false)) return
+      // The folder may be missing. Where it is not, making it fails, and says nothing of why.
+      await connection.run((client) => client.mailboxCreate(folder)).catch(() => {})
+      if (!(await append())) throw new Error(`the IMAP server refused a copy for ${folder}`)
     },
   }
 }

@@ -43,7 +43,7 @@ export function readClaim(mail: Mail, raw: Buffer) {
     domain: domainOf(address),
     headers,
     signatures,
-    doubt: doubtOf(mail, address, signatures) ?? malformed(headIn(raw)),
+    doubt: doubtOf(mail, address, signatures) ?? malformed(raw),
   }
 }
 
@@ -68,24 +68,17 @@ function doubtOf(mail: Mail, address: string, signatures: readonly Signature[]):
   return signatures.length > MAX_SIGNATURES ? `it has more than ${MAX_SIGNATURES} signatures` : undefined
 }
 
-/**
- * Headers that say who wrote a mail, what and when, who brought it and how it is read. Their lines must be beyond doubt;
- * the oddities of others are their own.
- */
+/** Headers that are used here, or by those who verify. Their lines must be beyond doubt; the oddities of others are their own. */
 const READ =
   /^(?:from|sender|reply-to|to|cc|bcc|subject|date|message-id|in-reply-to|references|return-path|received|auto-submitted|precedence|mime-version|(?:resent|content|list|arc)-.*|(?:x-)?authentication-results|dkim-signature|.*-to|x-forwarded-for)$/
 /** Blanks may stand before the colon (RFC 5322, section 4.5). */
 const FIELD = /^([!-9;-~]+)([ \t]*):/
 
-/** Up to the first empty line, without it. Of a head that is too long so much that it still is, without its last line end. */
-function headIn(raw: Buffer): string {
-  const ends = [raw.indexOf('\n\n'), raw.indexOf('\n\r\n')].filter((at) => at !== -1)
-  const end = ends.length > 0 ? Math.min(...ends) : raw.length
-  return raw.toString('latin1', 0, Math.min(end, MAX_HEAD + 3)).replace(/\r?\n?$/, '')
-}
-
 /** Every reader sees the end of a head that passes this at the same place, and the same lines in the headers that count. */
-function malformed(head: string): string | undefined {
+function malformed(raw: Buffer): string | undefined {
+  const ends = [raw.indexOf('\n\n'), raw.indexOf('\n\r\n'), raw.length].filter((at) => at !== -1)
+  // Of a head that is too long so much that it still is, without its last line end.
+  const head = raw.toString('latin1', 0, Math.min(...ends, MAX_HEAD + 3)).replace(/\r?\n?$/, '')
   if (head.length > MAX_HEAD) return `its headers are over ${MAX_HEAD} bytes`
   let name: string | undefined
   for (const line of head.split(/\r?\n/)) {
@@ -120,26 +113,20 @@ const SINGLE = [
  * Why the author of a signature is not the author of all that is read here of this mail: anybody may have put a header
  * of their own over what is covered. Undefined where nobody can.
  */
-export function leftOpen(
-  claim: Claim,
-  { covered, isPartial }: Omit<Signature, 'signer'>,
-): string | undefined {
+export function leftOpen(claim: Claim, { covered, isPartial }: Omit<Signature, 'signer'>) {
   const { headers, mail, raw } = claim
   if (isPartial) return 'its text is signed in part'
   const open = repetition(claim, covered)
   if (open) return open
   if (headers.has('subject') && !covered.includes('subject')) return 'its subject is not signed'
-  const body = bodyOf(raw)
+  const [, body = ''] = /\r?\n\r?\n(.*)/s.exec(raw.toString('latin1', 0, MAX_START)) ?? []
   const looksOther = { 'content-type': isOtherType, 'content-transfer-encoding': isOtherEncoding }
   const [free] =
     Object.entries(looksOther).find(([name, is]) => !covered.includes(name) && is(mail, body)) ?? []
   return free && `its ${free} is not signed, and its body looks like another`
 }
 
-/**
- * The header of which there are several, each with another value, and not all covered: which of them counts depends on
- * who reads it.
- */
+/** The header of which there are several values, not all covered: which of them counts depends on who reads it. */
 export function repetition({ headers }: Claim, covered: Covered = []): string | undefined {
   const open = SINGLE.find((name) => {
     const values = headers.get(name) ?? []
@@ -165,10 +152,6 @@ const BASE64 = /^[a-z\d+/=\s]*$/i
 const HIDDEN_BREAK = /=(?:0[a-d]|3c|85|e2=80=a[89])/i
 /** A line of words that goes on in the next one, as quoted-printable has it. */
 const SOFT_BREAK = /^(?=[^\r\n]* )[^\r\n]{68,75}=\r?$/m
-
-function bodyOf(raw: Buffer): string {
-  return /\r?\n\r?\n(.*)/s.exec(raw.toString('latin1', 0, MAX_START))?.[1] ?? ''
-}
 
 /**
  * Many senders, Gmail among them, leave Content-Type or Content-Transfer-Encoding out of their signatures. With another
