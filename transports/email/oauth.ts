@@ -27,10 +27,9 @@ const LOOK = 100
 const KEEP = 400 * 86_400_000
 
 /**
- * Turns a refresh token into access tokens (RFC 6749, section 6), fetched when first needed and kept until shortly
- * before they end. Where the provider replaces the refresh token as well, the new one is on the store before anything
- * is done with the access token: all daemons, and all gateways with this login, share it. Throws where the token
- * endpoint cannot be reached or says no, and `store_unavailable`; the error never carries a secret.
+ * Turns a refresh token into access tokens (RFC 6749, section 6). A refresh token that replaces it is on the store, for
+ * all daemons and gateways with this login, before the access token is used. Throws where the token endpoint cannot be
+ * reached or says no, and `store_unavailable`; the error never carries a secret.
  */
 export function createTokenSource(
   options: OAuth2Options,

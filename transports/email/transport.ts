@@ -14,7 +14,6 @@ import { createSentLog } from './sent-log.ts'
 /** What a test may put in place of the world. */
 export type EmailWorld = {
   resolver?: DNSResolver
-  /** How long a mail waits for the DNS (ms). */
   patience?: number
   timing?: ReaderTiming
   imapTimeout?: number

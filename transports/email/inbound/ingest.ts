@@ -59,7 +59,6 @@ export function createIngest(parts: {
   deps: TransportDeps
   sent: SentLog
   resolver: DNSResolver
-  /** How long one mail waits for the DNS (ms). */
   patience: number
 }) {
   const { options, deps, sent, patience } = parts

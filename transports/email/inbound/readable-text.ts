@@ -1,5 +1,5 @@
 import { decodeHTML } from 'entities/decode'
-import { compile, type HtmlToTextOptions } from 'html-to-text'
+import { compile } from 'html-to-text'
 import { reasonOf } from '../../../src/core/errors.ts'
 
 /** Of the HTML, as much is made into text; parsers take far more than linear time for hostile markup. */
@@ -18,7 +18,7 @@ const BLOCKS =
 const HIDDEN =
   /<!--.*?(?:-->|$)|<(style|script|title)(?=[\s>/]).*?(?:<\/\1[^>]{0,50}>?|$)|\ssrc\s{0,5}=\s{0,5}(["'])data:.*?(?:\2|$)/gis
 
-const OPTIONS: HtmlToTextOptions = {
+const convert = compile({
   wordwrap: false,
   // Browsers show what stands behind the end of the body as well.
   baseElements: { selectors: [], returnDomByDefault: true },
@@ -42,9 +42,7 @@ const OPTIONS: HtmlToTextOptions = {
     { selector: 'td', format: 'cell' },
     { selector: 'th', format: 'cell' },
   ],
-}
-
-const convert = compile(OPTIONS)
+})
 
 /**
  * The text of an HTML body, as it is shown, with tabs between the cells of a table. Where there is too much of it, the rest

@@ -13,7 +13,6 @@ export type Circumstances = {
   key: string
   incoming: { folder: string; uid: number; size: number }
   identity: Identity
-  /** Why it is automatic, where it is. */
   auto: string | undefined
   own: ReadonlySet<string>
 }

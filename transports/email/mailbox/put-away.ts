@@ -5,8 +5,6 @@ import type { Incoming, Ingested } from '../inbound/ingest.ts'
 import type { EmailOptions } from '../options.ts'
 import type { ImapConnection } from './imap-connection.ts'
 
-const DONE = new Set<Ingested['outcome']>(['accepted', 'bounce'])
-
 /**
  * Does with mails of one folder what `after` and `quarantine` say, once they are dealt with. A missing folder is made.
  * What the server refuses (a quota, a right) is logged, and the mail stays where it is: it was accepted, and that
@@ -34,7 +32,7 @@ export async function putAway(
   for (const [at, { folder, uid }] of incoming.entries()) {
     const { outcome = 'own', unreadable: reason } = results[at] ?? {}
     if (outcome === 'refused') refused.push(uid)
-    if (!DONE.has(outcome)) continue
+    if (outcome !== 'accepted' && outcome !== 'bounce') continue
     if (reason === undefined || after !== 'delete') done.push(uid)
     else log.warn({ folder, uid, reason }, 'a mail was not taken whole; it is not deleted')
   }

@@ -11,16 +11,10 @@ import { renderMarkdown } from './markdown.ts'
 /** A mail that is ready to be sent. `target`: what it answers; undefined for mail to an explicit address. */
 export type Outgoing = ReturnType<typeof compose>
 
-/**
- * Nobody's name or subject is longer. What has no spaces cannot be folded, and lines of over 998 characters are
- * refused (RFC 5322, section 2.1.1).
- */
+/** Nobody's is longer. What cannot be folded is refused over 998 characters (RFC 5322, section 2.1.1). */
 const MAX_NAME = 200
 const MAX_SUBJECT = 500
-/**
- * The ids of others that are sent on: without control characters, without 8 bits (RFC 5322, section 3.6.4). Some have
- * no `@`, and their threads are threads all the same.
- */
+/** The ids of others that are sent on (RFC 5322, section 3.6.4). Some have no `@`, and thread all the same. */
 const MESSAGE_ID = /^<[!-;=?-~]{1,500}>$/
 
 /** RFC 5321, section 4.5.3.1. */
@@ -32,8 +26,9 @@ const ADDRESS = /^[^\s\p{Cc}@<>,;:"()[\]\\]+@[^\s\p{Cc}@<>,;:"()[\]\\]+$/u
  * answers (RFC 3834, section 3.1.7). Throws `send_rejected` where it has nobody to go to.
  */
 export function compose(reply: Reply, options: EmailOptions) {
-  const target = reply.to === undefined ? targetOf(reply) : undefined
-  const to = reply.to ?? target?.to ?? ''
+  const target = reply.to === undefined ? replyTargetSchema.safeParse(reply.target).data : undefined
+  const to = reply.to ?? target?.to
+  if (to === undefined) throw rejected(reply, 'its message has no reply target of a mail')
   if (!isAddress(to)) throw rejected(reply, `${JSON.stringify(to)} is not one mail address`)
   const mark = markOf(reply.gateway, reply.key)
   const messageId = messageIdOf(mark, options.address)
@@ -84,12 +79,6 @@ export function attachmentsOf({ attachments = [] }: Reply, artifacts: Artifacts)
       return { filename, contentType, content: await artifacts.open(sha256) }
     }),
   )
-}
-
-function targetOf(reply: Reply): ReplyTarget {
-  const parsed = replyTargetSchema.safeParse(reply.target)
-  if (!parsed.success) throw rejected(reply, 'its message has no reply target of a mail')
-  return parsed.data
 }
 
 function subjectOf(reply: Reply, target: ReplyTarget | undefined, text: string): string {

@@ -1,5 +1,5 @@
 import { escapeText } from 'entities/escape'
-import { compile, type HtmlToTextOptions } from 'html-to-text'
+import { compile } from 'html-to-text'
 import { Marked } from 'marked'
 import sanitizeHtml from 'sanitize-html'
 
@@ -20,7 +20,7 @@ const ELEMENTS = new Set([
   ...'img del ins details summary font script style textarea option title iframe'.split(' '),
 ])
 
-const TO_TEXT: HtmlToTextOptions = {
+const toText = compile({
   wordwrap: false,
   formatters: {
     code(element, walk, builder, { leadingLineBreaks, trailingLineBreaks }) {
@@ -44,8 +44,7 @@ const TO_TEXT: HtmlToTextOptions = {
     { selector: 'pre', format: 'code' },
     { selector: 'table', format: 'dataTable', options: { uppercaseHeaderCells: false, colSpacing: 2 } },
   ],
-}
-const toText = compile(TO_TEXT)
+})
 
 /** The styles that mail clients need inline, because they drop style sheets. */
 const STYLES: Record<string, string> = {
@@ -61,7 +60,6 @@ const STYLED = new RegExp(`<(${Object.keys(STYLES).join('|')})\\b`, 'g')
 
 /** Of longer texts, and of longer runs of spaces, the lexer can take minutes. */
 const MAX_MARKDOWN = 50_000
-const SPACES = ' '.repeat(100)
 const TOO_MANY_SPACES = / {101,}/g
 /** The lexer pairs marks of emphasis in quadratic time; nobody writes so many into one mail. */
 const MAX_MARKS = 2000
@@ -77,7 +75,9 @@ export function renderMarkdown(markdown: string): { html: string; text: string }
   const isTooMuch = markdown.length > MAX_MARKDOWN || (markdown.match(MARKS)?.length ?? 0) > MAX_MARKS
   if (isTooMuch) return asItIs(markdown)
   try {
-    const html = sanitized(marked.parse(markdown.replaceAll(TOO_MANY_SPACES, SPACES), { async: false }))
+    const html = sanitized(
+      marked.parse(markdown.replaceAll(TOO_MANY_SPACES, ' '.repeat(100)), { async: false }),
+    )
     return {
       html: toDocument(html.replaceAll(STYLED, (tag, name: string) => `${tag} style="${STYLES[name]}"`)),
       text: toText(html).replaceAll(/ +$/gm, ''),

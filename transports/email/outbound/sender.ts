@@ -130,8 +130,7 @@ function createSentFolder({ folder, copy }: NonNullable<EmailOptions['sent']>, c
     async has(messageId: string): Promise<boolean> {
       using connection = await connect()
       await connection.run((client) => client.mailboxOpen(folder, { readOnly: true }))
-      const found = await connection.search({ header: { 'message-id': messageId } })
-      return found.length > 0
+      return (await connection.search({ header: { 'message-id': messageId } })).length > 0
     },
     /** Puts a copy there, where the server does not do so by itself. `compose` opens the files of the mail. */
     async keep(compose: () => Promise<SendMailOptions>): Promise<void> {
@@ -157,10 +156,9 @@ const FEW = 3
 const takenSchema = z.array(z.tuple([z.number(), z.string(), z.boolean()])).catch([])
 
 /**
- * Counts automatic replies per correspondent, conversation and thread over a sliding window, for all daemons together.
- * The function takes one out of the budget of each of `names`; 0, or the ms until there is room again. The same `key`
- * counts once, and one that was refused before is let through: a refused reply is a dead letter, which only a person
- * sends again. `quick`: it answers what came right after a reply of ours, as robots write; each such one halves the budget.
+ * Counts automatic replies over a sliding window, for all daemons together. The function takes one out of the budget of
+ * each of `names`; 0, or the ms until there is room again. The same `key` counts once, and one that was refused before is
+ * let through: it is a dead letter, which only a person sends again. Each one that is `quick` halves the budget.
  */
 function createBudget(rate: Rate | 'off', { kv, gateway, now }: TransportDeps) {
   const digest = (text: string) => hash('sha256', text, 'base64url').slice(0, 16)
