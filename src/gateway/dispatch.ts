@@ -81,7 +81,11 @@ export function createDispatch(options: {
         : { outcome: 'done', notes }
     } catch (thrown) {
       if (signal.aborted) throw thrown
-      if (thrown instanceof TriviumError && thrown.code === 'approval_pending') return parked(job, thrown)
+      if (thrown instanceof TriviumError && thrown.code === 'approval_pending') {
+        // Dispatched again once somebody has decided; see `resumeDispatch`.
+        log.info({ messageId: message.id, job: job.id }, thrown.message)
+        return { outcome: 'done', notes: [note('waits for an approval', { message: thrown.message })] }
+      }
       return failed(job, dispatch, started, thrown)
     }
   }
@@ -98,18 +102,8 @@ export function createDispatch(options: {
     return unsent
   }
 
-  /** The message is dispatched again once somebody has decided; see `resumeDispatch`. */
-  const parked = (job: ClaimedJob, { message }: TriviumError): RunOutcome => {
-    log.info({ messageId: job.messageId, job: job.id }, message)
-    return { outcome: 'done', notes: [note('waits for an approval', { message })] }
-  }
-
-  const failed = (
-    job: ClaimedJob,
-    { message, route, attempt }: Dispatch,
-    started: number,
-    thrown: unknown,
-  ): RunOutcome => {
+  const failed = (job: ClaimedJob, dispatch: Dispatch, started: number, thrown: unknown): RunOutcome => {
+    const { message, route, attempt } = dispatch
     const { retry, name } = route
     const longest = retry.backoff === 'fixed' ? retry.delay : retry.maxDelay
     const outcome = failedAttempt(job, thrown, { ...retry, first: retry.delay, longest }, now())
@@ -117,11 +111,9 @@ export function createDispatch(options: {
     metrics.dispatched(name, outcome.outcome, (now() - started) / 1000)
     const detail = { route: name, attempt, error: outcome.error.message }
     if (outcome.outcome === 'retry') {
-      log.warn(
-        { ...fields, delay: outcome.delay },
-        'the attempt failed; the message will be dispatched again',
-      )
-      return { ...outcome, notes: [note('failed', { ...detail, delay: outcome.delay })] }
+      const { delay } = outcome
+      log.warn({ ...fields, delay }, 'the attempt failed; the message will be dispatched again')
+      return { ...outcome, notes: [note('failed', { ...detail, delay })] }
     }
     options.ended?.(message)
     log.error(fields, 'the message became a dead letter')

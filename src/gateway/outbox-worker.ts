@@ -56,7 +56,10 @@ export function createOutboxWorker(options: OutboxWorkerOptions) {
   const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
     const { queuedAt, ...reply } = queuedSchema.parse(job.data)
     const transport = options.sender(reply)
-    if (!transport) return waitForGateway(job, reply, queuedAt ?? now())
+    if (!transport) {
+      if (now() - (queuedAt ?? now()) < LONGEST_WAIT) return { outcome: 'release', delay: GATEWAY_AWAY }
+      return failed(job, reply, new TriviumError('gateway_not_found', { name: reply.gateway, hint: '' }))
+    }
     // What a transport without a probe sends lies in the store itself, and is lost with its note.
     const known = transport.probe && sentHere.get(job.id)
     let receipt = known
@@ -120,22 +123,15 @@ export function createOutboxWorker(options: OutboxWorkerOptions) {
     return failed(job, reply, thrown, { outcome: 'dead', reason: 'ambiguous', error })
   }
 
-  const waitForGateway = (job: ClaimedJob, reply: Reply, queuedAt: number): RunOutcome => {
-    if (now() - queuedAt < LONGEST_WAIT) return { outcome: 'release', delay: GATEWAY_AWAY }
-    return failed(job, reply, new TriviumError('gateway_not_found', { name: reply.gateway, hint: '' }))
-  }
-
   const note = (what: string, detail: object) => outboxNote(now(), what, detail)
 
+  // A server that hangs must leave places for the replies of other gateways.
+  const share = Math.ceil(options.concurrency * 0.75)
   return createWorker({
     queue: OUTBOX_QUEUE,
     store: options.store,
     concurrency: options.concurrency,
-    // A server that hangs must leave places for the replies of other gateways.
-    limits: () => {
-      const share = Math.ceil(options.concurrency * 0.75)
-      return new Map(options.gateways().map((name) => [name, share]))
-    },
+    limits: () => new Map(options.gateways().map((name) => [name, share])),
     run,
     log,
     now,

@@ -18,14 +18,6 @@ export function createReceive(options: {
 }) {
   const { store } = options
 
-  const attempt = async (filters: readonly ReceiveFilter[], lease: number | undefined, by: string) => {
-    for (const filter of filters) {
-      const taken = await store.receive.take(filter, lease, by)
-      if (taken) return { value: taken }
-    }
-    return { retryAt: await store.receive.nextExpiry() }
-  }
-
   return {
     async receive(args, call) {
       const filters = filtersOf(args, call)
@@ -34,7 +26,13 @@ export function createReceive(options: {
       // What came by a gateway before it was taken out of the file can still be taken.
       const isUnknown = name !== undefined && !known.includes(name)
       const taken = await waitFor<Taken>({
-        attempt: () => attempt(filters, args.lease, whoCalls(call)),
+        async attempt() {
+          for (const filter of filters) {
+            const value = await store.receive.take(filter, args.lease, whoCalls(call))
+            if (value) return { value }
+          }
+          return { retryAt: await store.receive.nextExpiry() }
+        },
         watch: (wake) => store.onSignal('receive', wake),
         timeout: isUnknown ? 0 : args.timeout,
         signal: call.signal,

@@ -10,7 +10,7 @@ export type Router = ReturnType<typeof createRouter>
 /** Finds who answers a message, by the routes in force, which are compiled once. Throws for a bad pattern. */
 export function createRouter(initial: readonly Route[]) {
   let routes: readonly Route[] = []
-  let compiled: CompiledRoute[] = []
+  let compiled: { route: Route; conditions: readonly Condition[] }[] = []
   const use = (next: readonly Route[]) => {
     compiled = next.map((route) => ({ route, conditions: compileMatch(route.match) }))
     routes = next
@@ -25,7 +25,23 @@ export function createRouter(initial: readonly Route[]) {
      * For every route in order, and each key of it, whether it fits and what the message has there, shortened to one line.
      * `chosen`: it is the first that fits, so it answers.
      */
-    explain: (message: Message) => explainRoutes(compiled, message),
+    explain(message: Message) {
+      let answered = false
+      return compiled.map(({ route, conditions }) => {
+        const keys = conditions.flatMap((condition) => {
+          const { key, wanted, implied } = condition
+          const matched = condition.test(message)
+          // What the route does not say is worth a line only where it decides.
+          if (implied && matched) return []
+          return [{ key, matched, wanted: show(wanted), actual: show(condition.read(message)) }]
+        })
+        const matched = keys.every((key) => key.matched)
+        const chosen = matched && !answered
+        answered ||= matched
+        const { name, skill, queue } = route
+        return { route: name, ...defined({ skill, queue }), matched, chosen, keys }
+      })
+    },
     routes: (): readonly Route[] => routes,
     /** Puts other routes in force. Throws for a bad pattern; the configuration has refused those. */
     use,
@@ -33,25 +49,6 @@ export function createRouter(initial: readonly Route[]) {
 }
 
 const SHOWN = { depth: 0, breakLength: Number.POSITIVE_INFINITY, maxStringLength: 80, maxArrayLength: 20 }
-
-function explainRoutes(routes: readonly CompiledRoute[], message: Message) {
-  let answered = false
-  return routes.map(({ route, conditions }) => {
-    const keys = conditions.flatMap((condition) => {
-      const { key, wanted, implied } = condition
-      const fits = condition.test(message)
-      // What the route does not say is worth a line only where it decides.
-      return implied && fits
-        ? []
-        : [{ key, matched: fits, wanted: show(wanted), actual: show(condition.read(message)) }]
-    })
-    const matched = keys.every((key) => key.matched)
-    const chosen = matched && !answered
-    answered ||= matched
-    const { name, skill, queue } = route
-    return { route: name, ...defined({ skill, queue }), matched, chosen, keys }
-  })
-}
 
 /** One line, of one level only: what lies deeper matches nothing, and may be nested without end. */
 function show(value: unknown): string {
@@ -75,9 +72,6 @@ type Condition = {
   /** It stands for what is not written in the route. */
   implied?: true
 }
-
-/** A route with its conditions compiled. */
-type CompiledRoute = { route: Route; conditions: readonly Condition[] }
 
 /**
  * Compiles a `match`, in the order of its keys, and last that it fits no notices unless it asks for them. Throws for

@@ -78,14 +78,6 @@ export async function writeWhole(
   return true
 }
 
-/** Removes a file for good. False: there was none. */
-export async function removeWhole(path: string, target: Disk = disk): Promise<boolean> {
-  if (!fs.existsSync(path)) return false
-  target.remove(path)
-  await syncDir(dirname(path), target)
-  return true
-}
-
 /** True for the error of a file or folder that is not there. */
 export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT'

@@ -1,5 +1,3 @@
-import type { JsonObject } from '../../src/core/json.ts'
-import type { Message } from '../../src/core/message.ts'
 import type { TransportKind } from '../../src/core/transport.ts'
 import { sendToRequest } from '../kept-reply.ts'
 import { checkDoor } from '../options.ts'
@@ -31,20 +29,12 @@ export const webhook: TransportKind<WebhookOptions> = {
       check: async () => [door],
     }
   },
-  eventData,
+  eventData({ from, text, attachments, data }) {
+    const { event = null, headers = {}, body = text } = data
+    return { from: from.id, event, headers, body, ...(attachments.length > 0 ? { attachments } : {}) }
+  },
   unanswerable({ data }) {
     if (data.respond === 'result') return undefined
     return 'its sender had its answer and waits for no reply; set `respond: result` on the gateway'
   },
-}
-
-function eventData(message: Message): JsonObject {
-  const { event, headers, body } = message.data
-  return {
-    from: message.from.id,
-    event: event ?? null,
-    headers: headers ?? {},
-    body: body === undefined ? message.text : body,
-    ...(message.attachments.length > 0 ? { attachments: message.attachments } : {}),
-  }
 }

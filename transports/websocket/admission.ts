@@ -1,7 +1,6 @@
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { TriviumError } from '../../src/core/errors.ts'
-import type { KeyValues } from '../../src/core/store.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 import { updateKv } from '../../src/core/update-kv.ts'
 import { peerOf } from '../../src/lib/http.ts'
@@ -69,9 +68,12 @@ export async function conversationFor(
   wanted: string | null,
   { kv, gateway }: TransportDeps,
 ): Promise<string> {
-  const key = await loadKey(kv, gateway)
+  // Made by whichever daemon needs it first.
+  const key = await updateKv(kv, `websocket:${gateway}:conversation-key`, (known) =>
+    known === undefined ? { value: randomBytes(32).toString('base64') } : undefined,
+  )
   const prove = (random: string) =>
-    createHmac('sha256', key)
+    createHmac('sha256', Buffer.from(String(key), 'base64'))
       .update(JSON.stringify([subject ?? '', random]))
       .digest('base64url')
       .slice(0, 16)
@@ -89,12 +91,4 @@ export async function conversationFor(
   }
   const reason = 'it is not yours; connect without one, and resume with the id in the welcome frame'
   throw new TriviumError('forbidden', { what: 'This conversation', reason })
-}
-
-/** The key of a gateway's proofs, made by whichever daemon needs it first. */
-async function loadKey(kv: KeyValues, gateway: string): Promise<Buffer> {
-  const key = await updateKv(kv, `websocket:${gateway}:conversation-key`, (known) =>
-    known === undefined ? { value: randomBytes(32).toString('base64') } : undefined,
-  )
-  return Buffer.from(String(key), 'base64')
 }

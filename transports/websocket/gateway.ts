@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type WebSocket, WebSocketServer } from 'ws'
+import { WebSocketServer } from 'ws'
 import { stoppingError, TriviumError, toTriviumError } from '../../src/core/errors.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { Transport, TransportDeps } from '../../src/core/transport.ts'
@@ -35,18 +35,16 @@ export function createGateway(options: WebsocketOptions, deps: TransportDeps): T
     try {
       const admitted = await admit(request)
       requireRoom()
-      server.handleUpgrade(request, socket, head, (webSocket) => serve(webSocket, admitted))
+      server.handleUpgrade(request, socket, head, (webSocket) => {
+        const connection = serveConnection({ ...admitted, socket: webSocket, accepting, options, deps })
+        connections.add(connection)
+        void connection.ended.then(() => connections.delete(connection))
+      })
     } catch (error) {
       const { code, message: why } = toTriviumError(error)
       deps.refused(code, { from: request.socket.remoteAddress, why })
       throw error
     }
-  }
-
-  function serve(socket: WebSocket, admitted: Admitted) {
-    const connection = serveConnection({ ...admitted, socket, accepting, options, deps })
-    connections.add(connection)
-    void connection.ended.then(() => connections.delete(connection))
   }
 
   /** Decides whether a client gets in, as whom, into which conversation, and from which reply on. */

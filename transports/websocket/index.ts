@@ -1,5 +1,3 @@
-import type { JsonObject } from '../../src/core/json.ts'
-import type { Message } from '../../src/core/message.ts'
 import type { TransportKind } from '../../src/core/transport.ts'
 import { type WebsocketOptions, websocketOptions } from './config.ts'
 import { frames } from './frames.ts'
@@ -10,16 +8,9 @@ export const websocket: TransportKind<WebsocketOptions> = {
   options: websocketOptions,
   frames,
   create: async (options, deps) => (await import('./gateway.ts')).createGateway(options, deps),
-  eventData,
-}
-
-function eventData(message: Message): JsonObject {
-  // What the roads say about a message must not be overwritten by what its sender says.
-  const { messageId: _id, conversation: _conversation, respond: _r, replyTarget: _t, ...said } = message.data
-  return {
-    ...said,
-    from: message.from.id,
-    body: message.text,
-    ...(message.attachments.length > 0 ? { attachments: message.attachments } : {}),
-  }
+  eventData({ from, text, attachments, data }) {
+    // What the roads say about a message must not be overwritten by what its sender says.
+    const { messageId: _id, conversation: _conversation, respond: _r, replyTarget: _t, ...said } = data
+    return { ...said, from: from.id, body: text, ...(attachments.length > 0 ? { attachments } : {}) }
+  },
 }

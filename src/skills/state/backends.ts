@@ -7,7 +7,7 @@ import { fileFailure, reasonOf, TriviumError, unwritable } from '../../core/erro
 import { isJsonObject, type Json } from '../../core/json.ts'
 import type { StateBackend } from '../../core/services.ts'
 import type { Store } from '../../core/store.ts'
-import { isMissing, removeWhole, writeWhole } from '../../lib/disk.ts'
+import { disk, isMissing, syncDir, writeWhole } from '../../lib/disk.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
 
 const VERSION = 1
@@ -38,8 +38,8 @@ export function createFileBackend(folder: string, now: () => number) {
       const path = pathOf(key)
       const write = async () => {
         const next = decide(await load(path))
-        if (next === null) await removeWhole(path)
-        if (!next) return
+        if (next === null) disk.remove(path)
+        if (!next) return syncDir(folder)
         const document: StateDocument = { schema_version: VERSION, key, ...next, updated_at: now() }
         await writeWhole(path, `${JSON.stringify(document, null, 2)}\n`)
       }
