@@ -89,7 +89,7 @@ async function open(server: ServerOptions, token: string | undefined, timeout: n
     /** Aborted, with the reason, as soon as the connection is gone. */
     closed: gone.signal,
     run,
-    /** The UIDs in the open folder, in order. imapflow answers false, and does not throw, where a search failed. */
+    /** The UIDs that are found, in order. imapflow answers false, and does not throw, where a search failed. */
     async search(query: SearchObject): Promise<number[]> {
       const found = await run(() => client.search(query, { uid: true }))
       if (!found) throw new Error('the IMAP server refused to search the folder')

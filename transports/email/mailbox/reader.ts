@@ -24,6 +24,7 @@ type ReaderParts = ReadingParts & { connect: ConnectImap; timing: ReaderTiming }
 export function createReader(parts: ReaderParts) {
   const { options, deps, connect, timing } = parts
   const { log, now } = deps
+  const owner = randomUUID()
   const stopping = new AbortController()
   const states = new Map<string, FolderState>()
   let running: Promise<void> | undefined
@@ -31,7 +32,7 @@ export function createReader(parts: ReaderParts) {
 
   const run = async () => {
     while (!stopping.signal.aborted) {
-      const lease = await holdLease(parts, stopping.signal)
+      const lease = await holdLease(parts, owner, stopping.signal)
       if (!lease) return
       const signal = AbortSignal.any([stopping.signal, lease.lost])
       await Promise.all(options.folders.map((folder) => keepReading(folder, lease.token, signal)))
@@ -95,9 +96,8 @@ export function createReader(parts: ReaderParts) {
  * Waits until this daemon holds the mailbox's lease, then keeps it renewed. `token()` fences what is written under it; `lost`
  * is aborted when another daemon may have it. Undefined: `signal` was aborted first. While the store is away nobody holds it.
  */
-async function holdLease({ deps, timing: { lease: ttl } }: ReaderParts, signal: AbortSignal) {
+async function holdLease({ deps, timing: { lease: ttl } }: ReaderParts, owner: string, signal: AbortSignal) {
   const { leases, log } = deps
-  const owner = randomUUID()
   const name = `email/${deps.gateway}`
   const lost = new AbortController()
   let token = 0
