@@ -73,7 +73,7 @@ export async function createDaemon(options: DaemonOptions) {
 
   const metrics = createMetrics({ version })
   const tracing = mode === 'serve' ? await startTracing(env, log) : undefined
-  const store = await openStore({ daemon: config.daemon, log })
+  const store = await openStore(config.daemon, log)
   const files = createLogs({ dir: dataDir, now, log })
   const shared = store.kind === 'redis' ? shareLogs(files, { store, dataDir, log }) : undefined
   const logs = shared ?? files

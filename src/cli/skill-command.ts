@@ -34,10 +34,7 @@ const described = z.object({
 
 type Described = z.output<typeof described>
 
-/**
- * Runs `trivium <skill> --arg value`: the flags are made from the skill's schema, as the daemon tells it.
- * `--args '{…}'` gives the arguments as JSON; single flags lie over it. `argv` is the command line without the name.
- */
+/** Runs `trivium <skill> --arg value`: the flags are made from the skill's schema. `argv` is what follows the name. */
 export async function invokeByName(
   name: string,
   argv: readonly string[],
@@ -49,7 +46,9 @@ export async function invokeByName(
     const { command, options } = commandFor(name, skill)
     command.configureOutput(usageOutput(context.terminal())).action(async () => {
       const given = command.opts<JsonObject>()
-      const named = { ...parseArgs(given.args) }
+      const json = given.args === undefined ? {} : parseJson(String(given.args))
+      if (!isJsonObject(json)) throw usage('--args is a JSON object, such as {"topic":"jobs"}')
+      const named = { ...json }
       for (const { property, key } of options) if (given[key] !== undefined) named[property] = given[key]
       const args = { ...named, ...readPositional(command.args, named, skill.args) }
       if (given.follow === true) return followEvents(connection, args, context.terminal())
@@ -78,13 +77,6 @@ export async function skillCommands(context: CommandContext): Promise<Command[]>
     const name = String(skill.name)
     return others.includes(name) ? [] : commandFor(name, described.parse(skill)).command.name(name)
   })
-}
-
-function parseArgs(text: Json | undefined): JsonObject {
-  if (text === undefined) return {}
-  const value = parseJson(String(text))
-  if (isJsonObject(value)) return value
-  throw usage('--args is a JSON object, such as {"topic":"jobs"}')
 }
 
 /** Help needs no daemon; and without one a mistyped command must not be answered with "start a daemon". */
@@ -199,10 +191,7 @@ function typeName(schema: JsonObject): string {
 /** One wait of `--follow`; the next begins where it ended. */
 const ROUND = 60_000
 
-/**
- * `event-wait --follow`: prints one JSON line an event until interrupted. It reads through a consumer group, so
- * that nothing between two waits is missed: the one given with `--queue`, else one of its own that ends with it.
- */
+/** `event-wait --follow`, by a consumer group (`queue`, else one of its own), so that nothing between two waits is missed. */
 async function followEvents(connection: Connection, args: JsonObject, terminal: Terminal): Promise<void> {
   if (args.ack === false && args.lease === undefined) {
     throw usage('--follow consumes what it prints; with --no-ack the same events would come again and again.')

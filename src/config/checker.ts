@@ -140,10 +140,7 @@ function isUnder(path: Path, prefix: Path): boolean {
 /** What is wrong at a path: at its key or at its value. */
 export type Finding = { path: Path; what: 'key' | 'value'; message: string }
 
-/**
- * Parses a value; what is wrong is said in plain words, with the nearest right name. No message shows a value: it may
- * be a secret that the environment filled in. `alsoKnown`: keys that may stand beside those of the schema.
- */
+/** Parses a value; what is wrong is said in plain words, and without the value: it may be a secret of the environment. */
 export function check<T>(schema: z.ZodType<T>, value: unknown, alsoKnown: readonly string[] = []) {
   const { success, data, error } = schema.safeParse(value, { error: (issue) => explain(issue, alsoKnown) })
   return success ? { data, issues: [] } : { issues: error.issues }

@@ -89,8 +89,10 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   const { env, cwd, file, transports, skills } = options
   const given = isJsonObject(checker.value) ? checker.value : {}
   checker.parse(sectionsSchema, checker.value ?? {}, [])
-  const section = <T>(name: string, schema: z.ZodType<T>): T =>
-    checker.section(schema, given[name] ?? emptyOf(schema), [name]) ?? schema.parse(emptyOf(schema))
+  const section = <T>(name: string, schema: z.ZodType<T>): T => {
+    const empty = schema instanceof z.ZodArray ? [] : {}
+    return checker.section(schema, given[name] ?? empty, [name]) ?? schema.parse(empty)
+  }
   const redis = section('redis', sections.redis)
   const daemon = { ...parseDaemon(given.daemon ?? {}, { env, cwd, file }, checker), redis }
   const gateways = parseGateways(given.gateways, transports, checker)
@@ -142,10 +144,6 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     /** Texts that must not appear in logs. */
     secrets: secretsOf(checker.secrets(), given, daemon),
   }
-}
-
-function emptyOf(schema: z.ZodType): [] | object {
-  return schema instanceof z.ZodArray ? [] : {}
 }
 
 function sizeOf(section: unknown): number {

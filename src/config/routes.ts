@@ -14,10 +14,8 @@ export type RouteWorld = {
 }
 
 /**
- * Parses the section `routes:` and checks each route against the gateways, the skills and its neighbours. Gives all routes
- * in their order: the file's, then those that skills bring, and last the file's final route where that one takes
- * everything: after it none of a skill could ever run. What is wrong with a skill's route is a warning: a skill must not
- * stop the daemon.
+ * Parses the section `routes:` and checks each route against the gateways, the skills and its neighbours. Those that skills
+ * bring, where mistakes are warnings only, stand before a final route of the file that takes everything.
  */
 export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): Route[] {
   const { gateways, transports, skills = [] } = world
@@ -88,10 +86,7 @@ export function checkGateways(match: RouteMatch, path: Path, world: RouteWorld, 
   checker.report([...path, 'match', 'gateway'], 'value', message, 'warning')
 }
 
-/**
- * Reports a skill that there is not, and fixed arguments that it does not take: each message would be refused for them.
- * Arguments that are missing come with the message, and are not looked at.
- */
+/** Reports a skill that there is not, and fixed arguments that it does not take. Others come with the message. */
 function checkSkill(
   { skill: name, args }: Route,
   path: Path,
@@ -122,10 +117,7 @@ function issuesOf(schema: NonNullable<RoutedSkill['args']>, args: unknown) {
   }
 }
 
-/**
- * The routes that a skill brings in `metadata.<transport>.route`: the keys of a route, or match keys alone. The name is
- * `skill@transport` where none is given, the skill is the one that brings it, and it answers only that transport.
- */
+/** The routes that a skill brings in `metadata.<transport>.route`: the keys of a route, or match keys alone. */
 function rawRoutesOf({ name, metadata = {} }: RoutedSkill, transports: readonly string[]) {
   return transports.flatMap((transport) => {
     const section = Object.hasOwn(metadata, transport) ? metadata[transport] : undefined
@@ -148,10 +140,7 @@ const ANY_TEXT = '\uE000'
 /** A glob of letters and `*` alone. */
 const SIMPLE = /^[^/\\?[{][^\\?[{]*$/
 
-/**
- * Finds the first of the earlier routes that alone matches everything that a route matches, so that this can never run:
- * all of its keys are there, and each value is inside one of its values. It errs on the side of silence.
- */
+/** Finds the first earlier route that alone matches all that a route matches. It errs on the side of silence. */
 function findCover(
   route: Route,
   earlier: readonly Route[],

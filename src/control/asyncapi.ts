@@ -33,10 +33,11 @@ export function asyncApi(version: string, sockets: readonly Socket[], topics: re
     event: eventSchema,
     ...(client && server && { clientFrame: client, serverFrame: server }),
   }
-  const messages = Object.entries(schemas).map(([name, schema]) => [
-    name,
-    { name, payload: payloadOf(schema) },
-  ])
+  const options = { io: 'input', target: 'draft-7', unrepresentable: 'any' } as const
+  const messages = Object.entries(schemas).map(([name, schema]) => {
+    const { $schema: _dialect, ...payload } = z.toJSONSchema(schema, options)
+    return [name, { name, payload }]
+  })
   return {
     asyncapi: '3.0.0',
     info: { title: 'Trivium', version, description: 'Frames of WebSocket gateways, and events of topics.' },
@@ -49,10 +50,4 @@ export function asyncApi(version: string, sockets: readonly Socket[], topics: re
 
 function ref(place: string) {
   return { $ref: `#/${place}` }
-}
-
-function payloadOf(schema: ZodType) {
-  const options = { io: 'input', target: 'draft-7', unrepresentable: 'any' } as const
-  const { $schema: _dialect, ...described } = z.toJSONSchema(schema, options)
-  return described
 }

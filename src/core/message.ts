@@ -80,13 +80,9 @@ export function encodeMessage(message: NewMessage): string {
     data: data.format === 'json' ? slim : data,
     ...(attachments?.length ? { attachments } : {}),
   }
-  // JSON escapes line ends, so the first one is the end of the line.
-  return isPlain(text) ? `${JSON.stringify(stored)}\n${text}` : JSON.stringify({ ...stored, text })
-}
-
-/** Whether a text comes through UTF-8 and SQLite as it is: neither lone surrogates nor NUL. */
-function isPlain(text: string): boolean {
-  return text.isWellFormed() && !text.includes('\0')
+  // What comes through UTF-8 and SQLite as it is. JSON escapes line ends, so the first one is the end of the line.
+  const isPlain = text.isWellFormed() && !text.includes('\0')
+  return isPlain ? `${JSON.stringify(stored)}\n${text}` : JSON.stringify({ ...stored, text })
 }
 
 /** The inverse of `encodeMessage`. */

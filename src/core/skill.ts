@@ -63,15 +63,6 @@ export function defineSkill<Args>(skill: Skill<Args>): Skill<Args> {
   return skill
 }
 
-/** Declares skills by their names, each with its argument type inferred. */
-export function defineSkills<A extends Record<string, unknown>>(
-  skills: {
-    [K in keyof A]: Omit<Skill<A[K]>, 'name'>
-  },
-): Skill[] {
-  return Object.entries<Omit<Skill, 'name'>>(skills).map(([name, skill]) => ({ name, ...skill }))
-}
-
 /** The arguments of a skill as JSON Schema (draft 2020-12), as callers give them: what has a default is optional. */
 export function skillJsonSchema(skill: Pick<Skill, 'args'>): JsonObject {
   const schema = toJson(z.toJSONSchema(skill.args, { io: 'input', unrepresentable: 'any' }))

@@ -123,10 +123,7 @@ export type TransportDeps = {
   artifacts: Artifacts
   kv: KeyValues
   leases: Leases
-  /**
-   * Invokes a skill for a person who waits for its answer, such as the options of a select: no message, nothing is kept.
-   * Throws what an invocation throws; `skill_timeout` after `timeout` ms.
-   */
+  /** Invokes a skill for a person who waits, such as the options of a select: nothing is kept. Throws after `timeout` ms. */
   ask(skill: string, args: JsonObject, asking: { from: Message['from']; timeout: number }): Promise<Json>
   /** Resolves with how the dispatch of a message ended, or undefined at the timeout. For `respond: result`. */
   settled(messageId: string, timeout: number): Promise<'done' | 'failed' | 'unrouted' | undefined>

@@ -8,10 +8,7 @@ type Change = { value: Json; ttl?: number } | undefined
 /** As many may write at once: each race that is lost is one that somebody won. */
 const ATTEMPTS = 200
 
-/**
- * Changes a key by compare-and-set: `change` makes the new value (undefined: leave it) of what is there, again where another
- * writer came first. Resolves with what is there at the end. Throws `state_conflict` after two hundred lost races.
- */
+/** Compare-and-set of a key: `change` (undefined: leave it) is called again after a lost race. Throws `state_conflict`. */
 export async function updateKv(
   kv: Pick<KeyValues, 'get' | 'set'>,
   key: string,

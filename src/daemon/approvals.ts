@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { escapeText } from 'entities/escape'
 import { z } from 'zod'
 import type { Caller } from '../core/call.ts'
@@ -37,10 +37,7 @@ const linkSchema = z.object({ id: z.string(), identity: z.string() })
 /** How long a link tells that all is over. */
 const KEPT = 7 * 86_400_000
 
-/**
- * Asks for approvals: in their conversations, with buttons where somebody there may decide, and by mail those approvers of
- * whom the configuration has the address, with a link of their own where the daemon knows how it is reached.
- */
+/** Asks for approvals: in their conversations, and by mail approvers whose address is known, with a link of their own. */
 export function createApprovalAsking(deps: {
   store: Pick<Store, 'journal' | 'kv'>
   outbox: Pick<Outbox, 'reply' | 'sendTo'>
@@ -120,6 +117,16 @@ export function approvalClick(approvals: Pick<ApprovalService, 'decide'>): Skill
 }
 
 const BODY_LIMIT = 1000
+const HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy':
+    "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+}
+const HEAD = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Approval</title>
+<style>body{font:1rem/1.5 sans-serif;margin:2rem}pre{white-space:pre-wrap}</style><h1>Approval</h1>`
 
 /**
  * The page behind the links that approvers get by mail: whoever has one may decide that approval as that person, who must still
@@ -150,7 +157,8 @@ export function mountApprovalPage(
 
   http.mount(APPROVAL_PATH, async (request, response) => {
     const body = await http.readBody(request, BODY_LIMIT, '')
-    respond(response, ...(await answer(request, String(body))))
+    const [status, html] = await answer(request, String(body))
+    response.writeHead(status, HEADERS).end(HEAD + html)
   })
 }
 
@@ -165,21 +173,6 @@ function shown(approval: Approval): string {
   const form =
     '<form method="post"><button name="decision" value="approve">Approve</button> <button name="decision" value="deny">Deny</button></form>'
   return `<pre>${escapeText(describeApproval(approval))}</pre>${status === 'pending' ? form : `<p>${escapeText(outcome)}</p>`}`
-}
-
-function respond(response: ServerResponse, status: number, html: string): void {
-  response.writeHead(status, {
-    'content-type': 'text/html; charset=utf-8',
-    'content-security-policy':
-      "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-    'referrer-policy': 'no-referrer',
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
-  })
-  const style = '<style>body{font:1rem/1.5 sans-serif;margin:2rem}pre{white-space:pre-wrap}</style>'
-  response.end(
-    `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Approval</title>${style}<h1>Approval</h1>${html}</html>`,
-  )
 }
 
 /** What shows as nothing, or turns other text around, and the backtick that would end a block of code. */

@@ -7,11 +7,10 @@ import type { Check } from '../core/transport.ts'
 import { createToEvent } from '../gateway/gateways.ts'
 
 /** Opens the store that the configuration names: Redis where a URL is set, else the embedded one in the data dir. */
-export async function openStore(options: {
-  daemon: Pick<DaemonConfig, 'dataDir' | 'redisUrl' | 'redisPrefix' | 'redis'>
-  log: Log
-}): Promise<Store> {
-  const { daemon, log } = options
+export async function openStore(
+  daemon: Pick<DaemonConfig, 'dataDir' | 'redisUrl' | 'redisPrefix' | 'redis'>,
+  log: Log,
+): Promise<Store> {
   const toEvent = createToEvent(new Map(Object.entries(transports)))
   if (daemon.redisUrl !== undefined) {
     const { createRedisStore } = await import('../stores/redis/index.ts')

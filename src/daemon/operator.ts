@@ -184,19 +184,16 @@ export function createControlServer(
   let mcp: Promise<McpHttp> | undefined
   let server: Server | undefined
 
-  /** Most daemons never get a request for it. */
-  const loadMcp = async () => {
-    const { createMcpHttp } = await import('../skills/mcp/mcp-http.ts')
-    return createMcpHttp({ manager, version: operator.version })
-  }
-
   return {
     async listen(address: Address): Promise<Address> {
       const { createControlApi } = await import('../control/api.ts')
       const api = createControlApi({
         ...operator,
         async mcp(request, response, caller) {
-          mcp ??= loadMcp()
+          // Most daemons never get a request for it.
+          mcp ??= import('../skills/mcp/mcp-http.ts').then(({ createMcpHttp }) =>
+            createMcpHttp({ manager, version: operator.version }),
+          )
           await (await mcp).handle(request, response, caller, request.body)
         },
         token: controlToken(config().daemon.dataDir, config().daemon.token),

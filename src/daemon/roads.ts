@@ -4,11 +4,9 @@ import { type Call, type InvokeOptions, requireGateway } from '../core/call.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { isJsonObject, type Json } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
-import type { Message } from '../core/message.ts'
 import type { Route } from '../core/route.ts'
 import type { ArtifactService, Services } from '../core/services.ts'
 import type { Store } from '../core/store.ts'
-import type { ReplyPlace } from '../core/transport.ts'
 import { createAccept } from '../gateway/accept.ts'
 import { createDispatch, type Dispatch, type Target } from '../gateway/dispatch.ts'
 import { createEvents } from '../gateway/events.ts'
@@ -135,7 +133,9 @@ export function createRoadWorkers(deps: {
   const answer: Target = async (dispatched) => {
     const { message, route } = dispatched
     const transport = route.reply === 'none' ? undefined : gateways.get(message.gateway)
-    const place = placeOf(message)
+    const { id: inReplyTo, conversation, data } = message
+    const target = isJsonObject(data.replyTarget) ? data.replyTarget : undefined
+    const place = { inReplyTo, conversation, ...defined({ target }) }
     if (route.queue !== undefined) {
       const progress = (progress: Json) => transport?.progress?.({ ...place, progress })
       return queues.run(route.queue, { ...dispatched, progress })
@@ -224,9 +224,4 @@ function invokeOptions({ message, route, sends, signal }: Dispatch): InvokeOptio
     ...defined({ model: route.model, approval: route.approval }),
     ...(isJsonObject(headers) ? { nonlocals: { request: { headers } } } : {}),
   }
-}
-
-function placeOf({ id: inReplyTo, conversation, data }: Message): ReplyPlace {
-  const target = isJsonObject(data.replyTarget) ? data.replyTarget : undefined
-  return { inReplyTo, conversation, ...defined({ target }) }
 }

@@ -9,10 +9,7 @@ import { createStateManager, type StateManager } from '../state/documents/manage
 import { type DocumentSpec, migrationOf, readDocument } from '../state/documents/spec.ts'
 import { createStoreBackend } from '../state/documents/store-backend.ts'
 
-/**
- * The documents of the assistant: `state.json` in the data dir, or on Redis, where all daemons share one memory.
- * The first daemon on a Redis brings what its data dir holds. Touches nothing before the first call.
- */
+/** The assistant's documents: `state.json`, or on Redis, begun with that. Touches nothing before the first call. */
 export function createStateDocuments(deps: {
   dataDir: string
   /** Absent: files, whatever the store; they are safe beside a running daemon. */

@@ -153,10 +153,7 @@ async function restore(file: string, dir: string, force: boolean, context: Comma
   }
 }
 
-/**
- * Unpacks an archive into a new folder, and flushes each file. Returns its manifest and the folder with the files. Throws
- * `backup_unreadable` for one that is not whole (gzip ends with a checksum), and `store_version` for one of a newer Trivium.
- */
+/** Unpacks an archive, and flushes each file. Throws `backup_unreadable` for one that is not whole, and `store_version`. */
 async function readArchive(path: string, dir: string, progress: (piece: { length: number }) => void) {
   const data = join(dir, DATA)
   disk.makeDir(data)

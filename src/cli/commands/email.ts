@@ -53,11 +53,7 @@ export const addEmail: AddCommand = (program, context) => {
     })
 }
 
-/**
- * Logs a person in by the device authorization grant (RFC 8628): `tell` says where to type which code, and the provider
- * is asked until that is done. Resolves with the refresh token. Throws `login_failed` where the provider refuses, the
- * person does, or the time is over.
- */
+/** Logs a person in with a code (RFC 8628). Resolves with the refresh token; throws `login_failed`. */
 async function deviceLogin(
   { deviceUrl, tokenUrl, clientId, clientSecret, scope }: Login,
   tell: (text: string) => void,

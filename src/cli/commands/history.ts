@@ -2,14 +2,7 @@ import { headOf } from '../../lib/head-of.ts'
 import { createLogs, type LogQuery } from '../../state/logs/logs.ts'
 import { type AddCommand, interruption, loadFor, timeOf, wholeNumber } from '../command.ts'
 
-type Options = {
-  channel?: string
-  grep?: string
-  before?: string
-  events?: boolean
-  follow?: boolean
-  limit: number
-}
+type Options = LogQuery & { events?: boolean }
 
 /** `trivium history`: reads the files themselves, so it works with and without a daemon. */
 export const addHistory: AddCommand = (program, context) => {

@@ -142,7 +142,7 @@ async function openAssistant(environs: Environs, closing: AsyncDisposableStack):
   const log = createLogger({ level: 'warn', secrets: () => [], destination: process.stderr, pretty: true })
   // The embedded store has one owner, but the state beside it is a file.
   if (daemon.redisUrl === undefined) return createStateDocuments({ dataDir, log })
-  const store = await openStore({ daemon, log })
+  const store = await openStore(daemon, log)
   closing.defer(() => store.close())
   return createStateDocuments({ dataDir, store, log })
 }

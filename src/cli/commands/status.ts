@@ -31,13 +31,10 @@ function humanStatus(status: Json): string {
   const all = (path: string) => objectsIn(at(path))
   const [reason] = String(at('configuration.error')).split('\n')
   const roads = all('roads').map(({ road, messages, oldestAt, dead, lost }) => {
-    return [
-      road,
-      messages,
-      age(oldestAt),
-      dead,
-      lostOf(lost) ?? MEANING[String(road)] ?? 'waiting or running',
-    ]
+    // What retention removed where somebody takes.
+    const counts = Object.entries(Object(lost)).map(([gateway, count]) => `${gateway} ${count}`)
+    const removed = counts.length > 0 && `not taken; REMOVED UNTAKEN so far: ${counts.join(', ')}`
+    return [road, messages, age(oldestAt), dead, removed || (MEANING[String(road)] ?? 'waiting or running')]
   })
   const subscriptions = all('subscriptions')
     .filter(({ ok, state }) => !ok || state !== 'active')
@@ -85,12 +82,6 @@ function gatewayTable(running: JsonObject[], disabled: JsonObject[]): string {
   const more = [`… and ${rows.length - ROOM + 1} more: trivium status --json`]
   const shown = rows.length > ROOM ? [...rows.slice(0, ROOM - 1), more] : rows
   return table(['Gateways', 'transport', ''], shown)
-}
-
-/** What retention removed where somebody takes. */
-function lostOf(lost: unknown): string | undefined {
-  const counts = Object.entries(Object(lost)).map(([gateway, count]) => `${gateway} ${count}`)
-  return counts.length === 0 ? undefined : `not taken; REMOVED UNTAKEN so far: ${counts.join(', ')}`
 }
 
 /** How many there are, and what is to be said of some. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { storeName } from '../../core/operations.ts'
-import { defineSkills } from '../../core/skill.ts'
+import { defineSkill, type Skill } from '../../core/skill.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 import { abortError } from '../bounded.ts'
 
@@ -10,13 +10,15 @@ const store = storeName
   .describe('file: this data directory; memory: this process; shared: all daemons of the same store')
 
 /** Keys and values. */
-export const stateSkills = defineSkills({
-  'state-get': {
+export const stateSkills: readonly Skill[] = [
+  defineSkill({
+    name: 'state-get',
     description: 'Reads a value by key; null where there is none.',
     args: z.strictObject({ key, store }),
     run: async ({ args: { key, store }, services }) => (await services.state[store].get(key))?.value ?? null,
-  },
-  'state-set': {
+  }),
+  defineSkill({
+    name: 'state-set',
     description: 'Writes a value by key, overwrites what is there, and wakes those who wait for the key.',
     args: z.strictObject({
       key,
@@ -34,15 +36,17 @@ export const stateSkills = defineSkills({
       if (version !== undefined) return { ok: true, version }
       return { ok: false, version: (await services.state[store].get(key))?.version ?? 0 }
     },
-  },
-  'state-delete': {
+  }),
+  defineSkill({
+    name: 'state-delete',
     description: 'Deletes a key, and tells whether it existed.',
     args: z.strictObject({ key, store }),
     async run({ args: { key, store }, services }) {
       return { ok: true, existed: await services.state[store].delete(key) }
     },
-  },
-  'state-list': {
+  }),
+  defineSkill({
+    name: 'state-list',
     description: 'Lists the keys with a prefix.',
     args: z.strictObject({
       prefix: z.string().default('').describe('Only keys that begin with this'),
@@ -50,8 +54,9 @@ export const stateSkills = defineSkills({
       store,
     }),
     run: ({ args: { prefix, limit, store }, services }) => services.state[store].list(prefix, limit),
-  },
-  'state-wait': {
+  }),
+  defineSkill({
+    name: 'state-wait',
     description: 'Returns the value of a key as soon as it exists; null at the timeout.',
     args: z.strictObject({
       key,
@@ -71,5 +76,5 @@ export const stateSkills = defineSkills({
       if (found === undefined && signal.aborted) throw abortError(signal, `Waiting for ${key}`)
       return found ?? null
     },
-  },
-})
+  }),
+]
