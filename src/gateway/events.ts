@@ -41,14 +41,16 @@ export function createEvents(
     }
   }
 
-  const readGroup = async (args: WaitArgs, group: string) => {
-    const request = readRequest(args, group)
-    let batch = await read(args.topic, request)
+  const readGroup = async ({ topic, ack, max, lease }: WaitArgs, group: string) => {
+    const mode = ack ? 'consume' : 'peek'
+    const request: GroupRead =
+      lease === undefined ? { group, max, mode } : { group, max, mode: 'lease', lease }
+    let batch = await read(topic, request)
     if (!batch) {
-      await topics.subscribe(args.topic, group, 'now')
-      batch = await read(args.topic, request)
+      await topics.subscribe(topic, group, 'now')
+      batch = await read(topic, request)
     }
-    const events = batch ? withGap(args.topic, batch, now(), request.mode) : []
+    const events = batch ? withGap(topic, batch, now(), request.mode) : []
     return events.length > 0 ? { value: events } : { retryAt: batch?.nextVisible }
   }
 
@@ -154,11 +156,6 @@ function groupOf({ topic, queue, ref }: Meant, { rootId, caller }: Call): string
 function refuseInternal(topic: string): void {
   if (topic === LOG_TOPIC || topic.startsWith(REPLY_TOPICS))
     throw new TriviumError('topic_reserved', { topic })
-}
-
-function readRequest({ ack, max, lease }: WaitArgs, group: string): GroupRead {
-  if (lease !== undefined) return { group, max, mode: 'lease', lease }
-  return { group, max, mode: ack ? 'consume' : 'peek' }
 }
 
 async function hasGroup(topics: Store['topics'], topic: string, group: string): Promise<boolean> {

@@ -46,8 +46,10 @@ export function createPublicHttp(given: PublicHttpOptions) {
     {
       ...limits,
       // Some clients offer `Upgrade: h2c` with every POST; only a WebSocket that we serve may leave HTTP.
-      shouldUpgradeCallback: (request) =>
-        isWebSocket(request) && entries.get(pathOf(request.url))?.upgrade !== undefined,
+      shouldUpgradeCallback: ({ method, headers, url }) =>
+        method === 'GET' &&
+        headers.upgrade?.toLowerCase() === 'websocket' &&
+        entries.get(pathOf(url))?.upgrade !== undefined,
     },
     serve,
   )
@@ -160,10 +162,6 @@ function pathOf(url = '/'): string {
   const [target = ''] = url.split('?', 1)
   if (target.startsWith('/')) return target
   return URL.canParse(target) ? new URL(target).pathname : target
-}
-
-function isWebSocket(request: IncomingMessage): boolean {
-  return request.method === 'GET' && request.headers.upgrade?.toLowerCase() === 'websocket'
 }
 
 /** How long (ms) a refused sender may go on. */

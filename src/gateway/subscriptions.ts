@@ -154,12 +154,8 @@ export function createSubscriptionRunner(options: {
  * A group that fell behind retention is told so by an event of its own, before what is still there. After a peek it
  * comes again, with the same id while nothing changes, until that is acknowledged.
  */
-export function withGap(
-  topic: string,
-  { events, missed }: GroupBatch,
-  now: number,
-  mode: GroupRead['mode'],
-): Event[] {
+export function withGap(topic: string, batch: GroupBatch, now: number, mode: GroupRead['mode']): Event[] {
+  const { events, missed } = batch
   if (missed === 0) return events
   const isPeek = mode === 'peek'
   const timestamp = (isPeek && events[0]?.timestamp) || now

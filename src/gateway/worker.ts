@@ -46,12 +46,11 @@ const STORE_PAUSE = 500
 /** How often a job is tried, and how long it waits in between. */
 type Retry = Backoff & { attempts: number }
 
-const LEASE = 10_000
 const RETRY: Retry = { attempts: 10, first: STORE_PAUSE, longest: 60_000 }
 
 /** Claims jobs of one queue, runs them, and settles them; it keeps no job in memory that the store does not hold. */
 export function createWorker(options: WorkerOptions) {
-  const { queue, store, lease = LEASE, log, now } = options
+  const { queue, store, lease = 10_000, log, now } = options
   /** By token: a job that was given back may be claimed again before its first claim is forgotten here. */
   const running = new Map<string, Running>()
   const perGroup = new Map<string, number>()

@@ -5,9 +5,9 @@ import { hash, timingSafeEqual } from 'node:crypto'
  * that the time tells nothing about which is near.
  */
 export function createSecretCheck(known: readonly string[]): (given: string) => number {
-  const hashes = known.map(digest)
+  const hashes = known.map((secret) => hash('sha256', secret, 'buffer'))
   return (given) => {
-    const candidate = digest(given)
+    const candidate = hash('sha256', given, 'buffer')
     let found = -1
     hashes.forEach((one, index) => {
       if (timingSafeEqual(one, candidate) && found < 0) found = index
@@ -23,8 +23,4 @@ export function withoutSecrets(text: string, secrets: readonly string[]): string
     clean = clean.replaceAll(secret, '[secret]').replaceAll(JSON.stringify(secret).slice(1, -1), '[secret]')
   }
   return clean
-}
-
-function digest(secret: string): Buffer {
-  return hash('sha256', secret, 'buffer')
 }

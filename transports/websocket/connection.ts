@@ -17,14 +17,6 @@ export type Connection = ReturnType<typeof serveConnection>
 /** A client that may come in: the replies after `after` are sent to it; the newest that there is is `end`. */
 export type Admitted = { peer: Peer; conversation: string; after: number; end: number }
 
-type ConnectionOptions = Admitted & {
-  socket: WebSocket
-  /** What all connections of the gateway have on its way into the store. */
-  accepting: ReturnType<typeof createInFlight>
-  options: WebsocketOptions
-  deps: TransportDeps
-}
-
 /** Frames of one connection that may wait for the store at once; then its socket is not read. */
 const MAX_IN_FLIGHT = 256
 /** Replies that are read from the log at once. */
@@ -34,10 +26,15 @@ const RETRY = 1_000
 
 /**
  * Serves one client's socket from its welcome to its end: takes frames, follows the replies, and bounds what waits in
- * either direction.
+ * either direction. `accepting`: what all connections of the gateway have on its way into the store.
  */
-export function serveConnection(given: ConnectionOptions) {
-  const { socket, conversation, peer, after, end, options, accepting, deps } = given
+export function serveConnection(
+  socket: WebSocket,
+  { peer, conversation, after, end }: Admitted,
+  options: WebsocketOptions,
+  accepting: ReturnType<typeof createInFlight>,
+  deps: TransportDeps,
+) {
   const log = deps.log.child({ conversation })
   let inFlight = 0
   let isAlive = true

@@ -36,7 +36,7 @@ export function createGateway(options: WebsocketOptions, deps: TransportDeps): T
       const admitted = await admit(request)
       requireRoom()
       server.handleUpgrade(request, socket, head, (webSocket) => {
-        const connection = serveConnection({ ...admitted, socket: webSocket, accepting, options, deps })
+        const connection = serveConnection(webSocket, admitted, options, accepting, deps)
         connections.add(connection)
         void connection.ended.then(() => connections.delete(connection))
       })
