@@ -84,10 +84,12 @@ async function open(server: ServerOptions, token: string | undefined, timeout: n
       clearInterval(watchdog)
     }
   }
+  // Typed by name, or `tsc` cannot write the declarations of the package.
+  const closed: AbortSignal = gone.signal
   return {
     client,
     /** Aborted, with the reason, as soon as the connection is gone. */
-    closed: gone.signal,
+    closed,
     run,
     /** The UIDs that are found, in order. imapflow answers false, and does not throw, where a search failed. */
     async search(query: SearchObject): Promise<number[]> {
