@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
+import { reasonOf } from '../../../src/core/errors.ts'
 import { type JsonObject, textAt } from '../../../src/core/json.ts'
 import type { Attachment } from '../../../src/core/message.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
@@ -9,8 +9,11 @@ import { slackFailure } from '../api.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace } from '../workspaces.ts'
 
-/** `forGood`: trying again would not help. */
-type Download = { attachment: Attachment } | { error: string; forGood: boolean }
+/** What came, or why it did not. `forGood`: trying again would not help. */
+type Download = Attachment | { error: string; forGood: boolean }
+
+/** A file that cannot be had, now or later. */
+class Refusal extends Error {}
 
 /**
  * What is told of each file in `data.files`; `error` says why it is no attachment. `isWhole`: no file is missing that
@@ -45,35 +48,34 @@ export function createFileFetcher(options: SlackOptions, { artifacts, log }: Tra
 
   async function download(file: JsonObject, workspace: Workspace): Promise<Download> {
     const signal = AbortSignal.any([AbortSignal.timeout(PATIENCE), stopping.signal])
-    const done = await save(file, workspace, signal).catch((error: unknown): Download => {
-      const tooLarge = error instanceof TriviumError && error.code === 'artifact_too_large'
-      return { error: reasonOf(error), forGood: tooLarge || slackFailure(error).kind === 'rejected' }
-    })
-    if ('error' in done) {
-      log.warn({ file: textAt(file, 'id'), reason: done.error }, 'a file of Slack was not downloaded')
+    try {
+      return await save(file, workspace, signal)
+    } catch (error) {
+      const reason = reasonOf(error)
+      log.warn({ file: textAt(file, 'id'), reason }, 'a file of Slack was not downloaded')
+      return { error: reason, forGood: error instanceof Refusal || slackFailure(error).kind === 'rejected' }
     }
-    return done
   }
 
-  async function save(named: JsonObject, workspace: Workspace, signal: AbortSignal): Promise<Download> {
+  async function save(named: JsonObject, workspace: Workspace, signal: AbortSignal): Promise<Attachment> {
     const file = await withDetails(named, workspace)
-    if (typeof file.size === 'number' && file.size > limit) return refused(`it is over ${limit} bytes`)
+    if (Number(file.size) > limit) throw new Refusal(`it is over ${limit} bytes`)
     const url = textAt(file, 'url_private_download') ?? textAt(file, 'url_private')
-    if (url === undefined) return refused('Slack gives no address to download it from')
-    if (!mayHaveToken(url, options.apiUrl)) return refused('it is not kept at Slack')
+    if (url === undefined) throw new Refusal('Slack gives no address to download it from')
+    if (!mayHaveToken(url, options.apiUrl)) throw new Refusal('it is not kept at Slack')
     const headers = { authorization: `Bearer ${workspace.api.token}` }
     // Without the scope files:read Slack redirects to a page to log in.
     const response = await fetch(url, { headers, redirect: 'manual', signal })
     const { status, body } = response
     if (!response.ok || !body) {
       await body?.cancel()
-      const error = `Slack answered ${status}`
-      if (status >= 500 || status === 429 || status === 408) return { error, forGood: false }
-      return refused(`${error}; the token may lack the scope files:read`)
+      const reason = `Slack answered ${status}`
+      if (status >= 500 || status === 429 || status === 408) throw new Error(reason)
+      throw new Refusal(`${reason}; the token may lack the scope files:read`)
     }
     const name = textAt(file, 'name') ?? textAt(file, 'title') ?? 'file'
     const type = textAt(file, 'mimetype') ?? 'application/octet-stream'
-    return { attachment: await artifacts.save(name, type, Readable.from(body), limit) }
+    return artifacts.save(name, type, Readable.from(body), limit)
   }
 
   return {
@@ -85,15 +87,15 @@ export function createFileFetcher(options: SlackOptions, { artifacts, log }: Tra
       const late = AbortSignal.timeout(patience)
       const fetched = await Promise.all(
         files.map(async (file, index): Promise<Download> => {
-          if (index >= most) return refused(`only ${most} files are downloaded`)
+          if (index >= most) return { error: `only ${most} files are downloaded`, forGood: true }
           const done = await inTime(find(file, workspace), late)
           return done ?? { error: 'it took too long to download', forGood: false }
         }),
       )
       return {
-        attachments: fetched.flatMap((each) => ('attachment' in each ? each.attachment : [])),
+        attachments: fetched.flatMap((each) => ('error' in each ? [] : each)),
         files: fetched.map((each, index) => described(files[index], each)),
-        isWhole: fetched.every((each) => 'attachment' in each || each.forGood),
+        isWhole: fetched.every((each) => !('error' in each) || each.forGood),
       }
     },
     /** Ends what is on its way. */
@@ -109,10 +111,6 @@ function described(file: JsonObject | undefined, done: Download): JsonObject {
     link: textAt(file, 'permalink'),
     error: 'error' in done ? done.error : undefined,
   })
-}
-
-function refused(error: string): Download {
-  return { error, forGood: true }
 }
 
 /** In channels shared with other organisations the event has only the id of a file. */
