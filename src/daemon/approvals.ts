@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
 import { escapeText } from 'entities/escape'
 import { z } from 'zod'
 import type { Caller } from '../core/call.ts'
@@ -95,7 +94,7 @@ export function createApprovalAsking(deps: {
 /** An address, and no glob. */
 const ADDRESS = /^[^\s*?[\]{}!]+@[^\s*?[\]{}!]+$/
 
-const clickSchema = z.object({ id: z.string(), decision: z.enum(['approve', 'deny']) })
+const clickSchema = z.object({ id: z.string(), approve: z.boolean() })
 
 /** The skill that takes a click. */
 export function approvalClick(approvals: Pick<ApprovalService, 'decide'>): Skill {
@@ -104,9 +103,8 @@ export function approvalClick(approvals: Pick<ApprovalService, 'decide'>): Skill
     description: 'Takes a click on the buttons of an approval.',
     args: z.looseObject({}),
     async run({ message, call }) {
-      const click = clickSchema.parse(message?.data.approval)
       try {
-        await approvals.decide({ id: click.id, approve: click.decision === 'approve' }, call)
+        await approvals.decide(clickSchema.parse(message?.data.approval), call)
         return undefined
       } catch (error) {
         if (error instanceof TriviumError && !error.retryable) return reasonOf(error)
@@ -138,14 +136,12 @@ export function mountApprovalPage(
   approvals: Pick<ApprovalService, 'list' | 'decide'>,
   callerAs: (identity: string) => Caller,
 ): void {
-  const answer = async (request: IncomingMessage, body: string): Promise<[status: number, html: string]> => {
-    const { searchParams } = new URL(request.url ?? '/', 'http://localhost')
-    const kept = await kv.get(LINK + searchParams.get('token'))
+  const answer = async (token: string | null, decision: string | null): Promise<[number, string]> => {
+    const kept = await kv.get(LINK + token)
     const link = kept && linkSchema.parse(kept.value)
     const [approval] = link ? await approvals.list({ id: link.id, limit: 1 }) : []
     if (!link || !approval) return [404, '<p>This link is not valid, or what it was about is over.</p>']
-    const decision = new URLSearchParams(body).get('decision')
-    if (request.method !== 'POST' || !decision) return [200, shown(approval)]
+    if (!decision) return [200, shown(approval)]
     try {
       const call = { caller: callerAs(link.identity) }
       return [200, shown(await approvals.decide({ id: link.id, approve: decision === 'approve' }, call))]
@@ -156,8 +152,10 @@ export function mountApprovalPage(
   }
 
   http.mount(APPROVAL_PATH, async (request, response) => {
-    const body = await http.readBody(request, BODY_LIMIT, '')
-    const [status, html] = await answer(request, String(body))
+    const body = new URLSearchParams(String(await http.readBody(request, BODY_LIMIT, '')))
+    const { searchParams } = new URL(request.url ?? '/', 'http://localhost')
+    const decision = request.method === 'POST' ? body.get('decision') : null
+    const [status, html] = await answer(searchParams.get('token'), decision)
     response.writeHead(status, HEADERS).end(HEAD + html)
   })
 }

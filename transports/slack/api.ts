@@ -95,19 +95,13 @@ export async function readHistory(api: SlackApi, query: Query, most: number, pac
 type Kind = 'rate-limited' | 'rejected' | 'unsent' | 'unknown'
 
 /** What codes mean that refuse nothing for good. */
-const KINDS: Record<string, Kind> = {
+const KINDS: readonly [Kind, RegExp][] = [
   // "It's possible some aspect of the operation succeeded before the error was raised", says Slack of these.
-  internal_error: 'unknown',
-  fatal_error: 'unknown',
-  request_timeout: 'unknown',
-  service_unavailable: 'unsent',
-  team_added_to_org: 'unsent',
-  accesslimited: 'unsent',
-  org_login_required: 'unsent',
-  // The Web API says the one; chat.postMessage, by its own table of errors, also the other.
-  ratelimited: 'rate-limited',
-  rate_limited: 'rate-limited',
-}
+  ['unknown', /^(internal_error|fatal_error|request_timeout)$/],
+  ['unsent', /^(service_unavailable|team_added_to_org|accesslimited|org_login_required)$/],
+  // The Web API says it without the line; chat.postMessage, by its own table of errors, also with it.
+  ['rate-limited', /^rate_?limited$/],
+]
 /** The connection was never made, so nothing can have been sent. */
 const UNCONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/
 
@@ -146,7 +140,7 @@ export function slackFailure(error: unknown) {
   }
   if (error instanceof WebAPIPlatformError) {
     const { error: code } = error.data
-    const kind = KINDS[code] ?? 'rejected'
+    const [kind] = KINDS.find(([, codes]) => codes.test(code)) ?? ['rejected' as const]
     const reason = ADVICE[code] === undefined ? code : `${code}: ${ADVICE[code]}`
     return failed(kind, reason, { code, seconds: kind === 'rate-limited' ? 30 : 0 })
   }

@@ -168,13 +168,11 @@ const RETRY = 700
 function createDirectory(api: SlackApi, { now, log }: TransportDeps) {
   const entries = new Map<string, Entry>()
 
-  /** `method`: what Slack counts against a limit. */
-  const lookUp = async (method: string, id: string, patience: number, ask: Question) => {
-    const key = `${method}/${id}`
-    const entry = entries.get(key) ?? { until: 0 }
-    putLast(entries, key, entry, LIMIT)
+  const lookUp = async (id: string, patience: number, ask: Question) => {
+    const entry = entries.get(id) ?? { until: 0 }
+    putLast(entries, id, entry, LIMIT)
     for (let late: AbortSignal | undefined; entry.until <= now() && !late?.aborted; ) {
-      entry.asked ??= askOnce(entry, method, ask)
+      entry.asked ??= askOnce(entry, id, ask)
       if (entry.name) break
       late ??= AbortSignal.timeout(patience)
       await inTime(entry.asked, late)
@@ -182,12 +180,12 @@ function createDirectory(api: SlackApi, { now, log }: TransportDeps) {
     return entry.name
   }
 
-  const askOnce = async (entry: Entry, method: string, ask: Question): Promise<void> => {
+  const askOnce = async (entry: Entry, id: string, ask: Question): Promise<void> => {
     try {
       Object.assign(entry, { name: (await ask()) ?? '', until: now() + KNOWN_FOR })
     } catch (error) {
       const { kind, reason } = slackFailure(error)
-      log.debug({ method, reason }, 'a name could not be looked up')
+      log.debug({ id, reason }, 'a name could not be looked up')
       if (kind === 'rejected') Object.assign(entry, { name: '', until: now() + REFUSED_FOR })
       else await pause(RETRY)
     }
@@ -196,17 +194,17 @@ function createDirectory(api: SlackApi, { now, log }: TransportDeps) {
 
   return {
     user: (user: string, patience: number) =>
-      lookUp('users.info', user, patience, async () => {
+      lookUp(user, patience, async () => {
         const { profile, real_name, name } = (await api.users.info({ user })).user ?? {}
         return profile?.display_name || profile?.real_name || real_name || name
       }),
     channel: (channel: string, patience: number) =>
-      lookUp('conversations.info', channel, patience, async () => {
+      lookUp(channel, patience, async () => {
         return (await api.conversations.info({ channel })).channel?.name
       }),
     /** The thread that a message is part of; empty where it is in none. */
     threadOf: (channel: string, ts: string, patience: number) =>
-      lookUp('conversations.replies', `${channel}/${ts}`, patience, async () => {
+      lookUp(`${channel}/${ts}`, patience, async () => {
         const { messages } = await api.conversations.replies({ channel, ts, limit: 1 })
         return messages?.[0]?.thread_ts
       }),

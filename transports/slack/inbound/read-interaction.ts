@@ -78,7 +78,7 @@ function saidIn(payload: JsonObject): Said {
   }
   const action = at('actions.0.action_id') ?? ''
   const value = chosenIn(objectAt(payload, 'actions.0'))
-  const decision = APPROVAL_ACTIONS[action]
+  const approve = APPROVAL_ACTIONS[action]
   return {
     key: `action:${trigger}:${at('actions.0.action_ts') ?? ''}`,
     content: contentOf({ text: typeof value === 'string' ? value : '' }),
@@ -88,7 +88,7 @@ function saidIn(payload: JsonObject): Said {
       value,
       values: state === undefined ? undefined : objectAt(state, 'values'),
       messageTs: at('container.message_ts'),
-      approval: decision && typeof value === 'string' ? { id: value, decision } : undefined,
+      approval: approve !== undefined && typeof value === 'string' ? { id: value, approve } : undefined,
     }),
   }
 }

@@ -5,11 +5,8 @@ import { isJsonObject } from '../../../src/core/json.ts'
 import type { Reply } from '../../../src/core/transport.ts'
 import { escapeText, quietBlocks, quietMarkdown, splitMarkdown } from './words.ts'
 
-/** What a click on each of our buttons means. The value of the button is the approval's id. */
-export const APPROVAL_ACTIONS: Record<string, 'approve' | 'deny'> = {
-  'trivium-approve': 'approve',
-  'trivium-deny': 'deny',
-}
+/** Whether a click on each of our buttons approves. The value of the button is the approval's id. */
+export const APPROVAL_ACTIONS: Record<string, boolean> = { 'trivium-approve': true, 'trivium-deny': false }
 
 /**
  * `reply.data.approval`: asks for a decision with two buttons; with a `status` other than `pending`, shows in the
