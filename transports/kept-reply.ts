@@ -39,23 +39,22 @@ export async function awaitReply(
     if (outcome === 'done') await pause(OUTBOX_GRACE, signal)
     tooLate.abort()
   }
-  const look = () =>
-    waitFor<string>({
-      async attempt() {
-        const [first] = await replies.read(place, 0, 1)
-        return typeof first?.data.text === 'string' ? { value: first.data.text } : {}
-      },
-      watch: (wake) => replies.onAppend(place, wake),
-      timeout,
-      signal,
-    })
   const failed = (err: unknown) => {
     log.warn({ messageId, err }, 'cannot look for the reply; the sender gets 202')
     tooLate.abort()
     return undefined
   }
   settle().catch(failed)
-  return look().catch(failed)
+  const found = waitFor<string>({
+    async attempt() {
+      const [first] = await replies.read(place, 0, 1)
+      return typeof first?.data.text === 'string' ? { value: first.data.text } : {}
+    },
+    watch: (wake) => replies.onAppend(place, wake),
+    timeout,
+    signal,
+  })
+  return found.catch(failed)
 }
 
 function placeOf(messageId: string, target: Json | undefined): string {

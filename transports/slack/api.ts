@@ -8,7 +8,7 @@ import {
   WebClient,
 } from '@slack/web-api'
 import { reasonOf, TriviumError } from '../../src/core/errors.ts'
-import { type Json, type JsonObject, objectsAt, textAt, toJson } from '../../src/core/json.ts'
+import { type JsonObject, objectsAt, textAt, toJson } from '../../src/core/json.ts'
 import { SendPostponed, type TransportDeps } from '../../src/core/transport.ts'
 import { defined } from '../../src/lib/defined.ts'
 import type { SlackOptions } from './options.ts'
@@ -71,14 +71,11 @@ export function createSlackApi(
   return Object.assign(client, { fault: () => fault })
 }
 
-/** Where and what is read: all of a channel, or with `ts` one of its threads. */
-type Query = { channel: string; ts?: string; [option: string]: Json }
-
 /**
- * The messages of a channel or thread in Slack's order, about `most` of them; `isCut`: there are more. Waits for `pace`
- * before each call. Rejects with what that or the Web API threw.
+ * The messages of a channel, or with `ts` of one of its threads, in Slack's order, about `most` of them; `isCut`: there are
+ * more. Waits for `pace` before each call. Rejects with what that or the Web API threw.
  */
-export async function readHistory(api: SlackApi, query: Query, most: number, pace = async () => {}) {
+export async function readHistory(api: SlackApi, query: JsonObject, most: number, pace = async () => {}) {
   const method = `conversations.${query.ts === undefined ? 'history' : 'replies'}`
   const messages: JsonObject[] = []
   let cursor: string | undefined

@@ -23,9 +23,10 @@ export type Target = z.infer<typeof targetSchema>
 
 const TIMESTAMP = /^\d+\.\d+$/
 
-/** `slack:TEAM:CHANNEL[:THREAD]`. */
-export function conversationOf({ team, channel, thread }: Pick<Target, 'team' | 'channel' | 'thread'>) {
-  return ['slack', team, channel, thread].filter((part) => part !== undefined).join(':')
+/** `slack:TEAM:CHANNEL[:THREAD][:USER]`; the user where `alone`: nobody else sees it, so it is a conversation of its own. */
+export function conversationOf({ team, channel, thread, user, alone }: Target & { alone?: boolean }): string {
+  const parts = ['slack', team, channel, thread, alone ? user : undefined]
+  return parts.filter((part) => part !== undefined).join(':')
 }
 
 /**

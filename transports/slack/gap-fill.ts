@@ -111,8 +111,8 @@ export function createGapFill(
   }
 
   /** Remembers that a message was written. */
-  function note({ ts, thread, ...where }: Written): Channel {
-    const channel = learn({ ...where, first: ts, active: { [thread]: ts } })
+  function note(written: Channel): Channel {
+    const channel = learn(written)
     saveSoon(channel)
     return channel
   }
@@ -290,14 +290,14 @@ export function createGapFill(
       if (!written) return take()
       try {
         const taken = await take()
-        newest = Math.max(newest, written.ts)
+        newest = Math.max(newest, written.first)
         const isNew = !channels.has(keyOf(written))
         if (taken) note(written)
         // After a crash nobody would know of a channel in which nobody had written before.
         if (taken && isNew) await save()
         return taken
       } catch (error) {
-        open(note(written), written.ts - TICK, BACKOFF.first)
+        open(note(written), written.first - TICK, BACKOFF.first)
         throw error
       }
     },
@@ -325,17 +325,20 @@ export function createGapFill(
   }
 }
 
-/** Where a message stands. `thread`: the root of its thread, or itself. */
-type Written = Pick<Channel, 'team' | 'channel' | 'all'> & { ts: number; thread: string }
-
-/** Where a message stands; undefined for all but what people write: only that can be read back. */
-function writtenIn({ payload, workspace: { team } }: Delivery): Written | undefined {
+/** What a message tells of its channel; undefined for all but what people write: only that can be read back. */
+function writtenIn({ payload, workspace: { team } }: Delivery): Channel | undefined {
   const event = objectAt(payload, 'event')
   if (event.type !== 'message' && event.type !== 'app_mention') return undefined
   if (event.subtype === 'message_changed' || event.subtype === 'message_deleted') return undefined
   const [channel, ts, root] = ['channel', 'ts', 'thread_ts'].map((key) => textAt(event, key))
   if (channel === undefined || ts === undefined || Number.isNaN(Number(ts))) return undefined
-  return { team, channel, all: event.type === 'message', ts: Number(ts), thread: root ?? ts }
+  return {
+    team,
+    channel,
+    all: event.type === 'message',
+    first: Number(ts),
+    active: { [root ?? ts]: Number(ts) },
+  }
 }
 
 function keyOf({ team, channel }: Pick<Channel, 'team' | 'channel'>): string {

@@ -26,8 +26,7 @@ export function createProgress({ progress }: SlackOptions, deps: TransportDeps, 
   const react = async (marked: string, verb: 'add' | 'remove', name: string) => {
     const [team = '', channel = '', timestamp = ''] = marked.split('/')
     try {
-      const api = workspaces.find(team)?.api
-      await api?.reactions[verb]({ channel, name, timestamp })
+      await workspaces.find(team)?.api.reactions[verb]({ channel, name, timestamp })
     } catch (error) {
       const { code, reason } = slackFailure(error)
       log.debug({ reason }, 'a reaction was not set')

@@ -127,7 +127,10 @@ export function createSocketMode(
         else dead('Slack did not say hello')
       }, HANDSHAKE)
 
-      const acknowledge = async ({ envelope_id, type, payload, retry_attempt }: Envelope) => {
+      const receive = async ({ envelope_id, type, payload, retry_attempt }: Envelope) => {
+        Object.assign(state, { lastEvent: now(), failures: 0 })
+        // Slack delivers again what a daemon that stops did not acknowledge.
+        if (stopping.signal.aborted) return
         try {
           const taken = await take(payload, retry_attempt)
           if (socket.readyState !== WebSocket.OPEN) return
@@ -139,18 +142,13 @@ export function createSocketMode(
           log.debug({ err: error, type }, 'an envelope was refused')
         }
       }
-      const receive = (envelope: Envelope) => {
-        Object.assign(state, { lastEvent: now(), failures: 0 })
-        // Slack delivers again what a daemon that stops did not acknowledge.
-        if (stopping.signal.aborted) return
-        const taken = acknowledge(envelope).finally(() => taking.delete(taken))
-        taking.add(taken)
-      }
-
       socket.on('message', (raw) => {
         const frame = frameSchema.safeParse(parseJson(String(raw))).data
         if (!frame) return log.warn({}, 'a frame of Slack could not be read')
-        if ('envelope_id' in frame) return receive(frame)
+        if ('envelope_id' in frame) {
+          const taken = receive(frame).finally(() => taking.delete(taken))
+          return taking.add(taken)
+        }
         if (frame.type === 'disconnect') {
           return void leave({ why: `Slack said disconnect: ${frame.reason}`, wait: unwatch ? 0 : undefined })
         }

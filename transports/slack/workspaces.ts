@@ -23,7 +23,6 @@ export type Workspaces = ReturnType<typeof createWorkspaces>
 
 /** For so long a workspace without a token is told of after one of its events (ms), and then logged again. */
 const STRANGE = 3_600_000
-const MAX_STRANGERS = 100
 
 /** For so long the bot is in a thread after it last spoke or was called there (ms). */
 const THREAD_KEPT = 90 * 86_400_000
@@ -97,7 +96,7 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
       const [team = 'that is not named'] = ids
       deps.refused('unknown_team', { from: team, why: unknown(team), body: JSON.stringify(payload) })
       if ((strangers.get(team) ?? 0) > now() - STRANGE) return undefined
-      putLast(strangers, team, now(), MAX_STRANGERS)
+      strangers.set(team, now())
       log.warn({ team }, unknown(team))
       return undefined
     },
@@ -152,8 +151,6 @@ function installationsOf(payload: JsonObject): string[] {
  */
 type Entry = { name?: string; until: number; asked?: Promise<void> }
 
-type Question = () => Promise<string | undefined>
-
 const LIMIT = 5000
 /** How long is known what Slack told, and that it refused to: the bot may be invited to the channel, or get the scope. */
 const KNOWN_FOR = 600_000
@@ -168,11 +165,11 @@ const RETRY = 700
 function createDirectory(api: SlackApi, { now, log }: TransportDeps) {
   const entries = new Map<string, Entry>()
 
-  const lookUp = async (id: string, patience: number, ask: Question) => {
+  const lookUp = async (id: string, patience: number, ask: () => Promise<string | undefined>) => {
     const entry = entries.get(id) ?? { until: 0 }
     putLast(entries, id, entry, LIMIT)
     for (let late: AbortSignal | undefined; entry.until <= now() && !late?.aborted; ) {
-      entry.asked ??= askOnce(entry, id, ask)
+      entry.asked ??= askOnce(entry, ask)
       if (entry.name) break
       late ??= AbortSignal.timeout(patience)
       await inTime(entry.asked, late)
@@ -180,12 +177,12 @@ function createDirectory(api: SlackApi, { now, log }: TransportDeps) {
     return entry.name
   }
 
-  const askOnce = async (entry: Entry, id: string, ask: Question): Promise<void> => {
+  const askOnce = async (entry: Entry, ask: () => Promise<string | undefined>): Promise<void> => {
     try {
       Object.assign(entry, { name: (await ask()) ?? '', until: now() + KNOWN_FOR })
     } catch (error) {
       const { kind, reason } = slackFailure(error)
-      log.debug({ id, reason }, 'a name could not be looked up')
+      log.debug({ reason }, 'a name could not be looked up')
       if (kind === 'rejected') Object.assign(entry, { name: '', until: now() + REFUSED_FOR })
       else await pause(RETRY)
     }
@@ -193,14 +190,12 @@ function createDirectory(api: SlackApi, { now, log }: TransportDeps) {
   }
 
   return {
-    user: (user: string, patience: number) =>
-      lookUp(user, patience, async () => {
-        const { profile, real_name, name } = (await api.users.info({ user })).user ?? {}
+    /** Of a channel or a user, as their ids say. */
+    nameOf: (id: string, patience: number) =>
+      lookUp(id, patience, async () => {
+        if (/^[CGD]/.test(id)) return (await api.conversations.info({ channel: id })).channel?.name
+        const { profile, real_name, name } = (await api.users.info({ user: id })).user ?? {}
         return profile?.display_name || profile?.real_name || real_name || name
-      }),
-    channel: (channel: string, patience: number) =>
-      lookUp(channel, patience, async () => {
-        return (await api.conversations.info({ channel })).channel?.name
       }),
     /** The thread that a message is part of; empty where it is in none. */
     threadOf: (channel: string, ts: string, patience: number) =>

@@ -68,8 +68,10 @@ export function createAnswers({ answers }: SlackOptions, deps: TransportDeps, ta
   }
 
   /** Where it cannot be checked, Slack asks the person to try again. */
-  const submit = async (skill: string, delivery: Delivery): Promise<Taken> => {
+  const submit = async (delivery: Delivery): Promise<Taken> => {
     const action = textAt(delivery.payload, 'view.callback_id') ?? ''
+    const skill = skillFor(action)
+    if (skill === undefined) return take(delivery)
     const verdict = await ask(skill, delivery, { asks: 'submission', action }, verdictSchema)
     const { errors = {}, view, clear } = verdict
     if (Object.keys(errors).length > 0) return { response: { response_action: 'errors', errors } }
@@ -80,11 +82,9 @@ export function createAnswers({ answers }: SlackOptions, deps: TransportDeps, ta
   }
 
   return (delivery: Delivery): Promise<Taken> => {
-    const { payload } = delivery
-    if (payload.type === 'block_suggestion') return suggest(delivery)
-    const isSubmission = payload.type === 'view_submission'
-    const skill = isSubmission ? skillFor(textAt(payload, 'view.callback_id') ?? '') : undefined
-    return skill === undefined ? take(delivery) : submit(skill, delivery)
+    const { type } = delivery.payload
+    if (type === 'block_suggestion') return suggest(delivery)
+    return type === 'view_submission' ? submit(delivery) : take(delivery)
   }
 }
 

@@ -89,11 +89,11 @@ function lines(texts: readonly string[]): string {
   return texts.filter(Boolean).join('\n')
 }
 
-/** Names that were looked up, by id; an id without one stands for itself. */
-export type Names = ReadonlyMap<string, string>
-
-/** Slack's markup as markdown; code stays as it is, but that its fences have lines of their own. */
-export function mrkdwnToMarkdown(text: string, names: Names): string {
+/**
+ * Slack's markup as markdown; code stays as it is, but that its fences have lines of their own. `names` are by id; an id
+ * without one stands for itself.
+ */
+export function mrkdwnToMarkdown(text: string, names: ReadonlyMap<string, string>): string {
   return (
     text
       .replaceAll(/^```\n?([\s\S]*?)\n?```$/gm, '```\n$1\n```')
@@ -108,9 +108,9 @@ export function mrkdwnToMarkdown(text: string, names: Names): string {
 }
 
 /** The ids of people and channels that Slack's markup names without saying how they are called. */
-export function idsIn(text: string): { users: Set<string>; channels: Set<string> } {
-  const ids = (pattern: RegExp) => new Set(Array.from(text.matchAll(pattern), ([, id = '']) => id))
-  return { users: ids(/<@([UW][A-Z0-9]+)>/g), channels: ids(/<#([CGD][A-Z0-9]+)\|?>/g) }
+export function idsIn(text: string): Set<string> {
+  const named = text.matchAll(/<(?:@([UW][A-Z0-9]+)|#([CGD][A-Z0-9]+)\|?)>/g)
+  return new Set(Array.from(named, ([, user, channel = '']) => user ?? channel))
 }
 
 function styles(text: string): string {
@@ -121,7 +121,7 @@ function styles(text: string): string {
 }
 
 /** https://docs.slack.dev/messaging/formatting-message-text: what stands in angle brackets. */
-function references(text: string, names: Names): string {
+function references(text: string, names: ReadonlyMap<string, string>): string {
   return text.replaceAll(/<([^<>\n|]+)(?:\|([^<>\n]*))?>/g, (_, target: string, label?: string) => {
     const [kind, id] = [target.charAt(0), target.slice(1)]
     if (kind === '@' || kind === '#') return `${kind}${label || (names.get(id) ?? id)}`

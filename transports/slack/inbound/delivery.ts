@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, objectAt, textAt } from '../../../src/core/json.ts'
-import { conversationOf, type Target } from '../conversation.ts'
+import type { Target } from '../conversation.ts'
 import type { Workspace } from '../workspaces.ts'
 import type { Content } from './content.ts'
 
@@ -59,7 +59,6 @@ export type Draft = Target & {
   /** The message's own timestamp, Slack's id of it in its channel; clicks and commands have none. */
   ts?: string | undefined
   mention?: boolean
-  /** Nobody else sees it, so it is a conversation of its own. */
   alone?: boolean
   content?: Content
   files?: JsonObject[]
@@ -69,8 +68,3 @@ export type Draft = Target & {
 
 /** What was read, or in words why it starts nothing. It is acknowledged all the same. */
 export type Read = Draft | string
-
-/** The conversation that a draft belongs to. */
-export function conversationIn(draft: Draft): string {
-  return draft.alone ? `${conversationOf(draft)}:${draft.user}` : conversationOf(draft)
-}

@@ -15,16 +15,8 @@ type Download = Attachment | { error: string; forGood: boolean }
 /** A file that cannot be had, now or later. */
 class Refusal extends Error {}
 
-/**
- * What is told of each file in `data.files`; `error` says why it is no attachment. `isWhole`: no file is missing that
- * may be here later.
- */
-export type FetchedFiles = { attachments: Attachment[]; files: JsonObject[]; isWhole: boolean }
-
-/** As long as Slack goes on delivering a message. */
-const PATIENCE = 300_000
 /** Longer than Slack goes on delivering a message (ms). */
-const KEPT_FOR = 600_000
+const PATIENCE = 600_000
 
 export function createFileFetcher(options: SlackOptions, { artifacts, log }: TransportDeps) {
   const most = options['max-files']
@@ -41,7 +33,7 @@ export function createFileFetcher(options: SlackOptions, { artifacts, log }: Tra
     kept.set(key, coming)
     // What may come yet is fetched anew when the message comes again. A file shared again later may be gone from here.
     void coming.then((done) => {
-      setTimeout(() => kept.delete(key), 'error' in done && !done.forGood ? 0 : KEPT_FOR).unref()
+      setTimeout(() => kept.delete(key), 'error' in done && !done.forGood ? 0 : PATIENCE).unref()
     })
     return coming
   }
@@ -81,9 +73,10 @@ export function createFileFetcher(options: SlackOptions, { artifacts, log }: Tra
   return {
     /**
      * Resolves when all files are here or cannot be had, or after `patience` ms. Never rejects. What is still on its way
-     * then goes on coming, and is found when the message is delivered again.
+     * then goes on coming, and is found when the message is delivered again. `files`: what is told of each in `data`.
+     * `isWhole`: none is missing that may be here later.
      */
-    async fetch(files: readonly JsonObject[], workspace: Workspace, patience: number): Promise<FetchedFiles> {
+    async fetch(files: readonly JsonObject[], workspace: Workspace, patience: number) {
       const late = AbortSignal.timeout(patience)
       const fetched = await Promise.all(
         files.map(async (file, index): Promise<Download> => {
@@ -94,7 +87,7 @@ export function createFileFetcher(options: SlackOptions, { artifacts, log }: Tra
       )
       return {
         attachments: fetched.flatMap((each) => ('error' in each ? [] : each)),
-        files: fetched.map((each, index) => described(files[index], each)),
+        files: files.map((file, index) => described(file, fetched[index])),
         isWhole: fetched.every((each) => !('error' in each) || each.forGood),
       }
     },
@@ -103,13 +96,13 @@ export function createFileFetcher(options: SlackOptions, { artifacts, log }: Tra
   }
 }
 
-function described(file: JsonObject | undefined, done: Download): JsonObject {
+function described(file: JsonObject, done: Download | undefined): JsonObject {
   return defined({
     id: textAt(file, 'id'),
     name: textAt(file, 'name') ?? textAt(file, 'title'),
     type: textAt(file, 'mimetype'),
     link: textAt(file, 'permalink'),
-    error: 'error' in done ? done.error : undefined,
+    error: textAt(done, 'error'),
   })
 }
 

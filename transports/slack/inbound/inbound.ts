@@ -5,11 +5,11 @@ import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { createInFlight } from '../../../src/lib/in-flight.ts'
 import { inTime } from '../../../src/lib/pause.ts'
-import { targetSchema } from '../conversation.ts'
+import { conversationOf, targetSchema } from '../conversation.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
 import { idsIn, mrkdwnToMarkdown } from './content.ts'
-import { conversationIn, type Delivery, type Draft, isExternal, patienceWith, type Read } from './delivery.ts'
+import { type Delivery, type Draft, isExternal, patienceWith, type Read } from './delivery.ts'
 import { createFileFetcher } from './files.ts'
 import { isDirect, readEvent } from './read-event.ts'
 import { readCommand, readInteraction } from './read-interaction.ts'
@@ -60,7 +60,7 @@ export function createInbound(
   }
 
   async function accept(draft: Draft, delivery: Delivery): Promise<Accepted> {
-    const conversation = conversationIn(draft)
+    const conversation = conversationOf(draft)
     const { patience } = patienceWith(delivery)
     const before = tails.get(conversation)
     const preparing = prepare(draft, delivery)
@@ -108,7 +108,7 @@ export function createInbound(
     return {
       gateway: deps.gateway,
       transport: 'slack',
-      conversation: conversationIn(placed),
+      conversation: conversationOf(placed),
       key: draft.key,
       from: defined({ id: user, name, address: user, verified: true, external }),
       to: channelName ?? channel,
@@ -162,20 +162,18 @@ function readPayload(delivery: Delivery, options: SlackOptions, workspaces: Work
  * and author, which may decide who answers, within `patience` ms. Nothing is waited for where all are known.
  */
 async function namesFor(draft: Draft, { directory, botUser }: Workspace, patience: number) {
-  const { users, channels } = idsIn(draft.content?.text ?? '')
-  users.delete(botUser)
-  if (draft.userName === undefined && /^[UW]/.test(draft.user)) users.add(draft.user)
-  if (/^[CG]/.test(draft.channel)) channels.add(draft.channel)
+  const ids = idsIn(draft.content?.text ?? '')
+  ids.delete(botUser)
+  if (draft.userName === undefined && /^[UW]/.test(draft.user)) ids.add(draft.user)
+  if (/^[CG]/.test(draft.channel)) ids.add(draft.channel)
   const names = new Map<string, string>()
-  const look = async (kind: 'user' | 'channel', id: string): Promise<boolean> => {
-    const name = await directory[kind](id, patience)
+  let areKnown = true
+  const look = async (id: string) => {
+    const name = await directory.nameOf(id, patience)
     if (name) names.set(id, name)
     // Those whom it only mentions decide nothing.
-    return name !== undefined || (id !== draft.channel && id !== draft.user)
+    if (name === undefined && [draft.channel, draft.user].includes(id)) areKnown = false
   }
-  const found = await Promise.all([
-    ...Array.from(users, (id) => look('user', id)),
-    ...Array.from(channels, (id) => look('channel', id)),
-  ])
-  return { names, areKnown: found.every(Boolean) }
+  await Promise.all(Array.from(ids, look))
+  return { names, areKnown }
 }

@@ -8,9 +8,6 @@ import { contentOf } from './content.ts'
 import type { Delivery, Draft, Read } from './delivery.ts'
 import { threadsIn } from './read-event.ts'
 
-/** What one kind of interaction says of itself. */
-type Said = Pick<Draft, 'key' | 'extra' | 'content'>
-
 /** Reads a slash command (https://docs.slack.dev/interactivity/implementing-slash-commands). */
 export function readCommand({ payload, workspace: { team } }: Delivery, options: SlackOptions): Read {
   const command = textAt(payload, 'command')
@@ -40,9 +37,8 @@ export function readInteraction(delivery: Delivery, options: SlackOptions): Read
   const said = saidIn(payload)
   // What was clicked on only this person saw; so the answer goes to them, as that of a command does.
   const alone = isEphemeral(payload)
-  const place = placeOf(delivery, user, options)
   return {
-    ...place,
+    ...placeOf(delivery, user, options),
     user,
     event: String(type),
     alone,
@@ -55,7 +51,7 @@ export function readInteraction(delivery: Delivery, options: SlackOptions): Read
 }
 
 /** Of a modal, a shortcut or a click. */
-function saidIn(payload: JsonObject): Said {
+function saidIn(payload: JsonObject): Pick<Draft, 'key' | 'extra' | 'content'> {
   const { type, state } = payload
   const at = (path: string) => textAt(payload, path)
   const trigger = at('trigger_id') ?? ''
