@@ -114,7 +114,7 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   const access = section('access', sections.access)
   checkMembers(access.roles, names, checker)
   const named = typeof given.model === 'string' ? { name: given.model } : given.model
-  const isModel = named || env.TRIVIUM_MODEL
+  const isModel = (named ?? (env.TRIVIUM_MODEL || undefined)) !== undefined
   const model = isModel && checker.section(modelSchema, named ?? {}, ['model'], { TRIVIUM_MODEL: 'name' })
   const tokens = section('tokens', sections.tokens)
   checkTokens(tokens, world, daemon.token, checker)
