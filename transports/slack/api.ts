@@ -20,9 +20,8 @@ export type SlackApi = ReturnType<typeof createSlackApi>
 
 /**
  * Slack's Web API. While a method, or chat.postMessage in a channel, is over its limit, a call rejects without asking Slack
- * (https://docs.slack.dev/apis/web-api/rate-limits). It repeats nothing: whoever calls knows whether that is worth it, and
- * `slackFailure` tells what an error means. The client's own log lines go to debug: failures are logged where they are
- * handled.
+ * (https://docs.slack.dev/apis/web-api/rate-limits). It repeats nothing: whoever calls knows whether that is worth it. The
+ * client's own log lines go to debug: failures are logged where they are handled.
  */
 export function createSlackApi(
   token: string,

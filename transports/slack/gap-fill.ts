@@ -98,7 +98,7 @@ export function createGapFill(
   /** Until when everything was taken. */
   const whole = () => Math.min(newest, ...Array.from(gaps, ({ since }) => since))
 
-  /** Adds what is known of a channel to what was. */
+  /** Adds what is known of a channel to what was known before. */
   function learn(more: Channel): Channel {
     const key = keyOf(more)
     const known = channels.get(key) ?? more
@@ -330,15 +330,10 @@ function writtenIn({ payload, workspace: { team } }: Delivery): Channel | undefi
   const event = objectAt(payload, 'event')
   if (event.type !== 'message' && event.type !== 'app_mention') return undefined
   if (event.subtype === 'message_changed' || event.subtype === 'message_deleted') return undefined
-  const [channel, ts, root] = ['channel', 'ts', 'thread_ts'].map((key) => textAt(event, key))
-  if (channel === undefined || ts === undefined || Number.isNaN(Number(ts))) return undefined
-  return {
-    team,
-    channel,
-    all: event.type === 'message',
-    first: Number(ts),
-    active: { [root ?? ts]: Number(ts) },
-  }
+  const [channel, ts, root = ts] = ['channel', 'ts', 'thread_ts'].map((key) => textAt(event, key))
+  const at = Number(ts)
+  if (channel === undefined || root === undefined || Number.isNaN(at)) return undefined
+  return { team, channel, all: event.type === 'message', first: at, active: { [root]: at } }
 }
 
 function keyOf({ team, channel }: Pick<Channel, 'team' | 'channel'>): string {

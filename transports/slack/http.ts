@@ -37,8 +37,8 @@ export function createHttpListener(
     if (payload.type === 'url_verification') {
       return answerJson(response, 200, JSON.stringify({ challenge: textAt(payload, 'challenge') ?? '' }))
     }
-    const taken = await take(payload, retry)
-    if (taken && 'response' in taken) answerJson(response, 200, JSON.stringify(taken.response))
+    const answer = await take(payload, retry)
+    if (answer) answerJson(response, 200, JSON.stringify(answer))
     else response.end()
   }
 

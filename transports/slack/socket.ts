@@ -6,7 +6,6 @@ import { formatDuration } from '../../src/core/units.ts'
 import { backoff } from '../../src/lib/backoff.ts'
 import { inTime, pause } from '../../src/lib/pause.ts'
 import { createSlackApi, slackFailure } from './api.ts'
-import type { Taken } from './inbound/answers.ts'
 import type { SocketOptions } from './options.ts'
 
 /** What brings payloads in: a socket, or a path on the public listener. */
@@ -19,8 +18,8 @@ export type Listener = {
 
 /** Who is told of what comes in. */
 export type Listening = {
-  /** Resolves once the payload is durable; rejects: it is not acknowledged. */
-  take(payload: JsonObject, retry?: number): Promise<Taken>
+  /** Resolves once the payload is durable, with what its acknowledgement says; rejects: it is not acknowledged. */
+  take(payload: JsonObject, retry?: number): Promise<object | undefined>
   /** Called each time that what is written begins to come. */
   connected(): void
 }
@@ -132,11 +131,10 @@ export function createSocketMode(
         // Slack delivers again what a daemon that stops did not acknowledge.
         if (stopping.signal.aborted) return
         try {
-          const taken = await take(payload, retry_attempt)
-          if (socket.readyState !== WebSocket.OPEN) return
+          const answer = await take(payload, retry_attempt)
           // Without an answer JSON leaves `payload` out.
-          const answer = taken && 'response' in taken ? taken.response : undefined
-          socket.send(JSON.stringify({ envelope_id, payload: answer }))
+          if (socket.readyState === WebSocket.OPEN)
+            socket.send(JSON.stringify({ envelope_id, payload: answer }))
         } catch (error) {
           // Not acknowledged, so Slack delivers it again.
           log.debug({ err: error, type }, 'an envelope was refused')

@@ -6,7 +6,7 @@ import { pause } from '../../src/lib/pause.ts'
 import { checkSlack } from './check.ts'
 import { createGapFill } from './gap-fill.ts'
 import { createHttpListener } from './http.ts'
-import { createAnswers, type Taken } from './inbound/answers.ts'
+import { createAnswers } from './inbound/answers.ts'
 import { createInbound } from './inbound/inbound.ts'
 import type { SlackOptions } from './options.ts'
 import { createSender } from './outbound/sender.ts'
@@ -29,13 +29,14 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
   let fault = ''
   let isIdentified = false
 
-  const take = async (payload: JsonObject, retry = 0): Promise<Taken> => {
+  const take = async (payload: JsonObject, retry = 0): Promise<object | undefined> => {
     const workspace = workspaces.of(payload)
     // Acknowledged: Slack would repeat it, and switch off the events of all where it is refused often.
     if (!workspace) return undefined
     const opened = payload.view === undefined ? undefined : await sender.placeOf(payload)
     const delivery = { payload, workspace, retry, opened }
-    return gaps ? gaps.watch(delivery, () => answer(delivery)) : answer(delivery)
+    const taken = await (gaps ? gaps.watch(delivery, () => answer(delivery)) : answer(delivery))
+    return taken && 'response' in taken ? taken.response : undefined
   }
   const listening = { take, connected: () => gaps?.connected() }
   const listener =

@@ -77,9 +77,7 @@ export function createSentLog(kv: KeyValues, gateway: string) {
   }
 }
 
-/** Where something is posted. */
 type Place = Pick<Target, 'channel' | 'thread'>
-/** One post of ours: where Slack put it. */
 export type Posted = { channel: string; ts: string }
 
 /** Posts once. It is not retried: the post carries its key, so that one whose outcome is unknown can be looked for. */
