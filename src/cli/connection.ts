@@ -20,9 +20,9 @@ import { pretty, show } from './terminal.ts'
 /** What commands need of `<data dir>/daemon.json`. */
 const daemonFileSchema = z.object({ pid: z.int(), control: z.string() })
 
-/** Writes where this daemon is, as `host:port`: at once as a whole. */
-export async function writeDaemonFile(dataDir: string, content: object): Promise<void> {
-  await writeWhole(join(dataDir, 'daemon.json'), `${JSON.stringify(content, null, 2)}\n`)
+/** Writes a file of the data directory at once as a whole: `daemon.json` says where this daemon is, as `host:port`. */
+export async function writeDataFile(dataDir: string, name: string, content: object): Promise<void> {
+  await writeWhole(join(dataDir, name), `${JSON.stringify(content, null, 2)}\n`)
 }
 
 /** Removes the file, but only that of this process. */

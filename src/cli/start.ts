@@ -1,6 +1,8 @@
 import { join, relative } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
+import { transports } from '../../transports/registry.ts'
 import { readEnvironment } from '../config/environment.ts'
+import { configJsonSchema } from '../config/json-schema.ts'
 import { type Config, watchFiles } from '../config/load-config.ts'
 import { createLogger } from '../control/logger.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
@@ -8,7 +10,7 @@ import { pathGet } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import { createDaemon, type Daemon, type DaemonOptions } from '../daemon.ts'
 import { type Environs, loadFor } from './command.ts'
-import { removeDaemonFile, writeDaemonFile } from './connection.ts'
+import { removeDaemonFile, writeDataFile } from './connection.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Runs the daemon until a signal: the first drains, a second exits at once, SIGHUP reloads. Resolves with the exit code. */
@@ -32,11 +34,18 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
     // A skill may bring a route, and a route may wait for its skill.
     await daemon.manager.watch(reread)
     const store = daemon.store.kind
-    await writeDaemonFile(dataDir, { pid: process.pid, ...addresses, store, startedAt: Date.now() })
+    await writeDataFile(dataDir, 'daemon.json', {
+      pid: process.pid,
+      ...addresses,
+      store,
+      startedAt: Date.now(),
+    })
     // V8 hoards less of what is free; only once everything is loaded, for then it would cost a fifth of the start.
     setFlagsFromString('--heap-growing-percent=50')
     const took = Math.round(performance.now() - began)
     terminal.out(banner(daemon, addresses, `${environs.version} is ready (${took} ms)`))
+    // For editors, which find it by the first line of routes.yaml.
+    await writeDataFile(dataDir, 'routes.schema.json', configJsonSchema(transports))
     const code = await ended
     unwatch()
     return code

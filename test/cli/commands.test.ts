@@ -33,7 +33,11 @@ describe('trivium, with a daemon', { timeout: 120_000 }, async () => {
     return JSON.parse(out)
   }
 
-  test('writes where it is, readable by tools', () => {
+  test('writes where it is, and what editors know routes.yaml by, readable by tools', async () => {
+    const schema = join(site.dir, '.trivium', 'routes.schema.json')
+    await until(() => existsSync(schema), 'the schema')
+    assert.equal(readFileSync(schema, 'utf8'), (await site.run(['config', 'schema'])).out)
+
     const file = JSON.parse(readFileSync(join(site.dir, '.trivium', 'daemon.json'), 'utf8'))
     assert.deepEqual(Object.keys(file).sort(), ['control', 'listen', 'pid', 'startedAt', 'store'])
     assert.equal(file.pid, daemon.pid)
