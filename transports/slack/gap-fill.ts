@@ -206,6 +206,10 @@ export function createGapFill(
 
   /** What was written in a channel and its threads since the gap began, as events, in order. */
   async function readBack(gap: Gap, { api, botUser }: Workspace): Promise<JsonObject[]> {
+    // What is refused before its turn comes may be older than what it was opened for.
+    const turns = [pace()]
+    await turns[0]
+    waiting.delete(gap.channel)
     const { channel: id, all, first, active: threads } = gap.channel
     const from = Math.max(gap.since - OVERLAP, first - TICK, (gap.opened - reach) / 1000)
     const active = Object.keys(threads).filter((root) => Number(threads[root]) > from - ACTIVE)
@@ -214,10 +218,7 @@ export function createGapFill(
     const oldest = (Math.min(from, ...near) - TICK).toFixed(6)
     // Without an end Slack may give what is closest to `oldest` first, and what was missed last.
     const range = { channel: id, oldest, latest: (from + FUTURE).toFixed(6) }
-    const history = await readHistory(api, range, MAX_MESSAGES, async () => {
-      await pace()
-      if (waiting.get(gap.channel) === gap) waiting.delete(gap.channel)
-    })
+    const history = await readHistory(api, range, MAX_MESSAGES, () => turns.pop() ?? pace())
     const found = new Map(history.messages.map((message) => [textAt(message, 'ts') ?? '', message]))
     const answered = [...found].filter(([, root]) => Number(root.latest_reply ?? 0) > from).map(([ts]) => ts)
     const roots = [...answered, ...active.filter((root) => !found.has(root)).reverse()]

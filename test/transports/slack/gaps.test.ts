@@ -208,6 +208,20 @@ describe('a message that is refused', () => {
     await until(() => refused.every((text) => texts().includes(text)), 'what was refused')
   })
 
+  test('and older than what its channel is waiting to be read for is read as well', async () => {
+    const { server, fixture } = await open()
+    for (let each = 0; each < 21; each++)
+      await deliver(written('first', { channel: `C0N${each}`, ts: ts(600) }))
+    await deliver(written('newest', { channel: 'C0N20' }))
+    server.sockets.cut()
+    await until(() => asked().length === 20, 'as many calls as may be made at once')
+    fixture.store.fail()
+    const sent = callback({ ...written('refused', { channel: 'C0N0', ts: ts(300) }) })
+    assert.equal((await server.sockets.deliver('events_api', sent, { within: 200 })).acked, false)
+    fixture.store.recover()
+    await until(() => texts().includes('refused'), 'what was refused')
+  })
+
   test('because of a slow file keeps no other waiting, and is taken once, with its file', async () => {
     const { server, fixture, transport } = await open()
     const { artifacts } = fixture.deps
