@@ -6,30 +6,23 @@ import type { Note } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import type { Args } from './scripts.ts'
 
-/**
- * An entry of a log: a stream entry with the ID `<position>-0`. The head is as `lua/lib/log.lua` says:
- * `<time of the id> <tail> <offset>`, and for messages `<digest of the conversation> <gateway>` after it.
- */
-export type Entry = { position: number; head: string; payload: string }
+/** An entry of a log as Redis answers with it; `lua/lib/log.lua` says what its ID and its head are. */
+export type Entry = [id: string, fields: ['h', head: string, 'p', payload: string]]
 
-/** An entry as Redis answers with it. */
-export type StoredEntry = [id: string, fields: [string, string, string, string]]
-
-export function entryOf([id, [, head, , payload]]: StoredEntry): Entry {
-  return { position: Number.parseInt(id, 10), head, payload }
-}
+export const positionIn = ([id]: Entry) => Number.parseInt(id, 10)
 
 /** The message of a journal entry. */
-export function messageOf({ position, head, payload }: Entry): Message {
+export function messageOf(entry: Entry): Message {
+  const [, [, head, , payload]] = entry
   const { time, tail, receivedAt, gateway } = parseHead(head)
-  return decodeMessage({ id: makeId(time, position, tail), gateway, receivedAt }, payload)
+  return decodeMessage({ id: makeId(time, positionIn(entry), tail), gateway, receivedAt }, payload)
 }
 
 /** The message that a dead letter, or a job made from one, carries in fields of its own. */
 export function storedMessage(fields: Map<string, string>): Message | undefined {
   const head = fields.get('h')
   if (head === undefined) return undefined
-  return messageOf({ position: Number(fields.get('v')), head, payload: fields.get('p') ?? '' })
+  return messageOf([fields.get('v') ?? '', ['h', head, 'p', fields.get('p') ?? '']])
 }
 
 /** What the head of an entry says; of a message its gateway and the digest of its conversation, or an empty text. */
@@ -45,10 +38,11 @@ export function encodeEvent({ type, source, data, rootContextId }: NewEvent): st
 }
 
 /** The event of a topic's entry. */
-export function eventOf(topic: string, { position, head, payload }: Entry): Event {
+export function eventOf(topic: string, entry: Entry): Event {
+  const [, [, head, , payload]] = entry
   const { time, tail, receivedAt } = parseHead(head)
   const stored = JSON.parse(payload) as Omit<Event, 'id' | 'topic' | 'timestamp'>
-  return { ...stored, id: makeId(time, position, tail), topic, timestamp: receivedAt }
+  return { ...stored, id: makeId(time, positionIn(entry), tail), topic, timestamp: receivedAt }
 }
 
 /**

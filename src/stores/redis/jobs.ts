@@ -6,7 +6,6 @@ import type {
   ClaimedJob,
   DeadLetter,
   DeadLetters,
-  JobEnd,
   Jobs,
   NewJob,
   Settled,
@@ -14,7 +13,7 @@ import type {
 import { defined } from '../../lib/defined.ts'
 import type { FreshMessages } from '../shared/fresh-messages.ts'
 import { lastOf, toReason, WEEK } from '../shared/values.ts'
-import { encodeNotes, entryOf, messageOf, type StoredEntry, storedMessage } from './codec.ts'
+import { type Entry, encodeNotes, messageOf, storedMessage } from './codec.ts'
 import { type Args, createHandOver, digest, inBatches, type Server } from './scripts.ts'
 
 export function createJobs(server: Server, fresh: FreshMessages): Jobs {
@@ -60,7 +59,10 @@ export function createJobs(server: Server, fresh: FreshMessages): Jobs {
         call<string | null>('HGET', `${base}dead:${id}`, 'e'),
         call<string | null>('GET', `${base}done:${id}`),
       ])
-      return endOf(errors, done, now())
+      if (errors !== null) return { state: 'dead', error: lastOf(JSON.parse(errors)) }
+      const [, at, result] = /^(\d+) (.*)$/.exec(done ?? '') ?? []
+      const isKept = now() - Number(at) < WEEK
+      return isKept ? { state: 'done', ...(result && { result: JSON.parse(result) }) } : undefined
     },
     deadLetters: createDeadLetters(server),
   }
@@ -82,17 +84,8 @@ function createDeadLetters({ run, roots: { main } }: Server): DeadLetters {
 
 /** A job as `add_job` of `lua/lib/lanes.lua` takes it. */
 export function jobArgs(job: NewJob, seen: string): Args {
-  const position = job.messageId === undefined ? undefined : positionOf(job.messageId)
-  return [
-    job.id,
-    job.lane,
-    job.group,
-    job.messageId ?? '',
-    position ?? '',
-    toJson(job.data),
-    job.notify ? '1' : '',
-    seen,
-  ]
+  const { id, lane, group, messageId = '', data, notify } = job
+  return [id, lane, group, messageId, positionOf(messageId) ?? '', toJson(data), notify ? '1' : '', seen]
 }
 
 type Outcome = { delay?: number; error?: AttemptError; reason?: string; result?: Json }
@@ -106,13 +99,13 @@ function outcomeArgs(settled: Settled): Args {
 const toJson = (value: unknown) => (value === undefined ? '' : JSON.stringify(value))
 
 /** What `jobs-claim` answers of a job. The fields are a flat list. */
-type Claimed = [id: string, token: string, fields: string[], entry: StoredEntry | null]
+type Claimed = [id: string, token: string, fields: string[], entry: Entry | null]
 
 /** Its message is taken out of `known` where the script was told to leave that out. */
 function claimedJob([id, token, flat, entry]: Claimed, known: Map<string, Message>): ClaimedJob {
   const fields = fieldsOf(flat)
   const messageId = fields.get('m')
-  const message = known.get(id) ?? storedMessage(fields) ?? (entry ? messageOf(entryOf(entry)) : undefined)
+  const message = known.get(id) ?? storedMessage(fields) ?? (entry ? messageOf(entry) : undefined)
   known.delete(id)
   return {
     ...storedJob(id, fields),
@@ -123,14 +116,6 @@ function claimedJob([id, token, flat, entry]: Claimed, known: Map<string, Messag
     ...(fields.has('n') ? { notify: true } : {}),
     ...(message && message.id === messageId ? { message } : {}),
   }
-}
-
-/** How a job ended: by the errors of its dead letter, or by its result as `jobs-settle` keeps it. */
-function endOf(errors: string | null, done: string | null, now: number): JobEnd | undefined {
-  if (errors !== null) return { state: 'dead', error: lastOf(JSON.parse(errors)) }
-  const [, at, result] = /^(\d+) (.*)$/.exec(done ?? '') ?? []
-  if (now - Number(at) < WEEK) return { state: 'done', ...(result && { result: JSON.parse(result) }) }
-  return undefined
 }
 
 /** A dead letter as `dead` answers with it. */

@@ -7,11 +7,10 @@ import {
   decodeNote,
   type Entry,
   encodeNotes,
-  entryOf,
   idsFrom,
   messageOf,
   parseHead,
-  type StoredEntry,
+  positionIn,
 } from './codec.ts'
 import { jobArgs } from './jobs.ts'
 import { type Args, digest, inBatches, type Server } from './scripts.ts'
@@ -30,28 +29,28 @@ export function createJournal(
 
   async function get(id: string): Promise<Message | undefined> {
     const place = `${positionOf(id) ?? 0}-0`
-    const [found] = await call<StoredEntry[]>('XRANGE', `${main}journal`, place, place)
-    const message = found && messageOf(entryOf(found))
+    const [found] = await call<Entry[]>('XRANGE', `${main}journal`, place, place)
+    const message = found && messageOf(found)
     return message?.id === id ? message : undefined
   }
 
   async function list({ gateway, conversation, before, limit }: MessageFilter): Promise<Message[]> {
     const wanted = conversation === undefined ? '' : digest(conversation)
     const own = conversation === undefined ? undefined : positionOf(conversation)
-    const matches = ({ position, head }: Entry) => {
-      const origin = parseHead(head)
+    const matches = (entry: Entry) => {
+      const origin = parseHead(entry[1][1])
       if (gateway !== undefined && gateway !== origin.gateway) return false
       if (conversation === undefined || origin.conversation === wanted) return true
-      return origin.conversation === '' && position === own
+      return origin.conversation === '' && positionIn(entry) === own
     }
     const found: Message[] = []
     let from = before === undefined ? Number.MAX_SAFE_INTEGER : (positionOf(before) ?? 0) - 1
     for (let count = limit; found.length < limit && from > 0; count *= 2) {
-      const most = Math.min(count, SLICE)
-      const range = [`${main}journal`, `${from}-0`, '-', 'COUNT', most] as const
-      const entries = (await call<StoredEntry[]>('XREVRANGE', ...range)).map(entryOf)
+      const range = [`${main}journal`, `${from}-0`, '-', 'COUNT', Math.min(count, SLICE)] as const
+      const entries = await call<Entry[]>('XREVRANGE', ...range)
       found.push(...entries.filter(matches).map(messageOf))
-      from = (entries.at(-1)?.position ?? 0) - 1
+      const last = entries.at(-1)
+      from = last ? positionIn(last) - 1 : 0
     }
     return found.slice(0, limit)
   }
@@ -95,8 +94,8 @@ export function createJournal(
 
     unpumped: (max) =>
       fresh.unpumped(max, async () => {
-        const [cursor, entries] = await run<[number, StoredEntry[]]>('journal-unpumped', main, max)
-        return { cursor, messages: entries.map((entry) => messageOf(entryOf(entry))) }
+        const [cursor, entries] = await run<[number, Entry[]]>('journal-unpumped', main, max)
+        return { cursor, messages: entries.map(messageOf) }
       }),
 
     pumped: async (cursor, last, jobs) => {

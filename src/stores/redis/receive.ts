@@ -3,7 +3,7 @@ import { idParts } from '../../core/message-id.ts'
 import type { ReceiveQueue } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import { takenNote } from '../shared/values.ts'
-import { entryOf, messageOf, type StoredEntry } from './codec.ts'
+import { type Entry, messageOf } from './codec.ts'
 import { createHandOver, digest, type Server } from './scripts.ts'
 
 export function createReceive({ run, roots: { main }, now }: Server): ReceiveQueue {
@@ -18,20 +18,20 @@ export function createReceive({ run, roots: { main }, now }: Server): ReceiveQue
       const args = [gateway, wanted, ...own, lease ?? '', randomUUID()]
       const { what, detail } = takenNote(lease, by)
       const note = JSON.stringify(detail === undefined ? ['r', what] : ['r', what, detail])
-      type Reply = [entry: StoredEntry, receipt: string, missed: number] | null
+      type Reply = [entry: Entry, receipt: string, missed: number] | null
       const reply = await handOver('', (handing) =>
         run<Reply>('receive-take', main, ...args, ...handing, note),
       )
       if (!reply) return undefined
       const [entry, receipt, missed] = reply
-      const message = messageOf(entryOf(entry))
+      const message = messageOf(entry)
       return { message, ...defined({ missed: missed || undefined, receipt: receipt || undefined }) }
     },
     ack: (receipt) => end('ack', receipt),
     release: (receipt) => end('release', receipt),
     leased: async (receipt) => {
-      const entry = await run<StoredEntry | 0>('receive-lease', main, 'show', receipt)
-      return entry ? messageOf(entryOf(entry)) : undefined
+      const entry = await run<Entry | 0>('receive-lease', main, 'show', receipt)
+      return entry ? messageOf(entry) : undefined
     },
     nextExpiry: async () => {
       const wait = await run<number | null>('receive-lease', main, 'next')

@@ -2,16 +2,15 @@ import { TriviumError } from '../../core/errors.ts'
 import { type Event, MESSAGE_TOPIC, type NewEvent, REPLY_TOPICS } from '../../core/event.ts'
 import type { Message } from '../../core/message.ts'
 import { idParts, randomTail } from '../../core/message-id.ts'
-import type { GroupBatch, GroupRead, Topics } from '../../core/store.ts'
+import type { GroupBatch, Topics } from '../../core/store.ts'
 import {
   type AppendReply,
   type Entry,
   encodeEvent,
-  entryOf,
   eventOf,
   idsFrom,
   messageOf,
-  type StoredEntry,
+  positionIn,
 } from './codec.ts'
 import { type Args, createHandOver, digest, inBatches, type Server } from './scripts.ts'
 
@@ -36,16 +35,10 @@ export function createTopics(
 
   async function readSome(topic: string, requests: readonly Args[]) {
     const [entries, answers] = await handOver(topic, (handing) =>
-      run<[StoredEntry[], (number[] | null)[]]>(
-        'topic-read',
-        roots.topic(topic),
-        ...handing,
-        ...requests.flat(),
-      ),
+      run<[Entry[], (number[] | null)[]]>('topic-read', roots.topic(topic), ...handing, ...requests.flat()),
     )
-    const read = entries.map(entryOf)
     const toEventHere = toEventOf(topic)
-    const events = new Map(read.map((entry) => [entry.position, toEventHere(entry)]))
+    const events = new Map(entries.map((entry) => [positionIn(entry), toEventHere(entry)]))
     return answers.map((answer) => (answer ? batchOf(answer, events, now()) : undefined))
   }
 
@@ -94,7 +87,12 @@ export function createTopics(
       return (await Promise.all(lists)).flat()
     },
 
-    read: (topic, requests) => inBatches(requests.map(requestArgs), (batch) => readSome(topic, batch)),
+    read: (topic, requests) => {
+      const items = requests.map(({ group, max, mode, lease = 0 }) => {
+        return [group, Math.min(max, MAX_EVENTS), mode, lease]
+      })
+      return inBatches(items, (batch) => readSome(topic, batch))
+    },
 
     ack: (topic, group, ids) => settle(topic, group, ids, '', 0),
     nack: (topic, group, ids, delay) => settle(topic, group, ids, topic, delay),
@@ -103,20 +101,13 @@ export function createTopics(
       const start = `${Math.max(0, after) + 1}-0`
       const count = topic === MESSAGE_TOPIC ? Math.min(max, MAX_TAIL) : max
       const log = `${roots.topic(topic)}journal`
-      const entries = await call<StoredEntry[]>('XRANGE', log, start, '+', 'COUNT', count)
+      const entries = await call<Entry[]>('XRANGE', log, start, '+', 'COUNT', count)
       const toEventHere = toEventOf(topic)
-      return entries.map((each) => {
-        const entry = entryOf(each)
-        return { position: entry.position, event: toEventHere(entry) }
-      })
+      return entries.map((entry) => ({ position: positionIn(entry), event: toEventHere(entry) }))
     },
 
     end: async (topic) => Number(await call('HGET', `${roots.topic(topic)}meta`, 'end')),
   }
-}
-
-function requestArgs({ group, max, mode, lease }: GroupRead): Args {
-  return [group, Math.min(max, MAX_EVENTS), mode, lease ?? 0]
 }
 
 function batchOf(answer: readonly number[], events: Map<number, Event>, now: number): GroupBatch {
