@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 
 /**
  * Moves the write-ahead log into the database beside the event loop, with a connection of its own; see
- * checkpoint.ts. Each message in is a request; the answer is the reason of a failure, or empty. Plain JavaScript: what
+ * database.ts. Each message in is a request; the answer is the reason of a failure, or empty. Plain JavaScript: what
  * strips types would be loaded once more for this thread, and take 10 MB.
  */
 const db = new DatabaseSync(String(workerData), { timeout: 5_000 })

@@ -24,14 +24,15 @@ export function createClaims(parts: Parts, journal: JournalTable): Pick<Jobs, 'c
     sql.run`UPDATE job SET state = 1, due = until, lost = lost + 1
       WHERE queue = ${queue} AND state = 2 AND until <= ${now}`
     const groups = groupsOf(queue)
+    const { max, lease, limits = {} } = request
     const due = groups.flatMap(
       (group) => sql.all<Head>`SELECT n, due FROM job
         WHERE queue = ${queue} AND state = 1 AND grp = ${group} AND due <= ${now}
-        ORDER BY due, n LIMIT ${capOf(request, group)} + 0`,
+        ORDER BY due, n LIMIT ${Math.max(0, Math.min(max, ownOf(limits, group) ?? max))} + 0`,
     )
     due.sort((a, b) => a.due - b.due || a.n - b.n)
-    const claimHead = ({ n }: Head) => claimOne(n, now + request.lease)
-    const { found: jobs } = readSome(due.slice(0, request.max), claimHead, ({ message }) => message?.text)
+    const claimHead = ({ n }: Head) => claimOne(n, now + lease)
+    const { found: jobs } = readSome(due.slice(0, max), claimHead, ({ message }) => message?.text)
     const next = nextDue(queue, groups, now)
     return next === undefined ? { jobs } : { jobs, nextDue: next }
   }
@@ -149,10 +150,6 @@ export function createClaims(parts: Parts, journal: JournalTable): Pick<Jobs, 'c
 
 function withError({ errors }: JobRow, error: AttemptError): string {
   return JSON.stringify([...JSON.parse(errors), error])
-}
-
-function capOf({ max, limits }: Claim, group: string): number {
-  return Math.max(0, Math.min(max, ownOf(limits ?? {}, group) ?? max))
 }
 
 /** The row in a token; 0 for a text that is no token. */

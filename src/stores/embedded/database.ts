@@ -1,8 +1,11 @@
 import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { Worker } from 'node:worker_threads'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
+import type { Writer } from './writer.ts'
 
 /** The version of the schema. Each has a file, that makes it of the one before. */
 const VERSION = 2
@@ -61,6 +64,47 @@ function configure(db: DatabaseSync): void {
     PRAGMA temp_store = MEMORY;
     PRAGMA foreign_keys = OFF;
   `)
+}
+
+/** Commits between two checkpoints. */
+const EVERY = 64
+
+/**
+ * Keeps the write-ahead log short. Copying thousands of pages and flushing them would stall every message that arrives
+ * meanwhile, so a worker does it. Under constant load the worker never sees the end of the log: what is left then is
+ * copied by SQLite itself, as `wal_autocheckpoint` above says.
+ */
+export function createCheckpointer(writer: Writer, path: string, log: Log): { close(): Promise<void> } {
+  const worker = new Worker(new URL('./checkpoint-worker.js', import.meta.url), { workerData: path })
+  worker.unref()
+  let commits = 0
+  let busy = false
+
+  worker.on('message', (failure: string) => {
+    busy = false
+    if (failure) log.warn({ reason: failure }, 'a checkpoint of the store failed; it will be tried again')
+  })
+  worker.on('error', (error) => {
+    busy = true
+    log.error(
+      { reason: reasonOf(error) },
+      'the checkpoint thread of the store failed; checkpoints go on without it',
+    )
+  })
+  writer.follow({
+    committed: () => {
+      commits++
+      if (busy || commits < EVERY) return
+      busy = true
+      commits = 0
+      worker.postMessage('checkpoint')
+    },
+  })
+  return {
+    close: async () => {
+      await worker.terminate()
+    },
+  }
 }
 
 /**

@@ -1,33 +1,19 @@
 import { closeSync, fdatasync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Event } from '../../core/event.ts'
-import type { Log } from '../../core/log.ts'
-import type { Message } from '../../core/message.ts'
 import type { Store } from '../../core/store.ts'
 import { syncDir } from '../../lib/disk.ts'
 import { createLeases } from '../shared/leases.ts'
-import { createCheckpointer } from './checkpoint.ts'
-import { lockDirectory, openDatabase } from './database.ts'
+import { createCheckpointer, lockDirectory, openDatabase } from './database.ts'
 import { createJobs } from './jobs.ts'
 import { createJournal } from './journal.ts'
 import { createKeyValues } from './key-values.ts'
-import { createParts } from './parts.ts'
+import { createParts, type EmbeddedOptions } from './parts.ts'
 import { createReceive } from './receive.ts'
 import { createStats } from './stats.ts'
 import { createTopics } from './topics.ts'
 import { createTrim } from './trim.ts'
 import { createWriter, toStoreError } from './writer.ts'
-
-export type EmbeddedOptions = {
-  /** The data directory; made where it is missing. The database is `trivium.db` in it. */
-  dir: string
-  /** Makes the event of a message for the topic `gateway-message`. Its id must be that of the message. */
-  toEvent(message: Message): Event
-  log: Log
-  /** Unix time in ms. */
-  now?: () => number
-}
 
 const flush = promisify(fdatasync)
 
@@ -44,7 +30,7 @@ export async function createEmbeddedStore(options: EmbeddedOptions): Promise<Sto
 }
 
 async function openStore(options: EmbeddedOptions, address: string): Promise<Store> {
-  const { dir, toEvent, log, now = Date.now } = options
+  const { dir, log } = options
   mkdirSync(dir, { recursive: true })
   await using opened = new AsyncDisposableStack()
   opened.defer(lockDirectory(dir))
@@ -55,7 +41,7 @@ async function openStore(options: EmbeddedOptions, address: string): Promise<Sto
   // A log that was just made must be found again after a power failure. Windows cannot flush a folder.
   if (process.platform !== 'win32') await syncDir(dir)
   const writer = createWriter(db, address, () => flush(wal))
-  const parts = createParts({ db, writer, now, toEvent, address, log })
+  const parts = createParts(db, writer, address, options)
   const journal = createJournal(parts)
   const kv = createKeyValues(parts)
   opened.defer(createCheckpointer(writer, address, log).close)

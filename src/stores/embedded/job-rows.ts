@@ -8,20 +8,15 @@ import { toJson } from './sql.ts'
  * unfinished in the queue. Inside a transaction only. `kept` is the message of a job whose message may be gone from the
  * journal.
  */
-export function insertJob(
-  parts: Parts,
-  queue: number,
-  name: string,
-  job: NewJob,
-  kept: string | null = null,
-): boolean {
-  const { id, lane, group, messageId, data, notify } = job
-  const position = (messageId === undefined ? undefined : positionOf(messageId)) ?? null
+export function insertJob(parts: Parts, name: string, job: NewJob, kept: string | null = null): boolean {
+  const { id, lane, group, messageId = null, data, notify } = job
+  const position = positionOf(messageId ?? '') ?? null
   const { sql, counters, signals, now } = parts
+  const queue = parts.queues.number(name)
   const added = sql.run`INSERT INTO job (queue, id, lane, grp, state, due, notify, message, message_id, data, kept)
     VALUES (${queue}, ${id}, ${lane}, ${group},
       NOT EXISTS (SELECT 1 FROM job WHERE queue = ${queue} AND lane = ${lane}),
-      ${now()}, ${notify ? 1 : 0}, ${position}, ${messageId ?? null}, ${toJson(data)}, ${kept})
+      ${now()}, ${notify ? 1 : 0}, ${position}, ${messageId}, ${toJson(data)}, ${kept})
     ON CONFLICT (queue, id) DO NOTHING`
   if (added === 0) return false
   counters.add(`jobs ${queue}`, 1)

@@ -18,7 +18,7 @@ export function createJobs(parts: Parts, journal: JournalTable): Jobs {
     const now = parts.now()
     const hash = keys.hash('job', queue, job.id)
     if (keys.find(hash, now)) return { added: false }
-    const added = insertJob(parts, queues.number(queue), queue, job)
+    const added = insertJob(parts, queue, job)
     if (added) keys.remember(hash, makeId(now, 0))
     return { added }
   }
@@ -73,7 +73,7 @@ function createDeadLetters(parts: Parts): DeadLetters {
     retry: (id) =>
       writer.write(() => {
         const row = remove(id)
-        if (row) insertJob(parts, row.queue, row.queue_name, toJob(row), row.kept)
+        if (row) insertJob(parts, row.queue_name, toJob(row), row.kept)
         return row !== undefined
       }),
     drop: (id) => writer.write(() => remove(id) !== undefined),

@@ -1,5 +1,10 @@
-import type { Accepted, Message, NewMessage } from '../../core/message.ts'
-import { decodeMessage, encodeMessage } from '../../core/message.ts'
+import {
+  type Accepted,
+  decodeMessage,
+  encodeMessage,
+  type Message,
+  type NewMessage,
+} from '../../core/message.ts'
 import { makeId, positionOf } from '../../core/message-id.ts'
 import type { Journal, MessageFilter, Note } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
@@ -7,9 +12,6 @@ import { createFreshMessages } from '../shared/fresh-messages.ts'
 import { insertJob } from './job-rows.ts'
 import type { Parts } from './parts.ts'
 import { fromJson, readSome, toJson } from './sql.ts'
-
-/** The queue that the pump adds to. */
-const DISPATCH = 'dispatch'
 
 const ROADS = ['dispatch', 'receive', 'outbox'] as const
 
@@ -21,7 +23,7 @@ export type JournalTable = ReturnType<typeof createJournal>
 
 /** The journal, and what other parts of the store need of it, all synchronous. */
 export function createJournal(parts: Parts) {
-  const { sql, writer, counters, gateways, queues, keys, signals } = parts
+  const { sql, writer, counters, gateways, keys, signals } = parts
   const fresh = createFreshMessages()
   writer.follow({ rolledBack: () => fresh.pumpedTo(undefined) })
 
@@ -141,7 +143,7 @@ export function createJournal(parts: Parts) {
         fresh.pumpedTo(seq === undefined ? undefined : last)
         if (seq === undefined) return false
         counters.set('pump', seq)
-        for (const job of jobs) insertJob(parts, queues.number(DISPATCH), DISPATCH, job)
+        for (const job of jobs) insertJob(parts, 'dispatch', job)
         return true
       }),
   }

@@ -12,16 +12,18 @@ import { toStoreError, type Writer } from './writer.ts'
 /** What the parts of the store share. */
 export type Parts = ReturnType<typeof createParts>
 
-type Given = {
-  db: DatabaseSync
-  writer: Writer
-  now(): number
+export type EmbeddedOptions = {
+  /** The data directory; made where it is missing. The database is `trivium.db` in it. */
+  dir: string
+  /** Makes the event of a message for the topic `gateway-message`. Its id must be that of the message. */
   toEvent(message: Message): Event
-  address: string
   log: Log
+  /** Unix time in ms. */
+  now?: () => number
 }
 
-export function createParts({ db, writer, now, toEvent, address, log }: Given) {
+export function createParts(db: DatabaseSync, writer: Writer, address: string, options: EmbeddedOptions) {
+  const { toEvent, log, now = Date.now } = options
   const sql = createSql(db)
   const last = sql.get<{ id: string }>`SELECT id FROM journal ORDER BY seq DESC LIMIT 1`
   let lastTime = last ? timeOf(last.id) : 0

@@ -47,9 +47,7 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     return { created }
   }
 
-  /**
-   * Reads for one group. Positions have no gaps of their own: one that is missing after `next` was removed by retention.
-   */
+  /** Reads for one group. Positions have no gaps of their own: one that is missing after `next` was removed by retention. */
   function readOne(group: Group, request: GroupRead, after: TopicLog['after']): GroupBatch {
     const { max, mode, lease = 0 } = request
     const { topic } = group
@@ -57,8 +55,11 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     const isPeek = mode === 'peek'
     let { missed } = group
     const shown: ReturnType<typeof after>['found'] = []
-    const lookAt = (position: number) => ({ position, next: log.after(topic, position - 1, 1).found[0] })
-    const back = readSome(visible(group, max, now), lookAt, ({ next }) => next?.source)
+    // What was given back, or whose lease ran out.
+    const visible = sql.all<Place>`SELECT position FROM pending INDEXED BY pending_hidden
+      WHERE consumer = ${group.id} AND hidden_until <= ${now} ORDER BY position LIMIT ${max} + 0`
+    const lookAt = ({ position }: Place) => ({ position, next: log.after(topic, position - 1, 1).found[0] })
+    const back = readSome(visible, lookAt, ({ next }) => next?.source)
     for (const { position, next } of back.found) {
       const isThere = next?.position === position
       if (isThere) shown.push(next)
@@ -83,13 +84,6 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
       WHERE consumer = ${group.id} AND hidden_until > ${now}` ?? { at: null }
     const batch = { events: shown.map(({ event }) => event), missed: missed + gone }
     return at === null ? batch : { ...batch, nextVisible: at }
-  }
-
-  /** The first positions that were given back or whose lease ran out, in order. */
-  function visible(group: Group, max: number, now: number): number[] {
-    const rows = sql.all<Place>`SELECT position FROM pending INDEXED BY pending_hidden
-      WHERE consumer = ${group.id} AND hidden_until <= ${now} ORDER BY position LIMIT ${max} + 0`
-    return rows.map(({ position }) => position)
   }
 
   /**

@@ -10,21 +10,7 @@ export type Follower = {
   rolledBack?(): void
 }
 
-export type Writer = {
-  /**
-   * Runs `work` inside the transaction of this turn of the event loop and resolves with what it returned
-   * after the commit, when it is on the disk. A throw undoes this call alone and rejects its promise.
-   */
-  write<T>(work: () => T): Promise<T>
-  /**
-   * As `write`, but where only such calls share the transaction, it is not flushed: it outlives this process, and is
-   * on the disk with the next `write`. Only for what is repeated without harm where a power failure undoes it.
-   */
-  writeRepeatable<T>(work: () => T): Promise<T>
-  follow(follower: Follower): void
-  /** Commits and flushes what was asked for, and refuses all that comes after. */
-  close(): Promise<void>
-}
+export type Writer = ReturnType<typeof createWriter>
 
 type Settled = { resolve(): void; reject(error: unknown): void }
 type Call = Settled & { flush: boolean; run(): void }
@@ -35,7 +21,7 @@ type Call = Settled & { flush: boolean; run(): void }
  * the pages that it did not write, and a later flush would succeed without them
  * (https://wiki.postgresql.org/wiki/Fsync_Errors): all is refused from then on, until the store is opened again.
  */
-export function createWriter(db: DatabaseSync, address: string, flush: () => Promise<void>): Writer {
+export function createWriter(db: DatabaseSync, address: string, flush: () => Promise<void>) {
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
   const rollback = db.prepare('ROLLBACK')
@@ -137,11 +123,18 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
   }
 
   return {
-    write: (work) => enter(work, true),
-    writeRepeatable: (work) => enter(work, false),
-    follow: (follower) => {
-      followers.push(follower)
-    },
+    /**
+     * Runs `work` inside the transaction of this turn of the event loop and resolves with what it returned
+     * after the commit, when it is on the disk. A throw undoes this call alone and rejects its promise.
+     */
+    write: <T>(work: () => T) => enter(work, true),
+    /**
+     * As `write`, but where only such calls share the transaction, it is not flushed: it outlives this process, and is
+     * on the disk with the next `write`. Only for what is repeated without harm where a power failure undoes it.
+     */
+    writeRepeatable: <T>(work: () => T) => enter(work, false),
+    follow: (follower: Follower) => void followers.push(follower),
+    /** Commits and flushes what was asked for, and refuses all that comes after. */
     close: async () => {
       if (refusal) return
       commitWaiting()
