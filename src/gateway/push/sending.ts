@@ -1,18 +1,20 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { TriviumError } from '../../core/errors.ts'
-import type { Event } from '../../core/event.ts'
+import { type Event, MESSAGE_TOPIC } from '../../core/event.ts'
+import { isJsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import { missedIn } from '../../core/message-id.ts'
 import type { PushSubscription } from '../../core/push.ts'
+import type { RouteMatch } from '../../core/route.ts'
 import type { ClaimedJob, NewJob, Store } from '../../core/store.ts'
 import { createBell, createLoop } from '../../lib/loop.ts'
+import { compileMatch, type Matched } from '../router.ts'
 import { withGap } from '../subscriptions.ts'
 import { attemptOf, createWorker, failedAttempt, type RunOutcome } from '../worker.ts'
 import { createCircuit } from './circuit.ts'
 import { createPoster } from './post.ts'
 import { type Control, queueOf, type Records } from './records.ts'
-import { createFilter } from './wanted.ts'
 import { conversationOf } from './wire.ts'
 
 export type SendingDeps = {
@@ -294,4 +296,20 @@ export async function startSending(
 function laneOf(event: Event): string {
   const conversation = conversationOf(event)
   return conversation === undefined ? event.topic : `${event.source}/${conversation}`
+}
+
+/** Tells whether an event is wanted by the keys of `match`, which read a message. */
+function createFilter(match: RouteMatch, journal: Store['journal']) {
+  const conditions = compileMatch(match)
+  return async (event: Event): Promise<boolean> => {
+    const message = event.topic === MESSAGE_TOPIC ? await journal.get(event.id) : asMessage(event)
+    return message !== undefined && conditions.every(({ test }) => test(message))
+  }
+}
+
+/** An event of any other topic: `event` is its type, `gateway` who published it. */
+function asMessage({ topic, type, source, data }: Event): Matched {
+  const fields = isJsonObject(data) ? data : {}
+  const text = String(fields.text ?? fields.body ?? '')
+  return { gateway: source, transport: topic, from: { id: source }, text, data: { ...fields, event: type } }
 }

@@ -6,7 +6,6 @@ import type { Log } from '../../core/log.ts'
 import { backoff } from '../../lib/backoff.ts'
 import { defined } from '../../lib/defined.ts'
 import { inTime } from '../../lib/pause.ts'
-import { toStoreError } from './failure.ts'
 
 export type ConnectOptions = {
   /** One of `FORMS`. */
@@ -247,3 +246,30 @@ function watchFailovers(client: Redis | Cluster) {
     },
   }
 }
+
+/**
+ * What went wrong in a call to Redis, as an error of the catalogue: `store_unavailable` for everything
+ * that may pass (the connection, a timeout, a restart, a failover, full memory), `store_unreadable` where
+ * keys hold something that Trivium did not write.
+ */
+export function toStoreError(error: unknown, address: string): TriviumError {
+  if (error instanceof TriviumError) return error
+  const text = error instanceof Error ? error.message : String(error)
+  const reason = NO_CONNECTION.test(text)
+    ? 'no connection'
+    : text.replace(/.*timed out.*/, 'it did not answer in time')
+  const foreign = /WRONGTYPE|data string too short/.test(text) ? 'store_unreadable' : 'internal'
+  const code = MAY_PASS.test(reason) ? 'store_unavailable' : foreign
+  return new TriviumError(code, { store: address, reason }, { cause: error })
+}
+
+/** Whether a command failed before it was sent, as all do while there is no connection. */
+export function wasNotSent(error: TriviumError): boolean {
+  return error.cause instanceof Error && error.cause.message.includes('enableOfflineQueue options is false')
+}
+
+/** What ioredis and the system say; Redis itself tells in a sentence what is wrong. */
+const NO_CONNECTION =
+  /Stream isn't writeable|onnection is closed|ECONN|ETIMEDOUT|EPIPE|ENOTFOUND|EHOSTUNREACH|EAI_AGAIN|max retries per request|aborted due to connection/
+const MAY_PASS =
+  /no connection|it did not answer|All sentinels|Cluster isn't ready|refresh slots|redirections|LOADING|READONLY|\bOOM\b|MISCONF|CLUSTERDOWN|MASTERDOWN|NOREPLICAS|UNBLOCKED|replica instances|TRYAGAIN|MOVED|ASK|EMPTY|nobody waits|BUSY|NOAUTH|WRONGPASS|NOPERM|user executing the script|certificate|altnames|SSL/

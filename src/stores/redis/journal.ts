@@ -78,7 +78,7 @@ export function createJournal(
 
     note: async (id, notes) => {
       const parts = idParts(id)
-      if (parts && notes.length > 0) await run('journal-note', main, ...parts, encodeNotes(notes))
+      if (parts && notes.length > 0) await run('journal', main, 'note', ...parts, encodeNotes(notes))
     },
 
     history: async (id) => {
@@ -94,7 +94,7 @@ export function createJournal(
 
     unpumped: (max) =>
       fresh.unpumped(max, async () => {
-        const [cursor, entries] = await run<[number, Entry[]]>('journal-unpumped', main, max)
+        const [cursor, entries] = await run<[number, Entry[]]>('journal', main, 'unpumped', max)
         return { cursor, messages: entries.map(messageOf) }
       }),
 

@@ -1,6 +1,5 @@
 import type { Blobs, KeyValues } from '../../core/store.ts'
-import type { Connection } from './connect.ts'
-import { toStoreError } from './failure.ts'
+import { type Connection, toStoreError } from './connect.ts'
 import type { Server } from './scripts.ts'
 
 export function createKeyValues({ run, roots: { kv } }: Server): KeyValues {

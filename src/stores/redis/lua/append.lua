@@ -22,11 +22,12 @@ if not is_topic and ARGV[4] == '1' and not meta[1] then
   return { err = 'EMPTY it has lost its journal; restore it, or restart Trivium to begin anew' }
 end
 if #ARGV == 4 then redis.call('SET', root .. 'probe', 1) end
-local LEAP = 10000
 if is_topic and ARGV[4] == '1' then
   life = string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') or ''
 end
-if life ~= '' and meta[1] and meta[3] ~= life then position = position + LEAP end
+if life ~= '' and meta[1] and meta[3] ~= life then position = position + 10000 end
+-- The parts of an id, in 16 bytes.
+local ID = '>I6I5I5'
 local time = math.max(now, tonumber(meta[2] or 0))
 local first = position
 local answers, gateways = { time }, {}
@@ -38,7 +39,8 @@ for i = 5, #ARGV, 6 do
   local gateway, conversation = ARGV[i + 4], ARGV[i + 5]
   local known = digest ~= '' and seen_get(seen, digest)
   if known then
-    answers[#answers + 1] = unpack_id(known)
+    local its_time, its_position, its_tail = struct.unpack(ID, known)
+    answers[#answers + 1] = its_time .. ':' .. its_position .. ':' .. its_tail
   else
     position = position + 1
     local entry, offset = position .. '-0', stamp == time_text and '0' or stamp - time
@@ -49,7 +51,7 @@ for i = 5, #ARGV, 6 do
       gateways[gateway] = true
       if conversation ~= '' then redis.call('RPUSH', root .. 'conversation:' .. conversation, position) end
     end
-    if digest ~= '' then seen_put(seen, digest, pack_id(time, position, tail)) end
+    if digest ~= '' then seen_put(seen, digest, struct.pack(ID, time, position, tail)) end
     answers[#answers + 1] = position
   end
 end

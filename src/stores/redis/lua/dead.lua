@@ -47,7 +47,7 @@ local function list(queue, group, limit)
   table.sort(found, function(a, b) return a.at > b.at end)
   local bytes = 0
   for i = 1, math.min(limit, #found) do
-    if bytes > 4000000 then break end
+    if bytes > LARGE then break end
     letters[i] = letter(found[i].queue, found[i].id)
     bytes = bytes + redis.call('HSTRLEN', base_of(found[i].queue) .. 'dead:' .. found[i].id, 'p')
   end

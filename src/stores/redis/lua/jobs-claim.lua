@@ -91,7 +91,6 @@ if ARGV[9] ~= '' then give_back_unheard() end
 wake_due('claims', lose)
 wake_due('delayed', function() return next_sequence(queue) end)
 flush(queue)
-local LARGE = 4000000
 local claimed, bytes = { 0 }, 0
 for _, candidate in ipairs(candidates()) do
   if #claimed > max or bytes > LARGE then break end

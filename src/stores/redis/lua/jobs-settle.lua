@@ -8,7 +8,6 @@
 -- Guarantees: all or nothing; repeated after a lost reply it changes nothing (and answers 0).
 local queue = open_queue(ARGV[3])
 local base = queue.base
-local DONE_MS = 7 * 24 * 3600 * 1000
 local names, changed, answers, settled = {}, false, {}, {}
 
 local function add_error(key, errors, json)
@@ -43,7 +42,7 @@ local function finish(id, lane, group, notify, outcome, result)
   if not notify then return end
   names[#names + 1] = 'job:' .. id
   if outcome == 'done' then
-    redis.call('SET', base .. 'done:' .. id, now .. ' ' .. result, 'PX', DONE_MS)
+    redis.call('SET', base .. 'done:' .. id, now .. ' ' .. result, 'EX', WEEK)
   end
 end
 

@@ -12,7 +12,9 @@
 --          of it and said so.
 local gateway, conversation, own = ARGV[3], ARGV[4], tonumber(ARGV[5])
 if is_given_up(ARGV[10], ARGV[11]) then return GIVEN_UP end
-if give_back_expired() > 1 then signal({ 'receive' }) end
+local expired = redis.call('ZRANGEBYSCORE', root .. 'receive-leases', '-inf', now, 'LIMIT', 0, 1000)
+for _, receipt in ipairs(expired) do give_back(end_lease(receipt)) end
+if #expired > 1 then signal({ 'receive' }) end
 for_each_unheard(ARGV[10], ARGV[12], function(position)
   give_back(position)
   add_note(position, '[' .. now .. ',"r","returned"]')
@@ -34,7 +36,9 @@ local function alone()
   if not found then return nil end
   local its_gateway, its_conversation = origin_of(found)
   if its_conversation ~= '' or (gateway ~= '' and its_gateway ~= gateway) then return nil end
-  return is_available(its_gateway, own) and own or nil
+  local id = own .. '-0'
+  local is_ready = #redis.call('XRANGE', root .. 'receive:' .. its_gateway, id, id) > 0
+  return (is_ready or redis.call('ZSCORE', root .. 'receive-back:' .. its_gateway, own)) and own or nil
 end
 
 local position
@@ -51,5 +55,6 @@ if ARGV[8] == '' then
   return { found, '', missed }
 end
 local receipt = position .. '.' .. ARGV[9]
-lend(position, receipt, now + ARGV[8])
+redis.call('ZADD', root .. 'receive-leases', now + ARGV[8], receipt)
+redis.call('ZADD', root .. 'receive-holders', position, receipt)
 return { found, receipt, missed }

@@ -33,7 +33,7 @@ for i, name in ipairs(names) do
 end
 touch(there)
 
-local LARGE, SLICE = 4000000, 16
+local SLICE = 16
 local entries, bytes, included, windows = {}, 0, {}, {}
 
 local function pick(positions, entry, position)

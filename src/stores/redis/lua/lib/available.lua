@@ -8,12 +8,6 @@
 --   lost, lost-told         hashes of gateways to how many were removed untaken, and of how many a taker was told
 -- A position is in exactly one of the first, the second, the fourth, or nowhere once it is consumed.
 
-local function is_available(gateway, position)
-  local id = position .. '-0'
-  return #redis.call('XRANGE', root .. 'receive:' .. gateway, id, id) > 0
-    or redis.call('ZSCORE', root .. 'receive-back:' .. gateway, position) ~= false
-end
-
 -- The older of two positions, of which either may be nil.
 local function older(a, b)
   return a and b and math.min(a, b) or a or b
@@ -62,23 +56,9 @@ local function give_back(position)
   end
 end
 
-local function lend(position, receipt, expiry)
-  redis.call('ZADD', root .. 'receive-leases', expiry, receipt)
-  redis.call('ZADD', root .. 'receive-holders', position, receipt)
-end
-
 -- Ends a lease; returns the position that it was for.
 local function end_lease(receipt)
   redis.call('ZREM', root .. 'receive-leases', receipt)
   redis.call('ZREM', root .. 'receive-holders', receipt)
   return tonumber(string.match(receipt, '^(%d+)%.'))
-end
-
--- Gives back the messages whose leases have run out; returns how many.
-local function give_back_expired()
-  local expired = redis.call('ZRANGEBYSCORE', root .. 'receive-leases', '-inf', now, 'LIMIT', 0, 1000)
-  for _, receipt in ipairs(expired) do
-    give_back(end_lease(receipt))
-  end
-  return #expired
 end

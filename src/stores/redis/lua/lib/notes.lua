@@ -1,11 +1,7 @@
 -- The history of messages: lists of lines `<position> <note as JSON>`, one list for 32 positions, which
 -- Redis keeps as listpacks.
-local function notes_key(position)
-  return root .. 'notes:' .. math.floor(position / 32)
-end
-
 local function add_note(position, json)
-  redis.call('RPUSH', notes_key(position), position .. ' ' .. json)
+  redis.call('RPUSH', root .. 'notes:' .. math.floor(position / 32), position .. ' ' .. json)
 end
 
 -- Adds notes that are joined by line feeds; JSON has none inside.

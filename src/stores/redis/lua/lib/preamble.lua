@@ -7,6 +7,8 @@
 -- ARGV[1]  the time (Unix ms), or empty for the clock of the Redis server: one clock for all daemons
 -- ARGV[2]  the channel of the signals
 local root, channel = KEYS[1], ARGV[2]
+-- How many bytes of messages are read before a script answers with fewer than were asked for; seconds.
+local LARGE, WEEK = 4000000, 7 * 24 * 3600
 
 local function clock()
   if ARGV[1] ~= '' then return tonumber(ARGV[1]) end

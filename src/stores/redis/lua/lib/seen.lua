@@ -2,7 +2,6 @@
 -- hashes that stay small enough for Redis to keep them as listpacks: 40 bytes each instead of 180 for a
 -- key of its own; those of a topic in 64, for topics are many and small. `trim-rest.lua` and
 -- `trim-topic.lua` take the old ones out.
-local SEEN_SECONDS = 7 * 24 * 3600
 
 local function seen_bucket(base, digest)
   if base == root .. 'topic-seen:' then return base .. string.sub(digest, 1, 1) end
@@ -12,24 +11,14 @@ end
 -- The value given to `seen_put`, or nil where the digest was not seen within seven days.
 local function seen_get(base, digest)
   local stored = redis.call('HGET', seen_bucket(base, digest), string.sub(digest, 3))
-  if not stored or now / 1000 - struct.unpack('>I4', stored) >= SEEN_SECONDS then return nil end
+  if not stored or now / 1000 - struct.unpack('>I4', stored) >= WEEK then return nil end
   return string.sub(stored, 5)
 end
 
 local function seen_put(base, digest, value)
   local bucket = seen_bucket(base, digest)
   redis.call('HSET', bucket, string.sub(digest, 3), struct.pack('>I4', math.ceil(now / 1000)) .. value)
-  redis.call('EXPIRE', bucket, SEEN_SECONDS)
-end
-
--- The parts of an id, in 16 bytes.
-local function pack_id(time, position, tail)
-  return struct.pack('>I6I5I5', time, position, tail)
-end
-
-local function unpack_id(packed)
-  local time, position, tail = struct.unpack('>I6I5I5', packed)
-  return time .. ':' .. position .. ':' .. tail
+  redis.call('EXPIRE', bucket, WEEK)
 end
 
 -- Takes what is older than seven days out of the hash in which a digest lies.
@@ -37,6 +26,6 @@ local function forget_old(base, digest)
   local bucket = seen_bucket(base, digest)
   local stored = redis.call('HGETALL', bucket)
   for each = 1, #stored, 2 do
-    if now / 1000 - struct.unpack('>I4', stored[each + 1]) >= SEEN_SECONDS then redis.call('HDEL', bucket, stored[each]) end
+    if now / 1000 - struct.unpack('>I4', stored[each + 1]) >= WEEK then redis.call('HDEL', bucket, stored[each]) end
   end
 end

@@ -1,0 +1,22 @@
+-- include: log notes
+-- The journal, for the history of a message and for the pump.
+--
+-- ARGV[3]  `note` position, time and tail of an id, notes as JSON joined by line feeds: adds them where it is retained
+--          `unpumped` how many: the dispatch cursor and the entries after it, oldest first; fewer where they are large
+if ARGV[3] == 'note' then
+  if entry_with_id(ARGV[4], ARGV[5], ARGV[6]) then add_notes(ARGV[4], ARGV[7]) end
+  return 1
+end
+local most, cursor = tonumber(ARGV[4]), tonumber(redis.call('HGET', root .. 'meta', 'cursor') or 0)
+local entries, bytes, from = {}, 0, (cursor + 1) .. '-0'
+while #entries < most and bytes < LARGE do
+  local count = math.min(16, most - #entries)
+  local slice = redis.call('XRANGE', root .. 'journal', from, '+', 'COUNT', count)
+  for _, entry in ipairs(slice) do
+    entries[#entries + 1] = entry
+    bytes = bytes + #entry[2][4]
+    from = '(' .. entry[1]
+  end
+  if #slice < count then break end
+end
+return { cursor, entries }
