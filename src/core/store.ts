@@ -193,7 +193,6 @@ export type DeadLetter = Pick<ClaimedJob, 'id' | 'lane' | 'group' | 'data' | 'er
 export type DeadLetters = {
   /** Newest first; fewer where they are large (`LARGE_READ`). */
   list(filter: { queue?: string; group?: string; limit: number }): Promise<DeadLetter[]>
-  /** The ids of all. */
   ids(): Promise<string[]>
   get(id: string): Promise<DeadLetter | undefined>
   /** Puts it back at the end of its lane with fresh attempts. False: there is no such dead letter. */
@@ -202,15 +201,13 @@ export type DeadLetters = {
 }
 
 export type KeyValues = {
-  get(key: string): Promise<KeyValue | undefined>
+  get(key: string): Promise<{ value: Json; version: number } | undefined>
   /** Returns the new version; undefined where the key has another than `ifVersion` (0: is absent). `ttl` in ms. */
   set(key: string, value: Json, options?: { ttl?: number; ifVersion?: number }): Promise<number | undefined>
   delete(key: string): Promise<boolean>
   /** Keys with that prefix, sorted. */
   list(prefix: string, limit: number): Promise<string[]>
 }
-
-export type KeyValue = { value: Json; version: number }
 
 /** Bytes by name, for what is too large for a message. Each is gone after its `ttl` (ms). */
 export type Blobs = {

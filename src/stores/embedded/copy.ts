@@ -40,16 +40,12 @@ export function compactDatabase(dir: string): { before: number; after: number } 
   const size = () => statSync(path).size
   const unlock = lockDirectory(dir)
   try {
-    const db = openDatabase(dir)
-    try {
-      db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-      const before = size()
-      // What is sorted anew may be larger than memory.
-      db.exec('PRAGMA temp_store = FILE; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)')
-      return { before, after: size() }
-    } finally {
-      db.close()
-    }
+    using db = openDatabase(dir)
+    db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    const before = size()
+    // What is sorted anew may be larger than memory.
+    db.exec('PRAGMA temp_store = FILE; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)')
+    return { before, after: size() }
   } catch (error) {
     throw toStoreError(path, error)
   } finally {

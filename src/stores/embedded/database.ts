@@ -17,22 +17,19 @@ const VERSION = 2
 export function openDatabase(dir: string): DatabaseSync {
   const path = join(dir, 'trivium.db')
   makeOwn(path)
-  const db = new DatabaseSync(path, { timeout: 5_000 })
-  try {
-    const found = Number(db.prepare('PRAGMA user_version').get()?.user_version)
-    if (found > VERSION) throw new TriviumError('store_version', { path, found, known: VERSION })
-    configure(db)
-    for (let version = found + 1; version <= VERSION; version++) {
-      db.exec(`BEGIN IMMEDIATE; ${textOf(`schema-${version}`)}; PRAGMA user_version = ${version}; COMMIT`)
-    }
-    // The first read makes the log of a file that had none: a copy by VACUUM INTO.
-    db.exec('SELECT 1 FROM sqlite_schema')
-    db.exec(textOf('views'))
-    return db
-  } catch (error) {
-    db.close()
-    throw error
+  using opened = new DisposableStack()
+  const db = opened.use(new DatabaseSync(path, { timeout: 5_000 }))
+  const found = Number(db.prepare('PRAGMA user_version').get()?.user_version)
+  if (found > VERSION) throw new TriviumError('store_version', { path, found, known: VERSION })
+  configure(db)
+  for (let version = found + 1; version <= VERSION; version++) {
+    db.exec(`BEGIN IMMEDIATE; ${textOf(`schema-${version}`)}; PRAGMA user_version = ${version}; COMMIT`)
   }
+  // The first read makes the log of a file that had none: a copy by VACUUM INTO.
+  db.exec('SELECT 1 FROM sqlite_schema')
+  db.exec(textOf('views'))
+  opened.move()
+  return db
 }
 
 const textOf = (name: string) => readFileSync(new URL(`./${name}.sql`, import.meta.url), 'utf8')

@@ -1,11 +1,8 @@
 import { positionOf, randomTail } from '../../core/message-id.ts'
 import type { ReceiveFilter, ReceiveQueue, Taken } from '../../core/store.ts'
-import { takenNote } from '../shared/values.ts'
+import { HOUR, takenNote } from '../shared/values.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
-
-/** Ms after which a take is noted as the last one of its gateway again. */
-const TOUCH = 60 * 60 * 1_000
 
 type Place = { seq: number; gateway: number }
 type Row = Place & { conversation: string | null }
@@ -40,7 +37,7 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
 
   /** What trimming removed and no taker knows of; it counts that where somebody takes. */
   function untold(gateway: number, now: number): { missed?: number } {
-    if (now - counters.get(`taken ${gateway}`) > TOUCH) counters.set(`taken ${gateway}`, now)
+    if (now - counters.get(`taken ${gateway}`) > HOUR) counters.set(`taken ${gateway}`, now)
     const lost = counters.get(`lost ${gateway}`)
     const missed = lost - counters.get(`lost-told ${gateway}`)
     if (missed === 0) return {}

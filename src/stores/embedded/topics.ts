@@ -1,7 +1,8 @@
 import { TriviumError } from '../../core/errors.ts'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
 import { missedIn } from '../../core/message-id.ts'
-import type { GroupBatch, GroupInfo, GroupRead, Topics } from '../../core/store.ts'
+import type { GroupBatch, GroupRead, Topics } from '../../core/store.ts'
+import { HOUR } from '../shared/values.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
 import { readSome } from './sql.ts'
@@ -13,9 +14,6 @@ type Group = GroupRow & { topic: TopicRow }
 /** A topic with one of its groups. */
 type InfoRow = TopicRow & { group: string; next: number; pending: number }
 type Place = { position: number }
-
-/** Ms after which a read that changes nothing else notes that the group is used. */
-const TOUCH = 60 * 60 * 1_000
 
 /** Topics and their consumer groups. */
 export function createTopics(parts: Parts, journal: JournalTable): Topics {
@@ -78,7 +76,7 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     const gone = passed - group.next - (isPeek ? 0 : fresh.length)
     const left = isPeek ? { next: group.next, missed } : { next: end, missed: 0 }
     if (mode === 'lease') for (const { position } of shown) hide(group, position, now + lease)
-    if (left.next !== group.next || left.missed !== group.missed || now - group.used > TOUCH)
+    if (left.next !== group.next || left.missed !== group.missed || now - group.used > HOUR)
       save({ ...group, ...left, used: now })
     const { at } = sql.get<{ at: number | null }>`SELECT min(hidden_until) AS at FROM pending
       WHERE consumer = ${group.id} AND hidden_until > ${now}` ?? { at: null }
@@ -122,12 +120,6 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     return group.missed > missed ? 1 : 0
   }
 
-  function info({ group, next, pending, ...row }: InfoRow): GroupInfo {
-    const topic = log.toTopic(row)
-    const unread = topic.last - Math.max(next, log.first(topic) - 1)
-    return { topic: topic.name, group, lag: Math.max(0, unread), pending }
-  }
-
   return {
     publish: (topic, events) => {
       if (topic === MESSAGE_TOPIC) return Promise.reject(new TriviumError('topic_reserved', { topic }))
@@ -149,7 +141,11 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
             (SELECT count(*) FROM pending p WHERE p.consumer = c.id) AS pending
           FROM consumer c JOIN topic t ON t.id = c.topic WHERE ${only} IS NULL OR t.name = ${only}
           ORDER BY t.name, c.name`
-        return rows.map(info)
+        return rows.map(({ group, next, pending, ...row }) => {
+          const topic = log.toTopic(row)
+          const unread = topic.last - Math.max(next, log.first(topic) - 1)
+          return { topic: topic.name, group, lag: Math.max(0, unread), pending }
+        })
       }),
     // A power failure that undoes a read repeats it: delivery to a group is at least once.
     read: (name, requests) =>

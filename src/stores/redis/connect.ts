@@ -149,11 +149,8 @@ function filesOf(query: Map<string, string>, where: string) {
     try {
       return [[name, readFileSync(path, 'utf8')]]
     } catch (error) {
-      throw new TriviumError(
-        'config_invalid',
-        { details: `${where}: ${name}: ${reasonOf(error)}` },
-        { cause: error },
-      )
+      const details = `${where}: ${name}: ${reasonOf(error)}`
+      throw new TriviumError('config_invalid', { details }, { cause: error })
     }
   })
   return Object.fromEntries(files)

@@ -31,16 +31,12 @@ export function createServer(
     channel,
     now: now ?? Date.now,
     /**
-     * Sends one command, for what needs no script, and waits for no replica. Rejects with a TriviumError. `Reply` is what
-     * Redis says that it answers, here and for scripts what their heads say: Lua's false arrives as null.
+     * Sends one command, for what needs no script, and waits for no replica. `Reply` is what Redis says that it answers, or
+     * the head of a script: Lua's false arrives as null. Rejects with a TriviumError, as `run` does.
      */
     call: <Reply>(command: string, key: string, ...args: Args): Promise<Reply> =>
       client.call(command, key, ...args).catch(rethrow) as Promise<Reply>,
-    /**
-     * Runs a script of the folder `lua` by its file name without the ending. `root` is what its keys begin
-     * with, hash tag included; the clock and the channel of the signals are put before the arguments.
-     * Rejects with a TriviumError.
-     */
+    /** Runs the script `lua/<name>.lua`. `root` is what its keys begin with, hash tag included. */
     run: async <Reply>(name: string, root: string, ...args: Args): Promise<Reply> => {
       const script = scripts.get(name)
       if (!script) throw new RangeError(`there is no script ${name}`)

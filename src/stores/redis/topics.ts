@@ -2,7 +2,7 @@ import { TriviumError } from '../../core/errors.ts'
 import { type Event, MESSAGE_TOPIC, type NewEvent, REPLY_TOPICS } from '../../core/event.ts'
 import type { Message } from '../../core/message.ts'
 import { idParts, randomTail } from '../../core/message-id.ts'
-import type { GroupBatch, Topics } from '../../core/store.ts'
+import type { Topics } from '../../core/store.ts'
 import {
   type AppendReply,
   type Entry,
@@ -39,7 +39,12 @@ export function createTopics(
     )
     const toEventHere = toEventOf(topic)
     const events = new Map(entries.map((entry) => [positionIn(entry), toEventHere(entry)]))
-    return answers.map((answer) => (answer ? batchOf(answer, events, now()) : undefined))
+    return answers.map((answer) => {
+      if (!answer) return undefined
+      const [missed = 0, wait = -1, ...positions] = answer
+      const batch = { events: positions.flatMap((position) => events.get(position) ?? []), missed }
+      return wait < 0 ? batch : { ...batch, nextVisible: now() + wait }
+    })
   }
 
   /** Consumes events, or gives them back where `args` name the topic and the delay. */
@@ -108,12 +113,6 @@ export function createTopics(
 
     end: async (topic) => Number(await call('HGET', `${roots.topic(topic)}meta`, 'end')),
   }
-}
-
-function batchOf(answer: readonly number[], events: Map<number, Event>, now: number): GroupBatch {
-  const [missed = 0, wait = -1, ...positions] = answer
-  const batch = { events: positions.flatMap((position) => events.get(position) ?? []), missed }
-  return wait < 0 ? batch : { ...batch, nextVisible: now + wait }
 }
 
 function argsOf(event: NewEvent, now: number): Args {

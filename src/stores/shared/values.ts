@@ -17,8 +17,9 @@ export function takenNote(lease: number | undefined, by: string | undefined): Pi
   return lease === undefined && by === undefined ? { what } : { what, detail: defined({ by, lease }) }
 }
 
-/** Seven days in ms: how long keys and results are remembered. */
-export const WEEK = 7 * 24 * 60 * 60 * 1_000
+/** How often (ms) it is noted again that a gateway or a group is read from; how long keys and results are remembered. */
+export const HOUR = 60 * 60 * 1_000
+export const WEEK = 7 * 24 * HOUR
 
 /** How long (ms) a consumer group may be unused before trimming removes it: seven days, and while its events are kept. */
 export function groupAge({ journal, topics = {} }: Retention): number {

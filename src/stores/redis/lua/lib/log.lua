@@ -18,7 +18,6 @@ local function entry_with_id(position, time, tail)
   local found = entry_at(position)
   local start = time .. ' ' .. tail .. ' '
   if found and string.sub(found[2][2], 1, #start) == start then return found end
-  return nil
 end
 
 -- Unix time in ms of an entry's id.
