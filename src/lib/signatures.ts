@@ -55,7 +55,7 @@ export function createSignatureCheck(
     if (empty !== undefined) return `the header ${empty} is missing`
     const whole = parts.map((part) => (part === BODY ? raw : Buffer.from(fill(part, headers, time))))
     let found = false
-    for (const isProof of proofs) for (const given of signatures) if (isProof(whole, given)) found = true
+    for (const isAmong of proofs) if (isAmong(signatures, whole)) found = true
     return found ? undefined : 'the signature does not match'
   }
 }
@@ -65,26 +65,29 @@ export function signedHeaders(template: string): string[] {
   return Array.from(template.matchAll(HEADER), ([, name = '']) => name.toLowerCase())
 }
 
-/** Whether something is signed so. */
-type IsProof = (signed: Buffer[], signature: Buffer) => boolean
+/** Whether a key's signature of something is among those given, of which strangers may send thousands. */
+type IsAmong = (signatures: Buffer[], signed: Buffer[]) => boolean
 
-function byPublicKey(key: KeyObject, algorithm: string): IsProof {
+function byPublicKey(key: KeyObject, algorithm: string): IsAmong {
   // Ed25519 has its hash built in.
   const hash = key.asymmetricKeyType === 'ed25519' ? null : algorithm
-  return (signed, signature) => verify(hash, Buffer.concat(signed), key, signature)
+  return (signatures, signed) => {
+    const whole = Buffer.concat(signed)
+    return signatures.some((signature) => verify(hash, whole, key, signature))
+  }
 }
 
 /** HMAC (RFC 2104) of two digests: an object of Node's for each delivery costs more than what it does. */
-function byHmac(key: Buffer, algorithm: string): IsProof {
+function byHmac(key: Buffer, algorithm: string): IsAmong {
   const block = Buffer.alloc(algorithm === 'sha512' ? 128 : 64)
   block.set(key.length > block.length ? hash(algorithm, key, 'buffer') : key)
   const inner = block.map((byte) => byte ^ 0x36)
   const outer = block.map((byte) => byte ^ 0x5c)
   // As a buffer of its own a digest would cost the garbage collector more than the text does.
   const digest = (parts: Uint8Array[]) => Buffer.from(hash(algorithm, Buffer.concat(parts)), 'hex')
-  return (signed, signature) => {
+  return (signatures, signed) => {
     const expected = digest([outer, digest([inner, ...signed])])
-    return signature.length === expected.length && timingSafeEqual(signature, expected)
+    return signatures.some((given) => given.length === expected.length && timingSafeEqual(given, expected))
   }
 }
 

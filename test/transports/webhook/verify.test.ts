@@ -170,6 +170,15 @@ describe('verify: signatures side by side', () => {
   })
 })
 
+describe('verify: strangers', () => {
+  test('a header of thousands of signatures costs about as much as one', () => {
+    const headers = { 'stripe-signature': `t=${Math.floor(NOW / 1000)}${',v1='.repeat(3_500)}` }
+    const begun = performance.now()
+    assert.ok(judge({ scheme: 'stripe' }, 's', headers, 'x'.repeat(1_048_576)))
+    assert.ok(performance.now() - begun < 2_000)
+  })
+})
+
 describe('verify: credentials', () => {
   const basicOf = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })
 
