@@ -68,7 +68,8 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
       next = 0
     },
     rolledBack: () => {
-      added = 0
+      // No round ends before what is in memory is right again.
+      added = next = 0
       isLoaded = false
     },
   })

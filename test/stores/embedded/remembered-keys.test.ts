@@ -57,6 +57,32 @@ describe('remembered keys', () => {
     )
   })
 
+  test('keys outlive the failure of the transaction that was to clear the tail', async (t) => {
+    const db = openDatabase(await tempDir(t))
+    let { writer, keys } = openKeys(db)
+    const made = new Map<string, string>()
+    const find = (key: string) => keys.find(keys.hash('message', 'g', key), 1_000)
+    const add = async (key: string) => {
+      const id = makeId(1_000, made.size)
+      await writer.write(() => {
+        assert.equal(find(key), undefined)
+        keys.remember(keys.hash('message', 'g', key), id)
+      })
+      made.set(key, id)
+    }
+    while (made.size < CAPACITY) await add(`key ${made.size}`)
+    ;({ writer, keys } = openKeys(db))
+    db.exec("CREATE TEMP TRIGGER full BEFORE DELETE ON key_tail BEGIN SELECT RAISE(ABORT, 'on purpose'); END")
+    const fill = async () => {
+      for (;;) await add(`key ${made.size}`)
+    }
+    await assert.rejects(fill(), { message: 'on purpose' })
+    db.exec('DROP TRIGGER full')
+    await writer.write(() => {})
+    for (const [key, id] of made) assert.equal(find(key), id)
+    db.close()
+  })
+
   test('keys move from the tail to the index, and expired ones are swept out of that', async (t) => {
     const db = openDatabase(await tempDir(t))
     const { writer, keys } = openKeys(db)
