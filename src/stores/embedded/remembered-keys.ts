@@ -34,57 +34,51 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
   const rows = new Float64Array(BUCKETS * room)
   const bucketOf = (hash: Buffer) => hash.readUInt16BE(0) >> 4
   const countOf = (bucket: number) => counts[bucket] ?? 0
-  let size = 0
-  /** How many this transaction has added. */
-  let added = 0
-  /** False: the last transaction was undone, and what is in memory may be wrong. */
-  let isLoaded = false
-  let lastRow = 0
-  /** The bucket to move next. */
-  let next = 0
-  /** The last row of the tail when this round of moves began. */
-  let lastOfRound = 0
+  /**
+   * How many keys are in memory, the last row of the tail, the bucket to move next, and the last row of the tail when this
+   * round of moves began.
+   */
+  let at = { size: 0, lastRow: 0, next: 0, lastOfRound: 0 }
+  /** What this transaction has changed, as it was before: to read the tail anew would take a second of a full disk. */
+  let before = at
+  const countsBefore = new Map<number, number>()
   let swept: Uint8Array = Buffer.alloc(0)
   const index = createFilter()
   /** The filter has the index up to this hash. Undefined: it has all. Until then every look-up goes to the index. */
   let filledTo: Uint8Array | undefined = Buffer.alloc(0)
 
-  load()
+  for (const { n, hash } of sql.iterate<Hashed & { n: number }>`SELECT n, hash FROM key_tail ORDER BY n`) {
+    at.lastRow = at.lastOfRound = n
+    put(Buffer.from(hash), n)
+  }
+  const keep = () => {
+    before = { ...at }
+    countsBefore.clear()
+  }
+  keep()
+
   writer.follow({
     beforeCommit: () => {
       if (filledTo) filledTo = fill(filledTo)
       // Four times what came in: memory gets back to `capacity` after each start. A transaction ends a round at most.
-      const share = size > capacity ? Math.ceil((added * 4 * BUCKETS) / capacity) : 0
-      added = 0
-      for (const end = Math.min(next + share, BUCKETS); next < end; next++) {
-        const start = next * room
-        for (const row of rows.subarray(start, start + countOf(next))) move(row)
-        size -= countOf(next)
-        counts[next] = 0
+      const added = at.lastRow - before.lastRow
+      const share = at.size > capacity ? Math.ceil((added * 4 * BUCKETS) / capacity) : 0
+      for (const end = Math.min(at.next + share, BUCKETS); at.next < end; at.next++) {
+        const start = at.next * room
+        for (const row of rows.subarray(start, start + countOf(at.next))) move(row)
+        setCount(at.next, 0)
       }
-      if (next < BUCKETS) return
-      sql.run`DELETE FROM key_tail WHERE n <= ${lastOfRound}`
-      lastOfRound = lastRow
-      next = 0
+      if (at.next < BUCKETS) return
+      sql.run`DELETE FROM key_tail WHERE n <= ${at.lastOfRound}`
+      at = { ...at, next: 0, lastOfRound: at.lastRow }
     },
+    committed: keep,
     rolledBack: () => {
-      // No round ends before what is in memory is right again.
-      added = next = 0
-      isLoaded = false
+      for (const [bucket, count] of countsBefore) counts[bucket] = count
+      at = before
+      keep()
     },
   })
-
-  /** Reads the tail into memory. */
-  function load(): void {
-    counts.fill(0)
-    size = next = lastRow = 0
-    for (const { n, hash } of sql.iterate<Hashed & { n: number }>`SELECT n, hash FROM key_tail ORDER BY n`) {
-      lastRow = n
-      put(Buffer.from(hash), n)
-    }
-    lastOfRound = lastRow
-    isLoaded = true
-  }
 
   function put(hash: Buffer, row: number): void {
     const bucket = bucketOf(hash)
@@ -95,8 +89,13 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
     }
     bits[bucket * room + count] = hash.readInt32LE(8)
     rows[bucket * room + count] = row
-    counts[bucket] = count + 1
-    size++
+    setCount(bucket, count + 1)
+  }
+
+  function setCount(bucket: number, count: number): void {
+    if (!countsBefore.has(bucket)) countsBefore.set(bucket, countOf(bucket))
+    at.size += count - countOf(bucket)
+    counts[bucket] = count
   }
 
   /** After a crash a row may be moved again. */
@@ -133,18 +132,16 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
     hash,
     /** The id that the key made, if it is younger than seven days at `now`. */
     find: (hash: Buffer, now: number): string | undefined => {
-      if (!isLoaded) load()
       const row = stored(hash)
       const id = row && toId(row.id)
       return id && timeOf(id) > now - WEEK ? id : undefined
     },
-    /** Inside a transaction only, after `find`. */
+    /** Inside a transaction only. */
     remember: (hash: Buffer, id: string): void => {
-      lastRow++
-      added++
+      at.lastRow++
       const bytes = Buffer.from(id.replaceAll('-', ''), 'hex')
-      sql.run`INSERT INTO key_tail (n, hash, id) VALUES (${lastRow}, ${hash}, ${bytes})`
-      put(hash, lastRow)
+      sql.run`INSERT INTO key_tail (n, hash, id) VALUES (${at.lastRow}, ${hash}, ${bytes})`
+      put(hash, at.lastRow)
     },
     /** Removes expired keys from one slice of the index. Inside a transaction only. */
     sweep: (now: number): void => {
