@@ -36,15 +36,6 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
   const consume = (group: Group, position: number) =>
     sql.run`DELETE FROM pending WHERE consumer = ${group.id} AND position = ${position}`
 
-  function subscribe(name: string, group: string, from: 'now' | 'start'): { created: boolean } {
-    const topic = log.open(name)
-    const next = from === 'now' ? topic.last : log.first(topic) - 1
-    const created = !find(topic, group)
-    sql.run`INSERT INTO consumer (topic, name, next, used) VALUES (${topic.id}, ${group}, ${next}, ${parts.now()})
-      ON CONFLICT (topic, name) DO UPDATE SET used = excluded.used`
-    return { created }
-  }
-
   /** Reads for one group. Positions have no gaps of their own: one that is missing after `next` was removed by retention. */
   function readOne(group: Group, request: GroupRead, after: TopicLog['after']): GroupBatch {
     const { max, mode, lease = 0 } = request
@@ -125,7 +116,15 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
       if (topic === MESSAGE_TOPIC) return Promise.reject(new TriviumError('topic_reserved', { topic }))
       return events.length === 0 ? Promise.resolve([]) : writer.write(() => log.append(topic, events))
     },
-    subscribe: (topic, group, from) => writer.write(() => subscribe(topic, group, from)),
+    subscribe: (name, group, from) =>
+      writer.write(() => {
+        const topic = log.open(name)
+        const next = from === 'now' ? topic.last : log.first(topic) - 1
+        const created = !find(topic, group)
+        sql.run`INSERT INTO consumer (topic, name, next, used) VALUES (${topic.id}, ${group}, ${next}, ${parts.now()})
+          ON CONFLICT (topic, name) DO UPDATE SET used = excluded.used`
+        return { created }
+      }),
     unsubscribe: (topic, name) =>
       writer.write(() => {
         const group = find(log.find(topic), name)

@@ -19,12 +19,6 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
   const { sql, writer, counters, keys, now } = parts
   let nextTopic = 0
 
-  /** One transaction's worth. */
-  function slice(policy: Retention): number {
-    const removed = removeMessages(tooManyOrOld(policy))
-    return removed + (removed < SLICE ? trimTopics(policy, SLICE - removed) : 0)
-  }
-
   /** Of all the oldest, where there are too many; else of single gateways. */
   function tooManyOrOld({ journal, gateways = {} }: Retention): number[] {
     const pump = counters.get('pump')
@@ -39,18 +33,18 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
     for (const gateway of sql.all<Named>`SELECT id, name FROM gateway`) {
       const { maxAge = journal.maxAge, maxCount } = ownOf(gateways, gateway.name) ?? {}
       const cutoff = now() - maxAge
-      const tooMany = maxCount === undefined ? undefined : newestExcess(gateway.id, maxCount)
+      // The newest that is one too many.
+      const tooMany =
+        maxCount !== undefined &&
+        sql.get<Message>`SELECT seq FROM journal WHERE gateway = ${gateway.id}
+          ORDER BY seq DESC LIMIT 1 OFFSET ${maxCount} + 0`
       const free = sql.all<Message>`SELECT seq, id FROM free_message WHERE gateway = ${gateway.id} AND seq <= ${pump}
         ORDER BY seq LIMIT ${SLICE - gone.length} + 0`
-      for (const { seq, id } of free) if (seq <= (tooMany?.seq ?? 0) || timeOf(id) < cutoff) gone.push(seq)
+      for (const { seq, id } of free)
+        if ((tooMany && seq <= tooMany.seq) || timeOf(id) < cutoff) gone.push(seq)
     }
     return gone
   }
-
-  /** The newest message of a gateway that is one too many. */
-  const newestExcess = (gateway: number, maxCount: number) =>
-    sql.get<Message>`SELECT seq FROM journal WHERE gateway = ${gateway}
-      ORDER BY seq DESC LIMIT 1 OFFSET ${maxCount} + 0`
 
   function removeMessages(seqs: readonly number[]): number {
     if (seqs.length === 0) return 0
@@ -125,7 +119,8 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
   return async (policy) => {
     const removed = await writer.write(() => {
       parts.followClock()
-      return slice(policy)
+      const messages = removeMessages(tooManyOrOld(policy))
+      return messages + (messages < SLICE ? trimTopics(policy, SLICE - messages) : 0)
     })
     if (removed === 0) await writer.write(() => clearAway(policy))
     return { removed }

@@ -1,24 +1,14 @@
 import type { Json } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import { positionOf } from '../../core/message-id.ts'
-import type {
-  AttemptError,
-  ClaimedJob,
-  DeadLetter,
-  DeadLetters,
-  Jobs,
-  NewJob,
-  Settled,
-} from '../../core/store.ts'
+import type { AttemptError, ClaimedJob, DeadLetter, Jobs, NewJob, Settled } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import type { FreshMessages } from '../shared/fresh-messages.ts'
 import { lastOf, toReason, WEEK } from '../shared/values.ts'
 import { type Entry, encodeNotes, messageOf, storedMessage } from './codec.ts'
 import { type Args, createHandOver, digest, inBatches, type Server } from './scripts.ts'
 
-export function createJobs(server: Server, fresh: FreshMessages): Jobs {
-  const { run, call, now } = server
-  const { main } = server.roots
+export function createJobs({ run, call, now, roots: { main } }: Server, fresh: FreshMessages): Jobs {
   const handOver = createHandOver()
 
   /** Runs a script that answers 1 or 0 for each of its items. */
@@ -64,21 +54,17 @@ export function createJobs(server: Server, fresh: FreshMessages): Jobs {
       const isKept = now() - Number(at) < WEEK
       return isKept ? { state: 'done', ...(result && { result: JSON.parse(result) }) } : undefined
     },
-    deadLetters: createDeadLetters(server),
-  }
-}
-
-function createDeadLetters({ run, roots: { main } }: Server): DeadLetters {
-  return {
-    list: async ({ queue = '', group = '', limit }) =>
-      (await run<Letter[]>('dead', main, 'list', queue, group, limit)).map(deadLetter),
-    ids: () => run<string[]>('dead', main, 'ids'),
-    get: async (id) => {
-      const letter = await run<Letter | null>('dead', main, 'get', id)
-      return letter ? deadLetter(letter) : undefined
+    deadLetters: {
+      list: async ({ queue = '', group = '', limit }) =>
+        (await run<Letter[]>('dead', main, 'list', queue, group, limit)).map(deadLetter),
+      ids: () => run<string[]>('dead', main, 'ids'),
+      get: async (id) => {
+        const letter = await run<Letter | null>('dead', main, 'get', id)
+        return letter ? deadLetter(letter) : undefined
+      },
+      retry: async (id) => (await run('dead', main, 'retry', id)) === 1,
+      drop: async (id) => (await run('dead', main, 'drop', id)) === 1,
     },
-    retry: async (id) => (await run('dead', main, 'retry', id)) === 1,
-    drop: async (id) => (await run('dead', main, 'drop', id)) === 1,
   }
 }
 

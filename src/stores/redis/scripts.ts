@@ -20,13 +20,23 @@ export function createServer(
   { now, replicas = 0, commandTimeout = 2_000 }: Omit<ConnectOptions, 'url'> & { now?: () => number },
 ) {
   const { client, address } = connection
+  const main = `{${prefix}}:`
   const channel = `${prefix}:signals`
   const scripts = loadScripts()
   const rethrow = (error: unknown) => Promise.reject(toStoreError(error, address))
   const confirmed = createConfirmation(connection, replicas, commandTimeout / 2)
 
   return {
-    roots: createRoots(prefix),
+    /**
+     * Where things lie. All keys of a root share one hash tag, hence one slot of a cluster and one atomic
+     * step: the journal, what may be received, and all jobs under one; each other topic under its own; keys
+     * and values under one, so that listing by prefix is an index and not a scan of every node.
+     */
+    roots: {
+      main,
+      kv: `{${prefix}:kv}:`,
+      topic: (name: string) => (name === MESSAGE_TOPIC ? main : `{${prefix}:topic:${slug(name)}}:`),
+    },
     /** Of the signals. */
     channel,
     now: now ?? Date.now,
@@ -89,20 +99,6 @@ function createConfirmation({ client, serverOf }: Connection, replicas: number, 
     const answer = await send()
     await Promise.all([...new Set([before, serverOf(root)])].map(wait))
     return answer
-  }
-}
-
-/**
- * Where things lie. All keys of a root share one hash tag, hence one slot of a cluster and one atomic
- * step: the journal, what may be received, and all jobs under one; each other topic under its own; keys
- * and values under one, so that listing by prefix is an index and not a scan of every node.
- */
-function createRoots(prefix: string) {
-  const main = `{${prefix}}:`
-  return {
-    main,
-    kv: `{${prefix}:kv}:`,
-    topic: (name: string) => (name === MESSAGE_TOPIC ? main : `{${prefix}:topic:${slug(name)}}:`),
   }
 }
 

@@ -42,11 +42,6 @@ local function wake_due(set, score_of)
   end
 end
 
-local function lose(id)
-  redis.call('HINCRBY', base .. 'job:' .. id, 'x', 1)
-  return added_at(queue, id)
-end
-
 -- The longest ready of all groups, each group within its limit.
 local function candidates()
   local found = {}
@@ -88,7 +83,10 @@ local function next_due()
 end
 
 if ARGV[9] ~= '' then give_back_unheard() end
-wake_due('claims', lose)
+wake_due('claims', function(id)
+  redis.call('HINCRBY', base .. 'job:' .. id, 'x', 1)
+  return added_at(queue, id)
+end)
 wake_due('delayed', function() return next_sequence(queue) end)
 flush(queue)
 local claimed, bytes = { 0 }, 0

@@ -10,12 +10,6 @@ local queue = open_queue(ARGV[3])
 local base = queue.base
 local names, changed, answers, settled = {}, false, {}, {}
 
-local function add_error(key, errors, json)
-  if json == '' then return end
-  local list = errors and string.sub(errors, 1, -2) .. ',' .. json .. ']' or '[' .. json .. ']'
-  redis.call('HSET', key, 'e', list)
-end
-
 local function wait(id, group, delay, score)
   if delay > 0 then
     add_later(queue, base .. 'delayed', now + delay, id)
@@ -66,7 +60,9 @@ local function settle(i)
     redis.call('HINCRBY', key, 'x', -1)
   end
   if position and ARGV[i + 7] ~= '' then add_notes(position, ARGV[i + 7]) end
-  add_error(key, job[6], ARGV[i + 4])
+  if ARGV[i + 4] ~= '' then
+    redis.call('HSET', key, 'e', (job[6] and string.sub(job[6], 1, -2) .. ',' or '[') .. ARGV[i + 4] .. ']')
+  end
   if outcome == 'retry' or outcome == 'release' then redis.call('HDEL', key, 'k') end
   if outcome == 'retry' then
     redis.call('HINCRBY', key, 'f', 1)

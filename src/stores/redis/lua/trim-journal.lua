@@ -70,15 +70,12 @@ for _, entry in ipairs(slice) do
 end
 
 -- The history goes with the messages, in whole lists.
-local function drop_notes()
+if removed > 0 then
   local first = redis.call('XRANGE', journal, '-', '+', 'COUNT', 1)[1]
-  local kept = first and position_of(first[1]) or redis.call('HGET', root .. 'meta', 'end') + 1
-  local bucket = tonumber(redis.call('HGET', root .. 'meta', 'notes') or 0)
-  local stop = math.min(bucket + 1000, math.floor(kept / 32))
-  if bucket >= stop then return end
+  local kept = first and position_of(first[1]) or redis.call('HGET', meta, 'end') + 1
+  local bucket = tonumber(redis.call('HGET', meta, 'notes') or 0)
+  local stop = math.max(bucket, math.min(bucket + 1000, math.floor(kept / 32)))
   for each = bucket, stop - 1 do redis.call('DEL', root .. 'notes:' .. each) end
-  redis.call('HSET', root .. 'meta', 'notes', stop)
+  redis.call('HSET', meta, 'notes', stop)
 end
-
-if removed > 0 then drop_notes() end
 return { removed, go_on }
