@@ -34,18 +34,16 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
     // A skill may bring a route, and a route may wait for its skill.
     await daemon.manager.watch(reread)
     const store = daemon.store.kind
-    await writeDataFile(dataDir, 'daemon.json', {
-      pid: process.pid,
-      ...addresses,
-      store,
-      startedAt: Date.now(),
-    })
+    const place = { pid: process.pid, ...addresses, store, startedAt: Date.now() }
+    await writeDataFile(dataDir, 'daemon.json', place)
     // V8 hoards less of what is free; only once everything is loaded, for then it would cost a fifth of the start.
     setFlagsFromString('--heap-growing-percent=50')
     const took = Math.round(performance.now() - began)
     terminal.out(banner(daemon, addresses, `${environs.version} is ready (${took} ms)`))
     // For editors, which find it by the first line of routes.yaml.
-    await writeDataFile(dataDir, 'routes.schema.json', configJsonSchema(transports))
+    await writeDataFile(dataDir, 'routes.schema.json', configJsonSchema(transports)).catch((err: unknown) =>
+      log.warn({ err }, 'editors get no routes.schema.json'),
+    )
     const code = await ended
     unwatch()
     return code

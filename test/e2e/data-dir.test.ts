@@ -3,6 +3,7 @@ import { chmodSync, globSync, mkdirSync, readFileSync, statSync, symlinkSync, wr
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 const ROUTES = 'gateways: {}\nroutes: [{ name: rest, skill: echo }]\n'
 
@@ -44,4 +45,13 @@ test('nothing is written through a link', async () => {
     assert.equal((await site.run(['message', 'cli', 'hello'])).out, 'You said: hello\n')
     assert.equal(readFileSync(victim, 'utf8'), 'mine\n', link)
   }
+})
+
+test('a daemon that cannot write the schema for editors runs on', async () => {
+  const site = openSite({ routes: ROUTES })
+  mkdirSync(join(site.dir, '.trivium', 'routes.schema.json'), { recursive: true })
+  const daemon = await site.start()
+  await until(() => daemon.output().includes('editors get no routes.schema.json'), 'the warning')
+  assert.equal(await daemon.invoke('echo', { text: 'hello' }), 'You said: hello')
+  await daemon.end()
 })
