@@ -14,10 +14,7 @@ const LOOK = 500
 const FORGED = 'forged-by-doctor.invalid'
 const ADVICE = 'Check host, port, user and pass; many providers want an app password or OAuth2'
 
-/**
- * For `trivium doctor`: logs in to both servers, looks for IDLE and the folders, sends a mail to the mailbox itself
- * and sees it arrive. The mail is deleted again; readers know it by its Message-ID and pass it by.
- */
+/** For `trivium doctor`: tries both logins, IDLE, the folders, and a mail to itself, which it deletes and readers pass by. */
 export async function checkMailbox(
   options: EmailOptions,
   connect: ConnectImap,

@@ -4,10 +4,7 @@ import { isRobot, type OwnAddresses } from './inbound/automatic.ts'
 import type { Mail, Mailbox } from './inbound/parse.ts'
 import type { Identity } from './proof/claim.ts'
 
-/**
- * Where a reply goes. It is made from the inbound mail alone, travels with the message and its reply, and nothing
- * else is ever looked up to address one.
- */
+/** Where a reply goes: made from the inbound mail alone, it travels along, and nothing else is looked up to address one. */
 export const replyTargetSchema = z.object({
   to: z.string(),
   name: z.string().exactOptional(),

@@ -5,10 +5,7 @@ import type { KeyValues } from '../../src/core/store.ts'
 /** What a Message-ID of ours looks like; the mark is the only part that counts. */
 const OWN = /\btrivium\.([0-9a-f]{40})\b/gi
 
-/**
- * The mark of a send: the same for the same gateway and key, on every daemon. It is in the Message-ID and in the
- * envelope id (RFC 3461), so that a copy, a reply or a bounce leads back to the send.
- */
+/** The mark of a send, the same on every daemon. In Message-ID and envelope id (RFC 3461) it leads back what returns. */
 export function markOf(gateway: string, key: string): string {
   return hash('sha256', `${gateway}\n${key}`).slice(0, 40)
 }

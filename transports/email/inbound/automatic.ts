@@ -5,10 +5,7 @@ import { header, type Mail } from './parse.ts'
 /** The addresses that are this mailbox, in lower case. */
 export type OwnAddresses = ReadonlySet<string>
 
-/**
- * Why a mail was written by a machine or for many (RFC 3834, section 2, and what servers add in practice), or
- * undefined for a person's own mail. Nothing that has a reason here is ever answered.
- */
+/** Why a mail was written by a machine or for many (RFC 3834, section 2, and practice): it is never answered. Or undefined. */
 export function automaticReason(mail: Mail, own: OwnAddresses): string | undefined {
   const [sender] = mail.from
   if (!sender) return 'no-sender'

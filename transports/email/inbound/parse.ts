@@ -46,10 +46,7 @@ const TNEF = /^application\/(?:vnd\.)?ms-tnef$/i
 /** RFC 5322 sets no limit; mail servers do. The root and the newest are what clients thread by. */
 const MAX_IDS = 30
 
-/**
- * Takes a mail (RFC 5322) apart, whatever its charset, nesting and errors. Never throws: what cannot be parsed
- * keeps the headers that can be read, and says why in `unreadable`.
- */
+/** Takes a mail (RFC 5322) apart. Never throws: of what cannot be parsed the headers stay, and `unreadable` says why. */
 export async function parseMail(raw: Buffer): Promise<Mail> {
   try {
     const lines = raw.toString('latin1').split('\n')

@@ -1,7 +1,4 @@
-/**
- * The words by which mail clients introduce what they quote, in lower case, in the languages that they speak: facts
- * about Gmail, Apple Mail, Outlook, Thunderbird, Yahoo and GMX.
- */
+/** The words by which Gmail, Apple Mail, Outlook, Thunderbird, Yahoo and GMX introduce what they quote, in lower case. */
 
 /** What an attribution line ("On … wrote:") starts with, where it starts with a word. */
 export const ATTRIBUTION_STARTS = words(`

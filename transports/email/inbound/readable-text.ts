@@ -11,10 +11,7 @@ const [STOPPED, CELL] = ['\ue0f0', '\ue0f1']
 const BLOCKS =
   'body table caption tr dl dt dd option legend fieldset summary details center address figure figcaption hr'
 
-/**
- * What nobody sees: styles, scripts, comments, and images in attributes. What is left open hides the rest, as in a
- * browser; so this takes linear time.
- */
+/** What nobody sees. What is left open hides the rest, as in a browser; so this takes linear time. */
 const HIDDEN =
   /<!--.*?(?:-->|$)|<(style|script|title)(?=[\s>/]).*?(?:<\/\1[^>]{0,50}>?|$)|\ssrc\s{0,5}=\s{0,5}(["'])data:.*?(?:\2|$)/gis
 
@@ -44,10 +41,7 @@ const convert = compile({
   ],
 })
 
-/**
- * The text of an HTML body, as it is shown, with tabs between the cells of a table. Where there is too much of it, the rest
- * follows on one line: nothing is hidden from a route by what stands before it. Never throws.
- */
+/** The text of an HTML body as shown, with tabs between cells. What is too much follows on one line, so no route misses it. */
 export function htmlToText(html: string): string {
   try {
     // Newsletters carry far more style than text.

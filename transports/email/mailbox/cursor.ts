@@ -27,10 +27,7 @@ export type Aside = z.output<typeof asideSchema>
 /** How far a folder was read, for one UIDVALIDITY (RFC 3501, section 2.3.1.1). UIDs mean nothing under another one. */
 export type Cursor = z.output<typeof cursorSchema>
 
-/**
- * The cursor of one folder on the store, written under the fencing token of the lease. Throws where another holder of
- * the lease wrote since: then this one must stop.
- */
+/** A folder's cursor, under the fencing token of the lease. Throws where another holder wrote since: this one must stop. */
 export function createCursorStore(kv: KeyValues, gateway: string, folder: string, token: number) {
   const key = `email/${gateway}/cursor/${folder}`
   const storedSchema = cursorSchema.extend({ token: z.number() })

@@ -26,10 +26,7 @@ const BYTES = 4 * 1024 * 1024
 
 type Listed = { uid: number; size: number; internalDate: number }
 
-/**
- * Fetches mails in order of UID, some at a time. Those that are gone or not wanted are left out.
- * Nothing on the server changes: the mails stay unseen.
- */
+/** Fetches mails in order of UID, some at a time, without those that are gone or not wanted. All of them stay unseen. */
 export async function* fetchAll(uids: readonly number[], parts: FetchParts): AsyncGenerator<Incoming[]> {
   const { connection, folder, failures, maxSize } = parts
   for (const group of groupsOf(uids, failures)) {

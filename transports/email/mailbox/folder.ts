@@ -36,9 +36,8 @@ const OVERLAP = 2 * DAY
 const KNOWN = 7 * DAY
 
 /**
- * Reads a folder until `signal` aborts: catches up, waits in IDLE, catches up again. The cursor passes a mail when it
- * is dealt with, or noted in the cursor as set aside. Rejects when the connection fails; called again, it goes on
- * where the cursor stands.
+ * Reads a folder until `signal` aborts. The cursor passes a mail that is dealt with or noted in it as set aside. Rejects
+ * when the connection fails; called again, it goes on where the cursor stands.
  */
 export async function readFolder(parts: FolderParts, stopped: AbortSignal): Promise<void> {
   const { connection, folder, options, deps, memory, patience, startedAt } = parts

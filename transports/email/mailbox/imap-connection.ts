@@ -15,10 +15,7 @@ export type ConnectImap = () => Promise<ImapConnection>
 /** A connection that nobody uses may be silent for this long: a batch of mails waits for the DNS or the store. */
 const SILENCE = 600_000
 
-/**
- * Makes the function that connects and logs in. It does no I/O itself. A server that says nothing for `timeout` ms, while
- * it owes an answer, is taken for dead.
- */
+/** Makes the function that logs in. A server that owes an answer and says nothing for `timeout` ms is taken for dead. */
 export function imapConnector(
   server: ServerOptions,
   tokens: TokenSource | undefined,
@@ -66,10 +63,7 @@ async function open(server: ServerOptions, token: string | undefined, timeout: n
     client.close()
     throw readable(error)
   }
-  /**
-   * Runs commands on the client. Rejects, and closes the connection, when the server sends nothing at all for too
-   * long while they run; imapflow itself waits for ever on a connection that died just as it began to IDLE.
-   */
+  /** Rejects, and closes the connection, after too long a silence: imapflow waits for ever on one that died before IDLE. */
   const run = async <T>(commands: (client: ImapFlow) => Promise<T>): Promise<T> => {
     const watchdog = watch(client, timeout, gone)
     try {

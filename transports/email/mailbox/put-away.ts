@@ -45,10 +45,7 @@ export async function putAway(
   if (quarantine) await attempt(refused, mover(quarantine))
 }
 
-/**
- * Deletes mails of the open folder. Without UIDPLUS (RFC 4315) they are only marked: EXPUNGE would take with them
- * whatever else the user has marked.
- */
+/** Deletes mails of the open folder; without UIDPLUS (RFC 4315) only marks them: EXPUNGE would take all that are marked. */
 export async function remove(client: ImapFlow, uids: number[]): Promise<void> {
   if (supports(client, 'UIDPLUS')) return must(client.messageDelete(uids, { uid: true }), 'delete')
   await must(client.messageFlagsAdd(uids, ['\\Deleted'], { uid: true }), 'delete')

@@ -109,10 +109,7 @@ const SINGLE = [
   ...['content-type', 'content-transfer-encoding', 'content-disposition'],
 ]
 
-/**
- * Why the author of a signature is not the author of all that is read here of this mail: anybody may have put a header
- * of their own over what is covered. Undefined where nobody can.
- */
+/** Why a signature does not prove all that is read here: anybody may have put a header over it. Undefined where nobody can. */
 export function leftOpen(claim: Claim, { covered, isPartial }: Omit<Signature, 'signer'>) {
   const { headers, mail, raw } = claim
   if (isPartial) return 'its text is signed in part'

@@ -4,10 +4,7 @@ import { z } from 'zod'
 import { inTime } from '../../../src/lib/pause.ts'
 
 const TIMEOUT = 3000
-/**
- * Ms from the first look-up to the end of the last. Senders choose how many there are, and how slow their servers
- * answer; a mail that needed longer is tried again.
- */
+/** Ms for all look-ups of a mail, as senders choose how many and how slow they are; what needs longer is tried again. */
 const LIMIT = 10_000
 
 /**

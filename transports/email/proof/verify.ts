@@ -146,10 +146,7 @@ function isUndecided({ claim, signatures, sent, policy }: Evidence): boolean {
   )
 }
 
-/**
- * Whether SPF, which could not be evaluated as nobody knows who handed the mail over, might have proven the sender:
- * then that DMARC fails says nothing. A domain without an SPF record proves nothing by it.
- */
+/** Whether SPF, not evaluated as nobody knows the last hop, might have passed: then a failed DMARC says nothing. */
 async function mightPassSpf(
   { claim: { domain: from }, hop: { sender } }: Evidence,
   { domain, alignment }: DMARCResult,
