@@ -26,10 +26,7 @@ export type Dispatch = {
 /** What answers the messages of a route: resolves with what the reply is made of. */
 export type Target = (dispatch: Dispatch) => Promise<unknown>
 
-/**
- * The dispatch road: the first matching route's target, once per message in the sense of at-least-once, first
- * in first out within a conversation, parallel across conversations.
- */
+/** The dispatch road: the first matching route's target, at least once a message, in order in a conversation, else parallel. */
 export function createDispatch(options: {
   store: Pick<Store, 'jobs' | 'journal' | 'onSignal'>
   concurrency: number
@@ -161,10 +158,7 @@ export function createDispatch(options: {
   }
 }
 
-/**
- * Dispatches a message once more after the decision that its skill waited for. Calling it again for the same
- * `reason` changes nothing.
- */
+/** Dispatches a message again after the decision that its skill waited for. The same `reason` counts once. */
 export async function resumeDispatch(
   store: Pick<Store, 'jobs'>,
   message: Pick<Message, 'id' | 'gateway' | 'conversation'>,
@@ -180,10 +174,7 @@ export function sendKey(messageId: string, route: string, ordinal: number): stri
   return `${messageId}:${route}:${ordinal}`
 }
 
-/**
- * As `waitForEnd`, for the dispatch of a message that was accepted with `data.respond: 'result'`: how it ended, and how many
- * replies it put into the outbox.
- */
+/** As `waitForEnd`, for a message with `data.respond: 'result'`: how its dispatch ended, and with how many replies. */
 export async function waitUntilSettled(
   store: Pick<Store, 'jobs' | 'onSignal'>,
   messageId: string,

@@ -72,10 +72,7 @@ export function createGateways(options: {
         const health: Health | undefined = failure === undefined ? entry.transport?.health() : undefined
         return { name, transport, open, ...(health ?? { ok: false, detail: failure ?? 'not started' }) }
       }),
-    /**
-     * Makes the running gateways those of `specs`: stops what is gone or changed, and starts what is new or changed. One that
-     * cannot start is reported, and tried again at the next call; the others run. One call at a time.
-     */
+    /** Makes the running gateways those of `specs`. What cannot start is reported, and tried at the next call. One at a time. */
     async apply(specs: readonly GatewaySpec[]) {
       const wanted = new Map(specs.map((spec) => [spec.name, spec]))
       for (const entry of [...running.values()]) {

@@ -9,10 +9,7 @@ export function textOf({ host, port }: Address): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/**
- * Listens, and resolves with the address in use (port 0 picks one). Throws `cannot_listen` where it is taken or not
- * ours; `setting` names where another one is chosen.
- */
+/** Resolves with the address in use (port 0 picks one). Throws `cannot_listen`; `setting`: where another is chosen. */
 export async function listenOn(server: Server, wanted: Address, setting: string): Promise<Address> {
   server.listen(wanted.port, wanted.host)
   await once(server, 'listening').catch((cause: Error) => {

@@ -17,10 +17,7 @@ type Queued = { id: string; queued: boolean; unsent?: string }
 
 export type Outbox = ReturnType<typeof createOutbox>
 
-/**
- * Sends, durably and once per key, exactly where a message came from; `createOutboxWorker` empties it. `unanswerable` says
- * why a reply to a message would reach nobody.
- */
+/** Sends durably, once per key, exactly where a message came from. `unanswerable`: why a reply would reach nobody. */
 export function createOutbox(
   store: Pick<Store, 'jobs' | 'onSignal'> & { journal: Pick<Store['journal'], 'note'> },
   now: () => number,
@@ -104,10 +101,7 @@ const resultSchema = z.object({
   data: jsonObjectSchema.optional().catch(undefined),
 })
 
-/**
- * The reply that a skill's result is: a string, or an object with `text`, which may be empty where there are attachments or
- * data to send (a modal says enough). Undefined for all others: most results are no reply.
- */
+/** The reply that a result is: a string, or `text`, which may be empty beside attachments or data. Undefined: none. */
 export function skillReply(result: unknown): Omit<Sending, 'key'> | undefined {
   if (typeof result === 'string') return result === '' ? undefined : { text: result }
   const { data: said } = resultSchema.safeParse(result)

@@ -3,10 +3,7 @@ import type { Journal, NewJob, Note } from '../core/store.ts'
 
 const BATCH = 256
 
-/**
- * Moves accepted messages from the journal to the lanes. The workers ask it to when they have nothing else to do: what they
- * cannot take yet waits in the journal.
- */
+/** Moves messages from the journal to the lanes when idle workers ask; what they cannot take yet waits in the journal. */
 export function createPump(options: {
   journal: Pick<Journal, 'unpumped' | 'pumped' | 'note'>
   match(message: Message): { name: string } | undefined

@@ -6,10 +6,7 @@ import { defined } from '../lib/defined.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { waitFor } from '../lib/wait-for.ts'
 
-/**
- * The receive road: one consumer per message. Waiting callers are woken by the store; none polls. A message
- * taken for a caller that went away meanwhile is given back where it was leased.
- */
+/** The receive road: one consumer per message, woken by the store. One leased for a caller that went away is given back. */
 export function createReceive(options: {
   store: Pick<Store, 'receive' | 'onSignal'>
   taken(gateway: string): void

@@ -73,10 +73,7 @@ type Condition = {
   implied?: true
 }
 
-/**
- * Compiles a `match`, in the order of its keys, and last that it fits no notices unless it asks for them. Throws for
- * a bad pattern; the configuration has refused those.
- */
+/** Compiles a `match` in the order of its keys, and last, unless it asks for them: no notices. Throws for a bad pattern. */
 export function compileMatch(match: RouteMatch): Condition[] {
   const written = Object.entries(match).map(([key, wanted]) => {
     const read = reader(key)
@@ -92,10 +89,7 @@ export function compileMatch(match: RouteMatch): Condition[] {
 /** The keys that say what happened, in place of what was said. */
 const ASKS_FOR_NOTICES = new Set(['event', 'reaction', 'data.event', 'data.reaction', 'data.notice'])
 
-/**
- * A notice (`data.notice: true`: an edit, a deletion, a reaction) says nothing to anybody, so an answer to it would
- * surprise; a route that takes what people say, or simply everything, does not mean it.
- */
+/** An answer to a notice (`data.notice: true`: an edit, a reaction) would surprise; a route has to ask for them. */
 const NO_NOTICE: Condition = {
   key: 'data.notice',
   wanted: false,

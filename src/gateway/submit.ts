@@ -16,10 +16,7 @@ export function isLogTarget(reply: Reply): boolean {
   return reply.target?.log === LOG_TARGET.log
 }
 
-/**
- * Accepts a message as if it had come in by the gateway, and collects the replies: they come back here. `outcome` is absent
- * where nothing was waited for, or the time was up.
- */
+/** Accepts a message as if it came by the gateway. `outcome` is absent where nothing was waited for, or the time was up. */
 export async function submit(
   submitted: Submission,
   deps: {

@@ -58,9 +58,8 @@ export function createSubscriptions({ kv }: Pick<Store, 'kv'>, now: () => number
 }
 
 /**
- * Makes each event of a subscription a durable job: leased from the group, added under the event's id (so a
- * crash between adds it once), then acknowledged. The jobs run in order per subscription, with retries and
- * dead letters like those of dispatch. Takes up what any daemon subscribes.
+ * Makes each event of a subscription, of any daemon, a durable job with retries and dead letters, in order: leased from the
+ * group, added under the event's id (so a crash between adds it once), then acknowledged.
  */
 export function createSubscriptionRunner(options: {
   store: Pick<Store, 'topics' | 'jobs' | 'kv' | 'onSignal'>

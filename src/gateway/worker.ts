@@ -6,10 +6,7 @@ import { createBatcher } from '../lib/batch.ts'
 import { createLoop } from '../lib/loop.ts'
 import { pause } from '../lib/pause.ts'
 
-/**
- * How one run of a job ended. A throw after the abort gives the job back and is no attempt; any other throw counts
- * as a failed attempt.
- */
+/** How a run ended. A throw after the abort gives the job back and is no attempt; any other is a failed attempt. */
 export type RunOutcome = WithoutClaim<Settled>
 
 type WithoutClaim<Each> = Each extends Settled ? Omit<Each, 'id' | 'token'> : never

@@ -9,10 +9,7 @@ import { isShallow } from '../../src/lib/shallow.ts'
  */
 export type DecodedBody = { format: 'json' | 'form' | 'text' | 'binary'; text: string; body?: Json }
 
-/**
- * Reads a body by its content type. Throws `bad_request` where the two contradict each other: JSON that is none,
- * text that is not valid in its charset, an encoding that we do not undo.
- */
+/** Reads a body by its content type. Throws `bad_request` for JSON that is none, and for text not valid in its charset. */
 export function decodeBody(contentType: string | undefined, raw: Buffer): DecodedBody {
   const { kind, charset } = kindOf(contentType)
   if (kind === 'binary' || (kind === 'unknown' && !isUtf8(raw))) return { format: 'binary', text: '' }

@@ -20,9 +20,8 @@ import type { Answer, Taken } from './presets.ts'
 import { createVerifier, presetOf } from './verify.ts'
 
 /**
- * Makes the receiving half of a webhook gateway: method, body, proof, rate, accept, answer, in this order. Strangers
- * cannot use up the rate of a gateway, as only authentic deliveries count. Nothing is acknowledged before `accept` has
- * resolved.
+ * Makes the receiving half of a webhook gateway: method, body, proof, rate, accept, answer, in this order. Only what is
+ * authentic counts for the rate. Nothing is acknowledged before `accept` has resolved.
  */
 export function createInbound(options: WebhookOptions, deps: TransportDeps) {
   const { gateway, http } = deps

@@ -9,10 +9,7 @@ import type { DecodedBody } from './decode-body.ts'
 import { found, type Readable } from './pointers.ts'
 import { presetOf } from './verify.ts'
 
-/**
- * Makes the message of one authentic delivery. `data` holds `event`, `headers` (none that may be secret),
- * `format`, `body` and, where the address had one, `query`.
- */
+/** Makes the message of an authentic delivery. `data`: `event`, `headers` (none secret), `format`, `body`, any `query`. */
 export function createNormalizer(gateway: string, options: WebhookOptions) {
   const { verify } = options
   const carrier = 'header' in verify ? verify.header : ''
@@ -97,19 +94,13 @@ function eventOf(delivery: Readable): string | undefined {
   return found(EVENT_HEADERS, delivery) ?? found(field, delivery)
 }
 
-/**
- * Where providers put the id of a delivery that stays the same when they try again. `X-Request-Id` is
- * not one: proxies make a new one for each attempt.
- */
+/** Ids that stay the same when a provider tries again. `X-Request-Id` is none: proxies make a new one for each attempt. */
 const KEY_HEADERS = (
   'webhook-id svix-id x-github-delivery x-gitea-delivery x-shopify-webhook-id linear-delivery ' +
   'idempotency-key'
 ).split(' ')
 
-/**
- * The id of a delivery. One that was signed comes first: to a delivery that somebody captured, any other header could be
- * added, and it would be taken again. A body is signed where anything is.
- */
+/** What was signed comes first (the body is, where anything is): any other header could be added to a captured delivery. */
 function keyOf(delivery: Readable, keyHeaders: string): string | undefined {
   const said = (name: string) => found(name, delivery)
   if (said('specversion') && said('id')) return `${said('source')} ${said('id')}`

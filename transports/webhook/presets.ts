@@ -13,10 +13,7 @@ export type Taken = { id: string; duplicate?: boolean; reply?: string }
 /** An answer in the words of a provider. */
 export type Answer = { status: number; type?: string; text?: string }
 
-/**
- * What a provider does its own way; what is absent is done as for anybody. A delivery proves where it comes from by one of
- * `signature`, `header` and `inBody`.
- */
+/** What a provider does its own way. It proves its deliveries by one of `signature`, `header` and `inBody`. */
 export type Preset = {
   /** A delivery has one of these: the first whose header it carries. */
   signature?: readonly Scheme[]

@@ -41,10 +41,7 @@ function givenTokens(request: IncomingMessage, query: URLSearchParams): string[]
   return [bearer, query.get('token'), ...tokens].flatMap((token) => token || [])
 }
 
-/**
- * Only browsers send `Origin`, and they send it always; other programs are held by tokens alone. Returns whether the
- * options name the page.
- */
+/** Only browsers send `Origin`, and always; tokens hold other programs. Returns whether the options name the page. */
 function checkOrigin(request: IncomingMessage, allowed: string[]): boolean {
   const { origin, host } = request.headers
   if (origin !== undefined && (allowed.includes('*') || allowed.includes(origin))) return true

@@ -24,10 +24,7 @@ const PAGE = 64
 /** When to look again after the log could not be read (ms). */
 const RETRY = 1_000
 
-/**
- * Serves one client's socket from its welcome to its end: takes frames, follows the replies, and bounds what waits in
- * either direction. `accepting`: what all connections of the gateway have on its way into the store.
- */
+/** Serves a client's socket to its end. `accepting`: what all connections of the gateway have on its way into the store. */
 export function serveConnection(
   socket: WebSocket,
   { peer, conversation, after, end }: Admitted,
