@@ -71,7 +71,6 @@ async function openStore(options: EmbeddedOptions, address: string): Promise<Sto
 type Named = { id: number; name: string }
 
 /** Counts for `/metrics` and `status`, from counters and first rows: the cost does not grow with the store. */
-/** Counts for `/metrics` and `status`, from counters and first rows: the cost does not grow with the store. */
 function createStats({ sql, counters, read }: Parts): () => Promise<StoreStats> {
   const ageAfter = (seq: number) => {
     const row = sql.get<{ id: string }>`SELECT id FROM journal WHERE seq > ${seq} ORDER BY seq LIMIT 1`
