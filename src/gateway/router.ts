@@ -73,7 +73,7 @@ type Condition = {
   implied?: true
 }
 
-/** Compiles a `match` in the order of its keys, and last, unless it asks for them: no notices. Throws for a bad pattern. */
+/** Compiles a `match` in the order of its keys; the last fits no notices, unless it asks for them. Throws for a bad pattern. */
 export function compileMatch(match: RouteMatch): Condition[] {
   const written = Object.entries(match).map(([key, wanted]) => {
     const read = reader(key)

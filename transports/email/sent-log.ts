@@ -5,7 +5,7 @@ import type { KeyValues } from '../../src/core/store.ts'
 /** What a Message-ID of ours looks like; the mark is the only part that counts. */
 const OWN = /\btrivium\.([0-9a-f]{40})\b/gi
 
-/** The mark of a send, the same on every daemon. In Message-ID and envelope id (RFC 3461) it leads back what returns. */
+/** The mark of a send, the same on every daemon. A copy, reply or bounce has it: by Message-ID or envelope id (RFC 3461). */
 export function markOf(gateway: string, key: string): string {
   return hash('sha256', `${gateway}\n${key}`).slice(0, 40)
 }

@@ -63,7 +63,7 @@ async function open(server: ServerOptions, token: string | undefined, timeout: n
     client.close()
     throw readable(error)
   }
-  /** Rejects, and closes the connection, after too long a silence: imapflow waits for ever on one that died before IDLE. */
+  /** Rejects, and closes the connection, after too long a silence: imapflow waits for ever on one that dies beginning to IDLE. */
   const run = async <T>(commands: (client: ImapFlow) => Promise<T>): Promise<T> => {
     const watchdog = watch(client, timeout, gone)
     try {

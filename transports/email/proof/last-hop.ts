@@ -59,7 +59,7 @@ type Hop = NonNullable<ReturnType<typeof readHop>>
 
 const CLAUSES = new Set(['from', 'by', 'via', 'with', 'id', 'for'])
 
-/** Of a Received header (RFC 5321, section 4.4); `name`: as the server looked it up. Undefined where it is ambiguous. */
+/** Reads a Received header (RFC 5321, section 4.4); `name`: the client's, as looked up. Undefined where it is ambiguous. */
 function readHop(value: string) {
   const [bare] = withoutComments(value.slice(0, 10_000))?.split(';') ?? []
   const words = bare?.trim().split(/\s+/) ?? []
