@@ -94,7 +94,7 @@ export function createApprovalAsking(deps: {
 /** An address, and no glob. */
 const ADDRESS = /^[^\s*?[\]{}!]+@[^\s*?[\]{}!]+$/
 
-const clickSchema = z.object({ id: z.string(), approve: z.boolean() })
+const clickSchema = z.object({ id: z.string(), decision: z.enum(['approve', 'deny']) })
 
 /** The skill that takes a click. */
 export function approvalClick(approvals: Pick<ApprovalService, 'decide'>): Skill {
@@ -104,7 +104,8 @@ export function approvalClick(approvals: Pick<ApprovalService, 'decide'>): Skill
     args: z.looseObject({}),
     async run({ message, call }) {
       try {
-        await approvals.decide(clickSchema.parse(message?.data.approval), call)
+        const { id, decision } = clickSchema.parse(message?.data.approval)
+        await approvals.decide({ id, approve: decision === 'approve' }, call)
         return undefined
       } catch (error) {
         if (error instanceof TriviumError && !error.retryable) return reasonOf(error)

@@ -78,6 +78,10 @@ routes:
     await click(asked, 'U2BOB', '3.1', 'deny')
     await until(() => says(/already/), 'the answer to a second click')
     assert.equal(slack.posts.filter(({ text }) => text === 'deployed').length, 1)
+    // As daemons of other versions on the same store read it.
+    const [last] = JSON.parse((await site.run(['message-list', '--limit', '1', '--json'])).out)
+    const clicked = Object(await daemon.invoke('message-show', { id: last.id }))
+    assert.deepEqual(clicked.message.data.approval, { id: idIn(asked), decision: 'deny' })
   })
 
   test('is decided from the command line as well, and shows it in the same post', async () => {

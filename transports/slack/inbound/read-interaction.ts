@@ -74,7 +74,7 @@ function saidIn(payload: JsonObject): Pick<Draft, 'key' | 'extra' | 'content'> {
   }
   const action = at('actions.0.action_id') ?? ''
   const value = chosenIn(objectAt(payload, 'actions.0'))
-  const approve = APPROVAL_ACTIONS[action]
+  const decision = APPROVAL_ACTIONS[action]
   return {
     key: `action:${trigger}:${at('actions.0.action_ts') ?? ''}`,
     content: contentOf({ text: typeof value === 'string' ? value : '' }),
@@ -84,7 +84,7 @@ function saidIn(payload: JsonObject): Pick<Draft, 'key' | 'extra' | 'content'> {
       value,
       values: state === undefined ? undefined : objectAt(state, 'values'),
       messageTs: at('container.message_ts'),
-      approval: approve !== undefined && typeof value === 'string' ? { id: value, approve } : undefined,
+      approval: decision && typeof value === 'string' ? { id: value, decision } : undefined,
     }),
   }
 }

@@ -5,8 +5,11 @@ import { isJsonObject } from '../../../src/core/json.ts'
 import type { Reply } from '../../../src/core/transport.ts'
 import { escapeText, quietBlocks, quietMarkdown, splitMarkdown } from './words.ts'
 
-/** Whether a click on each of our buttons approves. The value of the button is the approval's id. */
-export const APPROVAL_ACTIONS: Record<string, boolean> = { 'trivium-approve': true, 'trivium-deny': false }
+/** What a click on each of our buttons means, as the journal keeps it. The value of the button is the approval's id. */
+export const APPROVAL_ACTIONS: Record<string, string> = {
+  'trivium-approve': 'approve',
+  'trivium-deny': 'deny',
+}
 
 /**
  * `reply.data.approval`: asks for a decision with two buttons; with a `status` other than `pending`, shows in the
