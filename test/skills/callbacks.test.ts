@@ -31,6 +31,23 @@ for (const kind of storeKinds()) {
       assert.deepEqual(await Promise.all(results), [{ n: 1 }, { n: 2 }, { n: 3 }])
     })
 
+    test('a hundred invocations at once are all answered in time', async (t) => {
+      const runtime = await start(t)
+      const ref = await createRef(runtime, { timeout: 10_000 })
+      const results = Promise.all(Array.from({ length: 100 }, (_, n) => runtime.manager.invoke(ref, { n })))
+      const respond = async () => {
+        for (let n = 0; n < 100; n++) {
+          const { id, args } = await nextCall(runtime, ref)
+          await runtime.manager.invoke('callback-respond', { ref, id, result: args as object })
+        }
+      }
+      const [answers] = await Promise.all([results, respond()])
+      assert.deepEqual(
+        answers,
+        Array.from({ length: 100 }, (_, n) => ({ n })),
+      )
+    })
+
     test('release ends those who wait for an answer and those who wait for invocations', async (t) => {
       const runtime = await start(t)
       const ref = await createRef(runtime)

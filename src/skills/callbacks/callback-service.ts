@@ -1,89 +1,84 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { toJson } from '../../core/json.ts'
+import { makeId } from '../../core/message-id.ts'
 import type { CallbackService } from '../../core/services.ts'
 import type { Skill } from '../../core/skill.ts'
 import type { Store } from '../../core/store.ts'
 import { formatDuration } from '../../core/units.ts'
-import { updateKv } from '../../core/update-kv.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 import { abortError } from '../bounded.ts'
 
-/** One invocation, until its caller has the answer or has given up. `until`: of a caller that died nothing stays after it. */
-const invocation = z.object({
-  args: z.json(),
-  until: z.number(),
-  taken: z.boolean(),
-  answer: z.object({ ok: z.boolean(), result: z.json() }).exactOptional(),
-})
-
-/** What the store keeps of a callback, in one value, so that each step is atomic. Times are Unix ms. */
+/** What the store keeps of a callback. Times are Unix ms. */
 const callbackRecord = z.object({
   timeout: z.number(),
   expiresAt: z.number(),
   rootId: z.string(),
   released: z.boolean(),
-  calls: z.record(z.string(), invocation).default({}),
+})
+
+/** What the store keeps of one invocation of a callback, until its caller has the answer or has given up. */
+const invocationRecord = z.object({
+  id: z.string(),
+  args: z.json(),
+  status: z.enum(['pending', 'taken', 'answered', 'failed']),
+  result: z.json(),
 })
 
 type CallbackRecord = z.infer<typeof callbackRecord>
+type InvocationRecord = z.infer<typeof invocationRecord>
 
 const callbackKey = (ref: string) => `callback:${ref}`
+const invocationsPrefix = (ref: string) => `callback-call:${ref}:`
+/** Written with each invocation, so that responders on any daemon wake. */
+const bellKey = (ref: string) => `callback-bell:${ref}`
 const rootKey = (rootId: string, ref: string) => `callback-root:${rootId}:${ref}`
 
 /** A released ref is told from an unknown one for that long. */
 const TOMBSTONE = 3_600_000
-/** An invocation outlives its caller's patience by that. */
+/** An invocation outlives its caller's patience by that, so that a crash leaves nothing for good. */
 const LEFTOVER = 60_000
 
 /** Callbacks on the message store: whoever holds a ref invokes it, whoever waits on it answers, in any process. */
 export function createCallbackService(deps: { store: Pick<Store, 'kv' | 'onSignal'>; now: () => number }) {
-  const { now } = deps
-  const { kv, onSignal } = deps.store
+  const { store, now } = deps
+  const { kv, onSignal } = store
+  let count = 0
 
-  /** Changes a callback; where `work` returns undefined, nothing is written, and one that was released is an error. */
-  const change = async <T>(ref: string, work: (record: CallbackRecord) => T | undefined) => {
-    let outcome: T | undefined
-    await updateKv(kv, callbackKey(ref), (value) => {
-      if (value === undefined) throw new TriviumError('callback_not_found', { ref })
-      const record = callbackRecord.parse(value)
-      outcome = work(record)
-      if (outcome === undefined && record.released) throw new TriviumError('callback_released', { ref })
-      const calls = Object.fromEntries(Object.entries(record.calls).filter(([, { until }]) => until > now()))
-      const left = record.released ? TOMBSTONE : Math.max(1, record.expiresAt - now())
-      return outcome === undefined ? undefined : { value: { ...record, calls }, ttl: left }
-    })
-    return outcome
+  const find = async (ref: string): Promise<CallbackRecord> => {
+    const entry = await kv.get(callbackKey(ref))
+    if (!entry) throw new TriviumError('callback_not_found', { ref })
+    const record = callbackRecord.parse(entry.value)
+    if (record.released) throw new TriviumError('callback_released', { ref })
+    return record
   }
 
-  /** Changes a callback as soon as that is possible; undefined after `timeout` ms. */
-  const changeLater = async <T>(
-    ref: string,
-    work: (record: CallbackRecord) => T | undefined,
-    { what, ...waiting }: { what: string; timeout: number; signal: AbortSignal },
-  ): Promise<T | undefined> => {
-    let retryAt = 0
-    const changed = await waitFor({
-      attempt: async () => {
-        const value = await change(ref, (record) => {
-          retryAt = record.expiresAt
-          return work(record)
-        })
-        return value === undefined ? { retryAt } : { value }
-      },
-      watch: (wake) => onSignal(`kv:${callbackKey(ref)}`, wake),
-      ...waiting,
-    })
-    if (changed === undefined && waiting.signal.aborted) throw abortError(waiting.signal, `${what} ${ref}`)
-    return changed
+  const takePending = async (ref: string, ttl: number) => {
+    for (const key of await kv.list(invocationsPrefix(ref), 1000)) {
+      const entry = await kv.get(key)
+      if (!entry) continue
+      const call = invocationRecord.parse(entry.value)
+      if (call.status !== 'pending') continue
+      const taken: InvocationRecord = { ...call, status: 'taken' }
+      const won = await kv.set(key, taken, { ifVersion: entry.version, ttl })
+      if (won !== undefined) return { id: call.id, args: call.args }
+    }
+    return undefined
+  }
+
+  const watch = (keys: string[]) => (wake: () => void) => {
+    const stops = keys.map((key) => onSignal(`kv:${key}`, wake))
+    return () => {
+      for (const stop of stops) stop()
+    }
   }
 
   return {
     async create({ label, timeout, ttl }, { rootId }) {
       for (;;) {
         const ref = `${label}-${randomBytes(4).toString('hex')}`
-        const record: CallbackRecord = { timeout, expiresAt: now() + ttl, released: false, rootId, calls: {} }
+        const record = { timeout, expiresAt: now() + ttl, released: false, rootId }
         const made = await kv.set(callbackKey(ref), record, { ttl, ifVersion: 0 })
         if (made === undefined) continue
         await kv.set(rootKey(rootId, ref), ref, { ttl })
@@ -92,34 +87,41 @@ export function createCallbackService(deps: { store: Pick<Store, 'kv' | 'onSigna
     },
 
     async wait({ ref, timeout }, { signal }) {
-      const take = ({ calls }: CallbackRecord) => {
-        const [id, call] = Object.entries(calls).find(([, { taken }]) => !taken) ?? []
-        if (id === undefined || !call) return undefined
-        call.taken = true
-        return { id, args: call.args }
-      }
-      return (await changeLater(ref, take, { what: 'Waiting on', timeout, signal })) ?? null
+      const taken = await waitFor({
+        attempt: async () => {
+          const { expiresAt, timeout: patience } = await find(ref)
+          const next = await takePending(ref, patience + LEFTOVER)
+          return next ? { value: next } : { retryAt: expiresAt }
+        },
+        watch: watch([bellKey(ref), callbackKey(ref)]),
+        timeout,
+        signal,
+      })
+      if (!taken && signal.aborted) throw abortError(signal, `Waiting on ${ref}`)
+      return taken ?? null
     },
 
     async respond({ ref, id, result = null, error }) {
-      const answered = await change(ref, ({ calls }) => {
-        const call = Object.hasOwn(calls, id) ? calls[id] : undefined
-        if (!call?.taken || call.answer) return undefined
-        call.answer = { ok: error === undefined, result: error ?? result }
-        return true
-      })
-      return { ok: answered ?? false }
+      await find(ref)
+      const key = invocationsPrefix(ref) + id
+      const entry = await kv.get(key)
+      const call = invocationRecord.safeParse(entry?.value)
+      if (!entry || !call.success || !isOpen(call.data.status)) return { ok: false }
+      const answered: InvocationRecord =
+        error === undefined
+          ? { ...call.data, status: 'answered', result }
+          : { ...call.data, status: 'failed', result: error }
+      const won = await kv.set(key, answered, { ttl: LEFTOVER, ifVersion: entry.version })
+      return { ok: won !== undefined }
     },
 
     async release({ ref }) {
-      const released = await change(ref, (record) => {
-        if (record.released) return undefined
-        // Who answered before has answered.
-        const answered = Object.entries(record.calls).filter(([, { answer }]) => answer)
-        return Object.assign(record, { released: true, calls: Object.fromEntries(answered) })
-      }).catch(unlessGone)
-      if (released) await kv.delete(rootKey(released.rootId, ref))
-      return { ok: released !== undefined }
+      const entry = await kv.get(callbackKey(ref))
+      const record = callbackRecord.safeParse(entry?.value)
+      if (!record.success || record.data.released) return { ok: false }
+      await kv.set(callbackKey(ref), { ...record.data, released: true }, { ttl: TOMBSTONE })
+      await kv.delete(rootKey(record.data.rootId, ref))
+      return { ok: true }
     },
 
     async list(rootId) {
@@ -128,29 +130,42 @@ export function createCallbackService(deps: { store: Pick<Store, 'kv' | 'onSigna
     },
 
     async invoke(ref, args, signal) {
-      const id = randomUUID()
-      let timeout = 0
-      await change(ref, (record) => {
-        timeout = record.timeout
-        if (record.released) return undefined
-        record.calls[id] = { args, until: now() + timeout + LEFTOVER, taken: false }
-        return true
-      })
+      const { timeout } = await find(ref)
+      count += 1
+      const id = makeId(now(), count)
+      const key = invocationsPrefix(ref) + id
+      const call: InvocationRecord = { id, args, status: 'pending', result: null }
+      const ttl = timeout + LEFTOVER
       try {
-        const waiting = { what: 'Invoking', timeout, signal }
-        const answer = await changeLater(ref, ({ calls }) => calls[id]?.answer, waiting)
+        await kv.set(key, call, { ttl })
+        await kv.set(bellKey(ref), id, { ttl })
+        const answer = await waitFor({
+          attempt: async () => {
+            // In this order: who answers and then releases must be found to have answered.
+            const [alive] = await Promise.allSettled([find(ref)])
+            const { value } = (await kv.get(key)) ?? {}
+            const found = value === undefined ? call : invocationRecord.parse(value)
+            if (!isOpen(found.status)) return { value: found }
+            if (alive.status === 'rejected') throw alive.reason
+            return {}
+          },
+          watch: watch([key, callbackKey(ref)]),
+          timeout,
+          signal,
+        })
+        if (!answer && signal.aborted) throw abortError(signal, `Invoking ${ref}`)
         if (!answer) throw new TriviumError('callback_timeout', { ref, timeout: formatDuration(timeout) })
-        if (answer.ok) return answer.result
+        if (answer.status === 'answered') return answer.result
         throw new TriviumError('callback_failed', { ref, reason: reasonOf(answer.result) })
       } finally {
-        await change(ref, ({ calls }) => delete calls[id]).catch(unlessGone)
+        await kv.delete(key)
       }
     },
   } satisfies CallbackService
 }
 
-function unlessGone(error: unknown): undefined {
-  if (!(error instanceof TriviumError && error.code.startsWith('callback_'))) throw error
+function isOpen(status: InvocationRecord['status']): boolean {
+  return status === 'pending' || status === 'taken'
 }
 
 const REF = /^[a-z0-9][a-z0-9-]*-[0-9a-f]{8}$/
