@@ -43,6 +43,23 @@ describe('directives', () => {
     assert.deepEqual(compilePrompt(body), [body])
   })
 
+  test('code ends with its list item, its quotation, its paragraph, and is found in lists in lists', () => {
+    const kept = [
+      '- Step:\n\n      code :nope[a] <!-- kept -->',
+      '1. - ```sh\n     :nope[a] <!-- kept -->\n     ```',
+      '# Title\n    code :nope[a]',
+    ]
+    for (const body of kept) assert.deepEqual(compilePrompt(body), [body])
+    for (const start of [
+      '- the ` key\n- say ',
+      'a lone `\n# ',
+      '- ```\n  :nope[a]\n- ',
+      '> ```\n> :nope[a]\n\n',
+    ]) {
+      assert.deepEqual(compilePrompt(`${start}:arg[b] \`x\``), [start, arg('b'), ' `x`'])
+    }
+  })
+
   test('prose with colons is no directive', () => {
     const body =
       'At 10:30, std::vector[0], \\:arg[x], npm run build:prod, https://example.com/a:b, note:this.\n\n:::tip\nx\n:::'

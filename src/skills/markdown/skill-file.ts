@@ -1,3 +1,4 @@
+import { parse, postprocess, preprocess } from 'micromark'
 import { parseDocument } from 'yaml'
 import { z } from 'zod'
 import { isJsonObject, type JsonObject, jsonObjectSchema } from '../../core/json.ts'
@@ -65,58 +66,85 @@ export type Prompt = readonly (
   | { directive: 'session-history' }
 )[]
 
-/** What a prompt is cut at. A backslash before backticks or a colon makes them text. */
-const TOKENS = [
-  // Fenced code, also in a list or a quotation.
-  /^[ \t>*+-]*(?:\d+[.)][ \t]+)?(?<fence>`{3,}|~{3,})[^`\n]*$(?:\n(?![ \t>]*\k<fence>[`~]*[ \t]*$).*)*(?:\n.*)?/,
-  // Indented code: behind an empty line, and not what goes on in a list.
-  /(?<=^[ \t]*\n)(?<!^ {0,3}(?:[-*+]|\d+[.)])[ \t].*\n(?:[ \t].*\n|\n)*)(?: {4}|\t).*(?:\n(?: {4}|\t).*)*/,
-  // Inline code: up to as many backticks, within a paragraph.
-  /(?<![`\\])(?<ticks>`+)(?!`)(?:(?!\n[ \t]*\n)[\s\S])+?(?<!`)\k<ticks>(?!`)/,
-  /(?<comment><!--(?:[\s\S]*?-->)?)/,
-  // As in remark-directive: `:name[…]`, or on a line or item of its own with more colons; not `10:30`, `std::vector[0]`.
-  /(?:(?<=^[ \t>*+-]*):{2,}|(?<![:\\]):)(?<name>[A-Za-z][\w-]*)\[(?<label>[^\]]*)\]/,
-]
-const TOKEN = new RegExp(TOKENS.map(({ source }) => source).join('|'), 'gm')
+/** `<context>` is for the model: between such tags code is code, too. */
+const SYNTAX = { extensions: [{ disable: { null: ['htmlFlow', 'htmlText'] } }] }
+
+/** As in remark-directive: `:name[…]`, or on a line or item of its own with more colons; not `10:30`, `std::vector[0]`, `\:name[…]`. */
+const DIRECTIVE = /(?:(?<=^[ \t>*+-]*):{2,}|(?<![:\\]):)([A-Za-z][\w-]*)\[([^\]]*)\]/gm
 
 /**
- * Strips HTML comments from the body of a `SKILL.md`, and finds directives; code stays as it is. Another `:name[…]` is an
+ * Strips HTML comments from the body of a `SKILL.md`, then finds directives; code stays as it is. Another `:name[…]` is an
  * Error with its line; `bodyLine` is the line on which the body begins.
  */
 export function compilePrompt(body: string, bodyLine = 1): Prompt {
+  const text = stripComments(body, bodyLine)
+  const codeAt = findCode(text)
   const pieces: Prompt[number][] = []
-  let text = ''
-  let from = 0
-  for (const { 0: whole, index, groups = {} } of body.matchAll(TOKEN)) {
-    const { comment, name, label = '' } = groups
-    if (comment === undefined && name === undefined) continue
-    const lineOf = () => bodyLine + body.slice(0, index).split('\n').length - 1
-    text += body.slice(from, index)
+  let from = text.length - text.trimStart().length
+  for (const { 0: whole, 1: name = '', 2: label = '', index } of text.matchAll(DIRECTIVE)) {
+    if (codeAt(index)) continue
+    pieces.push(text.slice(from, index), readDirective(name, label, bodyLine + linesIn(text.slice(0, index))))
     from = index + whole.length
-    if (comment && !comment.endsWith('-->'))
-      throw new Error(
-        `line ${lineOf()}: a comment (<!--) is not closed; what is no comment goes between backticks`,
-      )
-    if (name === undefined) continue
-    pieces.push(pieces.length === 0 ? text.trimStart() : text, readDirective(name, label, lineOf))
-    text = ''
   }
-  text += body.slice(from)
-  pieces.push((pieces.length === 0 ? text.trimStart() : text).trimEnd())
+  pieces.push(text.slice(from).trimEnd())
   return pieces.filter((piece) => piece !== '')
 }
 
-function readDirective(name: string, label: string, lineOf: () => number): Prompt[number] {
+function readDirective(name: string, label: string, line: number): Prompt[number] {
   if (name === 'session-history') return { directive: 'session-history' }
   if (name !== 'arg') {
     throw new Error(
-      `line ${lineOf()}: there is no directive :${name}[…] (known: :arg[name], :session-history[]); ` +
+      `line ${line}: there is no directive :${name}[…] (known: :arg[name], :session-history[]); ` +
         'what is no directive goes between backticks',
     )
   }
   const path = label.trim()
   if (!/^[\w-]+(\.[\w-]+)*$/.test(path)) {
-    throw new Error(`line ${lineOf()}: :arg[…] takes a name or a dotted path, not "${label}"`)
+    throw new Error(`line ${line}: :arg[…] takes a name or a dotted path, not "${label}"`)
   }
   return { directive: 'arg', path }
+}
+
+/** Removes HTML comments outside of code; lines stay where they are, so that later errors name the right ones. */
+function stripComments(body: string, bodyLine: number): string {
+  let text = body
+  // Anew after each: what stands in a comment must not be taken for the beginning of code.
+  for (let open = findComment(text, 0); open >= 0; open = findComment(text, open)) {
+    const close = text.indexOf('-->', open + 4)
+    if (close < 0) {
+      const line = bodyLine + linesIn(text.slice(0, open))
+      throw new Error(
+        `line ${line}: a comment (<!--) is not closed; what is no comment goes between backticks`,
+      )
+    }
+    const comment = text.slice(open, close + 3)
+    text = text.slice(0, open) + '\n'.repeat(linesIn(comment)) + text.slice(close + 3)
+  }
+  return text
+}
+
+/** Where the next comment outside of code begins; -1: there is none. */
+function findComment(text: string, from: number): number {
+  let open = text.indexOf('<!--', from)
+  if (open < 0) return open
+  const codeAt = findCode(text)
+  for (let code = codeAt(open); code; code = codeAt(open)) open = text.indexOf('<!--', code.end)
+  return open
+}
+
+/** Tells in which code a place of the text is. */
+function findCode(text: string) {
+  const events = postprocess(
+    parse(SYNTAX)
+      .document()
+      .write(preprocess()(text, undefined, true)),
+  )
+  const found = events
+    .filter(([kind, { type }]) => kind === 'enter' && /^code(Fenced|Indented|Text)$/.test(type))
+    .map(([, { start, end }]) => ({ start: start.offset, end: end.offset }))
+  return (at: number) => found.find(({ start, end }) => at >= start && at < end)
+}
+
+function linesIn(text: string): number {
+  return text.split('\n').length - 1
 }
