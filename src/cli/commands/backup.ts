@@ -1,8 +1,8 @@
 import * as fs from 'node:fs'
-import { open, readdir, readFile } from 'node:fs/promises'
+import { open, readdir, readFile, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { createGzip } from 'node:zlib'
+import { createGunzip, createGzip } from 'node:zlib'
 import { create, extract, type ReadEntry } from 'tar'
 import { z } from 'zod'
 import { fileFailure, reasonOf, TriviumError, unwritable } from '../../core/errors.ts'
@@ -149,7 +149,8 @@ async function restore(file: string, dir: string, force: boolean, context: Comma
   } catch (error) {
     throw unwritable(dir, error)
   } finally {
-    fs.rmSync(folder, { recursive: true, force: true })
+    // An archive that broke off may have files still being written.
+    await rm(folder, { recursive: true, force: true, maxRetries: 10 })
   }
 }
 
@@ -160,6 +161,8 @@ async function readArchive(path: string, dir: string, progress: (piece: { length
   try {
     await pipeline(
       fs.createReadStream(path).on('data', progress),
+      // Not left to tar, which may have ended before the sum at the end is compared.
+      createGunzip(),
       extract({ cwd: dir, strict: true, filter: isFile }),
     )
     const found = manifestSchema.safeParse(parseJson(await readFile(join(dir, MANIFEST), 'utf8')))
