@@ -88,10 +88,11 @@ export async function createHandOver(queueName: string, { options, failed, worke
           removeOnComplete: { age: KEPT, count: KEPT_DONE },
           removeOnFail: { age: KEPT },
         }
+        // Not behind it: somebody may remove it before its answer is here.
+        delete known.removed
         // A trace is told of with the job, and belongs to one alone.
         if (queue.opts.telemetry) await queue.add(name, message, opts)
         else await adder.add({ name, data: message, opts })
-        delete known.removed
         known.since = Date.now()
         known.lookAt ??= Date.now() + LOOK_AGAIN
       }

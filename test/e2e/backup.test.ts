@@ -118,8 +118,8 @@ describe('trivium backup and restore', { timeout: 120_000 }, async () => {
     await there.run(['message', 'cli', 'remember the bread'])
     const old = contentOf(there)
     const whole = readFileSync(archive)
-    const changed = Buffer.from(whole)
-    changed.writeUInt8(changed.readUInt8(whole.length >> 1) ^ 1, whole.length >> 1)
+    // One bit may make no difference: a repeat of zeros taken from elsewhere.
+    const changed = Buffer.from(whole).fill(0x55, whole.length >> 1, (whole.length >> 1) + 64)
     const bad = join(there.dir, 'bad.tgz')
     for (const content of [
       whole.subarray(0, whole.length >> 1),
