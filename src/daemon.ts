@@ -16,6 +16,7 @@ import { createAccess } from './daemon/access.ts'
 import { approvalClick, CLICK_ROUTE, createApprovalAsking, mountApprovalPage } from './daemon/approvals.ts'
 import { createDurableParts } from './daemon/assistant.ts'
 import { SHIPPED_SKILLS } from './daemon/known-skills.ts'
+import { createModules } from './daemon/modules.ts'
 import { openStore } from './daemon/open-store.ts'
 import { createControlServer, createOperator } from './daemon/operator.ts'
 import { createRoads, createRoadWorkers, targetOf } from './daemon/roads.ts'
@@ -149,6 +150,7 @@ export async function createDaemon(options: DaemonOptions) {
     log,
   })
 
+  const modules = createModules(log)
   const publicHttp = createPublicHttp({ log, host: config.daemon.listen.host })
   mountApprovalPage(publicHttp, store.kv, approvals, access.callerAs)
   const depsOf = (gateway: string): TransportDeps => ({
@@ -162,6 +164,8 @@ export async function createDaemon(options: DaemonOptions) {
     leases: store.leases,
     ask: async (skill, args, { from, timeout }) =>
       toJson(await manager.invoke(skill, args, { caller: access.callerOf({ gateway, from }), timeout })),
+    router,
+    modules,
     settled: async (messageId, timeout) => (await waitUntilSettled(store, messageId, timeout))?.outcome,
     log: log.child({ gateway }),
     now,
@@ -305,7 +309,7 @@ export async function createDaemon(options: DaemonOptions) {
         () => Promise.all([workers.drain(left), durable.drain(grace), push.stop(left())]),
         // Closing the gateways ends the requests and the connections that they hold.
         () => Promise.all([publicHttp.close(left()), gateways.close()]),
-        () => manager.close(),
+        () => Promise.all([manager.close(), modules.close()]),
         () => queues.close(),
         () => control.close(),
         () => Promise.all(housekeeping.map((task) => task.stop())),

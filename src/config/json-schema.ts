@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { isJsonObject, type JsonObject } from '../core/json.ts'
-import { matchSchema, OPEN_MATCH_KEY, routeSchema } from '../core/route.ts'
+import { matchSchema, OPEN_MATCH_KEY, ROUTE_TARGETS, routeSchema } from '../core/route.ts'
 import { gatewayCommon, type TransportSchemas } from './gateways.ts'
 import { sections } from './sections.ts'
 
@@ -44,7 +44,7 @@ function toJson(schema: z.core.$ZodType): JsonObject {
         jsonSchema.additionalProperties = false
       }
       if (zodSchema === routeSchema) {
-        jsonSchema.oneOf = ['skill', 'queue'].map((key) => ({ required: [key] }))
+        jsonSchema.oneOf = ROUTE_TARGETS.map((key) => ({ required: [key] }))
       }
       // `${PORT}` is right wherever a number, a switch or one of several words is.
       const { type, description: _, default: __, ...own } = jsonSchema

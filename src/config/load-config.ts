@@ -101,7 +101,12 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     checker.report(['daemon', 'retention', 'gateways', name], 'key', noSuch('gateway', name, names))
   }
   if (skills) checkAnswers(gateways, skills, checker)
-  const world = { gateways, transports: Object.keys(transports), ...defined({ skills }) }
+  const world = {
+    folder: dirname(file),
+    gateways,
+    transports: Object.keys(transports),
+    ...defined({ skills }),
+  }
   const routes = parseRoutes(given.routes, world, checker)
   const subscriptions = parseSubscriptions(given.subscriptions, world, checker)
   if (!gateways.some((gateway) => gateway.enabled)) {

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { isJsonObject } from '../core/json.ts'
 import { compilePattern } from '../core/pattern.ts'
 import { isMatchKey, type Route, type RouteMatch, routeSchema } from '../core/route.ts'
@@ -8,6 +10,8 @@ import type { Path } from './yaml-file.ts'
 
 /** What routes may refer to. `skills` is undefined before the skills are known: then they are not checked. */
 export type RouteWorld = {
+  /** What files of routes are relative to. */
+  folder: string
   gateways: readonly GatewayConfig[]
   transports: readonly string[]
   skills?: readonly RoutedSkill[]
@@ -40,8 +44,12 @@ export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): 
   }
   for (const [at, one] of (Array.isArray(raw) ? raw : []).entries()) {
     const path = ['routes', at]
-    const route = checker.section(routeSchema, one, path)
-    if (!route) continue
+    const read = checker.section(routeSchema, one, path)
+    if (!read) continue
+    const route = { ...read, ...boltOf(read, world.folder) }
+    if (route.bolt !== undefined && !existsSync(route.bolt)) {
+      checker.report([...path, 'bolt'], 'value', `there is no file ${route.bolt}`)
+    }
     const conflict = conflictOf(route)
     if (conflict) checker.report([...path, 'name'], 'value', conflict)
     checkGateways(route.match, path, world, checker)
@@ -66,6 +74,11 @@ export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): 
     if (prefixes && typeof ref === 'string' && !names.includes(ref)) warn(noSuch('skill', ref, names))
   }
   return [...routes, ...rest]
+}
+
+/** A Bolt app understands only what Slack sends. */
+function boltOf({ bolt, match }: Route, folder: string): Partial<Route> {
+  return bolt === undefined ? {} : { bolt: resolve(folder, bolt), match: { transport: ['slack'], ...match } }
 }
 
 /** Reports what a `match` asks of gateways and transports that none can fit. */

@@ -44,6 +44,7 @@ export const catalogue = {
   skill_args_invalid: misuse(422, 'Skill {name} cannot take these arguments: {details}'),
   skill_broken: final(500, 'Skill {name} cannot be loaded from {path}: {reason}'),
   skill_failed: passing(500, 'Skill {name} failed: {reason}'),
+  listener_failed: passing(500, 'The Bolt app {file} failed: {reason}'),
   skill_timeout: passing(504, 'Skill {name} took longer than {timeout}.'),
   cancelled: passing(499, '{what} was cancelled: {reason}.'),
   recursion_limit: final(500, 'Skill {name} was invoked {depth} levels deep; the limit is {limit}.'),

@@ -54,6 +54,7 @@ export const matchSchema = z
     verified: flag,
     command: patterns,
     action: patterns,
+    callback_id: patterns,
     reaction: patterns,
   })
   .catchall(oneOrMore(pattern, PATTERN_HINT))
@@ -86,6 +87,9 @@ const retrySchema = z
   })
   .transform(({ 'max-delay': most, ...rest }) => ({ ...rest, maxDelay: Math.max(most, rest.delay) }))
 
+/** The keys that say who answers; a route has one. */
+export const ROUTE_TARGETS = ['skill', 'queue', 'bolt'] as const
+
 /** The keys that only a skill understands. */
 const OF_SKILLS = ['args', 'model', 'approval'] as const
 
@@ -93,9 +97,11 @@ const routeKeys = z.strictObject({
   name: z.string().regex(/^[\w][\w.@:-]{0,99}$/, 'a name has letters, digits, and _ . @ : - inside'),
   /** All keys must match; a list means any of its values. Empty: every message matches. */
   match: matchSchema.transform((match): RouteMatch => match).default({}),
-  /** Who answers: a skill, or whoever works on the BullMQ queue of that name. */
+  /** Who answers: a skill, whoever works on the BullMQ queue of that name, or the listeners of a Slack Bolt app. */
   skill: z.string().min(1).exactOptional(),
   queue: queueName.exactOptional(),
+  /** A file, relative to routes.yaml; absolute once the configuration is loaded. */
+  bolt: z.string().min(1).exactOptional(),
   /** Fixed arguments, added to those that every dispatched skill gets. */
   args: jsonObjectSchema.exactOptional(),
   /** `attempts` counts the first one too. */
@@ -115,14 +121,12 @@ const routeKeys = z.strictObject({
 export const routeSchema = routeKeys.superRefine((route, context) => {
   const issue = (key: string, message: string) =>
     context.addIssue({ code: 'custom', path: [key], message, input: route })
-  const { skill, queue } = route
-  if (skill === undefined && queue === undefined) {
-    issue('skill', 'missing key "skill", or "queue": who answers')
-  }
-  if (queue === undefined) return
-  if (skill !== undefined) issue('queue', 'a route has one of "skill" and "queue", not both')
+  const [target, another] = ROUTE_TARGETS.filter((key) => route[key] !== undefined)
+  if (!target) issue('skill', 'missing key "skill", "queue" or "bolt": who answers')
+  if (another) issue(another, `a route has one of "skill", "queue" and "bolt"; this one has "${target}"`)
+  if (target === undefined || target === 'skill') return
   for (const key of OF_SKILLS) {
-    if (route[key] !== undefined) issue(key, `"${key}" is for skills; a queue gets the whole message`)
+    if (route[key] !== undefined) issue(key, `"${key}" is for skills; "${target}" gets the whole message`)
   }
 })
 

@@ -6,6 +6,7 @@ import { type ZodType, z } from 'zod'
 import { type Json, type JsonObject, jsonObjectSchema } from './json.ts'
 import type { Log } from './log.ts'
 import { type Accepted, type Attachment, attachmentSchema, type Message, type NewMessage } from './message.ts'
+import type { Route } from './route.ts'
 import type { KeyValues, Leases } from './store.ts'
 
 /**
@@ -41,6 +42,14 @@ export type Transport = {
   stream?(piece: ReplyPiece): void
   /** Shows how far a queue's job is that makes a reply. As with `stream`, best effort, never awaited; must not throw. */
   progress?(step: ReplyPlace & { progress: Json }): void
+  /**
+   * Runs the listeners of a file, such as a Bolt app, for a message of this gateway. Rejects with what fails the attempt, and
+   * soon after `signal` aborts, or `timeout` ms are over.
+   */
+  listen?(
+    file: string,
+    to: { message: Message; route: string; signal: AbortSignal; timeout: number },
+  ): Promise<void>
   /** Stops taking messages in. After it resolves, `accept` is not called again; `send` still works until `close`. */
   stop(): Promise<void>
   /** Releases everything. */
@@ -125,6 +134,9 @@ export type TransportDeps = {
   leases: Leases
   /** Invokes a skill for a person who waits, such as the options of a select: nothing is kept. Throws after `timeout` ms. */
   ask(skill: string, args: JsonObject, asking: { from: Message['from']; timeout: number }): Promise<Json>
+  /** The routes in force, and which of them takes a message. */
+  router: { match(message: Message): Route | undefined; routes(): readonly Route[] }
+  modules: Modules
   /** Resolves with how the dispatch of a message ended, or undefined at the timeout. For `respond: result`. */
   settled(messageId: string, timeout: number): Promise<'done' | 'failed' | 'unrouted' | undefined>
   log: Log
@@ -135,6 +147,14 @@ export type TransportDeps = {
   note(messageId: string, what: string, detail: JsonObject): void
   /** Counts what was refused, by reason (`trivium_refused_total`), and lists it for `refused`. `accept` tells its own. */
   refused(reason: string, what?: Refused): void
+}
+
+/** Code of users outside of the skills folders. */
+export type Modules = {
+  /** Loads a file, and what it imports from its folder, past the cache of Node. `instead`: URLs by the name of a package. */
+  load(file: string, instead: Record<string, string>): Promise<Record<string, unknown>>
+  /** Calls `changed` after something in the folder of the file was saved. Returns what ends that. */
+  watch(file: string, changed: () => Promise<void>): () => void
 }
 
 /** A Redis that BullMQ queues are on; commands wait until it is there, for ever. Who sends them says how they end. */

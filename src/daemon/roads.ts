@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { basename } from 'node:path'
 import type { Metrics } from '../control/metrics.ts'
 import { type Call, type InvokeOptions, requireGateway } from '../core/call.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
@@ -140,6 +141,13 @@ export function createRoadWorkers(deps: {
       const progress = (progress: Json) => transport?.progress?.({ ...place, progress })
       return queues.run(route.queue, { ...dispatched, progress })
     }
+    if (route.bolt !== undefined) {
+      const { timeout, name } = route
+      // The gateway may be off here for a moment, as in a reload.
+      const listener = gateways.get(message.gateway)
+      if (!listener?.listen) throw noGateway(message.gateway, gateways.names())
+      return listener.listen(route.bolt, { message, route: name, signal: dispatched.signal, timeout })
+    }
     let text = ''
     /** Lets the conversation see a model's answer grow, where the transport can show it. */
     const onText = (delta: string) => {
@@ -193,8 +201,8 @@ export function createRoadWorkers(deps: {
 }
 
 /** Who answers a route, for logs. */
-export function targetOf({ skill, queue }: Route): string {
-  return skill ?? `queue:${queue}`
+export function targetOf({ skill, queue, bolt }: Route): string {
+  return skill ?? (bolt === undefined ? `queue:${queue}` : `bolt:${basename(bolt)}`)
 }
 
 /** The arguments of every dispatched skill; `sessionId` is the conversation. */

@@ -38,8 +38,8 @@ export function createRouter(initial: readonly Route[]) {
         const matched = keys.every((key) => key.matched)
         const chosen = matched && !answered
         answered ||= matched
-        const { name, skill, queue } = route
-        return { route: name, ...defined({ skill, queue }), matched, chosen, keys }
+        const { name, skill, queue, bolt } = route
+        return { route: name, ...defined({ skill, queue, bolt }), matched, chosen, keys }
       })
     },
     routes: (): readonly Route[] => routes,

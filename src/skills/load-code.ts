@@ -85,15 +85,23 @@ const PATIENCE = 10_000
 
 type FreshImporter = ReturnType<typeof createFreshImporter>
 
-/** Imports modules past the cache of Node, by a version in their URLs. Former versions stay in memory. */
-export function createFreshImporter(folders: readonly string[]) {
+/**
+ * Imports modules past the cache of Node, by a version in their URLs. Former versions stay in memory. `instead`: URLs of what
+ * they get where they import a package of that name.
+ */
+export function createFreshImporter(
+  folders: readonly string[],
+  instead: Readonly<Record<string, string>> = {},
+) {
   /** Node resolves links, so a folder counts by its own path and by where it leads. */
   const roots = new Set<string>()
   const addRoot = (folder: string) => {
     for (const path of [folder, realPathOf(folder)]) roots.add(`${pathToFileURL(path).href}/`)
   }
   const isOurs = (url: string | undefined) => {
-    return url !== undefined && [...roots].some((root) => url.startsWith(root))
+    return (
+      url !== undefined && [...roots].some((root) => url.startsWith(root)) && !url.includes('/node_modules/')
+    )
   }
   /** A skill in TypeScript is a module, whatever the package.json above it says. */
   const asModule = (found: ResolveFnOutput) => {
@@ -106,6 +114,8 @@ export function createFreshImporter(folders: readonly string[]) {
   const hooks = registerHooks({
     resolve(specifier, context, next) {
       if (!isOurs(context.parentURL)) return asModule(next(specifier, context))
+      const other = Object.hasOwn(instead, specifier) ? instead[specifier] : undefined
+      if (other) return { url: other, shortCircuit: true }
       const provided = Object.hasOwn(PROVIDED, specifier) ? PROVIDED[specifier] : undefined
       if (provided) {
         try {

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../src/core/json.ts'
 import type { Health, Transport, TransportDeps } from '../../src/core/transport.ts'
 import { backoff } from '../../src/lib/backoff.ts'
 import { pause } from '../../src/lib/pause.ts'
+import { createBolt } from './bolt/bolt.ts'
 import { checkSlack } from './check.ts'
 import { createGapFill } from './gap-fill.ts'
 import { createHttpListener } from './http.ts'
@@ -21,8 +22,9 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
   const { log } = deps
   const workspaces = createWorkspaces(options, deps)
   const progress = createProgress(options, deps, workspaces)
-  const inbound = createInbound(options, deps, workspaces, progress.follow)
-  const answer = createAnswers(options, deps, inbound.take)
+  const bolt = createBolt(options, deps, workspaces)
+  const inbound = createInbound(options, deps, workspaces, progress.follow, bolt.answer)
+  const answer = createAnswers(options, deps, inbound.take, bolt.suggest)
   const gaps = createGapFill(options, deps, workspaces, inbound)
   const sender = createSender(deps, workspaces)
   const stopping = new AbortController()
@@ -50,6 +52,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
       try {
         await workspaces.ready()
         isIdentified = true
+        void bolt.prepare()
         if (stopping.signal.aborted) return
         listener.start()
         return void progress.resume()
@@ -67,7 +70,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
     if (!isIdentified) return { ok: fault === '', detail: fault || 'asking Slack who the bot is' }
     const { ok, detail, gauges } = listener.health()
     const filling = gaps?.status() ?? { ok: true, detail: [] }
-    const faults = workspaces.faults()
+    const faults = [...workspaces.faults(), ...bolt.faults()]
     return {
       ok: ok && filling.ok && faults.length === 0,
       detail: [detail, filling.detail, faults].flat().join('; '),
@@ -81,6 +84,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
     send: sender.send,
     probe: sender.probe,
     stream: sender.stream,
+    listen: bolt.listen,
     async stop() {
       stopping.abort()
       if (isIdentified) await listener.stop()
@@ -88,7 +92,10 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
       progress.stop()
       await gaps?.stop()
     },
-    close: async () => sender.close(),
+    async close() {
+      bolt.close()
+      await sender.close()
+    },
     health,
     check: () => checkSlack(options, workspaces, isIdentified ? health : undefined, deps),
   }

@@ -14,6 +14,7 @@ export type Workspace = {
   teams: ReadonlySet<string>
   name: string
   botUser: string
+  botId: string
   api: SlackApi
   directory: ReturnType<typeof createDirectory>
   threads: ReturnType<typeof createThreads>
@@ -44,7 +45,7 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
     const team = (isOrg ? who.enterprise_id : undefined) ?? who.team_id ?? ''
     const { teams = [] } = isOrg ? await api.auth.teams.list() : {}
     found.set(team, {
-      ...{ team, name: who.team ?? team, botUser, api },
+      ...{ team, name: who.team ?? team, botUser, botId, api },
       teams: new Set([team, ...teams.flatMap(({ id = [] }) => id)]),
       directory: createDirectory(api, deps),
       threads: createThreads(deps, team),

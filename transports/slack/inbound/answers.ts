@@ -1,17 +1,13 @@
 import { z } from 'zod'
 import { reasonOf } from '../../../src/core/errors.ts'
 import { isJsonObject, type JsonObject, objectAt, textAt } from '../../../src/core/json.ts'
-import type { Accepted } from '../../../src/core/message.ts'
 import { compilePattern } from '../../../src/core/pattern.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import type { SlackOptions } from '../options.ts'
 import { viewSchema } from '../outbound/extras.ts'
-import { type Delivery, isExternal } from './delivery.ts'
+import { type Delivery, isExternal, type Taken } from './delivery.ts'
 import type { SlackInbound } from './inbound.ts'
-
-/** What became of a payload that may be acknowledged; `response` is what the acknowledgement says. */
-export type Taken = Accepted | { response: object } | undefined
 
 /** Slack waits 3 s for an answer (https://docs.slack.dev/interactivity/handling-user-interaction). */
 const TIMEOUT = 2500
@@ -24,7 +20,12 @@ const LONGEST_TEXT = 75
  * somebody types, and whether a submitted modal is accepted. Nothing of the asking is kept. Every other payload goes
  * straight on, and so does a submission once its skill lets it.
  */
-export function createAnswers({ answers }: SlackOptions, deps: TransportDeps, take: SlackInbound['take']) {
+export function createAnswers(
+  { answers }: SlackOptions,
+  deps: TransportDeps,
+  take: SlackInbound['take'],
+  suggestElse: (delivery: Delivery) => Promise<object | undefined>,
+) {
   const { gateway } = deps
   const skills = Object.entries(answers).map(([name, skill]) => ({ pattern: compilePattern(name), skill }))
   const skillFor = (name: string) => skills.find(({ pattern }) => pattern.test(name))?.skill
@@ -60,6 +61,8 @@ export function createAnswers({ answers }: SlackOptions, deps: TransportDeps, ta
     const typed = textAt(delivery.payload, 'value') ?? ''
     const skill = skillFor(action)
     if (skill === undefined) {
+      const response = await suggestElse(delivery)
+      if (response) return { response }
       deps.log.warn({ action }, 'a select of Slack asks for options; name a skill for it in `answers`')
       return { response: { options: [] } }
     }

@@ -1,7 +1,11 @@
 import { isJsonObject, type JsonObject, objectAt, textAt } from '../../../src/core/json.ts'
+import type { Accepted } from '../../../src/core/message.ts'
 import type { Target } from '../conversation.ts'
 import type { Workspace } from '../workspaces.ts'
 import type { Content } from './content.ts'
+
+/** What became of a payload that may be acknowledged; `response` is what the acknowledgement says. */
+export type Taken = Accepted | { response: object } | undefined
 
 /** A payload, and the installation that it is for. */
 export type Delivery = {

@@ -1,6 +1,6 @@
 import { stoppingError, TriviumError } from '../../../src/core/errors.ts'
 import { isJsonObject, textAt } from '../../../src/core/json.ts'
-import type { Accepted, NewMessage } from '../../../src/core/message.ts'
+import { type Accepted, completeMessage, type NewMessage } from '../../../src/core/message.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { createInFlight } from '../../../src/lib/in-flight.ts'
@@ -9,7 +9,7 @@ import { conversationOf, targetSchema } from '../conversation.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
 import { idsIn, mrkdwnToMarkdown } from './content.ts'
-import { type Delivery, type Draft, isExternal, patienceWith, type Read } from './delivery.ts'
+import { type Delivery, type Draft, isExternal, patienceWith, type Read, type Taken } from './delivery.ts'
 import { createFileFetcher } from './files.ts'
 import { isDirect, readEvent } from './read-event.ts'
 import { readCommand, readInteraction } from './read-interaction.ts'
@@ -25,13 +25,15 @@ export type SlackInbound = ReturnType<typeof createInbound>
  * The receiving half of a Slack gateway. An event that needs nothing of Slack, as nearly all, goes to `accept` in the turn in
  * which it came, so that all of one read share one commit of the store. Any other waits as long as Slack waits for us. What
  * is missing then (a file; the name of its channel, by which routes may want it) may be there when the event comes again, so
- * it is refused while it does. `onAccepted` is told of each message that is accepted for the first time.
+ * it is refused while it does. `onAccepted` is told of each message that is accepted for the first time;
+ * `answerOf` knows what the acknowledgement of one for a Bolt app says.
  */
 export function createInbound(
   options: SlackOptions,
   deps: TransportDeps,
   workspaces: Workspaces,
   onAccepted: (draft: Draft, accepted: Accepted) => void,
+  answerOf: (messageId: string, delivery: Delivery) => Promise<Taken>,
 ) {
   const files = createFileFetcher(options, deps)
   const inFlight = createInFlight()
@@ -44,7 +46,7 @@ export function createInbound(
    * Takes one payload. Resolves when it may be acknowledged: its message is durable, or it starts nothing.
    * Rejects: it must not be acknowledged, so that Slack delivers it again.
    */
-  async function take(delivery: Delivery): Promise<Accepted | undefined> {
+  async function take(delivery: Delivery): Promise<Taken> {
     if (inFlight.isStopping()) throw stoppingError()
     const read = readPayload(delivery, options, workspaces)
     if (typeof read === 'string') {
@@ -59,7 +61,7 @@ export function createInbound(
     }
   }
 
-  async function accept(draft: Draft, delivery: Delivery): Promise<Accepted> {
+  async function accept(draft: Draft, delivery: Delivery): Promise<Taken> {
     const conversation = conversationOf(draft)
     const { patience } = patienceWith(delivery)
     const before = tails.get(conversation)
@@ -71,6 +73,11 @@ export function createInbound(
       const [message] = await Promise.all([preparing, turn])
       if (ended) throw stoppingError()
       const accepted = await deps.accept(message)
+      const head = { id: accepted.id, gateway: deps.gateway, receivedAt: deps.now() }
+      // Its listeners say what the person sees, and when.
+      if (deps.router.match(completeMessage(head, message))?.bolt !== undefined) {
+        return (await answerOf(accepted.id, delivery)) ?? accepted
+      }
       if (!accepted.duplicate) onAccepted(draft, accepted)
       return accepted
     } finally {

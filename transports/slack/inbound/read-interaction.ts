@@ -57,9 +57,10 @@ function saidIn(payload: JsonObject): Pick<Draft, 'key' | 'extra' | 'content'> {
   const trigger = at('trigger_id') ?? ''
   if (type === 'view_submission' || type === 'view_closed') {
     return {
-      key: `${type}:${at('view.id') ?? ''}:${at('view.hash') ?? trigger}`,
+      key: `${type}:${at('view.id') ?? ''}:${trigger || (at('view.hash') ?? '')}`,
       extra: defined({
         action: at('view.callback_id'),
+        callback_id: at('view.callback_id'),
         values: objectAt(payload, 'view.state.values'),
         metadata: at('view.private_metadata'),
       }),
@@ -69,7 +70,7 @@ function saidIn(payload: JsonObject): Pick<Draft, 'key' | 'extra' | 'content'> {
     return {
       key: `shortcut:${trigger}:${at('action_ts') ?? ''}`,
       content: contentOf(objectAt(payload, 'message')),
-      extra: defined({ action: at('callback_id') }),
+      extra: defined({ action: at('callback_id'), callback_id: at('callback_id') }),
     }
   }
   const action = at('actions.0.action_id') ?? ''
@@ -80,6 +81,7 @@ function saidIn(payload: JsonObject): Pick<Draft, 'key' | 'extra' | 'content'> {
     content: contentOf({ text: typeof value === 'string' ? value : '' }),
     extra: defined({
       action,
+      callback_id: at('view.callback_id'),
       blockId: at('actions.0.block_id'),
       value,
       values: state === undefined ? undefined : objectAt(state, 'values'),

@@ -12,7 +12,7 @@ import type { Workspace } from '../workspaces.ts'
 import type { Extras, Post } from './extras.ts'
 
 /** The type under which our posts carry their key, so that they can be found again. */
-const METADATA_TYPE = 'trivium_reply'
+export const METADATA_TYPE = 'trivium_reply'
 /** How much of a thread or channel is read in search of one reply. */
 const MAX_READ = 1000
 /** Slack's ways to say that a post is not there any more, or cannot be changed any more. */

@@ -1,0 +1,119 @@
+import { extname } from 'node:path'
+import type { App, AppOptions } from '@slack/bolt'
+import { LogLevel } from '@slack/web-api'
+import { reasonOf } from '../../../src/core/errors.ts'
+import type { Log } from '../../../src/core/log.ts'
+import type { TransportDeps } from '../../../src/core/transport.ts'
+import type { SlackOptions } from '../options.ts'
+import type { Workspaces } from '../workspaces.ts'
+
+/** Files that import Bolt get this in its place. */
+const HOSTED = new URL(`./hosted${extname(import.meta.filename)}`, import.meta.url).href
+
+/**
+ * The Bolt apps of a gateway, one a file, which call Slack by `fetch`. A file is loaded when it is first needed, and again
+ * when something in its folder is saved; what cannot be loaded keeps its last good version.
+ */
+export function createApps(
+  options: SlackOptions,
+  deps: TransportDeps,
+  workspaces: Workspaces,
+  fetch: AppFetch,
+) {
+  const { log, modules } = deps
+  const apps = new Map<string, Promise<App>>()
+  const watches = new Map<string, () => void>()
+  const faults = new Map<string, string>()
+  /** Files are loaded one after another, as an App that a file makes finds its host by that. */
+  let loading: Promise<unknown> = Promise.resolve()
+
+  const optionsFor = (file: string): AppOptions => {
+    const only = workspaces.only()
+    return {
+      receiver: { init() {}, start: async () => {}, stop: async () => {} },
+      // A call that waits for others would be taken for one of theirs.
+      clientOptions: { slackApiUrl: options.apiUrl, fetch, maxRequestConcurrency: Number.POSITIVE_INFINITY },
+      logger: boltLogger(log.child({ app: file })),
+      ...(only
+        ? { token: only.api.token ?? '', botId: only.botId, botUserId: only.botUser }
+        : { authorize: async ({ teamId = '', enterpriseId = '' }) => authorization(teamId, enterpriseId) }),
+    }
+  }
+
+  const authorization = (team: string, enterprise: string) => {
+    const workspace = workspaces.find(team) ?? workspaces.find(enterprise)
+    if (!workspace) throw new Error(`there is no bot token for the workspace ${team || enterprise}`)
+    const { api, botId, botUser: botUserId } = workspace
+    return { botToken: api.token ?? '', botId, botUserId, teamId: team }
+  }
+
+  const load = async (file: string): Promise<App> => {
+    await workspaces.ready()
+    const hosted = await import('./hosted.ts')
+    const app = await hosted.hosting(optionsFor(file), async () => {
+      const register = listenersOf(await modules.load(file, { '@slack/bolt': HOSTED }))
+      if (register) await register(new hosted.App())
+    })
+    if (!app) throw new Error('it exports no function that gets a Bolt App, and makes none with `new App()`')
+    return app
+  }
+
+  const of = (file: string): Promise<App> => {
+    const known = apps.get(file)
+    if (known) return known
+    const app = loading.then(() => load(file))
+    loading = app.catch(() => {})
+    apps.set(file, app)
+    watches.set(file, watches.get(file) ?? modules.watch(file, () => reload(file)))
+    app.then(
+      () => void faults.delete(file),
+      (err) => {
+        apps.delete(file)
+        faults.set(file, reasonOf(err))
+        log.error({ app: file, err }, 'a Bolt app cannot be loaded')
+      },
+    )
+    return app
+  }
+
+  const reload = async (file: string) => {
+    const last = apps.get(file)
+    apps.delete(file)
+    try {
+      await of(file)
+      log.info({ app: file }, 'the Bolt app is loaded anew')
+    } catch {
+      if (last) apps.set(file, last)
+    }
+  }
+
+  return {
+    /** Rejects where it cannot be loaded, with why. */
+    of,
+    faults: () => [...faults].map(([file, reason]) => `the Bolt app ${file} cannot be loaded: ${reason}`),
+    close() {
+      for (const end of watches.values()) end()
+    },
+  }
+}
+
+type AppFetch = typeof globalThis.fetch
+type Register = (app: App) => unknown
+
+/** The function that a file exports for its listeners: by default, or as Slack's own templates name it. */
+function listenersOf(module: Record<string, unknown>): Register | undefined {
+  const { default: own, registerListeners } = module
+  const candidates = [own, registerListeners, Object(own).registerListeners, Object(own).default]
+  return candidates.find((one): one is Register => typeof one === 'function')
+}
+
+function boltLogger(log: Log): NonNullable<AppOptions['logger']> {
+  const at =
+    (level: 'debug' | 'info' | 'warn' | 'error') =>
+    (...said: unknown[]) => {
+      const err = said.find((one) => one instanceof Error)
+      log[level](err ? { err } : {}, said.map(reasonOf).join(' '))
+    }
+  const levels = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+  return { ...levels, setLevel() {}, getLevel: () => LogLevel.INFO, setName() {} }
+}
