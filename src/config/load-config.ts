@@ -101,12 +101,8 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     checker.report(['daemon', 'retention', 'gateways', name], 'key', noSuch('gateway', name, names))
   }
   if (skills) checkAnswers(gateways, skills, checker)
-  const world = {
-    folder: dirname(file),
-    gateways,
-    transports: Object.keys(transports),
-    ...defined({ skills }),
-  }
+  const known = { gateways, transports: Object.keys(transports), ...defined({ skills }) }
+  const world = { folder: dirname(file), ...known }
   const routes = parseRoutes(given.routes, world, checker)
   const subscriptions = parseSubscriptions(given.subscriptions, world, checker)
   if (!gateways.some((gateway) => gateway.enabled)) {

@@ -76,9 +76,10 @@ export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): 
   return [...routes, ...rest]
 }
 
-/** A Bolt app understands only what Slack sends. */
+/** A Bolt app understands only what Slack sends, but all of it, also what says nothing. */
 function boltOf({ bolt, match }: Route, folder: string): Partial<Route> {
-  return bolt === undefined ? {} : { bolt: resolve(folder, bolt), match: { transport: ['slack'], ...match } }
+  if (bolt === undefined) return {}
+  return { bolt: resolve(folder, bolt), match: { transport: ['slack'], event: ['*'], ...match } }
 }
 
 /** Reports what a `match` asks of gateways and transports that none can fit. */

@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, sep } from 'node:path'
 import type { Log } from '../core/log.ts'
@@ -7,36 +8,28 @@ import { watchSkills } from '../skills/registry.ts'
 
 /** CommonJS has one cache for all. */
 const { cache } = createRequire(import.meta.url)
+/** An app may write data beside its code. */
+const CODE = /\.[cm]?[jt]sx?$/
 
 /** Loads code that routes name, such as Bolt apps, and watches its folders. */
 export function createModules(log: Log) {
-  const folders: string[] = []
   const provided: Record<string, string> = {}
   let importer: ReturnType<typeof createFreshImporter> | undefined
-  const watches = new Set<Promise<() => Promise<void>>>()
 
   return {
-    load(file, packages) {
-      const folder = dirname(file)
-      if (!folders.includes(folder)) folders.push(folder)
+    async load(file, packages) {
       Object.assign(provided, packages)
-      importer ??= createFreshImporter(folders, provided)
+      importer ??= createFreshImporter([], provided)
+      const folder = dirname(realpathSync(file)) + sep
       for (const path of Object.keys(cache)) {
-        if (path.startsWith(folder + sep) && !path.includes('node_modules')) delete cache[path]
+        if (path.startsWith(folder) && !path.includes('/node_modules/', folder.length - 1)) delete cache[path]
       }
       return importer.load(file)
     },
     watch(file, changed) {
-      const watch = watchSkills([dirname(file)], changed, log)
-      watches.add(watch)
-      return () => {
-        watches.delete(watch)
-        void watch.then((end) => end())
-      }
+      const watch = watchSkills([dirname(file)], changed, log, CODE)
+      return () => void watch.then((end) => end())
     },
-    async close(): Promise<void> {
-      importer?.close()
-      for (const watch of watches) await (await watch)()
-    },
-  } satisfies Modules & { close(): Promise<void> }
+    close: () => importer?.close(),
+  } satisfies Modules & { close(): void }
 }

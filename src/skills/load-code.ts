@@ -83,6 +83,9 @@ const PROVIDED: Record<string, string> = {
 /** After so many ms a module that waits at its top level, for a server that is away, is given up. */
 const PATIENCE = 10_000
 
+/** Of all importers: one URL is one version of a file. */
+let version = 0
+
 type FreshImporter = ReturnType<typeof createFreshImporter>
 
 /**
@@ -98,10 +101,9 @@ export function createFreshImporter(
   const addRoot = (folder: string) => {
     for (const path of [folder, realPathOf(folder)]) roots.add(`${pathToFileURL(path).href}/`)
   }
-  const isOurs = (url: string | undefined) => {
-    return (
-      url !== undefined && [...roots].some((root) => url.startsWith(root)) && !url.includes('/node_modules/')
-    )
+  /** The folder itself may well be in a package; what is installed within it is not ours. */
+  const isOurs = (url = '') => {
+    return [...roots].some((root) => url.startsWith(root) && !url.includes('/node_modules/', root.length - 1))
   }
   /** A skill in TypeScript is a module, whatever the package.json above it says. */
   const asModule = (found: ResolveFnOutput) => {
@@ -109,7 +111,6 @@ export function createFreshImporter(
       ? { ...found, format: 'module-typescript' }
       : found
   }
-  let version = 0
 
   const hooks = registerHooks({
     resolve(specifier, context, next) {

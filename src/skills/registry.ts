@@ -206,11 +206,12 @@ async function entriesOf(folder: string): Promise<string[]> {
 /** Within a skills folder: the folder itself may well be `.agents/skills`, or a package's. */
 const HIDDEN = /(^|[/\\])(\.|node_modules)/
 
-/** Calls `changed` after a change (once for those within 50 ms). Resolves when it watches, to what ends it. */
+/** Calls `changed` after a change of a file of that `kind` (once for those within 50 ms). Resolves when it watches, to what ends it. */
 export async function watchSkills(
   folders: readonly string[],
   changed: () => Promise<void>,
   log: Log,
+  kind = /^/,
 ): Promise<() => Promise<void>> {
   const { watch: watchFiles } = await import('chokidar')
   /** The path within the nearest of the folders. */
@@ -225,7 +226,8 @@ export async function watchSkills(
   })
 
   const run = () => changed().catch((err: unknown) => log.error({ err }, 'reload failed'))
-  watcher.on('all', () => {
+  watcher.on('all', (_, path) => {
+    if (!kind.test(path)) return
     clearTimeout(pending)
     pending = setTimeout(run, 50)
   })

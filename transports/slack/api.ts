@@ -90,10 +90,12 @@ export async function readHistory(api: SlackApi, query: JsonObject, most: number
 /** `rejected`: refused for good. `unsent`: certainly nothing was done, and it may be repeated. `unknown`: it may have happened. */
 type Kind = 'rate-limited' | 'rejected' | 'unsent' | 'unknown'
 
+/** "It's possible some aspect of the operation succeeded before the error was raised", says Slack of these. */
+export const MAYBE_DONE = /^(internal_error|fatal_error|request_timeout)$/
+
 /** What codes mean that refuse nothing for good. */
 const KINDS: readonly [Kind, RegExp][] = [
-  // "It's possible some aspect of the operation succeeded before the error was raised", says Slack of these.
-  ['unknown', /^(internal_error|fatal_error|request_timeout)$/],
+  ['unknown', MAYBE_DONE],
   ['unsent', /^(service_unavailable|team_added_to_org|accesslimited|org_login_required)$/],
   // The Web API says it without the line; chat.postMessage, by its own table of errors, also with it.
   ['rate-limited', /^rate_?limited$/],

@@ -238,6 +238,96 @@ module.exports.registerListeners = (app) => {
     assert.deepEqual([slack.posts.map(({ text }) => text), slack.reactions.length], [['one', 'two'], 1])
   })
 
+  test('that posts over the limit, and whose answers are lost, posts each once, in the run and in the next', async () => {
+    const site = openApp(
+      `
+let runs = 0
+export default (app) => {
+  app.message('go', async ({ say, respond }) => {
+    await Promise.all(['one', 'two'].map((text) => say(text)))
+    if (++runs === 1) throw new Error('not yet')
+    await say('three')
+  })
+}
+`,
+      'apps/go.mjs',
+    )
+    await site.start()
+    const limit = { status: 429, headers: { 'retry-after': '1' } }
+    slack.fail('chat.postMessage', limit, limit, { apply: true, hangUp: true }, { apply: true, status: 500 })
+    await slack.sockets.deliver('events_api', callback({ text: 'go', ts: slack.nextTs() }))
+    await until(() => slack.posts.some(({ text }) => text === 'three'), 'the last post', 30_000)
+    assert.deepEqual(slack.posts.map(({ text }) => text).sort(), ['one', 'three', 'two'])
+  })
+
+  test('in the root of its project keeps its state while it writes data there, and posts by timers, but not late', async () => {
+    const app = `
+import bolt, { Assistant, LogLevel } from '@slack/bolt'
+import { loaded } from 'counts'
+import { writeFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+
+const app = new bolt.App({ token: 'xoxb-own', signingSecret: 's', logLevel: LogLevel.DEBUG })
+app.assistant(new Assistant({ threadStarted: async () => {}, userMessage: async () => {} }))
+let seen = 0
+app.message('count', async ({ say }) => {
+  writeFileSync(new URL('todo.json', import.meta.url), String(++seen))
+  await say(seen + ' of ' + loaded())
+  setTimeout(() => void say('by timer'), 1500)
+})
+app.message('slow', async ({ say }) => {
+  await pause(1500)
+  await say('late')
+})
+await app.start(process.env.PORT || 3000)
+`
+    const site = openApp(app, 'app.mjs')
+    site.write('routes.yaml', routesFor('./app.mjs', '    timeout: 1s'))
+    site.write('node_modules/counts/package.json', '{ "name": "counts", "main": "index.js" }')
+    site.write('node_modules/counts/index.js', 'let n = 0; exports.loaded = () => ++n')
+    await site.start()
+    const go = (text: string) => slack.sockets.deliver('events_api', callback({ text, ts: slack.nextTs() }))
+    await go('slow')
+    for (const count of [1, 2, 3]) {
+      await go('count')
+      await until(() => slack.posts.some(({ text }) => text === `${count} of ${count}`), `count ${count}`)
+    }
+    await until(() => slack.posts.filter(({ text }) => text === 'by timer').length === 3, 'posts by timers')
+    await until(
+      async () => {
+        const { out } = await site.run(['dead-letters', 'list', '--json'])
+        return out.includes('listener_failed')
+      },
+      'a dead letter',
+      30_000,
+    )
+    assert.ok(!slack.posts.some(({ text }) => text === 'late'))
+  })
+
+  test('is loaded for its own gateway alone, and is no fault once no route names it', async () => {
+    const site = openSite({ routes: '' })
+    const routes = (more: string) => `
+gateways:
+  one: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}" }
+  two: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}" }
+routes:
+  - { name: good, match: { gateway: one }, bolt: ./good/app.cjs }
+${more}`
+    const app = (word: string) =>
+      `console.log('loaded ${word}'); exports.registerListeners = (app) => app.message('go', ({ say }) => say('${word}'))`
+    site.write('good/app.cjs', app('good'))
+    site.write('bad/app.cjs', 'nonsense(')
+    site.write('routes.yaml', routes('  - { name: bad, match: { gateway: two }, bolt: ./bad/app.cjs }'))
+    const daemon = await site.start()
+    const status = async () => JSON.stringify((await site.run(['status', '--json'])).out)
+    await until(async () => (await status()).includes('cannot be loaded'), 'a fault')
+    assert.equal(daemon.output().split('loaded good').length, 2)
+    site.write('routes.yaml', routes(''))
+    await until(async () => !(await status()).includes('cannot be loaded'), 'no fault')
+    site.write('good/app.cjs', app('better'))
+    await until(() => daemon.output().includes('loaded better'), 'the saved version')
+  })
+
   test('that is not there is an error of the configuration, with its place', async () => {
     const site = openSite({ routes: routesFor('./apps/none.ts') })
     const { code, out, err } = await site.run(['routes', 'check'])

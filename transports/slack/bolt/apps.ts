@@ -3,6 +3,8 @@ import type { App, AppOptions } from '@slack/bolt'
 import { LogLevel } from '@slack/web-api'
 import { reasonOf } from '../../../src/core/errors.ts'
 import type { Log } from '../../../src/core/log.ts'
+import { compilePattern } from '../../../src/core/pattern.ts'
+import type { RouteMatch } from '../../../src/core/route.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspaces } from '../workspaces.ts'
@@ -12,20 +14,18 @@ const HOSTED = new URL(`./hosted${extname(import.meta.filename)}`, import.meta.u
 
 /**
  * The Bolt apps of a gateway, one a file, which call Slack by `fetch`. A file is loaded when it is first needed, and again
- * when something in its folder is saved; what cannot be loaded keeps its last good version.
+ * when code in its folder is saved; what cannot be loaded keeps its last good version.
  */
 export function createApps(
   options: SlackOptions,
   deps: TransportDeps,
   workspaces: Workspaces,
-  fetch: AppFetch,
+  fetch: typeof globalThis.fetch,
 ) {
-  const { log, modules } = deps
+  const { gateway, log, modules, router } = deps
   const apps = new Map<string, Promise<App>>()
   const watches = new Map<string, () => void>()
   const faults = new Map<string, string>()
-  /** Files are loaded one after another, as an App that a file makes finds its host by that. */
-  let loading: Promise<unknown> = Promise.resolve()
 
   const optionsFor = (file: string): AppOptions => {
     const only = workspaces.only()
@@ -34,70 +34,72 @@ export function createApps(
       // A call that waits for others would be taken for one of theirs.
       clientOptions: { slackApiUrl: options.apiUrl, fetch, maxRequestConcurrency: Number.POSITIVE_INFINITY },
       logger: boltLogger(log.child({ app: file })),
-      ...(only
-        ? { token: only.api.token ?? '', botId: only.botId, botUserId: only.botUser }
-        : { authorize: async ({ teamId = '', enterpriseId = '' }) => authorization(teamId, enterpriseId) }),
+      ...(only ? { token: only.api.token ?? '', botId: only.botId, botUserId: only.botUser } : { authorize }),
     }
   }
 
-  const authorization = (team: string, enterprise: string) => {
-    const workspace = workspaces.find(team) ?? workspaces.find(enterprise)
-    if (!workspace) throw new Error(`there is no bot token for the workspace ${team || enterprise}`)
+  const authorize: NonNullable<AppOptions['authorize']> = async ({ teamId = '', enterpriseId = '' }) => {
+    const workspace = workspaces.find(teamId) ?? workspaces.find(enterpriseId)
+    if (!workspace) throw new Error(`there is no bot token for the workspace ${teamId || enterpriseId}`)
     const { api, botId, botUser: botUserId } = workspace
-    return { botToken: api.token ?? '', botId, botUserId, teamId: team }
+    return { botToken: api.token ?? '', botId, botUserId, teamId }
   }
 
   const load = async (file: string): Promise<App> => {
-    await workspaces.ready()
-    const hosted = await import('./hosted.ts')
-    const app = await hosted.hosting(optionsFor(file), async () => {
-      const register = listenersOf(await modules.load(file, { '@slack/bolt': HOSTED }))
-      if (register) await register(new hosted.App())
-    })
-    if (!app) throw new Error('it exports no function that gets a Bolt App, and makes none with `new App()`')
-    return app
+    try {
+      await workspaces.ready()
+      const hosted = await import('./hosted.ts')
+      const app = await hosted.hosting(optionsFor(file), async () => {
+        const register = listenersOf(await modules.load(file, { '@slack/bolt': HOSTED }))
+        if (register) await register(new hosted.App())
+      })
+      if (!app)
+        throw new Error('it exports no function that gets a Bolt App, and makes none with `new App()`')
+      faults.delete(file)
+      return app
+    } catch (err) {
+      faults.set(file, `the Bolt app ${file} cannot be loaded: ${reasonOf(err)}`)
+      log.error({ app: file, err }, 'a Bolt app cannot be loaded')
+      throw err
+    }
   }
 
   const of = (file: string): Promise<App> => {
     const known = apps.get(file)
     if (known) return known
-    const app = loading.then(() => load(file))
-    loading = app.catch(() => {})
+    const app = load(file)
     apps.set(file, app)
     watches.set(file, watches.get(file) ?? modules.watch(file, () => reload(file)))
-    app.then(
-      () => void faults.delete(file),
-      (err) => {
-        apps.delete(file)
-        faults.set(file, reasonOf(err))
-        log.error({ app: file, err }, 'a Bolt app cannot be loaded')
-      },
-    )
+    app.catch(() => apps.delete(file))
     return app
   }
 
   const reload = async (file: string) => {
-    const last = apps.get(file)
-    apps.delete(file)
-    try {
-      await of(file)
-      log.info({ app: file }, 'the Bolt app is loaded anew')
-    } catch {
-      if (last) apps.set(file, last)
-    }
+    if (!files().includes(file)) return void apps.delete(file)
+    const app = load(file)
+    // What went wrong is told already.
+    if (!(await app.catch(() => undefined))) return
+    apps.set(file, app)
+    log.info({ app: file }, 'the Bolt app is loaded anew')
   }
 
+  const isHere = ({ gateway: names }: RouteMatch) =>
+    typeof names !== 'object' || names.some((name) => compilePattern(name).test(gateway))
+  const routed = () => router.routes().flatMap(({ bolt, match }) => (bolt && isHere(match) ? bolt : []))
+  const files = () => [...new Set(routed())]
+
   return {
+    /** The files that routes of this gateway name, in their order. */
+    files,
     /** Rejects where it cannot be loaded, with why. */
     of,
-    faults: () => [...faults].map(([file, reason]) => `the Bolt app ${file} cannot be loaded: ${reason}`),
+    faults: () => files().flatMap((file) => faults.get(file) ?? []),
     close() {
       for (const end of watches.values()) end()
     },
   }
 }
 
-type AppFetch = typeof globalThis.fetch
 type Register = (app: App) => unknown
 
 /** The function that a file exports for its listeners: by default, or as Slack's own templates name it. */

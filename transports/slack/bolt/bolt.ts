@@ -24,12 +24,11 @@ const KEPT = 3_600_000
  * say in `ack` is on the store, as the listener may run on another daemon, and again.
  */
 export function createBolt(options: SlackOptions, deps: TransportDeps, workspaces: Workspaces) {
-  const { gateway, kv, log, now, router } = deps
+  const { gateway, kv, log, now } = deps
   const posts = createPosts(options.apiUrl, deps, workspaces)
   const apps = createApps(options, deps, workspaces, posts.fetch)
   const waiting = new Map<string, () => void>()
   const ackOf = (messageId: string) => `slack/${gateway}/ack/${messageId}`
-  const files = () => [...new Set(router.routes().flatMap(({ bolt }) => bolt ?? []))]
 
   /** The first that is said counts. What was said too late for the acknowledgement is shown where it would have been. */
   const acknowledge = async ({ id, data, receivedAt }: Message, said: unknown) => {
@@ -39,14 +38,15 @@ export function createBolt(options: SlackOptions, deps: TransportDeps, workspace
     const url = textAt(data.payload, 'response_url')
     if (!url || !response || now() - receivedAt < HOLD) return
     const headers = { 'content-type': 'application/json' }
-    await posts.fetch(url, { method: 'POST', headers, body: JSON.stringify(response) })
+    // Not a call of the listeners: in a repeated run it does not come again.
+    await fetch(url, { method: 'POST', headers, body: JSON.stringify(response) })
   }
 
   return {
     ...apps,
     /** Loads what the routes name, so that what is wrong shows at once. Never rejects. */
     async prepare(): Promise<void> {
-      await Promise.allSettled(files().map(apps.of))
+      await Promise.allSettled(apps.files().map(apps.of))
     },
     /** `Transport.listen`. */
     async listen(file: string, { timeout, ...run }: Run & { timeout: number }): Promise<void> {
@@ -62,7 +62,7 @@ export function createBolt(options: SlackOptions, deps: TransportDeps, workspace
         }
         const either = AbortSignal.any([signal, late])
         const listen = () => app.processEvent({ body: structuredClone(payload), ack })
-        await inTime(posts.during({ ...run, signal: either }, listen), either)
+        await posts.during({ ...run, signal: either }, listen)
         signal.throwIfAborted()
         if (late.aborted) throw new Error(`it took longer than ${formatDuration(timeout)}`)
       } catch (cause) {
@@ -96,7 +96,7 @@ export function createBolt(options: SlackOptions, deps: TransportDeps, workspace
     /** The options of a select: nothing is kept of the asking, so the listeners answer at once. */
     async suggest({ payload }: Delivery): Promise<object | undefined> {
       const late = AbortSignal.timeout(HOLD)
-      for (const file of files()) {
+      for (const file of apps.files()) {
         let options: object | undefined
         const ack = async (said?: unknown) => {
           options = isJsonObject(said) ? said : undefined

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import * as bolt from '@slack/bolt'
 
 export * from '@slack/bolt'
@@ -6,8 +7,8 @@ export * from '@slack/bolt'
 const ENTRANCES = ['appToken', 'socketMode', 'signingSecret', 'port', 'endpoints', 'developerMode'] as const
 const IDENTITY = ['token', 'botId', 'botUserId', 'authorize'] as const
 
-/** Who hosts the file that is being loaded, and the App that it made last. One file is loaded at a time. */
-let host: { options: bolt.AppOptions; app?: bolt.App } | undefined
+/** Who hosts the file that is being loaded, and the App that it made last. */
+const hosts = new AsyncLocalStorage<{ options: bolt.AppOptions; app?: bolt.App }>()
 
 /**
  * Bolt's App for files that the gateway loads: one that a file makes with `new App(…)` gets the gateway's Slack, and hears
@@ -15,7 +16,8 @@ let host: { options: bolt.AppOptions; app?: bolt.App } | undefined
  */
 export class App extends bolt.App {
   constructor(said: bolt.AppOptions = {}) {
-    if (!host) throw new Error('the App was made after its file was loaded; make it at the top level')
+    const host = hosts.getStore()
+    if (!host) throw new Error('an App is made where a route names the file')
     const [own, given] = [{ ...said }, { ...host.options }]
     for (const key of ENTRANCES) delete own[key]
     for (const key of IDENTITY) delete (said.authorize ? given : own)[key]
@@ -29,14 +31,9 @@ const hosted = { ...bolt, App }
 // `import bolt from '@slack/bolt'`, and `require('@slack/bolt')`.
 export { hosted as default, hosted as 'module.exports' }
 
-/** Runs `load`, and resolves with the last App that was made meanwhile, if any. Call it for one file at a time. */
+/** Runs `load`, and resolves with the last App that was made meanwhile, if any. */
 export async function hosting(options: bolt.AppOptions, load: () => Promise<void>) {
-  const mine: NonNullable<typeof host> = { options }
-  host = mine
-  try {
-    await load()
-    return mine.app
-  } finally {
-    host = undefined
-  }
+  const host: { options: bolt.AppOptions; app?: bolt.App } = { options }
+  await hosts.run(host, load)
+  return host.app
 }
