@@ -85,8 +85,8 @@ export function createApps(
 
   const isHere = ({ gateway: names }: RouteMatch) =>
     typeof names !== 'object' || names.some((name) => compilePattern(name).test(gateway))
-  const routed = () => router.routes().flatMap(({ bolt, match }) => (bolt && isHere(match) ? bolt : []))
-  const files = () => [...new Set(routed())]
+  const routes = () => router.routes().filter(({ match }) => isHere(match))
+  const files = () => [...new Set(routes().flatMap(({ bolt }) => bolt ?? []))]
 
   return {
     /** The files that routes of this gateway name, in their order. */
@@ -112,10 +112,8 @@ function listenersOf(module: Record<string, unknown>): Register | undefined {
 function boltLogger(log: Log): NonNullable<AppOptions['logger']> {
   const at =
     (level: 'debug' | 'info' | 'warn' | 'error') =>
-    (...said: unknown[]) => {
-      const err = said.find((one) => one instanceof Error)
-      log[level](err ? { err } : {}, said.map(reasonOf).join(' '))
-    }
+    (...said: unknown[]) =>
+      log[level]({ err: said.find((one) => one instanceof Error) }, said.map(reasonOf).join(' '))
   const levels = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
   return { ...levels, setLevel() {}, getLevel: () => LogLevel.INFO, setName() {} }
 }

@@ -97,15 +97,12 @@ export function createBolt(options: SlackOptions, deps: TransportDeps, workspace
     async suggest({ payload }: Delivery): Promise<object | undefined> {
       const late = AbortSignal.timeout(HOLD)
       for (const file of apps.files()) {
-        let options: object | undefined
-        const ack = async (said?: unknown) => {
-          options = isJsonObject(said) ? said : undefined
-        }
+        const said: unknown[] = []
+        const ack = async (one?: unknown) => void said.push(one)
         const asked = apps.of(file).then((app) => app.processEvent({ body: structuredClone(payload), ack }))
-        await inTime(asked, late).catch((err) =>
-          log.error({ app: file, err }, 'a listener for options failed'),
-        )
-        if (options) return options
+        const failed = (err: unknown) => log.error({ app: file, err }, 'a listener for options failed')
+        await inTime(asked, late).catch(failed)
+        if (isJsonObject(said[0])) return said[0]
       }
       return undefined
     },
