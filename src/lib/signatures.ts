@@ -73,7 +73,8 @@ function byPublicKey(key: KeyObject, algorithm: string): IsAmong {
   const hash = key.asymmetricKeyType === 'ed25519' ? null : algorithm
   return (signatures, signed) => {
     const whole = Buffer.concat(signed)
-    return signatures.some((signature) => verify(hash, whole, key, signature))
+    // No sender has that many keys, and each costs up to 0.2 ms.
+    return signatures.slice(0, 10).some((signature) => verify(hash, whole, key, signature))
   }
 }
 

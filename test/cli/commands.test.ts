@@ -56,7 +56,7 @@ describe('trivium, with a daemon', { timeout: 120_000 }, async () => {
     assert.deepEqual([said.code, said.out], [0, 'You said: hello there\n'])
     const failed = await site.run(['message', 'cli', 'bad'])
     assert.equal(failed.code, 1)
-    assert.match(failed.out, /The skill failed; see: trivium dead-letters show/)
+    assert.match(failed.out, /It could not be handled; see: trivium dead-letters show/)
     const result = await json('message', 'cli', 'again', '--conversation', 'c', '--key', 'k')
     assert.deepEqual([result.conversation, result.outcome, result.duplicate], ['c', 'done', false])
     const unknown = await site.run(['message', 'nobody', 'hello'])

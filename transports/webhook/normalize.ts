@@ -100,7 +100,7 @@ const KEY_HEADERS = (
   'idempotency-key'
 ).split(' ')
 
-/** What was signed comes first (the body is, where anything is): any other header could be added to a captured delivery. */
+/** An id in the body comes before one in a header: the body is what was signed, and to a captured delivery headers can be added. */
 function keyOf(delivery: Readable, keyHeaders: string): string | undefined {
   const said = (name: string) => found(name, delivery)
   if (said('specversion') && said('id')) return `${said('source')} ${said('id')}`

@@ -91,7 +91,7 @@ function replyText(result: Json): string {
   const id = String(pathGet(result, 'id'))
   const why: Record<string, string> = {
     done: 'The skill ran and sent no reply.',
-    failed: `The skill failed; see: trivium dead-letters show ${id}`,
+    failed: `It could not be handled; see: trivium dead-letters show ${id}`,
     unrouted: `No route matches it; see: trivium routes explain ${id}`,
   }
   const outcome = String(pathGet(result, 'outcome'))
