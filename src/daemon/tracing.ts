@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { reasonOf } from '../core/errors.ts'
-import { isJsonObject } from '../core/json.ts'
+import { isJsonObject, parseJson, textAt } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import { type Accepted, completeMessage, type Message, type NewMessage } from '../core/message.ts'
 import type { Target } from '../gateway/dispatch.ts'
@@ -27,9 +27,8 @@ export async function startTracing(env: NodeJS.ProcessEnv, log: Log) {
     (error: unknown) => void log.error({ reason: reasonOf(error) }, MISSING),
   )
   if (!library) return undefined
-  const { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = await import(
-    '@opentelemetry/api'
-  )
+  const { context, diag, DiagLogLevel, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } =
+    await import('@opentelemetry/api')
   const { BullMQOtel } = await import('bullmq-otel')
   let given: { traceId: string; spanId: string } | undefined
   const idGenerator = {
@@ -40,6 +39,16 @@ export async function startTracing(env: NodeJS.ProcessEnv, log: Log) {
   const own = { serviceName, idGenerator, metricReaders: [], logRecordProcessors: [] }
   const sdk = new library.NodeSDK(own)
   sdk.start()
+  let told = ''
+  // A receiver that is down fails every batch.
+  const tell = (said: string) => {
+    const reason = textAt(parseJson(said), 'message') ?? said
+    if (reason !== told) log.warn({ reason }, 'traces are lost')
+    told = reason
+  }
+  const silent = () => {}
+  const logger = { error: tell, warn: tell, info: silent, debug: silent, verbose: silent }
+  diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })
   const tracer = trace.getTracer('trivium')
 
   const options = (operation: string, kind: number, message: Partial<Message>, more: object = {}) => ({

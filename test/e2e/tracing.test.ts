@@ -122,3 +122,16 @@ routes: [{ name: invoices, queue: invoices }]
     [own?.spanId, own?.spanId],
   )
 })
+
+test('a receiver of traces that is down is told of', { timeout: 60_000 }, async () => {
+  const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
+    OTEL_BSP_SCHEDULE_DELAY: '100',
+    OTEL_EXPORTER_OTLP_TIMEOUT: '500',
+  }
+  const site = openSite({ env, routes: 'routes: [{ name: all, skill: echo }]' })
+  const daemon = await site.start()
+  await site.run(['message', 'cli', 'hello'])
+  await until(() => daemon.output().includes('traces are lost'), 'the warning', 30_000)
+  assert.match(daemon.output(), /ECONNREFUSED/)
+})
