@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { reasonOf, TriviumError } from '../../src/core/errors.ts'
-import { type JsonObject, objectAt, textAt } from '../../src/core/json.ts'
+import { objectAt, textAt } from '../../src/core/json.ts'
 import type { Health, TransportDeps } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
 import { backoff } from '../../src/lib/backoff.ts'
@@ -12,7 +12,7 @@ import { readHistory, slackFailure } from './api.ts'
 import type { Delivery, Taken } from './inbound/delivery.ts'
 import type { SlackInbound } from './inbound/inbound.ts'
 import type { SlackOptions } from './options.ts'
-import type { Workspace, Workspaces } from './workspaces.ts'
+import type { Workspaces } from './workspaces.ts'
 
 /** Slack may deliver late and in another order, and its clock may differ from ours: so much is read again (s). */
 const OVERLAP = 60
@@ -177,22 +177,20 @@ export function createGapFill(
   function open(channel: Channel, since: number, wait = 0, earlier?: Gap): void {
     const pending = waiting.get(channel)
     if (pending) return void Object.assign(pending, { ...earlier, since: Math.min(since, pending.since) })
-    const workspace = workspaces.find(channel.team)
-    if (!workspace) return
     const gap = { opened: now(), failures: 0, ...earlier, channel, since }
     waiting.set(channel, gap)
     gaps.add(gap)
-    void fill(gap, workspace, wait)
+    void fill(gap, wait)
   }
 
   /** Reads a channel until all that stood there was taken. Never rejects. */
-  async function fill(gap: Gap, workspace: Workspace, wait: number): Promise<void> {
+  async function fill(gap: Gap, wait: number): Promise<void> {
     const { channel } = gap
     await pause(wait, stopping.signal)
     try {
-      const missed = await readBack(gap, workspace)
+      const missed = await readBack(gap)
       // One that waits for a name or a file holds up no other.
-      await Promise.all(missed.map((event) => takeOne(channel, event, workspace)))
+      await Promise.all(missed.map((delivery) => takeOne(channel, delivery)))
     } catch (error) {
       // What was taken until the stop is all that the next daemon has to know.
       if (stopping.signal.aborted) return
@@ -204,12 +202,16 @@ export function createGapFill(
   }
 
   /** What was written in a channel and its threads since the gap began, as events, in order. */
-  async function readBack(gap: Gap, { api, botUser }: Workspace): Promise<JsonObject[]> {
+  async function readBack(gap: Gap): Promise<Delivery[]> {
     // What is refused before its turn comes may be older than what it was opened for.
     const turns = [pace()]
     await turns[0]
     waiting.delete(gap.channel)
-    const { channel: id, all, first, active: threads } = gap.channel
+    const { team, channel: id, all, first, active: threads } = gap.channel
+    const workspace = await workspaces.find(team)
+    // The app may be gone from there.
+    if (!workspace) return []
+    const { api, botUser } = workspace
     const from = Math.max(gap.since - OVERLAP, first - TICK, (gap.opened - reach) / 1000)
     const active = Object.keys(threads).filter((root) => Number(threads[root]) > from - ACTIVE)
     // The history goes back to the threads that may have gone on: it tells which of them did.
@@ -242,12 +244,11 @@ export function createGapFill(
         .sort((a, b) => Number(a.ts) - Number(b.ts))
         // History does not say where it is of; the events that Slack delivers do.
         .map((message) => ({ ...message, type: 'message', channel: id }))
+        .map((event) => ({ payload: { type: 'event_callback', team_id: team, event }, workspace, retry: 0 }))
     )
   }
 
-  async function takeOne({ team, all }: Channel, event: JsonObject, workspace: Workspace): Promise<void> {
-    const payload = { type: 'event_callback', team_id: team, event }
-    const delivery: Delivery = { payload, workspace, retry: 0 }
+  async function takeOne({ all }: Channel, delivery: Delivery): Promise<void> {
     try {
       const taken = await inbound.take(delivery)
       const written = writtenIn(delivery)

@@ -26,7 +26,8 @@ export function createProgress({ progress }: SlackOptions, deps: TransportDeps, 
   const react = async (marked: string, verb: 'add' | 'remove', name: string) => {
     const [team = '', channel = '', timestamp = ''] = marked.split('/')
     try {
-      await workspaces.find(team)?.api.reactions[verb]({ channel, name, timestamp })
+      const workspace = await workspaces.find(team)
+      await workspace?.api.reactions[verb]({ channel, name, timestamp })
     } catch (error) {
       const { code, reason } = slackFailure(error)
       log.debug({ reason }, 'a reaction was not set')

@@ -32,7 +32,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
   let isIdentified = false
 
   const take = async (payload: JsonObject, retry = 0): Promise<object | undefined> => {
-    const workspace = workspaces.of(payload)
+    const workspace = await workspaces.of(payload)
     // Acknowledged: Slack would repeat it, and switch off the events of all where it is refused often.
     if (!workspace) return undefined
     const opened = payload.view === undefined ? undefined : await sender.placeOf(payload)

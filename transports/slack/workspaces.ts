@@ -63,7 +63,7 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
     return [...found.values()]
   }
 
-  const find = (team: string) => found.get(team)
+  const find = async (team: string): Promise<Workspace | undefined> => found.get(team)
   /** The only workspace there is; undefined where there are several, or none yet. */
   const only = (): Workspace | undefined => (apis.length === 1 ? found.values().next().value : undefined)
 
@@ -90,10 +90,13 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
     find,
     only,
     /** Whose payload it is. Undefined: there is no bot token for it, which log, metrics and status tell. */
-    of(payload: JsonObject): Workspace | undefined {
+    async of(payload: JsonObject): Promise<Workspace | undefined> {
       const ids = installationsOf(payload)
-      const workspace = ids.length === 0 ? only() : ids.map(find).find(Boolean)
-      if (workspace) return workspace
+      for (const id of ids) {
+        const workspace = await find(id)
+        if (workspace) return workspace
+      }
+      if (ids.length === 0 && only()) return only()
       const [team = 'that is not named'] = ids
       deps.refused('unknown_team', { from: team, why: unknown(team), body: JSON.stringify(payload) })
       if ((strangers.get(team) ?? 0) > now() - STRANGE) return undefined

@@ -39,7 +39,7 @@ export function createApps(
   }
 
   const authorize: NonNullable<AppOptions['authorize']> = async ({ teamId = '', enterpriseId = '' }) => {
-    const workspace = workspaces.find(teamId) ?? workspaces.find(enterpriseId)
+    const workspace = (await workspaces.find(teamId)) ?? (await workspaces.find(enterpriseId))
     if (!workspace) throw new Error(`there is no bot token for the workspace ${teamId || enterpriseId}`)
     const { api, botId, botUser: botUserId } = workspace
     return { botToken: api.token ?? '', botId, botUserId, teamId }

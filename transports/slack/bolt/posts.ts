@@ -42,7 +42,7 @@ export function createPosts(apiUrl: string, { kv, gateway }: TransportDeps, work
 
   /** The answer to a post that may have been made; undefined where there is none. */
   const find = async ({ message }: Run, mark: Mark, asked: URLSearchParams): Promise<string | undefined> => {
-    const workspace = workspaces.find(textAt(message.data, 'team') ?? '') ?? workspaces.only()
+    const workspace = (await workspaces.find(textAt(message.data, 'team') ?? '')) ?? workspaces.only()
     if (!workspace) return undefined
     let channel = asked.get('channel') ?? ''
     if (/^[UW]/.test(channel)) {

@@ -37,7 +37,7 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces) {
   async function begin(reply: Reply): Promise<Sending> {
     await workspaces.ready()
     const target = targetOf(reply, workspaces.only()?.team)
-    const workspace = target && workspaces.find(target.team)
+    const workspace = target && (await workspaces.find(target.team))
     if (!workspace) {
       const reason = target
         ? `there is no bot token for the workspace ${target.team}`

@@ -67,7 +67,7 @@ export function createStreams({ gateway, kv, now, log }: TransportDeps, workspac
   }
 
   async function write(id: string, text: string, target: Target): Promise<void> {
-    const workspace = workspaces.find(target.team)
+    const workspace = await workspaces.find(target.team)
     const record = await read(id)
     if (!workspace || !record || record.claimedBy !== undefined) return
     const { post: shown, busyUntil, version } = record
