@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import {
   LogLevel,
   type WebAPICallResult,
@@ -13,8 +14,17 @@ import { SendPostponed, type TransportDeps } from '../../src/core/transport.ts'
 import { defined } from '../../src/lib/defined.ts'
 import type { SlackOptions } from './options.ts'
 
-/** How long one call may take (ms). */
+/** How long one call may take, and one upload of a file (ms). */
 export const CALL_TIMEOUT = 15_000
+const UPLOAD_TIMEOUT = 60_000
+
+export type Fetch = typeof globalThis.fetch
+
+/** How that calls Slack which is under way, where it has a way of its own. */
+export const fetching = new AsyncLocalStorage<Fetch>()
+
+/** The `fetch` of all clients of Slack. */
+export const fetchSlack: Fetch = (input, init) => (fetching.getStore() ?? fetch)(input, init)
 
 export type SlackApi = ReturnType<typeof createSlackApi>
 
@@ -60,6 +70,12 @@ export function createSlackApi(
     timeout: CALL_TIMEOUT,
     retryConfig: { retries: 0 },
     rejectRateLimitedCalls: true,
+    // A call that waits for others would be made as one of theirs.
+    maxRequestConcurrency: Number.POSITIVE_INFINITY,
+    fetch: (url, init) =>
+      String(url).startsWith(apiUrl)
+        ? fetchSlack(url, init)
+        : fetch(url, { ...init, signal: AbortSignal.timeout(UPLOAD_TIMEOUT) }),
     allowAbsoluteUrls: false,
     logger: {
       ...{ debug: silent, info: debug, warn: debug, error: debug },

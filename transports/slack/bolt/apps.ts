@@ -6,6 +6,8 @@ import type { Log } from '../../../src/core/log.ts'
 import { compilePattern } from '../../../src/core/pattern.ts'
 import type { RouteMatch } from '../../../src/core/route.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
+import { pause } from '../../../src/lib/pause.ts'
+import { type Fetch, fetchSlack } from '../api.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspaces } from '../workspaces.ts'
 
@@ -13,15 +15,10 @@ import type { Workspaces } from '../workspaces.ts'
 const HOSTED = new URL(`./hosted${extname(import.meta.filename)}`, import.meta.url).href
 
 /**
- * The Bolt apps of a gateway, one a file, which call Slack by `fetch`. A file is loaded when it is first needed, and again
+ * The Bolt apps of a gateway, one a file. A file is loaded when it is first needed, and again
  * when code in its folder is saved; what cannot be loaded keeps its last good version.
  */
-export function createApps(
-  options: SlackOptions,
-  deps: TransportDeps,
-  workspaces: Workspaces,
-  fetch: typeof globalThis.fetch,
-) {
+export function createApps(options: SlackOptions, deps: TransportDeps, workspaces: Workspaces) {
   const { gateway, log, modules, router } = deps
   const apps = new Map<string, Promise<App>>()
   const watches = new Map<string, () => void>()
@@ -31,8 +28,11 @@ export function createApps(
     const only = workspaces.only()
     return {
       receiver: { init() {}, start: async () => {}, stop: async () => {} },
-      // A call that waits for others would be taken for one of theirs.
-      clientOptions: { slackApiUrl: options.apiUrl, fetch, maxRequestConcurrency: Number.POSITIVE_INFINITY },
+      // A call that waits for others would be made as one of theirs.
+      clientOptions: {
+        ...{ slackApiUrl: options.apiUrl, fetch: patientFetch },
+        maxRequestConcurrency: Number.POSITIVE_INFINITY,
+      },
       logger: boltLogger(log.child({ app: file })),
       ...(only ? { token: only.api.token ?? '', botId: only.botId, botUserId: only.botUser } : { authorize }),
     }
@@ -97,6 +97,17 @@ export function createApps(
     close() {
       for (const end of watches.values()) end()
     },
+  }
+}
+
+/** Waits where Slack has enough: while Bolt's client did, it would mix up the calls of several runs. */
+const patientFetch: Fetch = async (input, init) => {
+  for (;;) {
+    const response = await fetchSlack(input, init)
+    const seconds = Number(response.headers.get('retry-after'))
+    if (response.status !== 429 || !(seconds > 0)) return response
+    await response.body?.cancel()
+    await pause(seconds * 1000)
   }
 }
 

@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject, objectAt, textAt } from '../../../src/co
 import { compilePattern } from '../../../src/core/pattern.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
+import type { createBolt } from '../bolt/bolt.ts'
 import type { SlackOptions } from '../options.ts'
 import { viewSchema } from '../outbound/extras.ts'
 import { type Delivery, isExternal, type Taken } from './delivery.ts'
@@ -16,15 +17,15 @@ const MAX_OPTIONS = 100
 const LONGEST_TEXT = 75
 
 /**
- * Puts skills in front of `take` that answer Slack while a person waits: the options of a select that asks for them as
- * somebody types, and whether a submitted modal is accepted. Nothing of the asking is kept. Every other payload goes
- * straight on, and so does a submission once its skill lets it.
+ * Takes a payload, with what Slack is answered while a person waits, by skills of `answers` or else by Bolt apps: the options
+ * of a select that asks for them as somebody types, and what becomes of a submitted modal. Before it is accepted its skill
+ * may refuse it, and of what is only asked nothing is kept.
  */
 export function createAnswers(
   { answers }: SlackOptions,
   deps: TransportDeps,
   take: SlackInbound['take'],
-  suggestElse: (delivery: Delivery) => Promise<object | undefined>,
+  bolt: Pick<ReturnType<typeof createBolt>, 'suggest' | 'answer'>,
 ) {
   const { gateway } = deps
   const skills = Object.entries(answers).map(([name, skill]) => ({ pattern: compilePattern(name), skill }))
@@ -56,38 +57,37 @@ export function createAnswers(
   }
 
   /** A select that gets no answer would show an error; it says that nothing was found instead. */
-  const suggest = async (delivery: Delivery): Promise<Taken> => {
+  const suggest = async (delivery: Delivery): Promise<object> => {
     const action = textAt(delivery.payload, 'action_id') ?? ''
     const typed = textAt(delivery.payload, 'value') ?? ''
     const skill = skillFor(action)
-    if (skill === undefined) {
-      const response = await suggestElse(delivery)
-      if (response) return { response }
+    const nothing = { options: [] }
+    if (skill !== undefined)
+      return ask(skill, delivery, { asks: 'options', action, typed }, optionsSchema).catch(() => nothing)
+    const options = await bolt.suggest(delivery)
+    if (!options)
       deps.log.warn({ action }, 'a select of Slack asks for options; name a skill for it in `answers`')
-      return { response: { options: [] } }
-    }
-    const asked = ask(skill, delivery, { asks: 'options', action, typed }, optionsSchema)
-    return { response: await asked.catch(() => ({ options: [] })) }
+    return options ?? nothing
   }
 
-  /** Where it cannot be checked, Slack asks the person to try again. */
-  const submit = async (delivery: Delivery): Promise<Taken> => {
+  /** What the skill for a modal says of it. Rejects where it cannot: Slack asks the person to try again. */
+  const verdictOn = async (delivery: Delivery): Promise<z.infer<typeof verdictSchema>> => {
     const action = textAt(delivery.payload, 'view.callback_id') ?? ''
-    const skill = skillFor(action)
-    if (skill === undefined) return take(delivery)
-    const verdict = await ask(skill, delivery, { asks: 'submission', action }, verdictSchema)
-    const { errors = {}, view, clear } = verdict
+    const skill = delivery.payload.type === 'view_submission' ? skillFor(action) : undefined
+    return skill === undefined ? {} : ask(skill, delivery, { asks: 'submission', action }, verdictSchema)
+  }
+
+  return async (delivery: Delivery): Promise<Taken> => {
+    if (delivery.payload.type === 'block_suggestion') return { response: await suggest(delivery) }
+    const { errors = {}, view, clear } = await verdictOn(delivery)
     if (Object.keys(errors).length > 0) return { response: { response_action: 'errors', errors } }
     const taken = await take(delivery)
+    if (!taken) return undefined
     // Slack goes on with the id of the one that it replaces.
-    if (view) return { response: { response_action: 'update', view } }
-    return clear ? { response: { response_action: 'clear' } } : taken
-  }
-
-  return (delivery: Delivery): Promise<Taken> => {
-    const { type } = delivery.payload
-    if (type === 'block_suggestion') return suggest(delivery)
-    return type === 'view_submission' ? submit(delivery) : take(delivery)
+    if (view) return { ...taken, response: { response_action: 'update', view } }
+    if (clear) return { ...taken, response: { response_action: 'clear' } }
+    const response = taken.isListened ? await bolt.answer(taken.id, delivery) : undefined
+    return { ...taken, ...defined({ response }) }
   }
 }
 

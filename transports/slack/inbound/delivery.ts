@@ -4,8 +4,11 @@ import type { Target } from '../conversation.ts'
 import type { Workspace } from '../workspaces.ts'
 import type { Content } from './content.ts'
 
+/** A message that was accepted; `isListened`: a Bolt app listens to it. */
+export type TakenIn = Accepted & { isListened: boolean }
+
 /** What became of a payload that may be acknowledged; `response` is what the acknowledgement says. */
-export type Taken = Accepted | { response: object } | undefined
+export type Taken = { response?: object } | undefined
 
 /** A payload, and the installation that it is for. */
 export type Delivery = {

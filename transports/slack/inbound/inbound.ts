@@ -9,7 +9,7 @@ import { conversationOf, targetSchema } from '../conversation.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
 import { idsIn, mrkdwnToMarkdown } from './content.ts'
-import { type Delivery, type Draft, isExternal, patienceWith, type Read, type Taken } from './delivery.ts'
+import { type Delivery, type Draft, isExternal, patienceWith, type Read, type TakenIn } from './delivery.ts'
 import { createFileFetcher } from './files.ts'
 import { isDirect, readEvent } from './read-event.ts'
 import { readCommand, readInteraction } from './read-interaction.ts'
@@ -25,15 +25,14 @@ export type SlackInbound = ReturnType<typeof createInbound>
  * The receiving half of a Slack gateway. An event that needs nothing of Slack, as nearly all, goes to `accept` in the turn in
  * which it came, so that all of one read share one commit of the store. Any other waits as long as Slack waits for us. What
  * is missing then (a file; the name of its channel, by which routes may want it) may be there when the event comes again, so
- * it is refused while it does. `onAccepted` is told of each message that is accepted for the first time;
- * `answerOf` knows what the acknowledgement of one for a Bolt app says.
+ * it is refused while it does. `onAccepted` is told of each message that is accepted for the first time, but
+ * of those of Bolt apps: their listeners say what the person sees, and when.
  */
 export function createInbound(
   options: SlackOptions,
   deps: TransportDeps,
   workspaces: Workspaces,
   onAccepted: (draft: Draft, accepted: Accepted) => void,
-  answerOf: (messageId: string, delivery: Delivery) => Promise<Taken>,
 ) {
   const files = createFileFetcher(options, deps)
   const inFlight = createInFlight()
@@ -46,7 +45,7 @@ export function createInbound(
    * Takes one payload. Resolves when it may be acknowledged: its message is durable, or it starts nothing.
    * Rejects: it must not be acknowledged, so that Slack delivers it again.
    */
-  async function take(delivery: Delivery): Promise<Taken> {
+  async function take(delivery: Delivery): Promise<TakenIn | undefined> {
     if (inFlight.isStopping()) throw stoppingError()
     const read = readPayload(delivery, options, workspaces)
     if (typeof read === 'string') {
@@ -61,7 +60,7 @@ export function createInbound(
     }
   }
 
-  async function accept(draft: Draft, delivery: Delivery): Promise<Taken> {
+  async function accept(draft: Draft, delivery: Delivery): Promise<TakenIn> {
     const conversation = conversationOf(draft)
     const { patience } = patienceWith(delivery)
     const before = tails.get(conversation)
@@ -74,12 +73,9 @@ export function createInbound(
       if (ended) throw stoppingError()
       const accepted = await deps.accept(message)
       const head = { id: accepted.id, gateway: deps.gateway, receivedAt: deps.now() }
-      // Its listeners say what the person sees, and when.
-      if (deps.router.match(completeMessage(head, message))?.bolt !== undefined) {
-        return (await answerOf(accepted.id, delivery)) ?? accepted
-      }
-      if (!accepted.duplicate) onAccepted(draft, accepted)
-      return accepted
+      const isListened = deps.router.match(completeMessage(head, message))?.bolt !== undefined
+      if (!accepted.duplicate && !isListened) onAccepted(draft, accepted)
+      return { ...accepted, isListened }
     } finally {
       if (tails.get(conversation) === tail) tails.delete(conversation)
     }

@@ -2,8 +2,8 @@ import { TriviumError } from '../../../src/core/errors.ts'
 import { parseJson, textAt } from '../../../src/core/json.ts'
 import { type Reply, SendPostponed } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
-import { CALL_TIMEOUT, slackFailure } from '../api.ts'
-import type { Workspace } from '../workspaces.ts'
+import { CALL_TIMEOUT, fetchSlack, slackFailure } from '../api.ts'
+import { openDirect } from './calls.ts'
 import type { Post } from './extras.ts'
 import { postAll, type Sending } from './posts.ts'
 
@@ -24,30 +24,20 @@ function viewerOf({ reply, extras, target }: Sending): string {
 }
 
 /**
- * Shows to one person the posts that were not shown yet: by the response URL of what is answered, while Slack takes it;
- * then as ephemeral posts; and where the bot or they are not in the channel, in the direct messages with them. Only those
- * can be read back, so before any other it is noted that it is `unconfirmed`.
+ * Shows the posts to one person: by the response URL of what is answered, while Slack takes it; then as ephemeral posts; and
+ * where the bot or they are not in the channel, in the direct messages with them.
  */
 export async function whisper(sending: Sending): Promise<void> {
-  const { posts, sent, save } = sending
+  const { posts, sent } = sending
   sent.seenBy = viewerOf(sending)
-  const next = () => (sent.direct === undefined ? posts[sent.posted.length] : undefined)
-  for (let shown = next(); shown; shown = next()) {
-    sent.unconfirmed = true
-    await save()
+  for (const shown of posts) {
     try {
       sent.posted.push(await showOnce(sending, shown))
     } catch (error) {
-      if (slackFailure(error).kind === 'unknown') throw error
-      delete sent.unconfirmed
-      await save()
       if (!isShutOut(error)) throw error
-      sent.direct = await directChannel(sending)
+      return postAll(sending, { channel: await directChannel(sending) })
     }
-    delete sent.unconfirmed
-    await save()
   }
-  if (sent.direct !== undefined) await postAll(sending, { channel: sent.direct })
 }
 
 /**
@@ -60,12 +50,6 @@ export async function directChannel(sending: Sending): Promise<string> {
   if (user === target.user) return openDirect(user, workspace)
   const reason = `${user} cannot be shown that in ${target.channel}, and only who is answered is written to directly`
   throw new TriviumError('send_rejected', { gateway: reply.gateway, reason })
-}
-
-/** Opens the direct messages of the bot with a user, or finds them: Slack answers the same each time. */
-export async function openDirect(user: string, { api }: Workspace): Promise<string> {
-  const answer = await api.conversations.open({ users: user })
-  return answer.channel?.id ?? user
 }
 
 /** Whether a post was refused since the bot, or who should see it, cannot be reached in that channel. */
@@ -93,7 +77,7 @@ async function showOnce(sending: Sending, shown: Post): Promise<string> {
  * often (five times) or for too long (30 minutes), and otherwise the next way says what is wrong.
  */
 async function respond({ gateway, key }: Reply, url: string, body: object): Promise<boolean> {
-  const response = await fetch(url, {
+  const response = await fetchSlack(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     // What was clicked stays as it is.

@@ -7,8 +7,9 @@ import { createTokenBucket } from '../../../src/lib/token-bucket.ts'
 import { CALL_TIMEOUT, slackFailure } from '../api.ts'
 import { type Target, targetOf } from '../conversation.ts'
 import type { Workspaces } from '../workspaces.ts'
+import { findPosts } from './calls.ts'
 import { markdownPosts } from './extras.ts'
-import { findPosts, type Posted, post, type Sending } from './posts.ts'
+import { type Posted, post, type Sending } from './posts.ts'
 
 /** What is written within the first moment need not be shown. */
 const EVERY = 1000
