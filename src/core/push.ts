@@ -6,9 +6,6 @@ import { MESSAGE_TOPIC } from './event.ts'
 import { matchSchema, type RouteMatch } from './route.ts'
 import { timerDuration } from './units.ts'
 
-/** Five seconds, doubled up to a quarter of an hour: two to three days, by chance (`backoff`) more or less. */
-const RETRY = { attempts: 300, delay: 5_000, 'max-delay': 900_000 }
-
 const secret = z
   .string()
   .regex(/^whsec_(?=.{32,90}$)[A-Za-z0-9+/]+={0,2}$/, 'expected whsec_ and 24 to 64 bytes in base64')
@@ -35,11 +32,12 @@ export const pushSchema = z
     'allow-private': z.boolean().default(false).describe('Also send to private addresses, and over http.'),
     concurrency: z.int().min(1).max(256).default(16).describe('Conversations that are sent for at once.'),
     timeout: timerDuration.default(15_000),
+    // Doubled up to a quarter of an hour: two to three days, by chance (`backoff`) more or less.
     retry: z
       .strictObject({
-        attempts: z.int().min(1).max(1000).default(RETRY.attempts),
-        delay: timerDuration.default(RETRY.delay),
-        'max-delay': timerDuration.default(RETRY['max-delay']),
+        attempts: z.int().min(1).max(1000).default(300),
+        delay: timerDuration.default(5_000),
+        'max-delay': timerDuration.default(900_000),
       })
       .prefault({})
       .transform(({ attempts, delay, 'max-delay': longest }) => ({ attempts, first: delay, longest })),

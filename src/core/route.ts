@@ -4,14 +4,6 @@ import { jsonObjectSchema } from './json.ts'
 import { patternText } from './pattern.ts'
 import { timerDuration } from './units.ts'
 
-/** What a route gets that says nothing else. Times in milliseconds. */
-export const ROUTE_DEFAULTS = {
-  retry: { attempts: 5, backoff: 'exponential', delay: 1000, maxDelay: 300_000 },
-  timeout: 60_000,
-  concurrency: 16,
-  reply: 'auto',
-} as const
-
 /** Keys of `match` that are free in their rest: `header.NAME` (in any case) and `data.PATH` (dotted). */
 export const OPEN_MATCH_KEY = /^(header|data)\.[^\s.]+(\.[^\s.]+)*$/
 
@@ -80,10 +72,10 @@ export const queueName = z
 
 const retrySchema = z
   .strictObject({
-    attempts: z.int().min(1).max(1000).default(ROUTE_DEFAULTS.retry.attempts),
-    backoff: z.enum(['exponential', 'fixed']).default(ROUTE_DEFAULTS.retry.backoff),
-    delay: timerDuration.default(ROUTE_DEFAULTS.retry.delay),
-    'max-delay': timerDuration.default(ROUTE_DEFAULTS.retry.maxDelay),
+    attempts: z.int().min(1).max(1000).default(5),
+    backoff: z.enum(['exponential', 'fixed']).default('exponential'),
+    delay: timerDuration.default(1_000),
+    'max-delay': timerDuration.default(300_000),
   })
   .transform(({ 'max-delay': most, ...rest }) => ({ ...rest, maxDelay: Math.max(most, rest.delay) }))
 
@@ -105,12 +97,12 @@ const routeKeys = z.strictObject({
   /** Fixed arguments, added to those that every dispatched skill gets. */
   args: jsonObjectSchema.exactOptional(),
   /** `attempts` counts the first one too. */
-  retry: retrySchema.default(ROUTE_DEFAULTS.retry),
-  timeout: timerDuration.refine((ms) => ms > 0, 'a timeout is longer than 0').default(ROUTE_DEFAULTS.timeout),
+  retry: retrySchema.prefault({}),
+  timeout: timerDuration.refine((ms) => ms > 0, 'a timeout is longer than 0').default(60_000),
   /** How many invocations of this route run at once in one process, or jobs of it are waited for. */
-  concurrency: z.int().min(1).max(10_000).default(ROUTE_DEFAULTS.concurrency),
+  concurrency: z.int().min(1).max(10_000).default(16),
   /** `auto`: what the skill returns is the reply. `none`: it is not sent. */
-  reply: z.enum(['auto', 'none']).default(ROUTE_DEFAULTS.reply),
+  reply: z.enum(['auto', 'none']).default('auto'),
   /** The model for a markdown skill, in place of the configured one. */
   model: z.string().min(1).exactOptional(),
   /** The invocation waits for somebody's consent. */

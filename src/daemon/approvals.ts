@@ -6,7 +6,7 @@ import { reasonOf, TriviumError } from '../core/errors.ts'
 import { partsOf } from '../core/identity.ts'
 import { isJsonObject, type Json } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
-import { ROUTE_DEFAULTS, type Route } from '../core/route.ts'
+import { routeSchema } from '../core/route.ts'
 import type { Approval, ApprovalService } from '../core/services.ts'
 import { defineSkill, type Skill } from '../core/skill.ts'
 import type { KeyValues, Store } from '../core/store.ts'
@@ -22,12 +22,11 @@ const TRANSPORT = 'slack'
 const SKILL = 'approval-click'
 
 /** Clicks on our buttons are answered by the runtime: this route stands before those of the configuration. */
-export const CLICK_ROUTE: Route = {
+export const CLICK_ROUTE = routeSchema.parse({
   name: SKILL,
-  match: { transport: [TRANSPORT], 'data.approval.id': ['*'] },
+  match: { transport: TRANSPORT, 'data.approval.id': '*' },
   skill: SKILL,
-  ...ROUTE_DEFAULTS,
-}
+})
 
 const APPROVAL_PATH = '/trivium/approval'
 /** By its token: whose link it is, and for what. */

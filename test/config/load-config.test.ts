@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { loadConfig, readConfig } from '../../src/config/load-config.ts'
 import type { JsonObject } from '../../src/core/json.ts'
-import { ROUTE_DEFAULTS } from '../../src/core/route.ts'
 import { transports as shippedTransports } from '../../transports/registry.ts'
 import { givenFile, read, told, transports } from './given.ts'
 
@@ -146,9 +145,11 @@ describe('routes', () => {
   - { name: b, skill: s }
 `,
     )
+    const retry = { attempts: 5, backoff: 'exponential', delay: 1000, maxDelay: 300_000 }
+    const defaults = { retry, timeout: 60_000, concurrency: 16, reply: 'auto' }
     assert.deepEqual(config?.routes, [
       {
-        ...ROUTE_DEFAULTS,
+        ...defaults,
         name: 'a',
         match: { event: ['x'], 'data.n': ['1', 'true'], mention: false },
         skill: 's',
@@ -157,7 +158,7 @@ describe('routes', () => {
         args: { a: [1] },
         approval: true,
       },
-      { ...ROUTE_DEFAULTS, name: 'b', match: {}, skill: 's' },
+      { ...defaults, name: 'b', match: {}, skill: 's' },
     ])
   })
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
-import { ROUTE_DEFAULTS, type Route, type RouteMatch } from '../../src/core/route.ts'
+import { type Route, type RouteMatch, routeSchema } from '../../src/core/route.ts'
 import { createRouter } from '../../src/gateway/router.ts'
 import fc from '../fixtures/fast-check.ts'
 import { messageOf } from '../skills/support/message.ts'
@@ -148,5 +148,5 @@ describe('the router', () => {
 })
 
 function route(name: string, match: RouteMatch): Route {
-  return { ...ROUTE_DEFAULTS, name, match, skill: 'echo' }
+  return { ...routeSchema.parse({ name, skill: 'echo' }), match }
 }
