@@ -6,17 +6,67 @@ const byId = (id) => document.getElementById(id)
 let token = sessionStorage.getItem('token') ?? ''
 let timer
 
-/** In the order of the page: the title of each section, and what makes its content; without any it is hidden. */
+/**
+ * In the order of the page: the title of each section, its columns (`*`: this one takes the room that is left; a field, or what
+ * makes the cell of a row), and what to say where there is nothing, without which it is hidden then.
+ */
 const SECTIONS = {
-  roads: ['Roads', roadTable],
-  gateways: ['Gateways', gatewayTable],
-  approvals: ['Waiting for approval', approvalTable],
-  dead: ['Dead letters', deadTable],
-  messages: ['Messages', messageTable],
-  groups: ['Consumer groups', groupTable],
-  broken: ['Broken skills', brokenTable],
+  roads: {
+    title: 'Roads',
+    columns: {
+      'road*': 'road',
+      messages: 'messages',
+      oldest: ({ oldestAt }) => (oldestAt === undefined ? '-' : age(oldestAt)),
+      dead: ({ dead }) => dead ?? '-',
+    },
+  },
+  gateways: {
+    title: 'Gateways',
+    none: 'No gateway is configured.',
+    columns: { name: 'name', transport: 'transport', 'state*': gatewayState },
+  },
+  approvals: {
+    title: 'Waiting for approval',
+    columns: {
+      id: (one) => link(one.id, () => detail(one.title, one)),
+      skill: 'skill',
+      'asked by': 'by',
+      'what*': ({ title, args }) => `${title} ${JSON.stringify(args)}`.slice(0, 500),
+      age: ({ requestedAt }) => age(requestedAt),
+      '': ({ id }) => buttons(['approve', decide(id, true)], ['deny', decide(id, false)]),
+    },
+  },
+  dead: {
+    title: 'Dead letters',
+    none: 'None. Whatever cannot be delivered is kept here whole.',
+    columns: {
+      id: (letter) => link(letter.id, () => detail(letter.id, letter)),
+      age: ({ at }) => age(at),
+      queue: 'queue',
+      route: 'group',
+      'last error*': ({ errors, reason }) => errors.at(-1)?.message ?? reason,
+      '': ({ id }) => buttons(['retry', () => act('dead-letter-retry', { id })], ['drop', () => drop(id)]),
+    },
+  },
+  messages: {
+    title: 'Messages',
+    none: 'No message has come in yet.',
+    columns: {
+      message: ({ id }) => link(id, () => showMessage(id)),
+      age: ({ receivedAt }) => age(receivedAt),
+      gateway: 'gateway',
+      from: ({ from }) => from.address ?? from.name ?? from.id,
+      'text*': ({ subject, text }) => subject ?? text,
+    },
+  },
+  groups: {
+    title: 'Consumer groups',
+    none: 'Nobody is subscribed.',
+    columns: { topic: 'topic', 'group*': 'group', lag: 'lag', pending: 'pending' },
+  },
+  broken: { title: 'Broken skills', columns: { skill: 'name', 'reason*': 'reason' } },
 }
-for (const [id, [title]] of Object.entries(SECTIONS))
+for (const [id, { title }] of Object.entries(SECTIONS))
   byId('console').append(element('section', { id, 'aria-label': title }))
 
 byId('sign-in').addEventListener('submit', (event) => {
@@ -47,8 +97,10 @@ async function refresh() {
     const { version, store, startedAt, pid } = status
     turnTo('console', `${version} · ${store.kind} store · up ${age(startedAt)} · pid ${pid}`)
     byId('queues').hidden = !status.queues?.length
-    for (const [id, [title, make]] of Object.entries(SECTIONS)) {
-      const content = make({ ...status, messages, dead, approvals })
+    const gateways = [...status.gateways, ...status.disabled]
+    const lists = { ...status, gateways, messages, dead, approvals }
+    for (const [id, { title, columns, none }] of Object.entries(SECTIONS)) {
+      const content = table(columns, lists[id], none)
       byId(id).replaceChildren(element('h2', {}, title), content)
       byId(id).hidden = content === ''
     }
@@ -77,90 +129,28 @@ function turnTo(view, summary) {
   byId('summary').className = ''
 }
 
-function roadTable({ roads }) {
-  const rows = roads.map(({ road, messages, oldestAt, dead }) => [
-    road,
-    messages,
-    oldestAt === undefined ? '-' : age(oldestAt),
-    dead ?? '-',
-  ])
-  return table([{ text: 'road', wide: true }, 'messages', 'oldest', 'dead'], rows, '')
+function gatewayState({ ok, detail, why }) {
+  if (why !== undefined) return `off: ${why}`
+  return element('span', { class: ok ? 'good' : 'bad' }, ok ? 'ok' : `failing: ${detail ?? ''}`)
 }
 
-function gatewayTable({ gateways, disabled }) {
-  const rows = [
-    ...gateways.map(({ name, transport, ok, detail }) => [
-      name,
-      transport,
-      element('span', { class: ok ? 'good' : 'bad' }, ok ? 'ok' : `failing: ${detail ?? ''}`),
-    ]),
-    ...disabled.map((one) => [one.name, one.transport, `off: ${one.why}`]),
-  ]
-  return table(['name', 'transport', { text: 'state', wide: true }], rows, 'No gateway is configured.')
-}
-
-function messageTable({ messages }) {
-  const rows = messages.map((message) => [
-    link(message.id, () => showMessage(message.id)),
-    age(message.receivedAt),
-    message.gateway,
-    message.from.address ?? message.from.name ?? message.from.id,
-    message.subject ?? message.text,
-  ])
-  const head = ['message', 'age', 'gateway', 'from', { text: 'text', wide: true }]
-  return table(head, rows, 'No message has come in yet.')
-}
-
-function deadTable({ dead }) {
-  const rows = dead.map((letter) => [
-    link(letter.id, () => detail(letter.id, letter)),
-    age(letter.at),
-    letter.queue,
-    letter.group,
-    letter.errors.at(-1)?.message ?? letter.reason,
-    buttons(['retry', () => act('dead-letter-retry', { id: letter.id })], ['drop', () => drop(letter.id)]),
-  ])
-  const head = ['id', 'age', 'queue', 'route', { text: 'last error', wide: true }, '']
-  return table(head, rows, 'None. Whatever cannot be delivered is kept here whole.')
+function decide(id, approve) {
+  return () => act('approval-decide', { id, approve })
 }
 
 function drop(id) {
   if (confirm(`Remove dead letter ${id} for good?`)) act('dead-letter-drop', { id })
 }
 
-function approvalTable({ approvals }) {
-  const decide = (id, approve) => () => act('approval-decide', { id, approve })
-  const rows = approvals.map((one) => [
-    link(one.id, () => detail(one.title, one)),
-    one.skill,
-    one.by,
-    `${one.title} ${JSON.stringify(one.args)}`.slice(0, 500),
-    age(one.requestedAt),
-    buttons(['approve', decide(one.id, true)], ['deny', decide(one.id, false)]),
-  ])
-  return table(['id', 'skill', 'asked by', { text: 'what', wide: true }, 'age', ''], rows, '')
-}
-
-function groupTable({ groups }) {
-  const rows = groups.map((one) => [one.topic, one.group, one.lag, one.pending])
-  return table(['topic', { text: 'group', wide: true }, 'lag', 'pending'], rows, 'Nobody is subscribed.')
-}
-
-function brokenTable({ broken }) {
-  const rows = broken.map((one) => [one.name, one.reason])
-  return table(['skill', { text: 'reason', wide: true }], rows, '')
-}
-
 async function showMessage(id) {
   const { message, history } = await invoke('message-show', { id })
-  const rows = history.map((note) => [
-    clock(note.at),
-    note.road,
-    note.what,
-    note.detail ? JSON.stringify(note.detail) : '',
-  ])
-  const head = ['time', 'road', 'what', { text: '', wide: true }]
-  detail(id, message, table(head, rows, 'Nothing has happened to it yet.'))
+  const columns = {
+    time: ({ at }) => clock(at),
+    road: 'road',
+    what: 'what',
+    '*': ({ detail }) => (detail ? JSON.stringify(detail) : ''),
+  }
+  detail(id, message, table(columns, history, 'Nothing has happened to it yet.'))
 }
 
 function detail(title, value, ...more) {
@@ -193,17 +183,17 @@ async function call(method, path, body) {
   throw Object.assign(new Error(answer.error?.message ?? response.statusText), { status: response.status })
 }
 
-function table(head, rows, empty) {
-  if (rows.length === 0) return empty && element('p', { class: 'empty' }, empty)
-  const columns = head.map((one) => (typeof one === 'string' ? { text: one } : one))
-  const cells = (row) =>
-    row.map((value, index) => {
-      const kind = columns[index].wide ? 'wide' : ''
-      const title = columns[index].wide && typeof value === 'string' ? { title: value } : {}
-      return element('td', { class: kind, ...title }, value instanceof Node ? value : String(value ?? ''))
-    })
-  const titles = element('tr', {}, ...columns.map(({ text }) => element('th', {}, text)))
-  const lines = rows.map((row) => element('tr', {}, ...cells(row)))
+function table(columns, rows, none = '') {
+  if (rows.length === 0) return none && element('p', { class: 'empty' }, none)
+  const all = Object.entries(columns)
+  const cell = (row, [head, what]) => {
+    const value = typeof what === 'string' ? row[what] : what(row)
+    const shown = value instanceof Node ? value : String(value ?? '')
+    if (!head.endsWith('*')) return element('td', {}, shown)
+    return element('td', { class: 'wide', title: typeof value === 'string' ? value : '' }, shown)
+  }
+  const titles = element('tr', {}, ...all.map(([head]) => element('th', {}, head.replace('*', ''))))
+  const lines = rows.map((row) => element('tr', {}, ...all.map((column) => cell(row, column))))
   return element('div', { class: 'scroll' }, element('table', {}, titles, ...lines))
 }
 
