@@ -53,13 +53,9 @@ export async function ask(
   human: (answer: Json) => string = pretty,
   open: (environs: Environs) => Promise<Connection> = connectOrOpen,
 ): Promise<void> {
-  const connection = await open(context.environs())
-  try {
-    const answer = await question(connection)
-    show(context.terminal(), answer, () => human(answer))
-  } finally {
-    await connection.close()
-  }
+  await using connection = await open(context.environs())
+  const answer = await question(connection)
+  show(context.terminal(), answer, () => human(answer))
 }
 
 /** Connects to the running daemon. Throws `not_running`. `client` names who asks. */
@@ -135,7 +131,7 @@ function remote(control: string, token: string, client = clientName()) {
     submit: (submission: Submission) => post('messages', submission),
     explain: (messageId: string) => get(`messages/${encodeURIComponent(messageId)}/explain`),
     reload: () => post('reload', {}),
-    close: async () => {},
+    [Symbol.asyncDispose]: async () => {},
   }
 }
 
@@ -161,7 +157,7 @@ async function local(environs: Environs): Promise<Connection> {
       await daemon.reload()
       return operator.explain(messageId)
     },
-    async close() {
+    async [Symbol.asyncDispose]() {
       ended.abort()
       await daemon.stop()
     },

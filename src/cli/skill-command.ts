@@ -40,27 +40,23 @@ export async function invokeByName(
   argv: readonly string[],
   context: CommandContext,
 ): Promise<void> {
-  const connection = await open(name, argv, context)
-  try {
-    const skill = await find(connection, name, context)
-    const { command, options } = commandFor(name, skill)
-    command.configureOutput(usageOutput(context.terminal())).action(async () => {
-      const given = command.opts<JsonObject>()
-      const json = given.args === undefined ? {} : parseJson(String(given.args))
-      if (!isJsonObject(json)) throw usage('--args is a JSON object, such as {"topic":"jobs"}')
-      const named = { ...json }
-      for (const { property, key } of options) if (given[key] !== undefined) named[property] = given[key]
-      const args = { ...named, ...readPositional(command.args, named, skill.args) }
-      if (given.follow === true) return followEvents(connection, args, context.terminal())
-      const result = await connection.invoke(name, args)
-      show(context.terminal(), result, () => pretty(result))
-      const isNothing = result === null || (Array.isArray(result) && result.length === 0)
-      if (WAITING.has(name) && isNothing) context.exit(EXIT_NOTHING)
-    })
-    await command.parseAsync(argv, { from: 'user' })
-  } finally {
-    await connection.close()
-  }
+  await using connection = await open(name, argv, context)
+  const skill = await find(connection, name, context)
+  const { command, options } = commandFor(name, skill)
+  command.configureOutput(usageOutput(context.terminal())).action(async () => {
+    const given = command.opts<JsonObject>()
+    const json = given.args === undefined ? {} : parseJson(String(given.args))
+    if (!isJsonObject(json)) throw usage('--args is a JSON object, such as {"topic":"jobs"}')
+    const named = { ...json }
+    for (const { property, key } of options) if (given[key] !== undefined) named[property] = given[key]
+    const args = { ...named, ...readPositional(command.args, named, skill.args) }
+    if (given.follow === true) return followEvents(connection, args, context.terminal())
+    const result = await connection.invoke(name, args)
+    show(context.terminal(), result, () => pretty(result))
+    const isNothing = result === null || (Array.isArray(result) && result.length === 0)
+    if (WAITING.has(name) && isNothing) context.exit(EXIT_NOTHING)
+  })
+  await command.parseAsync(argv, { from: 'user' })
 }
 
 /** All skills as commands, for a shell to complete: those of the running daemon, else what is in the folders. */

@@ -14,14 +14,16 @@ export function createStateDocuments(deps: {
   dataDir: string
   /** Absent: files, whatever the store; they are safe beside a running daemon. */
   store?: Pick<Store, 'kind' | 'kv' | 'address'>
+  /** Called when the manager is closed. */
+  close?: () => Promise<void>
   log: Log
 }): StateManager {
-  const { dataDir, store, ...rest } = deps
+  const { dataDir, store, close, ...rest } = deps
   if (store?.kind !== 'redis') {
     return createStateManager({ dir: dataDir, documents: [assistantDocument], ...rest })
   }
   return createStateManager({
-    backend: createStoreBackend({ values: store.kv, address: store.address }),
+    backend: createStoreBackend({ values: store.kv, address: store.address, close }),
     documents: [startingFrom(join(dataDir, 'state.json'))],
     ...rest,
   })

@@ -19,15 +19,13 @@ export const addDeadLetters: AddCommand = (program, context) => {
       ask(context, (daemon) => daemon.invoke('dead-letter-list', args), listed),
     )
   command
-    .command('show')
+    .command('show <id>')
     .description('one, with its message and every error')
-    .argument('<id>')
     .action((id: string) => ask(context, (daemon) => daemon.invoke('dead-letter-show', { id })))
   const each = (verb: string, description: string, done: string) =>
     command
-      .command(verb)
+      .command(`${verb} [id...]`)
       .description(`${description}: those that are named, or with --all those that the filters leave`)
-      .argument('[id...]')
       .option('--all', 'every one that the filters leave')
       .option('--queue <name>', 'only of dispatch, outbox, subscriptions or push/NAME')
       .option('--route <name>', 'only of this route; in the outbox, of this gateway')

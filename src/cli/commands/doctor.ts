@@ -49,12 +49,8 @@ async function checkConfig(environs: Environs): Promise<JsonObject[]> {
 
 /** The daemon checks its own store and gateways; without one, they are opened here. */
 async function checkDaemon(environs: Environs): Promise<JsonObject[]> {
-  const connection = await connectOrOpen(environs)
-  try {
-    const without = 'not running (start it with `trivium start`); checked without it'
-    const found = objectsIn(await connection.doctor())
-    return [{ name: 'daemon', ok: true, detail: connection.running ? 'running' : without }, ...found]
-  } finally {
-    await connection.close()
-  }
+  await using connection = await connectOrOpen(environs)
+  const without = 'not running (start it with `trivium start`); checked without it'
+  const found = objectsIn(await connection.doctor())
+  return [{ name: 'daemon', ok: true, detail: connection.running ? 'running' : without }, ...found]
 }

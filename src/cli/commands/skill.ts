@@ -27,15 +27,13 @@ export const addSkill: AddCommand = (program, context) => {
     })
 
   command
-    .command('show')
+    .command('show <name>')
     .description('what a skill takes, and the layers around it')
-    .argument('<name>')
     .action((name: string) => ask(context, (daemon) => daemon.describe(name)))
 
   command
-    .command('new')
+    .command('new <name>')
     .description('make the folder of a new skill')
-    .argument('<name>')
     .option('--markdown', 'a prompt for a model (SKILL.md) instead of code')
     .action(async (name: string, { markdown }: { markdown?: true }) => {
       const [file, content] = markdown

@@ -3,7 +3,6 @@ import { createLogger } from '../../control/logger.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { openStore } from '../../daemon/open-store.ts'
 import { createStateDocuments } from '../../daemon/state-documents.ts'
-import { defined } from '../../lib/defined.ts'
 import type { StateManager } from '../../state/documents/manager.ts'
 import { formatDocument, type Snapshot } from '../../state/documents/spec.ts'
 import { initWorkbench, openWorkbench } from '../../state/workbench/project.ts'
@@ -34,8 +33,10 @@ export const addState: AddCommand = (program, context) => {
   /** An action on one document, with the manager that knows it. */
   const on =
     <O extends DirOption>(work: (manager: StateManager, name: string, options: O) => Promise<void>) =>
-    (name: string, options: O) =>
-      withManager(context.environs(), { name, ...options }, (manager) => work(manager, name, options))
+    async (name: string, options: O) => {
+      const manager = await managerOf(context.environs(), name, options.dir)
+      await work(manager, name, options).finally(manager.close)
+    }
 
   command
     .command('show', { isDefault: true })
@@ -66,8 +67,8 @@ export const addState: AddCommand = (program, context) => {
       const names = only === undefined ? ['state', ...(hasBoard ? ['task_board'] : [])] : [only]
       const done: { name: string; from: number; to: number }[] = []
       for (const name of names) {
-        const one = { name, ...defined({ dir }) }
-        done.push(...(await withManager(environs, one, (manager) => manager.migrate(only))))
+        const manager = await managerOf(environs, name, dir)
+        done.push(...(await manager.migrate(only).finally(manager.close)))
       }
       show(context.terminal(), done, () =>
         done.length === 0
@@ -121,28 +122,14 @@ function momentOf({ until, revision }: ReplayOptions): number | { revision: numb
   return timeOf('--until', until)
 }
 
-/** Runs `work` on the manager of a document, also beside a daemon: documents are safe between processes. */
-async function withManager<T>(
-  environs: Environs,
-  { name, dir }: { name: string; dir?: string },
-  work: (manager: StateManager) => Promise<T>,
-): Promise<T> {
-  await using closing = new AsyncDisposableStack()
-  const manager =
-    name === 'state'
-      ? await openAssistant(environs, closing)
-      : (await openWorkbench(await workbenchDir(environs, dir))).manager
-  closing.defer(() => manager.close())
-  return await work(manager)
-}
-
-async function openAssistant(environs: Environs, closing: AsyncDisposableStack): Promise<StateManager> {
+/** The manager of a document, also beside a daemon: documents are safe between processes. */
+async function managerOf(environs: Environs, name: string, dir?: string): Promise<StateManager> {
+  if (name !== 'state') return (await openWorkbench(await workbenchDir(environs, dir))).manager
   const { daemon } = await loadFor(environs)
   const { dataDir } = daemon
   const log = createLogger({ level: 'warn', secrets: () => [], destination: process.stderr, pretty: true })
   // The embedded store has one owner, but the state beside it is a file.
   if (daemon.redisUrl === undefined) return createStateDocuments({ dataDir, log })
   const store = await openStore(daemon, log)
-  closing.defer(() => store.close())
-  return createStateDocuments({ dataDir, store, log })
+  return createStateDocuments({ dataDir, store, close: store.close, log })
 }

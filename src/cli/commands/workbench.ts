@@ -69,9 +69,8 @@ export const addWorkbench: AddCommand = (program, context) => {
       at((workbench, actor) => workbench.add(taskOf(words.join(' '), options), actor), taskLine),
     )
   command
-    .command('claim')
+    .command('claim [id]')
     .description('take a task, the oldest open one without an id')
-    .argument('[id]')
     .action((id: string | undefined) =>
       at(
         (workbench, actor) => workbench.claim(defined({ id }), actor),
@@ -79,9 +78,8 @@ export const addWorkbench: AddCommand = (program, context) => {
       ),
     )
   command
-    .command('finish')
+    .command('finish <id>')
     .description('end a task that you have')
-    .argument('<id>')
     .option('--result <text>', 'what came of it')
     .action((id: string, { result }: { result?: string }) =>
       at((workbench, actor) => workbench.finish({ id, ...defined({ result }) }, actor), taskLine),

@@ -24,7 +24,7 @@ export function createStoreBackend(options: {
   values: Values
   address?: string | undefined
   limits?: EventLimits
-  close?: () => void
+  close?: (() => unknown) | undefined
 }): DocumentBackend {
   const { values, limits = LIMITS } = options
   const locate = (name: string) => `${options.address ?? 'the store'}, key ${headKey(name)}`
@@ -87,7 +87,7 @@ export function createStoreBackend(options: {
       if (found) await values.set(key, found.value)
       return found && key
     },
-    close: async () => options.close?.(),
+    close: async () => void (await options.close?.()),
   }
 }
 

@@ -8,10 +8,7 @@ import { createStateManager } from '../documents/manager.ts'
 import { type DocumentSpec, formatDocument, readDocument } from '../documents/spec.ts'
 import { agentStateDocument, createWorkbench, taskBoardDocument, type Workbench } from './workbench.ts'
 
-/**
- * Opens the workbench of a project, under its own schemas and migrations where `initWorkbench` made them. Throws `state_corrupt`
- * for one that cannot be used.
- */
+/** Opens a project’s workbench, by its own schemas and migrations where it has them. Throws `state_corrupt` for unusable ones. */
 export async function openWorkbench(dir: string) {
   const agentState = await asProject(dir, agentStateDocument)
   const taskBoard = await asProject(dir, taskBoardDocument)
@@ -87,10 +84,7 @@ export function workbenchDirOf(configFile: string): string {
   return join(dirname(configFile), 'workbench')
 }
 
-/**
- * Writes schemas, first documents, a migration scaffold and a `.gitignore` into `dir`, where they are not there. Returns what was
- * written.
- */
+/** Writes schemas, first documents, a migration scaffold and a `.gitignore` where they are not there. Returns what was written. */
 export async function initWorkbench(dir: string): Promise<string[]> {
   disk.makeDir(join(dir, 'migrations'))
   const written: string[] = []
@@ -106,11 +100,9 @@ export async function initWorkbench(dir: string): Promise<string[]> {
   await unlessThere('.gitignore', (path) => writeWhole(path, '*.lock\n*.tmp\n*.backup.json\n'))
   // Made by the manager, so that they do not count as a person's edit.
   const { manager } = await openWorkbench(dir)
-  try {
-    for (const name of manager.names()) await unlessThere(`${name}.json`, () => manager.load(name))
-  } finally {
-    await manager.close()
-  }
+  await using closing = new AsyncDisposableStack()
+  closing.defer(manager.close)
+  for (const name of manager.names()) await unlessThere(`${name}.json`, () => manager.load(name))
   return written
 }
 
