@@ -44,10 +44,7 @@ function readable(read: (text: string) => unknown) {
   })
 }
 
-/**
- * Answers mail that comes while nobody is there, or says that it has arrived: once per correspondent, conversation and
- * period, and never to a machine. Returns the answer in markdown, or null for no answer.
- */
+/** Answers by office hours, in markdown: once per correspondent, conversation and period, never a machine. Null: no answer. */
 export default defineSkill({
   name: 'autoresponder',
   description: 'Answers by office hours, once per correspondent and period, with a template in markdown.',
@@ -80,10 +77,7 @@ function isUnanswerable(message: Message | undefined): boolean {
   return typeof auto === 'string' || typeof pathGet(replyTarget, 'suppress') === 'string'
 }
 
-/**
- * True once per correspondent and period, on all daemons together. The message that was answered stands in the state,
- * so that a retry of the same message gives the same answer, which the outbox then recognises.
- */
+/** True once per correspondent and period, on all daemons; again for a retry of the message that was answered, whose id is kept. */
 async function isFirst(ctx: SkillContext<Args>, key: string): Promise<boolean> {
   const id = ctx.message?.id ?? null
   const once = { key, value: { messageId: id }, store: 'shared', ttl: ctx.args.period, ifVersion: 0 }

@@ -58,10 +58,7 @@ const LOOK_AGAIN = 1_000
 /** The operator console: static files that ask for the token and then call this API. */
 const CONSOLE = fileURLToPath(new URL('./console', import.meta.url))
 
-/**
- * The control listener: API, metrics, health and console. All but health, metrics and its own description needs a
- * token: that of a program for its skills, and the control token for the rest.
- */
+/** The control listener. All but health, metrics and its description needs a token: a program’s for skills, else the control token. */
 export function createControlApi(deps: ControlDeps): Express {
   const app = express()
   const bearerOf = createBearerCheck(deps)

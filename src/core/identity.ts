@@ -3,10 +3,7 @@ import { TriviumError } from './errors.ts'
 import type { Message } from './message.ts'
 import { compilePattern } from './pattern.ts'
 
-/**
- * Who wrote a message, as `<gateway>:<identity>`; of somebody of another workspace `<gateway>:external:<identity>`.
- * Undefined where the transport has no proof: whoever cannot be told has no identity.
- */
+/** Who wrote a message: `<gateway>:<identity>`, of another workspace `<gateway>:external:<identity>`; undefined without proof. */
 export function identityOf({ gateway, from }: Pick<Message, 'gateway' | 'from'>): string | undefined {
   if (!from.verified) return undefined
   return `${gateway}:${from.external ? EXTERNAL : ''}${from.address ?? from.id}`

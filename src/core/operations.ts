@@ -90,9 +90,8 @@ export const gateways = {
     receipt: name.describe('The receipt of the message'),
   }).describe('Consumes a message that gateway-receive returned with a lease.'),
   /**
-   * It answers the message of the call, or that of `messageId` or `receipt`. Without `key` it is `message:route:ordinal`. Throws
-   * `no_reply_target`, `target_not_allowed`, `message_not_found`, `receipt_expired`, `forbidden`, `send_rejected` where `data` asks
-   * for what only Trivium itself sends.
+   * It answers the message of the call, or of `messageId` or `receipt`; `key` is by default `message:route:ordinal`. Throws
+   * `no_reply_target`, `target_not_allowed`, `message_not_found`, `receipt_expired`, `forbidden`, `send_rejected` (`data` of ours).
    */
   send: closed({
     text: z.string().describe('What to send'),

@@ -3,9 +3,8 @@ import type { Json } from './json.ts'
 import type { Accepted, Message, NewMessage } from './message.ts'
 
 /**
- * The store port; `test/contract/store.contract.ts` is its contract. Each promise that resolves means: durable. Each method
- * throws `store_unavailable` (retryable) when the store cannot be reached; whether it wrote is then unknown, and repeating it
- * must be harmless.
+ * The store port; `test/contract/store.contract.ts` is its contract. What resolves is durable. Each method throws `store_unavailable`
+ * (retryable) when the store cannot be reached; whether it wrote is then unknown, and repeating it must be harmless.
  */
 export type Store = {
   readonly kind: 'embedded' | 'redis'
@@ -69,10 +68,7 @@ export type MessageFilter = { gateway?: string; conversation?: string; before?: 
 export type Note = { at: number; road: 'dispatch' | 'receive' | 'outbox'; what: string; detail?: Json }
 
 export type ReceiveQueue = {
-  /**
-   * Takes the oldest message that matches, so that nobody else gets it; with `lease` (ms) it comes back unless it is
-   * acknowledged in time. Its history tells `by` whom, and the lease.
-   */
+  /** Takes the oldest that matches; with `lease` (ms) it comes back unless acknowledged. Its history tells that, and `by` whom. */
   take(filter: ReceiveFilter, lease?: number, by?: string): Promise<Taken | undefined>
   /** Consumes a leased message. False: the lease has run out and the message may be with another. */
   ack(receipt: string): Promise<boolean>

@@ -9,10 +9,7 @@ import { type Accepted, type Attachment, attachmentSchema, type Message, type Ne
 import type { Route } from './route.ts'
 import type { KeyValues, Leases } from './store.ts'
 
-/**
- * A kind of transport: one folder in `transports/` and one line in its registry. `options` is the strict
- * schema of the keys that a gateway of this kind takes in routes.yaml, besides `transport`, `enabled` and `open`.
- */
+/** A folder in `transports/` and a line in its registry. `options`: the strict schema of a gateway’s keys, besides those of every kind. */
 export type TransportKind<Options = unknown> = {
   kind: string
   options: ZodType<Options>
@@ -42,10 +39,7 @@ export type Transport = {
   stream?(piece: ReplyPiece): void
   /** Shows how far a queue's job is that makes a reply. As with `stream`, best effort, never awaited; must not throw. */
   progress?(step: ReplyPlace & { progress: Json }): void
-  /**
-   * Runs the listeners of a file, such as a Bolt app, for a message of this gateway. Rejects with what fails the attempt, and
-   * soon after `signal` aborts, or `timeout` ms are over.
-   */
+  /** Runs the listeners of a file (a Bolt app) for a message. Rejects with what fails, and soon after `signal` aborts or `timeout` ms. */
   listen?(
     file: string,
     to: { message: Message; route: string; signal: AbortSignal; timeout: number },

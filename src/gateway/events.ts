@@ -12,10 +12,7 @@ import { createSubscriptions, withGap } from './subscriptions.ts'
 /** Groups of one topic that are read in one store call at most. */
 const MAX_READS = 256
 
-/**
- * The events road: every consumer group sees every event; a peek (`ack: false`) leaves it unconsumed. `permit` throws
- * where the call may not have a skill invoked.
- */
+/** The events road: every group sees every event; a peek (`ack: false`) consumes none. `permit` throws where a skill may not be run. */
 export function createEvents(
   store: Pick<Store, 'topics' | 'kv' | 'onSignal'>,
   now: () => number,

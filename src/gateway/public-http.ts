@@ -6,7 +6,6 @@ import { errorBody, stoppingError, TriviumError, toTriviumError } from '../core/
 import type { Log } from '../core/log.ts'
 import type { RequestHandler, UpgradeHandler } from '../core/transport.ts'
 import { answerJson, isLoopback } from '../lib/http.ts'
-import { type Address, listenOn } from './listen.ts'
 import { createBodyReader } from './read-body.ts'
 
 /** Limits fit for the open internet; times in ms. */
@@ -181,6 +180,24 @@ function answerError(response: ServerResponse, error: TriviumError) {
     response.setHeader('retry-after', error.code === 'overloaded' ? '1' : '5')
   }
   answerJson(response, error.status, JSON.stringify(errorBody(error)))
+}
+
+export type Address = { host: string; port: number }
+
+/** `host:port`, with brackets around an IPv6 address. */
+export function textOf({ host, port }: Address): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+/** Resolves with the address in use (port 0 picks one). Throws `cannot_listen`; `setting`: where another is chosen. */
+export async function listenOn(server: Server, wanted: Address, setting: string): Promise<Address> {
+  server.listen(wanted.port, wanted.host)
+  await once(server, 'listening').catch((cause: Error) => {
+    const values = { address: textOf(wanted), reason: cause.message, setting }
+    throw new TriviumError('cannot_listen', values, { cause })
+  })
+  const bound = server.address()
+  return bound && typeof bound === 'object' ? { host: bound.address, port: bound.port } : wanted
 }
 
 async function drain(server: Server, open: ReadonlySet<Socket>, grace: number): Promise<void> {

@@ -21,10 +21,7 @@ export function createRouter(initial: readonly Route[]) {
     /** The first route that fits, or undefined. Never throws; takes time linear in the message. */
     match: (message: Message): Route | undefined =>
       compiled.find(({ conditions }) => conditions.every((condition) => condition.test(message)))?.route,
-    /**
-     * For every route in order, and each key of it, whether it fits and what the message has there, shortened to one line.
-     * `chosen`: it is the first that fits, so it answers.
-     */
+    /** Of every route, in order, whether each key fits, and what the message has there, in a line. `chosen`: the one that answers. */
     explain(message: Message) {
       let answered = false
       return compiled.map(({ route, conditions }) => {

@@ -101,10 +101,7 @@ function isReply(args: SendArgs, call: Call): call is Call & { message: Message 
   return args.gateway === undefined || args.gateway === call.message.gateway
 }
 
-/**
- * A key that is given for a message by name counts for that message, so that a worker may give each the same; one that
- * a dispatched skill gives, for the gateway through which it sends, whichever its message came from.
- */
+/** A key given for a message by name counts for that message; one of a dispatched skill for the gateway through which it sends. */
 function keyOf(args: SendArgs, { gateway, message }: Target, call: Call, newKey: () => string): string {
   const ordinal = call.sends.next()
   if (args.key !== undefined && isNamed(args)) return `answer:${message?.id}:${args.key}`

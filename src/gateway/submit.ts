@@ -68,10 +68,7 @@ export async function submit(
   return { ...answer, outcome: settled.outcome, replies: all ?? (await read()) }
 }
 
-/**
- * With `format: json` a message has the parsed text as its body (see `encodeMessage`); what was submitted with a body
- * beside its text keeps that one, without the mark.
- */
+/** With `format: json` the text is the body (`encodeMessage`); what came with a body beside its text keeps that, without the mark. */
 function ownBody({ format, ...rest }: JsonObject = {}): JsonObject {
   return format === undefined || (format === 'json' && rest.body !== undefined) ? rest : { ...rest, format }
 }

@@ -57,10 +57,7 @@ export function createSubscriptions({ kv }: Pick<Store, 'kv'>, now: () => number
   }
 }
 
-/**
- * Makes each event of a subscription, of any daemon, a durable job with retries and dead letters, in order: leased from the
- * group, added under the event's id (so a crash between adds it once), then acknowledged.
- */
+/** Makes each event of a subscription a durable job with retries, in order: leased, added under its id (a crash adds it once), acked. */
 export function createSubscriptionRunner(options: {
   store: Pick<Store, 'topics' | 'jobs' | 'kv' | 'onSignal'>
   invoke(job: SubscriptionJob, signal: AbortSignal, rootId: string): Promise<unknown>

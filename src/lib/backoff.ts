@@ -2,9 +2,8 @@
 export type Backoff = { first: number; longest: number }
 
 /**
- * The pause before the next attempt after so many failures in a row (1, 2, …), in ms: `first`, doubled with
- * each failure up to `longest`, less up to a half by chance ("equal jitter"), so that what failed together
- * does not come back together.
+ * The pause (ms) after so many failures in a row (1, 2, …): `first`, doubled with each up to `longest`, less up to a half by
+ * chance ("equal jitter"), so that what failed together does not come back together.
  */
 export function backoff(failures: number, { first, longest }: Backoff, random = Math.random): number {
   const full = Math.min(longest, first * 2 ** Math.min(30, Math.max(0, failures - 1)))

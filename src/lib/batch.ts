@@ -7,9 +7,8 @@ type Waiting<Item, Result> = {
 }
 
 /**
- * Collects the calls of one turn of the event loop: everything added in one turn goes to `run` in one call (of at most `max` items), and the
- * answers of a batch are released together. `run` answers in the order of the items. `serial`: one batch runs at a
- * time, and what is added meanwhile goes into the next one together.
+ * Everything added in one turn of the event loop goes to `run` in one call (of at most `max` items), which answers in their order; the
+ * answers are released together. `serial`: one batch runs at a time, and what is added meanwhile goes into the next.
  */
 export function createBatcher<Item, Result>(options: {
   max: number

@@ -1,7 +1,4 @@
-/**
- * Writes control characters but tabs and ends of lines as `\u001b`, which is the same to a reader of JSON: what strangers wrote
- * can not steer the terminal that shows it.
- */
+/** Writes control characters but tabs and line ends as `\u001b`, the same to JSON: what strangers wrote steers no terminal. */
 export function escapeControls(text: string): string {
   return escapeUnicode(text, /(?!\r?\n|\t)\p{Cc}/gu)
 }

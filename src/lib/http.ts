@@ -24,10 +24,7 @@ export function isLoopback(address: string): boolean {
   return plain === 'localhost' || plain === '::1' || (plain.startsWith('127.') && isIP(plain) === 4)
 }
 
-/**
- * Whether a name, as in the header `Host`, is one that no stranger can point at this machine (DNS rebinding): an address,
- * localhost or any name without a dot, with a port or without. No name at all is no browser.
- */
+/** Whether no stranger can point a name (`Host`) at this machine by DNS rebinding: an address, localhost, one without a dot, or none. */
 export function isLocalName(host: string | undefined): boolean {
   const name = host?.replace(/^(\[.*\]|[^:]*):\d*$/, '$1').replace(/^\[|\]$/g, '')
   return !name?.includes('.') || /\.localhost$/i.test(name) || isIP(name) !== 0

@@ -1,7 +1,4 @@
-/**
- * Repeats a step until `stop`: at once where it says `again`, else at the next `wake`, or after so many ms where it says a
- * number. One that throws is repeated after `pause` ms.
- */
+/** Repeats a step until `stop`: at once (`again`), at the next `wake`, or after so many ms; one that throws after `pause` ms. */
 export function createLoop(options: {
   step(): Promise<'again' | number | undefined>
   failed(error: unknown): void

@@ -1,9 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 
-/**
- * Tells which of the known secrets was given: its index, or -1. Every one is compared, as hashes of equal length, so
- * that the time tells nothing about which is near.
- */
+/** The index of the known secret that was given, or -1. All are compared, as hashes of equal length: the time tells nothing. */
 export function createSecretCheck(known: readonly string[]): (given: string) => number {
   const hashes = known.map((secret) => hash('sha256', secret, 'buffer'))
   return (given) => {

@@ -1,10 +1,7 @@
 import { hash, KeyObject, timingSafeEqual, verify } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 
-/**
- * How a provider signs what it delivers: the body and what stands around it, by HMAC, or by a private key of which we have
- * the public one. Headers in lower case.
- */
+/** How a provider signs the body and what is around it: by HMAC, or by a key of which we have the public one. Headers in lower case. */
 export type Scheme = {
   /** The header that carries the signature, after `prefix`; with `list`, several in it, split by that. */
   header: string

@@ -1,9 +1,8 @@
 import { createBell } from './loop.ts'
 
 /**
- * Waits until `attempt` has a value: it is called at once, after each wake-up, and at `retryAt` (Unix ms) where it set one.
- * Resolves undefined at the timeout (ms) or when `signal` aborts. `watch` starts to listen before the first attempt, so
- * that nothing is missed, and returns the function that ends it.
+ * Waits until `attempt`, called at once, after each wake-up and at `retryAt` (Unix ms), has a value; undefined at the timeout (ms)
+ * or when `signal` aborts. `watch` listens before the first attempt, so that nothing is missed, and returns what ends it.
  */
 export async function waitFor<T>(options: {
   attempt(): Promise<{ value?: T | undefined; retryAt?: number | undefined }>

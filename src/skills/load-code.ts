@@ -88,10 +88,7 @@ let version = 0
 
 type FreshImporter = ReturnType<typeof createFreshImporter>
 
-/**
- * Imports modules past the cache of Node, by a version in their URLs. Former versions stay in memory. `instead`: URLs of what
- * they get where they import a package of that name.
- */
+/** Imports modules past the cache of Node, by a version in the URL; old ones stay in memory. `instead`: URLs by package. */
 export function createFreshImporter(
   folders: readonly string[],
   instead: Readonly<Record<string, string>> = {},

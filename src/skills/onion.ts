@@ -5,10 +5,7 @@ import type { Middleware, Skill, SkillContext } from '../core/skill.ts'
 /** A skill with the layers that its metadata switched on, outermost first. */
 export type Onion = ReturnType<typeof createOnion>
 
-/**
- * Wraps a skill in the middleware that its metadata names, and that is always on; lower order is further outside. Throws where
- * one refuses its settings.
- */
+/** Wraps a skill in the middleware that its metadata names or that is always on. Throws where one refuses its settings. */
 export function createOnion(skill: Skill, middleware: readonly Middleware[]) {
   const metadata = skill.metadata ?? {}
   const applied = middleware

@@ -24,10 +24,7 @@ const entry = z.strictObject({
 })
 const fileSchema = z.array(entry.refine((one) => one.ref !== one.name, 'ref must name another skill'))
 
-/**
- * Reads `skills.json`: each entry is a skill that hands what follows its prefix to the skill `ref`, with a route on the chat
- * transports. `[]` where there is no file; throws an Error for one that cannot be read.
- */
+/** Reads `skills.json`: each entry hands what follows its prefix to the skill `ref`, with a route on chats. `[]` where there is none. */
 export async function loadPrefixSkills(path: string): Promise<Skill[]> {
   try {
     return parseSettings(fileSchema, JSON.parse(await readFile(path, 'utf8'))).map(createPrefixSkill)

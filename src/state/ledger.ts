@@ -17,10 +17,7 @@ const PREFIX = 'call:'
 /** How long (ms) the outcome of a call is remembered. */
 const KEEP_CALLS = 7 * 86_400_000
 
-/**
- * Makes the ledger on the message store, for all daemons that share it. `by` names this process in the records; `note`
- * writes each down for people, and must not throw.
- */
+/** The ledger of all daemons on a store. `by` names this process; `note` writes each record down for people, and must not throw. */
 export function createCallLedger(deps: {
   kv: KeyValues
   by: string

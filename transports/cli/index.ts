@@ -2,10 +2,7 @@ import { z } from 'zod'
 import { TriviumError } from '../../src/core/errors.ts'
 import type { TransportKind } from '../../src/core/transport.ts'
 
-/**
- * The cli transport: messages of the command line and of programs on the control API. It listens nowhere; a reply is
- * kept in the log of its conversation, where the command that waits for it reads it, on any daemon.
- */
+/** The cli transport: messages of the command line and of programs. Replies are kept in the log of their conversation, for any daemon. */
 export const cli: TransportKind<object> = {
   kind: 'cli',
   options: z.strictObject({}),

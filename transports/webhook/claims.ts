@@ -21,10 +21,7 @@ export function publicKey(text: string): KeyObject {
   return createPublicKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'spki' })
 }
 
-/**
- * Twilio signs its address of us and the sorted fields of a form; of another body the hash stands in the address. In that it
- * leaves out the port, or names it: its own library tries both.
- */
+/** Twilio signs our address with the sorted form, or has the hash of another body in it; with or without port, so both are tried. */
 export function twilioClaims(
   headers: IncomingHttpHeaders,
   raw: Buffer,
@@ -48,10 +45,7 @@ function sortedFields(form: string): string {
   return sorted(fields.keys()).flatMap(withValues).join('')
 }
 
-/**
- * Mailgun puts its signature into the body: below `signature`, or beside the other fields of the form that a received mail
- * is. Of a subaccount there is a second one, by the key of the main account.
- */
+/** Mailgun signs in the body: below `signature`, or beside the fields of a form; of a subaccount by the key of the main account too. */
 export function mailgunClaims(headers: IncomingHttpHeaders, raw: Buffer): IncomingHttpHeaders[] {
   // Packed, a body may say one thing and unpacked another.
   if (headers['content-encoding'] !== undefined) return []

@@ -3,10 +3,7 @@ import { TriviumError } from '../../src/core/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts'
 import { isShallow } from '../../src/lib/shallow.ts'
 
-/**
- * A body as text, as it came (without a byte order mark), and what it says where it has a form that we know: of `json`
- * the `body` is exactly `JSON.parse(text)`. What is `binary` is no text.
- */
+/** A body as text (without byte order mark), and what it says in a form that we know: of `json` just `JSON.parse(text)`. */
 export type DecodedBody = { format: 'json' | 'form' | 'text' | 'binary'; text: string; body?: Json }
 
 /** Reads a body by its content type. Throws `bad_request` for JSON that is none, and for text not valid in its charset. */

@@ -72,10 +72,7 @@ const SYNTAX = { extensions: [{ disable: { null: ['htmlFlow', 'htmlText'] } }] }
 /** As in remark-directive: `:name[…]`, or on a line or item of its own with more colons; not `10:30`, `std::vector[0]`, `\:name[…]`. */
 const DIRECTIVE = /(?:(?<=^[ \t>*+-]*):{2,}|(?<![:\\]):)([A-Za-z][\w-]*)\[([^\]]*)\]/gm
 
-/**
- * Strips HTML comments from the body of a `SKILL.md`, then finds directives; code stays as it is. Another `:name[…]` is an
- * Error with its line; `bodyLine` is the line on which the body begins.
- */
+/** Strips HTML comments, then finds directives; code stays. Another `:name[…]` is an Error with its line, from `bodyLine` on. */
 export function compilePrompt(body: string, bodyLine = 1): Prompt {
   const text = stripComments(body, bodyLine)
   const codeAt = findCode(text)

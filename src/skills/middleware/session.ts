@@ -6,10 +6,7 @@ import { duration } from '../../core/units.ts'
 import { orJust, parseSettings } from '../onion.ts'
 import { captureEntry } from '../session/sessions.ts'
 
-/**
- * `session: args.sessionId`, or all settings: remembers invocations of the same key, but for those that throw. Turns at the
- * same time each see what was there when they began, and all are kept.
- */
+/** `session: args.sessionId`, or all settings: remembers invocations of a key, but those that throw; turns at once are all kept. */
 export const sessionMiddleware = defineMiddleware({
   name: 'session',
   order: 400,
@@ -34,10 +31,7 @@ export const sessionMiddleware = defineMiddleware({
   },
 })
 
-/**
- * Arguments count that the skill’s schema drops: every dispatched skill is given `sessionId`. Two gateways may give the same
- * name to conversations.
- */
+/** Also arguments that the schema drops: each dispatched skill is given `sessionId`. Two gateways may name conversations alike. */
 function sessionKey(ctx: SkillContext, path: string): string | undefined {
   const value = pathGet(ctx, path) ?? pathGet({ args: ctx.call.given }, path)
   // A cookie that is not there often arrives as empty text: strangers must not share a memory.

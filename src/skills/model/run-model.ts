@@ -137,10 +137,7 @@ async function asModelError(model: string, error: unknown): Promise<Error> {
 }
 
 export type ModelSources = {
-  /**
-   * The model of skills that name none and whose route names none. Its base URL makes its provider that OpenAI-compatible server;
-   * its key alone stands in for the provider's variable.
-   */
+  /** Where skill and route name none. A base URL makes its provider that OpenAI-compatible server; a key replaces the variable. */
   model?: { name: string; baseUrl?: string | undefined; apiKey?: string | undefined } | undefined
   /** Where keys and base URLs of the built-in providers are looked up. */
   env: Record<string, string | undefined>

@@ -98,10 +98,7 @@ export async function findSkillFiles(folder: string) {
   }
 }
 
-/**
- * A skill’s JSON Schema as models and MCP clients take it. Anthropic and OpenAI refuse a request with alternatives at the top:
- * they become one object that allows more; the skill still checks.
- */
+/** A skill’s JSON Schema for models and MCP. Some refuse alternatives at the top: they become one object that allows more. */
 export function toolSchema({ anyOf = [], oneOf = [], allOf = [], ...rest }: JsonObject): JsonObject {
   const branches = [anyOf, oneOf, allOf].flat().filter(isJsonObject).map(toolSchema)
   if (branches.length === 0) return { ...rest, type: 'object' }

@@ -64,10 +64,7 @@ function keyOf({ name, key }: Omit<SessionId, 'store'>): string {
   return JSON.stringify([name, key])
 }
 
-/**
- * What one invocation leaves in its session: arguments, result, the conversation with the model, or paths into ctx and into its
- * result (`result.summary`). What is not there leaves nothing.
- */
+/** What an invocation leaves: arguments, result, the conversation with the model, paths into ctx or its result (`result.summary`). */
 export function captureEntry(ctx: SkillContext, capture: readonly string[], at: number): SessionEntry {
   const { result } = ctx.locals
   const isWanted = (part: string) => capture.includes('$all') || capture.includes(part)

@@ -26,10 +26,7 @@ const PIECE = 1024 * 1024
 /** What is renewed stays for so many ms at least: longer than until it is renewed again. */
 const RENEWED = 2 * 86_400_000
 
-/**
- * Large things by their hash, as `<data dir>/artifacts/<first two digits>/<sha256>`. Daemons with data dirs of their own get them
- * from each other through the store.
- */
+/** Files as `<data dir>/artifacts/<first two digits>/<sha256>`; daemons with other data dirs get them through the store. */
 export function createArtifacts(dataDir: string, shared?: SharedArtifacts): ArtifactStore {
   const root = join(dataDir, 'artifacts')
   const incoming = join(root, 'incoming')

@@ -7,10 +7,7 @@ import { type ZodType, z } from 'zod'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject, jsonObjectSchema, toJson } from '../../core/json.ts'
 
-/**
- * What a named document is. `schema` is a JSON Schema (2020-12) of `version`; the document carries that
- * version in `schema_version`. `migrations[n]` turns a document of version n into one of n + 1.
- */
+/** `schema` is a JSON Schema (2020-12) of `version`, the document’s `schema_version`; `migrations[n]` makes n + 1 of version n. */
 export type DocumentSpec<T extends JsonObject = JsonObject> = {
   /** Lower-case letters, digits, `_` and `-`: the file is `<name>.json`. */
   name: string
@@ -141,10 +138,7 @@ export type DocumentBackend = {
   close(): Promise<void>
 }
 
-/**
- * `revision`: the number of the last event, 0 where there is none. `edited`: the text is not what the last
- * event left; a person, or a crash between the two, changed it. `missing`: never made, or deleted.
- */
+/** `revision`: of the last event, or 0. `edited`: the text is not what that left (a person, a crash). `missing`: never made, or deleted. */
 export type Stored =
   | { revision: number; document: JsonObject }
   | { revision: number; edited: { text: string; at: number } }

@@ -178,9 +178,8 @@ function makerOf({ caller }: Call): Schedule['by'] {
 const MOST = 1000
 
 /**
- * When a schedule is due: pure arithmetic over Unix ms. Throws `usage` for a cron expression or interval that cannot be read. In
- * the night in which clocks go forward a time that does not exist is due when it would have been over; in the other night each
- * is due once.
+ * When a schedule is due, in Unix ms. Throws `usage` for what cannot be read. When clocks go forward, a time that does not exist
+ * is due when it would have been over; when they go back, each is due once.
  */
 export function plannedTimes(schedule: Pick<Schedule, 'cron' | 'every' | 'timezone' | 'created'>) {
   const { next, last } = timesOf(schedule)

@@ -9,10 +9,7 @@ import { fromJson, readSome, toJson } from './sql.ts'
 type Head = { n: number; due: number }
 type Running = JobRow & { n: number; message: number | null; failures: number; lost: number }
 
-/**
- * Claiming jobs at the heads of lanes, and ending claims. Within a lane only the job with the lowest n is ever in state
- * 1 or 2; that is what makes lanes first in, first out. A token is `n.serial`.
- */
+/** Claims of the heads of lanes. In a lane only the job with the lowest n is ever in state 1 or 2: first in, first out. A token: `n.serial`. */
 export function createClaims(parts: Parts, journal: JournalTable): Pick<Jobs, 'claim' | 'settle' | 'renew'> {
   const { sql, writer, counters, queues, signals } = parts
   // Whoever held claims was the process before this one, and is dead.

@@ -8,10 +8,7 @@ import { toStoreError } from './writer.ts'
 /** The files of the store in a data directory: none may be copied as it is. */
 export const STORE_FILES = ['trivium.db', 'trivium.db-wal', 'trivium.db-shm']
 
-/**
- * Copies the database of a data directory to a new file, as it is at one moment, also while a daemon writes, which waits for
- * nothing. `progress` gets the part that is done, 0 to 1.
- */
+/** Copies the database as it is at one moment to a new file, beside a daemon that writes on. `progress` gets the part done, 0 to 1. */
 export async function copyDatabase(dir: string, to: string, progress: (part: number) => void): Promise<void> {
   const path = join(dir, 'trivium.db')
   // Opening it would make one.
@@ -31,10 +28,7 @@ export async function copyDatabase(dir: string, to: string, progress: (part: num
   }
 }
 
-/**
- * Writes the database of a data directory anew without the pages that trimming left free, and returns its size in bytes.
- * Throws `store_locked` while a daemon has it: each write would have to wait for the end.
- */
+/** Rewrites the database without the pages that trimming left free; returns sizes in bytes. Throws `store_locked` beside a daemon. */
 export function compactDatabase(dir: string): { before: number; after: number } {
   const path = join(dir, 'trivium.db')
   const size = () => statSync(path).size

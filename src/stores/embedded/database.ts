@@ -44,11 +44,9 @@ function makeOwn(path: string): void {
 }
 
 /**
- * NORMAL: a commit is in the log when it returns, and on the disk when the writer has flushed the log. Pages of 16 KB
- * hold eleven messages of 1 KB with little space between them, and keep larger ones out of overflow pages. Freed pages
- * are used again, so a file that trimming keeps at its size needs no vacuum. The checkpointer moves the log into the
- * database; from 4,000 pages on each commit moves what it left, so that the log starts over and does not grow without
- * end under load.
+ * NORMAL: a commit is in the log when it returns, and on the disk when the writer has flushed the log. Pages of 16 KB hold eleven
+ * messages of 1 KB, and keep larger ones out of overflow pages. Freed pages are used again: trimming needs no vacuum. The
+ * checkpointer moves the log into the database; from 4,000 pages on each commit moves what it left, so that the log starts over.
  */
 function configure(db: DatabaseSync): void {
   db.exec(`
@@ -67,9 +65,8 @@ function configure(db: DatabaseSync): void {
 const EVERY = 64
 
 /**
- * Keeps the write-ahead log short. Copying thousands of pages and flushing them would stall every message that arrives
- * meanwhile, so a worker does it. Under constant load the worker never sees the end of the log: what is left then is
- * copied by SQLite itself, as `wal_autocheckpoint` above says.
+ * Keeps the write-ahead log short, in a worker: copying and flushing thousands of pages would stall all messages. Under constant
+ * load that never sees the end of the log: what is left SQLite itself copies, as `wal_autocheckpoint` above says.
  */
 export function createCheckpointer(writer: Writer, path: string, log: Log): { close(): Promise<void> } {
   const worker = new Worker(new URL('./checkpoint-worker.js', import.meta.url), { workerData: path })
@@ -104,10 +101,7 @@ export function createCheckpointer(writer: Writer, path: string, log: Log): { cl
   }
 }
 
-/**
- * Makes this process the only user of a data directory, until the returned function is called or the process ends, in
- * whatever way. A second file names the holder for people. Throws `store_locked`.
- */
+/** Makes this process the only user of a data dir, until it ends or calls what is returned. A second file names it. Throws `store_locked`. */
 export function lockDirectory(dir: string): () => void {
   const path = join(dir, 'trivium.lock')
   const note = `${path}.json`

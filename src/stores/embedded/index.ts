@@ -18,16 +18,10 @@ import { createWriter, toStoreError } from './writer.ts'
 
 const flush = promisify(fdatasync)
 
-/**
- * Opens the store in one SQLite file, for one process at a time. Throws `store_locked` where another
- * process has it open and `store_version` where a newer Trivium made it.
- */
-export async function createEmbeddedStore(options: EmbeddedOptions): Promise<Store> {
-  try {
-    return await openStore(options, join(options.dir, 'trivium.db'))
-  } catch (error) {
-    throw toStoreError(join(options.dir, 'trivium.db'), error)
-  }
+/** Opens the store in one SQLite file, for one process at a time. Throws `store_locked`, and `store_version` for a newer one. */
+export function createEmbeddedStore(options: EmbeddedOptions): Promise<Store> {
+  const address = join(options.dir, 'trivium.db')
+  return openStore(options, address).catch((error) => Promise.reject(toStoreError(address, error)))
 }
 
 async function openStore(options: EmbeddedOptions, address: string): Promise<Store> {

@@ -4,9 +4,8 @@ import type { Parts } from './parts.ts'
 import { toJson } from './sql.ts'
 
 /**
- * Adds a job at the end of its lane: as its head (state 1) where the lane is empty, else behind (0). False: that id is
- * unfinished in the queue. Inside a transaction only. `kept` is the message of a job whose message may be gone from the
- * journal.
+ * Adds a job at the end of its lane, as head (state 1) or behind (0). False: that id is unfinished in the queue. Inside a
+ * transaction only. `kept`: its message, where that may be gone from the journal.
  */
 export function insertJob(parts: Parts, name: string, job: NewJob, kept: string | null = null): boolean {
   const { id, lane, group, messageId = null, data, notify } = job

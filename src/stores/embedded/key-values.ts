@@ -2,10 +2,7 @@ import type { KeyValues } from '../../core/store.ts'
 import { LEASES } from '../shared/leases.ts'
 import type { Parts } from './parts.ts'
 
-/**
- * Keys and values. Versions come from one counter, so that none comes back after a delete. With one process at a time
- * on the store, whoever held a lease when it opens is dead, so all are free at start.
- */
+/** Versions come from one counter, so that none comes back after a delete. Only one process has the store: at its start leases are free. */
 export function createKeyValues({ sql, writer, counters, signals, now, read }: Parts): KeyValues {
   sql.run`DELETE FROM kv WHERE key BETWEEN ${LEASES} AND ${`${LEASES}\u{10ffff}`}`
   const find = (key: string) => {

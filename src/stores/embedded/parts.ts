@@ -60,9 +60,8 @@ export function createParts(db: DatabaseSync, writer: Writer, address: string, o
 const SET_BACK = 10_000
 
 /**
- * Where the clock had jumped ahead and was set back, sets back with it what waits for a time: else lanes, retries and
- * leases would wait until the clock is again where it was, for days. `latest` is a time that was used before. Called at the
- * start, and in a transaction with each trim.
+ * Where the clock had jumped ahead and was set back, sets back with it what waits for a time: else lanes, retries and leases would
+ * wait for days. `latest` is a time that was used before. Called at the start, and in a transaction with each trim.
  */
 function createClockFollower(sql: Sql, now: () => number, latest: number) {
   return (): void => {

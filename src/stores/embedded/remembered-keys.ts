@@ -34,10 +34,7 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
   const rows = new Float64Array(BUCKETS * room)
   const bucketOf = (hash: Buffer) => hash.readUInt16BE(0) >> 4
   const countOf = (bucket: number) => counts[bucket] ?? 0
-  /**
-   * How many keys are in memory, the last row of the tail, the bucket to move next, and the last row of the tail when this
-   * round of moves began.
-   */
+  /** How many keys are in memory; the last row of the tail, now and when this round of moves began; the bucket to move next. */
   let at = { size: 0, lastRow: 0, next: 0, lastOfRound: 0 }
   /** What this transaction has changed, as it was before: to read the tail anew would take a second of a full disk. */
   let before = at
@@ -156,10 +153,7 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
   }
 }
 
-/**
- * A set that may know more than was added: one bit of 4 MB for a hash, so that 3 in 100 strangers are known at a million.
- * It forgets nothing: what was swept is asked of the index in vain.
- */
+/** A set that may know more than was added (a bit of 4 MB each: 3 in 100 strangers at a million); what is swept stays in it. */
 function createFilter() {
   const bytes = new Uint8Array(2 ** 22)
   const at = (hash: Uint8Array) => ((hash[4] ?? 0) << 14) | ((hash[5] ?? 0) << 6) | ((hash[6] ?? 0) >> 2)

@@ -75,10 +75,7 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     return at === null ? batch : { ...batch, nextVisible: at }
   }
 
-  /**
-   * Finds the events of a group that are not consumed and calls `each` with their positions. Unread ones
-   * are drawn into `pending` first, with all before them. Returns how many there were.
-   */
+  /** Calls `each` with the positions of those not consumed, drawing unread ones into `pending` with all before them. Returns how many. */
   function settle(group: Group, ids: readonly string[], each: (group: Group, at: number) => void): number {
     const isPending = (position: number) =>
       sql.get`SELECT 1 FROM pending WHERE consumer = ${group.id} AND position = ${position}`
@@ -89,10 +86,7 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     return open.length
   }
 
-  /**
-   * Moves `next` to `last`; what lies between and is not among `settled` stays open, and visible. What is missing
-   * there will be told by the next read.
-   */
+  /** Moves `next` to `last`; what is there and not `settled` stays open and visible. The next read tells of what is missing. */
   function drawUpTo(group: Group, last: number, settled: Set<number>): void {
     if (last === group.next) return
     const there = log.positions(group.topic, group.next, last)

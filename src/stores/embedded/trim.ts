@@ -11,10 +11,7 @@ const TOPICS = 500
 type Message = { seq: number; id: string }
 type Named = { id: number; name: string }
 
-/**
- * Removes what retention no longer covers, in slices. Also clears away expired keys, values and results,
- * which reads already treat as gone, unused groups and the oldest of too many dead letters.
- */
+/** Removes, in slices, what retention does not cover and what reads treat as gone; unused groups; the oldest of too many dead letters. */
 export function createTrim(parts: Parts): (policy: Retention) => Promise<{ removed: number }> {
   const { sql, writer, counters, keys, now } = parts
   let nextTopic = 0

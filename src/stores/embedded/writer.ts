@@ -123,10 +123,7 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
   }
 
   return {
-    /**
-     * Runs `work` inside the transaction of this turn of the event loop and resolves with what it returned
-     * after the commit, when it is on the disk. A throw undoes this call alone and rejects its promise.
-     */
+    /** Runs `work` in the transaction of this turn; resolves with what it returned once that is on the disk. A throw undoes it alone. */
     write: <T>(work: () => T) => enter(work, true),
     /**
      * As `write`, but where only such calls share the transaction, it is not flushed: it outlives this process, and is
@@ -148,10 +145,7 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
 /** PERM, BUSY, LOCKED, NOMEM, READONLY, INTERRUPT, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL, NOLFS, NOTADB. */
 const ENVIRONMENT = new Set([3, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 22, 26])
 
-/**
- * True where the world failed (a full disk, an I/O error) and not one call: then the whole transaction is
- * off, and the same calls may work later. By the primary result code (https://sqlite.org/rescode.html).
- */
+/** True where the world failed, not one call: the whole transaction is off. By primary code (https://sqlite.org/rescode.html). */
 function isEnvironmental(error: unknown): boolean {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return false
   return ENVIRONMENT.has(error.errcode & 0xff)

@@ -10,10 +10,7 @@ const OLDEST = [6, 2] as const
 /** How far (ms) the clocks of the server and of this machine may be apart. */
 const SKEW = 2_000
 
-/**
- * For `trivium doctor`: whether the Redis at this URL can be reached and would keep what it is given.
- * Never throws for what it finds.
- */
+/** For `trivium doctor`: whether this Redis can be reached and would keep what it is given. Never throws for what it finds. */
 export async function checkRedis(options: ConnectOptions): Promise<Check[]> {
   const { connectTimeout = 5_000 } = options
   const reached = (ok: boolean, detail: string) => ({ name: 'Redis: connection', ok, detail })

@@ -1,4 +1,4 @@
-import type { Event, NewEvent } from '../../core/event.ts'
+import type { Event } from '../../core/event.ts'
 import type { Json } from '../../core/json.ts'
 import { decodeMessage, type Message } from '../../core/message.ts'
 import { makeId } from '../../core/message-id.ts'
@@ -32,11 +32,6 @@ export function parseHead(head: string) {
   return { time: Number(time), tail: Number(tail), receivedAt, conversation, gateway: gateway.join(' ') }
 }
 
-/** What a topic keeps of an event beside its id and time. */
-export function encodeEvent({ type, source, data, rootContextId }: NewEvent): string {
-  return JSON.stringify({ type, source, data, rootContextId })
-}
-
 /** The event of a topic's entry. */
 export function eventOf(topic: string, entry: Entry): Event {
   const [, [, head, , payload]] = entry
@@ -59,19 +54,18 @@ export function idsFrom([time, ...answers]: AppendReply, batch: readonly Args[])
 }
 export type AppendReply = [time: number, ...answers: (number | string)[]]
 
-const ROADS = { dispatch: 'd', receive: 'r', outbox: 'o' } as const
-const ROAD_OF: Record<string, Note['road']> = { d: 'dispatch', r: 'receive', o: 'outbox' }
+const ROADS = ['dispatch', 'receive', 'outbox'] as const
 
-/** Notes in their short form, one a line: `[at,"d","what",detail?]`. */
+/** Notes in their short form, one a line, with the first letter of the road: `[at,"d","what",detail?]`. */
 export function encodeNotes(notes: readonly Note[]): string {
   return notes
     .map(({ at, road, what, detail }) =>
-      JSON.stringify(detail === undefined ? [at, ROADS[road], what] : [at, ROADS[road], what, detail]),
+      JSON.stringify([at, road[0], what, ...(detail === undefined ? [] : [detail])]),
     )
     .join('\n')
 }
 
 export function decodeNote(line: string): Note {
   const [at, road, what, detail]: [number, string, string, Json?] = JSON.parse(line)
-  return { at, road: ROAD_OF[road] ?? 'dispatch', what, ...defined({ detail }) }
+  return { at, road: ROADS.find((one) => one[0] === road) ?? 'dispatch', what, ...defined({ detail }) }
 }

@@ -21,10 +21,7 @@ export type ConnectOptions = {
 
 export type Connection = Awaited<ReturnType<typeof connect>>
 
-/**
- * Opens the connection and waits until it works. Reconnects for ever; while it is away, commands fail
- * at once. Throws `store_unavailable` when there is no connection within `connectTimeout`.
- */
+/** Connects, and reconnects for ever; meanwhile commands fail at once. Throws `store_unavailable` after `connectTimeout`. */
 export async function connect(options: ConnectOptions) {
   const { url, log, commandTimeout = 2_000, connectTimeout = 5_000 } = options
   const target = parseUrl(url)
@@ -74,10 +71,7 @@ export async function connect(options: ConnectOptions) {
   return { client, address: target.address, serverOf, isFailingOver, subscriber, close }
 }
 
-/**
- * Opens a connection for queues: its commands wait until the server is there, and are sent again where it went away in the
- * middle. `close` ends its duplicates too. Throws `config_invalid` for a URL that is none.
- */
+/** Connects for queues: commands wait for the server, or are sent again. `close` ends duplicates too. Throws `config_invalid`. */
 export function connectPatiently(url: string, log: Log) {
   const { address, options, nodes } = parseUrl(url, 'the `redis` of queues')
   let isClosed = false
@@ -166,10 +160,7 @@ export function pauseBefore(attempt: number): number {
   return backoff(attempt, { first: 50, longest: 2_000 })
 }
 
-/**
- * Logs what is wrong with a connection, once until it is well again. `failed` and `worked` are for those who see how a call ends;
- * `trouble` says why it cannot be used at the moment.
- */
+/** Logs what is wrong with a connection, once until it is well. `failed` and `worked` are for calls; `trouble`: why it is unusable. */
 function watch(client: Redis | Cluster, what: string, address: string, log: Log) {
   let trouble: string | undefined = `no connection to ${address} yet`
   let isTold = false
@@ -210,9 +201,8 @@ const ABORTED = '-failover-abort-slave-timeout'
 const LONGEST = 10_000
 
 /**
- * Listens to the Sentinels of a connection. They leave the old master its clients for seconds after they chose another, and
- * what it acknowledges then is lost. A fail-over is under way from their word until there is a connection to the new
- * master. Without Sentinels it never is.
+ * Listens to the Sentinels. They leave the old master its clients for seconds after they chose another, and what it acknowledges
+ * then is lost: a fail-over is under way from their word until there is a connection to the new master.
  */
 function watchFailovers(client: Redis | Cluster) {
   const given = client instanceof Cluster ? {} : client.options
@@ -245,9 +235,8 @@ function watchFailovers(client: Redis | Cluster) {
 }
 
 /**
- * What went wrong in a call to Redis, as an error of the catalogue: `store_unavailable` for everything
- * that may pass (the connection, a timeout, a restart, a failover, full memory), `store_unreadable` where
- * keys hold something that Trivium did not write.
+ * A failed call as an error of the catalogue: `store_unavailable` for what may pass (connection, timeout, restart, fail-over, full
+ * memory), `store_unreadable` where keys hold what Trivium did not write.
  */
 export function toStoreError(error: unknown, address: string): TriviumError {
   if (error instanceof TriviumError) return error

@@ -30,9 +30,8 @@ export type RedisStoreOptions = ConnectOptions & {
 }
 
 /**
- * The store on Redis 6.2 or newer: streams for the journal and topics, and one Lua script for each
- * step that must be atomic. Any number of daemons may share it. Resolves when it is connected and
- * hears signals. Throws `store_unavailable`, or `config_invalid` for a URL that is none.
+ * The store on Redis 6.2 or newer: streams for journal and topics, one Lua script for each atomic step. Any number of daemons may
+ * share it. Resolves when it is connected and hears signals. Throws `store_unavailable`, or `config_invalid` for a bad URL.
  */
 export async function createRedisStore(options: RedisStoreOptions): Promise<Store> {
   const { prefix = 'trivium', toEvent, log, connectTimeout = 5_000 } = options

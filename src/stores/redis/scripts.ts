@@ -102,10 +102,7 @@ function createConfirmation({ client, serverOf }: Connection, replicas: number, 
   }
 }
 
-/**
- * 96 bits of SHA-256 over parts that cannot run into each other, in 16 characters: long enough that two
- * keys never meet, short enough for Redis to keep millions of them compactly.
- */
+/** 96 bits of SHA-256, in 16 characters, over parts that cannot run into each other: no two keys meet, and millions stay compact. */
 export function digest(...parts: readonly string[]): string {
   const text = parts.length === 1 ? (parts[0] ?? '') : JSON.stringify(parts)
   return hash('sha256', text, 'base64url').slice(0, 16)
@@ -130,9 +127,8 @@ function named(error: unknown, script: string): unknown {
 type Handing = [string, number, string]
 
 /**
- * Makes calls that hand something out safe against a lost answer. Each call gets a number that never comes again;
- * `lua/lib/unheard.lua` records under it what was handed out. Where no answer came, the next call of the same name tells
- * so, and Redis takes back what was handed out.
+ * Makes calls that hand something out safe against a lost answer: `lua/lib/unheard.lua` records it under the number of the call. The
+ * next call of the same name tells which answers did not come, and Redis takes back what they handed out.
  */
 export function createHandOver() {
   const daemon = randomUUID()

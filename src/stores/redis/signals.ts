@@ -7,9 +7,8 @@ import { pauseBefore } from './connect.ts'
 const PROBE_MS = 15_000
 
 /**
- * Hears what scripts publish and calls the listeners of each signal. After every new subscription but
- * the first it calls all of them, because what was published in between is lost. `subscriber` makes a connection,
- * which is used until it breaks.
+ * Calls the listeners of signals that scripts publish; after each new subscription but the first all of them, as what came in
+ * between is lost. `subscriber` makes a connection, which is used until it breaks.
  */
 export function createSignals(subscriber: () => Redis, channel: string, log: Log) {
   const listeners = createListeners(log)

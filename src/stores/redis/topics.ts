@@ -3,15 +3,7 @@ import { type Event, MESSAGE_TOPIC, type NewEvent, REPLY_TOPICS } from '../../co
 import type { Message } from '../../core/message.ts'
 import { idParts, randomTail } from '../../core/message-id.ts'
 import type { Topics } from '../../core/store.ts'
-import {
-  type AppendReply,
-  type Entry,
-  encodeEvent,
-  eventOf,
-  idsFrom,
-  messageOf,
-  positionIn,
-} from './codec.ts'
+import { type AppendReply, type Entry, eventOf, idsFrom, messageOf, positionIn } from './codec.ts'
 import { type Args, createHandOver, digest, inBatches, type Server } from './scripts.ts'
 
 /** How many events a group gets from one call at most, however many it asks for. */
@@ -115,7 +107,7 @@ export function createTopics(
   }
 }
 
-function argsOf(event: NewEvent, now: number): Args {
-  const key = event.key === undefined ? '' : digest(event.key)
-  return [randomTail(), event.timestamp ?? now, key, encodeEvent(event), '', '']
+/** A topic keeps of an event what stands neither in its id nor in its head. */
+function argsOf({ key, timestamp, ...event }: NewEvent, now: number): Args {
+  return [randomTail(), timestamp ?? now, key === undefined ? '' : digest(key), JSON.stringify(event), '', '']
 }

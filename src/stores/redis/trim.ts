@@ -11,10 +11,7 @@ const TOPICS = 200
 /** How many of the hashes of digests one call sweeps. They are drawn at random, so all are swept in time. */
 const SWEEP = 64
 
-/**
- * Makes `trim` of the store: a slice of the journal, or where nothing is left to remove there, of topics and of what is
- * remembered of keys. Where a call did not get through, the next one goes on from there.
- */
+/** Makes `trim`: a slice of the journal; where nothing is left there, of topics and keys. The next call goes on where one failed. */
 export function createTrim({ run, call, roots }: Server) {
   const names = `${roots.main}topics`
   let resume = 0

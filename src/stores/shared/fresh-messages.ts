@@ -7,10 +7,7 @@ const LARGEST = 16_384
 
 type Unpumped = { cursor: number; messages: Message[] }
 
-/**
- * What this process accepted or read for dispatch a moment ago: the pump and the first claim take it from here, so that it
- * need not be read and decoded again. It is a copy, and may lack anything.
- */
+/** What was accepted or read for dispatch just now: pump and first claim need not read it again. A copy, which may lack anything. */
 export type FreshMessages = ReturnType<typeof createFreshMessages>
 
 export function createFreshMessages() {
