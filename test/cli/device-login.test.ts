@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { after, beforeEach, describe, test } from 'node:test'
 import { openSite } from '../fixtures/daemon.ts'
+import { serveHttp } from '../fixtures/http-server.ts'
 
-describe('trivium email login', () => {
+describe('trivium email login', async () => {
   const code = {
     device_code: 'dev-1',
     user_code: 'ABCD-\u001b[2JEFGH',
@@ -15,7 +15,7 @@ describe('trivium email login', () => {
   /** The answers of the token endpoint, in order; the last one stays. */
   let answers: [status: number, body: object][] = []
   const asked: { path: string; form: Record<string, string> }[] = []
-  const server = createServer(async (request, response) => {
+  const { url: base, close } = await serveHttp(async (request, response) => {
     const form = Object.fromEntries(new URLSearchParams(Buffer.concat(await request.toArray()).toString()))
     asked.push({ path: request.url ?? '', form })
     const next = answers.length > 1 ? answers.shift() : answers[0]
@@ -23,15 +23,8 @@ describe('trivium email login', () => {
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   })
   const site = openSite({ routes: 'routes: []' })
-  let base = ''
-  before(async () => {
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    base = `http://127.0.0.1:${Object(server.address()).port}`
-  })
   beforeEach(() => asked.splice(0))
-  after(async () => {
-    await new Promise((resolve) => server.close(resolve))
-  })
+  after(close)
   const login = (env: Record<string, string> = {}, ...more: string[]) => {
     const urls = ['--device-url', `${base}/device`, '--token-url', `${base}/token`]
     return site.run(['email', 'login', '--client-id', 'app-1', ...urls, ...more], env)

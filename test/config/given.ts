@@ -1,11 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { z } from 'zod'
 import { type LoadOptions, readConfig } from '../../src/config/load-config.ts'
 import type { Problem } from '../../src/config/yaml-file.ts'
 import { rate, size } from '../../src/core/units.ts'
+import { temporaryDir } from '../fixtures/folder.ts'
 
 const verify = z.discriminatedUnion('scheme', [
   z.strictObject({ scheme: z.literal('none') }),
@@ -39,8 +39,7 @@ export type Given = Partial<Omit<LoadOptions, 'cwd' | 'transports'>>
 
 /** Writes the text as routes.yaml into a folder of its own, removed after the test. */
 export async function givenFile(t: TestContext, text: string | Uint8Array): Promise<string> {
-  const cwd = await mkdtemp(join(tmpdir(), 'trivium-config-'))
-  t.after(() => rm(cwd, { recursive: true, force: true, maxRetries: 5 }))
+  const cwd = temporaryDir(t)
   await writeFile(join(cwd, 'routes.yaml'), text)
   return cwd
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -11,6 +10,7 @@ import { Ajv, type AnySchema } from 'ajv'
 import { default as formats } from 'ajv-formats'
 import openapi from 'openapi-typescript'
 import { openSite } from '../fixtures/daemon.ts'
+import { temporaryDir } from '../fixtures/folder.ts'
 
 const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 const run = promisify(execFile)
@@ -67,8 +67,7 @@ routes: [{ name: all, skill: echo }]
 
   test('as OpenAPI makes a typed client that compiles and works', { timeout: 120_000 }, async () => {
     const daemon = await site.start()
-    const dir = mkdtempSync(join(tmpdir(), 'trivium-client-'))
-    after(() => rmSync(dir, { recursive: true }))
+    const dir = temporaryDir({ after })
     symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'))
     writeFileSync(join(dir, 'api.ts'), await openapi(Object(await daemon.get('/openapi.json'))))
     writeFileSync(join(dir, 'client.ts'), CLIENT)

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, describe, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { openSite } from '../fixtures/daemon.ts'
+import { serveHttp } from '../fixtures/http-server.ts'
 import { until } from '../fixtures/until.ts'
 
 const SECRET = `whsec_${Buffer.from('a secret of 24 bytes and more').toString('base64')}`
@@ -13,21 +11,19 @@ describe('push from a running daemon', () => {
   test('comes signed, again with its id after a crash, and is seen and operated on the command line', async () => {
     const got: { id: unknown; text: string }[] = []
     let status = 0
-    const server = createServer(async (request, response) => {
+    const { url, close } = await serveHttp(async (request, response) => {
       const body = (await request.toArray()).join('')
       new Webhook(process.env.TEST_SECRET ?? SECRET).verify(body, Object(request.headers))
       got.push({ id: request.headers['webhook-id'], text: JSON.parse(body).data.body.text })
       // 0: the answer never comes, so that the daemon is killed after the POST and before it knows.
       if (status > 0) response.writeHead(status).end('thanks')
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    after(() => server.close().closeAllConnections())
-    const { port } = server.address() as AddressInfo
+    })
+    after(close)
     const site = openSite({
       routes: `gateways: { in: { transport: webhook, path: /in } }
 routes: [{ name: all, skill: echo }]
 subscriptions:
-  - { name: crm, match: { gateway: in }, url: "http://127.0.0.1:${port}/hook?key=k", secret: "\${CRM_SECRET}", allow-private: true,
+  - { name: crm, match: { gateway: in }, url: "${url}/hook?key=k", secret: "\${CRM_SECRET}", allow-private: true,
       retry: { delay: 10ms, max-delay: 20ms } }
 `,
       env: { CRM_SECRET: SECRET },
@@ -60,7 +56,7 @@ subscriptions:
       const told = JSON.parse(out)
       return told.state === 'active' && told
     }, 'a working subscription')
-    assert.partialDeepStrictEqual(shown, { url: `http://127.0.0.1:${port}/hook`, waiting: 0, dead: 0 })
+    assert.partialDeepStrictEqual(shown, { url: `${url}/hook`, waiting: 0, dead: 0 })
     assert.partialDeepStrictEqual(shown.attempts[0], { status: 200, answer: 'thanks' })
     assert.doesNotMatch(daemon.output(), new RegExp(SECRET))
     assert.match((await site.run(['subscription', 'pause', 'cmr'])).err, /no subscription cmr in routes.yaml/)

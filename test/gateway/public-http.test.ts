@@ -3,17 +3,16 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { after, describe, test } from 'node:test'
 import { createPublicHttp, type PublicHttpOptions } from '../../src/gateway/public-http.ts'
-import { type LogLine, recordingLog } from '../fixtures/transport-deps.ts'
+import { quiet } from '../contract/store/kit.ts'
 import { until } from '../fixtures/until.ts'
 
-const logs: LogLine[] = []
 const closing: (() => Promise<void> | void)[] = []
 after(async () => {
   for (const close of closing.reverse()) await close()
 })
 
 async function start(options: Omit<PublicHttpOptions, 'log'> = {}) {
-  const http = createPublicHttp({ log: recordingLog(logs), connectionsCheckingInterval: 50, ...options })
+  const http = createPublicHttp({ log: quiet, connectionsCheckingInterval: 50, ...options })
   const { port } = await http.listen({ host: '127.0.0.1', port: 0 })
   closing.push(() => http.close(0))
   http.mount('/echo', (request, response) => {
@@ -52,20 +51,6 @@ async function exchange(port: number, bytes: string): Promise<string> {
 }
 
 describe('the public listener', () => {
-  test('serves a mounted path, with and without a query, and nothing once it is taken away', async () => {
-    const { http, url } = await start()
-    const unmount = http.mount('/a', (_, response) => void response.end('here'))
-    assert.equal(await (await fetch(`${url}/a?x=1`)).text(), 'here')
-    unmount()
-    assert.equal((await fetch(`${url}/a`)).status, 404)
-  })
-
-  test('refuses a second gateway at a taken path', async () => {
-    const { http } = await start()
-    assert.throws(() => http.mount('/echo', () => undefined), { code: 'config_invalid' })
-    assert.throws(() => http.upgrade('/echo', async () => undefined), { code: 'config_invalid' })
-  })
-
   test('serves a POST that offers h2c as plain HTTP, and the absolute form of a target', async () => {
     const { port } = await start()
     for (const [target, upgrade] of [
@@ -147,7 +132,7 @@ describe('the public listener', () => {
 
   test('says where an address is taken', async () => {
     const { port } = await start()
-    const second = createPublicHttp({ log: recordingLog(logs) })
+    const second = createPublicHttp({ log: quiet })
     await assert.rejects(second.listen({ host: '127.0.0.1', port }), { code: 'cannot_listen', exit: 1 })
   })
 })

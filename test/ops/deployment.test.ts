@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, test } from 'node:test'
 import { parse, parseAllDocuments } from 'yaml'
 import { DAEMON_VARIABLES } from '../../src/config/sections.ts'
+import { temporaryDir } from '../fixtures/folder.ts'
 
 const read = (file: string) => readFileSync(join('ops', file), 'utf8')
 
@@ -19,8 +19,7 @@ describe('the files in ops/', { timeout: 60_000 }, () => {
   })
 
   test('are right Kubernetes objects, whose probes and mounts name what the same pod has', (t) => {
-    const dir = mkdtempSync(join(tmpdir(), 'trivium-types-'))
-    t.after(() => rmSync(dir, { recursive: true }))
+    const dir = temporaryDir(t)
     const objects = parseAllDocuments(read('kubernetes.yaml')).map((document) => document.toJS())
     assert.ok(objects.length > 2)
     const lines = objects.map((object, at) => {

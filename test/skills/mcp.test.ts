@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
@@ -9,6 +6,7 @@ import { z } from 'zod'
 import { pathGet } from '../../src/core/json.ts'
 import type { Skill } from '../../src/core/skill.ts'
 import { createMcpHttp } from '../../src/skills/mcp/mcp-http.ts'
+import { serveHttp } from '../fixtures/http-server.ts'
 import { until } from '../fixtures/until.ts'
 import { cleanup } from './support/cleanup.ts'
 import { skillOf } from './support/manager.ts'
@@ -18,15 +16,12 @@ import { startRuntime } from './support/runtime.ts'
 async function serve(t: TestContext, skills: Skill[] = []): Promise<URL> {
   const { manager } = await startRuntime(t, { skills })
   const mcp = createMcpHttp({ manager, version: '1' })
-  const server = createServer((request, response) => void mcp.handle(request, response, { kind: 'mcp' }))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  cleanup(t, async () => {
-    await mcp.close()
-    server.closeAllConnections()
-    server.close()
-  })
-  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`)
+  const { url, close } = await serveHttp((request, response) =>
+    mcp.handle(request, response, { kind: 'mcp' }),
+  )
+  cleanup(t, close)
+  cleanup(t, () => mcp.close())
+  return new URL(`${url}/mcp`)
 }
 
 async function connect(t: TestContext, skills: Skill[]): Promise<Client> {

@@ -1,6 +1,5 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { z } from 'zod'
 import type { Call } from '../../src/core/call.ts'
@@ -11,18 +10,13 @@ import {
   type DocumentSpec,
   jsonSchemaOf,
 } from '../../src/state/documents/spec.ts'
+import { temporaryDir } from '../fixtures/folder.ts'
 import { messageOf } from '../skills/support/message.ts'
 
 export { quiet, toEvent } from '../contract/store/kit.ts'
+export { temporaryDir }
 
-/** A fresh directory that goes when the test ends. */
-export function temporaryDir(t: Pick<TestContext, 'after'>, parent = tmpdir()): string {
-  const dir = mkdtempSync(join(parent, 'trivium-state-'))
-  t.after(() => rmSync(dir, { recursive: true, force: true, maxRetries: 10 }))
-  return dir
-}
-
-/** The same in memory, where the system has such a place: for tests that sync a thousand times. */
+/** A folder of the test in memory, where the system has such a place: for tests that sync a thousand times. */
 export function memoryDir(t: Pick<TestContext, 'after'>): string {
   return temporaryDir(t, existsSync('/dev/shm') ? '/dev/shm' : tmpdir())
 }

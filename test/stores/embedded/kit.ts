@@ -1,17 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import type { TestContext } from 'node:test'
 import type { Store } from '../../../src/core/store.ts'
 import { createEmbeddedStore } from '../../../src/stores/embedded/index.ts'
 import { quiet, toEvent } from '../../contract/store/kit.ts'
 
-/** A directory that is removed after the test. */
-export async function tempDir(t: TestContext): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), 'trivium-embedded-'))
-  t.after(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }))
-  return dir
-}
+export { temporaryDir } from '../../fixtures/folder.ts'
 
 /** Stands for the flush of the log where durability is not the matter of a test. */
 export const noFlush = async () => {}

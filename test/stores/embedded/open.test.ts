@@ -20,7 +20,7 @@ import {
   readGroup,
   until,
 } from '../../contract/store/kit.ts'
-import { openStore, tempDir, withStore } from './kit.ts'
+import { openStore, temporaryDir, withStore } from './kit.ts'
 
 /** Opens the store in a directory, says so, and stays. */
 const HOLDER = `
@@ -31,7 +31,7 @@ const HOLDER = `
 
 describe('opening the embedded store', () => {
   test('it makes the directory and works in one whose name has spaces and quotes', async (t) => {
-    const dir = await tempDir(t)
+    const dir = temporaryDir(t)
     const odd = join(dir, "it's a %20 ?mode=ro# dir", 'deep')
     await withStore(odd, async (store) => {
       await acceptAll(store, ['a'])
@@ -41,7 +41,7 @@ describe('opening the embedded store', () => {
   })
 
   test('its messages are readable for their owner alone, in a folder that others may read', async (t) => {
-    const dir = await tempDir(t)
+    const dir = temporaryDir(t)
     chmodSync(dir, 0o755)
     const umask = process.umask(0)
     try {
@@ -56,7 +56,7 @@ describe('opening the embedded store', () => {
   })
 
   test('another process is refused too, and a SIGKILL frees the lock at once', async (t) => {
-    const dir = await tempDir(t)
+    const dir = temporaryDir(t)
     const args = ['--input-type=module', '-e', HOLDER, dir]
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
     const closed = once(child, 'close')
@@ -71,7 +71,7 @@ describe('opening the embedded store', () => {
   })
 
   test('a database of a newer Trivium is refused and left as it is', async (t) => {
-    const dir = await tempDir(t)
+    const dir = temporaryDir(t)
     await withStore(dir, async (store) => {
       await acceptAll(store, ['a'])
       await store.topics.subscribe('t', 'g', 'now')
@@ -92,7 +92,7 @@ describe('opening the embedded store', () => {
   })
 
   test('a copy shows one moment and goes on though another connection writes at each step', async (t) => {
-    const [dir, to] = [await tempDir(t), await tempDir(t)]
+    const [dir, to] = [temporaryDir(t), temporaryDir(t)]
     await withStore(dir, async (store) => {
       await acceptAll(
         store,
@@ -112,7 +112,7 @@ describe('opening the embedded store', () => {
   })
 
   test('a copy made by VACUUM INTO opens, and compacting gives back what trimming left free', async (t) => {
-    const [dir, copied] = [await tempDir(t), await tempDir(t)]
+    const [dir, copied] = [temporaryDir(t), temporaryDir(t)]
     const size = () => statSync(join(dir, 'trivium.db')).size
     await withStore(dir, async (store) => {
       await acceptAll(
@@ -131,7 +131,7 @@ describe('opening the embedded store', () => {
   })
 
   test('a file that is no database is an error, and does not keep the lock', async (t) => {
-    const dir = await tempDir(t)
+    const dir = temporaryDir(t)
     const { writeFile, rm } = await import('node:fs/promises')
     await writeFile(join(dir, 'trivium.db'), 'x'.repeat(10_000))
     await assert.rejects(openStore(dir), { code: 'store_unavailable' })
@@ -140,7 +140,7 @@ describe('opening the embedded store', () => {
   })
 
   test('claims and leases of the process before are free at once: it is dead', async (t) => {
-    const dir = await tempDir(t)
+    const dir = temporaryDir(t)
     let held: { token: number } | undefined
     await withStore(dir, async (store) => {
       await store.jobs.add('q', [job('a', 'l'), job('b', 'l')])
@@ -158,7 +158,7 @@ describe('opening the embedded store', () => {
 
   for (const at of ['start', 'trim'])
     test(`a ${at} finds a clock that had jumped ahead set back, and lets nothing wait until then`, async (t) => {
-      const dir = await tempDir(t)
+      const dir = temporaryDir(t)
       let time = Date.now() + 3 * DAY
       let store = await openStore(dir, () => time)
       t.after(() => store.close())
@@ -184,7 +184,7 @@ describe('opening the embedded store', () => {
     })
 
   test('the log does not grow without end under load', async (t) => {
-    const dir = await tempDir(t)
+    const dir = temporaryDir(t)
     await withStore(dir, async (store) => {
       const text = 'x'.repeat(8_192)
       let largest = 0

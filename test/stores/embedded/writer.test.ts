@@ -5,10 +5,10 @@ import { openDatabase } from '../../../src/stores/embedded/database.ts'
 import { createSignals } from '../../../src/stores/embedded/parts.ts'
 import { createWriter } from '../../../src/stores/embedded/writer.ts'
 import { quiet, saying } from '../../contract/store/kit.ts'
-import { noFlush, tempDir, withStore } from './kit.ts'
+import { noFlush, temporaryDir, withStore } from './kit.ts'
 
 async function open(t: TestContext, flush = noFlush) {
-  const db = openDatabase(await tempDir(t))
+  const db = openDatabase(temporaryDir(t))
   t.after(() => db.close())
   const writer = createWriter(db, 'test', flush)
   const insert = db.prepare('INSERT INTO gateway (name) VALUES (?)')
@@ -95,7 +95,7 @@ describe('the flush of the log', () => {
 })
 
 test('messages of one turn that repeat a key with a failing call between them stay one message', async (t) => {
-  await withStore(await tempDir(t), async (store) => {
+  await withStore(temporaryDir(t), async (store) => {
     const [a, bad, b] = await Promise.allSettled([
       store.journal.accept([saying('1', { key: 'k' })]),
       // @ts-expect-error a transport that breaks the contract: no text can be stored for this gateway

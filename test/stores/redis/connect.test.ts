@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { TriviumError } from '../../../src/core/errors.ts'
@@ -9,6 +7,7 @@ import { checkRedis } from '../../../src/stores/redis/check.ts'
 import { parseUrl } from '../../../src/stores/redis/connect.ts'
 import { createRedisStore } from '../../../src/stores/redis/index.ts'
 import { quiet, toEvent } from '../../contract/store/kit.ts'
+import { temporaryDir } from '../../fixtures/folder.ts'
 import { freePorts, startRedisServer } from '../../fixtures/redis-server.ts'
 
 describe('REDIS_URL', () => {
@@ -86,8 +85,7 @@ describe('REDIS_URL', () => {
 
 describe('a Redis behind TLS', () => {
   test('is reached at an address, with an own CA and the client certificate that it asks for', async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'trivium-tls-'))
-    t.after(() => rmSync(folder, { recursive: true }))
+    const folder = temporaryDir(t)
     const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
     const made = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -days 2 -nodes -subj /CN=redis'.split(
       ' ',

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer, type IncomingMessage } from 'node:http'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, describe, test } from 'node:test'
@@ -11,6 +10,8 @@ import type { KeyValues } from '../../../src/core/store.ts'
 import { createTokenSource } from '../../../transports/email/oauth.ts'
 import { emailOptions } from '../../../transports/email/options.ts'
 import { startDovecot } from '../../fixtures/dovecot.ts'
+import { temporaryDir } from '../../fixtures/folder.ts'
+import { serveHttp } from '../../fixtures/http-server.ts'
 import { createMemoryStore, type MemoryStore } from '../../fixtures/memory-store.ts'
 import { deliver, startSmtpServer } from '../../fixtures/smtp-server.ts'
 import { until } from '../../fixtures/until.ts'
@@ -43,19 +44,13 @@ async function startProvider() {
     Object.assign(good, { access: `access-${issued}`, refresh: `refresh-${issued}` })
     return [200, { access_token: good.access, refresh_token: good.refresh, expires_in: 3600 }]
   }
-  const server = createServer(async (request, response) => {
+  const { url, close } = await serveHttp(async (request, response) => {
     const [status, body] = await answer(request)
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const address = server.address()
-  assert.ok(address && typeof address === 'object')
+  after(close)
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url,
     /** The refresh tokens that somebody tried, in order, and those among them that were ended already. */
     used,
     refused,
@@ -81,8 +76,7 @@ async function startProvider() {
 
 const world = await startWorld()
 const provider = await startProvider()
-const dir = await mkdtemp(join(tmpdir(), 'trivium-oauth-'))
-const file = join(dir, 'oauth2.conf')
+const file = join(temporaryDir({ after }), 'oauth2.conf')
 await writeFile(
   file,
   `introspection_mode = auth
@@ -107,10 +101,7 @@ passdb {
   args = ${file}
 }`,
 })
-after(async () => {
-  await dovecot.close()
-  await rm(dir, { recursive: true, force: true, maxRetries: 5 })
-})
+after(() => dovecot.close())
 
 const optionsWith = (refreshToken: string) => {
   const oauth2 = {
