@@ -59,12 +59,27 @@ describe('a stranger', { timeout: 90_000 }, () => {
   })
 
   test('gets nothing of the control listener but what is said to be open', async () => {
-    for (const path of ['/v1/status', '/v1/skills', '/v1/skills/echo', '/mcp']) {
-      assert.equal((await fetch(suite.daemon.control + path)).status, 401, path)
+    const { control, token } = suite.daemon
+    for (const authorization of ['', 'Bearer ', `Bearer ${token}x`, `Basic ${token}`, token]) {
+      for (const path of '/v1/status /v1/skills /v1/skills/echo /v1/messages /v1/reload /mcp /v1/no'.split(
+        ' ',
+      )) {
+        for (const method of ['GET', 'POST']) {
+          const answer = await fetch(control + path, { method, headers: { authorization } })
+          assert.equal(answer.status, 401, `${method} ${path} with ${authorization}`)
+          assert.match(String(answer.headers.get('www-authenticate')), /^Bearer/)
+        }
+      }
     }
-    const asked = request(`${suite.daemon.control}/metrics`, { headers: { host: 'evil.example' } }).end()
-    const [rebound] = await once(asked, 'response')
-    assert.equal(rebound.resume().statusCode, 403)
+    const metrics = async (host: string, authorization = '') => {
+      const asked = request(`${control}/metrics`, { headers: { host, authorization } }).end()
+      const [answer] = await once(asked, 'response')
+      return answer.resume().statusCode
+    }
+    // A web page may have pointed its own name here.
+    assert.equal(await metrics('evil.example:8787'), 403)
+    assert.equal(await metrics('trivium.example', `Bearer ${token}`), 200)
+    for (const host of ['localhost:8787', '[::1]', 'api.localhost']) assert.equal(await metrics(host), 200)
   })
 
   test('leaves no credential behind with a message', async () => {

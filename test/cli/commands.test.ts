@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { openSite } from '../fixtures/daemon.ts'
+import { serveHttp } from '../fixtures/http-server.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -41,14 +41,6 @@ describe('trivium, with a daemon', { timeout: 120_000 }, async () => {
     const file = JSON.parse(readFileSync(join(site.dir, '.trivium', 'daemon.json'), 'utf8'))
     assert.deepEqual(Object.keys(file).sort(), ['control', 'listen', 'pid', 'startedAt', 'store'])
     assert.equal(file.pid, daemon.pid)
-  })
-
-  test('status shows gateways and roads, to people and to machines', async () => {
-    const { out, code } = await site.run(['status'])
-    assert.equal(code, 0)
-    assert.match(out, /runs since[\s\S]*Gateways[\s\S]*demo +webhook +ok[\s\S]*Roads/)
-    const status = await json('status')
-    assert.deepEqual([status.running, status.pid, status.store.kind], [true, daemon.pid, 'embedded'])
   })
 
   test('message prints the reply and nothing else, and fails with 1 where the skill failed', async () => {
@@ -205,28 +197,6 @@ describe('trivium, with a daemon', { timeout: 120_000 }, async () => {
     assert.doesNotMatch(await groups(), /follow-/)
   })
 
-  test('is found although its routes.yaml is broken now, and keeps its last good routes', async () => {
-    site.write('routes.yaml', 'routes: [ {')
-    try {
-      assert.equal((await site.run(['status'])).code, 0)
-      assert.equal((await site.run(['message', 'cli', 'still'])).out, 'You said: still\n')
-      const check = await site.run(['routes', 'check'])
-      assert.equal(check.code, 2)
-      const reload = await site.run(['reload'])
-      assert.equal(reload.code, 2)
-      assert.match(reload.err, /routes\.yaml:1/)
-    } finally {
-      site.write('routes.yaml', ROUTES)
-    }
-  })
-
-  test('tells of which skill a warning is', async () => {
-    const metadata = "metadata: { webhook: { route: { txt: 'x' } } }"
-    site.write('skills/slip/index.ts', `export default { description: 'd', ${metadata}, run() {} }`)
-    assert.match((await site.run(['reload'])).out, /skill slip: metadata\.webhook\.route\.txt/)
-    rmSync(join(site.dir, 'skills/slip'), { recursive: true })
-  })
-
   test('a second daemon in the data dir is refused with 2, and says who is there', async () => {
     const { code, err } = await site.run(['start'])
     assert.equal(code, 2)
@@ -281,13 +251,11 @@ describe('trivium, without a daemon', { timeout: 120_000 }, () => {
 
   test('gives its token to nobody who has taken the port of a daemon that is gone', async (t) => {
     const given: unknown[] = []
-    const other = createServer((request, response) => {
+    const { port, close } = await serveHttp((request, response) => {
       given.push(request.headers.authorization, request.url?.includes('token'))
       response.end('{"result":"guessed"}')
     })
-    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
-    t.after(() => other.close())
-    const { port } = Object(other.address())
+    t.after(close)
     site.write('.trivium/control-token', 'a-token-that-was-made-once')
     // In a container every daemon has this id.
     const file = { pid: 1, listen: 'a', control: `127.0.0.1:${port}`, store: 'embedded', startedAt: 1 }

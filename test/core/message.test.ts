@@ -75,13 +75,4 @@ describe('a message on the store', () => {
     const payload = encodeMessage(messageOf({ text: '{half', data: { format: 'json', body: null } }))
     assert.equal(decodeMessage(HEAD, payload).data.body, '{half')
   })
-
-  test('is its own conversation and trace where it brings none', () => {
-    const back = decodeMessage(HEAD, encodeMessage(messageOf()))
-    assert.equal(back.conversation, HEAD.id)
-    assert.equal(back.trace, HEAD.id.replaceAll('-', ''))
-    assert.deepEqual(back.attachments, [])
-    const own = decodeMessage(HEAD, encodeMessage(messageOf({ conversation: 'c', trace: 't' })))
-    assert.deepEqual([own.conversation, own.trace], ['c', 't'])
-  })
 })

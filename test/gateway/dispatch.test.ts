@@ -53,19 +53,6 @@ async function stage(
 }
 
 describe('dispatch', () => {
-  test('runs the first route that fits, once, and sends what the skill returns as the reply', async (t) => {
-    const { accept, noted, replies, attempts, ended } = await stage(
-      t,
-      ({ message, route }) => `${route.name}: ${message.text}`,
-      [routeOf({ name: 'never', match: { gateway: ['other'] } }), routeOf({ name: 'first' }), routeOf()],
-    )
-    const id = await accept()
-    await noted(id, 'done')
-    assert.deepEqual(replies, [{ key: `${id}:first:0`, text: 'first: hello', by: 'route first', to: id }])
-    assert.equal(attempts.length, 1)
-    assert.deepEqual(ended, [id])
-  })
-
   test('sends what a result says to others, and keeps to itself what is no reply', async (t) => {
     const file = { name: 'a.txt', type: 'text/plain', size: 1, sha256: 'ab', path: 'artifacts/ab/ab' }
     const whole = { text: 'whole', subject: 'On it', attachments: [file], data: { ephemeral: true } }
@@ -167,22 +154,6 @@ describe('dispatch', () => {
     await noted(id, 'dead')
     assert.equal(attempts.length, 1)
     assert.equal((await store.jobs.deadLetters.get(id))?.reason, 'permanent')
-  })
-
-  test('lets a failing message hold its own lane only, and goes on in it after the dead letter', async (t) => {
-    const order: string[] = []
-    const { accept, noted } = await stage(t, ({ message }) => {
-      order.push(message.text)
-      if (message.text === 'bad') throw new Error('bad')
-    })
-    await accept({ text: 'bad' })
-    const after = await accept({ text: 'after' })
-    const beside = await accept({ text: 'beside', conversation: 'c2' })
-    await Promise.all([noted(after, 'done'), noted(beside, 'done')])
-    assert.deepEqual(
-      order.filter((text) => text !== 'beside'),
-      ['bad', 'bad', 'bad', 'after'],
-    )
   })
 
   test('counts an attempt whose process died, and gives up without another run once they are used up', async (t) => {

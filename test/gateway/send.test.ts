@@ -16,7 +16,6 @@ function stage(state?: JobEnd) {
     message,
     messageOf({ id: 'm2', gateway: 'chat', conversation: 'c2' }),
     messageOf({ id: 'm3', gateway: 'open', conversation: 'c3' }),
-    messageOf({ id: 'deaf', gateway: 'hook', conversation: 'deaf' }),
   ]
   const get = async (id: string) => known.find((each) => each.id === id)
   const sent: { where: string; key: string; data?: JsonObject }[] = []
@@ -29,10 +28,7 @@ function stage(state?: JobEnd) {
   }
   const { send } = createSend({
     outbox: {
-      reply: (message: Message, sending) =>
-        message.id === 'deaf'
-          ? Promise.resolve({ id: '', queued: false, unsent: 'it waits for no reply' })
-          : add(`reply ${message.id}`, sending),
+      reply: (message: Message, sending) => add(`reply ${message.id}`, sending),
       sendTo: (gateway, to, sending) => add(`${gateway} ${to}`, sending),
       wait: async () => state,
     },
@@ -96,20 +92,6 @@ describe('gateway-send', () => {
     assert.equal(sent.length, 1)
   })
 
-  test('from anywhere answers the message that is named by id or receipt, once by key for that message', async () => {
-    const { send, sent } = stage()
-    await send({ text: 'a', messageId: 'm1' }, callOf())
-    for (const messageId of ['m1', 'm1', 'm2']) await send({ text: 'a', messageId, key: 'k' }, callOf())
-    const again = await send({ text: 'a', receipt: 'receipt-m2', key: 'k' }, callOf())
-    assert.equal(again.duplicate, true)
-    assert.deepEqual(
-      sent.map(({ where, key }) => `${where} ${key}`),
-      ['reply m1 random', ...['m1', 'm1', 'm2', 'm2'].map((id) => `reply ${id} answer:${id}:k`)],
-    )
-    await assert.rejects(send({ text: 'a', messageId: 'gone' }, callOf()), hasCode('message_not_found'))
-    await assert.rejects(send({ text: 'a', receipt: 'receipt-gone' }, callOf()), hasCode('receipt_expired'))
-  })
-
   test('answers other conversations neither for a skill of one, nor for a token of other gateways', async () => {
     const { send, sent } = stage()
     await send({ text: 'own', messageId: 'm1' }, inside())
@@ -121,13 +103,6 @@ describe('gateway-send', () => {
       await assert.rejects(send({ text: 'a', ...args }, program), hasCode('forbidden'))
     }
     assert.equal(sent.length, 3)
-  })
-
-  test('says why nobody hears an answer: to a caller who named the message; a skill goes on', async () => {
-    const { send } = stage()
-    await assert.rejects(send({ text: 'a', messageId: 'deaf' }, callOf()), /waits for no reply/)
-    const deaf = callOf({ message: messageOf({ id: 'deaf', gateway: 'hook' }), route: 'r' })
-    assert.equal((await send({ text: 'a', wait: 60_000 }, deaf)).sent, false)
   })
 
   test('gives the receipt to whoever waits for it, and throws where the send was refused', async () => {

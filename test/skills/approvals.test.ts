@@ -69,25 +69,6 @@ describe('a dispatched skill that needs an approval', () => {
     return { ...runtime, runs, sent, resumed }
   }
 
-  test('parks, asks in the conversation, and runs when it is dispatched again after the decision', async (t) => {
-    const { manager, runs, sent, resumed } = await start(t)
-    await assert.rejects(dispatch(manager), { code: 'approval_pending' })
-    const id = await pendingId(manager)
-    assert.deepEqual(sent, [id])
-    await manager.invoke('approval-decide', { id, approve: true }, operator)
-    assert.deepEqual(
-      resumed.map((one) => [one.id, one.message?.id]),
-      [[id, messageOf().id]],
-    )
-    await dispatch(manager)
-    assert.deepEqual(runs, [{ n: 1 }])
-    await assert.rejects(
-      dispatch(manager, { n: 2 }),
-      { code: 'approval_pending' },
-      'other arguments, other approval',
-    )
-  })
-
   for (const [onTimeout, runsAfter] of [
     ['deny', 0],
     ['approve', 1],

@@ -20,26 +20,15 @@ for (const kind of storeKinds()) {
     const start = async (t: Parameters<typeof startRuntime>[0]) =>
       startRuntime(t, { store: await kind.open(t, await kind.place(t)) })
 
-    test('invocations are answered each with its own result, in whatever order', async (t) => {
-      const runtime = await start(t)
-      const ref = await createRef(runtime)
-      const results = [1, 2, 3].map((n) => runtime.manager.invoke(ref, { n }))
-      const calls = [await nextCall(runtime, ref), await nextCall(runtime, ref), await nextCall(runtime, ref)]
-      for (const { id, args } of calls.toReversed()) {
-        await runtime.manager.invoke('callback-respond', { ref, id, result: args as object })
-      }
-      assert.deepEqual(await Promise.all(results), [{ n: 1 }, { n: 2 }, { n: 3 }])
-    })
-
-    test('a hundred invocations at once are all answered in time', async (t) => {
+    test('a hundred invocations at once are answered in time, each with its own result, in whatever order', async (t) => {
       const runtime = await start(t)
       const ref = await createRef(runtime, { timeout: 10_000 })
       const results = Promise.all(Array.from({ length: 100 }, (_, n) => runtime.manager.invoke(ref, { n })))
       const respond = async () => {
-        for (let n = 0; n < 100; n++) {
-          const { id, args } = await nextCall(runtime, ref)
+        const calls = []
+        for (let n = 0; n < 100; n++) calls.push(await nextCall(runtime, ref))
+        for (const { id, args } of calls.reverse())
           await runtime.manager.invoke('callback-respond', { ref, id, result: args as object })
-        }
       }
       const [answers] = await Promise.all([results, respond()])
       assert.deepEqual(

@@ -56,15 +56,6 @@ describe('invoking a skill', () => {
     assert.equal(await manager.invoke('subject', { big: true }), 5n)
   })
 
-  test('names the nearest skill when there is none of that name', async (t) => {
-    const manager = await startManager(t, { skills: [skillOf(() => 1, { name: 'event-wait' })] })
-    await assert.rejects(
-      manager.invoke('event-wiat'),
-      /There is no skill event-wiat\. Did you mean event-wait\?/,
-    )
-    await assert.rejects(manager.invoke('nothing-like-it'), (error: Error) => !error.message.includes('mean'))
-  })
-
   test('wraps what a skill throws as skill_failed and keeps it as the cause', async (t) => {
     const cause = new Error('disk is full')
     const skill = skillOf(() => {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { pathGet } from '../../src/core/json.ts'
 import { defineMiddleware } from '../../src/core/skill.ts'
 import { createWho } from '../../src/skills/middleware/access.ts'
 import { createMiddleware } from '../../src/skills/middleware/index.ts'
@@ -62,24 +61,10 @@ describe('metadata', () => {
   })
 })
 
-describe('timeout', () => {
-  test('ends the skill and what it invokes after the time in its metadata', async (t) => {
-    let reason: unknown
-    const inner = skillOf(
-      ({ signal }) =>
-        new Promise((_, reject) =>
-          signal.addEventListener('abort', () => {
-            reason = signal.reason
-            reject(signal.reason)
-          }),
-        ),
-      { name: 'inner' },
-    )
-    const skill = skillOf((ctx) => ctx.manager.invoke('inner'), { metadata: { timeout: '20ms' } })
-    const { manager } = await startRuntime(t, { skills: [skill, inner] })
-    await assert.rejects(manager.invoke('subject'), /Skill subject took longer than 20ms/)
-    assert.equal(pathGet(reason, 'code'), 'skill_timeout')
-  })
+test('a timeout in the metadata ends the skill after that time', async (t) => {
+  const skill = skillOf(() => new Promise(() => {}), { metadata: { timeout: '20ms' } })
+  const { manager } = await startRuntime(t, { skills: [skill] })
+  await assert.rejects(manager.invoke('subject'), { code: 'skill_timeout' })
 })
 
 describe('allowed-tools', () => {

@@ -14,18 +14,6 @@ export default defineSkill({ name: '${name}', description: 'd', args: z.object({
 `
 
 describe('discovery', () => {
-  test('finds code skills by folder, with trivium and zod at hand', async (t) => {
-    const folder = await createFolder(t, {
-      'one/index.ts': codeSkill('one', '1'),
-      'readme.md': '# not a skill',
-    })
-    const manager = await startManager(t, { folders: [folder] })
-    assert.deepEqual(manager.list(), [
-      { name: 'one', description: 'd', kind: 'code', path: join(folder, 'one/index.ts') },
-    ])
-    assert.equal(await manager.invoke('one'), 1)
-  })
-
   test('takes a name that is in two folders from the first', async (t) => {
     const mine = await createFolder(t, { 'one/index.ts': codeSkill('one', '"mine"') })
     const shipped = await createFolder(t, {

@@ -11,7 +11,7 @@ const command = fc.record({
   lane: fc.nat(2),
   max: fc.integer({ min: 1, max: 4 }),
   place: fc.nat(9),
-  outcome: fc.constantFrom('done', 'retry', 'release', 'dead'),
+  outcome: fc.constantFrom('done', 'retry', 'release', 'postpone', 'dead'),
   ms: fc.constantFrom(SECOND, 2 * MINUTE),
 })
 
@@ -80,16 +80,16 @@ export function laneModel(factory: StoreFactory, runs: number): void {
                   ? { ...base, outcome: 'retry', delay: SECOND, error }
                   : each.outcome === 'dead'
                     ? { ...base, outcome: 'dead', error, reason: 'attempts' }
-                    : { ...base, outcome: each.outcome },
+                    : each.outcome === 'postpone'
+                      ? { ...base, outcome: 'release', delay: SECOND }
+                      : { ...base, outcome: each.outcome },
               ])
               assert.equal(answer, holds)
               if (!holds) continue
               delete head.token
               if (each.outcome === 'done' || each.outcome === 'dead') queue.shift()
-              if (each.outcome === 'retry') {
-                head.failures++
-                head.due = now() + SECOND
-              }
+              if (each.outcome === 'retry') head.failures++
+              if (each.outcome === 'retry' || each.outcome === 'postpone') head.due = now() + SECOND
             }
           }
         })

@@ -317,6 +317,12 @@ export function retentionContract(factory: StoreFactory): void {
       )
       assert.equal((await store.stats()).jobs[0]?.dead, 2)
     },
+    'more topics than one call looks at are all trimmed in turn': async ({ store, advance }) => {
+      const topics = Array.from({ length: 500 }, (_, n) => `replies:${n}`)
+      await Promise.all(topics.map((topic) => publishAll(store, topic, ['old'])))
+      advance(DAY + HOUR)
+      assert.equal(await trimAll(store, AGES), topics.length)
+    },
     'one call does bounded work': async ({ store }) => {
       const texts = Array.from({ length: 500 }, () => 'x')
       for (let call = 0; call < 20; call++) await acceptAll(store, texts)

@@ -160,15 +160,6 @@ export function topicsContract(factory: StoreFactory): void {
     },
   })
 
-  part(factory, 'groups', {
-    'an id given twice in one call is consumed once': async ({ store }) => {
-      await store.topics.subscribe('t', 'g', 'start')
-      const [id = ''] = await publishAll(store, 't', ['a', 'b'])
-      assert.equal(await store.topics.ack('t', 'g', [id, id]), 1)
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['b'])
-    },
-  })
-
   part(factory, 'the topic of messages', {
     'every accepted message is an event there, for every group': async (bench) => {
       const { store } = bench

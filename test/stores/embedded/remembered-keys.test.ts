@@ -8,7 +8,7 @@ import { createSql } from '../../../src/stores/embedded/sql.ts'
 import { createWriter } from '../../../src/stores/embedded/writer.ts'
 import { WEEK } from '../../../src/stores/shared/values.ts'
 import fc from '../../fixtures/fast-check.ts'
-import { noFlush, tempDir } from './kit.ts'
+import { noFlush, temporaryDir } from './kit.ts'
 
 /** So few keys in memory that a few dozen of them drive every phase. */
 const CAPACITY = 32
@@ -28,7 +28,7 @@ describe('remembered keys', () => {
     })
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
-        const db = openDatabase(await tempDir(t))
+        const db = openDatabase(temporaryDir(t))
         let { writer, keys } = openKeys(db)
         const find = (key: string) => keys.find(keys.hash('message', 'g', key), 1_000)
         const made = new Map<string, string>()
@@ -57,34 +57,8 @@ describe('remembered keys', () => {
     )
   })
 
-  test('keys outlive the failure of the transaction that was to clear the tail', async (t) => {
-    const db = openDatabase(await tempDir(t))
-    let { writer, keys } = openKeys(db)
-    const made = new Map<string, string>()
-    const find = (key: string) => keys.find(keys.hash('message', 'g', key), 1_000)
-    const add = async (key: string) => {
-      const id = makeId(1_000, made.size)
-      await writer.write(() => {
-        assert.equal(find(key), undefined)
-        keys.remember(keys.hash('message', 'g', key), id)
-      })
-      made.set(key, id)
-    }
-    while (made.size < CAPACITY) await add(`key ${made.size}`)
-    ;({ writer, keys } = openKeys(db))
-    db.exec("CREATE TEMP TRIGGER full BEFORE DELETE ON key_tail BEGIN SELECT RAISE(ABORT, 'on purpose'); END")
-    const fill = async () => {
-      for (;;) await add(`key ${made.size}`)
-    }
-    await assert.rejects(fill(), { message: 'on purpose' })
-    db.exec('DROP TRIGGER full')
-    await writer.write(() => {})
-    for (const [key, id] of made) assert.equal(find(key), id)
-    db.close()
-  })
-
   test('keys move from the tail to the index, and expired ones are swept out of that', async (t) => {
-    const db = openDatabase(await tempDir(t))
+    const db = openDatabase(temporaryDir(t))
     const { writer, keys } = openKeys(db)
     const hashOf = (n: number) => keys.hash('event', 't', `${n}`)
     for (let n = 0; n < 1_000; n++) {

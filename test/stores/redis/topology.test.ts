@@ -11,7 +11,7 @@ import { openStore } from './kit.ts'
 import { MOMENT, underLoad } from './load.ts'
 
 describe('a Redis of several servers', () => {
-  test('loses nothing and hands out nothing twice while the slot of the store is moved under load, or is stuck', async (t) => {
+  test('loses nothing and hands out nothing twice while the slot of the store is moved under load, finds nodes that restarted, and tells of a slot that is stuck', async (t) => {
     const cluster = await startRedisCluster()
     t.after(() => cluster.stop())
     const stores = await Promise.all([1, 2].map(() => openStore(cluster.url)))
@@ -20,10 +20,15 @@ describe('a Redis of several servers', () => {
       const { lost, twice } = await underLoad(stores, () => moveSlot(cluster.nodes, '{trivium}:'))
       assert.deepEqual([lost, twice], [0, 0])
     }
+    const store = stores[0] ?? assert.fail()
+    for (const node of cluster.nodes) {
+      await node.kill()
+      await node.start()
+    }
+    const accept = (text: string) => store.journal.accept([saying(text, { key: text })])
+    await until(() => accept('again').catch(() => false), 'nodes that are found again', 30_000)
     await moveSlot(cluster.nodes, '{trivium}:', Number.POSITIVE_INFINITY)
-    const [store] = stores
-    const accepted = store?.journal.accept([saying('meanwhile')]) ?? assert.fail()
-    await assert.rejects(accepted, { code: 'store_unavailable' })
+    await assert.rejects(accept('meanwhile'), { code: 'store_unavailable' })
     const failed = (await checkRedis({ url: cluster.url, log: quiet })).filter(({ ok }) => !ok)
     assert.match(failed.map(({ name }) => name).join(), /slots/)
   })

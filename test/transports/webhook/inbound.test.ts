@@ -4,9 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { describe, test } from 'node:test'
 import { deflateSync, gzipSync } from 'node:zlib'
-import { TriviumError } from '../../../src/core/errors.ts'
-import { until } from '../../fixtures/until.ts'
-import { type Body, json, post, startWebhook } from './harness.ts'
+import { type Body, json, startWebhook } from './harness.ts'
 
 describe('a webhook gateway answers', () => {
   test('401 to a forged delivery, which is never accepted, with a challenge where the scheme has one', async () => {
@@ -59,22 +57,6 @@ describe('a webhook gateway answers', () => {
     time += 5_000
     assert.equal((await post('x', good)).status, 202)
     assert.equal(store.messages.length, 3)
-  })
-
-  test('503 with Retry-After while the store is away or overloaded, and 202 again after', async () => {
-    const { post, store, refused } = await startWebhook()
-    store.fail()
-    const away = await post('x')
-    assert.equal(away.status, 503)
-    assert.ok(Number(away.headers.get('retry-after')) > 0)
-    assert.equal(away.body.error?.code, 'store_unavailable')
-    store.fail(new TriviumError('overloaded', { what: 'dispatch', limit: 1, seconds: 1 }))
-    assert.equal((await post('x')).body.error?.code, 'overloaded')
-    // accept counts what it refuses; counting it here too would count it twice.
-    assert.deepEqual(refused, [])
-    store.recover()
-    assert.equal((await post('x')).status, 202)
-    assert.equal(store.messages.length, 1)
   })
 
   test('400 to JSON that is none, to text that is no UTF-8, to JSON too deep, to a packing that we cannot undo', async () => {
@@ -165,21 +147,5 @@ describe('a webhook gateway answers', () => {
       code: 'signature_invalid',
       from: '127.0.0.1',
     })
-  })
-
-  test('503 once it stops, for deliveries whose body was already on its way too', async () => {
-    const { hook, store, transport } = await startWebhook()
-    const early = request(hook, { method: 'POST' })
-    early.write('half')
-    await until(() => early.socket?.bytesWritten, 'the first half of the body')
-    // The head is with the server when a later request has been answered on another connection.
-    await fetch(hook)
-    await transport.stop()
-    early.end(' and half')
-    const [response] = await once(early, 'response')
-    response.resume()
-    assert.equal(response.statusCode, 503)
-    assert.equal((await post(hook, 'x')).status, 503)
-    assert.equal(store.calls, 0)
   })
 })

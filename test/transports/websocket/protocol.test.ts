@@ -101,15 +101,6 @@ describe('a WebSocket gateway', () => {
     await two.next('ack')
   })
 
-  test('after stop it refuses connections, and closes with 1001', async () => {
-    const { connect, transport, refusal } = await startWebsocket()
-    const client = await connect()
-    await transport.stop()
-    assert.equal((await refusal()).status, 503)
-    await transport.close()
-    assert.equal(await client.closed, 1001)
-  })
-
   test('shows who said what in its events, whatever the sender claims', async () => {
     const { connect, store } = await startWebsocket({ tokens: { alice: 't-alice' } })
     const client = await connect('?token=t-alice')
