@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { createStateManager } from '../../src/state/documents/manager.ts'
 import { crashRounds } from '../state/crash-rounds.ts'
-import { memoryDir, notes } from '../state/kit.ts'
+import { notes, temporaryDir } from '../state/kit.ts'
 
 const writer = fileURLToPath(import.meta.resolve('../state/race-writer.ts'))
 const WRITES = 4
@@ -15,7 +15,7 @@ describe('documents under thousands of crashes', () => {
     const what = powerLoss ? 'the loss of power' : 'the death of the writer'
     test(`${what} at any step loses nothing acknowledged`, { timeout: 600_000 }, async (t) => {
       for (let seed = 10; seed < 15; seed += 1) {
-        await crashRounds(memoryDir(t), { rounds: 400, seed, powerLoss })
+        await crashRounds(temporaryDir(t), { rounds: 400, seed, powerLoss })
       }
     })
   }
@@ -26,7 +26,7 @@ describe('documents under thousands of crashes', () => {
     if (spawnSync(STRACE, ['-V']).status !== 0) return t.skip('strace is not installed')
     for (const call of ['fsync', 'rename', 'pwrite64', 'write', 'ftruncate']) {
       for (let when = 1; when <= 24; when += 1) {
-        const dir = memoryDir(t)
+        const dir = temporaryDir(t)
         const inject = `inject=${call}:signal=SIGKILL:when=${when}`
         const options = ['-f', '-qq', '-o', '/dev/null', '-e', `trace=${call}`, '-e', inject]
         const command = [process.execPath, writer, dir, String(WRITES)]

@@ -1,21 +1,25 @@
 import { after, before } from 'node:test'
-import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
+import { startRedisCluster, startRedisServer } from '../fixtures/redis-server.ts'
 import { openStore } from '../stores/redis/kit.ts'
 import { storeContract } from './store.contract.ts'
 
-let server: RedisServer
-let serial = 0
+for (const [name, start] of [
+  ['redis', startRedisServer],
+  ['redis cluster', startRedisCluster],
+] as const) {
+  let server: Awaited<ReturnType<typeof start>>
+  let serial = 0
+  before(async () => {
+    server = await start()
+  })
+  after(() => server.stop())
 
-before(async () => {
-  server = await startRedisServer()
-})
-after(() => server.stop())
-
-storeContract('redis', async () => {
-  const prefix = `case-${serial++}`
-  return {
-    open: ({ now, toEvent }) => openStore(server.url, { prefix, now, toEvent }),
-    shared: true,
-    dispose: async () => {},
-  }
-})
+  storeContract(name, async () => {
+    const prefix = `case-${serial++}`
+    return {
+      open: ({ now, toEvent }) => openStore(server.url, { prefix, now, toEvent }),
+      shared: true,
+      dispose: async () => {},
+    }
+  })
+}

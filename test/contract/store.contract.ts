@@ -13,11 +13,9 @@ export type { StoreFactory, StoreFixture, StoreOptions } from './store/kit.ts'
 
 /**
  * Registers what every store must do: one case for each sentence of `src/core/store.ts`. `factory` is
- * called once per case and must give a store with no data in it. `runs` bounds the property tests, for
- * stores with a slow start.
+ * called once per case and must give a store with no data in it.
  */
-export function storeContract(name: string, factory: StoreFactory, options: { runs?: number } = {}): void {
-  const { runs = 40 } = options
+export function storeContract(name: string, factory: StoreFactory): void {
   describe(`${name} store`, () => {
     journalContract(factory)
     receiveContract(factory)
@@ -25,7 +23,7 @@ export function storeContract(name: string, factory: StoreFactory, options: { ru
     jobsContract(factory)
     keyValueContract(factory)
     retentionContract(factory)
-    groupModel(factory, runs)
-    laneModel(factory, runs)
+    groupModel(factory)
+    laneModel(factory)
   })
 }

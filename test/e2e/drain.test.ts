@@ -81,45 +81,27 @@ describe('a drain', { concurrency: true, timeout: 120_000 }, () => {
         assert.equal(count('start short'), 1)
       })
 
-      test('hands back a skill that needs longer, ends within the grace, and counts no attempt', async () => {
-        const id = await accept({ n: 'long', until: 'go-long', attempts: 'once' })
-        await until(() => count('start long'), 'a running skill')
+      test('ends within the grace: what needs longer, or does not listen, goes back at no attempt, and who waits is told', async () => {
+        const id = await accept({ n: 'long', until: 'go', attempts: 'once' })
+        await accept({ n: 'deaf', until: 'go', deaf: true })
+        const { closed } = await suite.daemon.chat()
+        const held = suite.daemon.post('/hooks/ask', JSON.stringify({ n: 'held', until: 'go' }))
+        for (const n of ['long', 'deaf', 'held']) await until(() => count(`start ${n}`), 'a running skill')
         const { code, took } = await drain()
         assert.equal(code, 0)
         assert.ok(took >= GRACE * 0.9 && took < GRACE + MARGIN, `it took ${took} ms`)
+        assert.equal((await held).status, 202)
+        assert.equal(await closed, 1001)
         assert.equal(count('end long'), 0)
-        suite.site.write('go-long', '')
+        suite.site.write('go', '')
         await suite.restart()
-        await until(() => count('end long'), 'the skill to be run again')
+        for (const n of ['long', 'deaf', 'held'])
+          await until(() => count(`end ${n}`), 'the skill to be run again', 20_000)
         await until(async () => (await history(id)).length, 'a note')
         assert.deepEqual(
           (await history(id)).map(({ what, detail }) => [what, detail.attempt]),
           [['done', 1]],
         )
-      })
-
-      test('tells who waits for an answer or has a socket open, and waits for neither', async () => {
-        const { closed } = await suite.daemon.chat()
-        const held = suite.daemon.post('/hooks/ask', JSON.stringify({ n: 'held', until: 'go-held' }))
-        await until(() => count('start held'), 'a running skill')
-        const { took } = await drain()
-        assert.ok(took < GRACE + MARGIN, `it took ${took} ms`)
-        assert.equal((await held).status, 202)
-        assert.equal(await closed, 1001)
-        suite.site.write('go-held', '')
-        await suite.restart()
-        await until(() => count('end held'), 'the skill to be run again')
-      })
-
-      test('ends within the grace although a skill does not listen to its signal', async () => {
-        await accept({ n: 'deaf', until: 'go-deaf', deaf: true })
-        await until(() => count('start deaf'), 'a running skill')
-        const { code, took } = await drain()
-        assert.equal(code, 0)
-        assert.ok(took < GRACE + MARGIN, `it took ${took} ms`)
-        suite.site.write('go-deaf', '')
-        await suite.restart()
-        await until(() => count('end deaf'), 'the skill to be run again')
       })
 
       test('is cut short by a second signal, and what ran is run again', async () => {

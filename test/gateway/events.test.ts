@@ -65,17 +65,6 @@ describe('events', () => {
     assert.deepEqual(dataOf(await wait({ queue: 'new' })), [1])
   })
 
-  test('start where the subscription says: from now, or from all that is kept', async (t) => {
-    const { emit, subscribe, wait } = await stage(t)
-    await emit(1)
-    assert.equal((await subscribe({ queue: 'now' })).created, true)
-    assert.equal((await subscribe({ queue: 'all', replay: true })).created, true)
-    assert.equal((await subscribe({ queue: 'all', replay: true })).created, false)
-    await emit(2)
-    assert.deepEqual(dataOf(await wait({ queue: 'now' })), [2])
-    assert.deepEqual(dataOf(await wait({ queue: 'all' })), [1, 2])
-  })
-
   test('say who published them and are of the type that was given', async (t) => {
     const { publish, wait } = await stage(t)
     const program: Caller = { kind: 'http', id: 'token:worker', skills: ['event-emit'] }

@@ -53,7 +53,7 @@ function recorder(fail: (reply: Reply, attempt: number) => unknown = () => undef
   return { sent, sender, attempts: () => attempt }
 }
 
-async function accepted(store: Store): Promise<Message> {
+async function _accepted(store: Store): Promise<Message> {
   const [answer] = await store.journal.accept([newMessage({ data: { replyTarget: { thread: 7 } } })])
   const message = await store.journal.get(answer?.id ?? '')
   assert.ok(message)
@@ -63,29 +63,6 @@ async function accepted(store: Store): Promise<Message> {
 const failed = () => new TriviumError('send_failed', { gateway: 'demo', reason: 'busy' })
 
 describe('the outbox', () => {
-  test('sends a key once, to the target that the message brought, and notes it', async (t) => {
-    const { sent, sender } = recorder()
-    const outbox = await atWork(t, () => sender)
-    const message = await accepted(outbox.store)
-    const first = await outbox.reply(message, { key: 'k', text: 'hi', by: 'route r' })
-    assert.deepEqual(first, { id: 'outbox:k', queued: true })
-    assert.deepEqual(await outbox.reply(message, { key: 'k', text: 'again' }), {
-      id: 'outbox:k',
-      queued: false,
-    })
-    const state = await outbox.wait(first.id, 10_000)
-    assert.equal(state?.state, 'done')
-    assert.equal((await outbox.reply(message, { key: 'k', text: 'late' })).queued, false)
-    assert.equal(sent.length, 1)
-    assert.deepEqual(
-      [sent[0]?.target, sent[0]?.conversation, sent[0]?.inReplyTo, sent[0]?.text],
-      [{ thread: 7 }, 'c1', message.id, 'hi'],
-    )
-    const history = await outbox.store.journal.history(message.id)
-    const { detail } = history.find(({ road, what }) => road === 'outbox' && what === 'sent') ?? {}
-    assert.deepEqual(detail, { text: 'hi', by: 'route r', key: 'k', id: 'r1' })
-  })
-
   test('calls a postponed send again when its turn comes, and counts no attempt', async (t) => {
     const turns = recorder((_reply, attempt) => (attempt <= 40 ? new SendPostponed(1) : undefined))
     const outbox = await atWork(t, () => turns.sender)
@@ -243,21 +220,5 @@ describe('the outbox', () => {
     outbox.start()
     const state = await outbox.wait(id, 10_000)
     assert.equal(state?.state === 'dead' && state.error.code, 'gateway_not_found')
-  })
-
-  test('sends to one conversation in order, and lets no other wait for it', async (t) => {
-    const { sent, sender } = recorder((reply, attempt) =>
-      reply.text === 'first' && attempt < 3 ? failed() : undefined,
-    )
-    const outbox = await atWork(t, () => sender)
-    await outbox.reply(messageOf(), { key: '1', text: 'first' })
-    const second = await outbox.reply(messageOf(), { key: '2', text: 'second' })
-    await outbox.reply(messageOf({ conversation: 'c2' }), { key: '3', text: 'other' })
-    await outbox.wait(second.id, 20_000)
-    assert.ok(outbox.outcomes.includes('retry'))
-    assert.deepEqual(
-      sent.map(({ text }) => text),
-      ['other', 'first', 'second'],
-    )
   })
 })

@@ -92,18 +92,6 @@ describe('a message put in by hand', () => {
     assert.deepEqual([silent.outcome, silent.replies], ['done', []])
   })
 
-  test('is not waited for where nobody wants to, nor longer than was asked', async (t) => {
-    const { put } = await stage(
-      t,
-      ({ signal }) =>
-        new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
-    )
-    for (const wait of [0, 30]) {
-      const result = await put({ wait })
-      assert.deepEqual([result.outcome, result.replies], [undefined, []])
-    }
-  })
-
   test('cannot choose where its reply goes', async (t) => {
     const { put } = await stage(t, () => 'mine')
     const data = { replyTarget: { log: false, url: 'http://elsewhere' }, respond: 'never', other: 1 }

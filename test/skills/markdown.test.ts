@@ -45,24 +45,10 @@ async function start(
   return { ...runtime, server, usage, folder }
 }
 
-const system = (request: ModelRequest | undefined) =>
+const _system = (request: ModelRequest | undefined) =>
   String(request?.messages.find(({ role }) => role === 'system')?.content)
 
 describe('a markdown skill', () => {
-  test('runs its prompt on the model and returns the text', async (t) => {
-    const { manager, server, usage } = await start(t, skillFile('Greet :arg[who].'), [
-      { text: 'Hello dear Ada' },
-    ])
-    assert.equal(await manager.invoke('helper', { who: 'Ada' }), 'Hello dear Ada')
-    const [request] = server.requests
-    assert.equal(request?.model, 'small')
-    assert.equal(request?.authorization, 'Bearer key-1')
-    assert.match(system(request), /Greet Ada\.$/)
-    assert.deepEqual(usage, [
-      { skill: 'helper', model: 'local:small', steps: 1, inputTokens: 10, outputTokens: 5 },
-    ])
-  })
-
   test('that serves another model as a tool streams nothing to the listener', async (t) => {
     const { manager, folder } = await start(t, skillFile('Ask.', 'model: local:m\nallowed-tools: expert'), [
       { calls: [{ name: 'expert', args: {} }] },

@@ -70,7 +70,9 @@ async function startCode(t: TestContext, session: object | string, run?: (ctx: S
 describe('session', () => {
   test('full form: team-scoped, file-backed, selective capture', async (t) => {
     const { manager, services, dataDir, prompts } = await startHelper(t, FULL, 'Answer.')
-    for (let n = 0; n < 101; n++) await manager.invoke('helper', { teamId: 'red', text: `turn ${n};` })
+    const say = (n: number) => manager.invoke('helper', { teamId: 'red', text: `turn ${n};` })
+    await Promise.all(Array.from({ length: 99 }, (_, n) => say(n)))
+    for (const n of [99, 100]) await say(n)
     await manager.invoke('helper', { teamId: 'blue', text: 'hi' })
     const entries = await services.sessions.read({ name: 'helper', key: 'red', store: 'file' })
     assert.equal(entries.length, 100)

@@ -9,10 +9,10 @@ import { assistantDocument, LIMITS } from '../../src/state/assistant/assistant-s
 import type { Scope } from '../../src/state/assistant/viewer.ts'
 import { createStateManager } from '../../src/state/documents/manager.ts'
 import { createLogs } from '../../src/state/logs/logs.ts'
-import { callFrom, memoryDir } from './kit.ts'
+import { callFrom, temporaryDir } from './kit.ts'
 
 /** One run of the assistant over a data dir, as the command line makes it. */
-function run(t: TestContext, dir = memoryDir(t), scope: Scope = 'person') {
+function run(t: TestContext, dir = temporaryDir(t), scope: Scope = 'person') {
   const now = () => Date.UTC(2026, 4, 6, 12)
   const manager = createStateManager({ dir, documents: [assistantDocument], now })
   const logs = createLogs({ dir, now })
@@ -153,7 +153,7 @@ test('a state.json of version 1 is taken over: its notes are their channels’, 
 })
 
 test('with the scope team somebody of another workspace still sees nothing', async (t) => {
-  const { assistant } = run(t, memoryDir(t), 'team')
+  const { assistant } = run(t, temporaryDir(t), 'team')
   await assistant.remember({ text: 'zanzibar' }, callFrom('team'))
   const bob = callFrom('team', { who: 'bob' })
   const partner = { ...bob, caller: { kind: 'route' as const, id: 'team:external:U9' } }

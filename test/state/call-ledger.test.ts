@@ -4,18 +4,18 @@ import { TriviumError } from '../../src/core/errors.ts'
 import { type CallLedger, createCallLedger } from '../../src/state/ledger.ts'
 import { createLogs } from '../../src/state/logs/logs.ts'
 import { createEmbeddedStore } from '../../src/stores/embedded/index.ts'
-import { memoryDir, quiet, toEvent } from './kit.ts'
+import { quiet, temporaryDir, toEvent } from './kit.ts'
 
 const unknown = { code: 'call_unknown' }
 const never = () => new Promise<null>(() => {})
 
 /** Each call opens the ledger again, as another process would; what is noted goes to the log of a data dir. */
 async function start(t: TestContext) {
-  const dir = memoryDir(t)
+  const dir = temporaryDir(t)
   const logs = createLogs({ dir })
   const stores: { close(): Promise<void> }[] = []
   const onFreshStore = async () => {
-    const store = await createEmbeddedStore({ dir: memoryDir(t), log: quiet, toEvent })
+    const store = await createEmbeddedStore({ dir: temporaryDir(t), log: quiet, toEvent })
     stores.push(store)
     return () => createCallLedger({ kv: store.kv, by: 'test', note: logs.call, now: Date.now })
   }

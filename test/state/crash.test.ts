@@ -4,7 +4,7 @@ import { createFileBackend } from '../../src/state/documents/file-backend.ts'
 import { createStateManager } from '../../src/state/documents/manager.ts'
 import { crashRounds } from './crash-rounds.ts'
 import { createFaultDisk } from './fault-disk.ts'
-import { increment, memoryDir, notes } from './kit.ts'
+import { increment, notes, temporaryDir } from './kit.ts'
 
 describe('State writes survive partial failures', () => {
   for (const [what, powerLoss] of [
@@ -13,14 +13,14 @@ describe('State writes survive partial failures', () => {
   ] as const) {
     test(`${what} at any step leaves the old or the new document and loses nothing acknowledged`, async (t) => {
       assert.ok(
-        (await crashRounds(memoryDir(t), { rounds: 50, seed: 1 + Number(powerLoss), powerLoss })) > 25,
+        (await crashRounds(temporaryDir(t), { rounds: 50, seed: 1 + Number(powerLoss), powerLoss })) > 25,
       )
     })
   }
 
   test('a step that fails fails the update, changes nothing, and the next one succeeds', async (t) => {
     for (let at = 1; at < 40; at += 1) {
-      const dir = memoryDir(t)
+      const dir = temporaryDir(t)
       const disk = createFaultDisk(at, 'error')
       const manager = createStateManager({ backend: createFileBackend({ dir, disk }), documents: [notes] })
       let done = 0

@@ -1,6 +1,3 @@
-import { existsSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import type { TestContext } from 'node:test'
 import { z } from 'zod'
 import type { Call } from '../../src/core/call.ts'
 import type { JsonObject } from '../../src/core/json.ts'
@@ -15,11 +12,6 @@ import { messageOf } from '../skills/support/message.ts'
 
 export { quiet, toEvent } from '../contract/store/kit.ts'
 export { temporaryDir }
-
-/** A folder of the test in memory, where the system has such a place: for tests that sync a thousand times. */
-export function memoryDir(t: Pick<TestContext, 'after'>): string {
-  return temporaryDir(t, existsSync('/dev/shm') ? '/dev/shm' : tmpdir())
-}
 
 /** A call on the command line, or with a message that somebody wrote on this gateway. */
 export function callFrom(channel = 'cli', { verified = true, conversation = 'c-1', who = 'ada' } = {}): Call {

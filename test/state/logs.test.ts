@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
+import { appendFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { createLogs, type Logs } from '../../src/state/logs/logs.ts'
@@ -22,24 +22,6 @@ async function contents(entries: AsyncIterable<Record<string, unknown>>): Promis
 const say = (logs: Logs, content: string, channel = 'cli') => logs.message({ channel, role: 'user', content })
 
 describe('messages.jsonl and events.jsonl', () => {
-  test('each message and each event is a line with its fields, in order', async (t) => {
-    const { dir, logs } = make(t, { now: () => Date.UTC(2026, 4, 6, 12) })
-    await logs.message({ channel: 'cli', role: 'user', content: 'remember this', meta: { a: 1 } })
-    await logs.event({ event: 'message_processed', channel: 'cli', skill: 'remember', ok: true })
-    await logs.event({ event: 'schedule_fired', schedule: 'daily' })
-    const time = '2026-05-06T12:00:00.000Z'
-    assert.equal(
-      readFileSync(join(dir, 'messages.jsonl'), 'utf8'),
-      `{"time":"${time}","channel":"cli","role":"user","content":"remember this","meta":{"a":1}}\n`,
-    )
-    assert.equal(
-      readFileSync(join(dir, 'events.jsonl'), 'utf8'),
-      `{"time":"${time}","event":"message_processed","channel":"cli","skill":"remember","ok":true}\n` +
-        `{"time":"${time}","event":"schedule_fired","schedule":"daily"}\n`,
-    )
-    assert.equal((await Array.fromAsync(logs.events({ grep: 'remember' }))).length, 1)
-  })
-
   test('the history can be inspected by channel, text and number; a missing log is an empty one', async (t) => {
     const { logs } = make(t)
     assert.deepEqual(await contents(logs.history({ limit: 5 })), [])

@@ -12,7 +12,7 @@ import {
 } from '../../src/state/documents/store-backend.ts'
 import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
 import { openStore } from '../stores/redis/kit.ts'
-import { eventsOf, increment, memoryDir, notes, temporaryDir, toEvent } from './kit.ts'
+import { eventsOf, increment, notes, temporaryDir, toEvent } from './kit.ts'
 
 let server: RedisServer
 let serial = 0
@@ -32,7 +32,7 @@ const onRedis: Start = async (t, limits) => {
 
 const KINDS: Record<string, Start> = {
   async files(t) {
-    const dir = memoryDir(t)
+    const dir = temporaryDir(t)
     return () => createFileBackend({ dir })
   },
   async SQLite(t) {

@@ -4,13 +4,13 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { createStateManager } from '../../src/state/documents/manager.ts'
-import { memoryDir, notes } from './kit.ts'
+import { notes, temporaryDir } from './kit.ts'
 
 const script = fileURLToPath(import.meta.resolve('./race-writer.ts'))
 
 test('two agents and six more that write the same state at once lose no increment', async (t) => {
   const [processes, times] = [8, 15]
-  const dir = memoryDir(t)
+  const dir = temporaryDir(t)
   const run = promisify(execFile)
   const writers = Array.from({ length: processes }, () => run(process.execPath, [script, dir, String(times)]))
   const acknowledged = (await Promise.all(writers)).flatMap(({ stdout }) => stdout.trim().split('\n'))

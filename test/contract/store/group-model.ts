@@ -17,7 +17,7 @@ const command = fc.record({
  * A group behaves like a list of events of which some are consumed and some hidden until a time: reads
  * return the first visible ones in order.
  */
-export function groupModel(factory: StoreFactory, runs: number): void {
+export function groupModel(factory: StoreFactory): void {
   const cases = fc.tuple(
     fc.constantFrom('t', MESSAGE_TOPIC),
     fc.array(command, { minLength: 1, maxLength: 25 }),
@@ -71,7 +71,7 @@ export function groupModel(factory: StoreFactory, runs: number): void {
           }
         })
       }),
-      { numRuns: runs },
+      { numRuns: 40 },
     )
   })
 }
