@@ -263,7 +263,6 @@ export async function createDaemon(options: DaemonOptions) {
   ]
 
   return {
-    /** The configuration in force. */
     config: () => config,
     operator,
     manager,

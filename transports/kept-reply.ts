@@ -18,9 +18,8 @@ export async function sendToRequest({ gateway, replies }: TransportDeps, reply: 
 }
 
 /**
- * Resolves with the text of the first reply to a message, or undefined where there is none within `timeout` ms or
- * before `gone` aborts, and soon after its skill ended without one. A message that no route takes may be answered by a
- * worker (`gateway-send` with its id or receipt), until the timeout. Never rejects: the message is durable whatever happens here.
+ * The text of the first reply to a message; undefined after `timeout` ms, when `gone` aborts, and soon after its skill ended without one.
+ * What no route takes a worker may answer (`gateway-send`) until then. Never rejects: the message is durable whatever happens here.
  */
 export async function awaitReply(
   deps: TransportDeps,

@@ -29,9 +29,8 @@ export function secretsOf(what?: string) {
 export const secrets = secretsOf()
 
 /**
- * What lets in whoever comes is for this machine where only that reaches it, and for no web page that is open here: one
- * may post anywhere, and point its own name at 127.0.0.1 (DNS rebinding), but its requests say whose they are. Throws
- * `forbidden`; `option` is what would prove who comes.
+ * What lets in whoever comes is for this machine where only that reaches it, and for no web page that is open here, which could point
+ * its name at 127.0.0.1 (DNS rebinding), but says whose it is. Throws `forbidden`; `option` would prove who comes.
  */
 export function refuseForeign({ headers }: IncomingMessage, isLocal: boolean, option: string): void {
   if (!isLocal) return

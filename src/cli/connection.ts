@@ -17,7 +17,6 @@ import { writeWhole } from '../lib/disk.ts'
 import { type CommandContext, type Environs, loadFor, userName } from './command.ts'
 import { pretty, show } from './terminal.ts'
 
-/** What commands need of `<data dir>/daemon.json`. */
 const daemonFileSchema = z.object({ pid: z.int(), control: z.string() })
 
 /** Writes a file of the data directory at once as a whole: `daemon.json` says where this daemon is, as `host:port`. */

@@ -32,7 +32,6 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
 /** What the shells call at a Tab: `complete -- <the words so far>`. It is in no help. */
 const COMPLETE = 'complete'
 
-/** Where a command line is typed, and where its output goes. */
 type World = Pick<Environs, 'env' | 'cwd'> & Streams
 
 const THIS_PROCESS: World = {

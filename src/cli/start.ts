@@ -101,7 +101,6 @@ export async function createOwnDaemon(
   return { daemon: await createDaemon({ load, mode, version: environs.version, env, log }), log }
 }
 
-/** What `trivium start` prints: where everything is, and what to try next. */
 function banner(daemon: Daemon, { listen, control }: Record<'listen' | 'control', string>, head: string) {
   const config = daemon.config()
   const { dataDir, token } = config.daemon

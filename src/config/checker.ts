@@ -20,7 +20,6 @@ export function createChecker(yaml: YamlFile, env: Environment) {
   const problems: Problem[] = []
   const variables: Variable[] = []
 
-  /** Reports at the key or the value of a path. */
   function report(path: Path, what: 'key' | 'value', message: string, severity?: Problem['severity']): void {
     problems.push(yaml.problem(path, what, message, severity))
   }
@@ -195,7 +194,6 @@ function explain(issue: z.core.$ZodRawIssue, alsoKnown: readonly string[]): stri
   return `expected ${options.length > 1 ? 'one of ' : ''}${options.join(', ')}${near ? `; did you mean "${near}"?` : ''}`
 }
 
-/** The values that are possible, where they can be listed. */
 function optionsOf(issue: z.core.$ZodRawIssue): string[] {
   if (issue.code === 'invalid_value') return issue.values.map(String)
   return issue.code === 'invalid_union' && Array.isArray(issue.options) ? issue.options.map(String) : []

@@ -15,7 +15,6 @@ export type RoutedSkill = Pick<Skill, 'name' | 'metadata'> & Partial<Pick<Skill,
 export type GatewayConfig = {
   name: string
   transport: string
-  /** Whether it is to be started. */
   enabled: boolean
   /** For a gateway that is not: why, for people. */
   why?: string

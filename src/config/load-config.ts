@@ -129,14 +129,12 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     gateways,
     /** The file's, then those that skills bring; a final route of the file that takes everything comes last. */
     routes,
-    /** Where events are POSTed to. */
     subscriptions,
     access,
     assistant: section('assistant', sections.assistant),
     ...defined({ model: model || undefined }),
     /** Where BullMQ queues are; `redis` is absent where none is used. */
     queues,
-    /** What programs may do on the control API. */
     tokens,
     /** How many the file itself has: skills bring routes, and the gateway of the command line is always there. */
     inFile: { gateways: sizeOf(given.gateways), routes: sizeOf(given.routes) },

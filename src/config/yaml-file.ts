@@ -100,7 +100,6 @@ function startOf(node: unknown): number {
   return isNode(node) ? (node.range?.[0] ?? 0) : 0
 }
 
-/** The line, and a caret under the place. */
 function excerpt(text: string, offset: number, line: number, column: number): string {
   const shown = text.slice(offset - (column - 1)).split(/\r?\n/, 1)[0] ?? ''
   const indent = shown.slice(0, column - 1).replaceAll(/[^\t]/g, ' ')

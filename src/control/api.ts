@@ -31,7 +31,6 @@ export type ControlDeps = {
   invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
   skills(): Json
   version: string
-  /** What flows: frames and events, as AsyncAPI. */
   asyncapi(): object
   /** What a skill takes and the layers around it. Throws `skill_not_found`. */
   describe(name: string): Json
@@ -48,7 +47,6 @@ export type ControlDeps = {
   /** The store answers and both listeners listen; the reason where not. */
   ready(): Promise<{ ok: boolean; detail: Json }>
   metrics(): Promise<{ type: string; body: string }>
-  /** Model Context Protocol over streamable HTTP. */
   mcp(request: Request, response: Response, caller: Caller): unknown
 }
 

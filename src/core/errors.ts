@@ -1,6 +1,4 @@
 /** `message`: a template over `{names}`. `retryable`: the same call may succeed later. `exit`: of the command line. */
-type CatalogueEntry = { message: string; retryable: boolean; status: number; exit: number }
-
 const final = (status: number, message: string) => ({ message, status, retryable: false, exit: 1 })
 const passing = (status: number, message: string) => ({ message, status, retryable: true, exit: 1 })
 const misuse = (status: number, message: string) => ({ message, status, retryable: false, exit: 2 })
@@ -124,7 +122,7 @@ export const catalogue = {
   ),
   usage: misuse(400, '{details}'),
   internal: final(500, 'Something inside Trivium failed: {reason}'),
-} satisfies Record<string, CatalogueEntry>
+}
 
 export type ErrorCode = keyof typeof catalogue
 

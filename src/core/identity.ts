@@ -36,9 +36,8 @@ export function requireAskFor(caller: Omit<Caller, 'kind'>, skill: string): void
 }
 
 /**
- * Reads a member of a role, of `approvers` or of `access`: `<gateway>:<identity>`, each `*` or a glob of identities;
- * `role:NAME`; or `*`, everybody, also without proof. Only one that says `external` matches somebody of another workspace.
- * Throws an Error for any other text, with what it may have meant: `halves` may stand before the colon.
+ * Reads a member of a role, of `approvers` or of `access`: `<gateway>:<identity>`, each `*` or a glob; `role:NAME`; or `*`, everybody,
+ * also without proof. Only one that says `external` matches another workspace. Throws an Error with what was meant, by `halves`.
  */
 export function compileMember(
   source: string,

@@ -13,9 +13,8 @@ export const attachmentSchema = z.object({
 export type Attachment = z.infer<typeof attachmentSchema>
 
 /**
- * Who wrote a message. `id` is stable within its transport; `address` is what a reply could be sent to.
- * `verified`: the transport has proof that it was them (a signature, a token, DMARC); access rules count no other.
- * `external`: they belong to another workspace, which shares a channel with ours (Slack Connect).
+ * `id` is stable within its transport; `address`: where a reply could go. `verified`: there is proof that it was them (a signature, a
+ * token, DMARC); access rules count no other. `external`: of another workspace, which shares a channel (Slack Connect).
  */
 const senderSchema = z.object({
   id: z.string(),

@@ -239,9 +239,8 @@ export const calls = {
 }
 
 /**
- * What people say to the assistant, by the words of `skills/skills.json`. What a method did is durable when it resolves; what adds
- * throws `limit_reached` at its bound. Operators reach what is everybody's; a person their own, and with `scope: team` that of
- * their gateway; without proof, the notes of the conversation.
+ * What people say to the assistant, by the words of `skills/skills.json`; durable when it resolves, `limit_reached` at a bound. Operators
+ * reach everything; a person their own, with `scope: team` that of their gateway; without proof, the notes of the conversation.
  */
 export const assistant = {
   remember: open({

@@ -25,9 +25,8 @@ const patterns = oneOrMore(pattern, PATTERN_HINT).exactOptional()
 const flag = z.boolean().exactOptional()
 
 /**
- * The keys of `match` as they are written. `from` fits the sender's id, address or name; `verified`: there is proof of the
- * sender; `thread: mine`: the bot is in the thread; what is no field of a message is one of its `data`. A notice (an edit, a
- * reaction in Slack) fits only where `event` or `reaction` is given.
+ * `from` fits the sender's id, address or name; `verified`: there is proof of them; `thread: mine`: the bot is in the thread; what is no
+ * field of a message is of its `data`. A notice (an edit, a reaction in Slack) fits only where `event` or `reaction` is given.
  */
 export const matchSchema = z
   .object({

@@ -28,7 +28,13 @@ export type SkillContext<Args = unknown> = {
   /** What came with the outermost call: `request.headers`. Shared by nested invocations. */
   nonlocals: Record<string, unknown>
   globals: Record<string, unknown>
-  manager: SkillInvoker
+  manager: {
+    /**
+     * Validates and runs a skill, with the message, deadline and signal of the caller. Throws `skill_not_found`,
+     * `skill_args_invalid`, `skill_timeout`, `recursion_limit`, `forbidden`, or what the skill threw.
+     */
+    invoke(name: string, args?: unknown): Promise<unknown>
+  }
   /**
    * Runs `effect` (a charge, an upload, a mail) once for its key within this skill, such as `charge:${orderId}`, over
    * retries and restarts; later calls get its result, as JSON. Throws `call_unknown` where an earlier run was cut off.
@@ -48,14 +54,6 @@ export type SkillContext<Args = unknown> = {
   services: Services
   /** Who asked, and what the invocation has in common with those nested in it. */
   call: Call
-}
-
-export type SkillInvoker = {
-  /**
-   * Validates and runs a skill, with the message, deadline and signal of the caller. Throws `skill_not_found`,
-   * `skill_args_invalid`, `skill_timeout`, `recursion_limit`, `forbidden`, or what the skill threw.
-   */
-  invoke(name: string, args?: unknown): Promise<unknown>
 }
 
 /** Declares a code skill with its argument type inferred. */

@@ -24,7 +24,6 @@ const SWEEP_EVERY = 6 * 3_600_000
 /** A round of the schedules that fails is repeated after so many ms. */
 const ROUND_AGAIN = 2_500
 
-/** What the durable parts need of the daemon. */
 type DurableDeps = {
   store: Store
   dataDir: string

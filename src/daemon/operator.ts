@@ -45,12 +45,9 @@ export function createOperator(deps: {
   log: Log
   reload(): Promise<Json>
   lastReload(): LastReload
-  /** Whether the public listener takes connections. */
   listening(): boolean
   draining(): boolean
-  /** How the push subscriptions stand. */
   subscriptions(): Promise<SubscriptionInfo[]>
-  /** Counts of what the assistant keeps. */
   assistant(): Promise<object>
 }): Operator {
   const { store, manager, gateways, roads } = deps

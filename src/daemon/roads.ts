@@ -48,7 +48,6 @@ export function createRoads(deps: {
   metrics: Metrics
   /** Throws where the call may not have a skill invoked. */
   permit(skill: string, call: Call): Promise<void>
-  /** Names this daemon. */
   owner: string
   refusals: ReturnType<typeof createRefusals>
   tracing: Tracing | undefined

@@ -56,7 +56,6 @@ export function shareLogs(files: Logs, { store, dataDir, log }: { store: Store; 
     ...files,
     message: toAll('message', files.message),
     event: toAll('event', files.event),
-    /** Begins to copy. */
     start: copying.start,
     async close() {
       await publisher.idle()

@@ -14,9 +14,8 @@ const MISSING =
   'there are no traces: npm install @opentelemetry/sdk-node beside trivium, or set OTEL_SDK_DISABLED=true'
 
 /**
- * Sends traces where the OTEL_* variables say: spans by the messaging conventions of OpenTelemetry, one trace a message, wrapped
- * around what the roads are made of. Resolves undefined, and loads nothing, where none names a receiver; where the SDK is
- * missing, which is large and an optional peer, that is logged.
+ * Sends traces where the OTEL_* variables say: spans by the messaging conventions, one trace a message, around what the roads are made
+ * of. Undefined, and nothing loaded, where none names a receiver; logged where the SDK, a large optional peer, is missing.
  */
 export async function startTracing(env: NodeJS.ProcessEnv, log: Log) {
   const isNamed = env.OTEL_EXPORTER_OTLP_ENDPOINT || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT

@@ -29,7 +29,6 @@ export function createTranscript(
       const meta = { messageId, conversation, from: from.address ?? from.id }
       await logs.message({ channel, role: 'user', content, time, meta })
     },
-    /** A skill is done with a message, well or not. */
     async processed(
       message: Message,
       result: { skill: string; ok: boolean; approval_required: boolean; error?: string },
@@ -39,7 +38,6 @@ export function createTranscript(
       const about = { channel, text: headOf(text, LONGEST), ...result, messageId }
       await logs.event({ event: 'message_processed', ...about })
     },
-    /** A reply has been sent. */
     async replied(reply: Reply) {
       const { gateway: channel, inReplyTo, conversation, to } = reply
       const content = headOf(withoutLinks(reply.text), LONGEST)

@@ -62,7 +62,6 @@ export function createAccept(options: {
     setBacklog(count: number): void {
       backlog = count
     },
-    /** Resolves when no call is under way. */
     idle: batcher.idle,
   }
 }

@@ -33,7 +33,6 @@ export function createDispatch(options: {
   router: Pick<Router, 'match' | 'routes'>
   /** Runs the target of a route, its skill or a job of its queue. Must end soon after `signal` aborts. */
   invoke: Target
-  /** Called for a message that no route takes. */
   unrouted?(message: Message): unknown
   /** Called when a message needs no more attempts, so that what its invocations left behind can go. */
   ended?(message: Message): void

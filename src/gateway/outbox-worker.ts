@@ -22,7 +22,6 @@ export type Sender = Pick<Transport, 'send' | 'probe'>
 export type OutboxWorkerOptions = {
   store: Pick<Store, 'jobs' | 'onSignal' | 'awayAt'>
   concurrency: number
-  /** The gateways that there are now. */
   gateways(): readonly string[]
   /** Who sends this reply; undefined while the gateway is not running. */
   sender(reply: Reply): Sender | undefined
@@ -45,9 +44,8 @@ const CUT_OFF = 'an attempt was interrupted before the answer came'
 const queuedSchema = replySchema.extend({ queuedAt: z.number().exactOptional() })
 
 /**
- * Hands what lies in the outbox to the transports, and looks before it repeats a send whose outcome is unknown. A store
- * that was away may have lost its last writes and give out again what was sent: what went out from here is not sent again,
- * and what was queued before is looked for, as another daemon may have sent it.
+ * Hands the outbox to the transports, and looks before it repeats a send whose outcome is unknown. A store that was away may give out
+ * again what was sent: what went out from here is not sent again, and what was queued before is looked for.
  */
 export function createOutboxWorker(options: OutboxWorkerOptions) {
   const { log, now } = options

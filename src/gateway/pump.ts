@@ -7,7 +7,6 @@ const BATCH = 256
 export function createPump(options: {
   journal: Pick<Journal, 'unpumped' | 'pumped' | 'note'>
   match(message: Message): { name: string } | undefined
-  /** Called for each message that no route matches. */
   unrouted(message: Message): void
   now(): number
 }) {
@@ -17,14 +16,12 @@ export function createPump(options: {
   let read = 0
 
   return {
-    /** Messages were accepted. */
     look(): void {
       accepted += 1
     },
     /**
-     * Reads a batch after the dispatch cursor, matches each message, and commits the jobs together with the cursor. A crash
-     * between the two steps repeats them harmlessly, and of several daemons one wins each batch. Messages that no route
-     * matches get a note in their history and no job, unless somebody waits for how they end. False: there was none.
+     * Reads a batch, matches it, and commits the jobs with the cursor: a crash in between repeats it, and of several daemons one wins. What
+     * no route matches gets a note and no job, unless somebody waits for how it ends. False: there was none.
      */
     async add(): Promise<boolean> {
       if (read === accepted) return false

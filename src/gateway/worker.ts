@@ -16,7 +16,6 @@ export type Worker = ReturnType<typeof createWorker>
 export type WorkerOptions = {
   queue: string
   store: Pick<Store, 'jobs' | 'onSignal'>
-  /** Jobs at once in this process. */
   concurrency: number
   /** Jobs at once of each group; groups it does not name are bounded by `concurrency` only. */
   limits?(): ReadonlyMap<string, number>
@@ -40,7 +39,6 @@ type Running = { job: ClaimedJob; abort: AbortController; ended: Promise<void> }
 /** Pause after the store failed, so that a store that is away costs no spinning. */
 const STORE_PAUSE = 500
 
-/** How often a job is tried, and how long it waits in between. */
 type Retry = Backoff & { attempts: number }
 
 const RETRY: Retry = { attempts: 10, first: STORE_PAUSE, longest: 60_000 }

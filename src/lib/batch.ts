@@ -56,7 +56,6 @@ export function createBatcher<Item, Result>(options: {
       }),
     /** Items that wait or are being run. */
     pending: () => pending,
-    /** Resolves when nothing is pending. */
     async idle(): Promise<void> {
       if (pending > 0) await new Promise<void>((resolve) => idlers.push(resolve))
     },

@@ -47,9 +47,8 @@ export async function syncDir(path: string, target: Disk = disk): Promise<void> 
 }
 
 /**
- * Writes a whole file so that a crash at any moment leaves the old or the new one: a temporary file in the
- * same directory, fsync, rename, fsync of the directory. `mode`: its permissions, where others than the owner have
- * some. `onlyIf` is asked right before the rename: false or a throw leaves the old file; false is the answer.
+ * Writes a whole file so that a crash leaves the old or the new one: temporary file beside it, fsync, rename, fsync of the folder.
+ * `mode`: its permissions, if others have some. `onlyIf` is asked before the rename: false (the answer then) or a throw keeps the old.
  */
 export async function writeWhole(
   path: string,

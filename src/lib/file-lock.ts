@@ -13,9 +13,8 @@ const SQLITE_BUSY = 5
 const PATIENCE = 10_000
 
 /**
- * The operating system's lock on the file at `path`: exclusive between processes, and between callers of one. The kernel holds it for the process, so it is free the moment its
- * holder dies, by whatever signal. Node has no call for such locks; SQLite takes them on an empty database
- * (`BEGIN EXCLUSIVE`). Not for network file systems without POSIX locks.
+ * The operating system's lock on a file, between processes and between callers: free the moment its holder dies. Node has no call for
+ * it; SQLite takes it on an empty database (`BEGIN EXCLUSIVE`). Not for network file systems without POSIX locks.
  */
 export function createFileLock(path: string, failure: LockFailure) {
   let opened: DatabaseSync | undefined

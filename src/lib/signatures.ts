@@ -23,19 +23,17 @@ export const SLACK: Scheme = {
   template: 'v0:{timestamp}:{body}',
 }
 
-/** Why a delivery is refused, by its body exactly as it came; undefined where its proof is good. */
-export type SignatureCheck = (headers: IncomingHttpHeaders, raw: Buffer) => string | undefined
-
 /**
  * Makes the check of schemes of which a delivery has one: the first whose header it carries. Any of the `keys` is good;
- * comparisons take constant time, whichever matches. A signed time may be `tolerance` ms from now.
+ * comparisons take constant time, whichever matches. A signed time may be `tolerance` ms from now. The check tells why a
+ * delivery is refused, by its body exactly as it came; undefined where its proof is good.
  */
 export function createSignatureCheck(
   schemes: readonly Scheme[],
   keys: readonly (Buffer | KeyObject)[],
   tolerance: number,
   now: () => number,
-): SignatureCheck {
+): (headers: IncomingHttpHeaders, raw: Buffer) => string | undefined {
   const all = schemes.map((scheme) => compile(scheme, keys))
   return (headers, raw) => {
     const scheme = all.find(({ header }) => headers[header] !== undefined)

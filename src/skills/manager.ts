@@ -190,7 +190,6 @@ export async function createSkillManager(options: SkillManagerOptions) {
   }
 }
 
-/** The call of an outermost invocation. */
 function createRootCall(
   skill: string,
   options: InvokeOptions & { rootId: string },

@@ -21,7 +21,6 @@ export type Preset = {
   keyOf?(secret: string): Buffer | KeyObject
   /** What `signature` finds in headers, where it stands elsewhere: any of these is good. `url`: our address. */
   claims?(headers: IncomingHttpHeaders, raw: Buffer, url: string): IncomingHttpHeaders[]
-  /** The header with the secret. */
   header?: string
   /** The field with the secret, in each item of the list `value` of the body. */
   inBody?: string

@@ -55,10 +55,9 @@ const ISSUED = /^([\w-]{22})\.([\w-]{16})$/
 const NAME = /^[\w-]{1,64}$/
 
 /**
- * The conversation that a client asks for: an id of ours or, for a client with a token, a name of its own; a new one where
- * it asks for none. An id of ours is 128 random bits and a proof, by the key of the gateway, that we made them for this
- * subject, so it can be neither guessed nor made up, and with tokens it is of no use to anybody else. Every daemon on the
- * same store knows the ids of every other. Throws `forbidden` and `store_unavailable`.
+ * The conversation that a client asks for: an id of ours or, with a token, a name of its own; else a new one. An id of ours is 128 random
+ * bits and a proof, by the key of the gateway, that we made them for this subject: nobody else can guess, make up or use it. Every
+ * daemon on the store knows it. Throws `forbidden` and `store_unavailable`.
  */
 export async function conversationFor(
   { subject }: Pick<Peer, 'subject'>,

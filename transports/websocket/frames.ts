@@ -37,11 +37,8 @@ export const frames = { client: clientFrame, server: serverFrame }
 export type ClientFrame = z.output<typeof clientFrame> & { extra: JsonObject }
 const TOO_DEEP = { path: [], message: `its fields are nested more than ${MAX_DEPTH} deep` }
 
-/** What the client called it, where that much can be read. */
-type BadFrame = { id?: string; error: TriviumError }
-
-/** Reads what a client says. Never throws. */
-export function readFrame(raw: string, isBinary: boolean): ClientFrame | BadFrame {
+/** Reads what a client says; of what cannot be read the `id`, where that can, and the error. Never throws. */
+export function readFrame(raw: string, isBinary: boolean) {
   // The parser's words would quote the frame.
   const said = isBinary ? undefined : parseJson(raw)
   const { type: _type, id: given, text: _text, ...extra } = isJsonObject(said) ? said : {}

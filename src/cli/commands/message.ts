@@ -60,7 +60,6 @@ export const addMessage: AddCommand = (program, context) => {
 /** How often (ms) it is looked what became of the message meanwhile. */
 const LOOK_EVERY = 1_000
 
-/** Prints failed attempts as they come, until the signal. */
 async function tellRetries(
   daemon: Connection,
   { gateway, conversation }: { gateway: string; conversation: string },

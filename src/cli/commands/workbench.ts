@@ -115,7 +115,6 @@ function workbenchText({ state, board }: Awaited<ReturnType<Workbench['get']>>):
   return stringify({ ...state.document, tasks: open.map(taskLine) }).trimEnd()
 }
 
-/** One task in a line. */
 function taskLine(task: WorkbenchTask): string {
   const { id, status, title, owner, result } = task
   const about = task.kind === 'review' ? `review of ${task.target}` : 'build'

@@ -26,7 +26,6 @@ const invocationRecord = z.object({
   result: z.json(),
 })
 
-type CallbackRecord = z.infer<typeof callbackRecord>
 type InvocationRecord = z.infer<typeof invocationRecord>
 
 const callbackKey = (ref: string) => `callback:${ref}`
@@ -46,7 +45,7 @@ export function createCallbackService(deps: { store: Pick<Store, 'kv' | 'onSigna
   const { kv, onSignal } = store
   let count = 0
 
-  const find = async (ref: string): Promise<CallbackRecord> => {
+  const find = async (ref: string) => {
     const entry = await kv.get(callbackKey(ref))
     if (!entry) throw new TriviumError('callback_not_found', { ref })
     const record = callbackRecord.parse(entry.value)

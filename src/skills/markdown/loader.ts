@@ -21,15 +21,13 @@ export type ModelUsage = Omit<ModelOutcome, 'text' | 'trace'> & {
   messageId?: string
 }
 
-type MarkdownOptions = {
+/** Makes the loader of `SKILL.md` for `createSkillManager`. */
+export function createMarkdownLoader(options: {
   /** Where models are reached; asked for each run. */
   sources(): ModelSources
   /** Called after each run, for metrics and the message's history. */
   onUsage?(usage: ModelUsage): void
-}
-
-/** Makes the loader of `SKILL.md` for `createSkillManager`. */
-export function createMarkdownLoader(options: MarkdownOptions) {
+}) {
   return async (found: FoundSkill, catalog: Catalog): Promise<Skill> => {
     const file = parseSkillFile(await readFile(found.path, 'utf8'))
     const { name = found.name, description, metadata } = file

@@ -14,18 +14,8 @@ const frontMatter = z.looseObject({
   metadata: jsonObjectSchema.nullish(),
 })
 
-export type SkillFile = {
-  name: string | undefined
-  description: string
-  /** `metadata`, with `allowed-tools` and `model` of the top level in it. */
-  metadata: JsonObject
-  body: string
-  /** The line of the file on which the body begins, from 1. */
-  bodyLine: number
-}
-
 /** Splits a `SKILL.md` into its YAML front matter and its prompt. Throws an Error with the line of what is wrong. */
-export function parseSkillFile(text: string): SkillFile {
+export function parseSkillFile(text: string) {
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
   if (lines[0]?.trimEnd() !== '---') throw new Error('line 1: it must begin with YAML front matter (---)')
   const end = lines.findIndex((line, index) => index > 0 && line.trimEnd() === '---')
@@ -36,13 +26,10 @@ export function parseSkillFile(text: string): SkillFile {
     parseYaml(`\n${lines.slice(1, end).join('\n')}`),
   )
   const { 'allowed-tools': allowed, model } = known
-  return {
-    name,
-    description,
-    metadata: { ...metadata, ...defined({ 'allowed-tools': allowed, model }) },
-    body: lines.slice(end + 1).join('\n'),
-    bodyLine: end + 2,
-  }
+  /** With `allowed-tools` and `model` of the top level in it. */
+  const all: JsonObject = { ...metadata, ...defined({ 'allowed-tools': allowed, model }) }
+  // The body begins on that line of the file, from 1.
+  return { name, description, metadata: all, body: lines.slice(end + 1).join('\n'), bodyLine: end + 2 }
 }
 
 function parseYaml(text: string): unknown {

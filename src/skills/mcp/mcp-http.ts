@@ -62,7 +62,6 @@ export function createMcpHttp(options: Omit<McpOptions, 'caller'>) {
         else refuse(response, 500, reasonOf(error))
       }
     },
-    /** Ends all sessions. */
     async close() {
       await Promise.all([...sessions.values()].map(({ transport }) => transport.close()))
     },

@@ -7,18 +7,11 @@ import type { LogEntry } from '../logs/logs.ts'
 /** What people see of each other: nothing, or what is of the same gateway. */
 export type Scope = 'person' | 'team'
 
-/** Who asks the assistant. */
-export type Viewer = {
-  /** Whose the notes are that they add. */
-  owner: string
-  /** Whose notes they see. */
-  sees(owner: string): boolean
-  /** Which lines of the transcript they see. Reads it, to find the conversations in which they wrote. */
-  linesOf(transcript: AsyncIterable<LogEntry>): Promise<(line: LogEntry) => boolean>
-}
-
-/** Operators see everything; a person their own or, with the scope `team`, what is of their gateway. */
-export function viewerOf(call: Call, scope: Scope): Viewer {
+/**
+ * Who asks the assistant: the `owner` of what they add, and which notes and lines of the transcript (which it reads) they see.
+ * Operators see everything; a person their own or, with the scope `team`, what is of their gateway.
+ */
+export function viewerOf(call: Call, scope: Scope) {
   const { caller, message } = call
   if (isOperator(caller) || isCommandLine(call)) {
     const owner = (caller.kind === 'route' && caller.id) || channelOf(call)
@@ -28,12 +21,12 @@ export function viewerOf(call: Call, scope: Scope): Viewer {
   const { gateway, name, external } = partsOf(caller.id ?? '')
   if (gateway !== '' && scope === 'team' && !external) {
     const sees = (other: string) => other === gateway || partsOf(other).gateway === gateway
-    return { owner, sees, linesOf: async () => (line) => line.channel === gateway }
+    return { owner, sees, linesOf: async () => (line: LogEntry) => line.channel === gateway }
   }
   return {
     owner,
-    sees: (other) => other === owner,
-    async linesOf(transcript) {
+    sees: (other: string) => other === owner,
+    async linesOf(transcript: AsyncIterable<LogEntry>) {
       // Somebody without proof may have written into the conversation of another.
       if (gateway === '') return () => false
       const conversations = new Set<unknown>()
@@ -41,7 +34,8 @@ export function viewerOf(call: Call, scope: Scope): Viewer {
         const isOwn = channel === gateway && role === 'user' && pathGet(meta, 'from') === name
         if (isOwn) conversations.add(pathGet(meta, 'conversation'))
       }
-      return ({ channel, meta }) => channel === gateway && conversations.has(pathGet(meta, 'conversation'))
+      return ({ channel, meta }: LogEntry) =>
+        channel === gateway && conversations.has(pathGet(meta, 'conversation'))
     },
   }
 }

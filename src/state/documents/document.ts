@@ -64,9 +64,8 @@ export function createDocument<T extends JsonObject>(
     /** The document, valid and of the current version; made, migrated or adopted first where needed. Yours to keep. */
     load: ready,
     /**
-     * Changes the document by a function of what is there, so that no update of another is lost. Resolves when it is
-     * durable. `mutate` may run again on newer content. Throws `state_invalid` with the paths that are wrong,
-     * `document_conflict`, what the document's guard throws, and what `mutate` throws; then nothing changes.
+     * Changes the document by a function of what is there; resolves when that is durable. `mutate` may run again on newer content. Throws
+     * `state_invalid` with the paths that are wrong, `document_conflict`, what guard and `mutate` throw; then nothing changes.
      */
     update: <R>(mutate: (draft: T) => R, options?: UpdateOptions) => inTurn(() => update(mutate, options)),
     /** What it was at a moment (Unix ms) or a revision, by its events. Undefined: they do not tell. */
@@ -156,7 +155,7 @@ export function createDocument<T extends JsonObject>(
   function upToDate(found: JsonObject): JsonObject {
     if (versionOf(found) === spec.version) return found
     const stated = { ...found, schema_version: spec.version }
-    if (found.schema_version === undefined && check(stated).ok) return stated
+    if (found.schema_version === undefined && check(stated).details === undefined) return stated
     return migrationOf(spec, found, backend.locate(name))
   }
 
@@ -188,7 +187,7 @@ export function createDocument<T extends JsonObject>(
 
   function checked(document: JsonObject): T {
     const found = check(document)
-    if (found.ok) return found.document
+    if (found.details === undefined) return found.document
     throw unreadable(`it breaks its schema: ${found.details}`)
   }
 
@@ -200,7 +199,7 @@ export function createDocument<T extends JsonObject>(
   /** As it would be read again. */
   function valid(document: JsonObject): T {
     const found = check(copyOf(document))
-    if (found.ok) return found.document
+    if (found.details === undefined) return found.document
     throw new TriviumError('state_invalid', { name, details: found.details })
   }
 

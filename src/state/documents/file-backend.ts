@@ -22,9 +22,8 @@ const FULL_LOG = 32 * 1024 * 1024
 const DOCUMENTS_A_LOG = 8
 
 /**
- * Documents as `<dir>/<name>.json` with their events in `<dir>/<name>.events.jsonl`. The document is the truth: a
- * commit writes the new text beside it, appends its event, and puts the text in place. After a crash or a failure between
- * the last two the text is not what the last event left, and is taken over like an edit.
+ * Documents as `<dir>/<name>.json` with their events in `<dir>/<name>.events.jsonl`. A commit writes the new text beside the document,
+ * appends its event, and puts the text in place. After a crash between the last two the text is taken over like an edit.
  */
 export function createFileBackend(options: {
   dir: string

@@ -16,9 +16,8 @@ type Options = { documents: readonly DocumentSpec[]; now?: () => number; log?: L
 )
 
 /**
- * Makes the manager of named documents, safe between processes, over files in `dir`, over one SQLite file, or over another back
- * end. Touches nothing before the first call. Its methods are those of `StateDocument`; all throw `document_not_found`,
- * `state_corrupt`, `state_version`, `state_locked` and `state_unwritable`.
+ * Makes the manager of named documents, safe between processes, over files in `dir`, one SQLite file, or another back end. Touches
+ * nothing before a call. Throws `document_not_found`, `state_corrupt`, `state_version`, `state_locked`, `state_unwritable`.
  */
 export function createStateManager(options: Options) {
   const { now = Date.now, log } = options

@@ -124,9 +124,8 @@ export type DocumentBackend = {
   /** What is there now, for the caller to keep. */
   read(name: string): Promise<Stored>
   /**
-   * The one way to write. Calls `work` with what is there while no other writer, in any process, can come
-   * between, and writes what it returns; undefined or a throw writes nothing. `work` may be called again
-   * with newer content, and only its last answer counts.
+   * The one way to write: `work` gets what is there while no other writer, in any process, can come between; undefined or a throw writes
+   * nothing. It may be called again with newer content; its last answer counts.
    */
   transact(name: string, work: (current: Stored) => Commit | undefined): Promise<void>
   /** The events, oldest first, without holding them in memory. Throws where something is broken or missing. */
@@ -147,19 +146,15 @@ export type Stored =
 /** The new document and the event that leads to it. `keepText`: the stored text stays as a person wrote it. */
 export type Commit = { change: Change; document: JsonObject; keepText?: true }
 
-/** Whether a document is right; where not, every path that is wrong and why, one a line. */
-export type Check<T extends JsonObject> = (
-  document: JsonObject,
-) => { ok: true; document: T } | { ok: false; details: string }
-
-/** A check against a JSON Schema (2020-12), which is compiled with the first document; that throws for a bad one. */
-export function compileSchema<T extends JsonObject>(of: { readonly schema: JsonObject }): Check<T> {
+/**
+ * A check against a JSON Schema (2020-12), which is compiled with the first document; that throws for a bad one. It gives the
+ * document where that is right, else every path that is wrong and why.
+ */
+export function compileSchema<T extends JsonObject>(of: { readonly schema: JsonObject }) {
   let validate: ValidateFunction<T> | undefined
-  return (document) => {
+  return (document: JsonObject) => {
     validate ??= compile<T>(of.schema)
-    return validate(document)
-      ? { ok: true, document }
-      : { ok: false, details: explain(validate.errors ?? []) }
+    return validate(document) ? { document } : { details: explain(validate.errors ?? []) }
   }
 }
 

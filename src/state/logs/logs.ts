@@ -76,7 +76,6 @@ export function createLogs(options: LogsOptions) {
     history: (query: LogQuery = {}) => readLog(messages.path, query, (entry) => String(entry.content ?? '')),
     /** The same of events. */
     events: (query: LogQuery = {}) => readLog(events.path, query, (entry) => JSON.stringify(entry)),
-    /** Messages newest first. */
     newestMessages: () => newestFirst(messages.path),
     /** Appends to pending_calls.jsonl what became of a call. */
     call: (record: LogEntry) => calls.append(record),

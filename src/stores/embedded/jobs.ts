@@ -47,7 +47,6 @@ function createDeadLetters(parts: Parts): DeadLetters {
   const find = (id: string) =>
     sql.get<LetterRow>`SELECT * FROM letter WHERE id = ${id} ORDER BY n DESC LIMIT 1`
 
-  /** Removes a letter and returns what it was. */
   function remove(id: string): LetterRow | undefined {
     const row = find(id)
     if (!row) return undefined

@@ -105,7 +105,6 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
   const slice = (after: Uint8Array, max: number) =>
     sql.all<Hashed>`SELECT hash FROM key_index WHERE hash > ${after} ORDER BY hash LIMIT ${max} + 0`
 
-  /** Adds the next slice of the index to the filter. */
   function fill(after: Uint8Array): Uint8Array | undefined {
     const rows = slice(after, FILL)
     for (const { hash } of rows) index.add(hash)

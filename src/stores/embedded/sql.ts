@@ -2,11 +2,8 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { LARGE_READ } from '../../core/message.ts'
 
 /**
- * Statements as templates: what stands in `${}` is bound. Each is prepared once. `Row` names the columns of the statement
- * with their types in the schema.
- *
- * They say `LIMIT ${max} + 0`: SQLite looks at the value of a bare `LIMIT` when it plans, and so plans anew each
- * time a value is bound, which costs three times what the query does.
+ * Statements as templates: what stands in `${}` is bound; each is prepared once. `Row` names the columns with their types. They say
+ * `LIMIT ${max} + 0`: of a bare one SQLite looks at the value to plan, anew each time, which costs three times what the query does.
  */
 export type Sql = ReturnType<typeof createSql>
 

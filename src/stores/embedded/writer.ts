@@ -16,10 +16,9 @@ type Settled = { resolve(): void; reject(error: unknown): void }
 type Call = Settled & { flush: boolean; run(): void }
 
 /**
- * Group commit: the calls of one turn become one transaction. `flush` has the thread pool flush the log, and what comes
- * meanwhile is the next transaction; promises are settled after the flush. When one fails, the kernel may have dropped
- * the pages that it did not write, and a later flush would succeed without them
- * (https://wiki.postgresql.org/wiki/Fsync_Errors): all is refused from then on, until the store is opened again.
+ * Group commit: the calls of a turn are one transaction, settled after `flush` (in the thread pool); what comes meanwhile is the next.
+ * When one fails, the kernel may have dropped pages that a later one would not miss (https://wiki.postgresql.org/wiki/Fsync_Errors): all
+ * is refused from then on, until the store is opened again.
  */
 export function createWriter(db: DatabaseSync, address: string, flush: () => Promise<void>) {
   const begin = db.prepare('BEGIN IMMEDIATE')

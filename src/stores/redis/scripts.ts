@@ -28,9 +28,8 @@ export function createServer(
 
   return {
     /**
-     * Where things lie. All keys of a root share one hash tag, hence one slot of a cluster and one atomic
-     * step: the journal, what may be received, and all jobs under one; each other topic under its own; keys
-     * and values under one, so that listing by prefix is an index and not a scan of every node.
+     * Where things lie. Keys of a root share a hash tag, hence a slot of a cluster and an atomic step: journal, receive and jobs are under
+     * one; each other topic has its own; values have one, so that listing by prefix is an index and not a scan of every node.
      */
     roots: {
       main,
@@ -66,9 +65,8 @@ export function createServer(
 }
 
 /**
- * Makes what resolves with the answer of a script once `replicas` replicas of its server have all that it wrote. It rejects
- * where they have not after `timeout` ms; whether they will have it is unknown then. Redis holds up a connection while
- * it waits: one `WAIT` at a time is for all that was sent before it, and goes out behind them in the same round trip.
+ * Resolves with the answer of a script once `replicas` replicas have what it wrote; rejects after `timeout` ms: that is unknown then. Redis
+ * holds up a connection meanwhile: one `WAIT` at a time is for all that was sent before it, in the same round trip.
  */
 function createConfirmation({ client, serverOf }: Connection, replicas: number, timeout: number) {
   const last = new WeakMap<Redis, Promise<void>>()
