@@ -31,6 +31,7 @@ import { createRefusals } from './gateway/refusals.ts'
 import { createRouter } from './gateway/router.ts'
 import { repeat } from './lib/loop.ts'
 import { pause } from './lib/pause.ts'
+import { createTurns } from './lib/turns.ts'
 import { createQueues } from './queues/queues.ts'
 import { builtInSkills } from './skills/built-in/index.ts'
 import { createSkillManager } from './skills/manager.ts'
@@ -216,13 +217,8 @@ export async function createDaemon(options: DaemonOptions) {
   /** What a skill brings has no line. */
   const warnings = () =>
     config.warnings.map(({ file, line, message }) => (line === undefined ? `${file}: ${message}` : message))
-  /** One at a time, in order. */
-  let reading: Promise<unknown> = Promise.resolve()
-  const reread = () => {
-    const next = reading.then(readAgain, readAgain)
-    reading = next
-    return next
-  }
+  const inTurn = createTurns()
+  const reread = () => inTurn(readAgain)
   const reload = async () => {
     await manager.reload()
     return reread()
@@ -280,8 +276,7 @@ export async function createDaemon(options: DaemonOptions) {
     /** Starts roads and gateways. Resolves with where it listens, as `host:port`, unless it is `local`. */
     async start() {
       // Gateways first: a reply that finds none would wait for one, and a skill could not send.
-      reading = reading.then(async () => apply(await options.load(manager.known())))
-      await reading
+      await inTurn(async () => apply(await options.load(manager.known())))
       await durable.prepare()
       workers.start()
       for (const task of housekeeping) task.start()

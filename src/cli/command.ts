@@ -6,6 +6,7 @@ import type { RoutedSkill } from '../config/gateways.ts'
 import type { Config } from '../config/load-config.ts'
 import { TriviumError } from '../core/errors.ts'
 import { parseTime } from '../core/units.ts'
+import { attempt } from '../lib/attempt.ts'
 import { defined } from '../lib/defined.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -89,9 +90,5 @@ export function interruption(): AbortSignal {
 
 /** Who types; in a container the user may have a number only. */
 export function userName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    return String(process.getuid?.() ?? 'user')
-  }
+  return attempt(() => userInfo().username) ?? String(process.getuid?.() ?? 'user')
 }

@@ -12,6 +12,7 @@ import { proofOf } from '../control/token.ts'
 import { catalogue, type ErrorCode, TriviumError } from '../core/errors.ts'
 import { isJsonObject, type Json, parseJson, pathGet, toJson } from '../core/json.ts'
 import type { Submission } from '../core/message.ts'
+import { attempt } from '../lib/attempt.ts'
 import { defined } from '../lib/defined.ts'
 import { writeWhole } from '../lib/disk.ts'
 import { type CommandContext, type Environs, loadFor, userName } from './command.ts'
@@ -35,11 +36,7 @@ function readDaemonFile(dataDir: string) {
 }
 
 function readText(dataDir: string, name: string): string | undefined {
-  try {
-    return readFileSync(join(dataDir, name), 'utf8').trim() || undefined
-  } catch {
-    return undefined
-  }
+  return attempt(() => readFileSync(join(dataDir, name), 'utf8').trim()) || undefined
 }
 
 /** What commands talk to: a running daemon, or one made in this process for a moment. */

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { isJsonObject } from '../core/json.ts'
 import { compilePattern } from '../core/pattern.ts'
 import { isMatchKey, type Route, type RouteMatch, routeSchema } from '../core/route.ts'
+import { attempt } from '../lib/attempt.ts'
 import { noSuch, quote } from '../lib/nearest.ts'
 import { type Checker, check, findingsOf } from './checker.ts'
 import type { GatewayConfig, RoutedSkill } from './gateways.ts'
@@ -115,19 +116,13 @@ function checkSkill(
     return
   }
   if (!args || !skill.args) return
-  for (const finding of findingsOf(issuesOf(skill.args, args))) {
+  const { args: schema } = skill
+  // A schema that wants to be awaited, or throws, is left to the invocation.
+  const found = attempt(() => check(schema, args).issues) ?? []
+  for (const finding of findingsOf(found)) {
     const [key] = finding.path
     if (key === undefined || !Object.hasOwn(args, key)) continue
     checker.report([...path, 'args', ...finding.path], finding.what, finding.message)
-  }
-}
-
-/** A schema that wants to be awaited, or throws, is left to the invocation. */
-function issuesOf(schema: NonNullable<RoutedSkill['args']>, args: unknown) {
-  try {
-    return check(schema, args).issues
-  } catch {
-    return []
   }
 }
 

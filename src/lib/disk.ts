@@ -82,6 +82,11 @@ export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT'
 }
 
+/** In a catch: undefined for what is not there; throws any other error again. */
+export function orNothing(error: unknown): undefined {
+  if (!isMissing(error)) throw error
+}
+
 let count = 0
 
 /** A name for a temporary file beside `path`, unlike that of any other process or call. */

@@ -2,6 +2,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { disk } from './disk.ts'
+import { createTurns } from './turns.ts'
 
 export type FileLock = ReturnType<typeof createFileLock>
 
@@ -18,7 +19,7 @@ const PATIENCE = 10_000
  */
 export function createFileLock(path: string, failure: LockFailure) {
   let opened: DatabaseSync | undefined
-  let last: Promise<unknown> = Promise.resolve()
+  const inTurn = createTurns()
 
   const tryAcquire = (): boolean => {
     try {
@@ -46,11 +47,7 @@ export function createFileLock(path: string, failure: LockFailure) {
 
   return {
     /** Does a piece of work while it holds the lock, for which it waits up to 10 s for other processes. */
-    during<T>(work: () => Promise<T>): Promise<T> {
-      const done = last.then(() => locked(work))
-      last = done.catch(() => undefined)
-      return done
-    },
+    during: <T>(work: () => Promise<T>): Promise<T> => inTurn(() => locked(work)),
     /** Takes the lock until `close`; false where somebody has it. Not to be mixed with `during` in one process. */
     tryAcquire,
     close(): void {

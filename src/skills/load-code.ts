@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { reasonOf } from '../core/errors.ts'
 import { isJsonObject, type JsonObject } from '../core/json.ts'
 import { type Middleware, type Skill, skillJsonSchema } from '../core/skill.ts'
+import { attempt } from '../lib/attempt.ts'
 import { inTime } from '../lib/pause.ts'
 import { parseSettings } from './onion.ts'
 
@@ -148,9 +149,5 @@ export function createFreshImporter(
 
 /** Where links lead; the path itself where there is nothing (any more). */
 function realPathOf(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    return path
-  }
+  return attempt(() => realpathSync(path)) ?? path
 }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { JsonObject } from '../core/json.ts'
 import { compilePrefix } from '../core/pattern.ts'
 import { defineSkill, type Skill } from '../core/skill.ts'
-import { isMissing } from '../lib/disk.ts'
+import { orNothing } from '../lib/disk.ts'
 import { SKILL_NAME } from './load-code.ts'
 import { parseSettings } from './onion.ts'
 
@@ -26,12 +26,8 @@ const fileSchema = z.array(entry.refine((one) => one.ref !== one.name, 'ref must
 
 /** Reads `skills.json`: each entry hands what follows its prefix to the skill `ref`, with a route on chats. `[]` where there is none. */
 export async function loadPrefixSkills(path: string): Promise<Skill[]> {
-  try {
-    return parseSettings(fileSchema, JSON.parse(await readFile(path, 'utf8'))).map(createPrefixSkill)
-  } catch (error) {
-    if (isMissing(error)) return []
-    throw error
-  }
+  const text = await readFile(path, 'utf8').catch(orNothing)
+  return text === undefined ? [] : parseSettings(fileSchema, JSON.parse(text)).map(createPrefixSkill)
 }
 
 function createPrefixSkill(one: z.infer<typeof entry>): Skill {

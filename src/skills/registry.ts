@@ -4,6 +4,7 @@ import { reasonOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { Middleware, Skill } from '../core/skill.ts'
 import { nearest } from '../lib/nearest.ts'
+import { createTurns } from '../lib/turns.ts'
 import { createFreshImporter, loadCodeSkill, loadMiddleware } from './load-code.ts'
 import type { Catalog } from './model/tools.ts'
 import { createOnion, type Onion } from './onion.ts'
@@ -126,7 +127,7 @@ export function createRegistry(options: RegistryOptions) {
     }
   }
   /** One at a time: what was saved last must win, however long an earlier version takes to load. */
-  let reloading = Promise.resolve()
+  const inTurn = createTurns()
 
   return {
     get: (name: string) => skills.get(name),
@@ -140,10 +141,7 @@ export function createRegistry(options: RegistryOptions) {
     },
     middleware: () => middleware,
     /** Loads everything anew. What cannot be loaded keeps its last good version. */
-    reload(): Promise<void> {
-      reloading = reloading.catch(() => {}).then(reload)
-      return reloading
-    },
+    reload: () => inTurn(reload),
     close: () => importer.close(),
   }
 }

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { TriviumError } from '../../src/core/errors.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts'
+import { isJsonObject, type Json, type JsonObject, parseJson } from '../../src/core/json.ts'
 import { isShallow } from '../../src/lib/shallow.ts'
 
 /** A body as text (without byte order mark), and what it says in a form that we know: of `json` just `JSON.parse(text)`. */
@@ -48,12 +48,8 @@ const MAX_DEPTH = 1_000
 
 /** Undefined where it is none. Throws `bad_request` where it is nested too deep. */
 function readJson(text: string): DecodedBody | undefined {
-  let body: Json
-  try {
-    body = JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  const body = parseJson(text)
+  if (body === undefined) return undefined
   // Each level needs two characters, so most bodies need no look.
   if (text.length < MAX_DEPTH * 2 || isShallow(body, MAX_DEPTH)) return { format: 'json', text, body }
   throw new TriviumError('bad_request', { reason: `its JSON is nested more than ${MAX_DEPTH} deep` })

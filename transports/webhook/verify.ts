@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import { type Json, pathGet } from '../../src/core/json.ts'
 import { duration } from '../../src/core/units.ts'
+import { attempt } from '../../src/lib/attempt.ts'
 import { createSecretCheck } from '../../src/lib/secrets.ts'
 import { createSignatureCheck } from '../../src/lib/signatures.ts'
 import { secretsOf } from '../options.ts'
@@ -94,13 +95,7 @@ function by<Name extends keyof typeof PRESETS, More extends z.ZodRawShape>(
   more: More,
 ) {
   const preset: Preset = PRESETS[name]
-  const isKey = (text: string) => {
-    try {
-      return preset.keyOf?.(text) !== null
-    } catch {
-      return false
-    }
-  }
+  const isKey = (text: string) => attempt(() => preset.keyOf?.(text) !== null) ?? false
   const secret = called(what).refine((secrets) => secrets.every(isKey), `expected ${what}`)
   return z.strictObject({ scheme: z.literal(name), secret, ...more })
 }

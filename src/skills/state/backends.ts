@@ -7,7 +7,7 @@ import { fileFailure, reasonOf, TriviumError, unwritable } from '../../core/erro
 import { isJsonObject, type Json } from '../../core/json.ts'
 import type { StateBackend } from '../../core/services.ts'
 import type { Store } from '../../core/store.ts'
-import { disk, isMissing, syncDir, writeWhole } from '../../lib/disk.ts'
+import { disk, orNothing, syncDir, writeWhole } from '../../lib/disk.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
 
 const VERSION = 1
@@ -91,10 +91,6 @@ function withValue(document: unknown): unknown {
   if (!isJsonObject(document) || !('entries' in document)) return document
   const { name, session, entries, ...rest } = document
   return { ...rest, version: 1, value: { name, session, entries } }
-}
-
-function orNothing(error: unknown): undefined {
-  if (!isMissing(error)) throw error
 }
 
 function ignoreUnreadable(error: unknown): undefined {

@@ -1,6 +1,7 @@
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
+import { attempt } from '../../lib/attempt.ts'
 import { defined } from '../../lib/defined.ts'
 import { diff, told, type Until } from './events.ts'
 import {
@@ -228,13 +229,5 @@ export function createDocument<T extends JsonObject>(
 
   function unreadable(reason: string, cause?: unknown): TriviumError {
     return corrupt(name, backend.locate(name), reason, cause)
-  }
-}
-
-function attempt<T>(work: () => T): T | undefined {
-  try {
-    return work()
-  } catch {
-    return undefined
   }
 }

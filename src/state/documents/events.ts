@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import patches from 'fast-json-patch'
 import { isJsonObject, type Json } from '../../core/json.ts'
+import { attempt } from '../../lib/attempt.ts'
 import { fullFiles, lastLine, linesAfter, openIfThere } from '../files/line-file.ts'
 import { type Change, corrupt, type Operation, type Snapshot } from './spec.ts'
 
@@ -39,12 +40,8 @@ export async function* readChanges(name: string, path: string): AsyncGenerator<C
 }
 
 function parse(line: string): LoggedChange | undefined {
-  try {
-    const change: LoggedChange = JSON.parse(line)
-    return Number.isInteger(change?.seq) && (change.patch || change.document) ? change : undefined
-  } catch {
-    return undefined
-  }
+  const change: LoggedChange | undefined = attempt(() => JSON.parse(line))
+  return Number.isInteger(change?.seq) && (change?.patch || change?.document) ? change : undefined
 }
 
 /** A moment (Unix ms) or a revision. */

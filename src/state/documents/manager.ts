@@ -1,6 +1,7 @@
 import { TriviumError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
+import { createTurns } from '../../lib/turns.ts'
 import { createDocument, type StateDocument, type UpdateOptions } from './document.ts'
 import type { Until } from './events.ts'
 import { createFileBackend } from './file-backend.ts'
@@ -22,12 +23,7 @@ type Options = { documents: readonly DocumentSpec[]; now?: () => number; log?: L
 export function createStateManager(options: Options) {
   const { now = Date.now, log } = options
   const backend = backendOf(options)
-  let last: Promise<unknown> = Promise.resolve()
-  const inTurn = <R>(work: () => Promise<R>): Promise<R> => {
-    const done = last.then(work)
-    last = done.catch(() => undefined)
-    return done
-  }
+  const inTurn = createTurns()
   const deps = { backend, inTurn, now, log }
   const documents = new Map<string, StateDocument>()
   for (const spec of options.documents) {
@@ -65,10 +61,7 @@ export function createStateManager(options: Options) {
       return createDocument(spec, deps)
     },
     /** Waits for what is being written, then lets go of everything. */
-    async close() {
-      await last
-      await backend.close()
-    },
+    close: () => inTurn(() => backend.close()),
   }
 }
 

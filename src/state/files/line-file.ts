@@ -1,7 +1,7 @@
 import { existsSync, fstatSync, readdirSync, readSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { type Disk, disk, isMissing, syncDir } from '../../lib/disk.ts'
+import { type Disk, disk, orNothing, syncDir } from '../../lib/disk.ts'
 
 /** Appends lines durably, behind what a crash or a full disk cut off. Only for one writer at a time. */
 export async function appendLines(
@@ -84,11 +84,6 @@ function endOfLines(fd: number, size: number): number {
 }
 
 /** Opens a file for reading; undefined where there is none. */
-export async function openIfThere(path: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(path, 'r')
-  } catch (error) {
-    if (isMissing(error)) return undefined
-    throw error
-  }
+export function openIfThere(path: string): Promise<FileHandle | undefined> {
+  return open(path, 'r').catch(orNothing)
 }

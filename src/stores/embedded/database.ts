@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
+import { attempt } from '../../lib/attempt.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
 import type { Writer } from './writer.ts'
 
@@ -16,7 +17,8 @@ const VERSION = 2
  */
 export function openDatabase(dir: string): DatabaseSync {
   const path = join(dir, 'trivium.db')
-  makeOwn(path)
+  // SQLite would go by the umask, and makes the files beside it like this one. It says, too, why that cannot be.
+  attempt(() => closeSync(openSync(path, 'a', 0o600)))
   using opened = new DisposableStack()
   const db = opened.use(new DatabaseSync(path, { timeout: 5_000 }))
   const found = Number(db.prepare('PRAGMA user_version').get()?.user_version)
@@ -33,15 +35,6 @@ export function openDatabase(dir: string): DatabaseSync {
 }
 
 const textOf = (name: string) => readFileSync(new URL(`./${name}.sql`, import.meta.url), 'utf8')
-
-/** SQLite would go by the umask, and makes the files beside it like this one. */
-function makeOwn(path: string): void {
-  try {
-    closeSync(openSync(path, 'a', 0o600))
-  } catch {
-    // SQLite, which opens it next, says why it cannot.
-  }
-}
 
 /**
  * NORMAL: a commit is in the log when it returns, and on the disk when the writer has flushed the log. Pages of 16 KB hold eleven
@@ -124,11 +117,7 @@ export function lockDirectory(dir: string): () => void {
 }
 
 function holderOf(note: string): string {
-  try {
-    const { pid, command, since } = JSON.parse(readFileSync(note, 'utf8'))
-    return `process ${pid} (${command}) since ${since}`
-  } catch {
-    // The holder is just starting or stopping. That it holds the lock is all that is known.
-    return 'another process'
-  }
+  const { pid, command, since } = Object(attempt(() => JSON.parse(readFileSync(note, 'utf8'))))
+  // A holder that is just starting or stopping has not said.
+  return pid === undefined ? 'another process' : `process ${pid} (${command}) since ${since}`
 }
