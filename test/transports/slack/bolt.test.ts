@@ -8,7 +8,7 @@ import type { JsonObject } from '../../../src/core/json.ts'
 import { openSite, type Site } from '../../fixtures/daemon.ts'
 import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.ts'
 import { until } from '../../fixtures/until.ts'
-import { callback } from './harness.ts'
+import { callback, clicked, done, typed } from './harness.ts'
 
 const MODULES = join(fileURLToPath(new URL('../../..', import.meta.url)), 'node_modules')
 
@@ -73,81 +73,38 @@ routes:
     retry: { attempts: 4, backoff: fixed, delay: 50ms }
 ${more}`
 
-const who = { team: { id: 'T0TEAM' }, user: { id: 'U1ANN', name: 'ann', team_id: 'T0TEAM' } }
-let serial = 0
-const trigger = () => `trigger.${++serial}`
-
-const submission = (value: string): JsonObject => ({
-  ...{ type: 'view_submission', trigger_id: trigger(), ...who },
-  view: {
-    id: 'V1',
-    hash: 'h',
-    type: 'modal',
-    callback_id: 'new',
-    state: { values: { what: { text: { type: 'plain_text_input', value } } } },
-  },
-})
+const deliver = async (type: string, payload: JsonObject) => {
+  const delivered = await slack.sockets.deliver(type, payload)
+  assert.ok(delivered.acked, `${type} was not acknowledged`)
+  // Bolt says nothing in an empty object.
+  return Object.keys(delivered.payload ?? {}).length > 0 ? delivered.payload : null
+}
+const say = (text: string) => deliver('events_api', callback({ text, ts: slack.nextTs() }))
+const posted = (text: string) => until(() => slack.posts.some((post) => post.text === text), text, 30_000)
+const texts = () => slack.posts.map(({ text }) => text)
 
 /** What somebody does in Slack, and what Slack sees of the app for it: what acknowledgements say, and calls. */
 async function useApp() {
-  const said: unknown[] = []
-  const deliver = async (type: string, payload: JsonObject) => {
-    const delivered = await slack.sockets.deliver(type, payload)
-    assert.ok(delivered.acked, `${type} was not acknowledged`)
-    // Bolt says nothing in an empty object.
-    said.push(Object.keys(delivered.payload ?? {}).length > 0 ? delivered.payload : null)
+  const type = (text: string) => deliver('slash_commands', typed(slack, { command: '/todo', text }))
+  const submit = (value: string) => {
+    const state = { values: { what: { text: { type: 'plain_text_input', value } } } }
+    const view = { id: 'V1', hash: 'h', type: 'modal', callback_id: 'new', state }
+    return deliver('interactive', done({ type: 'view_submission', view }))
   }
-  const command = (text: string) => ({
-    command: '/todo',
-    text,
-    trigger_id: trigger(),
-    ...{
-      team_id: 'T0TEAM',
-      user_id: 'U1ANN',
-      user_name: 'ann',
-      channel_id: 'C0GEN',
-      response_url: slack.apiUrl.replace('/api/', '/respond/1'),
-    },
-  })
   const calls = (method: string) => slack.calls.filter((call) => call.method === method)
-  await deliver('events_api', callback({ text: 'todo milk', ts: slack.nextTs() }))
-  await deliver('events_api', callback({ text: 'nothing for it', ts: slack.nextTs() }))
-  await until(() => slack.posts.length === 1, 'an answer')
-  await deliver('slash_commands', command('bread'))
-  await deliver('slash_commands', command(''))
+  const response_url = slack.apiUrl.replace('/api/', '/respond/click')
+  const select = { type: 'block_suggestion', action_id: 'who', block_id: 'b', value: 'ann', container: {} }
+  const home = { type: 'app_home_opened', user: 'U1ANN', channel: 'D1ANN', tab: 'home' }
+  const said = [await say('todo milk'), await say('nothing for it'), await type('bread'), await type('')]
   await until(() => calls('views.open').length === 1, 'a modal')
-  await deliver('interactive', submission('x'))
-  await deliver('interactive', submission('butter'))
-  await until(() => slack.posts.length === 2, 'what was submitted')
-  await deliver('interactive', {
-    type: 'block_suggestion',
-    ...who,
-    action_id: 'who',
-    block_id: 'b',
-    value: 'ann',
-    api_app_id: 'A0APP',
-    container: {},
-    channel: { id: 'C0GEN' },
-  })
-  await deliver('interactive', {
-    ...{ type: 'block_actions', trigger_id: trigger(), ...who, channel: { id: 'C0GEN', name: 'general' } },
-    ...{
-      response_url: slack.apiUrl.replace('/api/', '/respond/2'),
-      actions: [{ type: 'button', action_id: 'done', block_id: 'b', value: 'milk', action_ts: '1' }],
-    },
-  })
-  await until(() => slack.posts.length === 3, 'what was clicked')
-  await deliver(
-    'events_api',
-    callback({ type: 'app_home_opened', user: 'U1ANN', channel: 'D1ANN', tab: 'home' }),
-  )
-  await until(() => calls('views.publish').length === 1, 'a home')
-  const shown = slack.posts.map(({ channel, text, thread_ts }) => ({
-    channel,
-    text,
-    isThread: Boolean(thread_ts),
-  }))
-  return { said, shown, responses: calls('response_url').map(({ args }) => args), reactions: slack.reactions }
+  said.push(await submit('x'), await submit('butter'), await deliver('interactive', done(select)))
+  const actions = [{ type: 'button', action_id: 'done', block_id: 'b', value: 'milk', action_ts: '1' }]
+  said.push(await deliver('interactive', clicked({ response_url, actions })))
+  said.push(await deliver('events_api', callback(home)))
+  await until(() => slack.posts.length === 3 && calls('views.publish').length === 1, 'all of it')
+  const shown = slack.posts.map(({ channel, text, thread_ts }) => `${channel} ${text} ${Boolean(thread_ts)}`)
+  const responses = calls('response_url').map(({ args }) => args)
+  return { said, shown: shown.sort(), responses, reactions: slack.reactions }
 }
 
 /** Runs the app by Bolt alone. */
@@ -185,39 +142,8 @@ describe('a Bolt app', () => {
     assert.deepEqual(hosted.said[4], { response_action: 'errors', errors: { what: 'too short' } })
   })
 
-  test('that throws twice posts once, and is loaded anew when it is saved', async () => {
-    const app = (word: string) => `
-let runs = 0
-export default (app: import('@slack/bolt').App) => {
-  app.message('go', async ({ say }) => {
-    await say('${word}')
-    if (++runs < 3) throw new Error('not yet')
-    await say('${word} again')
-  })
-}
-`
-    const site = openApp(app('first'), 'apps/go.ts')
-    await site.start()
-    await slack.sockets.deliver('events_api', callback({ text: 'go', ts: slack.nextTs() }))
-    await until(() => slack.posts.length === 2, 'both posts')
-    site.write('apps/go.ts', 'export default nonsense(')
-    await until(
-      async () => JSON.stringify((await site.run(['status', '--json'])).out).includes('cannot be loaded'),
-      'a fault in the status',
-    )
-    await slack.sockets.deliver('events_api', callback({ text: 'go', ts: slack.nextTs() }))
-    await until(() => slack.posts.length === 4, 'the last good version')
-    site.write('apps/go.ts', app('second'))
-    await until(async () => {
-      await slack.sockets.deliver('events_api', callback({ text: 'go', ts: slack.nextTs() }))
-      return slack.posts.some(({ text }) => text === 'second again')
-    }, 'the new version')
-    const texts = slack.posts.map(({ text }) => text)
-    assert.deepEqual(texts.slice(0, 4), ['first', 'first again', 'first', 'first again'])
-  })
-
   test('that is killed between a post and its answer does not post again, and goes on', async () => {
-    const source = `
+    const site = openApp(`
 module.exports.registerListeners = (app) => {
   app.message('go', async ({ say, client, message }) => {
     await client.reactions.add({ channel: message.channel, timestamp: message.ts, name: 'eyes' })
@@ -225,39 +151,40 @@ module.exports.registerListeners = (app) => {
     await say('two')
   })
 }
-`
-    const site = openApp(source)
+`)
     const daemon = await site.start()
     const answered = slack.hold('chat.postMessage')
-    await slack.sockets.deliver('events_api', callback({ text: 'go', ts: slack.nextTs() }))
-    await until(() => slack.posts.length === 1, 'the first post')
+    await say('go')
+    await posted('one')
     await daemon.end('SIGKILL')
     answered()
     await site.start()
-    await until(() => slack.posts.length === 2, 'the second post', 30_000)
-    assert.deepEqual([slack.posts.map(({ text }) => text), slack.reactions.length], [['one', 'two'], 1])
+    await posted('two')
+    assert.deepEqual([texts(), slack.reactions.length], [['one', 'two'], 1])
   })
 
-  test('that posts over the limit, and whose answers are lost, posts each once, in the run and in the next', async () => {
-    const site = openApp(
-      `
+  test('that throws twice, posts over the limit and loses answers posts each once, and knows which is which in another order', async () => {
+    const app = `
 let runs = 0
-export default (app) => {
-  app.message('go', async ({ say, respond }) => {
-    await Promise.all(['one', 'two'].map((text) => say(text)))
-    if (++runs === 1) throw new Error('not yet')
+export default (app: import('@slack/bolt').App) => {
+  app.message('go', async ({ say }) => {
+    const words = ++runs % 2 ? ['one', 'two'] : ['two', 'one']
+    const posts = await Promise.all(words.map(async (text) => [text, (await say(text)).ts]))
+    if (runs === 1) throw new Error('not yet')
+    await say('two is ' + Object.fromEntries(posts).two)
+    if (runs === 2) throw new Error('not yet')
     await say('three')
   })
 }
-`,
-      'apps/go.mjs',
-    )
+`
+    const site = openApp(app, 'apps/go.ts')
     await site.start()
     const limit = { status: 429, headers: { 'retry-after': '1' } }
-    slack.fail('chat.postMessage', limit, limit, { apply: true, hangUp: true }, { apply: true, status: 500 })
-    await slack.sockets.deliver('events_api', callback({ text: 'go', ts: slack.nextTs() }))
-    await until(() => slack.posts.some(({ text }) => text === 'three'), 'the last post', 30_000)
-    assert.deepEqual(slack.posts.map(({ text }) => text).sort(), ['one', 'three', 'two'])
+    slack.fail('chat.postMessage', limit, { apply: true, hangUp: true }, limit, { apply: true, status: 500 })
+    await say('go')
+    await posted('three')
+    const two = slack.posts.find(({ text }) => text === 'two')
+    assert.deepEqual(texts().sort(), ['one', 'three', 'two', `two is ${two?.ts}`])
   })
 
   test('in the root of its project keeps its state while it writes data there, and posts by timers, but not late', async () => {
@@ -279,59 +206,61 @@ app.message('slow', async ({ say }) => {
   await pause(1500)
   await say('late')
 })
+app.command('/slow', async ({ ack }) => {
+  await pause(3000)
+  await ack('at last')
+})
 await app.start(process.env.PORT || 3000)
 `
     const site = openApp(app, 'app.mjs')
-    site.write('routes.yaml', routesFor('./app.mjs', '    timeout: 1s'))
+    const routes = routesFor('./app.mjs', '    timeout: 1s\n  - { name: typed, match: {}, bolt: ./app.mjs }')
+    site.write('routes.yaml', routes.replace('{ gateway: team }', '{ gateway: team, event: message }'))
     site.write('node_modules/counts/package.json', '{ "name": "counts", "main": "index.js" }')
     site.write('node_modules/counts/index.js', 'let n = 0; exports.loaded = () => ++n')
     await site.start()
-    const go = (text: string) => slack.sockets.deliver('events_api', callback({ text, ts: slack.nextTs() }))
-    await go('slow')
     for (const count of [1, 2, 3]) {
-      await go('count')
-      await until(() => slack.posts.some(({ text }) => text === `${count} of ${count}`), `count ${count}`)
+      await say('count')
+      await posted(`${count} of ${count}`)
     }
-    await until(() => slack.posts.filter(({ text }) => text === 'by timer').length === 3, 'posts by timers')
+    await until(() => texts().filter((text) => text === 'by timer').length === 3, 'posts by timers')
+    assert.equal(await deliver('slash_commands', typed(slack, { command: '/slow' })), null)
     await until(
-      async () => {
-        const { out } = await site.run(['dead-letters', 'list', '--json'])
-        return out.includes('listener_failed')
-      },
-      'a dead letter',
-      30_000,
+      () => slack.calls.some(({ args }) => args.text === 'at last'),
+      'what came too late for the ack',
     )
-    assert.ok(!slack.posts.some(({ text }) => text === 'late'))
+    await say('slow')
+    const dead = async () =>
+      (await site.run(['dead-letters', 'list', '--json'])).out.includes('listener_failed')
+    await until(dead, 'a dead letter', 30_000)
+    assert.ok(!texts().includes('late'))
   })
 
-  test('is loaded for its own gateway alone, and is no fault once no route names it', async () => {
-    const site = openSite({ routes: '' })
+  test('is of its own gateway, is loaded anew when it is saved, and keeps its last good version', async () => {
+    const gateway = `{ transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}" }`
     const routes = (more: string) => `
-gateways:
-  one: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}" }
-  two: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}" }
+gateways: { one: ${gateway}, two: ${gateway} }
 routes:
   - { name: good, match: { gateway: one }, bolt: ./good/app.cjs }
 ${more}`
     const app = (word: string) =>
       `console.log('loaded ${word}'); exports.registerListeners = (app) => app.message('go', ({ say }) => say('${word}'))`
+    const site = openSite({ routes: '' })
     site.write('good/app.cjs', app('good'))
     site.write('bad/app.cjs', 'nonsense(')
     site.write('routes.yaml', routes('  - { name: bad, match: { gateway: two }, bolt: ./bad/app.cjs }'))
     const daemon = await site.start()
-    const status = async () => JSON.stringify((await site.run(['status', '--json'])).out)
-    await until(async () => (await status()).includes('cannot be loaded'), 'a fault')
+    const faulty = async () => (await site.run(['status', '--json'])).out.includes('cannot be loaded')
+    await until(faulty, 'a fault')
     assert.equal(daemon.output().split('loaded good').length, 2)
     site.write('routes.yaml', routes(''))
-    await until(async () => !(await status()).includes('cannot be loaded'), 'no fault')
+    await until(async () => !(await faulty()), 'no fault, once no route names it')
     site.write('good/app.cjs', app('better'))
     await until(() => daemon.output().includes('loaded better'), 'the saved version')
-  })
-
-  test('that is not there is an error of the configuration, with its place', async () => {
-    const site = openSite({ routes: routesFor('./apps/none.ts') })
-    const { code, out, err } = await site.run(['routes', 'check'])
-    assert.equal(code, 2)
-    assert.match(out + err, /routes\.yaml:7:11.*there is no file .*none\.ts/)
+    site.write('good/app.cjs', 'nonsense(')
+    await until(faulty, 'a fault again')
+    // Two gateways hear it in turn, and one has a route for it.
+    await say('go')
+    await say('go')
+    await posted('better')
   })
 })

@@ -138,25 +138,39 @@ export function ask(world: World, text = 'a question'): Promise<Message> {
 
 let triggers = 0
 
-/** What Ann typed in #general, `/ask why?`, and resolves with its message. */
-export function command(world: World, more: JsonObject = {}): Promise<Message> {
+/** What Ann typed in #general, `/ask why?`. */
+export function typed({ apiUrl }: Pick<SlackServer, 'apiUrl'>, more: JsonObject = {}): JsonObject {
   const id = String(++triggers)
-  return takenOne(world, 'slash_commands', {
+  return {
     ...{ command: '/ask', text: 'why?', user_id: 'U1ANN', user_name: 'ann', channel_id: 'C0GEN' },
-    ...{ team_id: 'T0TEAM', response_url: world.server.apiUrl.replace('/api/', `/respond/${id}`) },
+    ...{ team_id: 'T0TEAM', response_url: apiUrl.replace('/api/', `/respond/${id}`) },
     ...{ trigger_id: `command.${id}`, ...more },
+  }
+}
+
+/** What Ann did: a click, a submission or the like. */
+export function done(payload: JsonObject): JsonObject {
+  const who = { team: { id: 'T0TEAM' }, user: { id: 'U1ANN', name: 'ann' } }
+  return { ...who, trigger_id: `click.${++triggers}`, ...payload }
+}
+
+/** What Ann clicked, a button in #general. */
+export function clicked(more: JsonObject = {}): JsonObject {
+  return done({
+    ...{ type: 'block_actions', channel: { id: 'C0GEN', name: 'general' } },
+    actions: [{ action_id: 'pick', block_id: 'b', value: 'x', action_ts: '1', type: 'button' }],
+    ...more,
   })
 }
 
-/** What Ann clicked, a button in #general, and resolves with its message. */
+/** Resolves with the message of what Ann typed. */
+export function command(world: World, more: JsonObject = {}): Promise<Message> {
+  return takenOne(world, 'slash_commands', typed(world.server, more))
+}
+
+/** Resolves with the message of what Ann clicked. */
 export function click(world: World, more: JsonObject = {}): Promise<Message> {
-  return interact(world, {
-    type: 'block_actions',
-    trigger_id: `click.${++triggers}`,
-    channel: { id: 'C0GEN', name: 'general' },
-    actions: [{ action_id: 'pick', value: 'x', action_ts: '1', type: 'button' }],
-    ...more,
-  })
+  return takenOne(world, 'interactive', clicked(more))
 }
 
 /** A file that a reply can carry. */
@@ -186,10 +200,9 @@ export function paragraphs(count: number): string[] {
   return Array.from({ length: count }, (_, each) => `${each}`.repeat(9000))
 }
 
-/** Delivers a click, a submission or the like of Ann's, and resolves with the message that became of it. */
+/** Resolves with the message of what Ann did. */
 export function interact(world: World, payload: JsonObject): Promise<Message> {
-  const who = { team: { id: 'T0TEAM' }, user: { id: 'U1ANN', name: 'ann' } }
-  return takenOne(world, 'interactive', { ...who, ...payload })
+  return takenOne(world, 'interactive', done(payload))
 }
 
 /** Whether an error is ours, of this code. */
