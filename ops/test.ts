@@ -2,7 +2,8 @@
 // TEXT` picks tests by name, `--seed N` or `--seed random` other cases for the tests of properties. `npm run
 // test:chaos`: the long crash tests.
 import { globSync, statSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { runStep, steps } from './steps.ts'
 import { ensureSystemPackages } from './system-packages.ts'
@@ -30,6 +31,9 @@ if (!ensureSystemPackages()) process.exit(1)
 for (const key of Object.keys(process.env)) {
   if (key.startsWith('TRIVIUM_') || key === 'REDIS_URL') delete process.env[key]
 }
+
+// Each test file is a process of its own; what one has compiled, the others need not.
+process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 
 if (values.seed !== undefined) process.env.PROPERTY_SEED = values.seed
 
