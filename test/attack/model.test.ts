@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { openChat } from '../fixtures/chat.ts'
 import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
 import { type ModelRequest, type OpenAiServer, startOpenAiServer } from '../fixtures/openai-server.ts'
 
@@ -44,8 +43,8 @@ describe('a model that anybody may talk to', { timeout: 90_000 }, () => {
   /** What the model was told of its last call. */
   const told = (request: ModelRequest | undefined) => JSON.stringify(request?.messages.at(-1))
 
-  test('is offered nothing that sees or decides for others, and gets it by no name', async (t) => {
-    const chat = await openChat(t, `${daemon.url}/open`)
+  test('is offered nothing that sees or decides for others, and gets it by no name', async () => {
+    const { ask: chat } = await daemon.chat('/open')
     assert.equal(await chat('who else wrote?'), 'I could not.')
     assert.ok(asked[0]?.tools.includes('echo'))
     assert.deepEqual(

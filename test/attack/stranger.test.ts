@@ -5,7 +5,6 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { openChat } from '../fixtures/chat.ts'
 import { suiteWithDaemon } from '../fixtures/suite.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -44,17 +43,14 @@ describe('a stranger', { timeout: 90_000 }, () => {
       return letters.find((one: { messageId?: string; id: string }) => JSON.stringify(one).includes(id))
     }, 'the dead letter')
 
-  test('has no rights of a namesake at another gateway', async (t) => {
+  test('has no rights of a namesake at another gateway', async () => {
     const body = JSON.stringify({ sender: { login: 'root' } })
     const signature = `sha256=${createHmac('sha256', 'hub-secret').update(body).digest('hex')}`
     const headers = { 'x-hub-signature-256': signature, 'content-type': 'application/json' }
     const letter = await deadLetter(idOf(await suite.daemon.post('/hub', body, headers)))
     assert.match(JSON.stringify(letter), /forbidden/)
     assert.equal(existsSync(join(suite.site.dir, 'danger')), false)
-    const root = await openChat(
-      t,
-      `${suite.daemon.url}/chat?token=${encodeURIComponent("root's long token")}`,
-    )
+    const { ask: root } = await suite.daemon.chat(`/chat?token=${encodeURIComponent("root's long token")}`)
     assert.equal(await root('go'), 'done')
   })
 

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { openChat } from '../fixtures/chat.ts'
 import { suiteWithDaemon } from '../fixtures/suite.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -88,10 +87,10 @@ describe('what a call may do', { timeout: 90_000 }, () => {
     assert.deepEqual(await suite.daemon.invoke('event-unsubscribe', { topic: 'later', queue }), { ok: true })
   })
 
-  test('a stranger decides no approval by a subscription, even where a rule grants the skill', async (t) => {
+  test('a stranger decides no approval by a subscription, even where a rule grants the skill', async () => {
     const call = suite.daemon.invoke('guarded', { n: 2 }).catch((error: Error) => error.message)
     const { id } = await asked()
-    const stranger = await openChat(t, `${suite.daemon.url}/open`)
+    const { ask: stranger } = await suite.daemon.chat('/open')
     assert.equal(await stranger('decide'), '~ref:decide:')
     await suite.daemon.invoke('event-emit', { topic: 'alarms', data: { id, approve: true } })
     const letters = async () => Object(await suite.daemon.invoke('dead-letter-list', { group: 'decide' }))
@@ -102,8 +101,8 @@ describe('what a call may do', { timeout: 90_000 }, () => {
     await suite.daemon.invoke('event-unsubscribe', { topic: 'alarms', queue: '~ref:decide:' })
   })
 
-  test('a subscription runs its skill with the rights of who subscribed, then and when it runs', async (t) => {
-    const ada = await openChat(t, `${suite.daemon.url}/chat?token=${encodeURIComponent("ada's long token")}`)
+  test('a subscription runs its skill with the rights of who subscribed, then and when it runs', async () => {
+    const { ask: ada } = await suite.daemon.chat(`/chat?token=${encodeURIComponent("ada's long token")}`)
     assert.match(await ada('danger'), /^forbidden: Skill danger for \S*ada is not allowed/)
     assert.equal(await ada('allowed'), await ada('allowed'), 'the same again is the same')
     await suite.daemon.invoke('event-emit', { topic: 'alarms' })

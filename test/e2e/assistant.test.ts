@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { openChat } from '../fixtures/chat.ts'
 import { openSite, type Site } from '../fixtures/daemon.ts'
 import { startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
@@ -138,22 +137,22 @@ describe('the assistant in a running daemon', { timeout: 120_000 }, async () => 
     assert.match(await say(site, 'recall'), /memory-1: the milk\nmemory-2: the bread/)
   })
 
-  test('somebody unknown has notes too, and reaches no others', async (t) => {
-    const unknown = await openChat(t, `${daemon.url}/open`)
+  test('somebody unknown has notes too, and reaches no others', async () => {
+    const { ask: unknown } = await daemon.chat('/open')
     assert.equal(await unknown('remember the tea'), 'Stored note memory-3.')
     assert.equal(await unknown('recall'), 'memory-3: the tea')
     assert.match(await unknown('search milk tea'), /^Nothing was found/)
     assert.match(await unknown('search tea'), /^memory-3 /)
     assert.match(await unknown('forget memory-1'), /no memory-1/)
     assert.match(await unknown('delegate ada: dig'), /^You said/)
-    const other = await openChat(t, `${daemon.url}/open`)
+    const { ask: other } = await daemon.chat('/open')
     assert.equal(await other('recall tea'), 'No note contains "tea".')
     assert.equal(await unknown('forget memory-3'), 'Forgot memory-3: the tea')
   })
 
-  test('people reach their own notes and conversations; the scope team shares them after a reload', async (t) => {
-    const open = (name: string) =>
-      openChat(t, `${daemon.url}/chat?token=${encodeURIComponent(`${name}'s long token`)}`)
+  test('people reach their own notes and conversations; the scope team shares them after a reload', async () => {
+    const open = async (name: string) =>
+      (await daemon.chat(`/chat?token=${encodeURIComponent(`${name}'s long token`)}`)).ask
     const [ada, bob] = [await open('ada'), await open('bob')]
     assert.equal(await ada('remember zanzibar by boat'), 'Stored note memory-4.')
     assert.match(

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { openChat } from '../fixtures/chat.ts'
 import { type DaemonProcess, openSite, type Site } from '../fixtures/daemon.ts'
 import { startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
@@ -136,10 +135,10 @@ describe('a schedule', { timeout: 180_000, concurrency: 3 }, () => {
     await daemon.end()
   })
 
-  test('made by a message runs with the rights of its sender, and with no others', async (t) => {
+  test('made by a message runs with the rights of its sender, and with no others', async () => {
     const site = openSite({ routes: CHAT, skills: { ...SKILLS, ...PLANNING } })
     const daemon = await site.start()
-    const ada = await openChat(t, `${daemon.url}/chat?token=${encodeURIComponent("ada's long token")}`)
+    const { ask: ada } = await daemon.chat(`/chat?token=${encodeURIComponent("ada's long token")}`)
     assert.equal(await ada('plan tick'), 'schedule-1')
     assert.match(await ada('plan secret'), /^forbidden: Skill secret for chat:ada is not allowed/)
     const { by } = Object(Object(await daemon.invoke('schedule-list'))[0])
@@ -150,7 +149,7 @@ describe('a schedule', { timeout: 180_000, concurrency: 3 }, () => {
     assert.match(refused.error, /Skill tick for chat:ada is not allowed/)
     assert.equal(refused.again, false)
 
-    const unknown = await openChat(t, `${daemon.url}/open`)
+    const { ask: unknown } = await daemon.chat('/open')
     assert.match(await unknown('plan plan'), /forbidden: .*no proof who sent/)
     assert.equal(Object(await daemon.invoke('schedule-list')).length, 1)
 
