@@ -35,20 +35,6 @@ async function gaugeOf(daemon: DaemonProcess, name: string): Promise<number | un
 }
 
 describe('a daemon on Slack', () => {
-  test('answers in the thread, and shows that it did', async () => {
-    await open()
-    const daemon = await site.start()
-    const event = said('hello')
-    assert.equal((await slack.sockets.deliver('events_api', event)).acked, true)
-    await until(() => slack.posts.length === 1, 'a reply')
-    assert.deepEqual(
-      [slack.posts[0]?.text, slack.posts[0]?.thread_ts],
-      ['You said: hello', Object(event.event).ts],
-    )
-    await until(() => slack.reactions.some(({ name }) => name === 'white_check_mark'), 'a reaction')
-    assert.equal(await daemon.end(), 0)
-  })
-
   test('shows in its metrics how many sockets are open, and how long it has heard nothing', async () => {
     await open()
     const daemon = await site.start()

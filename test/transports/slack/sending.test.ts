@@ -32,17 +32,6 @@ describe('a post that Slack does not answer', () => {
     assert.equal(postsOf(message.data.thread).length, 1)
   })
 
-  test('is found by its key where the store has lost all that it knew of it', async () => {
-    const message = await asked()
-    const reply = replyTo(message, 'once')
-    await transport.send(reply)
-    const { kv } = world.fixture.store
-    for (const key of await kv.list('slack/team/', 1000)) await kv.delete(key)
-    assert.deepEqual(await transport.probe?.(reply), { sent: false })
-    await transport.send(reply)
-    assert.equal(postsOf(message.data.thread).length, 1)
-  })
-
   test('to a person is looked for in the direct messages with them', async () => {
     server.fail('chat.postMessage', lost)
     const to = { conversation: 'U1ANN', to: 'U1ANN' }

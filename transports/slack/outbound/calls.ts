@@ -113,7 +113,7 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
         if (slackFailure(error).kind !== 'rejected') throw error
       })
       const ts = found?.posts.get(part)
-      if (ts !== undefined) return JSON.stringify({ ok: true, channel, ts, message: { ts } })
+      if (ts !== undefined) return postedAt({ channel, ts })
       if (found?.shared) return JSON.stringify({ ok: true, files: files.map((id) => ({ id })) })
       if (found?.complete) return undefined
       call.record.unseen = true
@@ -126,20 +126,23 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
       const asked = new URLSearchParams(typeof init?.body === 'string' ? init.body : '')
       const isMarked = record.method === 'chat.postMessage' && !asked.has('metadata')
       const isFindable = (isMarked || record.files.length > 0) && !record.unseen
-      const known = record.answer ?? (wasMade && isFindable ? await find(call, asked) : undefined)
-      if (known !== undefined) return answered(known)
+      const found = wasMade && isFindable && record.answer === undefined && (await find(call, asked))
+      if (found) record.answer = found
       call.wasMade = true
-      await keep(call)
+      if (found || record.answer === undefined) await keep(call)
+      if (record.answer !== undefined) return answered(record.answer)
       const mark = { event_type: METADATA_TYPE, event_payload: { key, part: record.part } }
       if (isMarked) asked.set('metadata', JSON.stringify(mark))
       const response = await fetch(input, isMarked ? { ...init, body: asked.toString() } : init)
       const answer = await response.clone().text()
       const error = textAt(parseJson(answer), 'error') ?? ''
-      if (wasMade && error.startsWith('already_')) record.answer = '{"ok":true}'
-      else if (response.ok && error === '') record.answer = answer
+      const isThere = wasMade && error.startsWith('already_')
+      if (isThere) record.answer = '{"ok":true}'
+      // Slack repeats the whole post.
+      else if (response.ok && error === '') record.answer = isMarked ? postedAt(parseJson(answer)) : answer
       else if (response.status < 500 && !MAYBE_DONE.test(error)) call.wasMade = false
       await (call.wasMade ? keep(call) : kv.delete(nameOf(record)))
-      return record.answer === undefined ? response : answered(record.answer)
+      return isThere ? answered('{"ok":true}') : response
     }
 
     return async (input, init) => {
@@ -208,6 +211,12 @@ export async function findPosts(
 
 function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('hex')
+}
+
+/** What of Slack's answer to a post is kept. */
+function postedAt(answer: unknown): string {
+  const [channel, ts] = [textAt(answer, 'channel'), textAt(answer, 'ts')]
+  return JSON.stringify({ ok: true, channel, ts, message: { ts } })
 }
 
 const answered = (body: string) => new Response(body, { headers: { 'content-type': 'application/json' } })
