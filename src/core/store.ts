@@ -107,8 +107,17 @@ export type Topics = {
   end(topic: string): Promise<number>
 }
 
-/** `consume`: the events returned are consumed. `peek`: nothing changes. `lease`: the group sees them again after so many ms. */
-export type GroupRead = { group: string; max: number; mode: 'consume' | 'peek' | 'lease'; lease?: number }
+/**
+ * `consume`: the events returned are consumed. `peek`: nothing changes; what is up to the position `after` is left out.
+ * `lease`: the group sees them again after so many ms.
+ */
+export type GroupRead = {
+  group: string
+  max: number
+  mode: 'consume' | 'peek' | 'lease'
+  lease?: number
+  after?: number
+}
 
 /** `missed`: how many events retention removed before this group read them: told once, by peeks until it is acknowledged. */
 export type GroupBatch = { events: Event[]; missed: number; nextVisible?: number }

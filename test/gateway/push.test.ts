@@ -143,6 +143,30 @@ describe('a push subscription', () => {
     assert.partialDeepStrictEqual(failed, [{ attempt: 2 }, { attempt: 1, reason: 'it answered 500' }])
   })
 
+  test('posts a long backlog once and in order, though one of its conversations fails on the way', async (t) => {
+    const store = await openStore(t)
+    const total = 1_300
+    const hook = await receiver(t, (response, { n }, count) => {
+      response.writeHead(n === 3 && count < 600 ? 500 : 204).end()
+    })
+    const retry = { attempts: 200, delay: 5, 'max-delay': 10 }
+    const { show } = await pushing(t, store, [subscription(hook.url, { concurrency: 8, retry })])
+    const events = Array.from({ length: total }, (_, n) => {
+      return { type: 'paid', source: 'shop', data: { n, conversation: String(n % 10) } }
+    })
+    await store.topics.publish('orders', events)
+    await until(async () => hook.got.length >= total && (await show()).waiting === 0, 'an empty group')
+    const sent = hook.ns().filter((n, at) => n !== 3 || !hook.ns().includes(3, at + 1))
+    assert.equal(sent.length, total)
+    for (let lane = 0; lane < 10; lane++) {
+      const ns = sent.filter((n) => Number(n) % 10 === lane)
+      assert.deepEqual(
+        ns,
+        [...ns].sort((a, b) => Number(a) - Number(b)),
+      )
+    }
+  })
+
   test('keeps the order behind what another daemon has left to be tried again', async (t) => {
     const store = await openStore(t)
     const { ns, url, wait } = await receiver(t, (response, _, count) =>

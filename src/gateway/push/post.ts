@@ -35,14 +35,17 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
     connections: concurrency,
     allowH2: false,
     maxResponseSize: MAX_ANSWER,
+    // Each request has a timer of its own.
+    headersTimeout: 0,
+    bodyTimeout: 0,
     connect: { timeout, ...(allowPrivate ? {} : { lookup: publicOnly }) },
   })
 
-  const answered = (status: number, { location, ...others }: IncomingHttpHeaders, body: Buffer[]): Answer => {
+  const answered = (status: number, headers: IncomingHttpHeaders, body: Buffer[]): Answer => {
     const answer = headOf(Buffer.concat(body).toString(), SHOWN)
     if (status >= 200 && status < 300) return { status, answer }
-    const reason = status < 400 ? movedTo(status, location) : `it answered ${status}`
-    return { status, answer, reason, ...retryAtOf(others['retry-after'], now()) }
+    const reason = status < 400 ? movedTo(status, headers.location) : `it answered ${status}`
+    return { status, answer, reason, ...retryAtOf(headers['retry-after'], now()) }
   }
 
   return {

@@ -4,7 +4,7 @@ import { TriviumError } from '../../core/errors.ts'
 import { type Event, MESSAGE_TOPIC } from '../../core/event.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
-import { missedIn } from '../../core/message-id.ts'
+import { missedIn, positionOf } from '../../core/message-id.ts'
 import type { PushSubscription } from '../../core/push.ts'
 import type { RouteMatch } from '../../core/route.ts'
 import type { ClaimedJob, NewJob, Store } from '../../core/store.ts'
@@ -80,11 +80,14 @@ export async function startSending(
   /** Ids that need nothing more but to be acknowledged; all that were read and are not. */
   const done: string[] = []
   const held = new Set<string>()
+  let ackedAt = 0
   let underWay = 0
   /** Events in lanes. */
   let ahead = 0
   /** The group may have more than was read. */
   let hasMore = true
+  /** A position up to which all is held or done, so that the next read begins behind it; 0 where that is not sure. */
+  let readTo = 0
   let isGone = false
   let isStopping = false
   /** How many the worker was last told that may be under way. */
@@ -173,21 +176,26 @@ export async function startSending(
   /** Reads ahead; what nobody wants is done. */
   const read = async () => {
     hasMore = false
-    const [batch] = await store.topics.read(topic, [{ group: name, max: READ.most, mode: 'peek' }])
+    const after = readTo
+    readTo = 0
+    const [batch] = await store.topics.read(topic, [{ group: name, max: READ.most, mode: 'peek', after }])
     const events = withGap(topic, batch ?? { events: [], missed: 0 }, now(), 'peek')
     const fresh = events.filter(({ id }) => !held.has(id))
     const [first] = fresh
     // A pause is written before what it holds back is published, and a replay before its group begins anew.
     if (!first || !isDeepStrictEqual(await records.control(), control)) return
     const isGap = missedIn(first.id) > 0
+    let isAllTaken = !isGap && events.length === READ.most
     const wanted = wants && !isGap ? await Promise.all(fresh.map(wants)) : []
     // What tells of missed events has another id once others are acknowledged.
     for (const [at, event] of isGap ? [[0, first] as const] : fresh.entries()) {
       const lane = laneOf(event)
       if (wanted[at] === false || event.timestamp < since) done.push(event.id)
       else if (isGap || (!isFree(lane) && circuit.isClosed())) leave([event])
-      else if (!isFree(lane)) continue
-      else {
+      else if (!isFree(lane)) {
+        isAllTaken = false
+        continue
+      } else {
         ahead++
         const events = lanes.get(lane)
         if (events) events.push(event)
@@ -196,8 +204,12 @@ export async function startSending(
       held.add(event.id)
       hasMore = true
     }
+    // At the end of a backlog it begins anew: somebody may have given an event back.
+    const last = events.at(-1)
+    if (isAllTaken && last) readTo = positionOf(last.id) ?? 0
   }
   const ack = async () => {
+    ackedAt = now()
     const ids = done.splice(0)
     try {
       if (ids.length > 0) await store.topics.ack(topic, name, ids)
@@ -227,8 +239,9 @@ export async function startSending(
       if (told !== room()) worker.wake()
       told = room()
       const isRead = told > 0 && isLow()
+      const isDue = done.length >= ACK.most || now() >= ackedAt + ACK.after || underWay === 0
       // At once: the store does them in this order, and flushes once.
-      await Promise.all([ack(), isRead && read()])
+      await Promise.all([isDue && ack(), isRead && read()])
       sendMore()
       if (isRead || (underWay === 0 && done.length > 0)) return 'again'
       return underWay > 0 ? ACK.after : circuit.restsFor()

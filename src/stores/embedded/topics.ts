@@ -42,11 +42,14 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     const { topic } = group
     const now = parts.now()
     const isPeek = mode === 'peek'
+    const before = (isPeek && request.after) || 0
+    const start = Math.max(group.next, before)
     let { missed } = group
     const shown: ReturnType<typeof after>['found'] = []
     // What was given back, or whose lease ran out.
     const visible = sql.all<Place>`SELECT position FROM pending INDEXED BY pending_hidden
-      WHERE consumer = ${group.id} AND hidden_until <= ${now} ORDER BY position LIMIT ${max} + 0`
+      WHERE consumer = ${group.id} AND hidden_until <= ${now} AND position > ${before}
+      ORDER BY position LIMIT ${max} + 0`
     const lookAt = ({ position }: Place) => ({ position, next: log.after(topic, position - 1, 1).found[0] })
     const back = readSome(visible, lookAt, ({ next }) => next?.source)
     for (const { position, next } of back.found) {
@@ -57,14 +60,14 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     }
     const room = max - shown.length
     const isFull = back.isCut || room === 0
-    const { found: fresh, isCut } = isFull ? { found: [], isCut: true } : after(topic, group.next, room)
+    const { found: fresh, isCut } = isFull ? { found: [], isCut: true } : after(topic, start, room)
     shown.push(...fresh)
     // Fewer than asked for: nothing is left up to the end of the topic.
     const isAll = fresh.length < room && !isCut
-    const end = isAll ? topic.last : (fresh.at(-1)?.position ?? group.next)
+    const end = isAll ? topic.last : (fresh.at(-1)?.position ?? start)
     // A peek tells of what is missing before the first event, and changes nothing.
-    const passed = isPeek ? Math.max(group.next, (fresh[0]?.position ?? end + 1) - 1) : end
-    const gone = passed - group.next - (isPeek ? 0 : fresh.length)
+    const passed = isPeek ? Math.max(start, (fresh[0]?.position ?? end + 1) - 1) : end
+    const gone = passed - start - (isPeek ? 0 : fresh.length)
     const left = isPeek ? { next: group.next, missed } : { next: end, missed: 0 }
     if (mode === 'lease') for (const { position } of shown) hide(group, position, now + lease)
     if (left.next !== group.next || left.missed !== group.missed || now - group.used > HOUR)
@@ -75,14 +78,18 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     return at === null ? batch : { ...batch, nextVisible: at }
   }
 
-  /** Calls `each` with the positions of those not consumed, drawing unread ones into `pending` with all before them. Returns how many. */
-  function settle(group: Group, ids: readonly string[], each: (group: Group, at: number) => void): number {
+  /** Consumes those not consumed, or hides them until a time, drawing unread ones into `pending` with all before them. Returns how many. */
+  function settle(group: Group, ids: readonly string[], until?: number): number {
+    const { next } = group
     const isPending = (position: number) =>
       sql.get`SELECT 1 FROM pending WHERE consumer = ${group.id} AND position = ${position}`
     const found = new Set(ids.flatMap((id) => log.positionOf(group.topic, id) ?? []))
-    const open = [...found].filter((at) => at > group.next || isPending(at))
-    drawUpTo(group, Math.max(...open, group.next), found)
-    for (const position of open) each(group, position)
+    const open = [...found].filter((at) => at > next || isPending(at))
+    drawUpTo(group, Math.max(...open, next), found)
+    for (const position of open) {
+      if (until !== undefined) hide(group, position, until)
+      else if (position <= next) consume(group, position)
+    }
     return open.length
   }
 
@@ -155,13 +162,13 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
         const group = find(log.find(topic), name)
         if (!group) return 0
         const told = ids.reduce((sum, id) => sum + missedIn(id), 0)
-        return settle(group, ids, consume) + (told > 0 ? forgive(group, told) : 0)
+        return settle(group, ids) + (told > 0 ? forgive(group, told) : 0)
       }),
     nack: (topic, name, ids, delay) =>
       writer.write(() => {
         const until = delay > 0 ? parts.now() + delay : 0
         const group = find(log.find(topic), name)
-        const count = group ? settle(group, ids, (_, position) => hide(group, position, until)) : 0
+        const count = group ? settle(group, ids, until) : 0
         if (count > 0) signals.raise(`topic:${topic}`)
         return count
       }),

@@ -41,7 +41,7 @@ export function createTopics(
 
   /** Consumes events, or gives them back where `args` name the topic and the delay. */
   async function settle(topic: string, group: string, ids: readonly string[], ...args: Args) {
-    const known = ids.map(idParts).filter((parts) => parts !== undefined)
+    const known = ids.map((id) => [idParts(id)?.join(' ') ?? '']).filter(([parts]) => parts !== '')
     const counts = await inBatches(known, async (batch) => [
       await run<number>('topic-settle', roots.topic(topic), group, ...args, ...batch.flat()),
     ])
@@ -85,8 +85,8 @@ export function createTopics(
     },
 
     read: (topic, requests) => {
-      const items = requests.map(({ group, max, mode, lease = 0 }) => {
-        return [group, Math.min(max, MAX_EVENTS), mode, lease]
+      const items = requests.map(({ group, max, mode, lease = 0, after = 0 }) => {
+        return [group, Math.min(max, MAX_EVENTS), mode, mode === 'peek' ? after : lease]
       })
       return inBatches(items, (batch) => readSome(topic, batch))
     },

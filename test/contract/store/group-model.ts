@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
+import { positionOf } from '../../../src/core/message-id.ts'
 import fc from '../../fixtures/fast-check.ts'
 import { acceptAll, MINUTE, publishAll, type StoreFactory, withStore } from './kit.ts'
 
@@ -10,6 +11,7 @@ const command = fc.record({
   count: fc.integer({ min: 1, max: 4 }),
   mode: fc.constantFrom('consume', 'peek', 'lease'),
   max: fc.integer({ min: 1, max: 5 }),
+  after: fc.nat(9),
   places: fc.array(fc.nat(20), { minLength: 1, maxLength: 3 }),
 })
 
@@ -43,8 +45,12 @@ export function groupModel(factory: StoreFactory): void {
             } else if (each.do === 'restart') {
               await bench.reopen()
             } else if (each.do === 'read') {
-              const expected = visible().slice(0, each.max)
-              const request = { group: 'g', max: each.max, mode: each.mode, lease: MINUTE }
+              const { max, mode } = each
+              const after = mode === 'peek' ? each.after : 0
+              const expected = visible()
+                .filter((id) => Number(positionOf(id)) > after)
+                .slice(0, max)
+              const request = { group: 'g', max, mode, lease: MINUTE, after: each.after }
               const [batch] = await bench.store.topics.read(topic, [request])
               assert.deepEqual(
                 batch?.events.map((event) => event.id),

@@ -2,7 +2,8 @@
 -- Reads for several groups of one topic. Each entry is returned once; groups refer to positions.
 --
 -- ARGV[3…5]  daemon, number, and what it never heard of, as `lib/unheard.lua` has them
--- ARGV[6…]  per request four values: group; how many at most; `consume`, `peek` or `lease`; lease in ms
+-- ARGV[6…]  per request four values: group; how many at most; `consume`, `peek` or `lease`; lease in ms, or the
+--           position up to which a peek leaves out what is there
 -- Returns   the entries, fewer than asked where they are large, then per request false (there is no such group) or
 --           {missed, in how many ms something hidden becomes visible or -1, positions…}
 -- Guarantees: what is consumed or leased is given to no other read of the group, unless the caller never
@@ -60,14 +61,15 @@ local function window(start, count)
 end
 
 -- Picks positions in back:<group> that are still retained, oldest first. Returns how many were not.
-local function read_back(group, keys, max, positions)
+local function read_back(group, keys, max, after, positions)
   for _, position in ipairs(redis.call('ZRANGEBYSCORE', keys.hidden, '-inf', now, 'LIMIT', 0, 1000)) do
     show(keys, position, next_of[group])
   end
   local missed, before = 0, 0
   repeat
     before = missed
-    for _, text in ipairs(redis.call('ZRANGE', keys.back, #positions, max - 1)) do
+    local place, rest = #positions, max - #positions
+    for _, text in ipairs(redis.call('ZRANGEBYSCORE', keys.back, '(' .. after, '+inf', 'LIMIT', place, rest)) do
       if is_full(positions, max) then return missed end
       local entry = entry_at(text)
       if entry then
@@ -110,11 +112,11 @@ local handed, moved = {}, {}
 local function serve(group, max, mode, lease)
   if not next_of[group] then return false end
   local keys = odd[group] and keys_of(group)
-  local positions = {}
-  local missed = keys and read_back(group, keys, max, positions) or 0
+  local positions, after = {}, mode == 'peek' and tonumber(lease) or 0
+  local missed = keys and read_back(group, keys, max, after, positions) or 0
   if keys and mode ~= 'peek' and #positions > 0 then redis.call('ZREM', keys.back, unpack(positions)) end
 
-  local reach, gone = read_fresh(next_of[group], max, mode, keys, positions)
+  local reach, gone = read_fresh(math.max(next_of[group], after + 1), max, mode, keys, positions)
   if mode == 'peek' then
     if missed > 0 then redis.call('INCRBY', keys.missed, missed) end
   elseif reach > next_of[group] then

@@ -2,7 +2,7 @@
 -- Consumes events of a group, or gives them back to be visible at their old place, now or later.
 --
 -- ARGV[3]  group    ARGV[4]  empty to consume; to give back: topic    ARGV[5]  delay in ms
--- ARGV[6…]  per event three values: position, time and tail of its id
+-- ARGV[6…]  per event position, time and tail of its id, with a space between
 --          position 0: the tail is how many missed events a peek told of; they are told no more
 -- Returns  how many were consumed or given back
 -- Guarantees: an event is consumed once; repeating changes nothing.
@@ -16,9 +16,10 @@ local function is_unread(position)
   return position >= next_position and position <= last
 end
 
+local holds = redis.call('EXISTS', keys.hidden, keys.back) > 0
+
 local function consume(position)
-  local held = redis.call('ZREM', keys.hidden, position) + redis.call('ZREM', keys.back, position)
-  if held > 0 then return true end
+  if holds and redis.call('ZREM', keys.hidden, position) + redis.call('ZREM', keys.back, position) > 0 then return true end
   return is_unread(position) and redis.call('ZADD', keys.ahead, position, position) == 1
 end
 
@@ -52,8 +53,13 @@ end
 -- A hidden one stays in `ahead` until it is passed; `hidden` keeps it from being lost.
 local function pass()
   repeat
-    while redis.call('ZREM', keys.ahead, next_position) == 1 do next_position = next_position + 1 end
-  until not pass_gone()
+    local from = next_position
+    for _, text in ipairs(redis.call('ZRANGEBYSCORE', keys.ahead, from, '+inf', 'LIMIT', 0, 1000)) do
+      if tonumber(text) ~= next_position then break end
+      next_position = next_position + 1
+    end
+    redis.call('ZREMRANGEBYSCORE', keys.ahead, from, next_position - 1)
+  until next_position == from and not pass_gone()
 end
 
 local function forgive(told)
@@ -65,11 +71,12 @@ local function forgive(told)
 end
 
 local settle, count = topic == '' and consume or give_back, 0
-for i = 6, #ARGV, 3 do
-  local position, tail = tonumber(ARGV[i]), tonumber(ARGV[i + 2])
-  if position == 0 then
-    if topic == '' and tail > 0 and forgive(tail) then count = count + 1 end
-  elseif entry_with_id(ARGV[i], ARGV[i + 1], ARGV[i + 2]) and settle(position) then
+for i = 6, #ARGV do
+  local position, time, tail = string.match(ARGV[i], '(%d+) (%d+) (%d+)')
+  local told = position == '0' and tonumber(tail)
+  if told then
+    if topic == '' and told > 0 and forgive(told) then count = count + 1 end
+  elseif entry_with_id(position, time, tail) and settle(tonumber(position)) then
     count = count + 1
   end
 end
