@@ -22,7 +22,7 @@ const command = fc.record({
 export function groupModel(factory: StoreFactory): void {
   const cases = fc.tuple(
     fc.constantFrom('t', MESSAGE_TOPIC),
-    fc.array(command, { minLength: 1, maxLength: 25 }),
+    fc.array(command, { minLength: 1, maxLength: 25, size: 'max' }),
   )
   test('any history of reads, acks, nacks, delays and restarts of a group agrees with a simple model', async () => {
     await fc.assert(

@@ -22,7 +22,7 @@ const command = fc.record({
 export function laneModel(factory: StoreFactory): void {
   test('any history of adds, claims and outcomes of three lanes agrees with a simple model', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(command, { minLength: 1, maxLength: 30 }), async (commands) => {
+      fc.asyncProperty(fc.array(command, { minLength: 1, maxLength: 30, size: 'max' }), async (commands) => {
         await withStore(factory, async ({ store, now, advance }) => {
           const lanes = new Map<string, ModelJob[]>()
           const claims: { lane: string; id: string; token: string }[] = []
