@@ -163,7 +163,7 @@ export function createGapFill(
         const known = [...channels.values()].sort((a, b) => lastIn(b) - lastIn(a))
         // A first daemon knows nothing.
         const from = Number.isFinite(since) ? since : 0
-        for (const channel of known) open(channel, from)
+        for (const channel of known) void open(channel, from)
         newest = Math.max(newest, from)
         isLoaded = true
       } catch (error) {
@@ -173,32 +173,28 @@ export function createGapFill(
     }
   }
 
-  /** Has a channel read after `wait` ms, once for all that is missed until then. */
-  function open(channel: Channel, since: number, wait = 0, earlier?: Gap): void {
+  /** Has a channel read after `wait` ms, once for all that is missed until then. Never rejects. */
+  async function open(channel: Channel, since: number, wait = 0): Promise<void> {
     const pending = waiting.get(channel)
-    if (pending) return void Object.assign(pending, { ...earlier, since: Math.min(since, pending.since) })
-    const gap = { opened: now(), failures: 0, ...earlier, channel, since }
-    waiting.set(channel, gap)
+    if (pending) return void Object.assign(pending, { since: Math.min(since, pending.since) })
+    const gap: Gap = { channel, since, opened: now(), failures: 0 }
     gaps.add(gap)
-    void fill(gap, wait)
-  }
-
-  /** Reads a channel until all that stood there was taken. Never rejects. */
-  async function fill(gap: Gap, wait: number): Promise<void> {
-    const { channel } = gap
-    await pause(wait, stopping.signal)
-    try {
-      const missed = await readBack(gap)
-      // One that waits for a name or a file holds up no other.
-      await Promise.all(missed.map((delivery) => takeOne(channel, delivery)))
-    } catch (error) {
+    for (let rest: number | undefined = wait; rest !== undefined; ) {
+      waiting.set(channel, gap)
+      await pause(rest, stopping.signal)
       // What was taken until the stop is all that the next daemon has to know.
       if (stopping.signal.aborted) return
-      const again = retryAfter(gap, error)
-      if (again !== undefined) open(channel, gap.since, again, gap)
+      rest = await fill(gap).catch((error: unknown) => retryAfter(gap, error))
     }
     gaps.delete(gap)
     await save()
+  }
+
+  /** Reads a channel until all that stood there was taken. */
+  async function fill(gap: Gap): Promise<undefined> {
+    const missed = await readBack(gap)
+    // One that waits for a name or a file holds up no other.
+    await Promise.all(missed.map((delivery) => takeOne(gap.channel, delivery)))
   }
 
   /** What was written in a channel and its threads since the gap began, as events, in order. */
@@ -261,6 +257,7 @@ export function createGapFill(
 
   /** In how many ms a channel that could not be read is tried again; undefined: never. */
   function retryAfter(gap: Gap, error: unknown): number | undefined {
+    if (stopping.signal.aborted) return 0
     const { kind, reason, seconds, isToken } = slackFailure(error)
     const { channel } = gap.channel
     // A token that Slack does not accept may be mended.
@@ -298,7 +295,7 @@ export function createGapFill(
         if (taken && isNew) await save()
         return taken
       } catch (error) {
-        open(note(written), written.first - TICK, BACKOFF.first)
+        void open(note(written), written.first - TICK, BACKOFF.first)
         throw error
       }
     },

@@ -48,8 +48,6 @@ export type Sending = {
 /** A little longer than the outbox knows a key. */
 const KEPT = 8 * 86_400_000
 
-export type SentLog = ReturnType<typeof createSentLog>
-
 /** Remembers on the store, per key, what was sent, so that no daemon sends it again, and another reply may replace it. */
 export function createSentLog(kv: KeyValues, gateway: string) {
   const nameOf = (key: string) => `slack/${gateway}/sent/${createHash('sha256').update(key).digest('hex')}`

@@ -1,6 +1,6 @@
 import { TriviumError } from '../../../src/core/errors.ts'
 import { parseJson, textAt } from '../../../src/core/json.ts'
-import { type Reply, SendPostponed } from '../../../src/core/transport.ts'
+import { SendPostponed } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { CALL_TIMEOUT, fetchSlack, slackFailure } from '../api.ts'
 import { openDirect } from './calls.ts'
@@ -59,14 +59,13 @@ export function isShutOut(error: unknown): boolean {
 
 /** Resolves with what there is to name the post by. */
 async function showOnce(sending: Sending, shown: Post): Promise<string> {
-  const { workspace, target, reply } = sending
+  const { workspace, target } = sending
   const { responseUrl, channel, thread, startsThread } = target
   const user = viewerOf(sending)
   // "Ephemeral messages in threads are only shown if there is already an active thread."
   const body = { ...shown, ...defined({ thread_ts: startsThread ? undefined : thread }) }
-  if (responseUrl !== undefined && user === target.user && (await respond(reply, responseUrl, body))) {
+  if (responseUrl !== undefined && user === target.user && (await respond(responseUrl, body)))
     return 'response'
-  }
   const answer = await workspace.api.chat.postEphemeral({ channel, user, ...body })
   return answer.message_ts ?? ''
 }
@@ -76,7 +75,7 @@ async function showOnce(sending: Sending, shown: Post): Promise<string> {
  * that the bot is not in. Only who typed or clicked sees it. False: Slack does not take it: mostly as the URL was used too
  * often (five times) or for too long (30 minutes), and otherwise the next way says what is wrong.
  */
-async function respond({ gateway, key }: Reply, url: string, body: object): Promise<boolean> {
+async function respond(url: string, body: object): Promise<boolean> {
   const response = await fetchSlack(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -90,5 +89,5 @@ async function respond({ gateway, key }: Reply, url: string, body: object): Prom
   if (status === 429) throw new SendPostponed((Number(response.headers.get('retry-after')) || 30) * 1000)
   // Slack answers `ok`, or JSON with or without an error, also with status 200.
   if (status < 500) return response.ok && textAt(parseJson(answer), 'error') === undefined
-  throw new TriviumError('send_ambiguous', { gateway, key, reason: `the response URL answered ${status}` })
+  throw new Error(`the response URL answered ${status}`)
 }
