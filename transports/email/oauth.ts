@@ -1,8 +1,9 @@
-import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes, randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { pathGet } from '../../src/core/json.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 import { pause } from '../../src/lib/pause.ts'
+import { createVault } from '../../src/lib/vault.ts'
 import type { OAuth2Options } from './options.ts'
 
 /** Gives access tokens; with `renew` the one at hand was refused and a new one is fetched. */
@@ -39,7 +40,8 @@ export function createTokenSource(
   const login = JSON.stringify([options['token-url'], options['client-id'], configured])
   // Another token in routes.yaml is another login, which begins afresh.
   const name = `email-oauth2/${hash('sha256', login, 'base64url')}`
-  const vault = createVault(configured)
+  // Only the holder of the configured token has the key: no copy of the store opens a mailbox.
+  const vault = createVault(configured, 'trivium email refresh token')
   const owner = randomUUID()
   let current: { token: string; until: number } | undefined
   let fetching: Promise<string> | undefined
@@ -113,32 +115,4 @@ async function renew(options: OAuth2Options, refreshToken: string, signal: Abort
 
 function says(options: OAuth2Options, what: string): Error {
   return new Error(`${new URL(options['token-url']).host} ${what}`)
-}
-
-const CIPHER = 'aes-256-gcm'
-const IV = 12
-const TAG = 16
-
-/** Encrypts with a key that only the holder of the configured token has: no copy of the store opens a mailbox. */
-function createVault(configured: string) {
-  const key = new Uint8Array(hkdfSync('sha256', configured, '', 'trivium email refresh token', 32))
-  return {
-    close(token: string): string {
-      const iv = randomBytes(IV)
-      const cipher = createCipheriv(CIPHER, key, iv)
-      const body = Buffer.concat([cipher.update(token, 'utf8'), cipher.final()])
-      return Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64')
-    },
-    /** Undefined for what was not written here: then the configured token must do. */
-    open(stored: string): string | undefined {
-      const bytes = Buffer.from(stored, 'base64')
-      try {
-        const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV), { authTagLength: TAG })
-        decipher.setAuthTag(bytes.subarray(IV, IV + TAG))
-        return Buffer.concat([decipher.update(bytes.subarray(IV + TAG)), decipher.final()]).toString('utf8')
-      } catch {
-        return undefined
-      }
-    },
-  }
 }

@@ -1,0 +1,29 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+
+const CIPHER = 'aes-256-gcm'
+const IV = 12
+const TAG = 16
+
+/** Encrypts what goes on the store (AES-256-GCM) by a key made of a secret of routes.yaml, another one for each `purpose`. */
+export function createVault(secret: string, purpose: string) {
+  const key = new Uint8Array(hkdfSync('sha256', secret, '', purpose, 32))
+  return {
+    close(text: string): string {
+      const iv = randomBytes(IV)
+      const cipher = createCipheriv(CIPHER, key, iv)
+      const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+      return Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64')
+    },
+    /** Undefined for what was not closed with this secret and for this purpose. */
+    open(stored: string): string | undefined {
+      const bytes = Buffer.from(stored, 'base64')
+      try {
+        const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV), { authTagLength: TAG })
+        decipher.setAuthTag(bytes.subarray(IV, IV + TAG))
+        return Buffer.concat([decipher.update(bytes.subarray(IV + TAG)), decipher.final()]).toString('utf8')
+      } catch {
+        return undefined
+      }
+    },
+  }
+}
