@@ -29,6 +29,9 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   completion: async () => (await import('./commands/completion.ts')).addCompletion,
 }
 
+/** Words that stand for the name of one skill. */
+const GROUP = /^(subscription [^ ]+|slack installs( remove)?(?= |$))/
+
 /** What the shells call at a Tab: `complete -- <the words so far>`. It is in no help. */
 const COMPLETE = 'complete'
 
@@ -76,13 +79,13 @@ export async function main(argv: string[], world: World = THIS_PROCESS): Promise
 
   try {
     const at = argv.findIndex((word, index) => !word.startsWith('-') && argv[index - 1] !== '--config')
-    const [first, second] = argv.slice(Math.max(0, at))
+    const first = argv[Math.max(0, at)]
     // `subscription pause NAME` is the skill `subscription-pause`.
-    const isGroup = first === 'subscription' && second !== undefined
-    const name = isGroup ? `${first}-${second}` : at < 0 ? undefined : first
+    const [group] = GROUP.exec(argv.slice(at).join(' ')) ?? []
+    const name = group?.replaceAll(' ', '-') ?? (at < 0 ? undefined : first)
     if (name !== undefined && name !== 'help' && name !== COMPLETE && !Object.hasOwn(COMMANDS, name)) {
       const { invokeByName } = await import('./skill-command.ts')
-      await invokeByName(name, argv.toSpliced(at, isGroup ? 2 : 1), context)
+      await invokeByName(name, argv.toSpliced(at, group?.split(' ').length ?? 1), context)
       return code
     }
     if (name === COMPLETE) {

@@ -117,6 +117,18 @@ export const gateways = {
   list: closed({}).describe('Lists the gateways that run, and whether each is well.'),
 }
 
+/** The workspaces that let an app in by OAuth: `slack-…`. */
+export const installs = {
+  installs: closed({
+    gateway: optional('Only those of this gateway'),
+  }).describe('Lists the workspaces in which a Slack app is installed by OAuth.'),
+  /** Throws `not_found`. */
+  'installs-remove': closed({
+    team: name.describe('The id of the workspace or the organisation'),
+    gateway: optional('Only from this gateway'),
+  }).describe('Removes an installation of a Slack app, and revokes its tokens.'),
+}
+
 /** `refused`: those that this daemon remembers. */
 export const refusals = {
   refused: closed({

@@ -11,7 +11,7 @@ import type { Refused } from './transport.ts'
 /** `ctx.services`: what the shipped skills work on. A skill calls its method with arguments that its schema has validated. */
 export type Services = {
   events: ServiceOf<typeof offered.events>
-  gateways: ServiceOf<typeof offered.gateways & typeof offered.refusals>
+  gateways: ServiceOf<typeof offered.gateways & typeof offered.installs & typeof offered.refusals>
   messages: ServiceOf<typeof offered.messages>
   deadLetters: ServiceOf<typeof offered.deadLetters>
   subscriptions: ServiceOf<typeof offered.subscriptions>

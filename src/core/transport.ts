@@ -44,6 +44,14 @@ export type Transport = {
     file: string,
     to: { message: Message; route: string; signal: AbortSignal; timeout: number },
   ): Promise<void>
+  /** Where workspaces let the app in by themselves, and not by tokens in routes.yaml. */
+  installs?:
+    | {
+        list(): Promise<Install[]>
+        /** Revokes its tokens where the provider can be asked. False: it is not installed there. */
+        remove(team: string): Promise<boolean>
+      }
+    | undefined
   /** Stops taking messages in. After it resolves, `accept` is not called again; `send` still works until `close`. */
   stop(): Promise<void>
   /** Releases everything. */
@@ -52,6 +60,9 @@ export type Transport = {
   /** For `trivium doctor`, also without `start`: what can be verified from here, and what to do where it fails. */
   check(): Promise<Check[]>
 }
+
+/** Where the app was let in, by whom, and when (Unix ms), as far as that can be read. */
+export type Install = { team: string; name?: string; at?: number; by?: string }
 
 /**
  * `gauges` are for the metrics. `connections`: how many are open upstream, as far as upstream tells; 0 where this gateway

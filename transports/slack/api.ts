@@ -7,9 +7,11 @@ import {
   WebAPIRateLimitedError,
   WebAPIRequestError,
   WebClient,
+  type WebClientOptions,
 } from '@slack/web-api'
 import { reasonOf, TriviumError } from '../../src/core/errors.ts'
 import { type JsonObject, objectsAt, textAt, toJson } from '../../src/core/json.ts'
+import type { Log } from '../../src/core/log.ts'
 import { SendPostponed, type TransportDeps } from '../../src/core/transport.ts'
 import { defined } from '../../src/lib/defined.ts'
 import type { SlackOptions } from './options.ts'
@@ -63,9 +65,16 @@ export function createSlackApi(
     }
   }
 
+  const client: WebClient = new LimitedClient(token, clientOptions({ apiUrl }, log))
+  /** Why Slack does not accept the token, as the last call told; undefined where it does. */
+  return Object.assign(client, { fault: () => fault })
+}
+
+/** What every client of Slack's is made with. */
+export function clientOptions({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, log: Log): WebClientOptions {
   const silent = () => {}
   const debug = (...parts: unknown[]) => log.debug({}, parts.map(String).join(' '))
-  const client: WebClient = new LimitedClient(token, {
+  return {
     slackApiUrl: apiUrl,
     timeout: CALL_TIMEOUT,
     retryConfig: { retries: 0 },
@@ -81,9 +90,7 @@ export function createSlackApi(
       ...{ debug: silent, info: debug, warn: debug, error: debug },
       ...{ setLevel: silent, getLevel: () => LogLevel.INFO, setName: silent },
     },
-  })
-  /** Why Slack does not accept the token, as the last call told; undefined where it does. */
-  return Object.assign(client, { fault: () => fault })
+  }
 }
 
 /**

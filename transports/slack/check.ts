@@ -1,14 +1,11 @@
 import { reasonOf } from '../../src/core/errors.ts'
 import type { Check, Health, TransportDeps } from '../../src/core/transport.ts'
 import { createSlackApi, slackFailure } from './api.ts'
-import type { SlackOptions } from './options.ts'
+import { SCOPES, type SlackOptions } from './options.ts'
 import type { Workspace, Workspaces } from './workspaces.ts'
 
-/** What the bot uses; `ops/slack-manifest.yaml` asks for all of them, and says what for. */
-const SCOPES = (
-  'app_mentions:read channels:history channels:read chat:write commands files:read files:write groups:history ' +
-  'groups:read im:history im:read im:write mpim:history mpim:read reactions:read reactions:write users:read'
-).split(' ')
+/** So many installations are looked at. */
+const MOST = 20
 
 /** By one of these an app hears something. */
 const HEARING = /^(app_mentions:read|commands|\w+:history)$/
@@ -35,7 +32,7 @@ export async function checkSlack(
       const missing = SCOPES.filter((scope) => !scopes.includes(scope)).join(', ')
       // Without the others a bot may well do what is wanted of it; but it has to hear something, and to answer.
       const ok = scopes.includes('chat:write') && scopes.some((scope) => HEARING.test(scope))
-      const advice = `missing ${missing}; add them under OAuth & Permissions and install the app again`
+      const advice = `missing ${missing}; add them under OAuth & Permissions (and to \`oauth\`), and install the app again`
       add(`Slack scopes in ${name}`, ok, missing === '' ? 'all that Trivium uses' : advice)
     } catch (error) {
       const { isToken, reason } = slackFailure(error)
@@ -45,7 +42,10 @@ export async function checkSlack(
   }
 
   try {
-    for (const workspace of await workspaces.ready()) await checkToken(workspace)
+    const ids = await workspaces.installs?.ids()
+    if (ids) add('Slack installations', true, `${ids.length}; more at ${options.oauth?.path}/install`)
+    const some = ids ? await Promise.all(ids.slice(0, MOST).map(workspaces.find)) : await workspaces.ready()
+    for (const workspace of some) if (workspace) await checkToken(workspace)
   } catch (error) {
     add('Slack bot token', false, reasonOf(error))
   }

@@ -6,10 +6,37 @@ import { publicPath, secrets } from '../options.ts'
 // YAML 1.1 editors turn `off` into false, which means the same.
 const off = z.enum(['off']).or(z.literal(false).transform((): 'off' => 'off'))
 
+/** What the bot uses; `ops/slack-manifest.yaml` asks for all of them, and says what for. */
+export const SCOPES = (
+  'app_mentions:read channels:history channels:read chat:write commands files:read files:write groups:history ' +
+  'groups:read im:history im:read im:write mpim:history mpim:read reactions:read reactions:write users:read'
+).split(' ')
+
+const scopes = z.array(z.string().min(1)).min(1)
+
+const oauth = z.strictObject({
+  clientId: z.string().min(1),
+  clientSecret: z.string().min(1),
+  scopes: scopes.default(SCOPES).describe('What the bot may do; by default what Trivium uses.'),
+  userScopes: scopes.optional().describe('What it may do as who installs it.'),
+  stateSecret: z
+    .string()
+    .min(16)
+    .optional()
+    .describe(
+      'Signs what an installation begins with, and encrypts what is kept; else the client secret does.',
+    ),
+  path: publicPath
+    .default('/slack')
+    .describe('Where it is installed: at /install and /oauth_redirect below it.'),
+  redirectUri: z.url().optional().describe('Which redirect URL, where the app has several.'),
+})
+
 const shared = {
-  botToken: secrets.describe(
-    'The bot token (xoxb-…); a list where one app is installed in several workspaces.',
-  ),
+  botToken: secrets
+    .optional()
+    .describe('The bot token (xoxb-…); a list where one app is installed in several workspaces.'),
+  oauth: oauth.optional().describe('In place of botToken: workspaces install the app by themselves.'),
   apiUrl: z.url().default('https://slack.com/api/').describe("Slack's Web API; another one for tests."),
   threads: z
     .enum(['reply', 'channel'])
@@ -67,8 +94,14 @@ const http = z.strictObject({
 })
 
 /** What a gateway with `transport: slack` takes in routes.yaml; `docs/slack.md` explains each. */
-export const slackOptions = z.discriminatedUnion('mode', [socket, http])
+export const slackOptions = z
+  .discriminatedUnion('mode', [socket, http])
+  .refine(({ botToken, oauth }) => !botToken !== !oauth, {
+    path: ['botToken'],
+    error: 'give either `botToken`, or `oauth` where workspaces install the app by themselves',
+  })
 
 export type SlackOptions = z.output<typeof slackOptions>
 export type SocketOptions = z.output<typeof socket>
 export type HttpOptions = z.output<typeof http>
+export type OAuthOptions = z.output<typeof oauth>

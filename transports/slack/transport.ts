@@ -32,6 +32,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
   const stopping = new AbortController()
   let fault = ''
   let isIdentified = false
+  let unserve: (() => void) | undefined
 
   const take = async (payload: JsonObject, retry = 0): Promise<object | undefined> => {
     const workspace = await workspaces.of(payload)
@@ -40,6 +41,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
     const opened = payload.view === undefined ? undefined : await sender.placeOf(payload)
     const delivery = { payload, workspace, retry, opened }
     const taken = await (gaps ? gaps.watch(delivery, () => answer(delivery)) : answer(delivery))
+    await workspaces.installs?.heard(payload, workspace)
     return taken?.response
   }
   const listening = { take, connected: () => gaps?.connected() }
@@ -81,14 +83,19 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
   }
 
   return {
-    // A daemon is not held up by a Slack that is away.
-    start: async () => void begin(),
+    installs: workspaces.installs,
+    async start() {
+      unserve = workspaces.installs?.serve()
+      // A daemon is not held up by a Slack that is away.
+      void begin()
+    },
     send: sender.send,
     probe: sender.probe,
     stream: sender.stream,
     listen: bolt.listen,
     async stop() {
       stopping.abort()
+      unserve?.()
       if (isIdentified) await listener.stop()
       await inbound.stop()
       progress.stop()

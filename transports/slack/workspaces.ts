@@ -4,6 +4,7 @@ import type { TransportDeps } from '../../src/core/transport.ts'
 import { inTime, pause } from '../../src/lib/pause.ts'
 import { putLast } from '../../src/lib/put-last.ts'
 import { createSlackApi, type SlackApi, slackFailure } from './api.ts'
+import { createInstalls, ENDING, placeOf } from './installs.ts'
 import type { SlackOptions } from './options.ts'
 
 /** One installation of the app: who we are there, how to call Slack, the names of its people, and our threads. */
@@ -18,6 +19,8 @@ export type Workspace = {
   api: SlackApi
   directory: ReturnType<typeof createDirectory>
   threads: ReturnType<typeof createThreads>
+  /** Who installed the app by OAuth, and the token to act as them. */
+  installer?: { id: string; token: string | undefined }
 }
 
 export type Workspaces = ReturnType<typeof createWorkspaces>
@@ -28,14 +31,24 @@ const STRANGE = 3_600_000
 /** For so long the bot is in a thread after it last spoke or was called there (ms). */
 const THREAD_KEPT = 90 * 86_400_000
 
-/** Makes the workspaces of a gateway, one a bot token. Does no I/O before `ready`. */
+/** For so long an installation counts that was looked up (ms): then it may have been removed on another daemon. */
+const FRESH = 3000
+
+/** Makes the workspaces of a gateway: one a bot token, or one an installation by OAuth. Does no I/O before `ready`. */
 export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
   const { log, now, gateway } = deps
-  const apis = options.botToken.map((token) => createSlackApi(token, options, deps))
+  const apis = (options.botToken ?? []).map((token) => createSlackApi(token, options, deps))
+  /** Installations that were looked up, or are, and until when each counts (Unix ms). */
+  const looked = new Map<string, { until: number; workspace: Promise<Workspace | undefined> }>()
   const found = new Map<string, Workspace>()
   const bots = new Set<unknown>()
   /** When an event of a workspace without a token was logged last (Unix ms). */
   const strangers = new Map<string, number>()
+  const forget = (id: string) => {
+    looked.delete(id)
+    found.delete(id)
+  }
+  const installs = options.oauth && createInstalls(options.oauth, options, deps, forget)
   let refused: string[] = []
   let asking: Promise<readonly Workspace[]> | undefined
 
@@ -43,14 +56,36 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
     const who = await api.auth.test()
     const { user_id: botUser = '', bot_id: botId = '', is_enterprise_install: isOrg = false } = who
     const team = (isOrg ? who.enterprise_id : undefined) ?? who.team_id ?? ''
+    await add({ team, name: who.team ?? team, botUser, botId, api }, isOrg)
+  }
+
+  type Known = Omit<Workspace, 'teams' | 'directory' | 'threads'>
+  const add = async (known: Known, isOrg: boolean): Promise<Workspace> => {
+    const { team, api, botUser, botId } = known
     const { teams = [] } = isOrg ? await api.auth.teams.list() : {}
-    found.set(team, {
-      ...{ team, name: who.team ?? team, botUser, botId, api },
+    const workspace = {
+      ...known,
       teams: new Set([team, ...teams.flatMap(({ id = [] }) => id)]),
       directory: createDirectory(api, deps),
       threads: createThreads(deps, team),
-    })
+    }
+    found.set(team, workspace)
     for (const id of [botUser, botId]) if (id !== '') bots.add(id)
+    return workspace
+  }
+
+  const lookUp = async (id: string): Promise<Workspace | undefined> => {
+    const { installation } = (await installs?.find(id)) ?? {}
+    if (!installation) return void forget(id)
+    const { bot, user, isEnterpriseInstall = false } = installation
+    const { name = id } = placeOf(installation) ?? {}
+    const known = found.get(id)
+    if (known?.api.token === bot.token) return Object.assign(known, { installer: user })
+    const api = createSlackApi(bot.token, options, deps)
+    return add(
+      { team: id, name, botUser: bot.userId, botId: bot.id, api, installer: user },
+      isEnterpriseInstall,
+    )
   }
 
   const identifyAll = async (): Promise<readonly Workspace[]> => {
@@ -63,16 +98,32 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
     return [...found.values()]
   }
 
-  const find = async (team: string): Promise<Workspace | undefined> => found.get(team)
+  const find = async (id: string): Promise<Workspace | undefined> => {
+    if (!installs) return found.get(id)
+    const known = looked.get(id)
+    if (known && known.until > now()) return known.workspace
+    const workspace = lookUp(id)
+    putLast(looked, id, { until: now() + FRESH, workspace }, LIMIT)
+    workspace.catch(() => looked.delete(id))
+    return workspace
+  }
   /** The only workspace there is; undefined where there are several, or none yet. */
   const only = (): Workspace | undefined => (apis.length === 1 ? found.values().next().value : undefined)
 
+  const none = installs
+    ? 'nobody installed the app there'
+    : 'no bot token here is for it; add one to botToken'
+  const whyRefused = (team: string) =>
+    `events of the workspace ${team} are refused: ${none}, or remove the app there`
+
   return {
+    installs,
     /**
      * Asks Slack once who each token is; rejects, and asks again at the next call, where it cannot. A token that Slack
      * refuses for good is left out where others work: a workspace that removed the app must not silence the others.
      */
     ready(): Promise<readonly Workspace[]> {
+      if (installs) return Promise.resolve([])
       asking ??= identifyAll().catch((error: unknown) => {
         asking = undefined
         throw error
@@ -82,11 +133,15 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
     /** What is wrong with tokens, and which workspaces have none though Slack tells of them. */
     faults(): readonly string[] {
       const faulty = [...found.values()].filter(({ api }) => api.fault() !== undefined)
+      // Somebody may have removed it on another daemon.
+      for (const { team } of installs ? faulty : []) find(team).catch(() => {})
       const faults = faulty.map(({ name, api }) => `the bot token of ${name} does not work: ${api.fault()}`)
-      const strange = [...strangers].filter(([, at]) => at > now() - STRANGE).map(([team]) => unknown(team))
+      const strange = [...strangers]
+        .filter(([, at]) => at > now() - STRANGE)
+        .map(([team]) => whyRefused(team))
       return [...refused, ...faults, ...strange]
     },
-    /** The workspace of a team id, once `ready` has resolved. */
+    /** The workspace of a team id, once `ready` has resolved; rejects where the store is away that knows it. */
     find,
     only,
     /** Whose payload it is. Undefined: there is no bot token for it, which log, metrics and status tell. */
@@ -94,14 +149,18 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
       const ids = installationsOf(payload)
       for (const id of ids) {
         const workspace = await find(id)
-        if (workspace) return workspace
+        if (!workspace) continue
+        strangers.delete(ids[0] ?? '')
+        return workspace
       }
       if (ids.length === 0 && only()) return only()
+      // The second word of what the first has ended.
+      if (installs && ENDING.test(textAt(payload, 'event.type') ?? '')) return undefined
       const [team = 'that is not named'] = ids
-      deps.refused('unknown_team', { from: team, why: unknown(team), body: JSON.stringify(payload) })
+      deps.refused('unknown_team', { from: team, why: whyRefused(team), body: JSON.stringify(payload) })
       if ((strangers.get(team) ?? 0) > now() - STRANGE) return undefined
       strangers.set(team, now())
-      log.warn({ team }, unknown(team))
+      log.warn({ team }, whyRefused(team))
       return undefined
     },
     /** Whether a user's or bot's id is that of our bot in one of them: shared channels show us the others. */
@@ -126,10 +185,6 @@ function createThreads({ kv, gateway, log }: TransportDeps, team: string) {
     has: async (channel: string, thread: string): Promise<boolean> =>
       (await kv.get(nameOf(channel, thread))) !== undefined,
   }
-}
-
-function unknown(team: string): string {
-  return `events of the workspace ${team} are refused: no bot token here is for it; add one to botToken, or remove the app there`
 }
 
 /**

@@ -9,6 +9,7 @@ import { stateSkills } from './state.ts'
 export const builtInSkills: readonly Skill[] = [
   ...skillsOf('event-', operations.events, ({ events }) => events),
   ...skillsOf('gateway-', operations.gateways, ({ gateways }) => gateways),
+  ...skillsOf('slack-', operations.installs, ({ gateways }) => gateways),
   ...skillsOf('', operations.refusals, ({ gateways }) => gateways),
   ...skillsOf('message-', operations.messages, ({ messages }) => messages),
   ...stateSkills,

@@ -43,7 +43,9 @@ export function createAccessMiddleware(rules?: () => readonly AccessRule[]): Mid
 }
 
 /** What sees or decides for all gateways at once. */
-const BEYOND_GATEWAYS = createNameMatcher('dead-letter-* subscription-* approval-* session-* call-*')
+const BEYOND_GATEWAYS = createNameMatcher(
+  'dead-letter-* subscription-* approval-* session-* call-* slack-installs*',
+)
 
 /** A program has what its token names; schedules are for later, when the token may be gone. */
 function checkToken(call: Call, name: string): void {

@@ -9,7 +9,7 @@ import { createNameMatcher, isForeignTraffic, nameSpec, skillRunLater } from '..
 
 /** What reaches beyond the conversation. A model gets it only by name: not by `*`, nor without `allowed-tools`. */
 const OPERATOR = createNameMatcher(
-  'message-* dead-letter-* subscription-* approval-* session-* schedule-* call-* refused gateway-receive gateway-ack delegation-take delegation-accept',
+  'message-* dead-letter-* subscription-* approval-* session-* schedule-* call-* slack-installs* refused gateway-receive gateway-ack delegation-take delegation-accept',
 )
 
 /** The skills that there are, for models. */

@@ -6,6 +6,7 @@ import type { Log } from '../../../src/core/log.ts'
 import { compilePattern } from '../../../src/core/pattern.ts'
 import type { RouteMatch } from '../../../src/core/route.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
+import { defined } from '../../../src/lib/defined.ts'
 import { pause } from '../../../src/lib/pause.ts'
 import { type Fetch, fetchSlack } from '../api.ts'
 import type { SlackOptions } from '../options.ts'
@@ -38,11 +39,14 @@ export function createApps(options: SlackOptions, deps: TransportDeps, workspace
     }
   }
 
-  const authorize: NonNullable<AppOptions['authorize']> = async ({ teamId = '', enterpriseId = '' }) => {
+  const authorize: NonNullable<AppOptions['authorize']> = async (source) => {
+    const { teamId = '', enterpriseId = '', userId } = source
     const workspace = (await workspaces.find(teamId)) ?? (await workspaces.find(enterpriseId))
     if (!workspace) throw new Error(`there is no bot token for the workspace ${teamId || enterpriseId}`)
-    const { api, botId, botUser: botUserId } = workspace
-    return { botToken: api.token ?? '', botId, botUserId, teamId }
+    const { api, botId, botUser: botUserId, installer } = workspace
+    // Nobody acts as the one who installed the app but they themselves.
+    const userToken = installer?.id === userId ? installer?.token : undefined
+    return { botToken: api.token ?? '', botId, botUserId, teamId, ...defined({ userToken }) }
   }
 
   const load = async (file: string): Promise<App> => {

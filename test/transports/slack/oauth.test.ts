@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import type { JsonObject } from '../../../src/core/json.ts'
+import { slackOptions } from '../../../transports/slack/options.ts'
+import { openSite } from '../../fixtures/daemon.ts'
+import type { Place } from '../../fixtures/slack-oauth.ts'
+import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.ts'
+import { until } from '../../fixtures/until.ts'
+import { callback, replyTo, startWorld, type World } from './harness.ts'
+
+const CLIENT = { clientId: '1.2', clientSecret: 'client-secret' }
+
+let world: World
+let slack: SlackServer
+
+async function open(): Promise<void> {
+  world = await startWorld({ botToken: undefined, oauth: CLIENT })
+  slack = world.server
+  after(() => world.close())
+}
+
+/** Opens the page, and goes where Slack leads who allows it there: as a browser does, unless `more` says otherwise. */
+async function install(url: string, place: Place, more: { cookie?: string; state?: string } = {}) {
+  const begun = await fetch(`${url}/slack/install`, { redirect: 'manual' })
+  const asked = new URL(begun.headers.get('location') ?? '')
+  const [cookie = ''] = (begun.headers.get('set-cookie') ?? '').split(';')
+  const state = more.state ?? asked.searchParams.get('state') ?? ''
+  const query = new URLSearchParams({ code: slack.oauth.allow(place), state })
+  const headers = { cookie: more.cookie ?? cookie }
+  const { status } = await fetch(`${url}/slack/oauth_redirect?${query}`, { headers })
+  return { asked, status }
+}
+
+/** What somebody says in a workspace; of an organisation that has the app, as Slack tells it then. */
+function said(team: string, event: JsonObject = {}, enterprise?: string): JsonObject {
+  const authorized = enterprise ? { enterprise_id: enterprise, team_id: null } : { team_id: team }
+  const payload = callback({ text: 'hello', ts: slack.nextTs(), ...event })
+  return { ...payload, ...authorized, team_id: team, authorizations: [authorized] }
+}
+
+const deliver = async (payload: JsonObject) =>
+  assert.ok((await slack.sockets.deliver('events_api', payload)).acked)
+const tokensOf = (method: string) => slack.calls.flatMap((call) => (call.method === method ? call.token : []))
+const messages = () => world.fixture.store.messages
+
+test('a daemon is installed by a browser, answers there with the token that it got, and is removed by hand', async () => {
+  slack = await startSlackServer()
+  after(() => slack.close())
+  const site = openSite({
+    env: { CLIENT_SECRET: CLIENT.clientSecret },
+    routes: `
+gateways:
+  team:
+    { transport: slack, mode: socket, appToken: xapp-test, apiUrl: "${slack.apiUrl}", progress: off,
+      oauth: { clientId: "1.2", clientSecret: "\${CLIENT_SECRET}", userScopes: [search:read] } }
+routes:
+  - { name: app, match: { gateway: team, text: "app*" }, bolt: ./app.mjs }
+  - { name: talk, match: { gateway: team, event: message }, skill: echo }
+`,
+  })
+  site.write(
+    'app.mjs',
+    'export default (app) => app.message("app", ({ say, context }) => say("user: " + Boolean(context.userToken)))',
+  )
+  const daemon = await site.start()
+  const { asked, status } = await install(daemon.url, { team: 'T1' })
+  assert.equal(status, 200)
+  assert.equal(asked.origin + asked.pathname, new URL('/oauth/v2/authorize', slack.apiUrl).href)
+  assert.match(
+    decodeURIComponent(asked.search),
+    /scope=app_mentions:read,.*&client_id=1.2&user_scope=search:read$/,
+  )
+  assert.equal((await install(daemon.url, { enterprise: 'E1' })).status, 200)
+
+  await until(() => slack.sockets.open() === 1, 'a socket')
+  await deliver(said('T1'))
+  await deliver(said('T1ORG', { channel: 'C2' }, 'E1'))
+  await deliver(said('T1', { channel: 'C3', text: 'app', user: 'U1ANN' }))
+  await deliver(said('T1', { channel: 'C4', text: 'app', user: 'U2BOB' }))
+  await until(() => slack.posts.length === 4, 'four answers')
+  const [own, org] = [slack.oauth.tokenOf('T1') ?? '', slack.oauth.tokenOf('E1') ?? '']
+  assert.deepEqual(tokensOf('chat.postMessage').sort(), [own, own, own, org].sort())
+  const answers = slack.posts.map(({ text }) => text).sort()
+  assert.deepEqual(answers, ['You said: hello', 'You said: hello', 'user: false', 'user: true'])
+
+  const { out } = await site.run(['slack', 'installs', '--json'])
+  const listed = JSON.parse(out).map(({ at: _at, ...rest }: JsonObject) => rest)
+  const installed = (team: string) => ({ gateway: 'team', team, name: `name of ${team}`, by: 'U1ANN' })
+  assert.deepEqual(listed, [installed('E1'), installed('T1')])
+  const dir = join(site.dir, '.trivium')
+  const files = readdirSync(dir).filter((name) => name.startsWith('trivium.db'))
+  const kept = files.map((name) => readFileSync(join(dir, name), 'latin1')).join() + out + daemon.output()
+  assert.ok(kept.includes('slack/team/install/T1'))
+  assert.deepEqual(kept.match(/.{0,80}(xox|client-secret).{0,40}/s), null)
+
+  assert.equal((await site.run(['slack', 'installs', 'remove', 'T1'])).code, 0)
+  assert.deepEqual(tokensOf('auth.revoke'), ['xoxp-secret', own])
+  // As Slack then tells; what somebody says there is what nobody answers.
+  await deliver(said('T1', { type: 'tokens_revoked', tokens: { bot: ['UT1BOT'] } }))
+  await deliver(said('T1'))
+  assert.match((await site.run(['status'])).out, /nobody installed the app there/)
+  assert.equal((await site.run(['refused'])).out.match(/team +T1 .*nobody installed/g)?.length, 1)
+  assert.equal((await site.run(['slack', 'installs', 'remove', 'T1'])).code, 1)
+  assert.equal((await install(daemon.url, { team: 'T1' })).status, 200)
+  await deliver(said('T1'))
+  await until(() => slack.posts.length === 5, 'an answer again')
+  assert.doesNotMatch((await site.run(['status'])).out, /nobody installed/)
+})
+
+describe('an installation', () => {
+  test('that another browser began, or nobody, is refused, and Slack is asked for no token', async () => {
+    await open()
+    const { url, refused } = world.fixture
+    for (const more of [{ cookie: '' }, { cookie: 'slack-app-oauth-state=forged', state: 'forged' }]) {
+      assert.equal((await install(url, { team: 'T1' }, more)).status, 400)
+    }
+    assert.deepEqual([refused, tokensOf('oauth.v2.access')], [['install_failed', 'install_failed'], []])
+    await deliver(said('T1'))
+    assert.deepEqual([messages().length, world.transport.health().ok], [0, false])
+  })
+
+  test('is known to a second daemon, and ends for both when the app is uninstalled', async () => {
+    await open()
+    const { transport } = await world.another()
+    await install(world.fixture.url, { team: 'T1' })
+    await deliver(said('T1'))
+    const [message] = messages()
+    assert.ok(message)
+    await transport.send(replyTo(message, 'from the second'))
+    assert.deepEqual(tokensOf('chat.postMessage'), [slack.oauth.tokenOf('T1')])
+    slack.oauth.revoke('T1')
+    await deliver(said('T1', { type: 'tokens_revoked', tokens: { oauth: ['U1ANN'] } }))
+    await deliver(said('T1', { type: 'app_uninstalled' }))
+    await deliver(said('T1', { type: 'tokens_revoked', tokens: { bot: ['UT1BOT'] } }))
+    const events = messages().map(({ data }) => [data.event].flat()[0])
+    assert.deepEqual(events.slice(1), ['tokens_revoked', 'app_uninstalled', 'tokens_revoked'])
+    assert.deepEqual(await world.transport.installs?.list(), [])
+    // What was looked up counts for seconds.
+    await until(async () => {
+      const { length } = messages()
+      await deliver(said('T1'))
+      return messages().length === length
+    }, 'no message of a workspace that is gone')
+    const failure = (by: World['transport']) =>
+      by.send(replyTo(message, 'x', { key: 'x' })).catch(({ code }) => code)
+    await until(async () => (await failure(transport)) === 'send_rejected', 'no reply either')
+  })
+
+  test('of an organisation outlives one of its workspaces', async () => {
+    await open()
+    await install(world.fixture.url, { enterprise: 'E1' })
+    await deliver(said('T1ORG', { type: 'app_uninstalled' }, 'E1'))
+    assert.equal((await world.transport.installs?.list())?.length, 1)
+    await deliver(said('T2ORG', {}, 'E1'))
+    const last = messages().at(-1)
+    assert.deepEqual([last?.data.team, last?.text], ['E1', 'hello'])
+    slack.oauth.revoke('E1')
+    await deliver(said('T2ORG', { type: 'app_uninstalled' }, 'E1'))
+    assert.deepEqual(await world.transport.installs?.list(), [])
+  })
+
+  test('has its tokens renewed by one daemon, and each refresh token is used once', async () => {
+    await open()
+    const { transport } = await world.another()
+    slack.oauth.expires = 3600
+    for (const team of ['T1', 'T2', 'T3']) await install(world.fixture.url, { team })
+    const before = slack.oauth.tokenOf('T1')
+    const send = (by: World['transport'], team: string, key: string) =>
+      by.send({ key, gateway: 'team', conversation: `slack:${team}:C${key}`, text: 'hi' })
+    for (const team of ['T1', 'T2', 'T3']) {
+      await Promise.all([send(world.transport, team, `${team}A`), send(transport, team, `${team}B`)])
+    }
+    await until(async () => {
+      await send(transport, 'T1', crypto.randomUUID())
+      return tokensOf('chat.postMessage').at(-1) === slack.oauth.tokenOf('T1')
+    }, 'the new token on the second daemon')
+    assert.notEqual(slack.oauth.tokenOf('T1'), before)
+    const used = slack.calls.flatMap(({ args }) => args.refresh_token ?? [])
+    assert.deepEqual([used.length, new Set(used).size], [3, 3])
+  })
+})
+
+test('a gateway has bot tokens or OAuth, not both and not neither', () => {
+  for (const wrong of [{}, { botToken: 'x', oauth: CLIENT }]) {
+    const { error } = slackOptions.safeParse({ mode: 'socket', appToken: 'xapp', ...wrong })
+    assert.match(error?.issues[0]?.message ?? '', /either `botToken`, or `oauth`/)
+  }
+})

@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto'
+import type { Installation } from '@slack/oauth'
+import { z } from 'zod'
+import { type Json, type JsonObject, parseJson, textAt, toJson } from '../../src/core/json.ts'
+import type { Install, TransportDeps } from '../../src/core/transport.ts'
+import { defined } from '../../src/lib/defined.ts'
+import { peerOf } from '../../src/lib/http.ts'
+import { pause } from '../../src/lib/pause.ts'
+import { createVault } from '../../src/lib/vault.ts'
+import { clientOptions, createSlackApi, type SlackApi, slackFailure } from './api.ts'
+import type { OAuthOptions, SlackOptions } from './options.ts'
+
+/** Tokens are renewed so long before they end (s): as InstallProvider does. */
+const EARLY = 7200
+/** Longer than a renewal takes; one that failed is tried again after it (ms). */
+const LEASE = 30_000
+/** How long, and how often, who has only an ended token looks whether another daemon has a new one (ms). */
+const PATIENCE = 1500
+const LOOK = 50
+const MOST = 10_000
+
+/** Slack says by these, mostly by both, that an installation is over. */
+export const ENDING = /^(app_uninstalled|tokens_revoked)$/
+
+type Installed = Installation & Required<Pick<Installation, 'bot'>>
+
+/** `at`: when it was installed (Unix ms). */
+const recordSchema = z.object({
+  at: z.number(),
+  installation: z.custom<Installed>((value) => textAt(value, 'bot.token') !== undefined),
+})
+
+type Kept = z.infer<typeof recordSchema> & { version: number }
+
+export type Installs = ReturnType<typeof createInstalls>
+
+/**
+ * The installations of an app by OAuth (https://docs.slack.dev/authentication/installing-with-oauth), by the id of the
+ * workspace, or of the organisation that has the app as a whole: on the store, encrypted, for all daemons. `changed` is
+ * told of what was installed or removed here.
+ */
+export function createInstalls(
+  oauth: OAuthOptions,
+  options: Pick<SlackOptions, 'apiUrl'>,
+  deps: TransportDeps,
+  changed: (id: string) => void,
+) {
+  const { gateway, kv, leases, log, http, now, refused } = deps
+  const { clientId, clientSecret, stateSecret = clientSecret, scopes, userScopes, redirectUri, path } = oauth
+  const prefix = `slack/${gateway}/install/`
+  const vault = createVault(stateSecret, 'trivium slack installations')
+  const write = (id: string, record: z.infer<typeof recordSchema>, ifVersion?: number) =>
+    kv.set(prefix + id, vault.close(JSON.stringify(record)), defined({ ifVersion }))
+
+  const read = async (id: string) => {
+    const kept = await kv.get(prefix + id)
+    const text = typeof kept?.value === 'string' ? vault.open(kept.value) : undefined
+    const { data } = recordSchema.safeParse(parseJson(text ?? ''))
+    return kept && data && { ...data, version: kept.version }
+  }
+
+  /** Slack's own flow, which hands what it gets to `store`; it renews the tokens of `known`. */
+  const provider = async (store: (installation: Json) => Promise<void>, known?: Installed) => {
+    const { InstallProvider } = await import('@slack/oauth')
+    const { logger, ...client } = clientOptions(options, log)
+    return new InstallProvider({
+      ...defined({ clientId, clientSecret, stateSecret, logger, clientOptions: client }),
+      authorizationUrl: new URL('/oauth/v2/authorize', options.apiUrl).href,
+      directInstall: true,
+      installUrlOptions: defined({ scopes, userScopes, redirectUri }),
+      installationStore: {
+        storeInstallation: (installation) => store(toJson(installation)),
+        fetchInstallation: async () => known ?? Promise.reject(new Error('it is not installed')),
+      },
+    })
+  }
+
+  const install = async (made: Json) => {
+    const { data } = recordSchema.shape.installation.safeParse(made)
+    const place = data && placeOf(data)
+    if (!data || !place) throw new Error('Slack gave no bot token; `scopes` must make the app a bot')
+    await write(place.id, { at: now(), installation: data })
+    changed(place.id)
+    log.info({ team: place.id, name: place.name }, 'the app was installed')
+  }
+
+  /** InstallProvider leaves what it could not renew. What was removed or installed anew meanwhile stays as it is. */
+  const renew = async (id: string, { at, installation: known, version }: Kept) => {
+    const store = async (made: Json) =>
+      void (await write(id, { at, installation: recordSchema.shape.installation.parse(made) }, version))
+    const { authorize } = await provider(store, known)
+    await authorize({ teamId: id, enterpriseId: undefined, isEnterpriseInstall: false })
+  }
+
+  const ids = async () => (await kv.list(prefix, MOST)).map((key) => key.slice(prefix.length))
+
+  return {
+    /** Serves the pages of an installation until the function is called. Throws `config_invalid` where a path is taken. */
+    serve(): () => void {
+      const pages = [
+        http.mount(`${path}/install`, async (request, response) =>
+          (await provider(install)).handleInstallPath(request, response),
+        ),
+        http.mount(`${path}/oauth_redirect`, async (request, response) => {
+          const { defaultCallbackFailure } = await import('@slack/oauth')
+          await (await provider(install)).handleCallback(request, response, {
+            failure(error, ...asked) {
+              refused('install_failed', { from: peerOf(request), why: error.message })
+              defaultCallbackFailure(error, ...asked)
+            },
+          })
+        }),
+      ]
+      return () => {
+        for (const end of pages) end()
+      }
+    },
+    /** Its tokens are good for a while: one daemon renews them in time. Undefined: nobody installed the app there. */
+    async find(id: string): Promise<Kept | undefined> {
+      for (const late = AbortSignal.timeout(PATIENCE); ; ) {
+        const kept = await read(id)
+        const left = kept ? expiryOf(kept.installation) - now() / 1000 : EARLY + 1
+        if (!kept || left > EARLY) return kept
+        // Of nobody: who gave it back after a failure would be asked again at once.
+        if (await leases.acquire(`${prefix}${id}/renewal`, randomUUID(), LEASE)) await renew(id, kept)
+        else if (left > 0 || late.aborted) return kept
+        else await pause(LOOK)
+      }
+    },
+    ids,
+    /** Ends what an event says is over, once that was taken. */
+    async heard(payload: JsonObject, { team, api }: { team: string; api: SlackApi }): Promise<void> {
+      const type = textAt(payload, 'event.type') ?? ''
+      const isOver = type === 'app_uninstalled' || textAt(payload, 'event.tokens.bot.0') !== undefined
+      if (!isOver || !ENDING.test(type)) return
+      const isAlive = () => api.auth.test().catch((error) => !slackFailure(error).isToken)
+      // One workspace of an organisation may have left.
+      if (team.startsWith('E') && (await isAlive())) return
+      await kv.delete(prefix + team)
+      log.info({ team }, 'the app was removed')
+    },
+    async list(): Promise<Install[]> {
+      const describe = async (id: string): Promise<Install> => {
+        const { at, installation } = (await read(id)) ?? {}
+        if (!installation) return { team: id, name: 'cannot be read: another `stateSecret`' }
+        return defined({ team: id, name: placeOf(installation)?.name, at, by: installation.user.id })
+      }
+      return Promise.all((await ids()).map(describe))
+    },
+    /** `Transport.installs`. */
+    async remove(id: string): Promise<boolean> {
+      const { bot, user } = (await read(id))?.installation ?? {}
+      const failed = (error: unknown) =>
+        log.warn({ team: id, reason: slackFailure(error).reason }, 'a token could not be revoked')
+      for (const token of [user?.token, bot?.token]) {
+        if (token) await createSlackApi(token, options, deps).auth.revoke().catch(failed)
+      }
+      const existed = await kv.delete(prefix + id)
+      changed(id)
+      return existed
+    },
+  }
+}
+
+/** When the first of its tokens ends (Unix s). */
+function expiryOf({ bot, user }: Installed): number {
+  return Math.min(bot.expiresAt ?? Number.POSITIVE_INFINITY, user.expiresAt ?? Number.POSITIVE_INFINITY)
+}
+
+/** The workspace, or the organisation that has the app as a whole. */
+export function placeOf(installation: Installation): { id: string; name?: string } | undefined {
+  return installation.isEnterpriseInstall ? installation.enterprise : installation.team
+}
