@@ -33,12 +33,17 @@ daemon: { grace: 200ms }
 /** Makes a folder where a daemon runs: configuration, skills and, for the embedded store, its data. */
 export function createSite(options: { routes: string; skills?: Record<string, string> }): string {
   const dir = mkdtempSync(join(tmpdir(), 'trivium-bench-'))
-  writeFileSync(join(dir, 'routes.yaml'), GATEWAYS + options.routes)
+  writeRoutes(dir, options.routes)
   for (const [name, source] of Object.entries(options.skills ?? {})) {
     mkdirSync(join(dir, 'skills', name), { recursive: true })
     writeFileSync(join(dir, 'skills', name, 'index.ts'), source)
   }
   return dir
+}
+
+/** Writes the configuration of a site; `gateway` is a line that describes one more. */
+export function writeRoutes(dir: string, routes: string, gateway = ''): void {
+  writeFileSync(join(dir, 'routes.yaml'), GATEWAYS.replace('daemon:', `${gateway}daemon:`) + routes)
 }
 
 export function removeSite(dir: string): void {

@@ -3,6 +3,7 @@ import { accept, acceptAndDispatch } from './accept.ts'
 import { backlog } from './backlog.ts'
 import { dispatch } from './dispatch.ts'
 import { latency } from './latency.ts'
+import { mail } from './mail.ts'
 import { memory } from './memory.ts'
 import { push } from './push.ts'
 import { queue } from './queue.ts'
@@ -21,4 +22,5 @@ export const rows: readonly Row[] = [
   memory,
   ready,
   backlog,
+  mail,
 ]

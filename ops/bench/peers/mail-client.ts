@@ -1,0 +1,26 @@
+import { ImapFlow } from 'imapflow'
+import { z } from 'zod'
+import { servePeer } from '../lib/serve-peer.ts'
+
+servePeer({
+  /** What any client does at least: logs in, fetches all mails by one command, and drops them. */
+  async fetch(params) {
+    const { port, count } = z.object({ port: z.number(), count: z.number() }).parse(params)
+    const began = performance.now()
+    const client = new ImapFlow({
+      host: '127.0.0.1',
+      port,
+      secure: false,
+      doSTARTTLS: false,
+      auth: { user: 'support@example.com', pass: 'secret-of-dovecot' },
+      logger: false,
+    })
+    await client.connect()
+    await client.mailboxOpen('INBOX', { readOnly: true })
+    let done = 0
+    for await (const { source } of client.fetch('1:*', { uid: true, source: true })) if (source) done++
+    const took = (performance.now() - began) / 1000
+    await client.logout()
+    return { done, bad: count - done, took }
+  },
+})
