@@ -49,7 +49,7 @@ describe('a backlog', () => {
     const address = 'marked@example.com'
     const days = (count: number) => new Date(Date.now() - count * 86_400_000)
     await world.as(address, (client) => client.append('INBOX', mail({ subject: 'old' }), [], days(9)))
-    await fill(address, withSubjects(numbered(120)))
+    await fill(address, withSubjects(numbered(420)))
     const since = days(5).toISOString()
     const daemon = await world.daemon({ address, since }, { start: 'later' })
     const release = daemon.store.hold()
@@ -57,8 +57,8 @@ describe('a backlog', () => {
     await until(() => daemon.store.calls > 0, 'the first mails')
     await world.as(address, (client) => client.messageFlagsAdd('1', ['\\Flagged']))
     release()
-    await daemon.message(119)
-    assert.deepEqual(subjectsOf(daemon), numbered(120))
+    await daemon.message(419)
+    assert.deepEqual(subjectsOf(daemon), numbered(420))
     assert.ok(!daemon.logs.some(({ message }) => message.includes('cannot be read')))
   })
 

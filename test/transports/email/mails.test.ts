@@ -72,10 +72,25 @@ describe('a mail that nobody meant to write', () => {
       ['Content-Type: text\n\nHi', 'Hi', []],
       ['Dear all,\n\nno empty line', 'Dear all,\n\nno empty line', []],
       [parts, 'Hi', ['log.txt text/plain 4', 'x.html text/html 4']],
+      ['Content-Transfer-Encoding: base64\n\nSGk=\nIHlv*dQ==\n', 'Hi you', []],
+      // A code ends with its line.
+      ['Content-Transfer-Encoding: quoted-printable\n\n=4=\n1=C3=a9 a=\nb ==zz', '=41é ab ==zz', []],
     ]
     for (const [rest, text, files] of cases) {
       const mail = await parseMail(Buffer.from(`From: a@example.net\nSubject: x\n y\n${rest}`))
       assert.deepEqual([mail.subject, mail.text.trim(), partsOf(mail)], ['x y', text, files])
+    }
+  })
+
+  test('is read in good time where it is a file of many lines', async () => {
+    for (const [encoding, line] of [
+      ['8bit', 'one line of a log, as long as lines of real logs are\n'],
+      ['base64', `${'QUFB'.repeat(19)}\n`],
+      ['quoted-printable', `${'=41'.repeat(24)}=\n`],
+    ] as const) {
+      const head = `Content-Disposition: attachment\nContent-Transfer-Encoding: ${encoding}\n\n`
+      const mail = await inTime(encoding, 2000, () => parseMail(Buffer.from(head + line.repeat(120_000))))
+      assert.ok((mail.parts[0]?.content.length ?? 0) > 2_000_000, encoding)
     }
   })
 

@@ -25,7 +25,7 @@ export type Incoming = {
   /** Unix ms, from the server. */
   internalDate: number
   raw: Buffer
-  parse(): Promise<Mail>
+  mail: Mail
 }
 
 /**
@@ -72,7 +72,7 @@ export function createIngest(parts: {
   const bounceOf = createBounces(deps, sent)
 
   const read = async (incoming: Incoming, waited: (uid: number) => number): Promise<Ingested | Ready> => {
-    const mail = await incoming.parse()
+    const { mail } = incoming
     const { messageId: id = '' } = mail
     if (id.startsWith('<trivium-check.') || (await sent.of(id))) return { outcome: 'own' }
     const bounce = await bounceOf(mail)

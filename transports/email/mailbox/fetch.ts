@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { reasonOf } from '../../../src/core/errors.ts'
 import type { Incoming } from '../inbound/ingest.ts'
 import { parseMail } from '../inbound/parse.ts'
@@ -15,27 +16,40 @@ type FetchParts = {
   maxSize: number
   failures: Failures
   isWanted(mail: Listed): boolean
+  /** The next mails may be asked for while the last are worked on: nobody else waits for the connection then. */
+  readAhead: boolean
 }
 
 /** A mail that failed alone this often is set aside. */
 export const TRIES = 3
 
-/** Mails that are asked for at once, and as much as one fetch of them brings. */
+/** Mails that are asked for at once, and as much of each as comes with the first answer: most are whole by that. */
 const COUNT = 200
-const BYTES = 4 * 1024 * 1024
+const START = 16 * 1024
+/** As much as one fetch of the others brings. */
+const BYTES = COUNT * START
 
-type Listed = { uid: number; size: number; internalDate: number }
+/** `raw`: all of it, where it came with the list. */
+type Listed = { uid: number; size: number; internalDate: number; raw: Buffer | undefined }
 
 /** Fetches mails in order of UID, some at a time, without those that are gone or not wanted. All of them stay unseen. */
 export async function* fetchAll(uids: readonly number[], parts: FetchParts): AsyncGenerator<Incoming[]> {
-  const { connection, folder, failures, maxSize } = parts
-  for (const group of groupsOf(uids, failures)) {
+  const { folder, failures, maxSize, readAhead } = parts
+  const groups = groupsOf(uids, failures)
+  let coming: Promise<Listed[]> | undefined
+  for (const [at, group] of groups.entries()) {
     try {
-      const listed = await list(connection, group)
-      for (const batch of batchesOf(listed.filter(parts.isWanted), maxSize)) {
-        const incoming = await fetchBatch(batch, parts)
+      const listed = await (coming ?? list(group, parts))
+      const batches = batchesOf(listed.filter(parts.isWanted), maxSize)
+      coming = undefined
+      for (const batch of batches) {
+        await fetchRest(batch, parts)
         for (const { uid } of batch) failures.delete(uid)
-        yield incoming
+        const next = batch === batches.at(-1) && readAhead ? groups[at + 1] : undefined
+        coming = next && list(next, parts)
+        // It is told of when its turn comes, if it does.
+        coming?.catch(() => {})
+        yield await takeApart(batch, parts)
       }
     } catch (error) {
       for (const uid of group) failures.set(uid, (failures.get(uid) ?? 0) + (group.length === 1 ? 1 : 0))
@@ -57,13 +71,15 @@ function groupsOf(uids: readonly number[], failures: Failures): number[][] {
   return groups
 }
 
-async function list({ run }: ImapConnection, uids: readonly number[]): Promise<Listed[]> {
-  const query = { uid: true, internalDate: true, size: true }
-  const found = await run((client) => client.fetchAll(uids.join(','), query, { uid: true }))
-  const listed = found.flatMap(({ uid, internalDate = 0, size }) =>
+async function list(uids: readonly number[], { connection, maxSize }: FetchParts): Promise<Listed[]> {
+  const query = { uid: true, internalDate: true, size: true, source: { start: 0, maxLength: START } }
+  const found = await connection.run((client) => client.fetchAll(uids.join(','), query, { uid: true }))
+  const listed = found.flatMap(({ uid, internalDate = 0, size, source }) => {
     // Without a size it is not an answer: the server tells that somebody changed the flags of any mail.
-    size === undefined ? [] : [{ uid, size, internalDate: +new Date(internalDate) || 0 }],
-  )
+    if (size === undefined) return []
+    const raw = source && source.length < START && size <= maxSize ? source : undefined
+    return [{ uid, size, internalDate: +new Date(internalDate) || 0, raw }]
+  })
   return listed.sort((a, b) => a.uid - b.uid)
 }
 
@@ -72,7 +88,7 @@ function batchesOf(listed: readonly Listed[], maxSize: number): Listed[][] {
   const batches: Listed[][] = []
   let bytes = 0
   for (const each of listed) {
-    const size = each.size > maxSize ? Number.POSITIVE_INFINITY : each.size
+    const size = each.raw ? 0 : each.size > maxSize ? Number.POSITIVE_INFINITY : each.size
     const last = batches.at(-1)
     bytes += size
     if (last && bytes <= BYTES) last.push(each)
@@ -84,23 +100,32 @@ function batchesOf(listed: readonly Listed[], maxSize: number): Listed[][] {
   return batches
 }
 
-async function fetchBatch(batch: readonly Listed[], { connection, folder, maxSize }: FetchParts) {
-  const uids = batch.map(({ uid }) => uid)
-  const isBig = batch.some(({ size }) => size > maxSize)
+async function fetchRest(batch: readonly Listed[], { connection, maxSize }: FetchParts): Promise<void> {
+  const rest = batch.filter(({ raw }) => !raw)
+  if (rest.length === 0) return
+  const isBig = rest.some(({ size }) => size > maxSize)
   const query = { uid: true, source: !isBig, headers: isBig }
-  const found = await connection.run((client) => client.fetchAll(uids.join(','), query, { uid: true }))
-  const contents = new Map<number, Buffer | undefined>()
-  for (const { uid, source, headers } of found) contents.set(uid, contents.get(uid) ?? (source || headers))
-  return batch.flatMap((listed): Incoming[] => {
-    const raw = contents.get(listed.uid)
+  const uids = rest.map(({ uid }) => uid).join(',')
+  const found = await connection.run((client) => client.fetchAll(uids, query, { uid: true }))
+  for (const each of rest) {
+    const answers = found.filter(({ uid }) => uid === each.uid)
+    each.raw = answers.map(({ source, headers }) => source || headers).find(Boolean)
     // It is there, and the server says NIL for what is in it.
-    if (!raw && contents.has(listed.uid))
-      throw new Error(`the IMAP server has no content for mail ${listed.uid}`)
-    if (!raw) return []
+    if (!each.raw && answers.length > 0)
+      throw new Error(`the IMAP server has no content for mail ${each.uid}`)
+  }
+}
+
+/** One by one, with a turn for others after each. */
+async function takeApart(batch: readonly Listed[], { folder, maxSize }: FetchParts): Promise<Incoming[]> {
+  const incoming: Incoming[] = []
+  for (const { raw, ...listed } of batch) {
+    if (!raw) continue
     const reason = `It has ${listed.size} bytes; max-size is ${maxSize}. Its content stays in ${folder}.`
     // A mail over the limit is told of by its headers. Its parts are not there, so its Content-Type must not be followed.
-    const cut = isBig ? { text: '', parts: [], unreadable: reason } : {}
-    const parse = async () => ({ ...(await parseMail(raw)), ...cut })
-    return [{ ...listed, folder, raw, parse }]
-  })
+    const cut = listed.size > maxSize ? { text: '', parts: [], unreadable: reason } : {}
+    incoming.push({ ...listed, folder, raw, mail: { ...(await parseMail(raw)), ...cut } })
+    await turn()
+  }
+  return incoming
 }

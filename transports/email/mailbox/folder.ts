@@ -102,7 +102,7 @@ export async function readFolder(parts: FolderParts, stopped: AbortSignal): Prom
     // Moved or migrated mails stand in any order.
     const isWanted = (mail: { uid: number; internalDate: number }) =>
       mail.uid >= start.until || mail.internalDate >= start.floor
-    const fetching = { connection, folder, maxSize, failures: memory.failures, isWanted }
+    const fetching = { connection, folder, maxSize, failures: memory.failures, isWanted, readAhead: readOnly }
     for await (const batch of fetchAll(uids, fetching)) {
       // Ending early would look like the end of the list, and the cursor would pass mails that nobody took.
       signal.throwIfAborted()
