@@ -39,9 +39,9 @@ export type Call = {
   route?: string
   /** Numbers the sends of the outermost invocation, so that a repeated one gives each the same key again. */
   sends: SendCounter
-  /** The default model of markdown skills that name none, and who gets a model's text as it comes. */
+  /** The default model of markdown skills that name none, and who is told what a model does. */
   model?: string
-  onText?: (text: string) => void
+  onModel?: (does: ModelStep) => void
   /** The skill that runs, and how many invocations it is nested in (0: the outermost). */
   skill: string
   depth: number
@@ -54,6 +54,9 @@ export type Call = {
   signal: AbortSignal
 }
 
+/** What a model says, or the tool that it calls; with neither it thinks. */
+export type ModelStep = { text?: string; tool?: string }
+
 /** Who calls, for the history of a message. */
 export function whoCalls({ route, caller }: Call): string {
   return route === undefined ? [caller.kind, caller.id].filter(Boolean).join(' ') : `route ${route}`
@@ -64,7 +67,7 @@ export type SendCounter = { next(): number; refused(): void; readonly count: num
 
 /** What an outermost call may bring. A dispatcher's `rootId` stays over retries; `sends` tells whether the skill replied. */
 export type InvokeOptions = Partial<
-  Pick<Call, 'caller' | 'message' | 'route' | 'trace' | 'rootId' | 'sends' | 'onText' | 'model' | 'signal'>
+  Pick<Call, 'caller' | 'message' | 'route' | 'trace' | 'rootId' | 'sends' | 'onModel' | 'model' | 'signal'>
 > & {
   /** Ms for the whole invocation; nested calls share the deadline. */
   timeout?: number

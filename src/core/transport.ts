@@ -37,6 +37,11 @@ export type Transport = {
   probe?(reply: Reply): Promise<Probed>
   /** Shows a reply while a model writes it: each piece, on the daemon that runs the skill. Must not throw. The whole follows. */
   stream?(piece: ReplyPiece): void
+  /**
+   * Shows that a skill answers a message, on the daemon that runs it: with which tool a model is busy, until `end`. Who waits
+   * may end it by `stop`. As with `stream`, best effort; must not throw.
+   */
+  working?(message: Message, stop: () => void): { tool(name?: string): void; end(): void }
   /** Shows how far a queue's job is that makes a reply. As with `stream`, best effort, never awaited; must not throw. */
   progress?(step: ReplyPlace & { progress: Json }): void
   /** Runs the listeners of a file (a Bolt app) for a message. Rejects with what fails, and soon after `signal` aborts or `timeout` ms. */

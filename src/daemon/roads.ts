@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { basename } from 'node:path'
 import type { Metrics } from '../control/metrics.ts'
-import { type Call, type InvokeOptions, requireGateway } from '../core/call.ts'
+import { type Call, type InvokeOptions, type ModelStep, requireGateway } from '../core/call.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { isJsonObject, type Json } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
@@ -149,17 +149,28 @@ export function createRoadWorkers(deps: {
       if (!listener?.listen) throw noGateway(message.gateway, gateways.names())
       return listener.listen(route.bolt, { message, route: name, signal: dispatched.signal, timeout })
     }
+    const stopped = new AbortController()
+    const shown = transport?.working?.(message, () => stopped.abort())
     let text = ''
     /** Lets the conversation see a model's answer grow, where the transport can show it. */
-    const onText = (delta: string) => {
+    const onModel = ({ text: delta, tool }: ModelStep) => {
+      if (delta === undefined) return shown?.tool(tool)
       text += delta
       transport?.stream?.({ ...place, delta, text })
     }
-    return manager.invoke(targetOf(route), skillArgs(dispatched), {
-      ...invokeOptions(dispatched),
-      ...(transport?.stream && { onText }),
-      caller: deps.access.callerOf(message),
-    })
+    try {
+      return await manager.invoke(targetOf(route), skillArgs(dispatched), {
+        ...invokeOptions(dispatched),
+        ...(shown && { signal: AbortSignal.any([dispatched.signal, stopped.signal]) }),
+        ...(transport?.stream && { onModel }),
+        caller: deps.access.callerOf(message),
+      })
+    } catch (error) {
+      if (dispatched.signal.aborted || !stopped.signal.aborted) throw error
+      return `${text}\n\n_Stopped._`.trim()
+    } finally {
+      shown?.end()
+    }
   }
   const run = tracing ? tracing.process(answer) : answer
   const dispatch = createDispatch({

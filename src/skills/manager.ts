@@ -195,13 +195,13 @@ function createRootCall(
   options: InvokeOptions & { rootId: string },
   signal: AbortSignal,
 ): Call {
-  const { message, route, model, onText } = options
+  const { message, route, model, onModel } = options
   return {
     rootId: options.rootId,
     trace: options.trace ?? message?.trace ?? randomUUID().replaceAll('-', ''),
     caller: options.caller ?? { kind: 'code' },
     sends: options.sends ?? createSendCounter(),
-    ...defined({ message, route, model, onText }),
+    ...defined({ message, route, model, onModel }),
     skill,
     depth: 0,
     signal,

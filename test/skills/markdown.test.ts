@@ -59,7 +59,7 @@ describe('a markdown skill', () => {
     await writeIn(folder, 'expert/SKILL.md', expert)
     await manager.reload()
     const words: string[] = []
-    await manager.invoke('helper', {}, { onText: (word) => words.push(word) })
+    await manager.invoke('helper', {}, { onModel: ({ text = '' }) => words.push(text) })
     assert.equal(words.join(''), 'outer text')
   })
 

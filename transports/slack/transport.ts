@@ -3,6 +3,7 @@ import type { JsonObject } from '../../src/core/json.ts'
 import type { Health, Transport, TransportDeps } from '../../src/core/transport.ts'
 import { backoff } from '../../src/lib/backoff.ts'
 import { pause } from '../../src/lib/pause.ts'
+import { createAssistant } from './assistant.ts'
 import { createBolt } from './bolt/bolt.ts'
 import { checkSlack } from './check.ts'
 import { createGapFill } from './gap-fill.ts'
@@ -25,10 +26,14 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
   const progress = createProgress(options, deps, workspaces)
   const calls = createCalls(options, deps)
   const bolt = createBolt(options, deps, workspaces, calls)
-  const inbound = createInbound(options, deps, workspaces, progress.follow)
+  const sender = createSender(deps, workspaces, calls)
+  const assistant = createAssistant(options, deps, workspaces, sender.streamed)
+  const inbound = createInbound(options, deps, workspaces, (draft, accepted) => {
+    progress.follow(draft, accepted)
+    void assistant.arrived(draft)
+  })
   const answer = createAnswers(options, deps, inbound.take, bolt)
   const gaps = createGapFill(options, deps, workspaces, inbound)
-  const sender = createSender(deps, workspaces, calls)
   const stopping = new AbortController()
   let fault = ''
   let isIdentified = false
@@ -92,6 +97,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
     send: sender.send,
     probe: sender.probe,
     stream: sender.stream,
+    working: assistant.working,
     listen: bolt.listen,
     async stop() {
       stopping.abort()

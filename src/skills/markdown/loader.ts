@@ -43,10 +43,10 @@ export function createMarkdownLoader(options: {
       const modelId = settings.id ?? ctx.call.model ?? sources.model?.name
       if (!modelId) throw new TriviumError('model_missing', { name })
       // A model that serves another model as a tool speaks to that one, not to whoever listens.
-      const onText = ctx.call.toolDepth === undefined ? ctx.call.onText : undefined
+      const onModel = ctx.call.toolDepth === undefined ? ctx.call.onModel : undefined
       ctx.call = { ...ctx.call, toolDepth: ctx.call.depth + 1 }
       const tools = await createTools({ name, metadata, files }, ctx, catalog)
-      const run = { modelId, sources, settings, tools, onText, ...renderPrompt(prompt, ctx) }
+      const run = { modelId, sources, settings, tools, onModel, ...renderPrompt(prompt, ctx) }
       const { text, trace, ...usage } = await runModel(ctx, run)
       ctx.locals.agent = { trace, ...usage }
       options.onUsage?.({ skill: name, model: modelId, ...usage, ...defined({ messageId: ctx.message?.id }) })

@@ -1,5 +1,6 @@
 import type { LanguageModel, ModelMessage, ToolSet } from 'ai'
 import { z } from 'zod'
+import type { ModelStep } from '../../core/call.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import type { SkillContext } from '../../core/skill.ts'
@@ -30,7 +31,7 @@ type ModelRun = {
   instructions: string
   input: string
   tools: ToolSet
-  onText: ((text: string) => void) | undefined
+  onModel: ((does: ModelStep) => void) | undefined
 }
 
 /** What a run gave. `trace` is the whole conversation with the model; tokens are those of all steps. */
@@ -69,6 +70,7 @@ async function stream(run: Streamed): Promise<ModelOutcome> {
   const { settings, skill, log, signal } = run
   const maxSteps = settings['max-steps']
   const maxTokens = settings['max-tokens']
+  run.onModel?.({})
   const result = streamText({
     model: run.model,
     instructions: run.instructions,
@@ -82,7 +84,9 @@ async function stream(run: Streamed): Promise<ModelOutcome> {
     onError() {},
   })
   for await (const part of result.stream) {
-    if (part.type === 'text-delta') run.onText?.(part.text)
+    if (part.type === 'text-delta') run.onModel?.({ text: part.text })
+    if (part.type === 'tool-call') run.onModel?.({ tool: part.toolName })
+    if (part.type === 'finish-step' && part.finishReason === 'tool-calls') run.onModel?.({})
     if (part.type === 'error') throw part.error
     if (part.type === 'abort') throw signal.reason
     if (part.type === 'tool-error') {

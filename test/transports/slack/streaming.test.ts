@@ -69,6 +69,7 @@ describe('a reply that is shown while it is written', () => {
     server.fail('chat.postMessage', lost)
     for (const text of ['It is', 'It is almost']) {
       transport.stream?.(pieceOf(message, text))
+      await until(() => textsOf(message)[0] === 'It is …', 'the beginning')
       await begun()
     }
     assert.deepEqual(textsOf(message), ['It is …'])

@@ -26,7 +26,8 @@ export function readEvent(delivery: Delivery, options: SlackOptions, { isOwnBot 
   const here = { ...delivery, options, isOwnBot, key }
   if (type === 'app_mention') return readMessage(event, here)
   if (type === undefined && payload.type === undefined) return 'it does not say what it is'
-  if (type !== 'message') return readNotice({ type: payload.type ?? '', ...event }, here)
+  const thread = objectAt(event, 'assistant_thread')
+  if (type !== 'message') return readNotice({ type: payload.type ?? '', ...event, ...thread }, here)
   // The root of a thread leaves a stone behind when it is deleted, of which Slackbot is the author.
   const isStone = textAt(event, 'message.subtype') === 'tombstone'
   if (subtype === 'message_deleted' || isStone) return readDeletion(event, here)
@@ -87,7 +88,7 @@ function readNotice(event: JsonObject, { workspace: { team }, options, isOwnBot,
   const threadUnknown = ts !== undefined && threadsIn(channel, options) === 'reply'
   const what = { reaction: textAt(event, 'reaction'), itemUser: textAt(event, 'item_user') }
   return {
-    ...{ team, channel, thread: threadUnknown ? ts : undefined, threadUnknown },
+    ...{ team, channel, thread: threadUnknown ? ts : textAt(event, 'thread_ts'), threadUnknown },
     ...{ key, user: by ?? team, ts: ts ?? textAt(event, 'ts') },
     event: type,
     content: contentOf(event),

@@ -155,6 +155,7 @@ export function createSender(
 
   return {
     stream: streams.show,
+    streamed: streams.end,
     close() {
       stopping.abort()
       streams.close()

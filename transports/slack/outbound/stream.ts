@@ -1,3 +1,4 @@
+import type { AnyChunk } from '@slack/web-api'
 import { z } from 'zod'
 import { reasonOf } from '../../../src/core/errors.ts'
 import { type ReplyPiece, SendPostponed, type TransportDeps } from '../../../src/core/transport.ts'
@@ -6,10 +7,11 @@ import { pause } from '../../../src/lib/pause.ts'
 import { createTokenBucket } from '../../../src/lib/token-bucket.ts'
 import { CALL_TIMEOUT, slackFailure } from '../api.ts'
 import { type Target, targetOf } from '../conversation.ts'
-import type { Workspaces } from '../workspaces.ts'
+import type { Workspace, Workspaces } from '../workspaces.ts'
 import { findPosts } from './calls.ts'
 import { markdownPosts } from './extras.ts'
 import { type Posted, post, type Sending } from './posts.ts'
+import { LIMIT, quietMarkdown } from './words.ts'
 
 /** What is written within the first moment need not be shown. */
 const EVERY = 1000
@@ -24,17 +26,26 @@ const SOON = 500
 
 /** What all daemons know of a stream: the whole reply may be sent by another one. */
 const recordSchema = z.object({
-  post: z.object({ channel: z.string(), ts: z.string() }).exactOptional(),
+  /** `isOpen`: it is a stream of Slack's own, which takes no change before it is stopped. */
+  post: z
+    .object({ channel: z.string(), ts: z.string(), isOpen: z.literal(true).exactOptional() })
+    .exactOptional(),
   /** Until when (Unix ms) a daemon may be changing it. Past, and no post: there may be one whose answer was lost. */
   busyUntil: z.number().exactOptional(),
   /** The key of the reply that replaces it. */
   claimedBy: z.string().exactOptional(),
 })
 
-/** What this daemon has still to show, and what it is showing. */
-type Stream = { newest?: ReplyPiece; writing?: Promise<void> }
+type Shown = Posted & { isOpen?: true }
+type Place = Pick<Sending, 'workspace' | 'target'>
 
-/** Replies shown while they are being written: one post that grows, and that the whole reply then replaces. */
+/** What this daemon has still to show, and what it is showing. `said`: what a stream of Slack's own has of it, to append to. */
+type Stream = { newest?: ReplyPiece; writing?: Promise<void>; said?: string; isOver?: boolean }
+
+/**
+ * Replies shown while they are being written: one post that grows, and that the whole reply then replaces. It is a stream of
+ * Slack's own (https://docs.slack.dev/reference/methods/chat.startStream) where Slack takes it, and is edited otherwise.
+ */
 export function createStreams({ gateway, kv, now, log }: TransportDeps, workspaces: Workspaces) {
   const streams = new Map<string, Stream>()
   const closing = new AbortController()
@@ -48,44 +59,78 @@ export function createStreams({ gateway, kv, now, log }: TransportDeps, workspac
     return entry && { ...recordSchema.parse(entry.value), version: entry.version }
   }
 
-  /** Shows the newest piece once a second, until there is none. */
+  /** Shows the newest piece once a second, until all is written. */
   async function run(id: string, target: Target, stream: Stream): Promise<void> {
     try {
       // Told first: whichever daemon sends the whole reply then looks for its beginning.
       await keep(id, {}, 0)
-      for (;;) {
+      while (!stream.isOver && !closing.signal.aborted) {
         await pause(EVERY, closing.signal)
         const { newest } = stream
         delete stream.newest
-        if (!newest || closing.signal.aborted) break
-        stream.writing = write(id, newest.text, target)
+        if (!newest || closing.signal.aborted) continue
+        stream.writing = write(id, newest.text, target, stream)
         await stream.writing
       }
+      const { post: shown, claimedBy } = (await read(id)) ?? {}
+      // No reply may follow, and Slack would say that something went wrong.
+      if (claimedBy === undefined) await finish(shown, await workspaces.find(target.team))
     } catch (error) {
       log.debug({ messageId: id, reason: reasonOf(error) }, 'a reply was not shown while it is written')
     }
     streams.delete(id)
   }
 
-  async function write(id: string, text: string, target: Target): Promise<void> {
+  async function write(id: string, text: string, target: Target, stream: Stream): Promise<void> {
     const workspace = await workspaces.find(target.team)
     const record = await read(id)
     if (!workspace || !record || record.claimedBy !== undefined) return
     const { post: shown, busyUntil, version } = record
-    const [first] = markdownPosts(`${text} …`)
     // Without a turn it is left out: the next piece says all of it again.
-    if (!first || busyUntil !== undefined || (shown && nextUpdate() > 0)) return
+    if (busyUntil !== undefined || (shown && nextUpdate() > 0)) return
     const before = defined({ post: shown })
     if ((await keep(id, { ...before, busyUntil: now() + LONGEST }, version)) === undefined) return
     try {
-      if (shown) await workspace.api.chat.update({ ...shown, ...first })
-      const mark = { key: `stream:${id}`, part: 0 }
-      await keep(id, { post: shown ?? (await post(workspace, target, first, mark)) })
+      await keep(id, { post: await put(id, text, { workspace, target }, stream, shown) })
     } catch (error) {
       // One that may be there is not begun again.
       await keep(id, shown || slackFailure(error).kind !== 'unknown' ? before : { busyUntil: 0 })
       throw error
     }
+  }
+
+  /** Shows all there is: in a stream of Slack's own while Slack takes more of it, else in a post that is edited. */
+  async function put(id: string, text: string, place: Place, stream: Stream, shown?: Shown): Promise<Shown> {
+    const { workspace } = place
+    const { team, channel, thread, user } = place.target
+    const { chat } = workspace.api
+    const part = quietMarkdown(text)
+    const said = shown ? stream.said : ''
+    delete stream.said
+    // Another attempt may have said something else, and what calls somebody may be complete only now.
+    if (thread && user && said !== undefined && part.startsWith(said) && part.length <= LIMIT) {
+      const more: AnyChunk = { type: 'markdown_text', text: part.slice(said.length) }
+      const whom = { recipient_user_id: user, recipient_team_id: team }
+      const call = shown
+        ? chat.appendStream({ channel, ts: shown.ts, chunks: [more] })
+        : chat.startStream({ channel, thread_ts: thread, ...whom, chunks: [more] })
+      const { ts } = (await call.catch(ifRefused)) ?? {}
+      if (ts) {
+        stream.said = part
+        return { channel, ts, isOpen: true }
+      }
+    }
+    const [first = { text: '', blocks: [] }] = markdownPosts(`${text} …`)
+    if (!shown) return post(workspace, place.target, first, { key: `stream:${id}`, part: 0 })
+    await finish(shown, workspace)
+    await chat.update({ channel: shown.channel, ts: shown.ts, ...first })
+    return { channel: shown.channel, ts: shown.ts }
+  }
+
+  /** Ends a stream of Slack's own, where Slack has not ended it already. */
+  async function finish(shown: Shown | undefined, workspace: Workspace | undefined): Promise<void> {
+    if (!shown?.isOpen) return
+    await workspace?.api.chat.stopStream({ channel: shown.channel, ts: shown.ts }).catch(ifRefused)
   }
 
   return {
@@ -100,6 +145,10 @@ export function createStreams({ gateway, kv, now, log }: TransportDeps, workspac
       const stream = { newest: piece }
       streams.set(id, stream)
       void run(id, target, stream)
+    },
+    /** No more is written of the reply to a message. */
+    end(id: string): void {
+      Object.assign(streams.get(id) ?? {}, { isOver: true })
     },
     /**
      * Ends the stream of the message that this reply answers, and gives its post where this reply is the one to replace
@@ -119,12 +168,18 @@ export function createStreams({ gateway, kv, now, log }: TransportDeps, workspac
       // Its answer was lost, with the beginning or with the daemon.
       const isLost = !known && busyUntil !== undefined
       const [ts] = isLost ? (await findPosts(`stream:${id}`, workspace, target)).posts.values() : []
-      const shown = ts === undefined ? known : { channel: target.channel, ts }
+      const shown: Shown | undefined = ts === undefined ? known : { channel: target.channel, ts }
       // Also where nothing was shown yet: another daemon may be about to.
       const kept = await keep(id, defined({ claimedBy: key, post: shown }), version)
       if (kept === undefined) throw new SendPostponed(SOON)
+      await finish(shown, workspace)
       return shown
     },
     close: () => closing.abort(),
   }
+}
+
+/** What Slack refuses is done otherwise; for all else that fails it may be asked again. */
+function ifRefused(error: unknown): undefined {
+  if (slackFailure(error).kind !== 'rejected') throw error
 }

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../../src/core/json.ts'
 
 /** https://docs.slack.dev/reference/block-kit/blocks/markdown-block: 12,000 characters a message. */
-const LIMIT = 11_900
+export const LIMIT = 11_900
 /** For code that is closed and opened again where it is cut. */
 const ROOM = 60
 /** What wakes a whole channel, however its bracket is written; `if (!channel)` does not. */
