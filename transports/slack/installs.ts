@@ -32,8 +32,6 @@ const recordSchema = z.object({
 
 type Kept = z.infer<typeof recordSchema> & { version: number }
 
-export type Installs = ReturnType<typeof createInstalls>
-
 /**
  * The installations of an app by OAuth (https://docs.slack.dev/authentication/installing-with-oauth), by the id of the
  * workspace, or of the organisation that has the app as a whole: on the store, encrypted, for all daemons. `changed` is
@@ -92,6 +90,10 @@ export function createInstalls(
     await authorize({ teamId: id, enterpriseId: undefined, isEnterpriseInstall: false })
   }
 
+  /** For how many seconds a token is good. */
+  const leftOf = ({ expiresAt = Number.POSITIVE_INFINITY }: { expiresAt?: number | undefined }) =>
+    expiresAt - now() / 1000
+
   const ids = async () => (await kv.list(prefix, MOST)).map((key) => key.slice(prefix.length))
 
   return {
@@ -119,11 +121,13 @@ export function createInstalls(
     async find(id: string): Promise<Kept | undefined> {
       for (const late = AbortSignal.timeout(PATIENCE); ; ) {
         const kept = await read(id)
-        const left = kept ? expiryOf(kept.installation) - now() / 1000 : EARLY + 1
-        if (!kept || left > EARLY) return kept
+        if (!kept) return undefined
+        const [bot, user] = [leftOf(kept.installation.bot), leftOf(kept.installation.user)]
+        // A user may have revoked theirs, which ends then and holds up nobody.
+        if (bot > EARLY && (user > EARLY || user < 0)) return kept
         // Of nobody: who gave it back after a failure would be asked again at once.
         if (await leases.acquire(`${prefix}${id}/renewal`, randomUUID(), LEASE)) await renew(id, kept)
-        else if (left > 0 || late.aborted) return kept
+        else if (bot > 0 || late.aborted) return kept
         else await pause(LOOK)
       }
     },
@@ -160,11 +164,6 @@ export function createInstalls(
       return existed
     },
   }
-}
-
-/** When the first of its tokens ends (Unix s). */
-function expiryOf({ bot, user }: Installed): number {
-  return Math.min(bot.expiresAt ?? Number.POSITIVE_INFINITY, user.expiresAt ?? Number.POSITIVE_INFINITY)
 }
 
 /** The workspace, or the organisation that has the app as a whole. */
