@@ -64,7 +64,8 @@ export async function createHandOver(queueName: string, { options, failed, worke
   // It was there before: a daemon that ended had added it, or it comes back from the dead letters.
   events.on('duplicated', ({ jobId }) => tell(jobId, { lookAt: 0 }))
   events.on('removed', ({ jobId }) => tell(jobId, { lookAt: 0, removed: true }))
-  events.on('waiting', ({ jobId }) => tell(jobId, { since: Date.now() }))
+  // It only waits the longer: nothing is to be done.
+  events.on('waiting', ({ jobId }) => void Object.assign(waiting.get(jobId) ?? {}, { since: Date.now() }))
   events.on('progress', ({ jobId, data }) => waiting.get(jobId)?.progress(toJson(data)))
 
   return {
