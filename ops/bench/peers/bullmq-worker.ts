@@ -3,11 +3,20 @@ import { Queue, QueueEvents, Worker } from 'bullmq'
 import { z } from 'zod'
 import { githubBody } from '../lib/github-webhook.ts'
 import { redisOptions } from '../lib/redis-options.ts'
+import { sampleMessage } from '../lib/sample-message.ts'
 import { servePeer } from '../lib/serve-peer.ts'
 
 // The yardstick of dispatch: a worker of BullMQ that does nothing with each job.
 const schema = z.object({ count: z.number() })
 const body = JSON.parse(githubBody())
+/** As a route hands its messages over: tried again, and kept for a while. */
+const KEPT = { age: 7 * 86_400, count: 1_000 }
+const OPTIONS = {
+  attempts: 3,
+  backoff: { type: 'exponential', delay: 1_000 },
+  removeOnComplete: KEPT,
+  removeOnFail: { age: KEPT.age },
+}
 let round = 0
 
 const named = schema.extend({ queue: z.string() })
@@ -30,7 +39,7 @@ servePeer({
     await worker.close()
     return { rate: (count - first) / ((ended - began) / 1000) }
   },
-  /** Adds so many jobs and waits for what each returns, 64 at once, as who hands over messages does. */
+  /** Adds so many messages and waits for what each returns, 64 at once, as who hands them over does. */
   async add(params) {
     const { count, queue: name } = named.parse(params)
     const queue = new Queue(name, { connection: redisOptions() })
@@ -43,7 +52,8 @@ servePeer({
       while (added++ < count) {
         const jobId = randomUUID()
         const done = new Promise<void>((resolve) => waiting.set(jobId, resolve))
-        await queue.add('push', body, { jobId, removeOnComplete: true })
+        const message = { ...sampleMessage(jobId), id: jobId, conversation: jobId, receivedAt: Date.now() }
+        await queue.add('all', message, { ...OPTIONS, jobId })
         await done
         waiting.delete(jobId)
       }

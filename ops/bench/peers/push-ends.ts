@@ -5,7 +5,12 @@ import { listening } from '../lib/listening.ts'
 import { servePeer } from '../lib/serve-peer.ts'
 
 // Both ends of a push: a receiver that counts, and the yardstick, which POSTs the same bytes and does nothing else.
-const schema = z.object({ count: z.number(), port: z.number().default(0), body: z.string().default('') })
+const schema = z.object({ count: z.number() })
+const parcelSchema = schema.extend({
+  port: z.number(),
+  headers: z.record(z.string(), z.string()),
+  body: z.string(),
+})
 const PLACES = 64
 let arrived = () => {}
 
@@ -32,9 +37,8 @@ servePeer({
     return promise
   },
   async send(params) {
-    const { count, port, body } = schema.parse(params)
+    const { count, port, headers, body } = parcelSchema.parse(params)
     const pool = new Pool(`http://127.0.0.1:${port}`, { connections: PLACES })
-    const headers = { 'content-type': 'application/json' }
     let sent = 0
     const work = async () => {
       while (sent++ < count) {

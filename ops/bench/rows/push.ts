@@ -6,14 +6,27 @@ import { ratio, spread } from '../lib/statistics.ts'
 
 const BARE = 'bare undici'
 const TEXT = 'x'.repeat(1_000)
-/** What a push of the skill below carries. */
-const BODY = JSON.stringify({
-  id: '0'.repeat(36),
-  topic: 'bench',
-  type: 'event',
-  source: 'bench',
-  data: { conversation: '7', text: TEXT },
-})
+const ID = '0199e3c4-7d2a-7000-8000-04d2a1b2c3d4'
+const TIMESTAMP = 1_764_000_000_000
+/** As many bytes as a push of the skill below carries, and its headers. */
+const PARCEL = {
+  headers: {
+    'user-agent': 'Trivium',
+    'content-type': 'application/json',
+    'webhook-id': ID,
+    'webhook-timestamp': String(TIMESTAMP / 1000),
+    'webhook-signature': `v1,${'A'.repeat(43)}=`,
+  },
+  body: JSON.stringify({
+    type: 'event',
+    source: 'bench',
+    data: { conversation: '7', text: TEXT },
+    rootContextId: `http-${ID}`,
+    id: ID,
+    topic: 'bench',
+    timestamp: TIMESTAMP,
+  }),
+}
 const EMITTER = skillSource(`async run({ args, manager }) {
     for (let n = 0; n < args.count; n += 500) {
       await Promise.all(Array.from({ length: 500 }, (_, at) =>
@@ -26,7 +39,7 @@ export const push: Row = {
   name: 'push',
   title: 'event to signed POST, against bare undici POSTs of the same bytes',
   async run(bench) {
-    const count = Math.max(1, Math.round(bench.seconds * 4)) * 500
+    const count = Math.max(1, Math.round(bench.seconds * 16)) * 500
     const receiver = await startPeer('push-ends', CORE.load)
     const sender = await startPeer('push-ends', CORE.server)
     bench.defer(receiver.end)
@@ -34,7 +47,7 @@ export const push: Row = {
     const { port } = await receiver.call('listen')
     const bare = async () => {
       const received = receiver.call('receive', { count })
-      await sender.call('send', { count, port, body: BODY })
+      await sender.call('send', { count, port, ...PARCEL })
       return received
     }
     const contenders: Contender[] = [{ name: BARE, measure: bare }]
