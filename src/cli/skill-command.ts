@@ -1,14 +1,7 @@
 import { Command, Option } from 'commander'
 import { z } from 'zod'
 import { TriviumError } from '../core/errors.ts'
-import {
-  isJsonObject,
-  type Json,
-  type JsonObject,
-  jsonObjectSchema,
-  objectsIn,
-  parseJson,
-} from '../core/json.ts'
+import { isJsonObject, type JsonObject, jsonObjectSchema, objectsIn, parseJson } from '../core/json.ts'
 import { skillJsonSchema } from '../core/skill.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { type CommandContext, type Environs, EXIT_NOTHING, interruption, loadFor, usage } from './command.ts'
@@ -170,7 +163,7 @@ function readPositional(
 }
 
 /** Text becomes what the schema says; what is no JSON stays text where the schema leaves it open. */
-function readValue(text: string, schema: JsonObject, name: string): Json {
+function readValue(text: string, schema: JsonObject, name: string) {
   if (schema.type === 'string') return text
   const parsed = parseJson(text)
   if (schema.type === undefined) return parsed === undefined ? text : parsed
@@ -198,7 +191,7 @@ async function followEvents(connection: Connection, args: JsonObject, terminal: 
   try {
     while (!signal.aborted) {
       const wait = { timeout: ROUND, ...args, queue }
-      const events: Json = await connection.invoke('event-wait', wait, signal)
+      const events = await connection.invoke('event-wait', wait, signal)
       for (const event of Array.isArray(events) ? events : []) terminal.out(`${JSON.stringify(event)}\n`)
     }
   } catch (error) {

@@ -7,14 +7,7 @@ import { type Receipt, type Reply, replySchema, SendPostponed, type Transport } 
 import { inTime } from '../lib/pause.ts'
 import { putLast } from '../lib/put-last.ts'
 import { answerOf, OUTBOX_QUEUE, outboxNote } from './outbox.ts'
-import {
-  attemptError,
-  attemptOf,
-  createWorker,
-  type FailedAttempt,
-  failedAttempt,
-  type RunOutcome,
-} from './worker.ts'
+import { attemptError, attemptOf, createWorker, failedAttempt, type RunOutcome } from './worker.ts'
 
 /** The sending half of a transport. */
 export type Sender = Pick<Transport, 'send' | 'probe'>
@@ -96,7 +89,7 @@ export function createOutboxWorker(options: OutboxWorkerOptions) {
     job: ClaimedJob,
     reply: Reply,
     thrown: unknown,
-    outcome: FailedAttempt = failedAttempt(job, thrown, RETRY, now()),
+    outcome = failedAttempt(job, thrown, RETRY, now()),
   ): RunOutcome => {
     const { message } = outcome.error
     const fields = fieldsOf(job, reply, thrown)

@@ -195,15 +195,13 @@ export function createWorker(options: WorkerOptions) {
   }
 }
 
-export type FailedAttempt = Extract<RunOutcome, { outcome: 'retry' | 'dead' }>
-
 /** What a failed attempt comes to: another one after a pause, or a dead letter, at once where another cannot help. */
 export function failedAttempt(
   job: Pick<ClaimedJob, 'failures' | 'lost'>,
   thrown: unknown,
   retry: Retry,
   at: number,
-): FailedAttempt {
+): Extract<RunOutcome, { outcome: 'retry' | 'dead' }> {
   const attempt = attemptOf(job)
   const error = attemptError(thrown, at)
   const permanent = thrown instanceof TriviumError && !thrown.retryable

@@ -6,15 +6,7 @@ import { createStateDocuments } from '../../daemon/state-documents.ts'
 import type { StateManager } from '../../state/documents/manager.ts'
 import { formatDocument, type Snapshot } from '../../state/documents/spec.ts'
 import { initWorkbench, openWorkbench } from '../../state/workbench/project.ts'
-import {
-  type AddCommand,
-  type CommandContext,
-  type Environs,
-  loadFor,
-  timeOf,
-  usage,
-  wholeNumber,
-} from '../command.ts'
+import { type AddCommand, type Environs, loadFor, timeOf, usage, wholeNumber } from '../command.ts'
 import { show } from '../terminal.ts'
 import { workbenchDir } from './workbench.ts'
 
@@ -37,12 +29,14 @@ export const addState: AddCommand = (program, context) => {
       const manager = await managerOf(context.environs(), name, options.dir)
       await work(manager, name, options).finally(manager.close)
     }
+  const showDocument = (name: string, { document, revision }: Snapshot) =>
+    show(context.terminal(), { name, revision, document }, () => formatDocument(document).trimEnd())
 
   command
     .command('show', { isDefault: true })
     .description('a document as it is')
     .argument('[name]', NAME, 'state')
-    .action(on(async (manager, name) => showDocument(context, name, await manager.load(name))))
+    .action(on(async (manager, name) => showDocument(name, await manager.load(name))))
   command
     .command('replay')
     .description('a document as it was, from its events')
@@ -54,7 +48,7 @@ export const addState: AddCommand = (program, context) => {
         const found = await manager.replay(name, momentOf(options))
         const hint = ' It was not there yet at that time.'
         if (!found) throw new TriviumError('document_not_found', { name, hint })
-        showDocument(context, name, found)
+        showDocument(name, found)
       }),
     )
   command
@@ -109,10 +103,6 @@ export const addState: AddCommand = (program, context) => {
           : [`Made in ${dir}:`, ...written.map((file) => `  ${file}`)].join('\n'),
       )
     })
-}
-
-function showDocument(context: CommandContext, name: string, { document, revision }: Snapshot): void {
-  show(context.terminal(), { name, revision, document }, () => formatDocument(document).trimEnd())
 }
 
 function momentOf({ until, revision }: ReplayOptions): number | { revision: number } {

@@ -1,10 +1,4 @@
-import {
-  type Accepted,
-  decodeMessage,
-  encodeMessage,
-  type Message,
-  type NewMessage,
-} from '../../core/message.ts'
+import { decodeMessage, encodeMessage, type Message, type NewMessage } from '../../core/message.ts'
 import { makeId, positionOf } from '../../core/message-id.ts'
 import type { Journal, MessageFilter, Note } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
@@ -27,7 +21,7 @@ export function createJournal(parts: Parts) {
   const fresh = createFreshMessages()
   writer.follow({ rolledBack: () => fresh.pumpedTo(undefined) })
 
-  function append(messages: readonly NewMessage[]): Accepted[] {
+  function append(messages: readonly NewMessage[]) {
     const now = parts.now()
     const before = counters.get('journal')
     const answers = messages.map((message) => {

@@ -4,7 +4,7 @@ import { decodeMessage, type Message } from '../../core/message.ts'
 import { makeId } from '../../core/message-id.ts'
 import type { Note } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
-import type { Args } from './scripts.ts'
+import { type Args, inBatches, type Server } from './scripts.ts'
 
 /** An entry of a log as Redis answers with it; `lua/lib/log.lua` says what its ID and its head are. */
 export type Entry = [id: string, fields: ['h', head: string, 'p', payload: string]]
@@ -40,19 +40,19 @@ export function eventOf(topic: string, entry: Entry): Event {
   return { ...stored, id: makeId(time, positionIn(entry), tail), topic, timestamp: receivedAt }
 }
 
-/**
- * The ids that `append` answered for a batch: first the time of new ids, then per item
- * a position, or for a duplicate the parts of the first one's id. Each item begins with the tail that was sent.
- */
-export function idsFrom([time, ...answers]: AppendReply, batch: readonly Args[]) {
-  return answers.map((answer, index) => {
-    if (typeof answer === 'number')
-      return { id: makeId(time, answer, Number(batch[index]?.[0])), duplicate: false }
-    const [first = 0, position = 0, tail] = answer.split(':').map(Number)
-    return { id: makeId(first, position, tail), duplicate: true }
+/** Appends to a log; `head` and the items, each of which begins with the tail of its id, are what lua/append.lua says. */
+export function append(run: Server['run'], root: string, head: Args, items: readonly Args[]) {
+  return inBatches(items, async (batch) => {
+    type Reply = [time: number, ...answers: (number | string)[]]
+    const [time, ...answers] = await run<Reply>('append', root, ...head, ...batch.flat())
+    return answers.map((answer, index) => {
+      if (typeof answer === 'number')
+        return { id: makeId(time, answer, Number(batch[index]?.[0])), duplicate: false }
+      const [first = 0, position = 0, tail] = answer.split(':').map(Number)
+      return { id: makeId(first, position, tail), duplicate: true }
+    })
   })
 }
-export type AppendReply = [time: number, ...answers: (number | string)[]]
 
 const ROADS = ['dispatch', 'receive', 'outbox'] as const
 

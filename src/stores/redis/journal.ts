@@ -2,18 +2,9 @@ import { encodeMessage, type Message, type NewMessage } from '../../core/message
 import { idParts, positionOf, randomTail } from '../../core/message-id.ts'
 import type { Journal, MessageFilter, Store } from '../../core/store.ts'
 import type { FreshMessages } from '../shared/fresh-messages.ts'
-import {
-  type AppendReply,
-  decodeNote,
-  type Entry,
-  encodeNotes,
-  idsFrom,
-  messageOf,
-  parseHead,
-  positionIn,
-} from './codec.ts'
+import { append, decodeNote, type Entry, encodeNotes, messageOf, parseHead, positionIn } from './codec.ts'
 import { jobArgs } from './jobs.ts'
-import { type Args, digest, inBatches, type Server } from './scripts.ts'
+import { type Args, digest, type Server } from './scripts.ts'
 
 /** How many entries one call reads at most while it searches the journal for a filter. */
 const SLICE = 100
@@ -24,8 +15,7 @@ export function createJournal(
   fresh: FreshMessages,
   begun: boolean,
 ): Journal & Pick<Store, 'ping'> {
-  const append = (items: readonly Args[]) =>
-    run<AppendReply>('append', main, '', begun ? 1 : '', ...items.flat())
+  const head = () => ['', begun ? 1 : '']
 
   async function get(id: string): Promise<Message | undefined> {
     const place = `${positionOf(id) ?? 0}-0`
@@ -59,7 +49,7 @@ export function createJournal(
     accept: async (messages) => {
       const at = now()
       const items = messages.map((message) => argsOf(message, at))
-      const accepted = await inBatches(items, async (batch) => idsFrom(await append(batch), batch))
+      const accepted = await append(run, main, head(), items)
       begun ||= messages.length > 0
       messages.forEach((message, index) => {
         const { id, duplicate } = accepted[index] ?? { id: '', duplicate: true }
@@ -69,7 +59,7 @@ export function createJournal(
     },
 
     ping: async () => {
-      await append([])
+      await run('append', main, ...head())
     },
 
     get,

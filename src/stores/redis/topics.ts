@@ -3,7 +3,7 @@ import { type Event, MESSAGE_TOPIC, type NewEvent, REPLY_TOPICS } from '../../co
 import type { Message } from '../../core/message.ts'
 import { idParts, randomTail } from '../../core/message-id.ts'
 import type { Topics } from '../../core/store.ts'
-import { type AppendReply, type Entry, eventOf, idsFrom, messageOf, positionIn } from './codec.ts'
+import { append, type Entry, eventOf, messageOf, positionIn } from './codec.ts'
 import { type Args, createHandOver, digest, inBatches, type Server } from './scripts.ts'
 
 /** How many events a group gets from one call at most, however many it asks for. */
@@ -55,11 +55,8 @@ export function createTopics(
       // Others have no readers who come back with a number; their groups would count the leap as events that they missed.
       const leaps = topic.startsWith(REPLY_TOPICS) ? 1 : ''
       const named = call('SADD', main('topics'), topic)
-      const published = inBatches(
-        events.map((event) => argsOf(event, now())),
-        async (batch) =>
-          idsFrom(await run<AppendReply>('append', roots.topic(topic), topic, leaps, ...batch.flat()), batch),
-      )
+      const items = events.map((event) => argsOf(event, now()))
+      const published = append(run, roots.topic(topic), [topic, leaps], items)
       const [answers] = await Promise.all([published, named])
       return answers.map(({ id }) => id)
     },
