@@ -3,7 +3,6 @@ import { userInfo } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import type { RoutedSkill } from '../config/gateways.ts'
-import type { Config } from '../config/load-config.ts'
 import { TriviumError } from '../core/errors.ts'
 import { parseTime } from '../core/units.ts'
 import { attempt } from '../lib/attempt.ts'
@@ -45,10 +44,7 @@ export function ownVersion(): string {
 }
 
 /** Reads the configuration of these environs, again each time it is called. */
-export async function loadFor(
-  { env, cwd, path }: Environs,
-  skills?: readonly RoutedSkill[],
-): Promise<Config> {
+export async function loadFor({ env, cwd, path }: Environs, skills?: readonly RoutedSkill[]) {
   // A command that reads no configuration need not wait for what reads it.
   const [{ loadConfig }, { transports }] = await Promise.all([
     import('../config/load-config.ts'),

@@ -28,11 +28,7 @@ const described = z.object({
 type Described = z.output<typeof described>
 
 /** Runs `trivium <skill> --arg value`: the flags are made from the skill's schema. `argv` is what follows the name. */
-export async function invokeByName(
-  name: string,
-  argv: readonly string[],
-  context: CommandContext,
-): Promise<void> {
+export async function invokeByName(name: string, argv: readonly string[], context: CommandContext) {
   await using connection = await open(name, argv, context)
   const skill = await find(connection, name, context)
   const { command, options } = commandFor(name, skill)

@@ -52,12 +52,7 @@ export function parseGateways(raw: unknown, transports: TransportSchemas, checke
   return [...gateways, { ...builtIn, options: kind.options.parse({}) }]
 }
 
-function parseGateway(
-  name: string,
-  raw: unknown,
-  transports: TransportSchemas,
-  checker: Checker,
-): GatewayConfig | undefined {
+function parseGateway(name: string, raw: unknown, transports: TransportSchemas, checker: Checker) {
   const path = ['gateways', name]
   if (!NAME.test(name)) {
     const message = `bad name ${quote(name)}: a gateway's name has letters, digits, and _ . - inside`

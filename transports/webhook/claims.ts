@@ -22,11 +22,7 @@ export function publicKey(text: string): KeyObject {
 }
 
 /** Twilio signs our address with the sorted form, or has the hash of another body in it; with or without port, so both are tried. */
-export function twilioClaims(
-  headers: IncomingHttpHeaders,
-  raw: Buffer,
-  address: string,
-): IncomingHttpHeaders[] {
+export function twilioClaims(headers: IncomingHttpHeaders, raw: Buffer, address: string) {
   const url = new URL(address)
   const bodyHash = url.searchParams.get('bodySHA256')
   if (bodyHash !== null && bodyHash !== hash('sha256', raw)) return []

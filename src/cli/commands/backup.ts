@@ -59,7 +59,7 @@ async function backUp(dir: string, file: string, context: CommandContext) {
     const at = new Date().toISOString()
     await copyDatabase(dir, copy, (part) => progress.show(`database: ${Math.round(part * 100)} %`))
     // Behind the database, so that each file that a message in it names is there.
-    const files = 1 + linkFiles(dir, data, isNoneOfIt)
+    const files = 1 + linkFiles(dir, data)
     fs.writeFileSync(join(folder, MANIFEST), JSON.stringify({ format: FORMAT, at, files }))
     const out = fs.createWriteStream(temporary, { fd: disk.open(temporary, 'w'), flush: true })
     // A copy that takes half as long is worth more than a tenth of its size.
@@ -76,20 +76,20 @@ async function backUp(dir: string, file: string, context: CommandContext) {
 }
 
 /** Links the files of a folder below `to`, or copies them to another disk, and returns how many: they stay as they were. */
-function linkFiles(from: string, to: string, isLeftOut: (name: string) => boolean, below = ''): number {
+function linkFiles(from: string, to: string, below = ''): number {
   disk.makeDir(join(to, below))
   const found = fs.readdirSync(join(from, below)).map((entry) => {
     const name = join(below, entry)
     // Follows links: a large folder may lie on another disk.
     return { name, stat: fs.statSync(join(from, name), { throwIfNoEntry: false }) }
   })
-  const wanted = found.filter(({ name }) => !isLeftOut(name))
+  const wanted = found.filter(({ name }) => !isNoneOfIt(name))
   // First of all, for a full log soon gets another name.
   const files = wanted.filter(
     ({ name, stat }) => stat?.isFile() && linkFile(join(from, name), join(to, name)),
   )
   const folders = wanted.filter(({ stat }) => stat?.isDirectory())
-  return folders.reduce((sum, { name }) => sum + linkFiles(from, to, isLeftOut, name), files.length)
+  return folders.reduce((sum, { name }) => sum + linkFiles(from, to, name), files.length)
 }
 
 /** False where it is gone. */
@@ -112,15 +112,11 @@ export const addRestore: AddCommand = (program, context) => {
     .action(async (given: string, { force }: { force?: true }) => {
       const file = resolve(context.environs().cwd, given)
       const dir = await embeddedDir(context, 'with an RDB file that Redis starts from, and the data dir')
-      const unlock = lockDirectory(dir)
-      try {
-        const done = await restore(file, dir, force === true, context)
-        const { files, at, aside } = done
-        const kept = aside ? `; what was there is in ${aside}` : ''
-        show(context.terminal(), done, () => `${dir}: ${files} files, as of ${at}${kept}`)
-      } finally {
-        unlock()
-      }
+      using _lock = lockDirectory(dir)
+      const done = await restore(file, dir, force === true, context)
+      const { files, at, aside } = done
+      const kept = aside ? `; what was there is in ${aside}` : ''
+      show(context.terminal(), done, () => `${dir}: ${files} files, as of ${at}${kept}`)
     })
 }
 

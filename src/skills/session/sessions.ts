@@ -104,11 +104,7 @@ const LARGEST_SESSION = 256_000
 const SHORT = 4_000
 
 /** The entries of a session with one more. The oldest go where they are too many or too large; the one behind them counts them. */
-function withEntry(
-  entries: readonly SessionEntry[],
-  entry: SessionEntry,
-  maxEntries: number,
-): SessionEntry[] {
+function withEntry(entries: readonly SessionEntry[], entry: SessionEntry, maxEntries: number) {
   const kept = [...entries, bounded(entry)]
   let dropped = kept[0]?.dropped ?? 0
   while (kept.length > 1 && (kept.length > maxEntries || sizeOf(kept) > LARGEST_SESSION)) {

@@ -102,10 +102,7 @@ export function createDocument<T extends JsonObject>(
     }
   }
 
-  async function update<R>(
-    mutate: (draft: T) => R,
-    { actor = SYSTEM, expect }: UpdateOptions = {},
-  ): Promise<Updated<T, R>> {
+  async function update<R>(mutate: (draft: T) => R, { actor = SYSTEM, expect }: UpdateOptions = {}) {
     for (;;) {
       const job: { updated?: Updated<T, R> } = {}
       await backend.transact(name, (stored) => {

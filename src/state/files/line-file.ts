@@ -4,11 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { type Disk, disk, orNothing, syncDir } from '../../lib/disk.ts'
 
 /** Appends lines durably, behind what a crash or a full disk cut off. Only for one writer at a time. */
-export async function appendLines(
-  path: string,
-  lines: readonly string[],
-  target: Disk = disk,
-): Promise<void> {
+export async function appendLines(path: string, lines: readonly string[], target: Disk = disk) {
   const fd = target.open(path, 'a+')
   try {
     const { size } = fstatSync(fd)

@@ -118,11 +118,7 @@ function createLog(name: string, { dir, maxSize = FULL, log }: LogsOptions) {
 const FOLLOW_EVERY = 200
 
 /** Reads a log oldest first, with one file in memory. `textOf`: what `grep` looks at. Throws for a bad pattern. */
-async function* readLog(
-  path: string,
-  query: LogQuery,
-  textOf: (entry: LogEntry) => string,
-): AsyncGenerator<LogEntry> {
+async function* readLog(path: string, query: LogQuery, textOf: (entry: LogEntry) => string) {
   const { follow, signal } = query
   const accept = filterOf(query, textOf)
   const seen: Place = { offset: 0 }

@@ -51,10 +51,7 @@ async function asProject<T extends JsonObject>(
 /** What else to do about a schema or a migration of the project that cannot be used. */
 const RENEW = 'delete it and run `trivium state init`, which writes the one that ships'
 
-async function migrationsIn(
-  dir: string,
-  name: string,
-): Promise<Record<number, (old: JsonObject) => JsonObject>> {
+async function migrationsIn(dir: string, name: string) {
   const found: Record<number, (old: JsonObject) => JsonObject> = {}
   for (const file of existsSync(dir) ? readdirSync(dir) : []) {
     const version = new RegExp(`^${name}\\.v(\\d+)-to-v\\d+\\.m?js$`).exec(file)?.[1]

@@ -32,7 +32,7 @@ export async function copyDatabase(dir: string, to: string, progress: (part: num
 export function compactDatabase(dir: string): { before: number; after: number } {
   const path = join(dir, 'trivium.db')
   const size = () => statSync(path).size
-  const unlock = lockDirectory(dir)
+  using _lock = lockDirectory(dir)
   try {
     using db = openDatabase(dir)
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
@@ -42,7 +42,5 @@ export function compactDatabase(dir: string): { before: number; after: number } 
     return { before, after: size() }
   } catch (error) {
     throw toStoreError(path, error)
-  } finally {
-    unlock()
   }
 }

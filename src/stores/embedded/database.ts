@@ -95,7 +95,7 @@ export function createCheckpointer(writer: Writer, path: string, log: Log): { cl
 }
 
 /** Makes this process the only user of a data dir, until it ends or calls what is returned. A second file names it. Throws `store_locked`. */
-export function lockDirectory(dir: string): () => void {
+export function lockDirectory(dir: string): Disposable {
   const path = join(dir, 'trivium.lock')
   const note = `${path}.json`
   const lock = createFileLock(path, (_kind, cause) => {
@@ -110,9 +110,11 @@ export function lockDirectory(dir: string): () => void {
   writeFileSync(note, JSON.stringify({ pid: process.pid, command, since: new Date().toISOString() }), {
     mode: 0o600,
   })
-  return () => {
-    rmSync(note, { force: true })
-    lock.close()
+  return {
+    [Symbol.dispose]() {
+      rmSync(note, { force: true })
+      lock.close()
+    },
   }
 }
 
