@@ -1,16 +1,13 @@
 // An app as people have it, first run by Bolt itself, then by the daemon.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, type TestContext, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { openSite, type Site } from '../../fixtures/daemon.ts'
 import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.ts'
 import { until } from '../../fixtures/until.ts'
+import { routesFor as routesOf, startPlain } from './bolt-harness.ts'
 import { callback, clicked, done, typed } from './harness.ts'
-
-const MODULES = join(fileURLToPath(new URL('../../..', import.meta.url)), 'node_modules')
 
 /** A to-do list with a modal, a select and a home, in CommonJS, that makes and starts its App itself. */
 const TODO = `
@@ -63,15 +60,7 @@ beforeEach(async () => {
 })
 afterEach(() => slack.close())
 
-const routesFor = (file: string, more = '') => `
-gateways:
-  team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}" }
-routes:
-  - name: app
-    match: { gateway: team }
-    bolt: ${file}
-    retry: { attempts: 4, backoff: fixed, delay: 50ms }
-${more}`
+const routesFor = (file: string, more = '') => routesOf(slack, file, more)
 
 const deliver = async (type: string, payload: JsonObject) => {
   const delivered = await slack.sockets.deliver(type, payload)
@@ -107,20 +96,6 @@ async function useApp() {
   return { said, shown: shown.sort(), responses, reactions: slack.reactions }
 }
 
-/** Runs the app by Bolt alone. */
-async function startPlain(t: TestContext, { dir }: Site): Promise<void> {
-  const env = {
-    ...process.env,
-    NODE_PATH: MODULES,
-    SLACK_BOT_TOKEN: 'xoxb-test',
-    SLACK_APP_TOKEN: 'xapp-test',
-    SLACK_API_URL: slack.apiUrl,
-  }
-  const child = spawn(process.execPath, [join(dir, 'apps/todo/app.js')], { env, stdio: 'ignore' })
-  t.after(() => child.kill('SIGKILL'))
-  await until(() => slack.sockets.open() === 1, 'the socket of plain Bolt', 30_000)
-}
-
 function openApp(source: string, file = 'apps/todo/app.js'): Site {
   const site = openSite({ routes: routesFor(`./${file}`) })
   site.write(file, source)
@@ -131,7 +106,7 @@ describe('a Bolt app', () => {
   test('runs as it does by Bolt alone: messages, commands, modals, selects, buttons, its home', async (t) => {
     const site = openApp(TODO)
     site.write('apps/todo/listeners/messages.js', MESSAGES)
-    await startPlain(t, site)
+    await startPlain(t, slack, join(site.dir, 'apps/todo/app.js'))
     const alone = await useApp()
     await slack.close()
     slack = await startSlackServer()

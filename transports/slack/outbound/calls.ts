@@ -14,8 +14,8 @@ const ONCE =
   /^(chat\.(post|me|schedule|start|append|stop)|files\.(complete|remote)|(reactions|pins|bookmarks|reminders)\.add|conversations\.(create|invite)|views\.(open|push)|functions\.complete|response_url)/
 /** What only one person sees: nobody can look whether it is there. */
 const UNSEEN = /^(chat\.postEphemeral|response_url)$/
-/** The type under which our posts carry their key, so that they can be found again. */
-export const METADATA_TYPE = 'trivium_reply'
+/** It was done already. */
+const DONE = /^(already_|message_not_in_streaming_state$)/
 /** How much of a thread or channel is read in search of one post. */
 const MAX_READ = 1000
 /** A little longer than a message, or the key of a reply, is known. */
@@ -55,8 +55,8 @@ export type Run = {
 
 /**
  * Calls of Slack in what may be run again after a failure or a crash: the sending of a reply, or the listeners of a Bolt app.
- * What was called is not called again: the same call, else the next of its method, gets the first answer. A post or a shared
- * file whose answer was lost is looked for.
+ * What was called is not called again: the same call, else the next of its method, gets the first answer. A post, the start of
+ * a stream or a shared file whose answer was lost is looked for.
  */
 export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gateway }: TransportDeps) {
   const prefixOf = (key: string) => `slack/${gateway}/call/${hashOf(key)}/`
@@ -102,9 +102,9 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
       }
     }
 
-    /** The answer to a post or share that may have been made; undefined where it was not. */
+    /** The answer to a call that may have been made; undefined where it was not. */
     const find = async (call: Call, asked: URLSearchParams): Promise<string | undefined> => {
-      const { part, files } = call.record
+      const { method, part, files } = call.record
       const to = asked.get('channel') ?? asked.get('channel_id') ?? ''
       if (!workspace) return undefined
       const channel = /^[UW]/.test(to) ? await openDirect(to, workspace) : to
@@ -112,7 +112,7 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
       const found = await findPosts(key, workspace, place, files).catch((error: unknown) => {
         if (slackFailure(error).kind !== 'rejected') throw error
       })
-      const ts = found?.posts.get(part)
+      const ts = method === 'chat.startStream' ? found?.stream : found?.posts.get(part)
       if (ts !== undefined) return postedAt({ channel, ts })
       if (found?.shared) return JSON.stringify({ ok: true, files: files.map((id) => ({ id })) })
       if (found?.complete) return undefined
@@ -124,19 +124,20 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
     const make = async (call: Call, ...[input, init]: Parameters<Fetch>): Promise<Response> => {
       const { record, wasMade } = call
       const asked = new URLSearchParams(typeof init?.body === 'string' ? init.body : '')
-      const isMarked = record.method === 'chat.postMessage' && !asked.has('metadata')
-      const isFindable = (isMarked || record.files.length > 0) && !record.unseen
+      const isMarked = record.method === 'chat.postMessage'
+      const isShown = isMarked || record.method === 'chat.startStream' || record.files.length > 0
+      const isFindable = isShown && !record.unseen
       const found = wasMade && isFindable && record.answer === undefined && (await find(call, asked))
       if (found) record.answer = found
       call.wasMade = true
       if (found || record.answer === undefined) await keep(call)
       if (record.answer !== undefined) return answered(record.answer)
-      const mark = { event_type: METADATA_TYPE, event_payload: { key, part: record.part } }
-      if (isMarked) asked.set('metadata', JSON.stringify(mark))
+      const own = parseJson(asked.get('metadata') ?? '')
+      if (isMarked) asked.set('metadata', JSON.stringify(marked({ key, part: record.part }, own)))
       const response = await fetch(input, isMarked ? { ...init, body: asked.toString() } : init)
       const answer = await response.clone().text()
       const error = textAt(parseJson(answer), 'error') ?? ''
-      const isThere = wasMade && error.startsWith('already_')
+      const isThere = wasMade && DONE.test(error)
       if (isThere) record.answer = '{"ok":true}'
       // Slack repeats the whole post.
       else if (response.ok && error === '') record.answer = isMarked ? postedAt(parseJson(answer)) : answer
@@ -185,28 +186,34 @@ export async function openDirect(user: string, { api }: Workspace): Promise<stri
   return answer.channel?.id ?? user
 }
 
+/** The metadata by which a post is found again; `own` is what its sender puts there besides. */
+export const marked = ({ key, part }: { key: string; part: number }, own?: unknown) => ({
+  event_type: textAt(own, 'event_type') ?? 'trivium_reply',
+  event_payload: { ...objectAt(own, 'event_payload'), trivium_key: key, trivium_part: part },
+})
+
 /**
- * Looks for what carries a key, in a thread or in the newest of a channel: its posts by part, and whether one of these files
- * was shared. Not `complete`: there is more than is read.
+ * Looks for what carries a key, in a thread or in the newest of a channel: its posts by part, whether one of these files was
+ * shared, and the last stream of ours that has not ended. Not `complete`: there is more than is read.
  */
 export async function findPosts(
   key: string,
-  { api }: Workspace,
+  { api, botUser }: Workspace,
   { channel, thread }: Pick<Target, 'channel' | 'thread'>,
   files: readonly string[] = [],
 ) {
   const query = defined({ channel, ts: thread, limit: 200, include_all_metadata: true })
   const { messages, isCut } = await readHistory(api, query, MAX_READ)
   const posts = new Map<unknown, string>()
+  const streams = messages.filter((each) => each.streaming_state === 'in_progress' && each.user === botUser)
   for (const message of messages) {
     const mark = objectAt(message, 'metadata.event_payload')
-    if (textAt(message, 'metadata.event_type') !== METADATA_TYPE || mark.key !== key) continue
-    posts.set(mark.part, textAt(message, 'ts') ?? '')
+    if (mark.trivium_key === key) posts.set(mark.trivium_part, textAt(message, 'ts') ?? '')
   }
   const shared = messages.some((each) =>
     objectsAt(each, 'files').some(({ id }) => files.includes(String(id))),
   )
-  return { posts, shared, complete: !isCut }
+  return { posts, shared, stream: textAt(streams.at(-1), 'ts'), complete: !isCut }
 }
 
 function hashOf(text: string): string {

@@ -7,7 +7,7 @@ import { defined } from '../../../src/lib/defined.ts'
 import { slackFailure } from '../api.ts'
 import type { Target } from '../conversation.ts'
 import type { Workspace } from '../workspaces.ts'
-import { METADATA_TYPE } from './calls.ts'
+import { marked } from './calls.ts'
 import type { Extras, Post } from './extras.ts'
 
 /** Slack's ways to say that a post is not there any more, or cannot be changed any more. */
@@ -74,7 +74,7 @@ export async function post(
 ): Promise<Posted> {
   const answer = await api.chat.postMessage({
     ...{ channel, ...shown, ...defined({ thread_ts: thread }) },
-    ...(mark ? { metadata: { event_type: METADATA_TYPE, event_payload: mark } } : {}),
+    ...(mark ? { metadata: marked(mark) } : {}),
   })
   return { channel: answer.channel ?? channel, ts: answer.ts ?? '' }
 }
