@@ -56,7 +56,7 @@ const LOOK_AGAIN = 1_000
 /** The operator console: static files that ask for the token and then call this API. */
 const CONSOLE = fileURLToPath(new URL('./console', import.meta.url))
 
-/** The control listener. All but health, metrics and its description needs a token: a program’s for skills, else the control token. */
+/** The control listener. All but health, metrics and its own description needs the control token, or for skills a program’s token. */
 export function createControlApi(deps: ControlDeps): Express {
   const app = express()
   const bearerOf = createBearerCheck(deps)

@@ -2,7 +2,10 @@ import { randomInt } from 'node:crypto'
 
 const MAX_SEQ = 2 ** 40
 
-/** A UUIDv7 (RFC 9562, method 1) of a time (Unix ms) and a position below 2^40, so that no index leads to it; 34 bits are random. */
+/**
+ * Makes a UUIDv7 (RFC 9562, method 1) from a time (Unix ms) and a position in the journal below 2^40, so that no store needs an
+ * index from id to position. 34 bits are random.
+ */
 export function makeId(time: number, position: number, random: number = randomTail()): string {
   if (position < 0 || position >= MAX_SEQ) throw new RangeError(`position ${position} is outside 0..2^40`)
   const ms = Math.max(0, time)

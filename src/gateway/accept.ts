@@ -49,7 +49,7 @@ export function createAccept(options: {
     options.refused(gateway, code, { from: from.address ?? from.id, why, body })
 
   return {
-    /** Resolves when it is, or was, durable and on all roads. `overloaded`, `store_unavailable`: upstream must try again. */
+    /** Resolves when the message is durable and on all three roads. Throws `overloaded`, `store_unavailable`: upstream must try again. */
     accept(message: NewMessage): Promise<Accepted> {
       if (batcher.pending() >= maxPending) return refuse(message, 'The accept queue', maxPending)
       if (backlog >= maxBacklog) return refuse(message, 'The backlog of messages to dispatch', maxBacklog)

@@ -55,7 +55,10 @@ export function noGateway(name: string, known: readonly string[]): TriviumError 
   return new TriviumError('gateway_not_found', { name, hint: didYouMean(name, known) })
 }
 
-/** What to look for, in order: within a conversation by default in it; for a caller with some gateways in each, beginning with any. */
+/**
+ * What is looked for, in this order. Inside a conversation, a call that names nothing means that conversation. A caller
+ * with some gateways only sees theirs, the oldest message of each, beginning with any of them.
+ */
 function filtersOf({ gateway, conversation }: ReceiveFilter, { caller, message }: Call): ReceiveFilter[] {
   if (gateway !== undefined) requireGateway(caller, gateway)
   const filter = defined({ gateway, conversation })

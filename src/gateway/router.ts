@@ -21,7 +21,7 @@ export function createRouter(initial: readonly Route[]) {
     /** The first route that fits, or undefined. Never throws; takes time linear in the message. */
     match: (message: Message): Route | undefined =>
       compiled.find(({ conditions }) => conditions.every((condition) => condition.test(message)))?.route,
-    /** Of every route, in order, whether each key fits, and what the message has there, in a line. `chosen`: the one that answers. */
+    /** For each route, in order: whether each of its keys fits, and what the message has there. `chosen`: the first that fits, which answers. */
     explain(message: Message) {
       let answered = false
       return compiled.map(({ route, conditions }) => {

@@ -101,7 +101,7 @@ function isReply(args: SendArgs, call: Call): call is Call & { message: Message 
   return args.gateway === undefined || args.gateway === call.message.gateway
 }
 
-/** A key given for a message by name counts for that message; one of a dispatched skill for the gateway through which it sends. */
+/** A key given for a message that is named counts for that message; one that a dispatched skill gives, for the gateway it sends through. */
 function keyOf(args: SendArgs, { gateway, message }: Target, call: Call, newKey: () => string): string {
   const ordinal = call.sends.next()
   if (args.key !== undefined && isNamed(args)) return `answer:${message?.id}:${args.key}`

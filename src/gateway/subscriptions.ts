@@ -57,7 +57,7 @@ export function createSubscriptions({ kv }: Pick<Store, 'kv'>, now: () => number
   }
 }
 
-/** Makes each event of a subscription a durable job with retries, in order: leased, added under its id (a crash adds it once), acked. */
+/** Makes each event of a subscription a durable job, in order: leased, added under its id (so once, also after a crash), then acked. */
 export function createSubscriptionRunner(options: {
   store: Pick<Store, 'topics' | 'jobs' | 'kv' | 'onSignal'>
   invoke(job: SubscriptionJob, signal: AbortSignal, rootId: string): Promise<unknown>

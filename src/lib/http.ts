@@ -24,7 +24,7 @@ export function isLoopback(address: string): boolean {
   return plain === 'localhost' || plain === '::1' || (plain.startsWith('127.') && isIP(plain) === 4)
 }
 
-/** Whether no stranger can point a name (`Host`) at this machine by DNS rebinding: an address, localhost, one without a dot, or none. */
+/** Whether a name (`Host`) is one that no stranger can point here (DNS rebinding): an address, localhost, without a dot, or no name. */
 export function isLocalName(host: string | undefined): boolean {
   const name = host?.replace(/^(\[.*\]|[^:]*):\d*$/, '$1').replace(/^\[|\]$/g, '')
   return !name?.includes('.') || /\.localhost$/i.test(name) || isIP(name) !== 0

@@ -6,7 +6,7 @@ export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   await timer(ms, undefined, signal && { signal }).catch(() => undefined)
 }
 
-/** What a promise resolves with (or rejects with), or undefined once `late` aborts first; it goes on, and may be asked for again. */
+/** Settles as the promise does, or resolves undefined once `late` aborts. The promise goes on: whoever asks later may find it settled. */
 export async function inTime<T>(value: Promise<T>, late: AbortSignal): Promise<T | undefined> {
   const { promise: over, resolve } = Promise.withResolvers<undefined>()
   const end = () => resolve(undefined)

@@ -120,7 +120,7 @@ export async function createSkillManager(options: SkillManagerOptions) {
   }
 
   return {
-    /** Validates and runs a skill; CLI, HTTP and MCP get JSON. Throws a TriviumError; `skill_failed` has the skill’s in `cause`. */
+    /** Validates and runs a skill; CLI, HTTP and MCP get JSON. Throws a TriviumError; that of `skill_failed` has the skill’s in `cause`. */
     async invoke(name: string, args?: unknown, invokeOptions: InvokeOptions = {}) {
       if (closed) throw new TriviumError('cancelled', { what: `Skill ${name}`, reason: 'the daemon stops' })
       const { signal: parent, timeout, caller } = invokeOptions

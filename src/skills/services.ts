@@ -15,7 +15,7 @@ const SWEEP_EVERY = 3_600_000
 /** The services that the skill runtime brings itself. */
 export type RuntimeServices = ReturnType<typeof createRuntimeServices>
 
-/** Makes them for a daemon, or a command, without I/O yet. Without `resume` what waits for an approval stays parked. */
+/** Makes state, callbacks, approvals and sessions; no I/O yet. Without `resume`, what waits for an approval stays parked. */
 export function createRuntimeServices(
   options: Pick<ApprovalDeps, 'store'> & Partial<ApprovalDeps> & { dataDir: string },
 ) {

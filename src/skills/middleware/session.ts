@@ -6,7 +6,10 @@ import { duration } from '../../core/units.ts'
 import { orJust, parseSettings } from '../onion.ts'
 import { captureEntry } from '../session/sessions.ts'
 
-/** `session: args.sessionId`, or all settings: remembers invocations of a key, but those that throw; turns at once are all kept. */
+/**
+ * `session: args.sessionId`, or all settings: remembers invocations of the same key, but for those that throw. Turns at the same time
+ * each see what was there when they began, and all are kept.
+ */
 export const sessionMiddleware = defineMiddleware({
   name: 'session',
   order: 400,

@@ -152,7 +152,10 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
   }
 }
 
-/** A set that may know more than was added (a bit of 4 MB each: 3 in 100 strangers at a million); what is swept stays in it. */
+/**
+ * A set that may know more than was added: one bit of 4 MB for a hash, so that 3 in 100 strangers are known at a million.
+ * It forgets nothing: what was swept is asked of the index in vain.
+ */
 function createFilter() {
   const bytes = new Uint8Array(2 ** 22)
   const at = (hash: Uint8Array) => ((hash[4] ?? 0) << 14) | ((hash[5] ?? 0) << 6) | ((hash[6] ?? 0) >> 2)
