@@ -1,6 +1,7 @@
 import type { Row } from '../lib/bench.ts'
 import { accept, acceptAndDispatch } from './accept.ts'
 import { backlog } from './backlog.ts'
+import { bolt } from './bolt.ts'
 import { dispatch } from './dispatch.ts'
 import { latency } from './latency.ts'
 import { mail } from './mail.ts'
@@ -17,6 +18,7 @@ export const rows: readonly Row[] = [
   dispatch,
   queue,
   push,
+  bolt,
   latency,
   storeSize,
   memory,

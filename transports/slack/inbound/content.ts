@@ -114,6 +114,8 @@ export function idsIn(text: string): Set<string> {
 }
 
 function styles(text: string): string {
+  // Most have none of it, and the patterns try every character.
+  if (!/[•◦▪*~]/.test(text)) return text
   return text
     .replaceAll(/^(\s*)[•◦▪]\uFE0E? /gm, '$1- ')
     .replaceAll(/(^|[\s(_~])\*(?=\S)([^*\n]+?)(?<=\S)\*(?=$|[\s).,;:!?_~])/gm, '$1**$2**')

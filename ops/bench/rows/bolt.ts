@@ -1,0 +1,108 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { z } from 'zod'
+import { type Bench, type Contender, interleave, type Line, type Row } from '../lib/bench.ts'
+import { createSite, removeSite, startDaemon, writeRoutes } from '../lib/daemon.ts'
+import { CORE, startPeer } from '../lib/peer.ts'
+import { skillSource } from '../lib/skills.ts'
+import { SLACK } from '../lib/slack-events.ts'
+import { ratio, spread } from '../lib/statistics.ts'
+
+const MODES = ['http', 'socket'] as const
+type Mode = (typeof MODES)[number]
+const PACE = 500
+const APP = `globalThis.heard = 0
+exports.registerListeners = (app) => app.message(async () => void globalThis.heard++)`
+const ROUTES = `routes: [{ name: app, match: { gateway: team }, bolt: ./app.cjs, concurrency: 64 }]\n`
+const HEARD = skillSource('run: () => ({ heard: globalThis.heard })')
+
+/** Events of Slack for a Bolt app whose listener does nothing, accepted and acknowledged, beside Bolt alone. */
+export const bolt: Row = {
+  name: 'bolt',
+  title: 'events for a Bolt app, by HTTP and Socket Mode, against plain Bolt',
+  async run(bench) {
+    const contenders: Contender[] = []
+    for (const mode of MODES) {
+      contenders.push(await plain(bench, mode))
+      for (const store of bench.stores) contenders.push(await trivium(bench, mode, store))
+    }
+    const rounds = await interleave(bench, contenders)
+    const lines = (mode: Mode, store: string): Line[] => {
+      const [mine, theirs] = [rounds(`${store}, ${mode}`), rounds(`plain, ${mode}`)]
+      const line = (figure: string, unit: string) => ({
+        row: 'bolt',
+        store,
+        figure: `${mode}: ${figure}`,
+        unit,
+      })
+      return [
+        { ...line('rate / plain Bolt', 'x'), value: ratio(mine, theirs, 'rate'), reach: { least: 1 } },
+        { ...line(`p99 at ${PACE}/s / plain`, 'x'), value: ratio(mine, theirs, 'p99'), reach: { most: 1 } },
+        { ...line('rate', 'events/s'), value: spread(mine, 'rate') },
+        { ...line('rate of listeners', 'events/s'), value: spread(mine, 'heard') },
+        { ...line(`p99 at ${PACE}/s`, 'ms'), value: spread(mine, 'p99') },
+        { ...line('rate, plain', 'events/s'), value: spread(theirs, 'rate') },
+        { ...line(`p99 at ${PACE}/s, plain`, 'ms'), value: spread(theirs, 'p99') },
+      ]
+    }
+    return bench.stores.flatMap((store) => MODES.flatMap((mode) => lines(mode, store)))
+  },
+}
+
+async function startSlack(bench: Bench) {
+  const slack = await startPeer('slack-load', CORE.load)
+  bench.defer(slack.end)
+  const { port } = await slack.call('api')
+  return { slack, apiUrl: `http://127.0.0.1:${port}/api/` }
+}
+
+async function plain(bench: Bench, mode: Mode): Promise<Contender> {
+  const { slack, apiUrl } = await startSlack(bench)
+  const app = await startPeer('bolt-app', CORE.server)
+  bench.defer(app.end)
+  const { port } = await app.call('listen', { apiUrl, mode })
+  await slack.call('connected', { port })
+  return {
+    name: `plain, ${mode}`,
+    async measure(seconds) {
+      const { p99 = 0 } = await slack.call('run', { port, seconds, rate: PACE })
+      return { ...(await slack.call('run', { port, seconds })), p99 }
+    },
+  }
+}
+
+const heardSchema = z.object({ heard: z.number() })
+
+async function trivium(bench: Bench, mode: Mode, store: Bench['stores'][number]): Promise<Contender> {
+  const { slack, apiUrl } = await startSlack(bench)
+  const dir = createSite({ routes: '', skills: { bench: HEARD } })
+  bench.defer(() => removeSite(dir))
+  const { token, appToken, signingSecret } = SLACK
+  const secret = mode === 'http' ? `signingSecret: ${signingSecret}` : `appToken: ${appToken}`
+  const team = `{ transport: slack, mode: ${mode}, botToken: ${token}, ${secret}, apiUrl: '${apiUrl}', fill-gaps: off }`
+  writeRoutes(dir, ROUTES, `  team: ${team}\n`)
+  await writeFile(join(dir, 'app.cjs'), APP)
+  const daemon = await startDaemon(dir, await bench.redis(store, mode))
+  bench.defer(daemon.stop)
+  const port = mode === 'http' ? daemon.port : 0
+  await slack.call('connected', { port })
+  let sent = 0
+  /** Resolves once all listeners ran. */
+  const heard = async (more: number) => {
+    sent += more
+    while (heardSchema.parse(await daemon.invoke('bench')).heard < sent) await pause(10)
+  }
+  return {
+    name: `${store}, ${mode}`,
+    async measure(seconds) {
+      const { done: few = 0, p99 = 0 } = await slack.call('run', { port, seconds, rate: PACE })
+      await heard(few)
+      const began = performance.now()
+      const figures = await slack.call('run', { port, seconds })
+      const { done = 0 } = figures
+      await heard(done)
+      return { ...figures, p99, heard: done / ((performance.now() - began) / 1000) }
+    },
+  }
+}
