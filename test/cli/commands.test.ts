@@ -23,7 +23,7 @@ routes:
 const SKILLS = { fail: `export default { description: 'fails', run() { throw new Error('I fail') } }` }
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'trivium.js')
 
-describe('trivium, with a daemon', { timeout: 120_000 }, async () => {
+describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: SKILLS })
   const daemon = await site.start()
   const json = async (...args: string[]) => {
@@ -205,7 +205,7 @@ describe('trivium, with a daemon', { timeout: 120_000 }, async () => {
   })
 })
 
-describe('trivium, without a daemon', { timeout: 120_000 }, () => {
+describe('trivium, without a daemon', { timeout: 300_000 }, () => {
   const site = openSite({ routes: ROUTES, skills: SKILLS })
 
   test('exits with 3 where a daemon is needed, and with 2 for what is no command at all', async () => {

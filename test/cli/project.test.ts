@@ -11,7 +11,7 @@ import { until } from '../fixtures/until.ts'
 const ALL = { recursive: true }
 
 /** The built package, installed into an empty folder as npm would: what it needs is linked from this clone. */
-describe('the package in an empty folder', { timeout: 120_000 }, () => {
+describe('the package in an empty folder', { timeout: 300_000 }, () => {
   const dir = mkdtempSync(join(tmpdir(), 'trivium-project-'))
   const installed = join(dir, 'node_modules', 'trivium')
   const bin = join(installed, 'bin', 'trivium.js')

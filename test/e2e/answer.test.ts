@@ -34,7 +34,7 @@ const take = async (daemon: DaemonProcess, gateway: string, lease = 60_000) =>
   Object(await daemon.invoke('gateway-receive', { gateway, lease, timeout: 10_000 }))
 
 for (const store of ['embedded', 'redis'] as const) {
-  describe(`answering from anywhere, on ${store}`, { timeout: 120_000 }, () => {
+  describe(`answering from anywhere, on ${store}`, { timeout: 300_000 }, () => {
     const suite = suiteWithDaemon({ routes: ROUTES, store })
 
     test('reaches the sender over HTTP, the command line and MCP, once by key, and stands in the history', async () => {
@@ -131,7 +131,7 @@ test('each call of docs/api.md works as it stands there', { timeout: 60_000 }, a
   await daemon.end()
 })
 
-describe('the workers of the README', { timeout: 120_000 }, () => {
+describe('the workers of the README', { timeout: 300_000 }, () => {
   const suite = suiteWithDaemon({ routes: ROUTES })
 
   for (const [language, command] of [

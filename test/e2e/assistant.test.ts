@@ -39,7 +39,7 @@ async function say(site: Site, text: string): Promise<string> {
 }
 
 describe('the assistant on the command line, with no daemon and no configuration', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const site = openSite({ routes: ROUTES })
 
@@ -125,7 +125,7 @@ describe('the assistant on the command line, with no daemon and no configuration
   })
 })
 
-describe('the assistant in a running daemon', { timeout: 120_000 }, async () => {
+describe('the assistant in a running daemon', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: SKILLS })
   let daemon = await site.start()
 
@@ -238,7 +238,7 @@ describe('the assistant in a running daemon', { timeout: 120_000 }, async () => 
 })
 
 test('large things that nothing names any more go, and what is named or young stays', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const site = openSite({ routes: ROUTES })
   const NAMED = ['in a note', 'in a value', 'in a session', 'in the workbench', 'in the result of a call']
@@ -273,7 +273,7 @@ test('large things that nothing names any more go, and what is named or young st
 })
 
 test('daemons on one Redis share one memory, and it begins with what the first had', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async (t) => {
   const redis = await startRedisServer()
   const site = openSite({ routes: ROUTES })

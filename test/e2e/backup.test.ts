@@ -36,7 +36,7 @@ async function code(site: Site, args: string[], env?: Record<string, string>): P
   return JSON.parse(err).error.code
 }
 
-describe('trivium backup and restore', { timeout: 120_000 }, async () => {
+describe('trivium backup and restore', { timeout: 300_000 }, async () => {
   const site = openSite(SITE)
   const archive = join(site.dir, 'backup.tgz')
   const daemon = await site.start()

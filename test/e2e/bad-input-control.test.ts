@@ -41,7 +41,7 @@ POST /v1/skills/event-ack                 {"topic":"a","queue":"b","ids":["c"]} 
 POST /v1/skills/event-emit                {"topic":"gateway-message","data":1}    422 topic_reserved
 `
 
-describe('abuse of the control listener', { timeout: 120_000 }, () => {
+describe('abuse of the control listener', { timeout: 300_000 }, () => {
   const { suite } = suiteUnderAbuse({ routes: ROUTES, skills: { look: LOOK } }, async (daemon) => {
     assert.equal((await daemon.post('/hooks/demo', '{}')).status, 202, 'the daemon accepts no more')
     assert.deepEqual(await daemon.invoke('look'), { polluted: null })

@@ -20,7 +20,7 @@ routes:
 const PROBE = `export default { description: 'looks', run: ({ message }) =>
   JSON.stringify({ polluted: ({}).polluted ?? null, own: Object.hasOwn(message.data.body, '__proto__') }) }`
 
-describe('bad input on the public listener', { timeout: 120_000 }, () => {
+describe('bad input on the public listener', { timeout: 300_000 }, () => {
   const { suite, isWell } = suiteUnderAbuse({ routes: ROUTES, skills: { probe: PROBE } }, async (daemon) =>
     assert.equal((await daemon.post('/hooks/demo', '{}')).status, 202, 'the daemon accepts no more'),
   )

@@ -21,7 +21,7 @@ const HANDSHAKE = [
 const handshakeOf = (path = '/ws', headers = HANDSHAKE) =>
   `GET ${path} HTTP/1.1\r\nHost: a\r\n${headers.join('\r\n')}\r\n\r\n`
 
-describe('bad input on a WebSocket', { timeout: 120_000 }, () => {
+describe('bad input on a WebSocket', { timeout: 300_000 }, () => {
   /** A newcomer gets its ack and its reply: whatever happened before did no harm to others. */
   const { suite, isWell } = suiteUnderAbuse({ routes: ROUTES }, async (daemon) => {
     const { send, next, close } = await daemon.chat()

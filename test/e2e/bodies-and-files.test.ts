@@ -38,7 +38,7 @@ const PUSH = JSON.stringify({ ref: 'refs/heads/main', commits, repository: { ful
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 for (const kind of ['embedded', 'redis'] as const) {
-  describe(`large bodies and files, on ${kind}`, { timeout: 120_000 }, async () => {
+  describe(`large bodies and files, on ${kind}`, { timeout: 300_000 }, async () => {
     const redis = kind === 'redis' ? await startRedisServer() : undefined
     const smtp = await startSmtpServer()
     after(() => Promise.all([smtp.close(), redis?.stop()]))

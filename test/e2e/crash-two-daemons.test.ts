@@ -39,7 +39,7 @@ export default {
 const TAKE_OVER = 20_000
 
 for (const signal of ['SIGKILL', 'SIGSTOP'] as const)
-  describe(`two daemons on one Redis, one of which gets ${signal}`, { timeout: 120_000 }, async () => {
+  describe(`two daemons on one Redis, one of which gets ${signal}`, { timeout: 300_000 }, async () => {
     const redis = await startRedisServer()
     after(() => redis.stop())
     const site = openSite({ routes: ROUTES, skills: { work: WORK }, env: { REDIS_URL: redis.url } })

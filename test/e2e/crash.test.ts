@@ -5,7 +5,7 @@ import { createRandom, seedOf } from '../chaos/random.ts'
 
 const DURATION = 5_000
 
-describe('what holds after crashes', { concurrency: true, timeout: 120_000 }, () => {
+describe('what holds after crashes', { concurrency: true, timeout: 300_000 }, () => {
   for (const store of ['embedded', 'redis'] as const) {
     const seed = seedOf(7)
     describe(`on ${store}, seed ${seed}`, () => {

@@ -65,7 +65,7 @@ routes: [{ name: all, skill: echo }]
     await daemon.end()
   })
 
-  test('as OpenAPI makes a typed client that compiles and works', { timeout: 120_000 }, async () => {
+  test('as OpenAPI makes a typed client that compiles and works', { timeout: 300_000 }, async () => {
     const daemon = await site.start()
     const dir = temporaryDir({ after })
     symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'))

@@ -39,7 +39,7 @@ export default {
   },
 }`
 
-describe('a drain', { concurrency: true, timeout: 120_000 }, () => {
+describe('a drain', { concurrency: true, timeout: 300_000 }, () => {
   for (const store of ['embedded', 'redis'] as const) {
     describe(`on ${store}`, { concurrency: 1 }, () => {
       const suite = suiteWithDaemon({

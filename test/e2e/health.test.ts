@@ -23,7 +23,7 @@ const SKILLS = {
   slow: `export default { description: 'waits', run: ({ signal }) => new Promise((_, no) => signal.addEventListener('abort', no)) }`,
 }
 
-describe('what a daemon tells about itself', { timeout: 120_000 }, () => {
+describe('what a daemon tells about itself', { timeout: 300_000 }, () => {
   const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS, env: { TRIVIUM_GRACE: '0' } })
   const page = async () => (await fetch(`${suite.daemon.control}/metrics`)).text()
   const metric = async (name: string) =>

@@ -34,7 +34,7 @@ export default { description: 'charges', async run({ message, once, signal }) {
 }
 
 for (const store of ['embedded', 'redis'] as const) {
-  describe(`a call made with ctx.once, on ${store}`, { timeout: 120_000 }, () => {
+  describe(`a call made with ctx.once, on ${store}`, { timeout: 300_000 }, () => {
     const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS, store })
     const lines = (name: string) => {
       const path = join(suite.site.dir, name)

@@ -14,7 +14,7 @@ const ASK = `export default { description: 'Asks whoever gets its ref, and waits
 } }`
 const REF = /^callback-[0-9a-f]{8}$/
 
-describe('two daemons on one Redis', { timeout: 120_000 }, async () => {
+describe('two daemons on one Redis', { timeout: 300_000 }, async () => {
   const redis = await startRedisServer()
   after(() => redis.stop())
   const makeSite = () =>

@@ -33,7 +33,7 @@ const TENANT = `export default {
 }`
 const version = (n: number) => `export default { description: 'A version.', run: () => ${n} }`
 
-describe('skills of a running daemon', { timeout: 120_000 }, () => {
+describe('skills of a running daemon', { timeout: 300_000 }, () => {
   const suite = suiteWithDaemon({
     routes: ROUTES,
     skills: { admin: ADMIN, pay: PAY, tenant: TENANT, other: version(7) },

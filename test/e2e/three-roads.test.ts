@@ -32,7 +32,7 @@ const SKILLS = {
 }
 
 for (const kind of ['embedded', 'redis'] as const) {
-  describe(`three roads from one door, on ${kind}`, { timeout: 120_000 }, () => {
+  describe(`three roads from one door, on ${kind}`, { timeout: 300_000 }, () => {
     const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS, store: kind })
 
     const accept = async (body: object, path = '/hooks/demo', headers: Record<string, string> = {}) => {

@@ -11,7 +11,7 @@ routes:
   - { name: rest, skill: echo }
 `
 
-describe('the workbench of a project', { timeout: 120_000 }, async () => {
+describe('the workbench of a project', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES })
   const daemon = await site.start()
 

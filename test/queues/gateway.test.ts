@@ -20,7 +20,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 export default { description: 'is slow', run: ({ message }) => pause(2_500, message.text) }`
 const BROKEN = `export default { description: 'fails', run() { throw new Error('no') } }`
 
-describe('a bullmq gateway', { timeout: 120_000 }, () => {
+describe('a bullmq gateway', { timeout: 300_000 }, () => {
   let redis: RedisServer
   let site: Site
   let daemon: DaemonProcess

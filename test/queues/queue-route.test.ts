@@ -49,7 +49,7 @@ test('a URL of queues that is none is said to be theirs', { timeout: 60_000 }, a
   assert.match(err, /the `redis` of queues is redis:/)
 })
 
-describe('a route to a BullMQ queue', { timeout: 180_000 }, () => {
+describe('a route to a BullMQ queue', { timeout: 300_000 }, () => {
   let redis: RedisServer
   let site: Site
   let daemon: DaemonProcess
