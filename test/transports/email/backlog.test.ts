@@ -45,23 +45,6 @@ describe('a backlog', () => {
     await until(() => daemon.transport.health().detail === 'reading INBOX', 'nothing aside')
   })
 
-  test('goes on where somebody marks an old mail meanwhile, of which the server tells among the answers', async () => {
-    const address = 'marked@example.com'
-    const days = (count: number) => new Date(Date.now() - count * 86_400_000)
-    await world.as(address, (client) => client.append('INBOX', mail({ subject: 'old' }), [], days(9)))
-    await fill(address, withSubjects(numbered(420)))
-    const since = days(5).toISOString()
-    const daemon = await world.daemon({ address, since }, { start: 'later' })
-    const release = daemon.store.hold()
-    await daemon.transport.start()
-    await until(() => daemon.store.calls > 0, 'the first mails')
-    await world.as(address, (client) => client.messageFlagsAdd('1', ['\\Flagged']))
-    release()
-    await daemon.message(419)
-    assert.deepEqual(subjectsOf(daemon), numbered(420))
-    assert.ok(!daemon.logs.some(({ message }) => message.includes('cannot be read')))
-  })
-
   test('behind a line that breaks at each fetch, or under much data, is taken whole once it holds', async (t) => {
     for (const limit of [0, 300_000]) {
       const address = `thin-${limit}@example.com`

@@ -22,7 +22,11 @@ async function send(to: string, raw: string) {
 const texts = (user: string, folder?: string) =>
   as(
     user,
-    async (client) => (await client.fetchAll('1:*', { source: true })).map(({ source }) => String(source)),
+    async (client) => {
+      // Of an empty mailbox Cyrus refuses a FETCH.
+      if (!client.mailbox || client.mailbox.exists === 0) return []
+      return (await client.fetchAll('1:*', { source: true })).map(({ source }) => String(source))
+    },
     folder,
   )
 

@@ -29,7 +29,7 @@ routes:
 ${more}`
 
 /** Runs an app by Bolt alone. */
-export async function startPlain(
+async function startPlain(
   t: TestContext,
   { apiUrl, sockets }: SlackServer,
   file: string,

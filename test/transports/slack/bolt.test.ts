@@ -1,12 +1,11 @@
 // An app as people have it, first run by Bolt itself, then by the daemon.
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
-import { openSite, type Site } from '../../fixtures/daemon.ts'
+import { openSite } from '../../fixtures/daemon.ts'
 import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.ts'
 import { until } from '../../fixtures/until.ts'
-import { routesFor as routesOf, startPlain } from './bolt-harness.ts'
+import { compare, type Deliver, openApp, routesFor as routesOf } from './bolt-harness.ts'
 import { callback, clicked, done, typed } from './harness.ts'
 
 /** A to-do list with a modal, a select and a home, in CommonJS, that makes and starts its App itself. */
@@ -72,53 +71,46 @@ const say = (text: string) => deliver('events_api', callback({ text, ts: slack.n
 const posted = (text: string) => until(() => slack.posts.some((post) => post.text === text), text, 30_000)
 const texts = () => slack.posts.map(({ text }) => text)
 
-/** What somebody does in Slack, and what Slack sees of the app for it: what acknowledgements say, and calls. */
-async function useApp() {
-  const type = (text: string) => deliver('slash_commands', typed(slack, { command: '/todo', text }))
-  const submit = (value: string) => {
-    const state = { values: { what: { text: { type: 'plain_text_input', value } } } }
-    const view = { id: 'V1', hash: 'h', type: 'modal', callback_id: 'new', state }
-    return deliver('interactive', done({ type: 'view_submission', view }))
-  }
-  const calls = (method: string) => slack.calls.filter((call) => call.method === method)
-  const response_url = slack.apiUrl.replace('/api/', '/respond/click')
-  const select = { type: 'block_suggestion', action_id: 'who', block_id: 'b', value: 'ann', container: {} }
-  const home = { type: 'app_home_opened', user: 'U1ANN', channel: 'D1ANN', tab: 'home' }
-  const said = [await say('todo milk'), await say('nothing for it'), await type('bread'), await type('')]
-  await until(() => calls('views.open').length === 1, 'a modal')
-  said.push(await submit('x'), await submit('butter'), await deliver('interactive', done(select)))
-  const actions = [{ type: 'button', action_id: 'done', block_id: 'b', value: 'milk', action_ts: '1' }]
-  said.push(await deliver('interactive', clicked({ response_url, actions })))
-  said.push(await deliver('events_api', callback(home)))
-  await until(() => slack.posts.length === 3 && calls('views.publish').length === 1, 'all of it')
-  const shown = slack.posts.map(({ channel, text, thread_ts }) => `${channel} ${text} ${Boolean(thread_ts)}`)
-  const responses = calls('response_url').map(({ args }) => args)
-  return { said, shown: shown.sort(), responses, reactions: slack.reactions }
-}
-
-function openApp(source: string, file = 'apps/todo/app.js'): Site {
-  const site = openSite({ routes: routesFor(`./${file}`) })
-  site.write(file, source)
-  return site
-}
-
 describe('a Bolt app', () => {
   test('runs as it does by Bolt alone: messages, commands, modals, selects, buttons, its home', async (t) => {
-    const site = openApp(TODO)
-    site.write('apps/todo/listeners/messages.js', MESSAGES)
-    await startPlain(t, slack, join(site.dir, 'apps/todo/app.js'))
-    const alone = await useApp()
-    await slack.close()
-    slack = await startSlackServer()
-    site.write('routes.yaml', routesFor('./apps/todo/app.js'))
-    await site.start()
-    const hosted = await useApp()
-    assert.deepEqual(hosted, alone)
-    assert.deepEqual(hosted.said[4], { response_action: 'errors', errors: { what: 'too short' } })
+    const use = async (deliver: Deliver, slack: SlackServer) => {
+      const say = (text: string, call?: string) =>
+        deliver('events_api', callback({ text, ts: slack.nextTs() }), call)
+      const type = (text: string, call?: string) =>
+        deliver('slash_commands', typed(slack, { command: '/todo', text }), call)
+      const submit = (value: string, call?: string) => {
+        const state = { values: { what: { text: { type: 'plain_text_input', value } } } }
+        const view = { id: 'V1', hash: 'h', type: 'modal', callback_id: 'new', state }
+        return deliver('interactive', done({ type: 'view_submission', view }), call)
+      }
+      await say('todo milk', 'chat.postMessage')
+      await say('nothing for it')
+      await type('bread')
+      await type('', 'views.open')
+      await submit('x')
+      await submit('butter', 'chat.postMessage')
+      const select = {
+        type: 'block_suggestion',
+        action_id: 'who',
+        block_id: 'b',
+        value: 'ann',
+        container: {},
+      }
+      await deliver('interactive', done(select))
+      const response_url = slack.apiUrl.replace('/api/', '/respond/click')
+      const actions = [{ type: 'button', action_id: 'done', block_id: 'b', value: 'milk', action_ts: '1' }]
+      await deliver('interactive', clicked({ response_url, actions }), 'chat.postMessage')
+      const home = { type: 'app_home_opened', user: 'U1ANN', channel: 'D1ANN', tab: 'home' }
+      await deliver('events_api', callback(home), 'views.publish')
+    }
+    const { said } = await compare(t, TODO, use, { 'apps/listeners/messages.js': MESSAGES })
+    assert.deepEqual(said[4], { response_action: 'errors', errors: { what: 'too short' } })
   })
 
   test('that is killed between a post and its answer does not post again, and goes on', async () => {
-    const site = openApp(`
+    const site = openApp(
+      slack,
+      `
 module.exports.registerListeners = (app) => {
   app.message('go', async ({ say, client, message }) => {
     await client.reactions.add({ channel: message.channel, timestamp: message.ts, name: 'eyes' })
@@ -127,7 +119,8 @@ module.exports.registerListeners = (app) => {
     await say('two')
   })
 }
-`)
+`,
+    )
     const daemon = await site.start()
     const answered = slack.hold('chat.postMessage')
     await say('go')
@@ -153,7 +146,7 @@ export default (app: import('@slack/bolt').App) => {
   })
 }
 `
-    const site = openApp(app, 'apps/go.ts')
+    const site = openApp(slack, app, 'apps/go.ts')
     await site.start()
     const limit = { status: 429, headers: { 'retry-after': '1' } }
     slack.fail('chat.postMessage', limit, { apply: true, hangUp: true }, limit, { apply: true, status: 500 })
@@ -188,7 +181,7 @@ app.command('/slow', async ({ ack }) => {
 })
 await app.start(process.env.PORT || 3000)
 `
-    const site = openApp(app, 'app.mjs')
+    const site = openApp(slack, app, 'app.mjs')
     const routes = routesFor('./app.mjs', '    timeout: 1s\n  - { name: typed, match: {}, bolt: ./app.mjs }')
     site.write('routes.yaml', routes.replace('{ gateway: team }', '{ gateway: team, event: message }'))
     site.write('node_modules/counts/package.json', '{ "name": "counts", "main": "index.js" }')
