@@ -56,6 +56,8 @@ describe('messages.jsonl and events.jsonl', () => {
 
   test('rotate by size, are read across all files, and only so many are kept', async (t) => {
     const { dir, logs } = make(t, { maxSize: 90 })
+    // The names of full files hold a time.
+    t.mock.method(Date, 'now', () => 1_800_000_000_000)
     for (let i = 0; i < 40; i += 1) await say(logs, `line ${i}`)
     assert.equal(readdirSync(dir).filter((file) => file.endsWith('.jsonl')).length, 21)
     const all = await contents(logs.history())

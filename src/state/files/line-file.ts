@@ -23,11 +23,12 @@ const KEPT = 20
 
 /** Puts a full log away as `<stem>.<time>.jsonl`; the newest of those stay. */
 export async function rotate(path: string, target: Disk = disk): Promise<void> {
-  let full: string
-  for (let time = Date.now(); ; time += 1) {
-    full = path.replace(/jsonl$/, `${new Date(time).toISOString().replaceAll(/[-:.]/g, '')}.jsonl`)
-    if (!existsSync(full)) break
-  }
+  // Later than all others, also where the clock was set back: else it would go in place of the oldest.
+  const newest = fullFiles(path)
+    .at(-1)
+    ?.replace(/^.*\.(.{4})(..)(.{5})(..)(..)(...Z)\.jsonl$/, '$1-$2-$3:$4:$5.$6')
+  const time = Math.max(Date.now(), (Date.parse(newest ?? '') || 0) + 1)
+  const full = path.replace(/jsonl$/, `${new Date(time).toISOString().replaceAll(/[-:.]/g, '')}.jsonl`)
   target.rename(path, full)
   await syncDir(dirname(path), target)
   for (const old of fullFiles(path).slice(0, -KEPT)) target.remove(old)
