@@ -29,11 +29,7 @@ routes:
 ${more}`
 
 /** Runs an app by Bolt alone. */
-async function startPlain(
-  t: TestContext,
-  { apiUrl, sockets }: SlackServer,
-  file: string,
-): Promise<void> {
+async function startPlain(t: TestContext, { apiUrl, sockets }: SlackServer, file: string): Promise<void> {
   const names = { SLACK_BOT_TOKEN: 'xoxb-test', SLACK_APP_TOKEN: 'xapp-test', SLACK_API_URL: apiUrl }
   const env = { ...process.env, NODE_PATH: MODULES, ...names }
   const child = spawn(process.execPath, [file], { env, stdio: 'ignore' })
