@@ -56,7 +56,7 @@ export type DaemonOptions = {
 }
 
 /** The regular work beside the roads, each in ms. */
-const [TRIM_EVERY, BACKLOG_EVERY, MAINTAIN_EVERY] = [60_000, 1_000, 2_000]
+const [TRIM_EVERY, BACKLOG_EVERY, APPROVALS_EVERY, SWEEP_EVERY] = [60_000, 1_000, 2_000, 3_600_000]
 /** Ms that replies and answers get to go out, when a drain has used up its grace. */
 const LAST_MOMENT = 1_000
 
@@ -255,7 +255,8 @@ export async function createDaemon(options: DaemonOptions) {
   const housekeeping = [
     repeat(trim, TRIM_EVERY, 'retention', log),
     repeat(watchBacklog, BACKLOG_EVERY, 'backlog', log),
-    repeat(runtime.maintain, MAINTAIN_EVERY, 'skills', log),
+    repeat(approvals.sweep, APPROVALS_EVERY, 'approvals', log),
+    repeat(runtime.sweep, SWEEP_EVERY, 'state', log),
   ]
 
   return {

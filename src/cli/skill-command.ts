@@ -4,6 +4,7 @@ import { TriviumError } from '../core/errors.ts'
 import { isJsonObject, type JsonObject, jsonObjectSchema, objectsIn, parseJson } from '../core/json.ts'
 import { skillJsonSchema } from '../core/skill.ts'
 import { didYouMean } from '../lib/nearest.ts'
+import { isCallbackName } from '../skills/callbacks/callback-service.ts'
 import { type CommandContext, type Environs, EXIT_NOTHING, interruption, loadFor, usage } from './command.ts'
 import { type Connection, connect, connectOrOpen, isNotRunning } from './connection.ts'
 import { pretty, show, type Terminal, usageOutput } from './terminal.ts'
@@ -71,7 +72,7 @@ async function open(name: string, argv: readonly string[], context: CommandConte
   try {
     return await connect(environs)
   } catch (error) {
-    if (!isNotRunning(error) || isCallbackRef(name)) throw error
+    if (!isNotRunning(error) || isCallbackName(name)) throw error
     const known = (await skillsWithout(environs)).map((skill) => skill.name)
     throw known.includes(name) ? error : unknownCommand(name, known, context)
   }
@@ -86,16 +87,11 @@ async function skillsWithout(environs: Environs) {
 async function find(connection: Connection, name: string, context: CommandContext): Promise<Described> {
   const found = await connection.describe(name).catch(async (error: unknown) => {
     if (!(error instanceof TriviumError) || error.code !== 'skill_not_found') throw error
-    if (isCallbackRef(name)) return {}
+    if (isCallbackName(name)) return {}
     const known = objectsIn(await connection.skills()).map((skill) => String(skill.name))
     throw unknownCommand(name, known, context)
   })
   return described.parse(found)
-}
-
-/** `{label}-{8 hex digits}`. */
-function isCallbackRef(name: string): boolean {
-  return /-[0-9a-f]{8}$/.test(name)
 }
 
 function unknownCommand(name: string, skills: readonly string[], context: CommandContext): TriviumError {

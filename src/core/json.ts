@@ -1,4 +1,5 @@
 import { type ZodType, z } from 'zod'
+import { attempt } from '../lib/attempt.ts'
 
 /** Any value that JSON can carry. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json }
@@ -18,11 +19,7 @@ export function objectsIn(value: unknown): JsonObject[] {
 
 /** What a text is as JSON; undefined where it is none. */
 export function parseJson(text: string): Json | undefined {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  return attempt(() => JSON.parse(text))
 }
 
 /** Reads a dotted path (`a.b.0.c`); undefined where a step is missing. Only own properties count. */

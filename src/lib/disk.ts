@@ -77,9 +77,9 @@ export async function writeWhole(
   return true
 }
 
-/** True for the error of a file or folder that is not there. */
+/** True for the error of a file or folder that is not there, nor, below a file, can be. */
 export function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+  return error instanceof Error && 'code' in error && /^(ENOENT|ENOTDIR)$/.test(String(error.code))
 }
 
 /** In a catch: undefined for what is not there; throws any other error again. */

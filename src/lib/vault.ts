@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { attempt } from './attempt.ts'
 
 const CIPHER = 'aes-256-gcm'
 const IV = 12
@@ -17,13 +18,11 @@ export function createVault(secret: string, purpose: string) {
     /** Undefined for what was not closed with this secret and for this purpose. */
     open(stored: string): string | undefined {
       const bytes = Buffer.from(stored, 'base64')
-      try {
+      return attempt(() => {
         const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV), { authTagLength: TAG })
         decipher.setAuthTag(bytes.subarray(IV, IV + TAG))
         return Buffer.concat([decipher.update(bytes.subarray(IV + TAG)), decipher.final()]).toString('utf8')
-      } catch {
-        return undefined
-      }
+      })
     },
   }
 }

@@ -116,14 +116,8 @@ export function createFreshImporter(
       const other = Object.hasOwn(instead, specifier) ? instead[specifier] : undefined
       if (other) return { url: other, shortCircuit: true }
       const provided = Object.hasOwn(PROVIDED, specifier) ? PROVIDED[specifier] : undefined
-      if (provided) {
-        try {
-          return next(specifier, context)
-        } catch {
-          // Not installed beside the skill: the copy of Trivium itself serves.
-          return next(provided, context)
-        }
-      }
+      // Where it is not installed beside the skill, the copy of Trivium itself serves.
+      if (provided) return attempt(() => next(specifier, context)) ?? next(provided, context)
       const resolved = asModule(next(specifier, context))
       const query = new URL(context.parentURL ?? '').search
       if (!query || !isOurs(resolved.url)) return resolved

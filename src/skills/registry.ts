@@ -3,6 +3,7 @@ import { join, relative } from 'node:path'
 import { reasonOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { Middleware, Skill } from '../core/skill.ts'
+import { orNothing } from '../lib/disk.ts'
 import { nearest } from '../lib/nearest.ts'
 import { createTurns } from '../lib/turns.ts'
 import { createFreshImporter, loadCodeSkill, loadMiddleware } from './load-code.ts'
@@ -192,13 +193,8 @@ async function entriesOfAll(folders: readonly string[]): Promise<{ folder: strin
 }
 
 async function entriesOf(folder: string): Promise<string[]> {
-  try {
-    return (await readdir(folder)).filter((name) => !name.startsWith('.')).sort()
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (code === 'ENOENT' || code === 'ENOTDIR') return []
-    throw error
-  }
+  const names = (await readdir(folder).catch(orNothing)) ?? []
+  return names.filter((name) => !name.startsWith('.')).sort()
 }
 
 /** Within a skills folder: the folder itself may well be `.agents/skills`, or a package's. */

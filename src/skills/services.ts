@@ -9,9 +9,6 @@ import {
   type StateEntry,
 } from './state/backends.ts'
 
-/** Looking through files takes time, and what has expired is not seen anyway. */
-const SWEEP_EVERY = 3_600_000
-
 /** The services that the skill runtime brings itself. */
 export type RuntimeServices = ReturnType<typeof createRuntimeServices>
 
@@ -30,7 +27,6 @@ export function createRuntimeServices(
   const ofSessions = backendsOf('sessions', 'session:', globals.sessions)
   const backends = [ofState, ofSessions].flatMap(({ file, memory }) => [file, memory])
   const approvals = createApprovalService({ store, resume, noted, now })
-  let sweptAt = Number.NEGATIVE_INFINITY
   return {
     state: ofState,
     callbacks: createCallbackService({ store, now }),
@@ -38,11 +34,8 @@ export function createRuntimeServices(
     sessions: createSessionService(ofSessions),
     /** For the manager's `globals`: the Maps in which `store: memory` keeps sessions and state, by their keys. */
     globals,
-    /** Ends approvals nobody decided, resumes what waits for one, removes expired files. Call it every few seconds. */
-    async maintain() {
-      await approvals.sweep()
-      if (now() - sweptAt < SWEEP_EVERY) return
-      sweptAt = now()
+    /** Removes what has expired. It looks through all files, and nobody sees what has expired anyway: call it every hour. */
+    async sweep() {
       for (const backend of backends) await backend.sweep()
     },
     close() {

@@ -79,8 +79,8 @@ describe('a dispatched skill that needs an approval', () => {
       const { manager, services, runs, resumed } = await start(t, settings, { now: () => now })
       await assert.rejects(dispatch(manager), { code: 'approval_pending' })
       now += 60_000
-      await services.maintain()
-      await services.maintain()
+      await services.approvals.sweep()
+      await services.approvals.sweep()
       assert.equal(resumed.length, 1)
       await dispatch(manager)
       assert.equal(runs.length, runsAfter)
@@ -100,7 +100,7 @@ describe('a dispatched skill that needs an approval', () => {
     const id = await pendingId(manager)
     await assert.rejects(manager.invoke('approval-decide', { id, approve: true }, operator), /crash/)
     crash = false
-    await services.maintain()
+    await services.approvals.sweep()
     assert.deepEqual(resumed, [id])
   })
 })

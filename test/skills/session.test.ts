@@ -138,7 +138,7 @@ describe('session settings', () => {
     await manager.invoke('subject', { id: 's', n: 1 })
     now = 3_600_000
     assert.deepEqual(await services.sessions.read({ name: 'subject', key: 's', store: 'file' }), [])
-    await services.maintain()
+    await services.sweep()
     assert.deepEqual(await manager.invoke('session-list', { store: 'file' }), [])
   })
 

@@ -89,7 +89,7 @@ describe('state in files', () => {
     await manager.invoke('state-set', { key: 'brief', value: 1, ttl: 500 })
     await manager.invoke('state-set', { key: 'lasting', value: 1 })
     now = 2000
-    await services.maintain()
+    await services.sweep()
     const files = (await readdir(join(dataDir, 'state'))).filter((name) => !name.startsWith('.'))
     assert.deepEqual(files, ['lasting.json'])
   })

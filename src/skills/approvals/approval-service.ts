@@ -67,7 +67,7 @@ export function createApprovalService(deps: ApprovalDeps) {
     return found.filter((one) => one !== undefined).sort((a, b) => a.requestedAt - b.requestedAt)
   }
 
-  const service: ApprovalService = {
+  return {
     async request(request) {
       const id = createHash('sha256').update(request.key).digest('hex').slice(0, 16)
       const standing = await load(id)
@@ -77,7 +77,8 @@ export function createApprovalService(deps: ApprovalDeps) {
       const fresh: Approval = { ...request, id, status: 'pending', requestedAt, expiresAt }
       await kv.set(OPEN + id, id, { ttl })
       const made = await kv.set(PREFIX + id, { ...fresh }, { ifVersion: 0, ttl })
-      if (made === undefined) return service.request(request)
+      // Somebody asked the same at this moment.
+      if (made === undefined) return change(id, () => undefined)
       await deps.noted('approval_required', fresh)
       return fresh
     },
@@ -120,14 +121,11 @@ export function createApprovalService(deps: ApprovalDeps) {
       if (!decided && signal.aborted) throw abortError(signal, `Waiting for approval ${id}`)
       return decided
     },
-  }
-  return {
-    ...service,
     /** Ends what nobody decided in time, and resumes what a crash left parked. Call it every few seconds. */
     async sweep() {
       for (const approval of await all(OPEN)) await resumeOnce(approval)
     },
-  }
+  } satisfies ApprovalService & Record<'sweep', unknown>
 }
 
 /** A sender may decide only where the request names them; operators always may. */

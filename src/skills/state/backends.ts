@@ -4,11 +4,12 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { fileFailure, reasonOf, TriviumError, unwritable } from '../../core/errors.ts'
-import { isJsonObject, type Json } from '../../core/json.ts'
+import { isJsonObject, type Json, pathGet } from '../../core/json.ts'
 import type { StateBackend } from '../../core/services.ts'
 import type { Store } from '../../core/store.ts'
 import { disk, orNothing, syncDir, writeWhole } from '../../lib/disk.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
+import { parseSettings } from '../onion.ts'
 
 const VERSION = 1
 const LONGEST_NAME = 180
@@ -69,21 +70,19 @@ export function createFileBackend(folder: string, now: () => number) {
 async function load(path: string): Promise<StateDocument | undefined> {
   const text = await readFile(path, 'utf8').catch(orNothing)
   if (text === undefined) return undefined
-  const corrupt = (reason: string, cause: unknown) =>
-    new TriviumError('state_corrupt', { path, reason, todo: 'delete it, and the key is free' }, { cause })
-  let value: unknown
   try {
-    value = withValue(JSON.parse(text))
+    const value = withValue(JSON.parse(text))
+    const found = pathGet(value, 'schema_version')
+    if (typeof found === 'number' && found > VERSION) {
+      const what = 'Install a newer Trivium.'
+      throw new TriviumError('state_version', { path, found, known: VERSION, what })
+    }
+    return parseSettings(stateDocument, value)
   } catch (error) {
-    throw corrupt(reasonOf(error), error)
+    if (error instanceof TriviumError) throw error
+    const told = { path, reason: reasonOf(error), todo: 'delete it, and the key is free' }
+    throw new TriviumError('state_corrupt', told, { cause: error })
   }
-  const found = isJsonObject(value) ? value.schema_version : undefined
-  if (typeof found === 'number' && found > VERSION) {
-    throw new TriviumError('state_version', { path, found, known: VERSION, what: 'Install a newer Trivium.' })
-  }
-  const parsed = stateDocument.safeParse(value)
-  if (parsed.success) return parsed.data
-  throw corrupt(z.prettifyError(parsed.error).replaceAll('\n', ' '), parsed.error)
 }
 
 /** Trivium 0.1 kept a session without `value` around it. */
