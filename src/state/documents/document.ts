@@ -34,14 +34,6 @@ export type UpdateOptions = {
 /** `made`: what `mutate` returned. Where it left everything as it was, the revision is the one before. */
 type Updated<T extends JsonObject, R = unknown> = Snapshot<T> & { made: R }
 
-/** `from`: what it was made of, and `of` which revision, by its events; `nothing`: there was nothing to repair. */
-type Repaired = {
-  revision: number
-  from: 'nothing' | 'text' | 'events' | 'initial'
-  of?: number
-  kept: string[]
-}
-
 const SYSTEM: Actor = { kind: 'system', name: 'trivium' }
 const EDITOR: Actor = { kind: 'human', name: 'editor' }
 
@@ -83,7 +75,7 @@ export function createDocument<T extends JsonObject>(
     },
     /**
      * Makes an unreadable document usable again: from its text where that is right, otherwise from the newest state that its
-     * events tell whole, otherwise anew. What it replaces is kept. One that is in order is left alone.
+     * events tell whole (then `of` which revision), otherwise anew. What it replaces is `kept`. One that is in order is left alone.
      */
     repair: () => inTurn(repair),
   }
@@ -153,11 +145,11 @@ export function createDocument<T extends JsonObject>(
   function upToDate(found: JsonObject): JsonObject {
     if (versionOf(found) === spec.version) return found
     const stated = { ...found, schema_version: spec.version }
-    if (found.schema_version === undefined && check(stated).details === undefined) return stated
+    if (found.schema_version === undefined && attempt(() => checked(stated))) return stated
     return migrationOf(spec, found, backend.locate(name))
   }
 
-  async function repair(): Promise<Repaired> {
+  async function repair() {
     const label = `broken-${stampOf(now())}`
     const events = await told(changes)
     const aside = events.broken ? await backend.putEventsAside?.(name, label) : undefined
@@ -169,7 +161,7 @@ export function createDocument<T extends JsonObject>(
     const given = attempt(() => contentOf(stored))
     const text = usable(given)
     if (text && isCurrent(stored) && !events.broken)
-      return { revision: stored.revision, from: 'nothing', kept }
+      return { revision: stored.revision, from: 'nothing' as const, kept }
     const document = text ?? usable(events.found?.document)
     const from = text ? 'text' : document ? 'events' : 'initial'
     const path = text && text === given ? undefined : await backend.keep(name, label)
@@ -184,9 +176,7 @@ export function createDocument<T extends JsonObject>(
   }
 
   function checked(document: JsonObject): T {
-    const found = check(document)
-    if (found.details === undefined) return found.document
-    throw unreadable(`it breaks its schema: ${found.details}`)
+    return check(document, (details) => unreadable(`it breaks its schema: ${details}`))
   }
 
   function whole(revision: number, event: Change['event'], document: JsonObject, actor = SYSTEM): Commit {
@@ -196,9 +186,7 @@ export function createDocument<T extends JsonObject>(
 
   /** As it would be read again. */
   function valid(document: JsonObject): T {
-    const found = check(copyOf(document))
-    if (found.details === undefined) return found.document
-    throw new TriviumError('state_invalid', { name, details: found.details })
+    return check(copyOf(document), (details) => new TriviumError('state_invalid', { name, details }))
   }
 
   function changeOf(

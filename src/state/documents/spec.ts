@@ -147,14 +147,15 @@ export type Stored =
 export type Commit = { change: Change; document: JsonObject; keepText?: true }
 
 /**
- * A check against a JSON Schema (2020-12), which is compiled with the first document; that throws for a bad one. It gives the
- * document where that is right, else every path that is wrong and why.
+ * A check against a JSON Schema (2020-12), which is compiled with the first document; that throws for a bad one. It returns the
+ * document where that is right, else throws what `refused` makes of every path that is wrong and why.
  */
 export function compileSchema<T extends JsonObject>(of: { readonly schema: JsonObject }) {
   let validate: ValidateFunction<T> | undefined
-  return (document: JsonObject) => {
+  return (document: JsonObject, refused: (details: string) => Error): T => {
     validate ??= compile<T>(of.schema)
-    return validate(document) ? { document } : { details: explain(validate.errors ?? []) }
+    if (validate(document)) return document
+    throw refused(explain(validate.errors ?? []))
   }
 }
 
