@@ -34,6 +34,14 @@ export type UpdateOptions = {
 /** `made`: what `mutate` returned. Where it left everything as it was, the revision is the one before. */
 type Updated<T extends JsonObject, R = unknown> = Snapshot<T> & { made: R }
 
+/** `from`: what it was made of, and `of` which revision, by its events; `nothing`: there was nothing to repair. */
+type Repaired = {
+  revision: number
+  from: 'nothing' | 'text' | 'events' | 'initial'
+  of?: number
+  kept: string[]
+}
+
 const SYSTEM: Actor = { kind: 'system', name: 'trivium' }
 const EDITOR: Actor = { kind: 'human', name: 'editor' }
 
@@ -75,7 +83,7 @@ export function createDocument<T extends JsonObject>(
     },
     /**
      * Makes an unreadable document usable again: from its text where that is right, otherwise from the newest state that its
-     * events tell whole (then `of` which revision), otherwise anew. What it replaces is `kept`. One that is in order is left alone.
+     * events tell whole, otherwise anew. What it replaces is kept. One that is in order is left alone.
      */
     repair: () => inTurn(repair),
   }
@@ -149,7 +157,7 @@ export function createDocument<T extends JsonObject>(
     return migrationOf(spec, found, backend.locate(name))
   }
 
-  async function repair() {
+  async function repair(): Promise<Repaired> {
     const label = `broken-${stampOf(now())}`
     const events = await told(changes)
     const aside = events.broken ? await backend.putEventsAside?.(name, label) : undefined
@@ -161,7 +169,7 @@ export function createDocument<T extends JsonObject>(
     const given = attempt(() => contentOf(stored))
     const text = usable(given)
     if (text && isCurrent(stored) && !events.broken)
-      return { revision: stored.revision, from: 'nothing' as const, kept }
+      return { revision: stored.revision, from: 'nothing', kept }
     const document = text ?? usable(events.found?.document)
     const from = text ? 'text' : document ? 'events' : 'initial'
     const path = text && text === given ? undefined : await backend.keep(name, label)
