@@ -135,7 +135,8 @@ export async function createSkillManager(options: SkillManagerOptions) {
             invokeOptions.approval ? withApproval : undefined,
           ),
         )
-        return isOutside(invokeOptions) ? asJson(result) : result
+        const isOutside = caller !== undefined && caller.kind !== 'route' && caller.kind !== 'code'
+        return isOutside ? asJson(result) : result
       } catch (error) {
         if (error instanceof TriviumError) throw error
         throw new TriviumError('skill_failed', { name, reason: reasonOf(error) }, { cause: error })
@@ -233,10 +234,6 @@ function describeIssue(issue: z.core.$ZodIssue, args: unknown): string {
   const isPlain = issue.message.startsWith('Invalid input')
   if (path && isPlain && pathGet(args, path) === undefined) return `${path} is missing`
   return path ? `${path}: ${issue.message}` : issue.message
-}
-
-function isOutside({ caller }: InvokeOptions): boolean {
-  return caller !== undefined && caller.kind !== 'route' && caller.kind !== 'code'
 }
 
 function asJson(result: unknown): unknown {

@@ -76,9 +76,12 @@ export function createRegistry(options: RegistryOptions) {
     middleware = layers
   }
 
+  /** Each module in `<folder>/middleware/` is one, named by its file. */
   const loadAllMiddleware = async (fail: Fail): Promise<Middleware[]> => {
     const all = new Map(shipped.map((one) => [one.name, one]))
-    for (const found of await discoverMiddleware(folders)) {
+    const inFolders = await entriesOfAll(folders.map((folder) => join(folder, 'middleware')))
+    for (const { folder, name: file } of inFolders.filter(({ name }) => MODULE.test(name))) {
+      const found = { name: file.replace(MODULE, ''), path: join(folder, file) }
       try {
         ownMiddleware.set(found.path, await loadMiddleware(found, importer))
       } catch (error) {
@@ -177,14 +180,6 @@ async function discoverSkills(folders: readonly string[]): Promise<FoundSkill[]>
     if (file && kind) found.push({ name, kind, path: join(folder, name, file) })
   }
   return found
-}
-
-/** The modules in `<folder>/middleware/`, with the name each file gives its middleware. */
-async function discoverMiddleware(folders: readonly string[]): Promise<{ name: string; path: string }[]> {
-  const found = await entriesOfAll(folders.map((folder) => join(folder, 'middleware')))
-  return found
-    .filter(({ name }) => MODULE.test(name))
-    .map(({ folder, name }) => ({ name: name.replace(MODULE, ''), path: join(folder, name) }))
 }
 
 async function entriesOfAll(folders: readonly string[]): Promise<{ folder: string; name: string }[]> {

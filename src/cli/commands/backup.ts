@@ -28,6 +28,8 @@ const manifestSchema = z.object({
 /** Its last entry: without it, what was read is not the whole. */
 const MANIFEST = 'manifest.json'
 const DATA = 'data'
+/** The database is copied by itself. */
+const NONE_OF_IT = [...STORE_FILES, 'artifacts/incoming']
 
 /** `trivium backup`. */
 export const addBackup: AddCommand = (program, context) => {
@@ -83,7 +85,7 @@ function linkFiles(from: string, to: string, below = ''): number {
     // Follows links: a large folder may lie on another disk.
     return { name, stat: fs.statSync(join(from, name), { throwIfNoEntry: false }) }
   })
-  const wanted = found.filter(({ name }) => !isNoneOfIt(name))
+  const wanted = found.filter(({ name }) => !isOfThisMachine(name) && !NONE_OF_IT.includes(name))
   // First of all, for a full log soon gets another name.
   const files = wanted.filter(
     ({ name, stat }) => stat?.isFile() && linkFile(join(from, name), join(to, name)),
@@ -209,10 +211,6 @@ async function embeddedDir(context: CommandContext, how: string): Promise<string
 function isOfThisMachine(name: string): boolean {
   const named = ['daemon.json', 'control-token', 'routes.schema.json', 'trivium.lock.json']
   return named.includes(name) || /^before-restore-|\.(tmp|lock|lock-journal)$/.test(name)
-}
-
-function isNoneOfIt(name: string): boolean {
-  return isOfThisMachine(name) || [...STORE_FILES, 'artifacts/incoming'].includes(name)
 }
 
 /** Shows how much is done and how fast, a few times a second, until it is disposed of. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { TriviumError } from '../../core/errors.ts'
 import { compileMember } from '../../core/identity.ts'
@@ -82,8 +82,7 @@ async function withdraw({ id, by }: Approval, { services, log }: SkillContext): 
 
 function requestKey(ctx: SkillContext): string {
   const { rootId, skill } = ctx.call
-  const hash = createHash('sha256').update(JSON.stringify(slimArgs(ctx)))
-  return `${rootId}:${skill}:${hash.digest('hex').slice(0, 32)}`
+  return `${rootId}:${skill}:${hash('sha256', JSON.stringify(slimArgs(ctx))).slice(0, 32)}`
 }
 
 /** Who wrote the message, where the transport can tell; else who called. */

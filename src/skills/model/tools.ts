@@ -20,7 +20,7 @@ export type Catalog = { names(): string[]; get(name: string): Skill | undefined 
  * reader for the files that came with the skill. Calling one is `ctx.manager.invoke`, with the same permission check.
  */
 export async function createTools(
-  skill: { name: string; metadata: JsonObject; files: SkillFiles },
+  skill: { name: string; metadata: JsonObject; files: Awaited<ReturnType<typeof findSkillFiles>> },
   ctx: SkillContext,
   catalog: Catalog,
 ): Promise<ToolSet> {
@@ -69,13 +69,10 @@ export async function createTools(
 /** No skill has this name: theirs have no underscore. */
 const FILE_TOOL = 'read_skill_file'
 
-/** The files beside a `SKILL.md`, which its prompt may refer to. */
-export type SkillFiles = Awaited<ReturnType<typeof findSkillFiles>>
-
 const MAX_FILES = 100
 const MAX_BYTES = 256 * 1024
 
-/** Looks once, when the skill is loaded; only what it found can be read. Links and hidden files do not count. */
+/** The files beside a `SKILL.md`, which its prompt may refer to, as they are when it is loaded. Links and hidden files do not count. */
 export async function findSkillFiles(folder: string) {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const names = entries

@@ -48,11 +48,11 @@ export function createFileBackend(folder: string, now: () => number) {
         throw unwritable(path, error)
       })
     },
-    /** One that cannot be read must not hide the others, and gives its error to who asks for its key. */
+    /** One that cannot be read, for whatever reason, must not hide the others, and gives its error to who asks for its key. */
     async all() {
       const names = (await readdir(folder).catch(orNothing)) ?? []
       const found = names.filter((name) => name.endsWith('.json'))
-      const docs = await Promise.all(found.map((name) => load(join(folder, name)).catch(ignoreUnreadable)))
+      const docs = await Promise.all(found.map((name) => load(join(folder, name)).catch(() => undefined)))
       return docs.flatMap((doc) => (doc ? [[doc.key, doc]] : []))
     },
     /** The file system tells of the changes of all processes, this one's too. */
@@ -90,10 +90,6 @@ function withValue(document: unknown): unknown {
   if (!isJsonObject(document) || !('entries' in document)) return document
   const { name, session, entries, ...rest } = document
   return { ...rest, version: 1, value: { name, session, entries } }
-}
-
-function ignoreUnreadable(error: unknown): undefined {
-  if (!(error instanceof TriviumError && /^state_(corrupt|version)$/.test(error.code))) throw error
 }
 
 /**

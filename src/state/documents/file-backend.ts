@@ -96,7 +96,9 @@ export function createFileBackend(options: {
       // A log begins with the whole document.
       const content = isFull || seen.size === 0 ? { ...change, document } : change
       await appendLines(events, [JSON.stringify({ ...content, sha: fingerprint(text) })], target)
-      return isSame(statOf(path), seen.document)
+      const [before, now] = [seen.document, statOf(path)]
+      // A rename brings another inode.
+      return before?.ino === now?.ino && before?.mtimeMs === now?.mtimeMs && before?.size === now?.size
     }
     try {
       if (!keepText) return await writeWhole(path, text, target, { mode: seen.document?.mode, onlyIf: note })
@@ -118,9 +120,4 @@ function storedOf(text: string | undefined, file: Stats | undefined, last: Logge
 
 function statOf(path: string): Stats | undefined {
   return statSync(path, { throwIfNoEntry: false })
-}
-
-/** A rename brings another inode. */
-function isSame(before: Stats | undefined, after: Stats | undefined): boolean {
-  return before?.ino === after?.ino && before?.mtimeMs === after?.mtimeMs && before?.size === after?.size
 }

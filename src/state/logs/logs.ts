@@ -153,15 +153,11 @@ async function* newestFirst(path: string, seen: Place = { offset: 0 }): AsyncGen
     const lines = await linesAfter(handle, place)
     if (newest === undefined) Object.assign(seen, { inode, offset: place.offset })
     newest ??= inode
-    yield* entriesIn(lines.reverse())
+    for (const line of lines.reverse()) {
+      const entry = parseJson(line)
+      if (isJsonObject(entry) && typeof entry.time === 'string') yield { ...entry, time: entry.time }
+    }
     if (place === before) return
-  }
-}
-
-function* entriesIn(lines: readonly string[]): Generator<LogEntry> {
-  for (const line of lines) {
-    const entry = parseJson(line)
-    if (isJsonObject(entry) && typeof entry.time === 'string') yield { ...entry, time: entry.time }
   }
 }
 

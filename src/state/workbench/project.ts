@@ -90,8 +90,10 @@ export async function initWorkbench(dir: string): Promise<string[]> {
     await write(join(dir, name))
     written.push(name)
   }
-  for (const spec of [agentStateDocument, taskBoardDocument]) {
-    await unlessThere(`${spec.name}.schema.json`, (path) => writeWhole(path, schemaFile(spec)))
+  const $schema = 'https://json-schema.org/draft/2020-12/schema'
+  for (const { name: title, schema } of [agentStateDocument, taskBoardDocument]) {
+    const $id = `${title}.schema.json`
+    await unlessThere($id, (path) => writeWhole(path, formatDocument({ $schema, $id, title, ...schema })))
   }
   await unlessThere('migrations/agent_state.v2-to-v3.mjs', (path) => writeWhole(path, MIGRATION))
   await unlessThere('.gitignore', (path) => writeWhole(path, '*.lock\n*.tmp\n*.backup.json\n'))
@@ -101,11 +103,6 @@ export async function initWorkbench(dir: string): Promise<string[]> {
   closing.defer(manager.close)
   for (const name of manager.names()) await unlessThere(`${name}.json`, () => manager.load(name))
   return written
-}
-
-function schemaFile({ name, schema }: Pick<DocumentSpec, 'name' | 'schema'>): string {
-  const $schema = 'https://json-schema.org/draft/2020-12/schema'
-  return formatDocument({ $schema, $id: `${name}.schema.json`, title: name, ...schema })
 }
 
 const MIGRATION = `/**
