@@ -13,7 +13,6 @@ export async function knownSkills({ skills }: Pick<Config, 'skills'>): Promise<R
   const silent: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
   const registry = createRegistry({
     folders: [...skills.folders, SHIPPED_SKILLS],
-    middleware: [],
     skills: builtInSkills,
     // The name is all that is asked of a markdown skill here, and a skill that cannot be loaded keeps its name.
     loadMarkdown: () => Promise.reject(new Error('not loaded')),

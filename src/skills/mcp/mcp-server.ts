@@ -1,10 +1,5 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
-import {
-  CallToolRequestSchema,
-  type CallToolResult,
-  ListToolsRequestSchema,
-  type Tool,
-} from '@modelcontextprotocol/sdk/types.js'
+import { CallToolRequestSchema, ListToolsRequestSchema, type Tool } from '@modelcontextprotocol/sdk/types.js'
 import type { Caller } from '../../core/call.ts'
 import { reasonOf, toTriviumError } from '../../core/errors.ts'
 import { mayAskFor } from '../../core/identity.ts'
@@ -54,7 +49,8 @@ export function createMcpServer(options: McpOptions): Server {
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
     const { name, arguments: args = {} } = params
     try {
-      return asResult(await manager.invoke(name, patient(manager, name, args), { caller, signal }))
+      const value = toJson(await manager.invoke(name, patient(manager, name, args), { caller, signal }))
+      return { content: [text(value)], ...(isJsonObject(value) ? { structuredContent: value } : {}) }
     } catch (error) {
       const { code } = toTriviumError(error)
       return { isError: true, content: [text({ error: { code, message: reasonOf(error) } })] }
@@ -70,11 +66,6 @@ function patient(manager: McpOptions['manager'], name: string, args: Record<stri
   const timeout = isJsonObject(properties) ? properties.timeout : undefined
   const waits = isJsonObject(timeout) && timeout.default === DEFAULT_WAIT
   return waits ? { ...args, timeout: LONGEST_WAIT } : args
-}
-
-function asResult(result: unknown): CallToolResult {
-  const value = toJson(result)
-  return { content: [text(value)], ...(isJsonObject(value) ? { structuredContent: value } : {}) }
 }
 
 function text(value: unknown): { type: 'text'; text: string } {

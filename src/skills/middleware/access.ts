@@ -33,7 +33,9 @@ export function createAccessMiddleware(rules?: () => readonly AccessRule[]): Mid
         }
         if (own && !own(call.caller))
           throw refused(call, skill.name, `its access setting does not name the sender`)
-        if (isAskedFor(call) && !isGranted(rules?.() ?? [], call, skill.name)) {
+        const all = rules?.() ?? []
+        const grants = ({ who, skills }: AccessRule) => skills.matches(skill.name) && who(call.caller)
+        if (isAskedFor(call) && all.length > 0 && !all.some(grants)) {
           throw refused(call, skill.name, 'no access rule grants it to the sender')
         }
         return next()
@@ -67,10 +69,6 @@ export function createWho(members: readonly string[]): Who {
 
 function isAskedFor(call: Call): boolean {
   return call.depth === 0 || call.toolDepth === call.depth
-}
-
-function isGranted(rules: readonly AccessRule[], { caller }: Call, name: string): boolean {
-  return rules.length === 0 || rules.some(({ who, skills }) => skills.matches(name) && who(caller))
 }
 
 function refused(call: Call, name: string, reason: string): TriviumError {

@@ -13,7 +13,9 @@ export type Scope = 'person' | 'team'
  */
 export function viewerOf(call: Call, scope: Scope) {
   const { caller, message } = call
-  if (isOperator(caller) || isCommandLine(call)) {
+  // What `trivium message cli` says, without `--from`, an operator says.
+  const isCommandLine = message?.transport === 'cli' && message.from.id === 'cli'
+  if (isOperator(caller) || isCommandLine) {
     const owner = (caller.kind === 'route' && caller.id) || channelOf(call)
     return { owner, sees: () => true, linesOf: async () => () => true }
   }
@@ -38,9 +40,4 @@ export function viewerOf(call: Call, scope: Scope) {
         channel === gateway && conversations.has(pathGet(meta, 'conversation'))
     },
   }
-}
-
-/** What `trivium message cli` says, without `--from`, an operator says. */
-function isCommandLine({ message }: Call): boolean {
-  return message?.transport === 'cli' && message.from.id === 'cli'
 }
