@@ -138,6 +138,8 @@ export function createInstalls(
       const isOver = type === 'app_uninstalled' || textAt(payload, 'event.tokens.bot.0') !== undefined
       if (!isOver || !ENDING.test(type)) return
       const isAlive = () => api.auth.test().catch((error) => !slackFailure(error).isToken)
+      // Slack tells of the end of an earlier installation late, in whole seconds.
+      if ((Number(payload.event_time) + 1) * 1000 <= ((await read(team))?.at ?? 0)) return
       // One workspace of an organisation may have left.
       if (team.startsWith('E') && (await isAlive())) return
       await kv.delete(prefix + team)

@@ -62,7 +62,9 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
   type Known = Omit<Workspace, 'teams' | 'directory' | 'threads'>
   const add = async (known: Known, isOrg: boolean): Promise<Workspace> => {
     const { team, api, botUser, botId } = known
-    const { teams = [] } = isOrg ? await api.auth.teams.list() : {}
+    // Where the app is over, its end is still to be heard.
+    const asked = isOrg && (await api.auth.teams.list().catch(unlessOver))
+    const { teams = [] } = asked || {}
     const workspace = {
       ...known,
       teams: new Set([team, ...teams.flatMap(({ id = [] }) => id)]),
@@ -166,6 +168,10 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
     /** Whether a user's or bot's id is that of our bot in one of them: shared channels show us the others. */
     isOwnBot: (id: unknown) => bots.has(id),
   }
+}
+
+function unlessOver(error: unknown): undefined {
+  if (!slackFailure(error).isToken) throw error
 }
 
 /** The threads that the bot is in, for `match: { thread: mine }`: on the store, as another daemon may have spoken there. */

@@ -81,7 +81,7 @@ export function callback(event: JsonObject, eventId = `Ev${++events}`): JsonObje
     team_id: 'T0TEAM',
     api_app_id: 'A0APP',
     event_id: eventId,
-    event_time: 1_700_000_000,
+    event_time: Math.floor(Date.now() / 1000),
     authorizations: [{ team_id: 'T0TEAM', user_id: 'U0BOT', is_bot: true }],
     event: { ...FRESH, event_ts: (Date.now() / 1000).toFixed(6), ...event },
   }

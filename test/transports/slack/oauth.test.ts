@@ -148,6 +148,14 @@ describe('an installation', () => {
     await until(async () => (await failure(transport)) === 'send_rejected', 'no reply either')
   })
 
+  test('is not ended by what Slack tells late of an earlier one', async () => {
+    await open()
+    await install(world.fixture.url, { team: 'T1' })
+    const event_time = Math.floor(Date.now() / 1000) - 60
+    await deliver({ ...said('T1', { type: 'app_uninstalled' }), event_time })
+    assert.equal((await world.transport.installs?.list())?.length, 1)
+  })
+
   test('of an organisation outlives one of its workspaces', async () => {
     await open()
     await install(world.fixture.url, { enterprise: 'E1' })
@@ -157,6 +165,9 @@ describe('an installation', () => {
     const last = messages().at(-1)
     assert.deepEqual([last?.data.team, last?.text], ['E1', 'hello'])
     slack.oauth.revoke('E1')
+    // A daemon that has not asked Slack of it yet cannot any more.
+    await world.transport.stop()
+    await world.another()
     await deliver(said('T2ORG', { type: 'app_uninstalled' }, 'E1'))
     assert.deepEqual(await world.transport.installs?.list(), [])
   })
