@@ -156,6 +156,24 @@ export default (app: import('@slack/bolt').App) => {
     assert.deepEqual(texts().sort(), ['one', 'three', 'two', `two is ${two?.ts}`])
   })
 
+  test('that is run again takes no answer for a post that was refused, and posts no other twice', async () => {
+    const app = `
+let runs = 0
+export default (app) => app.message('go', async ({ say }) => {
+  await say('refused').catch(() => {})
+  await say('taken')
+  if (++runs === 1) throw new Error('not yet')
+  await say('end')
+})
+`
+    const site = openApp(slack, app, 'apps/app.mjs')
+    await site.start()
+    slack.fail('chat.postMessage', { body: { ok: false, error: 'restricted_action' } })
+    await say('go')
+    await posted('end')
+    assert.deepEqual(texts(), ['taken', 'refused', 'end'])
+  })
+
   test('in the root of its project keeps its state while it writes data there, and posts by timers, but not late', async () => {
     const app = `
 import bolt, { Assistant, LogLevel } from '@slack/bolt'

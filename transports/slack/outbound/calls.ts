@@ -30,14 +30,16 @@ const recordSchema = z.object({
   said: z.string(),
   /** The files that it shares. */
   files: z.array(z.string()),
+  /** It may have been made. One that Slack refused was not, and keeps its place among the others. */
+  wasMade: z.boolean(),
   /** Where its answer was lost, nobody can tell whether it happened. */
   unseen: z.boolean(),
   /** What Slack answered; absent until it has. */
   answer: z.string().exactOptional(),
 })
 
-/** `wasMade`: it may have been made before. `isOld`: an earlier run made it. */
-type Call = { record: z.infer<typeof recordSchema>; wasMade: boolean; isOld: boolean }
+/** `isOld`: of an earlier run. */
+type Call = { record: z.infer<typeof recordSchema>; isOld: boolean }
 
 /** One run of what may be repeated. */
 export type Run = {
@@ -66,7 +68,7 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
     const kept = await Promise.all(
       names.map(async (name) => recordSchema.safeParse((await kv.get(name))?.value)),
     )
-    const calls = kept.flatMap(({ data }) => (data ? { record: data, wasMade: true, isOld: true } : []))
+    const calls = kept.flatMap(({ data }) => (data ? { record: data, isOld: true } : []))
     return calls.sort((a, b) => a.record.part - b.record.part)
   }
 
@@ -90,16 +92,15 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
       const said = hashOf(body)
       const same = open.filter(({ record }) => record.method === method)
       const known = same.find(({ record }) => record.said === said) ?? same.find(({ isOld }) => isOld)
-      if (known) return open.splice(open.indexOf(known), 1)[0] ?? known
-      const part = counts.get(method) ?? 0
-      counts.set(method, part + 1)
+      if (known) open.splice(open.indexOf(known), 1)
+      if (known?.record.wasMade) return known
+      const next = counts.get(method) ?? 0
+      const part = known?.record.part ?? next
+      counts.set(method, Math.max(next, part + 1))
       const shared = objectsIn(parseJson(new URLSearchParams(body).get('files') ?? ''))
       const files = shared.map(({ id }) => String(id))
-      return {
-        record: { method, part, said, files, unseen: UNSEEN.test(method) },
-        wasMade: isUnsure,
-        isOld: false,
-      }
+      const record = { method, part, said, files, wasMade: false, unseen: UNSEEN.test(method) }
+      return { record, isOld: false }
     }
 
     /** The answer to a call that may have been made; undefined where it was not. */
@@ -122,14 +123,15 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
     }
 
     const make = async (call: Call, ...[input, init]: Parameters<Fetch>): Promise<Response> => {
-      const { record, wasMade } = call
+      const { record } = call
+      const wasMade = record.wasMade || isUnsure
       const asked = new URLSearchParams(typeof init?.body === 'string' ? init.body : '')
       const isMarked = record.method === 'chat.postMessage'
       const isShown = isMarked || record.method === 'chat.startStream' || record.files.length > 0
       const isFindable = isShown && !record.unseen
       const found = wasMade && isFindable && record.answer === undefined && (await find(call, asked))
       if (found) record.answer = found
-      call.wasMade = true
+      record.wasMade = true
       if (found || record.answer === undefined) await keep(call)
       if (record.answer !== undefined) return answered(record.answer)
       const own = parseJson(asked.get('metadata') ?? '')
@@ -141,8 +143,8 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
       if (isThere) record.answer = '{"ok":true}'
       // Slack repeats the whole post.
       else if (response.ok && error === '') record.answer = isMarked ? postedAt(parseJson(answer)) : answer
-      else if (response.status < 500 && !MAYBE_DONE.test(error)) call.wasMade = false
-      await (call.wasMade ? keep(call) : kv.delete(nameOf(record)))
+      else if (response.status < 500 && !MAYBE_DONE.test(error)) record.wasMade = false
+      await keep(call)
       return isThere ? answered('{"ok":true}') : response
     }
 
@@ -176,7 +178,7 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
     },
     /** Whether something was called that may have happened, and nobody can tell. */
     isUnclear: async (key: string): Promise<boolean> =>
-      (await read(key)).some(({ record }) => record.unseen && record.answer === undefined),
+      (await read(key)).some(({ record }) => record.wasMade && record.unseen && !record.answer),
   }
 }
 
