@@ -28,8 +28,9 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
   const bolt = createBolt(options, deps, workspaces, calls)
   const sender = createSender(deps, workspaces, calls)
   const assistant = createAssistant(options, deps, workspaces, sender.streamed)
-  const inbound = createInbound(options, deps, workspaces, (draft, accepted) => {
-    progress.follow(draft, accepted)
+  const inbound = createInbound(options, deps, workspaces, (draft, taken) => {
+    // Listeners say what the person sees, and when.
+    if (!taken.isListened) progress.follow(draft, taken)
     void assistant.arrived(draft)
   })
   const answer = createAnswers(options, deps, inbound.take, bolt)

@@ -34,6 +34,7 @@ model: { name: "openai-compatible:tiny", base-url: "${model.url}", api-key: key 
 routes:
   - { name: bolt, match: { gateway: team, channel: D2BOLT }, bolt: ./app.mjs }
   - { name: talk, match: { gateway: team, event: message }, skill: helper }
+  - { name: rest, match: { gateway: team }, bolt: ./app.mjs }
 `,
   })
   site.write(

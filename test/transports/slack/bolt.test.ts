@@ -2,11 +2,14 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
+import { completeMessage } from '../../../src/core/message.ts'
+import { slack as kind } from '../../../transports/slack/index.ts'
 import { openSite } from '../../fixtures/daemon.ts'
 import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.ts'
+import { startTransportFixture } from '../../fixtures/transport-deps.ts'
 import { until } from '../../fixtures/until.ts'
 import { compare, type Deliver, openApp, routesFor as routesOf } from './bolt-harness.ts'
-import { callback, clicked, done, typed } from './harness.ts'
+import { callback, clicked, done, socketOptions, typed } from './harness.ts'
 
 /** A to-do list with a modal, a select and a home, in CommonJS, that makes and starts its App itself. */
 const TODO = `
@@ -172,6 +175,26 @@ export default (app) => app.message('go', async ({ say }) => {
     await say('go')
     await posted('end')
     assert.deepEqual(texts(), ['taken', 'refused', 'end'])
+  })
+
+  test('that never ends loading holds up its conversation no longer than the route allows', async () => {
+    const modules = { load: () => new Promise<never>(() => {}), watch: () => () => {} }
+    const fixture = await startTransportFixture({ modules })
+    const { listen, close } = await kind.create(socketOptions(slack), fixture.deps)
+    const given = { gateway: 'test', transport: 'slack', from: { id: 'U1', address: 'U1', verified: true } }
+    const message = completeMessage(
+      { id: 'M1', gateway: 'test', receivedAt: 0 },
+      { ...given, to: 'C1', text: '', data: { payload: callback({}) } },
+    )
+    const { signal } = new AbortController()
+    await assert.rejects(
+      listen?.('app.js', { message, route: 'app', signal, timeout: 50 }) ?? Promise.resolve(),
+      {
+        code: 'listener_failed',
+      },
+    )
+    await close?.()
+    await fixture.close()
   })
 
   test('in the root of its project keeps its state while it writes data there, and posts by timers, but not late', async () => {

@@ -64,18 +64,27 @@ describe('a reply that is shown while it is written', () => {
     assert.deepEqual(textsOf(message), ['It is done', 'And more'])
   })
 
-  test('is begun once, and replaced, though the answer to its beginning was lost', async () => {
-    const message = await asked()
-    server.fail('chat.postMessage', lost)
-    for (const text of ['It is', 'It is almost']) {
-      transport.stream?.(pieceOf(message, text))
-      await until(() => textsOf(message)[0] === 'It is …', 'the beginning')
-      await begun()
-    }
-    assert.deepEqual(textsOf(message), ['It is …'])
-    await transport.send(replyTo(message, 'It is done'))
-    assert.deepEqual(textsOf(message), ['It is done'])
-  })
+  for (const [method, beginning] of [
+    ['chat.postMessage', 'It is …'],
+    ['chat.startStream', 'It is'],
+  ] as const) {
+    test(`is begun once, and replaced, though the answer to its ${method} was lost`, async (t) => {
+      const message = await asked()
+      t.after(() => Object.assign(server, { isForAgents: false }))
+      for (const text of ['It is', 'It is almost']) {
+        server.isForAgents = method === 'chat.startStream'
+        if (text === 'It is') server.fail(method, lost)
+        transport.stream?.(pieceOf(message, text))
+        await until(() => textsOf(message)[0] === beginning, 'the beginning')
+        server.isForAgents = false
+        await begun()
+      }
+      assert.deepEqual(textsOf(message), [beginning])
+      server.isForAgents = true
+      await transport.send(replyTo(message, 'It is done'))
+      assert.deepEqual(textsOf(message), ['It is done'])
+    })
+  }
 
   test('is not begun by one daemon after another has sent all of it', async () => {
     const message = await asked()

@@ -73,7 +73,7 @@ export function createBolt(
       const late = AbortSignal.timeout(timeout)
       try {
         if (!isJsonObject(payload)) throw new Error('it gets what Slack sent, and this came from elsewhere')
-        const app = await apps.of(file)
+        const app = await inTime(apps.of(file), AbortSignal.any([signal, late]))
         const workspace = await workspaces.find(textAt(data, 'team') ?? '')
         const urls = [payload, ...objectsAt(payload, 'response_urls')]
         // Events are acknowledged by Bolt itself.
@@ -84,7 +84,7 @@ export function createBolt(
           ...{ key: `${id}:${route}`, workspace, signal: AbortSignal.any([signal, late]) },
           responseUrls: urls.map((each) => textAt(each, 'response_url')),
         }
-        await during(run, () => app.processEvent({ body: structuredClone(payload), ack }))
+        await during(run, async () => app?.processEvent({ body: structuredClone(payload), ack }))
         signal.throwIfAborted()
         if (late.aborted) throw new Error(`it took longer than ${formatDuration(timeout)}`)
       } catch (cause) {

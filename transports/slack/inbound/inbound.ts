@@ -1,6 +1,6 @@
 import { stoppingError, TriviumError } from '../../../src/core/errors.ts'
 import { isJsonObject, textAt } from '../../../src/core/json.ts'
-import { type Accepted, completeMessage, type NewMessage } from '../../../src/core/message.ts'
+import { completeMessage, type NewMessage } from '../../../src/core/message.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { createInFlight } from '../../../src/lib/in-flight.ts'
@@ -25,14 +25,13 @@ export type SlackInbound = ReturnType<typeof createInbound>
  * The receiving half of a Slack gateway. An event that needs nothing of Slack, as nearly all, goes to `accept` in the turn in
  * which it came, so that all of one read share one commit of the store. Any other waits as long as Slack waits for us. What
  * is missing then (a file; the name of its channel, by which routes may want it) may be there when the event comes again, so
- * it is refused while it does. `onAccepted` is told of each message that is accepted for the first time, but
- * of those of Bolt apps: their listeners say what the person sees, and when.
+ * it is refused while it does. `onAccepted` is told of each message that is accepted for the first time.
  */
 export function createInbound(
   options: SlackOptions,
   deps: TransportDeps,
   workspaces: Workspaces,
-  onAccepted: (draft: Draft, accepted: Accepted) => void,
+  onAccepted: (draft: Draft, taken: TakenIn) => void,
 ) {
   const files = createFileFetcher(options, deps)
   const inFlight = createInFlight()
@@ -74,8 +73,9 @@ export function createInbound(
       const accepted = await deps.accept(message)
       const head = { id: accepted.id, gateway: deps.gateway, receivedAt: deps.now() }
       const isListened = deps.router.match(completeMessage(head, message))?.bolt !== undefined
-      if (!accepted.duplicate && !isListened) onAccepted(draft, accepted)
-      return { ...accepted, isListened }
+      const taken = { ...accepted, isListened }
+      if (!taken.duplicate) onAccepted(draft, taken)
+      return taken
     } finally {
       if (tails.get(conversation) === tail) tails.delete(conversation)
     }

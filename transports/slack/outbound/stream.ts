@@ -167,8 +167,11 @@ export function createStreams({ gateway, kv, now, log }: TransportDeps, workspac
       if (busyUntil !== undefined && busyUntil > now()) throw new SendPostponed(SOON)
       // Its answer was lost, with the beginning or with the daemon.
       const isLost = !known && busyUntil !== undefined
-      const [ts] = isLost ? (await findPosts(`stream:${id}`, workspace, target)).posts.values() : []
-      const shown: Shown | undefined = ts === undefined ? known : { channel: target.channel, ts }
+      const lost = isLost ? await findPosts(`stream:${id}`, workspace, target) : undefined
+      const [ts] = lost?.posts.values() ?? []
+      const { channel } = target
+      const begun = lost?.stream ? { channel, ts: lost.stream, isOpen: true as const } : known
+      const shown: Shown | undefined = ts === undefined ? begun : { channel, ts }
       // Also where nothing was shown yet: another daemon may be about to.
       const kept = await keep(id, defined({ claimedBy: key, post: shown }), version)
       if (kept === undefined) throw new SendPostponed(SOON)
