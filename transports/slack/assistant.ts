@@ -2,40 +2,58 @@ import { reasonOf } from '../../src/core/errors.ts'
 import { pathGet } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
+import { defined } from '../../src/lib/defined.ts'
 import { conversationOf, targetSchema } from './conversation.ts'
 import type { Draft } from './inbound/delivery.ts'
+import { isDirect } from './inbound/read-event.ts'
 import type { SlackOptions } from './options.ts'
+import { markdownPosts, STOP_ACTION } from './outbound/extras.ts'
 import type { Workspace, Workspaces } from './workspaces.ts'
 
 /** How often a run looks whether somebody stopped it (ms): another daemon may have heard of that. */
 const LOOK = 1000
-/** For so long is known that somebody stopped an answer, of which the daemon may have died (ms). */
-const KEPT = 86_400_000
+/** For so long is known that somebody stopped an answer, and that a thread has its title (ms). */
+const KEPT = 90 * 86_400_000
 
 /**
- * What Slack has for agents (https://docs.slack.dev/ai) beside their replies: a status while a model works, and its end
- * where somebody presses Stop. Best effort: none of it holds up anything. `ended` is told that a run is over, by its message.
+ * What Slack has for agents (https://docs.slack.dev/ai) beside their replies: greeting, prompts, the title of a thread, a
+ * status while a model works, and its end where somebody presses Stop. Best effort: none of it holds up anything. `ended` is
+ * told that a run is over, by its message.
  */
 export function createAssistant(
-  { progress }: SlackOptions,
+  { assistant, progress }: SlackOptions,
   { gateway, kv, log, now, note }: TransportDeps,
   workspaces: Workspaces,
   ended: (messageId: string) => void,
 ) {
-  const stopOf = (conversation: string) => `slack/${gateway}/stop/${conversation}`
+  const nameOf = (what: string, conversation: string) => `slack/${gateway}/${what}/${conversation}`
 
   const attempt = (action: () => Promise<unknown>): Promise<unknown> =>
     action().catch((error) => log.debug({ reason: reasonOf(error) }, 'something of an agent was not shown'))
 
   return {
     /** What an accepted message does besides waiting for a route. Never rejects. */
-    async arrived({ event, ...draft }: Draft): Promise<void> {
-      if (event !== 'agent_session_stopped') return
-      const stopped = { at: now(), by: draft.user }
-      await attempt(() => kv.set(stopOf(conversationOf(draft)), stopped, { ttl: KEPT }))
-    },
+    arrived: ({ event, extra, ...draft }: Draft) =>
+      attempt(async () => {
+        const { team, channel, thread, user } = draft
+        if (event === 'agent_session_stopped' || extra.action === STOP_ACTION) {
+          await kv.set(nameOf('stop', conversationOf(draft)), { at: now(), by: user }, { ttl: KEPT })
+        }
+        // An app either has threads for it that people open, or all of its direct messages are.
+        const isOpened = event === 'app_home_opened' && extra.tab === 'messages'
+        const workspace = await workspaces.find(team)
+        if (!workspace || !(isOpened || event === 'assistant_thread_started')) return
+        await workspace.threads.join(channel, thread)
+        const place = defined({ thread_ts: thread })
+        const { chat, assistant: surface } = workspace.api
+        const { greeting = '', prompts = [] } = assistant ?? {}
+        const [shown] = isOpened ? [] : markdownPosts(greeting)
+        if (shown) await chat.postMessage({ channel, ...place, ...shown })
+        if (prompts.length === 0) return
+        await surface.threads.setSuggestedPrompts({ channel_id: channel, ...place, prompts })
+      }),
     /** `Transport.working`. */
-    working({ id, conversation, receivedAt, data }: Message, stop: () => void) {
+    working({ id, conversation, receivedAt, text, data }: Message, stop: () => void) {
       const { data: target } = targetSchema.safeParse(data.replyTarget)
       const place = { channel_id: target?.channel ?? '', thread_ts: target?.thread ?? '' }
       let looking: NodeJS.Timeout | undefined
@@ -50,18 +68,25 @@ export function createAssistant(
       }
       const say = (status: string) => show(({ api }) => api.assistant.threads.setStatus({ ...place, status }))
       const look = async () => {
-        const stopped = (await kv.get(stopOf(conversation)))?.value
+        const stopped = (await kv.get(nameOf('stop', conversation)))?.value
         if (!(Number(pathGet(stopped, 'at')) > receivedAt)) return
         clearInterval(looking)
         note(id, 'stopped', { by: String(pathGet(stopped, 'by')) })
         stop()
       }
-      const setSession = (status: string) =>
-        show(({ api }) => api.agents.sessions.setStatus({ ...place, status }))
+      const begin = async (workspace: Workspace) => {
+        const { api } = workspace
+        const begun = api.agents.sessions.setStatus({ ...place, status: 'processing' })
+        workspace.isAgent = await begun.then(() => true).catch(() => false)
+        const title = text.trim().split('\n')[0]?.slice(0, 80)
+        if (!title || !isDirect(place.channel_id)) return
+        const isNew = await kv.set(nameOf('title', conversation), true, { ttl: KEPT, ifVersion: 0 })
+        if (isNew) await api.assistant.threads.setTitle({ ...place, title })
+      }
 
       return {
         tool(name?: string) {
-          if (!looking) setSession('processing')
+          if (!looking) show(begin)
           looking ??= setInterval(() => void attempt(look), LOOK)
           say(name === undefined ? 'is thinking…' : `is using ${name}…`)
         },
@@ -70,7 +95,7 @@ export function createAssistant(
           if (!looking) return
           clearInterval(looking)
           say('')
-          setSession('active')
+          show(({ api, isAgent }) => isAgent && api.agents.sessions.setStatus({ ...place, status: 'active' }))
         },
       }
     },

@@ -5,6 +5,8 @@ import { publicPath, secrets } from '../options.ts'
 
 // YAML 1.1 editors turn `off` into false, which means the same.
 const off = z.enum(['off']).or(z.literal(false).transform((): 'off' => 'off'))
+const said = z.string().min(1)
+const prompt = z.strictObject({ title: said, message: said })
 
 /** What the bot uses; `ops/slack-manifest.yaml` asks for all of them, and says what for. */
 export const SCOPES = (
@@ -55,6 +57,10 @@ const shared = {
     .union([z.literal(['on', true]).transform((): 'on' => 'on'), off])
     .default('on')
     .describe('Reactions on a message that is being answered, or off.'),
+  assistant: z
+    .strictObject({ greeting: said.optional(), prompts: z.array(prompt).max(4).optional() })
+    .optional()
+    .describe('What is said where somebody begins to talk with the agent, and the prompts that it suggests.'),
   answers: z
     .record(patternText, z.string().min(1))
     .default({})

@@ -1,5 +1,5 @@
 import { reasonOf, TriviumError } from '../../src/core/errors.ts'
-import { type JsonObject, objectsAt, textAt } from '../../src/core/json.ts'
+import { type Json, type JsonObject, objectsAt, textAt } from '../../src/core/json.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 import { inTime, pause } from '../../src/lib/pause.ts'
 import { putLast } from '../../src/lib/put-last.ts'
@@ -21,6 +21,8 @@ export type Workspace = {
   threads: ReturnType<typeof createThreads>
   /** Who installed the app by OAuth, and the token to act as them. */
   installer?: { id: string; token: string | undefined }
+  /** Slack shows a stop button of its own while we work, as the app is declared an agent there. */
+  isAgent?: boolean
 }
 
 export type Workspaces = ReturnType<typeof createWorkspaces>
@@ -190,6 +192,13 @@ function createThreads({ kv, gateway, log }: TransportDeps, team: string) {
     },
     has: async (channel: string, thread: string): Promise<boolean> =>
       (await kv.get(nameOf(channel, thread))) !== undefined,
+    /** What who writes there looks at: as is `told`, which is kept, or was before. */
+    async context(channel: string, thread: string, told: Json | undefined): Promise<Json | undefined> {
+      const name = `${nameOf(channel, thread)}/context`
+      if (told === undefined) return (await kv.get(name))?.value
+      await kv.set(name, told, { ttl: THREAD_KEPT })
+      return told
+    },
   }
 }
 

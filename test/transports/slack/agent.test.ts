@@ -5,7 +5,7 @@ import { openSite } from '../../fixtures/daemon.ts'
 import { type ModelAnswer, startOpenAiServer } from '../../fixtures/openai-server.ts'
 import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.ts'
 import { until } from '../../fixtures/until.ts'
-import { callback, shown } from './harness.ts'
+import { callback, deliverEvent, shown, startWorld, taken } from './harness.ts'
 
 const THREAD = '1600000000.000001'
 
@@ -20,6 +20,31 @@ const callsOf = (slack: SlackServer, method: string, thread?: string) =>
     .filter(({ method: called, args }) => called.endsWith(method) && (!thread || args.thread_ts === thread))
     .map(({ args }) => args)
 
+test('a conversation with an agent begins with greeting and prompts, and has what its author looks at', async (t) => {
+  const prompts = [{ title: 'Sum up', message: 'Sum up this channel' }]
+  const world = await startWorld({ assistant: { greeting: 'What can I do?', prompts } })
+  t.after(() => world.close())
+  const { server } = world
+  server.isForAgents = true
+  await taken(world, 'events_api', started('D1ANN'))
+  const [given] = await until(() => {
+    const calls = callsOf(server, 'setSuggestedPrompts', THREAD)
+    return calls[0] && calls
+  }, 'prompts')
+  assert.deepEqual(JSON.parse(String(given?.prompts)), prompts)
+  assert.deepEqual([server.posts.map(shown), server.posts[0]?.thread_ts], [['What can I do?'], THREAD])
+  const { data } = await deliverEvent(world, { text: 'hi', channel: 'D1ANN', thread_ts: THREAD })
+  assert.deepEqual([data.context, data.mine], [{ channel_id: 'C0GEN' }, true])
+
+  // An app that is declared an agent has no such threads, and its messages tell it themselves.
+  await deliverEvent(world, { type: 'app_home_opened', tab: 'messages', channel: 'D1ANN' })
+  await until(() => callsOf(server, 'setSuggestedPrompts').length === 2, 'prompts again')
+  assert.equal(server.posts.length, 1, 'no greeting each time')
+  const seen = { entities: [{ type: 'slack#/types/channel_id', value: 'C0GEN' }] }
+  const told = await deliverEvent(world, { text: 'hi', channel: 'D1ANN', app_context: seen })
+  assert.deepEqual(told.data.context, seen)
+})
+
 describe('a model on Slack', async () => {
   const slack = await startSlackServer()
   slack.isForAgents = true
@@ -29,13 +54,17 @@ describe('a model on Slack', async () => {
   const site = openSite({
     routes: `
 gateways:
-  team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}" }
+  team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}", assistant: { greeting: Hello } }
 model: { name: "openai-compatible:tiny", base-url: "${model.url}", api-key: key }
 routes:
   - { name: bolt, match: { gateway: team, channel: D2BOLT }, bolt: ./app.mjs }
+  - { name: rated, match: { gateway: team, action: feedback }, skill: rated }
   - { name: talk, match: { gateway: team, event: message }, skill: helper }
   - { name: rest, match: { gateway: team }, bolt: ./app.mjs }
 `,
+    skills: {
+      rated: `export default { description: 'Rates.', run: ({ message: { data } }) => data.value + ' ' + data.blockId }`,
+    },
   })
   site.write(
     'skills/helper/SKILL.md',
@@ -62,19 +91,38 @@ export default (app) => app.assistant(new Assistant({
   const postIn = (thread: string) => slack.posts.find((each) => each.thread_ts === thread)
   const textsIn = (thread: string) => slack.posts.filter((each) => each.thread_ts === thread).map(shown)
   const statuses = (thread: string) => callsOf(slack, 'threads.setStatus', thread).map(({ status }) => status)
+  /** The second block of what is shown, under the text, and a click in it. */
+  const blockIn = (thread: string) => Object([postIn(thread)?.blocks].flat()[1])
+  const click = (thread: string, action: object) => {
+    const { ts = '', channel = '' } = postIn(thread) ?? {}
+    return slack.sockets.deliver('interactive', {
+      ...{ type: 'block_actions', team: { id: 'T0TEAM' }, user: { id: 'U1ANN' }, channel: { id: channel } },
+      ...{ trigger_id: ts, message: { ts, thread_ts: thread }, actions: [{ ...action, action_ts: ts }] },
+    })
+  }
+  const isStopped = (thread: string) =>
+    until(() => /^It is\s+_Stopped._$/.test(textsIn(thread)[0] ?? ''), 'the end')
 
-  test('shows what it is about, and streams its answer', async () => {
+  test('shows what it is about, streams its answer, and hears whether that was good', async () => {
     const { promise, resolve } = Promise.withResolvers<string>()
     answers.push({ calls: [{ name: 'echo', args: { text: 'x' } }] }, { text: 'It is ', until: promise })
     const thread = await ask('two and two?\nplease', 'It is ')
     const [begun] = callsOf(slack, 'chat.startStream', thread)
     assert.deepEqual([begun?.recipient_user_id, begun?.recipient_team_id], ['U1ANN', 'T0TEAM'])
+    assert.doesNotMatch(String(begun?.chunks), /Stop/, 'Slack has a stop button of its own')
     resolve('four.')
     await until(() => textsIn(thread)[0] === 'It is four.', 'the whole')
     await until(() => callsOf(slack, 'sessions.setStatus', thread).length === 2, 'a session that waits')
     assert.deepEqual(statuses(thread), ['is thinking…', 'is using echo…', 'is thinking…', ''])
     const sessions = callsOf(slack, 'sessions.setStatus', thread).map(({ status }) => status)
     assert.deepEqual(sessions, ['processing', 'active'])
+    assert.equal(callsOf(slack, 'setTitle', thread)[0]?.title, 'two and two?')
+
+    const { type, block_id, elements } = blockIn(thread)
+    const [{ type: element, action_id, negative_button }] = elements
+    assert.deepEqual([type, element], ['context_actions', 'feedback_buttons'])
+    await click(thread, { type: element, action_id, block_id, value: negative_button.value })
+    await until(() => textsIn(thread)[1] === `bad ${block_id}`, 'what the skill says to it')
   })
 
   test('is stopped by who waits for it, and what it said stays', async () => {
@@ -85,19 +133,18 @@ export default (app) => app.assistant(new Assistant({
       'events_api',
       callback({ type: 'agent_session_stopped', channel, thread_ts: thread }),
     )
-    await until(() => /^It is\s+_Stopped._$/.test(textsIn(thread)[0] ?? ''), 'the end')
+    await isStopped(thread)
     await until(() => statuses(thread).at(-1) === '', 'no status')
     assert.equal(model.aborted(), 1)
   })
 
-  test('is edited where Slack takes no stream', async (t) => {
+  test('is edited, and stopped by a button, where Slack has nothing for agents', async (t) => {
     slack.isForAgents = false
     t.after(() => Object.assign(slack, { isForAgents: true }))
-    const { promise, resolve } = Promise.withResolvers<string>()
-    answers.push({ text: 'It is ', until: promise })
+    answers.push({ text: 'It is ', until: new Promise(() => {}) })
     const thread = await ask('and before?', 'It is  …')
-    resolve('four.')
-    await until(() => textsIn(thread)[0] === 'It is four.', 'the whole')
+    await click(thread, blockIn(thread).elements[0])
+    await isStopped(thread)
   })
 
   test('leaves to a Bolt app what that shows itself', async () => {

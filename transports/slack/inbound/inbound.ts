@@ -86,12 +86,15 @@ export function createInbound(
     const { workspace, payload } = delivery
     const { threads, directory } = workspace
     const { patience, comesAgain } = patienceWith(delivery)
-    const [{ names, areKnown }, fetched, found, isMine] = await Promise.all([
+    const [{ names, areKnown }, fetched, found, isMine, context] = await Promise.all([
       namesFor(draft, workspace, patience),
       draft.files?.length ? files.fetch(draft.files, workspace, patience) : undefined,
       // A reaction belongs to the conversation of the message that it is on, which may be inside a thread.
       draft.threadUnknown ? directory.threadOf(channel, ts ?? '', patience) : '',
       inThread === 'unknown' ? threads.has(channel, draft.thread ?? '') : inThread === 'mine',
+      draft.thread && isDirect(channel) && !draft.startsThread
+        ? threads.context(channel, draft.thread, draft.extra.context)
+        : draft.extra.context,
     ])
     if (comesAgain && !(areKnown && fetched?.isWhole !== false && found !== undefined)) {
       const reason = 'not all that the event needs could be read in time'
@@ -129,6 +132,7 @@ export function createInbound(
         mention: draft.mention ?? false,
         ...draft.content?.shown,
         ...draft.extra,
+        context,
         files: fetched?.files,
         replyTarget: defined(targetSchema.parse(placed)),
         // So marked, how the dispatch of a message ends can be waited for; progress reactions do.

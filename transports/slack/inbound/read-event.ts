@@ -92,7 +92,7 @@ function readNotice(event: JsonObject, { workspace: { team }, options, isOwnBot,
     ...{ key, user: by ?? team, ts: ts ?? textAt(event, 'ts') },
     event: type,
     content: contentOf(event),
-    extra: defined({ notice: true, ...what }),
+    extra: defined({ notice: true, ...what, tab: textAt(event, 'tab'), context: event.context }),
   }
 }
 
@@ -119,7 +119,8 @@ function written(event: JsonObject, message: JsonObject, here: Here): Read {
     inThread: isAnswer ? (isOurs ? 'mine' : 'unknown') : undefined,
     content: contentOf(message, workspace.botUser),
     files: objectsAt(message, 'files'),
-    extra: {},
+    // What who writes to an agent looks at.
+    extra: defined({ context: event.app_context }),
     startsThread: startsThread || undefined,
   }
 }

@@ -3,7 +3,7 @@ import { type Json, type JsonObject, objectAt, textAt } from '../../../src/core/
 import { defined } from '../../../src/lib/defined.ts'
 import type { Target } from '../conversation.ts'
 import type { SlackOptions } from '../options.ts'
-import { APPROVAL_ACTIONS } from '../outbound/extras.ts'
+import { APPROVAL_ACTIONS, STOP_ACTION } from '../outbound/extras.ts'
 import { contentOf } from './content.ts'
 import type { Delivery, Draft, Read } from './delivery.ts'
 import { threadsIn } from './read-event.ts'
@@ -81,6 +81,8 @@ function saidIn(payload: JsonObject): Pick<Draft, 'key' | 'extra' | 'content'> {
     content: contentOf({ text: typeof value === 'string' ? value : '' }),
     extra: defined({
       action,
+      // It says nothing to a skill.
+      notice: action === STOP_ACTION || undefined,
       callback_id: at('view.callback_id'),
       blockId: at('actions.0.block_id'),
       value,

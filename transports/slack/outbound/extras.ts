@@ -27,6 +27,10 @@ const approvalSchema = z.object({
   reason: z.string().exactOptional(),
 })
 
+/** The button that stops an answer while it is made. */
+export const STOP_ACTION = 'trivium-stop'
+export const STOP: KnownBlock = { type: 'actions', elements: [button(STOP_ACTION, 'Stop', 'stop')] }
+
 const FORGED = "it has the action_id of a button of Trivium's own approvals"
 
 /** A button of a skill must not decide an approval under another title. */
@@ -85,6 +89,14 @@ export function markdownPosts(markdown: string): Post[] {
     text: plain(part),
     blocks: [{ type: 'markdown', text: part }],
   }))
+}
+
+/** Asks whether the answer to message `id` was good; for a route with `action: feedback`. */
+export function feedbackBlock(id: string): KnownBlock {
+  const choice = (text: string, value: string) => ({ text: { type: 'plain_text' as const, text }, value })
+  const choices = { positive_button: choice('👍', 'good'), negative_button: choice('👎', 'bad') }
+  const elements = [{ type: 'feedback_buttons' as const, action_id: 'feedback', ...choices }]
+  return { type: 'context_actions', block_id: id, elements }
 }
 
 /** Without the commonest marks of markdown, as nobody renders them there. */

@@ -9,7 +9,7 @@ import { CALL_TIMEOUT, slackFailure } from '../api.ts'
 import { type Target, targetOf } from '../conversation.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
 import { findPosts } from './calls.ts'
-import { markdownPosts } from './extras.ts'
+import { feedbackBlock, markdownPosts, STOP } from './extras.ts'
 import { type Posted, post, type Sending } from './posts.ts'
 import { LIMIT, quietMarkdown } from './words.ts'
 
@@ -46,7 +46,7 @@ type Stream = { newest?: ReplyPiece; writing?: Promise<void>; said?: string; isO
  * Replies shown while they are being written: one post that grows, and that the whole reply then replaces. It is a stream of
  * Slack's own (https://docs.slack.dev/reference/methods/chat.startStream) where Slack takes it, and is edited otherwise.
  */
-export function createStreams({ gateway, kv, now, log }: TransportDeps, workspaces: Workspaces) {
+export function createStreams({ gateway, kv, now, log, router }: TransportDeps, workspaces: Workspaces) {
   const streams = new Map<string, Stream>()
   const closing = new AbortController()
   const nextUpdate = createTokenBucket(UPDATES, now)
@@ -110,10 +110,11 @@ export function createStreams({ gateway, kv, now, log }: TransportDeps, workspac
     // Another attempt may have said something else, and what calls somebody may be complete only now.
     if (thread && user && said !== undefined && part.startsWith(said) && part.length <= LIMIT) {
       const more: AnyChunk = { type: 'markdown_text', text: part.slice(said.length) }
+      const all: AnyChunk[] = workspace.isAgent ? [more] : [{ type: 'blocks', blocks: [STOP] }, more]
       const whom = { recipient_user_id: user, recipient_team_id: team }
       const call = shown
         ? chat.appendStream({ channel, ts: shown.ts, chunks: [more] })
-        : chat.startStream({ channel, thread_ts: thread, ...whom, chunks: [more] })
+        : chat.startStream({ channel, thread_ts: thread, ...whom, chunks: all })
       const { ts } = (await call.catch(ifRefused)) ?? {}
       if (ts) {
         stream.said = part
@@ -121,6 +122,7 @@ export function createStreams({ gateway, kv, now, log }: TransportDeps, workspac
       }
     }
     const [first = { text: '', blocks: [] }] = markdownPosts(`${text} …`)
+    if (!workspace.isAgent) first.blocks.push(STOP)
     if (!shown) return post(workspace, place.target, first, { key: `stream:${id}`, part: 0 })
     await finish(shown, workspace)
     await chat.update({ channel: shown.channel, ts: shown.ts, ...first })
@@ -155,7 +157,7 @@ export function createStreams({ gateway, kv, now, log }: TransportDeps, workspac
      * it: the first that comes, and the same one when it comes again. Throws `SendPostponed` while another daemon is
      * changing that post.
      */
-    async claim({ reply, workspace, target }: Sending): Promise<Posted | undefined> {
+    async claim({ reply, posts, workspace, target }: Sending): Promise<Posted | undefined> {
       const { inReplyTo: id, key } = reply
       if (id === undefined) return undefined
       const stream = streams.get(id)
@@ -164,6 +166,8 @@ export function createStreams({ gateway, kv, now, log }: TransportDeps, workspac
       const record = await read(id)
       if (!record || (record.claimedBy ?? key) !== key) return undefined
       const { post: known, busyUntil, version } = record
+      const isAsked = router.routes().some(({ match }) => [match.action].flat().includes('feedback'))
+      if (isAsked) posts.at(-1)?.blocks.push(feedbackBlock(id))
       if (busyUntil !== undefined && busyUntil > now()) throw new SendPostponed(SOON)
       // Its answer was lost, with the beginning or with the daemon.
       const isLost = !known && busyUntil !== undefined
