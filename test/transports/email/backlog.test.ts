@@ -69,6 +69,22 @@ describe('a backlog', () => {
     }
   })
 
+  test('at whose second part the connection ends is taken but for the mail that ends it', async (t) => {
+    const address = 'behind@example.com'
+    const subjects = numbered(206)
+    const long = (subject: string) => mail({ subject, text: 'word =20 '.repeat(1200) })
+    await fill(address, subjects.with(203, 'poison').map(long))
+    const relay = await startRelay(world.dovecot.imapPort, (chunk) =>
+      chunk.includes('Subject: poison') ? 'cut' : 'pass',
+    )
+    t.after(() => relay.close())
+    const daemon = await world.daemon({ address, since: 'all' }, { start: 'later', port: relay.port })
+    await daemon.transport.start()
+    await daemon.message(204)
+    const others = subjects.filter((_, at) => at !== 203)
+    assert.deepEqual(subjectsOf(daemon), others)
+  })
+
   test('that takes longer than max-silence is no silence, and what comes after it is', async () => {
     const address = 'long@example.com'
     await fill(address, withSubjects(numbered(300)))

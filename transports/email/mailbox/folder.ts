@@ -104,8 +104,10 @@ export async function readFolder(parts: FolderParts, stopped: AbortSignal): Prom
       mail.uid >= start.until || mail.internalDate >= start.floor
     const fetching = { connection, folder, maxSize, failures: memory.failures, isWanted, readAhead: readOnly }
     for await (const batch of fetchAll(uids, fetching)) {
-      // Ending early would look like the end of the list, and the cursor would pass mails that nobody took.
-      signal.throwIfAborted()
+      // Ending early would look like the end of the list, and the cursor would pass mails that nobody took. Where the next
+      // mails, fetched meanwhile, ended the connection, these are taken: else it would end there again, for ever.
+      const ends = readOnly ? stopped : signal
+      ends.throwIfAborted()
       const results = await parts.ingest(batch, waited)
       await putAway(connection, batch, results, { after, quarantine, log })
       parts.onProgress(start.aside)
