@@ -161,7 +161,7 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
       writer.write(() => {
         const group = find(log.find(topic), name)
         if (!group) return 0
-        const told = ids.reduce((sum, id) => sum + missedIn(id), 0)
+        const told = [...new Set(ids)].reduce((sum, id) => sum + missedIn(id), 0)
         return settle(group, ids) + (told > 0 ? forgive(group, told) : 0)
       }),
     nack: (topic, name, ids, delay) =>

@@ -41,7 +41,7 @@ export function createTopics(
 
   /** Consumes events, or gives them back where `args` name the topic and the delay. */
   async function settle(topic: string, group: string, ids: readonly string[], ...args: Args) {
-    const known = ids.map((id) => [idParts(id)?.join(' ') ?? '']).filter(([parts]) => parts !== '')
+    const known = [...new Set(ids)].map((id) => [idParts(id)?.join(' ') ?? '']).filter(([parts]) => parts !== '')
     const counts = await inBatches(known, async (batch) => [
       await run<number>('topic-settle', roots.topic(topic), group, ...args, ...batch.flat()),
     ])

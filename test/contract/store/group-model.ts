@@ -70,7 +70,7 @@ export function groupModel(factory: StoreFactory): void {
                 for (const id of live) consumed.add(id)
               } else {
                 const delay = each.do === 'delay' ? MINUTE : 0
-                assert.equal(await bench.store.topics.nack(topic, 'g', given, delay), live.length)
+                assert.equal(await bench.store.topics.nack(topic, 'g', [...given, ...chosen], delay), live.length)
                 for (const id of live) hidden.set(id, now() + delay)
               }
             }
