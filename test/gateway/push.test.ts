@@ -167,6 +167,16 @@ describe('a push subscription', () => {
     }
   })
 
+  test('goes on behind events that are so large that a read brings few', async (t) => {
+    const store = await openStore(t)
+    const hook = await receiver(t)
+    await store.topics.subscribe('orders', 'crm', 'now')
+    for (const n of numbers(1, 12)) await emit(store, { n, text: 'x'.repeat(1_000_000) })
+    await pushing(t, store, [subscription(hook.url)])
+    await hook.wait(12)
+    assert.deepEqual(hook.ns(), numbers(1, 12))
+  })
+
   test('keeps the order behind what another daemon has left to be tried again', async (t) => {
     const store = await openStore(t)
     const { ns, url, wait } = await receiver(t, (response, _, count) =>

@@ -88,6 +88,8 @@ export async function startSending(
   let hasMore = true
   /** A position up to which all is held or done, so that the next read begins behind it; 0 where that is not sure. */
   let readTo = 0
+  /** Something may have become visible before that since the last read from the start. */
+  let isBehind = false
   let isGone = false
   let isStopping = false
   /** How many the worker was last told that may be under way. */
@@ -100,7 +102,7 @@ export async function startSending(
   const isFree = (lane: string) => (lastJobs.get(lane) ?? others) === FREE
   const isLow = () => hasMore && ahead < READ.below + concurrency
   const look = () => {
-    hasMore = true
+    hasMore = isBehind = true
     loop.wake()
   }
   const lookForJobs = async () => {
@@ -178,14 +180,15 @@ export async function startSending(
     hasMore = false
     const after = readTo
     readTo = 0
+    isBehind &&= after > 0
     const [batch] = await store.topics.read(topic, [{ group: name, max: READ.most, mode: 'peek', after }])
     const events = withGap(topic, batch ?? { events: [], missed: 0 }, now(), 'peek')
     const fresh = events.filter(({ id }) => !held.has(id))
     const [first] = fresh
     // A pause is written before what it holds back is published, and a replay before its group begins anew.
-    if (!first || !isDeepStrictEqual(await records.control(), control)) return
-    const isGap = missedIn(first.id) > 0
-    let isAllTaken = !isGap && events.length === READ.most
+    if (first && !isDeepStrictEqual(await records.control(), control)) return
+    const isGap = first !== undefined && missedIn(first.id) > 0
+    let isAllTaken = !isGap
     const wanted = wants && !isGap ? await Promise.all(fresh.map(wants)) : []
     // What tells of missed events has another id once others are acknowledged.
     for (const [at, event] of isGap ? [[0, first] as const] : fresh.entries()) {
@@ -204,9 +207,10 @@ export async function startSending(
       held.add(event.id)
       hasMore = true
     }
-    // At the end of a backlog it begins anew: somebody may have given an event back.
+    // Large events come few at a time, so that only an answer without any is the end.
     const last = events.at(-1)
     if (isAllTaken && last) readTo = positionOf(last.id) ?? 0
+    hasMore ||= readTo > 0 || (last === undefined && isBehind)
   }
   const ack = async () => {
     ackedAt = now()
