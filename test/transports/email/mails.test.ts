@@ -53,8 +53,9 @@ describe('a mail that nobody meant to write', () => {
       (_, at) => `Content-Type: multipart/mixed; boundary=b${at}\n\n--b${at}\n`,
     )
     const many = `Content-Type: multipart/mixed; boundary=B\n\n${'--B\n\n'.repeat(100_000)}`
+    const wide = many.replace(/B\n.*/s, `${'B'.repeat(60)}\n\n${`--${'B'.repeat(60)}\n`.repeat(60_000)}`)
     const long = `\n${'one line of a log\n'.repeat(1_000_000)}`
-    for (const body of [deep.join(''), many, long]) {
+    for (const body of [deep.join(''), many, wide, long]) {
       const raw = Buffer.from(`From: a@example.net\nSubject: Odd\n${body}`)
       const mail = await inTime('parsing', 2000, () => parseMail(raw))
       assert.equal(mail.subject, 'Odd')

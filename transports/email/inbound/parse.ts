@@ -37,9 +37,10 @@ export type Part = { name: string; type: string; contentId?: string; content: Ui
 /** As much as the parser takes. */
 export const MAX_HEAD = 256 * 1024
 
-/** Each takes a microsecond, and six where parts begin. Real files of so many have longer ones (bytes, on average). */
+/** Each takes a microsecond. Real files of so many have longer ones (bytes, on average). Where parts begin it takes 20, and 2 KB. */
 const MAX_LINES = 100_000
 const LONG_LINE = 50
+const MAX_PARTS = 20_000
 /** What Outlook wraps rich text and its attachments in. */
 const TNEF = /^application\/(?:vnd\.)?ms-tnef$/i
 /** RFC 5322 sets no limit; mail servers do. The root and the newest are what clients thread by. */
@@ -48,9 +49,11 @@ const MAX_IDS = 30
 /** Takes a mail (RFC 5322) apart. Never throws: of what cannot be parsed the headers stay, and `unreadable` says why. */
 export async function parseMail(raw: Buffer): Promise<Mail> {
   try {
-    const lines = raw.length > MAX_LINES ? raw.toString('latin1').split('\n').length : 0
-    if (lines > MAX_LINES && raw.length / lines < LONG_LINE)
+    const lines = raw.length > MAX_PARTS ? raw.toString('latin1').split('\n') : []
+    if (lines.length > MAX_LINES && raw.length / lines.length < LONG_LINE)
       throw new Error(`It has over ${MAX_LINES} short lines`)
+    if (lines.filter((line) => line.startsWith('--')).length > MAX_PARTS)
+      throw new Error(`It has over ${MAX_PARTS} lines where parts may begin`)
     return toMail(await parseMime(raw), raw)
   } catch (error) {
     return headersOnly(raw, reasonOf(error))
@@ -216,8 +219,11 @@ function setUpDecoder(this: Node, encoding: string): void {
       if (/quoted-printable/i.test(encoding)) return unquoted(text)
       if (!/base64/i.test(encoding)) return Buffer.from(text, 'latin1')
       // Some programs pad each line.
-      const units = text.replaceAll(/[^a-z\d+/=]+/gi, '').split(/=+/)
-      return Buffer.concat(units.map((unit) => Buffer.from(unit, 'base64')))
+      const bytes = Buffer.alloc(text.length)
+      let length = 0
+      for (const [unit] of text.replaceAll(/[^a-z\d+/=]+/gi, '').matchAll(/[^=]+/g))
+        length += bytes.write(unit, length, 'base64')
+      return bytes.subarray(0, length)
     },
   }
 }
