@@ -228,10 +228,7 @@ export async function startSending(
     await records.change((known) => ({ ...known, stopped: { why: 'gone', by: 'the receiver' } }))
     isStopping = true
     isGone = false
-    log.error(
-      {},
-      'the receiver is gone (410): nothing is pushed to it until somebody resumes the subscription',
-    )
+    log.error({}, 'the receiver is gone (410): nothing is pushed until somebody resumes the subscription')
   }
 
   const loop = createLoop({

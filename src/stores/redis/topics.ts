@@ -40,8 +40,8 @@ export function createTopics(
   }
 
   /** Consumes events, or gives them back where `args` name the topic and the delay. */
-  async function settle(topic: string, group: string, ids: readonly string[], ...args: Args) {
-    const known = [...new Set(ids)].map((id) => [idParts(id)?.join(' ') ?? '']).filter(([parts]) => parts !== '')
+  async function settle(topic: string, group: string, ids: ReadonlySet<string>, ...args: Args) {
+    const known = [...ids].map((id) => [idParts(id)?.join(' ') ?? '']).filter(([parts]) => parts !== '')
     const counts = await inBatches(known, async (batch) => [
       await run<number>('topic-settle', roots.topic(topic), group, ...args, ...batch.flat()),
     ])
@@ -88,8 +88,8 @@ export function createTopics(
       return inBatches(items, (batch) => readSome(topic, batch))
     },
 
-    ack: (topic, group, ids) => settle(topic, group, ids, '', 0),
-    nack: (topic, group, ids, delay) => settle(topic, group, ids, topic, delay),
+    ack: (topic, group, ids) => settle(topic, group, new Set(ids), '', 0),
+    nack: (topic, group, ids, delay) => settle(topic, group, new Set(ids), topic, delay),
 
     tail: async (topic, after, max) => {
       const start = `${Math.max(0, after) + 1}-0`

@@ -105,9 +105,8 @@ export async function readFolder(parts: FolderParts, stopped: AbortSignal): Prom
     const fetching = { connection, folder, maxSize, failures: memory.failures, isWanted, readAhead: readOnly }
     for await (const batch of fetchAll(uids, fetching)) {
       // Ending early would look like the end of the list, and the cursor would pass mails that nobody took. Where the next
-      // mails, fetched meanwhile, ended the connection, these are taken: else it would end there again, for ever.
-      const ends = readOnly ? stopped : signal
-      ends.throwIfAborted()
+      // mails, read ahead, ended the connection, these are taken: else it would end there again, for ever.
+      if (!readOnly || stopped.aborted) signal.throwIfAborted()
       const results = await parts.ingest(batch, waited)
       await putAway(connection, batch, results, { after, quarantine, log })
       parts.onProgress(start.aside)
