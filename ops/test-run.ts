@@ -27,7 +27,7 @@ export async function runTests({ files, namePatterns, timeout, deadline }: TestR
     files,
     timeout,
     // Many files wait for servers most of their time, and leave a core to another.
-    concurrency: availableParallelism() + 2,
+    concurrency: availableParallelism() + 1,
     // A connection that a library forgot to close must not hold up all for the deadline; daemons are seen to end by themselves.
     execArgv: ['--test-force-exit'],
     signal: stop.signal,
