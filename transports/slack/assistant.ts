@@ -32,13 +32,14 @@ export function createAssistant(
     action().catch((error) => log.debug({ reason: reasonOf(error) }, 'something of an agent was not shown'))
 
   return {
-    /** What an accepted message does besides waiting for a route. Never rejects. */
-    arrived: ({ event, extra, ...draft }: Draft) =>
+    /** What an accepted message does besides waiting for its route; a Bolt app greets by itself. Never rejects. */
+    arrived: ({ event, extra, ...draft }: Draft, { isListened }: { isListened: boolean }) =>
       attempt(async () => {
         const { team, channel, thread, user } = draft
         if (event === 'agent_session_stopped' || extra.action === STOP_ACTION) {
           await kv.set(nameOf('stop', conversationOf(draft)), { at: now(), by: user }, { ttl: KEPT })
         }
+        if (isListened) return
         // An app either has threads for it that people open, or all of its direct messages are.
         const isOpened = event === 'app_home_opened' && extra.tab === 'messages'
         const workspace = await workspaces.find(team)

@@ -31,7 +31,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
   const inbound = createInbound(options, deps, workspaces, (draft, taken) => {
     // Listeners say what the person sees, and when.
     if (!taken.isListened) progress.follow(draft, taken)
-    void assistant.arrived(draft)
+    void assistant.arrived(draft, taken)
   })
   const answer = createAnswers(options, deps, inbound.take, bolt)
   const gaps = createGapFill(options, deps, workspaces, inbound)
