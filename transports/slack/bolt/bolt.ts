@@ -98,7 +98,7 @@ export function createBolt(
      */
     async answer(messageId: string, { payload }: Delivery): Promise<object | undefined> {
       if (payload.type === 'event_callback') return undefined
-      const inTime = await waitFor({
+      const early = await waitFor({
         async attempt() {
           const known = await said(messageId)
           return known ? { value: known } : { retryAt: now() + LOOK_AGAIN }
@@ -110,8 +110,8 @@ export function createBolt(
         timeout: HOLD,
       })
       // From here on whatever is said is late; unless it has just been said.
-      if (!inTime) await kv.set(ackOf(messageId), {}, { ttl: KEPT, ifVersion: 0 })
-      const { response } = inTime ?? (await said(messageId)) ?? {}
+      if (!early) await kv.set(ackOf(messageId), {}, { ttl: KEPT, ifVersion: 0 })
+      const { response } = early ?? (await said(messageId)) ?? {}
       if (response === undefined && payload.type === 'view_submission') {
         const reason = 'no listener acknowledged it in time'
         throw new TriviumError('store_unavailable', { store: 'Bolt', reason })
