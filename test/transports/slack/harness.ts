@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { TriviumError } from '../../../src/core/errors.ts'
 import { isJsonObject, type JsonObject } from '../../../src/core/json.ts'
@@ -85,6 +86,13 @@ export function callback(event: JsonObject, eventId = `Ev${++events}`): JsonObje
     authorizations: [{ team_id: 'T0TEAM', user_id: 'U0BOT', is_bot: true }],
     event: { ...FRESH, event_ts: (Date.now() / 1000).toFixed(6), ...event },
   }
+}
+
+/** The headers by which Slack proves that a request is its own. */
+export function signed(body: string, secret: string, at = Date.now() / 1000): Record<string, string> {
+  const timestamp = String(Math.floor(at))
+  const digest = createHmac('sha256', secret).update(`v0:${timestamp}:${body}`).digest('hex')
+  return { 'x-slack-request-timestamp': timestamp, 'x-slack-signature': `v0=${digest}` }
 }
 
 /** The rich text block that Slack's own clients send for plain text. */

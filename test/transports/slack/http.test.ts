@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { createHmac } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { createEmulator, type Emulator } from 'emulate'
 import type { JsonObject } from '../../../src/core/json.ts'
@@ -9,7 +8,7 @@ import { slackOptions } from '../../../transports/slack/options.ts'
 import { freePort } from '../../fixtures/dovecot.ts'
 import { startTransportFixture, type TransportFixture } from '../../fixtures/transport-deps.ts'
 import { until } from '../../fixtures/until.ts'
-import { replyTo } from './harness.ts'
+import { replyTo, signed } from './harness.ts'
 
 const SECRET = 'shhh'
 const TEAM = 'T000000001'
@@ -101,19 +100,11 @@ function message(event: JsonObject): JsonObject {
 }
 
 async function post(body: string, how: { secret?: string; at?: number; type?: string } = {}) {
-  const timestamp = String(Math.floor(how.at ?? Date.now() / 1000))
-  const signature = createHmac('sha256', how.secret ?? SECRET)
-    .update(`v0:${timestamp}:${body}`)
-    .digest('hex')
-  const response = await fetch(`${fixture.url}/slack/events`, {
-    method: 'POST',
-    headers: {
-      'content-type': how.type ?? 'application/json',
-      'x-slack-request-timestamp': timestamp,
-      'x-slack-signature': `v0=${signature}`,
-    },
-    body,
-  })
+  const headers = {
+    'content-type': how.type ?? 'application/json',
+    ...signed(body, how.secret ?? SECRET, how.at),
+  }
+  const response = await fetch(`${fixture.url}/slack/events`, { method: 'POST', headers, body })
   return { status: response.status, body: await response.text() }
 }
 

@@ -5,10 +5,11 @@ import { after, describe, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { slackOptions } from '../../../transports/slack/options.ts'
 import { openSite } from '../../fixtures/daemon.ts'
+import { startRedisServer } from '../../fixtures/redis-server.ts'
 import type { Place } from '../../fixtures/slack-oauth.ts'
 import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.ts'
 import { until } from '../../fixtures/until.ts'
-import { callback, replyTo, startWorld, type World } from './harness.ts'
+import { callback, replyTo, signed, startWorld, type World } from './harness.ts'
 
 const CLIENT = { clientId: '1.2', clientSecret: 'client-secret' }
 
@@ -43,6 +44,9 @@ function said(team: string, event: JsonObject = {}, enterprise?: string): JsonOb
 const deliver = async (payload: JsonObject) =>
   assert.ok((await slack.sockets.deliver('events_api', payload)).acked)
 const tokensOf = (method: string) => slack.calls.flatMap((call) => (call.method === method ? call.token : []))
+/** The refresh tokens that were used. */
+const refreshed = () => slack.calls.flatMap(({ args }) => args.refresh_token ?? [])
+const isOfBot = (token: unknown) => token !== 'xoxe-1-user'
 const messages = () => world.fixture.store.messages
 
 test('a daemon is installed by a browser, answers there with the token that it got, and is removed by hand', async () => {
@@ -107,6 +111,41 @@ routes:
   await deliver(said('T1'))
   await until(() => slack.posts.length === 5, 'an answer again')
   assert.doesNotMatch((await site.run(['status'])).out, /nobody installed/)
+})
+
+test('two daemons on one Redis share what was installed over HTTP, and renew a token once', async () => {
+  slack = await startSlackServer()
+  const redis = await startRedisServer()
+  after(() => Promise.all([slack.close(), redis.stop()]))
+  const site = openSite({
+    env: { CLIENT_SECRET: CLIENT.clientSecret, REDIS_URL: redis.url },
+    routes: `
+gateways:
+  team:
+    { transport: slack, mode: http, signingSecret: shhh, apiUrl: "${slack.apiUrl}", progress: off,
+      oauth: { clientId: "1.2", clientSecret: "\${CLIENT_SECRET}" } }
+routes: [{ name: talk, match: { gateway: team }, skill: echo }]
+`,
+  })
+  const one = await site.start()
+  const two = await site.start({ TRIVIUM_DATA_DIR: '.trivium-2' })
+  slack.oauth.expires = 3600
+  assert.equal((await install(one.url, { team: 'T1' })).status, 200)
+  const first = slack.oauth.tokenOf('T1')
+  const post = async ({ url }: { url: string }, channel: string) => {
+    const body = JSON.stringify(said('T1', { channel }))
+    const headers = { 'content-type': 'application/json', ...signed(body, 'shhh') }
+    assert.equal((await fetch(`${url}/slack/events`, { method: 'POST', body, headers })).status, 200)
+  }
+  await Promise.all([post(one, 'C1'), post(two, 'C2')])
+  await until(() => slack.posts.length === 2, 'two answers')
+  assert.equal(refreshed().filter(isOfBot).length, 1)
+  await one.end('SIGKILL')
+  await post(two, 'C3')
+  await until(() => slack.posts.length === 3, 'an answer of the second')
+  const both = [first, slack.oauth.tokenOf('T1')]
+  assert.equal(new Set(both).size, 2)
+  assert.ok(tokensOf('chat.postMessage').every((token) => both.includes(token)))
 })
 
 describe('an installation', () => {
@@ -188,14 +227,14 @@ describe('an installation', () => {
       return tokensOf('chat.postMessage').at(-1) === slack.oauth.tokenOf('T1')
     }, 'the new token on the second daemon')
     assert.notEqual(slack.oauth.tokenOf('T1'), before)
-    const used = () => slack.calls.flatMap(({ args }) => args.refresh_token ?? [])
-    const [soFar, ofBots] = [used(), used().filter((token) => token !== 'xoxe-1-user')]
+    const used = refreshed()
+    const ofBots = used.filter(isOfBot)
     assert.deepEqual([ofBots.length, new Set(ofBots).size], [3, 3])
     // A user's token that is over asks for nothing by itself.
     slack.oauth.expires = 43_200
     await install(world.fixture.url, { team: 'T4' })
     await send(transport, 'T4', 'T4')
-    assert.deepEqual(used(), soFar)
+    assert.deepEqual(refreshed(), used)
   })
 })
 
