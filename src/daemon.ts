@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { transports } from '../transports/registry.ts'
 import type { RoutedSkill } from './config/gateways.ts'
@@ -16,7 +17,6 @@ import { createAccess } from './daemon/access.ts'
 import { approvalClick, CLICK_ROUTE, createApprovalAsking, mountApprovalPage } from './daemon/approvals.ts'
 import { createDurableParts } from './daemon/assistant.ts'
 import { SHIPPED_SKILLS } from './daemon/known-skills.ts'
-import { createModules } from './daemon/modules.ts'
 import { openStore } from './daemon/open-store.ts'
 import { createControlServer, createOperator } from './daemon/operator.ts'
 import { createRoads, createRoadWorkers, targetOf } from './daemon/roads.ts'
@@ -34,9 +34,11 @@ import { pause } from './lib/pause.ts'
 import { createTurns } from './lib/turns.ts'
 import { createQueues } from './queues/queues.ts'
 import { builtInSkills } from './skills/built-in/index.ts'
+import { createFreshImporter } from './skills/load-code.ts'
 import { createSkillManager } from './skills/manager.ts'
 import { createMarkdownLoader } from './skills/markdown/loader.ts'
 import { createMiddleware } from './skills/middleware/index.ts'
+import { watchSkills } from './skills/registry.ts'
 import { createRuntimeServices } from './skills/services.ts'
 import { createArtifactService, createArtifacts } from './state/artifacts/artifacts.ts'
 import { createLogs } from './state/logs/logs.ts'
@@ -150,7 +152,7 @@ export async function createDaemon(options: DaemonOptions) {
     log,
   })
 
-  const modules = createModules(log)
+  const importer = createFreshImporter()
   const publicHttp = createPublicHttp({ log, host: config.daemon.listen.host })
   mountApprovalPage(publicHttp, store.kv, approvals, access.callerAs)
   const depsOf = (gateway: string): TransportDeps => ({
@@ -165,7 +167,11 @@ export async function createDaemon(options: DaemonOptions) {
     ask: async (skill, args, { from, timeout }) =>
       toJson(await manager.invoke(skill, args, { caller: access.callerOf({ gateway, from }), timeout })),
     router,
-    modules,
+    modules: {
+      load: importer.load,
+      // An app may write data beside its code.
+      watch: (file, changed) => watchSkills([dirname(file)], changed, log, /\.[cm]?[jt]sx?$/),
+    },
     settled: async (messageId, timeout) => (await waitUntilSettled(store, messageId, timeout))?.outcome,
     log: log.child({ gateway }),
     now,
@@ -303,7 +309,7 @@ export async function createDaemon(options: DaemonOptions) {
         () => Promise.all([workers.drain(left), durable.drain(grace), push.stop(left())]),
         // Closing the gateways ends the requests and the connections that they hold.
         () => Promise.all([publicHttp.close(left()), gateways.close()]),
-        () => Promise.all([manager.close(), modules.close()]),
+        () => Promise.all([manager.close(), importer.close()]),
         () => queues.close(),
         () => control.close(),
         () => Promise.all(housekeeping.map((task) => task.stop())),

@@ -146,7 +146,13 @@ export type TransportDeps = {
   ask(skill: string, args: JsonObject, asking: { from: Message['from']; timeout: number }): Promise<Json>
   /** The routes in force, and which of them takes a message. */
   router: { match(message: Message): Route | undefined; routes(): readonly Route[] }
-  modules: Modules
+  /** Code of users outside of the skills folders. */
+  modules: {
+    /** Loads a file, and what it imports from its folder, past the cache of Node. `instead`: URLs by the name of a package. */
+    load(file: string, instead: Record<string, string>): Promise<Record<string, unknown>>
+    /** Calls `changed` after code in the folder of the file was saved. Resolves with what ends that. */
+    watch(file: string, changed: () => Promise<void>): Promise<() => Promise<void>>
+  }
   /** Resolves with how the dispatch of a message ended, or undefined at the timeout. For `respond: result`. */
   settled(messageId: string, timeout: number): Promise<'done' | 'failed' | 'unrouted' | undefined>
   log: Log
@@ -157,14 +163,6 @@ export type TransportDeps = {
   note(messageId: string, what: string, detail: JsonObject): void
   /** Counts what was refused, by reason (`trivium_refused_total`), and lists it for `refused`. `accept` tells its own. */
   refused(reason: string, what?: Refused): void
-}
-
-/** Code of users outside of the skills folders. */
-export type Modules = {
-  /** Loads a file, and what it imports from its folder, past the cache of Node. `instead`: URLs by the name of a package. */
-  load(file: string, instead: Record<string, string>): Promise<Record<string, unknown>>
-  /** Calls `changed` after something in the folder of the file was saved. Returns what ends that. */
-  watch(file: string, changed: () => Promise<void>): () => void
 }
 
 /** A Redis that BullMQ queues are on; commands wait until it is there, for ever. Who sends them says how they end. */

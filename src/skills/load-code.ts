@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs'
-import { type ResolveFnOutput, registerHooks } from 'node:module'
-import { dirname, extname, relative } from 'node:path'
+import { createRequire, type ResolveFnOutput, registerHooks } from 'node:module'
+import { dirname, extname, relative, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { z } from 'zod'
 import { reasonOf } from '../core/errors.ts'
@@ -87,13 +87,15 @@ const PATIENCE = 10_000
 /** Of all importers: one URL is one version of a file. */
 let version = 0
 
+/** CommonJS has one cache for all. */
+const { cache } = createRequire(import.meta.url)
+
 type FreshImporter = ReturnType<typeof createFreshImporter>
 
-/** Imports modules past the cache of Node, by a version in the URL; old ones stay in memory. `instead`: URLs by package. */
-export function createFreshImporter(
-  folders: readonly string[],
-  instead: Readonly<Record<string, string>> = {},
-) {
+/** Imports modules past the cache of Node, by a version in the URL; old ones stay in memory. */
+export function createFreshImporter(folders: readonly string[] = []) {
+  /** URLs that are imported in place of packages, by name. */
+  const instead: Record<string, string> = {}
   /** Node resolves links, so a folder counts by its own path and by where it leads. */
   const roots = new Set<string>()
   const addRoot = (folder: string) => {
@@ -126,11 +128,17 @@ export function createFreshImporter(
   })
 
   return {
-    /** Imports the file, and what it imports from the skills folders, past the module cache. Throws what its code throws. */
-    async load(path: string): Promise<Record<string, unknown>> {
+    /** Imports the file, and what it imports from the folders, past the module cache. Throws what its code throws. */
+    async load(path: string, packages: Record<string, string> = {}): Promise<Record<string, unknown>> {
       version += 1
+      Object.assign(instead, packages)
       // Node remembers where a link led; that of a Kubernetes volume leads elsewhere after each change.
-      const { href } = pathToFileURL(realPathOf(path))
+      const real = realPathOf(path)
+      const folder = dirname(real) + sep
+      for (const one of Object.keys(cache)) {
+        if (one.startsWith(folder) && !one.includes('/node_modules/', folder.length - 1)) delete cache[one]
+      }
+      const { href } = pathToFileURL(real)
       for (const folder of folders) addRoot(folder)
       if (!isOurs(href)) addRoot(dirname(path))
       const module = await inTime(import(`${href}?v=${version}`), AbortSignal.timeout(PATIENCE))

@@ -141,6 +141,11 @@ const ADVICE: Record<string, string> = {
   not_allowed_token_type: 'this kind of token cannot do that; appToken wants xapp-…, botToken xoxb-…',
 }
 
+/** For `catch`: what Slack refuses for good is let pass, as undefined; all else that fails may be asked again. */
+export function ifRefused(error: unknown): undefined {
+  if (slackFailure(error).kind !== 'rejected') throw error
+}
+
 /**
  * How a call of the Web API failed, from what it threw. `code`: Slack's own, where it gave one. `seconds`: for how long it
  * takes no more. `isToken`: it does not accept the token any more, and nothing works with it until somebody mends it.

@@ -178,7 +178,7 @@ export default (app) => app.message('go', async ({ say }) => {
   })
 
   test('that never ends loading holds up its conversation no longer than the route allows', async () => {
-    const modules = { load: () => new Promise<never>(() => {}), watch: () => () => {} }
+    const modules = { load: () => new Promise<never>(() => {}), watch: async () => async () => {} }
     const fixture = await startTransportFixture({ modules })
     const { listen, close } = await kind.create(socketOptions(slack), fixture.deps)
     const given = { gateway: 'test', transport: 'slack', from: { id: 'U1', address: 'U1', verified: true } }

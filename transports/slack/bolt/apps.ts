@@ -22,7 +22,7 @@ const HOSTED = new URL(`./hosted${extname(import.meta.filename)}`, import.meta.u
 export function createApps(options: SlackOptions, deps: TransportDeps, workspaces: Workspaces) {
   const { gateway, log, modules, router } = deps
   const apps = new Map<string, Promise<App>>()
-  const watches = new Map<string, () => void>()
+  const watches = new Map<string, ReturnType<typeof modules.watch>>()
   const faults = new Map<string, string>()
 
   const optionsFor = (file: string): AppOptions => {
@@ -99,7 +99,7 @@ export function createApps(options: SlackOptions, deps: TransportDeps, workspace
     of,
     faults: () => files().flatMap((file) => faults.get(file) ?? []),
     close() {
-      for (const end of watches.values()) end()
+      for (const watch of watches.values()) void watch.then((end) => end())
     },
   }
 }

@@ -4,7 +4,7 @@ import { objectAt, objectsAt, objectsIn, parseJson, textAt } from '../../../src/
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { inTime } from '../../../src/lib/pause.ts'
-import { type Fetch, fetching, MAYBE_DONE, readHistory, slackFailure } from '../api.ts'
+import { type Fetch, fetching, ifRefused, MAYBE_DONE, readHistory } from '../api.ts'
 import type { Target } from '../conversation.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace } from '../workspaces.ts'
@@ -18,8 +18,8 @@ const UNSEEN = /^(chat\.postEphemeral|response_url)$/
 const DONE = /^(already_|message_not_in_streaming_state$)/
 /** How much of a thread or channel is read in search of one post. */
 const MAX_READ = 1000
-/** A little longer than a message, or the key of a reply, is known. */
-const KEPT = 8 * 86_400_000
+/** A little longer than a message, or the key of a reply, is known (ms). */
+export const KEPT = 8 * 86_400_000
 const MAX_CALLS = 1000
 
 const recordSchema = z.object({
@@ -110,9 +110,7 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
       if (!workspace) return undefined
       const channel = /^[UW]/.test(to) ? await openDirect(to, workspace) : to
       const place = defined({ channel, thread: asked.get('thread_ts') ?? undefined })
-      const found = await findPosts(key, workspace, place, files).catch((error: unknown) => {
-        if (slackFailure(error).kind !== 'rejected') throw error
-      })
+      const found = await findPosts(key, workspace, place, files).catch(ifRefused)
       const ts = method === 'chat.startStream' ? found?.stream : found?.posts.get(part)
       if (ts !== undefined) return postedAt({ channel, ts })
       if (found?.shared) return JSON.stringify({ ok: true, files: files.map((id) => ({ id })) })
@@ -218,9 +216,8 @@ export async function findPosts(
   return { posts, shared, stream: textAt(streams.at(-1), 'ts'), complete: !isCut }
 }
 
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
-}
+/** A key that somebody chose, as part of a name on the store. */
+export const hashOf = (text: string) => createHash('sha256').update(text).digest('hex')
 
 /** What of Slack's answer to a post is kept. */
 function postedAt(answer: unknown): string {

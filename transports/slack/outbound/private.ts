@@ -4,7 +4,6 @@ import { SendPostponed } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { CALL_TIMEOUT, fetchSlack, slackFailure } from '../api.ts'
 import { openDirect } from './calls.ts'
-import type { Post } from './extras.ts'
 import { postAll, type Sending } from './posts.ts'
 
 /** Slack's ways to say that the bot, or who should see it, is not in the channel. */
@@ -28,11 +27,18 @@ function viewerOf({ reply, extras, target }: Sending): string {
  * where the bot or they are not in the channel, in the direct messages with them.
  */
 export async function whisper(sending: Sending): Promise<void> {
-  const { posts, sent } = sending
-  sent.seenBy = viewerOf(sending)
+  const { posts, sent, target } = sending
+  const { api } = sending.workspace
+  const { channel, thread, startsThread } = target
+  const user = viewerOf(sending)
+  const url = user === target.user ? target.responseUrl : undefined
+  sent.seenBy = user
   for (const shown of posts) {
+    // "Ephemeral messages in threads are only shown if there is already an active thread."
+    const body = { ...shown, ...defined({ thread_ts: startsThread ? undefined : thread }) }
     try {
-      sent.posted.push(await showOnce(sending, shown))
+      if (url !== undefined && (await respond(url, body))) sent.posted.push('response')
+      else sent.posted.push((await api.chat.postEphemeral({ channel, user, ...body })).message_ts ?? '')
     } catch (error) {
       if (!isShutOut(error)) throw error
       return postAll(sending, { channel: await directChannel(sending) })
@@ -55,19 +61,6 @@ export async function directChannel(sending: Sending): Promise<string> {
 /** Whether a post was refused since the bot, or who should see it, cannot be reached in that channel. */
 export function isShutOut(error: unknown): boolean {
   return SHUT_OUT.test(slackFailure(error).code)
-}
-
-/** Resolves with what there is to name the post by. */
-async function showOnce(sending: Sending, shown: Post): Promise<string> {
-  const { workspace, target } = sending
-  const { responseUrl, channel, thread, startsThread } = target
-  const user = viewerOf(sending)
-  // "Ephemeral messages in threads are only shown if there is already an active thread."
-  const body = { ...shown, ...defined({ thread_ts: startsThread ? undefined : thread }) }
-  if (responseUrl !== undefined && user === target.user && (await respond(responseUrl, body)))
-    return 'response'
-  const answer = await workspace.api.chat.postEphemeral({ channel, user, ...body })
-  return answer.message_ts ?? ''
 }
 
 /**

@@ -10,12 +10,12 @@ import {
   type TransportDeps,
 } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
-import { slackFailure } from '../api.ts'
+import { ifRefused, slackFailure } from '../api.ts'
 import { conversationOf, type Target, targetOf } from '../conversation.ts'
 import type { Workspaces } from '../workspaces.ts'
-import { type createCalls, openDirect } from './calls.ts'
+import { type createCalls, hashOf, KEPT, openDirect } from './calls.ts'
 import { type Extras, postsOf, readExtras } from './extras.ts'
-import { createSentLog, deleteLeft, postAll, type Sending, type Sent, shareFiles } from './posts.ts'
+import { postAll, type Sending, type Sent, sentSchema, shareFiles } from './posts.ts'
 import { directChannel, isPrivate, isShutOut, whisper } from './private.ts'
 import { createStreams } from './stream.ts'
 
@@ -38,12 +38,14 @@ export function createSender(
   { during, isUnclear }: ReturnType<typeof createCalls>,
 ) {
   const { gateway, kv } = deps
-  const log = createSentLog(kv, gateway)
   const streams = createStreams(deps, workspaces)
   const stopping = new AbortController()
   /** What may have been sent though the store does not know of it. */
   const unsure = new Set<string>()
-  const nameOf = (view: string) => `slack/${gateway}/modal/${view}`
+  const modalName = (view: string) => `slack/${gateway}/modal/${view}`
+  const sentName = (key: string) => `slack/${gateway}/sent/${hashOf(key)}`
+  const read = async (key: string) => sentSchema.optional().parse((await kv.get(sentName(key)))?.value)
+  const keep = (key: string, sent: Sent) => kv.set(sentName(key), sent, { ttl: KEPT })
 
   async function begin(reply: Reply): Promise<Sending> {
     await workspaces.ready()
@@ -66,7 +68,7 @@ export function createSender(
       target: isUser ? { ...target, channel: await openDirect(target.channel, workspace) } : target,
       // The question of an approval is in no conversation.
       sent: {
-        ...{ posted: [], done: true },
+        posted: [],
         ...(extras.approval ? {} : defined({ conversation: reply.conversation, thread: target.thread })),
       },
     }
@@ -104,7 +106,7 @@ export function createSender(
     sent.view = answer.view?.id ?? ''
     // What only one person may see is not answered in the channel.
     if (responseUrl === undefined && !/^[UW]/.test(channel))
-      await kv.set(nameOf(sent.view), defined({ channel, thread }), { ttl: MODAL_KEPT })
+      await kv.set(modalName(sent.view), defined({ channel, thread }), { ttl: MODAL_KEPT })
   }
 
   /** Who may decide about an approval has to see the question, whoever typed the command that raised it. */
@@ -121,36 +123,36 @@ export function createSender(
 
   /** Posts that are there already and that the reply goes into: of an earlier one, or of what showed it being written. */
   async function takenOver(sending: Sending): Promise<Earlier | undefined> {
-    const { reply, extras, posts, target, sent } = sending
+    const { reply, extras, posts, target, sent, workspace } = sending
     if (posts.length === 0 || extras.ephemeral !== undefined) return undefined
-    for (const key of earlierKeys(reply, extras)) {
-      const earlier = await log.read(key)
+    const { update, approval } = extras
+    // `gateway-send` puts something in front of a key that it is given.
+    const given =
+      update === undefined ? [] : [update, `${gateway}:${update}`, `answer:${reply.inReplyTo}:${update}`]
+    // As the daemon keys the question.
+    for (const key of approval ? [`approval:${approval.id}`] : given) {
+      const earlier = await read(key)
       if (!earlier?.posted.length) continue
       // What one person saw cannot be changed.
       if (earlier.seenBy !== undefined) return undefined
       const { posted, channel = target.channel } = earlier
-      if (extras.approval ? channel !== target.channel : !standsHere(earlier, reply, target)) continue
+      if (approval ? channel !== target.channel : !standsHere(earlier, reply, target)) continue
       // The next that replaces it finds the posts as they are then.
       const after = async () => {
-        await deleteLeft(sending, channel, posted)
-        await log.write(key, { ...earlier, posted: sent.posted })
+        // Of a longer one, what this one did not take over. Somebody may have deleted it, or nobody may.
+        for (const ts of posted.filter((each) => !sent.posted.includes(each)))
+          await workspace.api.chat.delete({ channel, ts }).catch(ifRefused)
+        await keep(key, { ...earlier, posted: sent.posted })
       }
       return { channel, posted, after }
     }
-    if (extras.update !== undefined) {
-      const reason = `no post was sent with the key ${extras.update} through this gateway in this conversation, so there is none to replace`
+    if (update !== undefined) {
+      const reason = `no post was sent with the key ${update} through this gateway in this conversation, so there is none to replace`
       throw new TriviumError('send_rejected', { gateway, reason })
     }
-    if (extras.approval || target.responseUrl !== undefined || reply.to !== undefined) return undefined
+    if (approval || target.responseUrl !== undefined || reply.to !== undefined) return undefined
     const begun = await streams.claim(sending)
     return begun && { channel: begun.channel, posted: [begun.ts] }
-  }
-
-  /** The keys that the posts which are to be replaced may have: `gateway-send` puts something in front of a given one. */
-  function earlierKeys({ inReplyTo }: Reply, { update, approval }: Extras): string[] {
-    // As the daemon keys the question.
-    if (approval) return [`approval:${approval.id}`]
-    return update === undefined ? [] : [update, `${gateway}:${update}`, `answer:${inReplyTo}:${update}`]
   }
 
   return {
@@ -163,13 +165,13 @@ export function createSender(
     /** Where the modal was opened that an interaction came from; undefined where only one person sees that place. */
     async placeOf(payload: JsonObject) {
       const view = textAt(payload, 'view.id')
-      return placeSchema.safeParse(view && (await kv.get(nameOf(view)))?.value).data
+      return placeSchema.safeParse(view && (await kv.get(modalName(view)))?.value).data
     },
     async send(reply: Reply): Promise<Receipt> {
       const { key } = reply
       try {
-        const known = await log.read(key)
-        if (known?.done) return receiptOf(known)
+        const known = await read(key)
+        if (known) return receiptOf(known)
         const sending = await begin(reply)
         const { workspace, target, sent } = sending
         const { signal } = stopping
@@ -177,7 +179,7 @@ export function createSender(
         await during(run, () => deliver(sending))
         signal.throwIfAborted()
         sent.channel ??= target.channel
-        await log.write(key, sent)
+        await keep(key, sent)
         unsure.delete(key)
         return receiptOf(sent)
       } catch (error) {
@@ -189,8 +191,8 @@ export function createSender(
     },
     /** The next `send` looks for what may be there. */
     async probe({ key }: Reply): Promise<Probed> {
-      const known = await log.read(key)
-      if (known?.done) return { sent: true, receipt: receiptOf(known) }
+      const known = await read(key)
+      if (known) return { sent: true, receipt: receiptOf(known) }
       if (await isUnclear(key)) return { sent: 'unknown' }
       unsure.add(key)
       return { sent: false }

@@ -5,12 +5,12 @@ import { type ReplyPiece, SendPostponed, type TransportDeps } from '../../../src
 import { defined } from '../../../src/lib/defined.ts'
 import { pause } from '../../../src/lib/pause.ts'
 import { createTokenBucket } from '../../../src/lib/token-bucket.ts'
-import { CALL_TIMEOUT, slackFailure } from '../api.ts'
+import { CALL_TIMEOUT, ifRefused, slackFailure } from '../api.ts'
 import { type Target, targetOf } from '../conversation.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
-import { findPosts } from './calls.ts'
+import { findPosts, marked } from './calls.ts'
 import { feedbackBlock, markdownPosts, STOP } from './extras.ts'
-import { type Posted, post, type Sending } from './posts.ts'
+import type { Sending } from './posts.ts'
 import { LIMIT, quietMarkdown } from './words.ts'
 
 /** What is written within the first moment need not be shown. */
@@ -24,19 +24,19 @@ const LONGEST = 2 * CALL_TIMEOUT + 5000
 /** After so long a reply looks again whether its post is still being changed. */
 const SOON = 500
 
+/** `isOpen`: it is a stream of Slack's own, which takes no change before it is stopped. */
+const shownSchema = z.object({ channel: z.string(), ts: z.string(), isOpen: z.boolean().exactOptional() })
+
 /** What all daemons know of a stream: the whole reply may be sent by another one. */
 const recordSchema = z.object({
-  /** `isOpen`: it is a stream of Slack's own, which takes no change before it is stopped. */
-  post: z
-    .object({ channel: z.string(), ts: z.string(), isOpen: z.literal(true).exactOptional() })
-    .exactOptional(),
+  post: shownSchema.exactOptional(),
   /** Until when (Unix ms) a daemon may be changing it. Past, and no post: there may be one whose answer was lost. */
   busyUntil: z.number().exactOptional(),
   /** The key of the reply that replaces it. */
   claimedBy: z.string().exactOptional(),
 })
 
-type Shown = Posted & { isOpen?: true }
+type Shown = z.infer<typeof shownSchema>
 type Place = Pick<Sending, 'workspace' | 'target'>
 
 /** What this daemon has still to show, and what it is showing. `said`: what a stream of Slack's own has of it, to append to. */
@@ -123,7 +123,11 @@ export function createStreams({ gateway, kv, now, log, router }: TransportDeps, 
     }
     const [first = { text: '', blocks: [] }] = markdownPosts(`${text} …`)
     if (!workspace.isAgent) first.blocks.push(STOP)
-    if (!shown) return post(workspace, place.target, first, { key: `stream:${id}`, part: 0 })
+    if (!shown) {
+      const metadata = marked({ key: `stream:${id}`, part: 0 })
+      const begun = await chat.postMessage({ channel, ...first, ...defined({ thread_ts: thread }), metadata })
+      return { channel: begun.channel ?? channel, ts: begun.ts ?? '' }
+    }
     await finish(shown, workspace)
     await chat.update({ channel: shown.channel, ts: shown.ts, ...first })
     return { channel: shown.channel, ts: shown.ts }
@@ -157,7 +161,7 @@ export function createStreams({ gateway, kv, now, log, router }: TransportDeps, 
      * it: the first that comes, and the same one when it comes again. Throws `SendPostponed` while another daemon is
      * changing that post.
      */
-    async claim({ reply, posts, workspace, target }: Sending): Promise<Posted | undefined> {
+    async claim({ reply, posts, workspace, target }: Sending): Promise<Shown | undefined> {
       const { inReplyTo: id, key } = reply
       if (id === undefined) return undefined
       const stream = streams.get(id)
@@ -174,7 +178,7 @@ export function createStreams({ gateway, kv, now, log, router }: TransportDeps, 
       const lost = isLost ? await findPosts(`stream:${id}`, workspace, target) : undefined
       const [ts] = lost?.posts.values() ?? []
       const { channel } = target
-      const begun = lost?.stream ? { channel, ts: lost.stream, isOpen: true as const } : known
+      const begun = lost?.stream ? { channel, ts: lost.stream, isOpen: true } : known
       const shown: Shown | undefined = ts === undefined ? begun : { channel, ts }
       // Also where nothing was shown yet: another daemon may be about to.
       const kept = await keep(id, defined({ claimedBy: key, post: shown }), version)
@@ -184,9 +188,4 @@ export function createStreams({ gateway, kv, now, log, router }: TransportDeps, 
     },
     close: () => closing.abort(),
   }
-}
-
-/** What Slack refuses is done otherwise; for all else that fails it may be asked again. */
-function ifRefused(error: unknown): undefined {
-  if (slackFailure(error).kind !== 'rejected') throw error
 }
