@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { isJsonObject } from '../core/json.ts'
+import { attempt } from '../lib/attempt.ts'
 import { isMissing } from '../lib/disk.ts'
+import { withoutSecrets } from '../lib/secrets.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -19,29 +21,38 @@ export async function readEnvironment(cwd: string, env: Environment): Promise<En
 }
 
 const SECRET_KEY = /secret|token|pass|api-?key|credential/i
+/** Such a key with its value on one line of YAML, unless that is a variable. */
+const WRITTEN = new RegExp(
+  `((?:${SECRET_KEY.source})[\\w-]*["']?\\s*:\\s*)(?!["']?\\$\\{[^}:]*\\})(?:"[^"]*"?|'[^']*'?|\\[[^\\]{]*\\]?|[^\\s,}\\]])[^,}\\]]*`,
+  'gi',
+)
 /** Shorter texts would blot out half of every log line. */
 const MIN_SECRET = 6
 /** Values of variables that are surely no secret, and that logs must be able to show. */
 const PLAIN = /^(\d{1,5}|true|false|localhost|[\d.]+)$/
+const PASSWORD = /\/\/[^/@\s]*:([^/@\s]+)@|sentinel-password=([^&,\s]+)/g
 
-/** The texts that logs must not show. Longest first, so that one inside another goes too. */
-export function secretsOf(
-  fromVariables: readonly string[],
-  file: unknown,
-  { token = '', redisUrl = '' }: { token?: string; redisUrl?: string },
-): string[] {
-  const passwords = [...redisUrl.matchAll(/\/\/[^/@\s]*:([^/@\s]+)@|sentinel-password=([^&,\s]+)/g)].map(
-    ([, password, sentinel = '']) => password ?? sentinel,
-  )
-  const found = new Set([...fromVariables, token, ...passwords])
+/** The texts that logs must not show, of variables and of what the file says. Longest first, so that one inside another goes too. */
+export function secretsOf(fromVariables: readonly string[], ...parts: unknown[]): string[] {
+  const found = new Set(fromVariables)
   const collect = (value: unknown, isSecret: boolean) => {
-    if (typeof value === 'string' && isSecret) found.add(value)
-    if (Array.isArray(value)) for (const item of value) collect(item, isSecret)
+    if (typeof value === 'string') {
+      for (const [, password, sentinel = ''] of value.matchAll(PASSWORD)) found.add(password ?? sentinel)
+      if (isSecret) found.add(value)
+    }
+    // `tokens` may be texts, texts by name, or mappings of which only some say a secret.
+    if (Array.isArray(value)) for (const item of value) collect(item, isSecret && !isJsonObject(item))
     if (!isJsonObject(value)) return
-    for (const [key, item] of Object.entries(value)) collect(item, SECRET_KEY.test(key))
+    for (const [key, item] of Object.entries(value)) collect(item, isSecret || SECRET_KEY.test(key))
   }
-  collect(file, false)
+  collect(parts, false)
   return [...found]
     .filter((text) => text.length >= MIN_SECRET && !PLAIN.test(text) && !text.includes('${'))
     .toSorted((a, b) => b.length - a.length)
+}
+
+/** Makes what takes the secrets out of a line of the file. `read` gives what the file says; of one that is broken it may throw. */
+export function createHider(read: () => unknown): (line: string) => string {
+  const secrets = attempt(() => secretsOf([], read())) ?? []
+  return (line) => withoutSecrets(line.replace(WRITTEN, '$1[secret]'), secrets)
 }

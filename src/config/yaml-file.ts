@@ -1,8 +1,19 @@
 import { readFile } from 'node:fs/promises'
 import { relative } from 'node:path'
-import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  visit,
+} from 'yaml'
 import { reasonOf } from '../core/errors.ts'
 import { isMissing } from '../lib/disk.ts'
+import { createHider } from './environment.ts'
 
 /** One thing wrong in the configuration. `line` and `column` count from 1; absent for the environment. */
 export type Problem = {
@@ -12,7 +23,7 @@ export type Problem = {
   line?: number
   column?: number
   message: string
-  /** The source line with a caret under the place. */
+  /** The source line, without the secrets in it, with a caret under the place. */
   excerpt?: string
 }
 
@@ -24,8 +35,11 @@ export type YamlFile = NonNullable<Awaited<ReturnType<typeof readYaml>>['yaml']>
 /** Where what the parser says is no help. */
 const MESSAGES: Record<string, string> = {
   BLOCK_AS_IMPLICIT_KEY: 'a mapping cannot start in the middle of a line; is a ": " in an unquoted text?',
+  TAG_RESOLVE_FAILED: 'a tag that is not known; a text that begins with "!" goes between quotes',
   MULTIPLE_DOCS: 'a second document; the file must hold only one',
 }
+
+const NO_ANCHOR = 'no anchor of that name before it; a text that begins with "*" goes between quotes'
 
 /** Reads YAML 1.2 (with `<<` merges). What is wrong with the file are problems, all at once, not throws. */
 export async function readYaml(path: string, cwd: string) {
@@ -41,13 +55,21 @@ export async function readYaml(path: string, cwd: string) {
   }
   const lineCounter = new LineCounter()
   const document = parseDocument(text, { lineCounter, merge: true, prettyErrors: false, logLevel: 'error' })
+  const hide = createHider(() => document.toJS())
   const problemAt = (offset: number, message: string, severity: Problem['severity'] = 'error'): Problem => {
     const { line, col } = lineCounter.linePos(offset)
-    return { severity, file, line, column: col, message, excerpt: excerpt(text, offset, line, col) }
+    const source = text.slice(offset - (col - 1)).split(/\r?\n/, 1)[0] ?? ''
+    const [shown, before] = [hide(source), hide(source.slice(0, col - 1))]
+    return { severity, file, line, column: col, message, excerpt: excerpt(line, shown, before) }
   }
   const syntax = [...document.errors, ...document.warnings].map(({ code, message, pos }) =>
     problemAt(pos[0], MESSAGES[code] ?? message.charAt(0).toLowerCase() + message.slice(1)),
   )
+  visit(document, {
+    Alias(_, node) {
+      if (!node.resolve(document)) syntax.push(problemAt(startOf(node), NO_ANCHOR))
+    },
+  })
   // One mistake often makes several errors on its line; the first tells.
   const problems = syntax.filter(({ line }, at) => syntax.findIndex((other) => other.line === line) === at)
   if (problems.length > 0) return { problems }
@@ -64,7 +86,7 @@ export async function readYaml(path: string, cwd: string) {
       },
     }
   } catch (error) {
-    // An alias without its anchor, a merge of what is no mapping, aliases that blow up.
+    // A merge of what is no mapping, aliases that blow up.
     return { problems: [{ severity: 'error', file, message: reasonOf(error) } satisfies Problem] }
   }
 }
@@ -100,9 +122,7 @@ function startOf(node: unknown): number {
   return isNode(node) ? (node.range?.[0] ?? 0) : 0
 }
 
-function excerpt(text: string, offset: number, line: number, column: number): string {
-  const shown = text.slice(offset - (column - 1)).split(/\r?\n/, 1)[0] ?? ''
-  const indent = shown.slice(0, column - 1).replaceAll(/[^\t]/g, ' ')
-  const number = String(line)
-  return `  ${number} | ${shown}\n  ${' '.repeat(number.length)} | ${indent}^`
+function excerpt(line: number, shown: string, before: string): string {
+  const gutter = ' '.repeat(String(line).length)
+  return `  ${line} | ${shown}\n  ${gutter} | ${before.replaceAll(/[^\t]/g, ' ')}^`
 }

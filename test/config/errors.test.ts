@@ -106,6 +106,30 @@ test('an error shows the file, the line, and a caret under the place, several at
   })
 })
 
+test('no error shows a secret that is written in the file', async (t) => {
+  const gateway = (verify: string) => `gateways:\n  a: { transport: webhook, path: /a, verify: ${verify} }\n`
+  for (const [text, shown] of [
+    [gateway('{ scheme: githb, secret: hunter2hunter2 }'), 'scheme: githb, secret: [secret]}'],
+    [gateway('{ scheme: none, secret: "hunter2, hunter2", x: 1 }'), 'secret: [secret], x: 1'],
+    [gateway('{ scheme: github, secret: [hunter2], x: 1 }'), 'secret: [secret], x: 1'],
+    ['model: { api-key: hunter2: hunter2 }\n', 'api-key: [secret]}'],
+    ['daemon: { token: *hunter2 }\n', 'token: [secret]}'],
+    ['daemon: { token: !hunter2 }\n', 'token: [secret]}'],
+    ['daemon: { redis-url: "rediss:/redis://me:hunter2@host" }\n', '//me:[secret]@host'],
+    ['gateways:\n  a:\n    transport: slack\n    botToken:\n      - hunter2\n', '- [secret]'],
+    [gateway(`{ scheme: githb, secret: "\${S}" }`), `secret: "\${S}" }`],
+  ] as const) {
+    await assert.rejects(
+      loadConfig({ env: { S: 's' }, cwd: await givenFile(t, text), transports }),
+      (error) => {
+        const { message } = error instanceof TriviumError ? error : new Error()
+        assert.ok(message.includes(shown) && !message.includes('hunter2'), message)
+        return true
+      },
+    )
+  }
+})
+
 describe('a file that cannot be read is told', () => {
   const laughs = ['a: &a0 [x, x, x, x, x, x, x, x, x, x]']
   for (let i = 1; i < 9; i++) laughs.push(`b${i}: &a${i} [${`*a${i - 1}, `.repeat(9)}*a${i - 1}]`)
