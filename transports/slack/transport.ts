@@ -110,7 +110,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
     },
     async close() {
       bolt.close()
-      await sender.close()
+      sender.close()
     },
     health,
     check: () => checkSlack(options, workspaces, isIdentified ? health : undefined, deps),

@@ -70,23 +70,20 @@ export function createBolt(
     async listen(file: string, { message, route, signal, timeout }: Listening): Promise<void> {
       const { id, data } = message
       const { payload } = data
-      const late = AbortSignal.timeout(timeout)
+      const ended = AbortSignal.any([signal, AbortSignal.timeout(timeout)])
       try {
         if (!isJsonObject(payload)) throw new Error('it gets what Slack sent, and this came from elsewhere')
-        const app = await inTime(apps.of(file), AbortSignal.any([signal, late]))
+        const app = await inTime(apps.of(file), ended)
         const workspace = await workspaces.find(textAt(data, 'team') ?? '')
         const urls = [payload, ...objectsAt(payload, 'response_urls')]
         // Events are acknowledged by Bolt itself.
         const ack = async (saying?: unknown) => {
           if (payload.type !== 'event_callback') await acknowledge(message, saying)
         }
-        const run = {
-          ...{ key: `${id}:${route}`, workspace, signal: AbortSignal.any([signal, late]) },
-          responseUrls: urls.map((each) => textAt(each, 'response_url')),
-        }
+        const responseUrls = urls.map((each) => textAt(each, 'response_url'))
+        const run = { key: `${id}:${route}`, workspace, signal: ended, responseUrls }
         await during(run, async () => app?.processEvent({ body: structuredClone(payload), ack }))
-        signal.throwIfAborted()
-        if (late.aborted) throw new Error(`it took longer than ${formatDuration(timeout)}`)
+        if (ended.aborted) throw new Error(`it took longer than ${formatDuration(timeout)}`)
       } catch (cause) {
         signal.throwIfAborted()
         throw new TriviumError('listener_failed', { file, reason: reasonOf(cause) }, { cause })

@@ -22,7 +22,7 @@ const MAX_READ = 1000
 export const KEPT = 8 * 86_400_000
 const MAX_CALLS = 1000
 
-const recordSchema = z.object({
+const callSchema = z.object({
   method: z.string(),
   /** The how many-th of its method in all runs. */
   part: z.number(),
@@ -38,11 +38,10 @@ const recordSchema = z.object({
   answer: z.string().exactOptional(),
 })
 
-/** `isOld`: of an earlier run. */
-type Call = { record: z.infer<typeof recordSchema>; isOld: boolean }
+type Call = z.infer<typeof callSchema>
 
 /** One run of what may be repeated. */
-export type Run = {
+type Run = {
   /** The same in every run. */
   key: string
   /** Where its posts are looked for. */
@@ -65,47 +64,45 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
 
   const read = async (key: string): Promise<Call[]> => {
     const names = await kv.list(prefixOf(key), MAX_CALLS)
-    const kept = await Promise.all(
-      names.map(async (name) => recordSchema.safeParse((await kv.get(name))?.value)),
-    )
-    const calls = kept.flatMap(({ data }) => (data ? { record: data, isOld: true } : []))
-    return calls.sort((a, b) => a.record.part - b.record.part)
+    const kept = await Promise.all(names.map((name) => kv.get(name)))
+    const calls = kept.flatMap((entry) => (entry ? callSchema.parse(entry.value) : []))
+    return calls.sort((a, b) => a.part - b.part)
   }
 
   /** The `fetch` of a run. */
   const fetchIn = ({ key, workspace, responseUrls, signal, isUnsure = false }: Run): Fetch => {
-    /** Made, and in this run not called for yet. */
-    const open: Call[] = []
+    /** Of earlier runs, and not called for yet in this one. */
+    const old = new Set<Call>()
+    /** Of this run, and without an answer: made again as it was, as Bolt's client does, it is the same call. */
+    const failed = new Set<Call>()
     const counts = new Map<string, number>()
-    const nameOf = ({ method, part }: Call['record']) => `${prefixOf(key)}${method}/${part}`
-    const keep = ({ record }: Call) => kv.set(nameOf(record), record, { ttl: KEPT })
+    const keep = (call: Call) => kv.set(`${prefixOf(key)}${call.method}/${call.part}`, call, { ttl: KEPT })
     let reading: Promise<void> | undefined
 
     const readOnce = async () => {
-      open.push(...(await read(key)))
-      for (const { record } of open) counts.set(record.method, record.part + 1)
+      for (const call of await read(key)) {
+        old.add(call)
+        counts.set(call.method, call.part + 1)
+      }
     }
 
-    const claim = async (method: string, body: string): Promise<Call> => {
+    const claim = async (method: string, said: string, asked: URLSearchParams): Promise<Call> => {
       reading ??= readOnce()
       await reading
-      const said = hashOf(body)
-      const same = open.filter(({ record }) => record.method === method)
-      const known = same.find(({ record }) => record.said === said) ?? same.find(({ isOld }) => isOld)
-      if (known) open.splice(open.indexOf(known), 1)
-      if (known?.record.wasMade) return known
+      const isSame = (call: Call) => call.method === method && call.said === said
+      const known = [...failed, ...old].find(isSame) ?? [...old].find((call) => call.method === method)
+      for (const calls of [failed, old]) if (known) calls.delete(known)
+      if (known?.wasMade) return known
       const next = counts.get(method) ?? 0
-      const part = known?.record.part ?? next
+      const part = known?.part ?? next
       counts.set(method, Math.max(next, part + 1))
-      const shared = objectsIn(parseJson(new URLSearchParams(body).get('files') ?? ''))
-      const files = shared.map(({ id }) => String(id))
-      const record = { method, part, said, files, wasMade: false, unseen: UNSEEN.test(method) }
-      return { record, isOld: false }
+      const files = objectsIn(parseJson(asked.get('files') ?? '')).map(({ id }) => String(id))
+      return { method, part, said, files, wasMade: false, unseen: UNSEEN.test(method) }
     }
 
     /** The answer to a call that may have been made; undefined where it was not. */
     const find = async (call: Call, asked: URLSearchParams): Promise<string | undefined> => {
-      const { method, part, files } = call.record
+      const { method, part, files } = call
       const to = asked.get('channel') ?? asked.get('channel_id') ?? ''
       if (!workspace) return undefined
       const channel = /^[UW]/.test(to) ? await openDirect(to, workspace) : to
@@ -115,33 +112,31 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
       if (ts !== undefined) return postedAt({ channel, ts })
       if (found?.shared) return JSON.stringify({ ok: true, files: files.map((id) => ({ id })) })
       if (found?.complete) return undefined
-      call.record.unseen = true
+      call.unseen = true
       await keep(call)
       throw new Error('whether it was posted cannot be seen: more was since than can be read, or nothing can')
     }
 
-    const make = async (call: Call, ...[input, init]: Parameters<Fetch>): Promise<Response> => {
-      const { record } = call
-      const wasMade = record.wasMade || isUnsure
-      const asked = new URLSearchParams(typeof init?.body === 'string' ? init.body : '')
-      const isMarked = record.method === 'chat.postMessage'
-      const isShown = isMarked || record.method === 'chat.startStream' || record.files.length > 0
-      const isFindable = isShown && !record.unseen
-      const found = wasMade && isFindable && record.answer === undefined && (await find(call, asked))
-      if (found) record.answer = found
-      record.wasMade = true
-      if (found || record.answer === undefined) await keep(call)
-      if (record.answer !== undefined) return answered(record.answer)
+    const make = async (call: Call, asked: URLSearchParams, ...[input, init]: Parameters<Fetch>) => {
+      if (call.answer !== undefined) return answered(call.answer)
+      const wasMade = call.wasMade || isUnsure
+      const isMarked = call.method === 'chat.postMessage'
+      const isShown = isMarked || call.method === 'chat.startStream' || call.files.length > 0
+      const found = wasMade && isShown && !call.unseen && (await find(call, asked))
+      call.wasMade = true
+      if (found) call.answer = found
+      await keep(call)
+      if (found) return answered(found)
       const own = parseJson(asked.get('metadata') ?? '')
-      if (isMarked) asked.set('metadata', JSON.stringify(marked({ key, part: record.part }, own)))
+      if (isMarked) asked.set('metadata', JSON.stringify(marked({ key, part: call.part }, own)))
       const response = await fetch(input, isMarked ? { ...init, body: asked.toString() } : init)
       const answer = await response.clone().text()
       const error = textAt(parseJson(answer), 'error') ?? ''
       const isThere = wasMade && DONE.test(error)
-      if (isThere) record.answer = '{"ok":true}'
+      if (isThere) call.answer = '{"ok":true}'
       // Slack repeats the whole post.
-      else if (response.ok && error === '') record.answer = isMarked ? postedAt(parseJson(answer)) : answer
-      else if (response.status < 500 && !MAYBE_DONE.test(error)) record.wasMade = false
+      else if (response.ok && error === '') call.answer = isMarked ? postedAt(parseJson(answer)) : answer
+      else if (response.status < 500 && !MAYBE_DONE.test(error)) call.wasMade = false
       await keep(call)
       return isThere ? answered('{"ok":true}') : response
     }
@@ -154,12 +149,13 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
         : []
       const what = responseUrls.includes(url) ? 'response_url' : method
       if (!ONCE.test(what)) return fetch(input, init)
-      const call = await claim(what, String(init?.body))
+      const body = String(init?.body)
+      const asked = new URLSearchParams(body)
+      const call = await claim(what, hashOf(body), asked)
       try {
-        return await make(call, input, init)
+        return await make(call, asked, input, init)
       } finally {
-        // Made again as it was, as Bolt's client does, it is the same call.
-        if (call.record.answer === undefined) open.push({ ...call, isOld: false })
+        if (call.answer === undefined) failed.add(call)
       }
     }
   }
@@ -176,7 +172,7 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
     },
     /** Whether something was called that may have happened, and nobody can tell. */
     isUnclear: async (key: string): Promise<boolean> =>
-      (await read(key)).some(({ record }) => record.wasMade && record.unseen && !record.answer),
+      (await read(key)).some(({ wasMade, unseen, answer }) => wasMade && unseen && !answer),
   }
 }
 

@@ -38,8 +38,8 @@ export function createSender(
   { during, isUnclear }: ReturnType<typeof createCalls>,
 ) {
   const { gateway, kv } = deps
-  const streams = createStreams(deps, workspaces)
   const stopping = new AbortController()
+  const streams = createStreams(deps, workspaces, stopping.signal)
   /** What may have been sent though the store does not know of it. */
   const unsure = new Set<string>()
   const modalName = (view: string) => `slack/${gateway}/modal/${view}`
@@ -158,10 +158,7 @@ export function createSender(
   return {
     stream: streams.show,
     streamed: streams.end,
-    close() {
-      stopping.abort()
-      streams.close()
-    },
+    close: () => stopping.abort(),
     /** Where the modal was opened that an interaction came from; undefined where only one person sees that place. */
     async placeOf(payload: JsonObject) {
       const view = textAt(payload, 'view.id')

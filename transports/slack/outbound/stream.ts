@@ -46,9 +46,9 @@ type Stream = { newest?: ReplyPiece; writing?: Promise<void>; said?: string; isO
  * Replies shown while they are being written: one post that grows, and that the whole reply then replaces. It is a stream of
  * Slack's own (https://docs.slack.dev/reference/methods/chat.startStream) where Slack takes it, and is edited otherwise.
  */
-export function createStreams({ gateway, kv, now, log, router }: TransportDeps, workspaces: Workspaces) {
+export function createStreams(deps: TransportDeps, workspaces: Workspaces, closing: AbortSignal) {
+  const { gateway, kv, now, log, router } = deps
   const streams = new Map<string, Stream>()
-  const closing = new AbortController()
   const nextUpdate = createTokenBucket(UPDATES, now)
   const nameOf = (id: string) => `slack/${gateway}/stream/${id}`
   const keep = (id: string, record: z.infer<typeof recordSchema>, ifVersion?: number) =>
@@ -64,11 +64,11 @@ export function createStreams({ gateway, kv, now, log, router }: TransportDeps, 
     try {
       // Told first: whichever daemon sends the whole reply then looks for its beginning.
       await keep(id, {}, 0)
-      while (!stream.isOver && !closing.signal.aborted) {
-        await pause(EVERY, closing.signal)
+      while (!stream.isOver && !closing.aborted) {
+        await pause(EVERY, closing)
         const { newest } = stream
         delete stream.newest
-        if (!newest || closing.signal.aborted) continue
+        if (!newest || closing.aborted) continue
         stream.writing = write(id, newest.text, target, stream)
         await stream.writing
       }
@@ -101,8 +101,8 @@ export function createStreams({ gateway, kv, now, log, router }: TransportDeps, 
 
   /** Shows all there is: in a stream of Slack's own while Slack takes more of it, else in a post that is edited. */
   async function put(id: string, text: string, place: Place, stream: Stream, shown?: Shown): Promise<Shown> {
-    const { workspace } = place
-    const { team, channel, thread, user } = place.target
+    const { workspace, target } = place
+    const { team, channel, thread, user } = target
     const { chat } = workspace.api
     const part = quietMarkdown(text)
     const said = shown ? stream.said : ''
@@ -123,14 +123,12 @@ export function createStreams({ gateway, kv, now, log, router }: TransportDeps, 
     }
     const [first = { text: '', blocks: [] }] = markdownPosts(`${text} …`)
     if (!workspace.isAgent) first.blocks.push(STOP)
-    if (!shown) {
-      const metadata = marked({ key: `stream:${id}`, part: 0 })
-      const begun = await chat.postMessage({ channel, ...first, ...defined({ thread_ts: thread }), metadata })
-      return { channel: begun.channel ?? channel, ts: begun.ts ?? '' }
-    }
     await finish(shown, workspace)
-    await chat.update({ channel: shown.channel, ts: shown.ts, ...first })
-    return { channel: shown.channel, ts: shown.ts }
+    const metadata = marked({ key: `stream:${id}`, part: 0 })
+    const there = shown
+      ? await chat.update({ channel: shown.channel, ts: shown.ts, ...first })
+      : await chat.postMessage({ channel, ...first, ...defined({ thread_ts: thread }), metadata })
+    return { channel: there.channel ?? channel, ts: there.ts ?? '' }
   }
 
   /** Ends a stream of Slack's own, where Slack has not ended it already. */
@@ -186,6 +184,5 @@ export function createStreams({ gateway, kv, now, log, router }: TransportDeps, 
       await finish(shown, workspace)
       return shown
     },
-    close: () => closing.abort(),
   }
 }
