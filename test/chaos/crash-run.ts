@@ -20,6 +20,7 @@ import { createStage, type Stage, type StoreKind } from './stage.ts'
 /** Everything that happened, for the promises in `promises.ts` to be held against. */
 export type CrashRun = {
   crashes: { daemon: number; redis: number }
+  daemons: number
   promised: Promised[]
   complaints: string[]
   /** Message ids in the order of their successful dispatches. */
@@ -148,6 +149,7 @@ async function runOn(stage: Stage, { random, duration, daemons = 1 }: CrashOptio
 
   return {
     crashes,
+    daemons,
     promised,
     complaints,
     dispatched: readFileSync(join(stage.site.dir, 'dispatched'), 'utf8').split('\n').slice(0, -1),

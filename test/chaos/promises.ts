@@ -87,9 +87,14 @@ export const promises: Record<string, (run: CrashRun) => void> = {
   'a group that consumes saw no event twice, in order, and missed some only where its call broke off'({
     journal,
     groups,
+    crashes,
+    daemons,
   }) {
     const { seen, cuts } = groups.consume
-    assert.deepEqual(seen, [...new Set(seen)].sort())
+    assert.equal(new Set(seen).size, seen.length)
+    // What one daemon gives back, when it hears of its Redis again, another may have read past meanwhile.
+    const late = seen.filter((id, at) => id < (seen[at - 1] ?? ''))
+    assert.ok(late.length <= (daemons > 1 ? crashes.redis : 0), `out of order: ${late}`)
     assert.ok(journal.length - seen.length <= cuts * CONSUMED_AT_ONCE, `${seen.length} of ${journal.length}`)
   },
 

@@ -6,8 +6,8 @@
 --           position up to which a peek leaves out what is there
 -- Returns   the entries, fewer than asked where they are large, then per request false (there is no such group) or
 --           {missed, in how many ms something hidden becomes visible or -1, positions…}
--- Guarantees: what is consumed or leased is given to no other read of the group, unless the caller never
---           heard of it and says so; groups that read plainly from one place share one call.
+-- Guarantees: what is consumed or leased is given to no other read of the group, unless the caller never heard of it
+--           and says so: then it comes before what is unread, behind what others read meanwhile.
 
 if is_given_up(ARGV[3], ARGV[4]) then return GIVEN_UP end
 -- A record holds the groups that consumed, each with its positions.
