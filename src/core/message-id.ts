@@ -20,16 +20,16 @@ export function randomTail(): number {
   return randomInt(2 ** 34)
 }
 
-const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+const ID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/
 
 /** True for text that has the form of an id. */
 export function isId(text: string): boolean {
-  return ID.test(text)
+  return text.length === 36 && ID.test(text)
 }
 
 /** The time (Unix ms) of the first id in a text, such as the id of a job that has that of its message. */
 export function timeIn(text: string): number | undefined {
-  const [id] = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/.exec(text) ?? []
+  const [id] = ID.exec(text) ?? []
   return id === undefined ? undefined : timeOf(id)
 }
 

@@ -139,7 +139,15 @@ export type Jobs = {
   renew(queue: string, claims: readonly { id: string; token: string }[], lease: number): Promise<boolean[]>
   /** How a job ended that is dead, or was done within seven days and had `notify`; undefined for every other. */
   end(queue: string, id: string): Promise<JobEnd | undefined>
-  deadLetters: DeadLetters
+  deadLetters: {
+    /** Newest first; fewer where they are large (`LARGE_READ`). */
+    list(filter: { queue?: string; group?: string; limit: number }): Promise<DeadLetter[]>
+    ids(): Promise<string[]>
+    get(id: string): Promise<DeadLetter | undefined>
+    /** Puts it back at the end of its lane with fresh attempts. False: there is no such dead letter. */
+    retry(id: string): Promise<boolean>
+    drop(id: string): Promise<boolean>
+  }
 }
 
 export type NewJob = {
@@ -193,16 +201,6 @@ export type DeadLetter = Pick<ClaimedJob, 'id' | 'lane' | 'group' | 'data' | 'er
   queue: string
   at: number
   reason: DeadReason
-}
-
-export type DeadLetters = {
-  /** Newest first; fewer where they are large (`LARGE_READ`). */
-  list(filter: { queue?: string; group?: string; limit: number }): Promise<DeadLetter[]>
-  ids(): Promise<string[]>
-  get(id: string): Promise<DeadLetter | undefined>
-  /** Puts it back at the end of its lane with fresh attempts. False: there is no such dead letter. */
-  retry(id: string): Promise<boolean>
-  drop(id: string): Promise<boolean>
 }
 
 export type KeyValues = {

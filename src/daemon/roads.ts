@@ -12,7 +12,6 @@ import { createAccept } from '../gateway/accept.ts'
 import { createDispatch, type Dispatch, type Target } from '../gateway/dispatch.ts'
 import { createEvents } from '../gateway/events.ts'
 import type { Gateways } from '../gateway/gateways.ts'
-import { createInstallList } from '../gateway/installs.ts'
 import { createDeadLetters, createMessages } from '../gateway/messages.ts'
 import { createOutbox } from '../gateway/outbox.ts'
 import { createOutboxWorker } from '../gateway/outbox-worker.ts'
@@ -65,7 +64,7 @@ export function createRoads(deps: {
     gateways: {
       ...createReceive({ store, taken: metrics.taken, known: deps.gatewayNames }),
       ...createSend({ outbox, store, gateway: gateways.spec, files: deps.files, newKey: randomUUID }),
-      ...createInstallList(gateways),
+      ...gateways.installs,
       list: async (_, { caller }) =>
         gateways.list().filter(({ name }) => caller.gateways?.includes(name) ?? true),
       async refused({ gateway: name }, { caller }) {

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
+import type { Services } from '../core/services.ts'
 import type { Check, Health, Transport, TransportDeps, TransportKind } from '../core/transport.ts'
 
 /** A gateway that is to run: its name, its kind, and the options that the kind's schema has checked. */
@@ -53,6 +54,11 @@ export function createGateways(options: {
     }
   }
 
+  const installsOf = (only: string | undefined) =>
+    [...running].flatMap(([gateway, { transport }]) =>
+      transport?.installs && (only ?? gateway) === gateway ? { gateway, ...transport.installs } : [],
+    )
+
   let stopping = false
 
   const each = async (step: (transport: Transport) => Promise<void>) => {
@@ -94,6 +100,20 @@ export function createGateways(options: {
         return [named({ name: 'check', ok: false, detail: reasonOf(error) })]
       }
     },
+    /** Where workspaces let apps in by themselves. */
+    installs: {
+      async installs({ gateway: only }) {
+        const lists = installsOf(only).map(async ({ gateway, list }) =>
+          (await list()).map((one) => ({ gateway, ...one })),
+        )
+        return (await Promise.all(lists)).flat()
+      },
+      async 'installs-remove'({ team, gateway: only }) {
+        const removed = await Promise.all(installsOf(only).map(({ remove }) => remove(team)))
+        if (!removed.includes(true)) throw new TriviumError('not_found', { path: `installation of ${team}` })
+        return { ok: true }
+      },
+    } satisfies Pick<Services['gateways'], 'installs' | 'installs-remove'>,
     /** Takes no more messages in; sending goes on until `close`. */
     stop(): Promise<void> {
       stopping = true

@@ -11,9 +11,7 @@ import { createWorker } from './worker.ts'
 const jobSchema = z.object({
   ref: z.string(),
   /** Who subscribed: the skill runs with the rights that they have then. */
-  by: z
-    .object({ kind: z.enum(['route', 'cli', 'http', 'mcp', 'code']), id: z.string().exactOptional() })
-    .prefault({ kind: 'route' }),
+  by: z.object({ kind: z.enum(['route', 'cli', 'http', 'mcp', 'code']), id: z.string().exactOptional() }),
   event: z.unknown(),
 })
 const subscriptionSchema = jobSchema.omit({ event: true }).extend({ topic: z.string(), group: z.string() })
@@ -34,8 +32,6 @@ const HANDOVER_LEASE = 30_000
 const BATCH = 100
 /** Ms. A group that is never read from counts as unused, and is removed after days. */
 const READ_AGAIN = 12 * 60 * 60 * 1_000
-/** Pause after the store failed (ms). */
-const STORE_PAUSE = 1_000
 
 /** The subscriptions with a `ref`, on the store: they go on after a restart and on any daemon. */
 export function createSubscriptions({ kv }: Pick<Store, 'kv'>, now: () => number) {
@@ -85,7 +81,7 @@ export function createSubscriptionRunner(options: {
   /** Repeats a step, also whenever the signal comes; returns what ends it. */
   const repeat = (step: Parameters<typeof createLoop>[0]['step'], signal: Signal) => {
     const failed = (err: unknown) => log.warn({ err }, 'subscriptions cannot be served; trying again')
-    const loop = createLoop({ step, failed, pause: STORE_PAUSE })
+    const loop = createLoop({ step, failed })
     const off = store.onSignal(signal, loop.wake)
     loop.start()
     return () => {

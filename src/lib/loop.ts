@@ -1,8 +1,8 @@
-/** Repeats a step until `stop`: at once (`again`), at the next `wake`, or after so many ms; one that throws after `pause` ms. */
+/** Repeats a step until `stop`: at once (`again`), at the next `wake`, or after so many ms; one that throws after `pause` (1,000). */
 export function createLoop(options: {
   step(): Promise<'again' | number | undefined>
   failed(error: unknown): void
-  pause: number
+  pause?: number
 }) {
   const bell = createBell()
   let stopped = false
@@ -13,7 +13,7 @@ export function createLoop(options: {
       bell.clear()
       const next = await options.step().catch((error: unknown) => {
         options.failed(error)
-        return options.pause
+        return options.pause ?? 1_000
       })
       if (next !== 'again') await bell.sleep(next)
     }

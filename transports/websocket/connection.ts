@@ -21,8 +21,6 @@ export type Admitted = { peer: Peer; conversation: string; after: number; end: n
 const MAX_IN_FLIGHT = 256
 /** Replies that are read from the log at once. */
 const PAGE = 64
-/** When to look again after the log could not be read (ms). */
-const RETRY = 1_000
 
 /** Serves a client's socket to its end. `accepting`: what all connections of the gateway have on its way into the store. */
 export function serveConnection(
@@ -156,7 +154,6 @@ export function serveConnection(
   const following = createLoop({
     step: writePage,
     failed: (err) => log.warn({ err }, 'cannot read the replies; trying again'),
-    pause: RETRY,
   })
   const unsubscribe = deps.replies.onAppend(conversation, following.wake)
   following.start()

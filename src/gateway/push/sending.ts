@@ -39,8 +39,6 @@ const ACK = { most: 256, after: 20 }
 const SHOWN = { most: 50, every: 500 }
 /** Ms after which a job comes back that found somebody else trying whether the receiver works. */
 const LOOK_AGAIN = 1_000
-/** Pause after the store failed (ms). */
-const STORE_PAUSE = 500
 /** In place of the last job of a lane: it has none; whether it has one is not known. */
 const FREE = ''
 const UNKNOWN = '?'
@@ -251,7 +249,6 @@ export async function startSending(
       hasMore = true
       failed(error)
     },
-    pause: STORE_PAUSE,
   })
 
   const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {

@@ -1,14 +1,20 @@
 import { makeId } from '../../core/message-id.ts'
-import type { DeadLetter, DeadLetters, JobEnd, Jobs, NewJob } from '../../core/store.ts'
+import type { DeadLetter, JobEnd, Jobs, NewJob } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
-import { lastOf, toReason, WEEK } from '../shared/values.ts'
+import { lastOf, WEEK } from '../shared/values.ts'
 import { createClaims } from './claims.ts'
 import { insertJob, type JobRow, toJob } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
 import { fromJson, readSome } from './sql.ts'
 
-type LetterRow = JobRow & { n: number; queue: number; queue_name: string; at: number; reason: string }
+type LetterRow = JobRow & {
+  n: number
+  queue: number
+  queue_name: string
+  at: number
+  reason: DeadLetter['reason']
+}
 
 /** Jobs in lanes. */
 export function createJobs(parts: Parts, journal: JournalTable): Jobs {
@@ -40,7 +46,7 @@ export function createJobs(parts: Parts, journal: JournalTable): Jobs {
 }
 
 /** The id of a dead letter is that of the job: for dispatch, of the message. */
-function createDeadLetters(parts: Parts): DeadLetters {
+function createDeadLetters(parts: Parts): Jobs['deadLetters'] {
   const { sql, writer, counters, read } = parts
 
   /** By job id; where two queues have a dead job of that id, the newest. */
@@ -83,5 +89,5 @@ function toLetter(row: LetterRow): DeadLetter {
   const { id, lane, group, data } = toJob(row)
   const { queue_name: queue, at, reason } = row
   const [errors, message] = [JSON.parse(row.errors), fromJson(row.kept)]
-  return { id, queue, at, lane, group, reason: toReason(reason), errors, ...defined({ data, message }) }
+  return { id, queue, at, lane, group, reason, errors, ...defined({ data, message }) }
 }

@@ -103,7 +103,6 @@ CREATE TABLE job (
   failures INTEGER NOT NULL DEFAULT 0,
   lost INTEGER NOT NULL DEFAULT 0,
   notify INTEGER NOT NULL DEFAULT 0,
-  not_before INTEGER,
   message INTEGER,
   message_id TEXT,
   data TEXT,

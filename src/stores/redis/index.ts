@@ -2,7 +2,9 @@ import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { Event } from '../../core/event.ts'
 import type { Log } from '../../core/log.ts'
 import type { Message } from '../../core/message.ts'
+import { timeIn } from '../../core/message-id.ts'
 import type { Store, StoreStats } from '../../core/store.ts'
+import { defined } from '../../lib/defined.ts'
 import { inTime } from '../../lib/pause.ts'
 import { createFreshMessages } from '../shared/fresh-messages.ts'
 import { createLeases } from '../shared/leases.ts'
@@ -75,9 +77,12 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
     awayAt: signals.awayAt,
     ping,
     stats: async () => {
-      const stats: StoreStats = JSON.parse(await server.run<string>('stats', roots.main))
-      // Lua has one kind of empty table, and Redis writes it as an object.
-      return { ...stats, jobs: Object.values(stats.jobs) }
+      type Queue = StoreStats['jobs'][number] & { oldest?: string }
+      const stats: StoreStats & { jobs: Queue[] } = JSON.parse(await server.run('stats', roots.main))
+      const jobs = Object.values(stats.jobs).map(({ oldest = '', ...counts }) => {
+        return { ...counts, ...defined({ oldestAt: timeIn(oldest) }) }
+      })
+      return { ...stats, jobs }
     },
     trim: createTrim(server),
     close,

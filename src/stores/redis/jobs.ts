@@ -4,7 +4,7 @@ import { positionOf } from '../../core/message-id.ts'
 import type { AttemptError, ClaimedJob, DeadLetter, Jobs, NewJob, Settled } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import type { FreshMessages } from '../shared/fresh-messages.ts'
-import { lastOf, toReason, WEEK } from '../shared/values.ts'
+import { lastOf, WEEK } from '../shared/values.ts'
 import { type Entry, encodeNotes, messageOf, storedMessage } from './codec.ts'
 import { type Args, createHandOver, digest, inBatches, type Server } from './scripts.ts'
 
@@ -37,12 +37,10 @@ export function createJobs({ run, call, now, roots: { main } }: Server, fresh: F
       return wait < 0 ? { jobs } : { jobs, nextDue: now() + wait }
     },
     settle: (queue, outcomes) => each('jobs-settle', [queue], outcomes.map(outcomeArgs)),
-    renew: (queue, claims, lease) =>
-      each(
-        'jobs-settle',
-        [queue],
-        claims.map(({ id, token }) => [id, token, 'renew', lease, '', '', '', '']),
-      ),
+    renew: (queue, claims, lease) => {
+      const items = claims.map(({ id, token }) => [id, token, 'renew', lease, '', '', '', ''])
+      return each('jobs-settle', [queue], items)
+    },
     end: async (queue, id) => {
       const base = `${main}jobs:${queue}:`
       const [errors, done] = await Promise.all([
@@ -105,11 +103,11 @@ function claimedJob([id, token, flat, entry]: Claimed, known: Map<string, Messag
 }
 
 /** A dead letter as `dead` answers with it. */
-type Letter = [queue: string, id: string, fields: string[]]
+type Letter = [queue: string, id: string, reason: DeadLetter['reason'], fields: string[]]
 
-function deadLetter([queue, id, flat]: Letter): DeadLetter {
+function deadLetter([queue, id, reason, flat]: Letter): DeadLetter {
   const fields = fieldsOf(flat)
-  const letter = { queue, at: Number(fields.get('z')), reason: toReason(fields.get('y')) }
+  const letter = { queue, at: Number(fields.get('z')), reason }
   return { ...storedJob(id, fields), ...letter, ...defined({ message: storedMessage(fields) }) }
 }
 

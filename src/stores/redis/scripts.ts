@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import { TriviumError } from '../../core/errors.ts'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
+import { type Batcher, createBatcher } from '../../lib/batch.ts'
 import { type Connection, type ConnectOptions, toStoreError, wasNotSent } from './connect.ts'
 
 export type Args = readonly (string | number)[]
@@ -69,24 +70,17 @@ export function createServer(
  * holds up a connection meanwhile: one `WAIT` at a time is for all that was sent before it, in the same round trip.
  */
 function createConfirmation({ client, serverOf }: Connection, replicas: number, timeout: number) {
-  const last = new WeakMap<Redis, Promise<void>>()
-  const next = new WeakMap<Redis, Promise<void>>()
-
-  async function ask(server: Redis) {
-    const have = await server.wait(replicas, timeout)
-    if (have < replicas) throw new Error(`NOREPLICAS ${have} of ${replicas} replicas have what was written`)
-  }
+  const waits = new WeakMap<Redis, Batcher<void, void>>()
 
   function wait(server: Redis): Promise<void> {
-    const begin = () => {
-      next.delete(server)
-      const asked = ask(server)
-      last.set(server, asked)
-      return asked
+    const run = async () => {
+      const have = await server.wait(replicas, timeout)
+      if (have < replicas) throw new Error(`NOREPLICAS ${have} of ${replicas} replicas have what was written`)
+      return []
     }
-    const queued = next.get(server) ?? (last.get(server) ?? Promise.resolve()).then(begin, begin)
-    next.set(server, queued)
-    return queued
+    const batcher = waits.get(server) ?? createBatcher({ max: Number.POSITIVE_INFINITY, serial: true, run })
+    waits.set(server, batcher)
+    return batcher.add()
   }
 
   return async (root: string, send: () => Promise<unknown>): Promise<unknown> => {

@@ -45,12 +45,8 @@ export function createTrim({ run, call, roots }: Server) {
       const groups = await run('topic-groups', roots.topic(topic), 'expire', groupAge(policy))
       if (groups === 0) await call('SREM', `${roots.main}grouped-topics`, topic)
     }
-    await run(
-      'trim-rest',
-      roots.main,
-      policy.deadLetters ?? 5_000,
-      ...Array.from({ length: SWEEP }, randomDigest),
-    )
+    const digests = Array.from({ length: SWEEP }, randomDigest)
+    await run('trim-rest', roots.main, policy.deadLetters ?? 5_000, ...digests)
     return { removed }
   }
 }

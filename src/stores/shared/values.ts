@@ -1,10 +1,5 @@
-import type { AttemptError, DeadReason, Note, Retention } from '../../core/store.ts'
+import type { AttemptError, Note, Retention } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
-
-/** Reads back the reason of a dead letter. */
-export function toReason(text: string | undefined): DeadReason {
-  return text === 'permanent' || text === 'ambiguous' ? text : 'attempts'
-}
 
 /** The error that a job died of. */
 export function lastOf(errors: readonly AttemptError[]): AttemptError {

@@ -3,8 +3,8 @@
 --   dead         zset of ids by when they died
 --   dead:<id>    hash: the fields of the job, y reason, z when (ms), and the message itself as h and p, as in log.lua
 --
--- ARGV[3]  `list` queue or empty, group or empty, how many: the newest first, each {queue, id, fields as a flat list};
---          fewer where they are large
+-- ARGV[3]  `list` queue or empty, group or empty, how many: the newest first, each {queue, id, reason, fields as a flat
+--          list}; fewer where they are large
 --          `ids`: the ids of all
 --          `get` id: the same of one, or false
 --          `retry` id: 1 where it is back at the end of its lane, with fresh attempts and with its message; 0 where
@@ -16,7 +16,8 @@ local queues = redis.call('SMEMBERS', root .. 'queues')
 local function base_of(queue) return root .. 'jobs:' .. queue .. ':' end
 
 local function letter(queue, each)
-  return { queue, each, redis.call('HGETALL', base_of(queue) .. 'dead:' .. each) }
+  local key = base_of(queue) .. 'dead:' .. each
+  return { queue, each, redis.call('HGET', key, 'y'), redis.call('HGETALL', key) }
 end
 
 local function retry(queue)

@@ -1,7 +1,7 @@
 -- include: log notes available
 -- Counts. Writes nothing; costs a few calls per gateway and queue, whatever the backlog.
 --
--- Returns  `StoreStats` of src/core/store.ts as JSON; an empty list of queues is an empty object there
+-- Returns  `StoreStats` of src/core/store.ts as JSON, but of a queue the id of its oldest job; no queues are an empty object
 local meta = redis.call('HMGET', root .. 'meta', 'end', 'cursor')
 local cursor = tonumber(meta[2] or 0)
 
@@ -22,12 +22,6 @@ local function receive()
   return { ready = ready, leased = leased, lost = lost, oldestAt = oldest and time_from(oldest .. '-0') }
 end
 
--- The time in the first id of ours (UUIDv7) in the id of a job.
-local function time_in(id)
-  local high, low = string.match(id or '', '(%x%x%x%x%x%x%x%x)%-(%x%x%x%x)%-7%x+%-%x+%-%x+')
-  return high and tonumber(high .. low, 16)
-end
-
 local function jobs()
   local queues = {}
   for _, name in ipairs(redis.call('SMEMBERS', root .. 'queues')) do
@@ -35,7 +29,7 @@ local function jobs()
     local running = redis.call('ZCARD', base .. 'claims')
     local waiting = redis.call('ZCARD', base .. 'all') - running
     local dead, oldest = redis.call('ZCARD', base .. 'dead'), redis.call('ZRANGE', base .. 'all', 0, 0)[1]
-    queues[#queues + 1] = { queue = name, waiting = waiting, running = running, dead = dead, oldestAt = time_in(oldest) }
+    queues[#queues + 1] = { queue = name, waiting = waiting, running = running, dead = dead, oldest = oldest }
   end
   return queues
 end

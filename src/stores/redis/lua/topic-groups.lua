@@ -26,11 +26,7 @@ if what == 'subscribe' then
 end
 if what == 'unsubscribe' then return remove(group) end
 if what == 'expire' then
-  for _, each in ipairs(redis.call('HKEYS', root .. 'groups')) do
-    -- Where an older Trivium made it, its time begins now.
-    local used = redis.call('ZSCORE', root .. 'used', each)
-    if not used then touch({ each }) elseif now - used > tonumber(group) then remove(each) end
-  end
+  for _, each in ipairs(redis.call('ZRANGEBYSCORE', root .. 'used', '-inf', '(' .. now - group)) do remove(each) end
   return redis.call('HLEN', root .. 'groups')
 end
 
