@@ -26,8 +26,9 @@ export function createAccept(options: {
     async run(messages) {
       try {
         const answers = await journal.accept(messages)
-        for (const [index, { duplicate }] of answers.entries())
-          options.accepted(messages[index]?.gateway ?? '', duplicate)
+        messages.forEach(({ gateway }, index) => {
+          options.accepted(gateway, answers[index]?.duplicate ?? false)
+        })
         return answers
       } catch (error) {
         for (const message of messages) tell(message, toTriviumError(error))

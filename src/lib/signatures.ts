@@ -61,38 +61,43 @@ export function signedHeaders(template: string): string[] {
 }
 
 /** Whether a key's signature of something is among those given, of which strangers may send thousands. */
-type IsAmong = (signatures: Buffer[], signed: Buffer[]) => boolean
+type IsAmong = (signatures: readonly string[], signed: readonly Buffer[]) => boolean
 
-function byPublicKey(key: KeyObject, algorithm: string): IsAmong {
+function byPublicKey(key: KeyObject, algorithm: string, encoding: BufferEncoding): IsAmong {
   // Ed25519 has its hash built in.
   const hash = key.asymmetricKeyType === 'ed25519' ? null : algorithm
   return (signatures, signed) => {
     const whole = Buffer.concat(signed)
     // No sender has that many keys, and each costs up to 0.2 ms.
-    return signatures.slice(0, 10).some((signature) => verify(hash, whole, key, signature))
+    return signatures.slice(0, 10).some((given) => verify(hash, whole, key, Buffer.from(given, encoding)))
   }
 }
 
-/** HMAC (RFC 2104) of two digests: an object of Node's for each delivery costs more than what it does. */
-function byHmac(key: Buffer, algorithm: string): IsAmong {
+/** HMAC (RFC 2104) of two digests, in buffers that stay: objects for each delivery cost more than what they do. */
+function byHmac(key: Buffer, algorithm: string, encoding: BufferEncoding): IsAmong {
+  const size = hash(algorithm, key, 'buffer').length
   const block = Buffer.alloc(algorithm === 'sha512' ? 128 : 64)
   block.set(key.length > block.length ? hash(algorithm, key, 'buffer') : key)
   const inner = block.map((byte) => byte ^ 0x36)
-  const outer = block.map((byte) => byte ^ 0x5c)
-  // As a buffer of its own a digest would cost the garbage collector more than the text does.
-  const digest = (parts: Uint8Array[]) => Buffer.from(hash(algorithm, Buffer.concat(parts)), 'hex')
+  const outer = Buffer.concat([block.map((byte) => byte ^ 0x5c), Buffer.alloc(size)])
+  const [expected, given] = [Buffer.alloc(size), Buffer.alloc(size)]
+  const isExpected = (signature: string) =>
+    Buffer.byteLength(signature, encoding) === size &&
+    given.write(signature, encoding) === size &&
+    timingSafeEqual(given, expected)
   return (signatures, signed) => {
-    const expected = digest([outer, digest([inner, ...signed])])
-    return signatures.some((given) => given.length === expected.length && timingSafeEqual(given, expected))
+    outer.write(hash(algorithm, Buffer.concat([inner, ...signed])), block.length, 'hex')
+    expected.write(hash(algorithm, outer), 'hex')
+    return signatures.some(isExpected)
   }
 }
 
 /** A scheme with the parts of its template, the headers that those name, and what checks a signature by each key. */
 function compile(scheme: Scheme, keys: readonly (Buffer | KeyObject)[]) {
-  const { template = BODY, algorithm = 'sha256' } = scheme
+  const { template = BODY, algorithm = 'sha256', encoding = 'hex' } = scheme
   const parts = template.split(/(\{body\})/).filter((part) => part !== '')
   const proofs = keys.map((key) =>
-    key instanceof KeyObject ? byPublicKey(key, algorithm) : byHmac(key, algorithm),
+    key instanceof KeyObject ? byPublicKey(key, algorithm, encoding) : byHmac(key, algorithm, encoding),
   )
   return { ...scheme, parts, signed: signedHeaders(template), proofs }
 }
@@ -102,13 +107,11 @@ const HEADER = /\{header\.([\w-]+)\}/g
 
 /** What a delivery claims: its signatures, and when it was signed. */
 function claimIn(scheme: Scheme, headers: IncomingHttpHeaders) {
-  const { header, prefix = '', list, encoding = 'hex', time = '' } = scheme
+  const { header, prefix = '', list, time = '' } = scheme
   const given = text(headers, header)
   const fields = list === undefined ? [given] : given.split(list)
   const field = (start: string) => fields.find((each) => each.startsWith(start))?.slice(start.length) ?? ''
-  const signatures = fields
-    .filter((each) => each.startsWith(prefix))
-    .map((each) => Buffer.from(each.slice(prefix.length), encoding))
+  const signatures = fields.flatMap((each) => (each.startsWith(prefix) ? each.slice(prefix.length) : []))
   return { signatures, time: time.endsWith('=') ? field(time) : text(headers, time) }
 }
 

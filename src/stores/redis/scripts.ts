@@ -160,7 +160,7 @@ export async function inBatches<Answer>(
   for (let start = 0; start < items.length; ) {
     let end = start
     for (let size = 0; end < items.length && end - start < MAX_ITEMS; end++) {
-      for (const arg of items[end] ?? []) size += String(arg).length
+      for (const arg of items[end] ?? []) size += typeof arg === 'string' ? arg.length : 16
       if (size > MAX_SIZE && end > start) break
     }
     answers.push(...(await send(items.slice(start, end))))
