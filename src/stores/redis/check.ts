@@ -43,7 +43,7 @@ export async function checkServers(client: Redis | Cluster, replicas = 0): Promi
 async function look(server: Redis, isCluster: boolean, replicas: number) {
   const [text, fsync, seconds, nodes] = await Promise.all([
     server.info(),
-    // Not every user may ask; then it is not told.
+    // Not every user may ask.
     server.config('GET', 'appendfsync').catch(() => []),
     server.time(),
     isCluster ? server.cluster('NODES') : '',
@@ -65,6 +65,7 @@ async function look(server: Redis, isCluster: boolean, replicas: number) {
     info.get('aof_enabled') === '1'
       ? failed && 'the append-only file could not be written; look at the disk'
       : 'appendonly is off: a restart loses messages; set `appendonly yes`'
+  const synced = String(fsync[1] ?? 'not shown: the user may not run CONFIG GET')
   const neverSynced = 'appendfsync is no: a loss of power loses up to 30 s; set it to everysec or always'
   const skew = Math.abs(Number(seconds[0]) * 1_000 + Number(seconds[1]) / 1_000 - Date.now())
   const apart = `the clock is ${Math.round(skew / 1_000)} s away from that of this machine; leases and ages go by it`
@@ -76,7 +77,7 @@ async function look(server: Redis, isCluster: boolean, replicas: number) {
     ['replicas', `${online}`, online < replicas && few],
     ['eviction', policy, policy !== 'noeviction' && evicts],
     ['persistence', 'append-only file', lost],
-    ['appendfsync', 'as it should be', String(fsync[1]) === 'no' && neverSynced],
+    ['appendfsync', synced, synced === 'no' && neverSynced],
     ['clock', 'as here', skew > SKEW && apart],
   ]
   if (isCluster) found.push(['slots', 'none is being moved', open !== undefined && stuck])

@@ -6,8 +6,11 @@ import { takenNote } from '../shared/values.ts'
 import { type Entry, messageOf } from './codec.ts'
 import { createHandOver, digest, type Server } from './scripts.ts'
 
-export function createReceive({ run, roots: { main }, now }: Server): ReceiveQueue {
-  const handOver = createHandOver()
+export function createReceive({ run, roots: { main }, now, isClosed }: Server): ReceiveQueue {
+  const handOver = createHandOver(
+    (_, handing) => run('receive-take', main, '', '', '', '', '', '', '', ...handing),
+    isClosed,
+  )
   const end = async (how: 'ack' | 'release', receipt: string) =>
     (await run('receive-lease', main, how, receipt)) === 1
 

@@ -40,6 +40,7 @@ export function createServer(
     /** Of the signals. */
     channel,
     now: now ?? Date.now,
+    isClosed: () => client.status === 'end',
     /**
      * Sends one command, for what needs no script, and waits for no replica. `Reply` is what Redis says that it answers, or
      * the head of a script: Lua's false arrives as null. Rejects with a TriviumError, as `run` does.
@@ -118,27 +119,50 @@ function named(error: unknown, script: string): unknown {
 /** Three arguments for the script: this daemon, the number of the call, and those of the calls that are unheard. */
 type Handing = [string, number, string]
 
+/** Ms after which what nobody heard of is given back, where no call comes before. */
+const GIVE_BACK = 1_000
+
 /**
  * Makes calls that hand something out safe against a lost answer: `lua/lib/unheard.lua` records it under the number of the call. The
- * next call of the same name tells which answers did not come, and Redis takes back what they handed out.
+ * next call of the same name tells which answers did not come, and Redis takes back what they handed out. `giveBack` is a call that
+ * does only that, with the number 0: whoever asked may ask another daemon next. Not needed where calls never end.
  */
-export function createHandOver() {
+export function createHandOver(
+  giveBack?: (name: string, handing: Handing) => Promise<unknown>,
+  isClosed: () => boolean = () => false,
+) {
   const daemon = randomUUID()
   const unheard = new Map<string, Set<number>>()
   let numbers = 0
 
+  async function tell<T>(name: string, number: number, send: (handing: Handing) => Promise<T>): Promise<T> {
+    const told = [...(unheard.get(name) ?? [])]
+    const answer = await send([daemon, number, told.join(' ')])
+    const left = unheard.get(name)
+    for (const each of told) left?.delete(each)
+    if (left?.size === 0) unheard.delete(name)
+    return answer
+  }
+
+  function giveBackSoon(name: string) {
+    if (!giveBack) return
+    const again = () => giveBackSoon(name)
+    const look = () => {
+      if (!unheard.has(name) || isClosed()) return
+      tell(name, 0, (handing) => giveBack(name, handing)).then(again, again)
+    }
+    setTimeout(look, GIVE_BACK).unref()
+  }
+
   return async <T>(name: string, send: (handing: Handing) => Promise<T>): Promise<T> => {
     const number = ++numbers
-    const told = [...(unheard.get(name) ?? [])]
     try {
-      const answer = await send([daemon, number, told.join(' ')])
-      const left = unheard.get(name)
-      for (const each of told) left?.delete(each)
-      if (left?.size === 0) unheard.delete(name)
-      return answer
+      return await tell(name, number, send)
     } catch (error) {
-      if (error instanceof TriviumError && error.retryable && !wasNotSent(error))
+      if (error instanceof TriviumError && error.retryable && !wasNotSent(error)) {
+        if (!unheard.has(name)) giveBackSoon(name)
         unheard.set(name, (unheard.get(name) ?? new Set()).add(number))
+      }
       throw error
     }
   }

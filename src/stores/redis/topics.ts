@@ -16,13 +16,16 @@ const MAX_TAIL = 20
  * have, or had, consumer groups. They may be many, for every conversation with replies is a topic.
  */
 export function createTopics(
-  { run, call, roots, now }: Server,
+  { run, call, roots, now, isClosed }: Server,
   toEvent: (message: Message) => Event,
 ): Topics {
   const toEventOf = (topic: string) => (entry: Entry) =>
     topic === MESSAGE_TOPIC ? toEvent(messageOf(entry)) : eventOf(topic, entry)
 
-  const handOver = createHandOver()
+  const handOver = createHandOver(
+    (topic, handing) => run('topic-read', roots.topic(topic), ...handing, topic),
+    isClosed,
+  )
   const main = (set: 'topics' | 'grouped-topics') => `${roots.main}${set}`
 
   async function readSome(topic: string, requests: readonly Args[]) {

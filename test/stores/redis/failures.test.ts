@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import { Redis } from 'ioredis'
 import type { Store } from '../../../src/core/store.ts'
-import { saying } from '../../contract/store/kit.ts'
+import { checkRedis } from '../../../src/stores/redis/check.ts'
+import { quiet, saying } from '../../contract/store/kit.ts'
 import { type RedisServer, startRedisServer } from '../../fixtures/redis-server.ts'
 import { until } from '../../fixtures/until.ts'
 import { openStore } from './kit.ts'
@@ -133,7 +134,10 @@ describe('a Redis that fails', () => {
     const [, rules = ''] = /ACL SETUSER trivium on (.*)/.exec(readFileSync('docs/stores.md', 'utf8')) ?? []
     const admin = new Redis(server.url)
     await admin.call('ACL', 'SETUSER', 'trivium', 'on', ...rules.split(' '))
-    const store = await openStore(server.url.replace('//', '//trivium:secret@'), { prefix: 'trivium' })
+    const url = server.url.replace('//', '//trivium:secret@')
+    const fsync = (await checkRedis({ url, log: quiet })).find(({ name }) => name === 'Redis: appendfsync')
+    assert.match(fsync?.detail ?? '', /not shown/, 'what may not be asked is not called well')
+    const store = await openStore(url, { prefix: 'trivium' })
     const [first] = await store.journal.accept([saying('a', { key: 'a', conversation: 'c' })])
     await store.jobs.add('q', [{ id: 'a', lane: 'l', group: 'g', messageId: first?.id ?? '' }])
     const { jobs } = await store.jobs.claim('q', { max: 1, lease: 1_000 })
@@ -189,5 +193,27 @@ describe('a Redis that fails', () => {
     for (const batch of await read())
       assert.deepEqual([batch?.events.map(({ data }) => data), batch?.missed], [['a', 'b', 'c'], 0])
     for (const batch of await read()) assert.deepEqual(batch?.events, [])
+  })
+
+  test('what was handed out and never heard of goes to who waits at another daemon', async (t) => {
+    const other = await openStore(server.url)
+    t.after(() => other.close())
+    const wait = { group: 'g', max: 9, mode: 'consume' as const }
+    const read = async (from: Store) => (await from.topics.read('elsewhere', [wait]))[0]?.events[0]?.data
+    await store.topics.subscribe('elsewhere', 'g', 'start')
+    await Promise.all([store.receive.take({}), read(store)])
+    await store.journal.accept([saying('a')])
+    await store.topics.publish('elsewhere', [{ type: 'x', source: 's', data: 'b' }])
+    server.freeze()
+    await Promise.allSettled([store.receive.take({}), read(store)])
+    const woken = new Set<string>()
+    for (const name of ['receive', 'topic:elsewhere'] as const)
+      t.after(other.onSignal(name, () => woken.add(name)))
+    server.resume()
+    // On the connection on which they were asked for: they are handed out by then.
+    await until(answers, 'an answer')
+    assert.deepEqual([await other.receive.take({}), await read(other)], [undefined, undefined])
+    await until(() => woken.size === 2, 'the signals')
+    assert.deepEqual([(await other.receive.take({}))?.message.text, await read(other)], ['a', 'b'])
   })
 })

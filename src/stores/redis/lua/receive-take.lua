@@ -4,7 +4,8 @@
 -- ARGV[3]  gateway, or empty          ARGV[4]  digest of the conversation, or empty
 -- ARGV[5…7]  position, time and tail where the conversation is the id of a message alone, or empty
 -- ARGV[8]  lease in ms, or empty to consume at once        ARGV[9]  token for the receipt
--- ARGV[10…12]  daemon, number, and what it never heard of, as `lib/unheard.lua` has them
+-- ARGV[10…12]  daemon, number, and what it never heard of, as `lib/unheard.lua` has them; with the number 0 that is
+--          given back and nothing taken
 -- ARGV[13]  what to note of the message, without the time
 -- Returns  the entry, the receipt (empty without lease), and how many messages of the gateway are lost that no taker was
 --          told of (only where no conversation is asked for); or false
@@ -19,6 +20,10 @@ for_each_unheard(ARGV[10], ARGV[12], function(position)
   give_back(position)
   add_note(position, '[' .. now .. ',"r","returned"]')
 end)
+if ARGV[11] == '0' then
+  signal({ 'receive' })
+  return false
+end
 
 local function in_list()
   local index = 0

@@ -3,7 +3,7 @@
 --
 -- ARGV[3…5]  daemon, number, and what it never heard of, as `lib/unheard.lua` has them
 -- ARGV[6…]  per request four values: group; how many at most; `consume`, `peek` or `lease`; lease in ms, or the
---           position up to which a peek leaves out what is there
+--           position up to which a peek leaves out what is there; or the topic alone, where nothing is to be read
 -- Returns   the entries, fewer than asked where they are large, then per request false (there is no such group) or
 --           {missed, in how many ms something hidden becomes visible or -1, positions…}
 -- Guarantees: what is consumed or leased is given to no other read of the group, unless the caller never heard of it
@@ -20,6 +20,10 @@ for_each_unheard(ARGV[3], ARGV[5], function(record)
     end
   end
 end)
+if #ARGV == 6 then
+  signal({ 'topic:' .. ARGV[6] })
+  return false
+end
 
 local names = {}
 for i = 6, #ARGV, 4 do names[#names + 1] = ARGV[i] end
