@@ -71,16 +71,23 @@ export function configPath(cwd: string, env: Environment, path?: string): string
 }
 
 /** Ms between two looks at a file. Asking for its times also sees what notifications miss: mounts, links, ConfigMaps. */
-const INTERVAL = 250
+const INTERVAL = 100
 
-/** Calls `changed` soon after one of the files, which need not be there, was changed. Returns what ends that. */
-export function watchFiles(files: readonly string[], changed: () => void): () => void {
+/**
+ * Calls `changed` once one of the files, which need not be there, was changed and then stayed as it was for `quiet` ms: what is saved
+ * slowly is not read by half. Returns what ends that.
+ */
+export function watchFiles(files: readonly string[], changed: () => void, quiet = 2 * INTERVAL): () => void {
+  let timer: NodeJS.Timeout | undefined
   const look = (now: Stats, before: Stats) => {
     // Whoever only reads a file changes its times too.
-    if (now.mtimeMs !== before.mtimeMs || now.ino !== before.ino) changed()
+    if (now.mtimeMs === before.mtimeMs && now.ino === before.ino) return
+    clearTimeout(timer)
+    timer = setTimeout(changed, quiet)
   }
   for (const file of files) watchFile(file, { interval: INTERVAL }, look)
   return () => {
+    clearTimeout(timer)
     for (const file of files) unwatchFile(file, look)
   }
 }
@@ -105,8 +112,10 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   const world = { folder: dirname(file), ...known }
   const routes = parseRoutes(given.routes, world, checker)
   const subscriptions = parseSubscriptions(given.subscriptions, world, checker)
-  if (!gateways.some((gateway) => gateway.enabled)) {
-    checker.report(['gateways'], 'key', 'no gateway is started, so nothing can come in', 'warning')
+  // That of the command line is there without being named.
+  if (!gateways.some(({ name, enabled }) => enabled && Object.hasOwn(Object(given.gateways), name))) {
+    const message = 'no gateway is started: messages can come from the command line alone'
+    checker.report(['gateways'], 'key', message, 'warning')
   }
   if (routes.length === 0) {
     const message = 'there are no routes: messages reach receive and events, but no skill'

@@ -121,12 +121,17 @@ export function createOperator(deps: {
         .filter((gateway) => !gateway.enabled)
         .map(({ name, why }): Check => ({ name, ok: true, warning: true, detail: `off: ${why}` }))
       const { ok, reason = store.address } = await ping(store)
-      const first: Check = { name: `store (${store.kind})`, ok, detail: reason }
+      const first: Check[] = [{ name: `store (${store.kind})`, ok, detail: reason }]
+      const reload = deps.lastReload()
+      if (!reload.ok) {
+        const detail = `the last good one stays in force; ${reload.error}`
+        first.push({ name: 'configuration of the daemon', ok: false, detail })
+      }
       const checks = await Promise.all([
         checkRedisServers(deps.config(), deps.log),
         ...enabled.map(gateways.check),
       ])
-      return toJson([first, ...checks.flat(), ...idle])
+      return toJson([...first, ...checks.flat(), ...idle])
     },
     async submit(submission: Submission, signal: AbortSignal) {
       const { accept } = roads.accept

@@ -83,7 +83,7 @@ test('warnings tell of a route whose gateway is not started, and of a configurat
   const text = `gateways:\n  a: { transport: slack, botToken: "\${T}", enabled: auto }\nroutes:\n  - { name: r, match: { gateway: a }, skill: echo }\n`
   const { config, problems } = await read(t, text)
   assert.deepEqual(told(problems, 'warning'), [
-    '1:1 no gateway is started, so nothing can come in',
+    '1:1 no gateway is started: messages can come from the command line alone',
     '4:34 gateway "a" is not started: T is not set (enabled: auto)',
   ])
   assert.deepEqual(config?.warnings, problems)

@@ -1,4 +1,6 @@
-import { rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { appendFile, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { watchFiles } from '../../src/config/load-config.ts'
@@ -9,7 +11,7 @@ test('a watched file is seen when it is saved, made, replaced, linked elsewhere,
   const cwd = await givenFile(t, 'old')
   const [file, env] = [join(cwd, 'routes.yaml'), join(cwd, '.env')]
   let told = 0
-  t.after(watchFiles([file, env], () => told++))
+  t.after(watchFiles([file, env], () => told++, 0))
   const seen = async (what: string, ...steps: (() => Promise<void>)[]) => {
     const before = told
     for (const step of steps) await step()
@@ -34,4 +36,16 @@ test('a watched file is seen when it is saved, made, replaced, linked elsewhere,
   )
   await symlink('..two', join(cwd, '..tmp'))
   await seen('a ConfigMap of Kubernetes', () => rename(join(cwd, '..tmp'), join(cwd, '..data')))
+})
+
+test('a file that is saved slowly is not read before it is whole', async (t) => {
+  const cwd = await givenFile(t, 'old')
+  const file = join(cwd, 'routes.yaml')
+  const read: string[] = []
+  t.after(watchFiles([file], () => read.push(readFileSync(file, 'utf8')), 1_500))
+  const parts = setInterval(() => appendFile(file, 'x'), 20)
+  await until(() => readFileSync(file, 'utf8').length > 40, 'most of the file')
+  clearInterval(parts)
+  await until(() => read.length > 0, 'the file')
+  assert.deepEqual(read, [readFileSync(file, 'utf8')])
 })
