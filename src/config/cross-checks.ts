@@ -7,120 +7,111 @@ import { isJsonObject } from '../core/json.ts'
 import { type PushSubscription, pushSchema } from '../core/push.ts'
 import { nearest, noSuch, quote } from '../lib/nearest.ts'
 import type { Checker } from './checker.ts'
-import type { GatewayConfig, RoutedSkill } from './gateways.ts'
 import { checkGateways, type RouteWorld } from './routes.ts'
 import type { sections } from './sections.ts'
 
-/** Reports skills that gateways name in `answers` and that do not exist, or cannot answer at once. */
-export function checkAnswers(
-  gateways: readonly GatewayConfig[],
-  skills: readonly RoutedSkill[],
-  checker: Checker,
-): void {
-  const names = skills.map((each) => each.name)
-  for (const { name, options } of gateways) {
-    const answers = isJsonObject(options) && isJsonObject(options.answers) ? options.answers : {}
-    for (const [asked, wanted] of Object.entries(answers)) {
-      const skill = skills.find((each) => each.name === wanted)
-      const waits = `skill ${quote(String(wanted))} waits for an approval; who asks here waits for seconds only`
-      const wrong = skill ? skill.metadata?.approval && waits : noSuch('skill', String(wanted), names)
-      if (wrong) checker.report(['gateways', name, 'answers', asked], 'value', wrong)
-    }
-  }
-}
-
-/** Parses the section `subscriptions:`, and checks each for itself, against its neighbours and the gateways. */
-export function parseSubscriptions(raw: unknown, world: RouteWorld, checker: Checker): PushSubscription[] {
-  const items = checker.parse(z.array(z.unknown()), raw ?? [], ['subscriptions']) ?? []
-  const names = new Set<string>()
-  return items.flatMap((item, at) => {
-    const path = ['subscriptions', at]
-    const subscription = checker.section(pushSchema, item, path)
-    if (!subscription) return []
-    const { name, topic, match = {} } = subscription
-    const report = (key: string, message: string, severity?: 'warning') =>
-      checker.report([...path, key], 'value', message, severity)
-    if (names.has(name)) report('name', `there are two subscriptions ${quote(name)}`)
-    names.add(name)
-    if (topic === LOG_TOPIC || topic.startsWith(REPLY_TOPICS)) report('topic', 'it is kept by Trivium itself')
-    if (topic === MESSAGE_TOPIC) checkGateways(match, path, world, checker)
-    else if (nearest(topic, [MESSAGE_TOPIC])) {
-      report('topic', `only event-emit writes to it; did you mean "${MESSAGE_TOPIC}"?`, 'warning')
-    }
-    return subscription
-  })
-}
-
-/** Checks the section `tokens:` against the gateways, and against the skills where they are known. */
-export function checkTokens(
-  tokens: readonly ProgramToken[],
-  world: RouteWorld,
-  control: string | undefined,
-  checker: Checker,
-): void {
-  const gateways = world.gateways.map(({ name }) => name)
-  const skills = world.skills?.map(({ name }) => name)
-  for (const [at, { name, token, ...rights }] of tokens.entries()) {
-    const report = (key: string, message: string, ...index: number[]) =>
-      checker.report(['tokens', at, key, ...index], 'value', message)
-    const others = tokens.slice(0, at)
-    if (others.some((other) => other.name === name)) report('name', `there are two tokens ${quote(name)}`)
-    const known = [control, ...others.map((other) => other.token)]
-    if (known.includes(token)) report('token', 'it is another token too; each must be a secret of its own')
-    for (const [index, gateway] of rights.gateways.entries()) {
-      if (gateway === '*' || gateways.includes(gateway)) continue
-      report('gateways', noSuch('gateway', gateway, gateways), index)
-    }
-    for (const [index, skill] of rights.skills.entries()) {
-      if (!skills || skills.includes(skill) || /[*?[{/]/.test(skill)) continue
-      report('skills', noSuch('skill', skill, skills), index)
-    }
-  }
-}
-
-/** Reports what names a queue where no Redis is known that could hold it. */
-export function checkQueues(
-  where: { redis?: string; prefix: string },
-  gateways: readonly GatewayConfig[],
-  checker: Checker,
-): void {
-  const { routes } = Object(checker.value)
-  const places = [
-    ...(Array.isArray(routes) ? routes : []).map((raw, at) => ({ raw, path: ['routes', at, 'queue'] })),
-    ...gateways.map(({ name, options }) => ({ raw: options, path: ['gateways', name, 'queue'] })),
-  ]
-  for (const { raw, path } of places) {
-    if (!isJsonObject(raw) || typeof raw.queue !== 'string') continue
-    const own = { ...where, ...raw }
-    const url = own.redis && String(own.redis)
-    const isCluster = url?.includes(',') && !url.includes('-sentinel:')
-    if (!url) {
-      const todo = 'set `queues: { redis: redis://… }`, or REDIS_URL'
-      checker.report(path, 'value', `the embedded store has no Redis for queues; ${todo}`)
-    } else if (isCluster && !/\{.+\}/.test(String(own.prefix))) {
-      const todo = 'on a Redis Cluster BullMQ needs a `prefix` in braces, such as "{bull}"'
-      checker.report(path, 'value', todo)
-    }
-  }
-}
-
-/** A member without its gateway could be anybody of that name, at any gateway. */
-export function checkMembers(
-  roles: z.output<typeof sections.access>['roles'],
-  gateways: readonly string[],
-  checker: Checker,
-): void {
-  for (const [role, { members }] of Object.entries(roles)) {
-    for (const [index, member] of members.entries()) {
-      const report = (wrong: string) =>
-        checker.report(['access', 'roles', role, 'members', index], 'value', wrong)
-      try {
-        compileMember(member, [...gateways, '*'])
-        const { gateway } = partsOf(member)
-        if (!['', '*', ...gateways].includes(gateway)) report(noSuch('gateway', gateway, gateways))
-      } catch (error) {
-        report(reasonOf(error))
+/** Checks sections of the file against each other: what they name must be there. */
+export function createCrossChecks(world: RouteWorld, checker: Checker) {
+  const { gateways, skills } = world
+  const gatewayNames = gateways.map(({ name }) => name)
+  const skillNames = skills?.map(({ name }) => name) ?? []
+  return {
+    /** Reports skills that gateways name in `answers` and that do not exist, or cannot answer at once. */
+    answers(): void {
+      if (!skills) return
+      for (const { name, options } of gateways) {
+        const answers = isJsonObject(options) && isJsonObject(options.answers) ? options.answers : {}
+        for (const [asked, wanted] of Object.entries(answers)) {
+          const skill = skills.find((each) => each.name === wanted)
+          const waits = `skill ${quote(String(wanted))} waits for an approval; who asks here waits for seconds only`
+          const wrong = skill ? skill.metadata?.approval && waits : noSuch('skill', String(wanted), skillNames)
+          if (wrong) checker.report(['gateways', name, 'answers', asked], 'value', wrong)
+        }
       }
-    }
+    },
+
+    /** Parses the section `subscriptions:`, and checks each for itself, against its neighbours and the gateways. */
+    subscriptions(raw: unknown): PushSubscription[] {
+      const items = checker.parse(z.array(z.unknown()), raw ?? [], ['subscriptions']) ?? []
+      const names = new Set<string>()
+      return items.flatMap((item, at) => {
+        const path = ['subscriptions', at]
+        const subscription = checker.section(pushSchema, item, path)
+        if (!subscription) return []
+        const { name, topic, match = {} } = subscription
+        const report = (key: string, message: string, severity?: 'warning') =>
+          checker.report([...path, key], 'value', message, severity)
+        if (names.has(name)) report('name', `there are two subscriptions ${quote(name)}`)
+        names.add(name)
+        if (topic === LOG_TOPIC || topic.startsWith(REPLY_TOPICS))
+          report('topic', 'it is kept by Trivium itself')
+        if (topic === MESSAGE_TOPIC) checkGateways(match, path, world, checker)
+        else if (nearest(topic, [MESSAGE_TOPIC])) {
+          report('topic', `only event-emit writes to it; did you mean "${MESSAGE_TOPIC}"?`, 'warning')
+        }
+        return subscription
+      })
+    },
+
+    /** Checks the section `tokens:` against the gateways, and against the skills where they are known. */
+    tokens(tokens: readonly ProgramToken[], control: string | undefined): void {
+      for (const [at, { name, token, ...rights }] of tokens.entries()) {
+        const report = (key: string, message: string, ...index: number[]) =>
+          checker.report(['tokens', at, key, ...index], 'value', message)
+        const others = tokens.slice(0, at)
+        if (others.some((other) => other.name === name)) report('name', `there are two tokens ${quote(name)}`)
+        const known = [control, ...others.map((other) => other.token)]
+        if (known.includes(token))
+          report('token', 'it is another token too; each must be a secret of its own')
+        for (const [index, gateway] of rights.gateways.entries()) {
+          if (gateway === '*' || gatewayNames.includes(gateway)) continue
+          report('gateways', noSuch('gateway', gateway, gatewayNames), index)
+        }
+        for (const [index, skill] of rights.skills.entries()) {
+          if (!skills || skillNames.includes(skill) || /[*?[{/]/.test(skill)) continue
+          report('skills', noSuch('skill', skill, skillNames), index)
+        }
+      }
+    },
+
+    /** Reports what names a queue where no Redis is known that could hold it. */
+    queues(where: { redis?: string; prefix: string }): void {
+      const { routes } = Object(checker.value)
+      const places = [
+        ...(Array.isArray(routes) ? routes : []).map((raw, at) => ({ raw, path: ['routes', at, 'queue'] })),
+        ...gateways.map(({ name, options }) => ({ raw: options, path: ['gateways', name, 'queue'] })),
+      ]
+      for (const { raw, path } of places) {
+        if (!isJsonObject(raw) || typeof raw.queue !== 'string') continue
+        const own = { ...where, ...raw }
+        const url = own.redis && String(own.redis)
+        const isCluster = url?.includes(',') && !url.includes('-sentinel:')
+        if (!url) {
+          const todo = 'set `queues: { redis: redis://… }`, or REDIS_URL'
+          checker.report(path, 'value', `the embedded store has no Redis for queues; ${todo}`)
+        } else if (isCluster && !/\{.+\}/.test(String(own.prefix))) {
+          const todo = 'on a Redis Cluster BullMQ needs a `prefix` in braces, such as "{bull}"'
+          checker.report(path, 'value', todo)
+        }
+      }
+    },
+
+    /** A member without its gateway could be anybody of that name, at any gateway. */
+    members(roles: z.output<typeof sections.access>['roles']): void {
+      for (const [role, { members }] of Object.entries(roles)) {
+        for (const [index, member] of members.entries()) {
+          const report = (wrong: string) =>
+            checker.report(['access', 'roles', role, 'members', index], 'value', wrong)
+          try {
+            compileMember(member, [...gatewayNames, '*'])
+            const { gateway } = partsOf(member)
+            if (!['', '*', ...gatewayNames].includes(gateway))
+              report(noSuch('gateway', gateway, gatewayNames))
+          } catch (error) {
+            report(reasonOf(error))
+          }
+        }
+      }
+    },
   }
 }

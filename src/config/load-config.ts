@@ -6,7 +6,7 @@ import { isJsonObject } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
 import { noSuch } from '../lib/nearest.ts'
 import { type Checker, createChecker } from './checker.ts'
-import { checkAnswers, checkMembers, checkQueues, checkTokens, parseSubscriptions } from './cross-checks.ts'
+import { createCrossChecks } from './cross-checks.ts'
 import { type Environment, readEnvironment, secretsOf } from './environment.ts'
 import { parseGateways, type RoutedSkill, type TransportSchemas } from './gateways.ts'
 import { parseRoutes } from './routes.ts'
@@ -107,11 +107,12 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   for (const name of Object.keys(daemon.retention.gateways).filter((each) => !names.includes(each))) {
     checker.report(['daemon', 'retention', 'gateways', name], 'key', noSuch('gateway', name, names))
   }
-  if (skills) checkAnswers(gateways, skills, checker)
   const known = { gateways, transports: Object.keys(transports), ...defined({ skills }) }
   const world = { folder: dirname(file), ...known }
+  const check = createCrossChecks(world, checker)
+  check.answers()
   const routes = parseRoutes(given.routes, world, checker)
-  const subscriptions = parseSubscriptions(given.subscriptions, world, checker)
+  const subscriptions = check.subscriptions(given.subscriptions)
   // That of the command line is there without being named.
   if (!gateways.some(({ name, enabled }) => enabled && Object.hasOwn(Object(given.gateways), name))) {
     const message = 'no gateway is started: messages can come from the command line alone'
@@ -122,15 +123,15 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     checker.report(['routes'], 'key', message, 'warning')
   }
   const access = section('access', sections.access)
-  checkMembers(access.roles, names, checker)
+  check.members(access.roles)
   const named = typeof given.model === 'string' ? { name: given.model } : given.model
   const isModel = (named ?? (env.TRIVIUM_MODEL || undefined)) !== undefined
   const model = isModel && checker.section(modelSchema, named ?? {}, ['model'], { TRIVIUM_MODEL: 'name' })
   const tokens = section('tokens', sections.tokens)
-  checkTokens(tokens, world, daemon.token, checker)
+  check.tokens(tokens, daemon.token)
   const { folders } = section('skills', sections.skills)
   const queues = defined({ redis: daemon.redisUrl, ...section('queues', sections.queues) })
-  checkQueues(queues, gateways, checker)
+  check.queues(queues)
   return {
     /** The absolute path of the file. */
     file,

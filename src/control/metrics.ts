@@ -43,11 +43,11 @@ export function createMetrics(build: { version: string }) {
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
 
-  const counter = (name: string, help: string, labelNames: string[]) =>
+  const counter = (name: string, help: string, ...labelNames: string[]) =>
     new Counter({ name: `trivium_${name}`, help, labelNames, registers })
-  const gauge = (name: string, help: string, labelNames: string[] = []) =>
+  const gauge = (name: string, help: string, ...labelNames: string[]) =>
     new Gauge({ name: `trivium_${name}`, help, labelNames, registers })
-  const seconds = (name: string, help: string, labelNames: string[]) =>
+  const seconds = (name: string, help: string, ...labelNames: string[]) =>
     new Histogram({
       name: `trivium_${name}_seconds`,
       help,
@@ -56,42 +56,29 @@ export function createMetrics(build: { version: string }) {
       buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120, 600],
     })
 
-  const accepted = counter('accepted_total', 'Messages accepted.', ['gateway'])
-  const duplicates = counter('duplicates_total', 'Messages recognised by their idempotency key.', ['gateway'])
-  const refused = counter('refused_total', 'Messages refused, by reason.', ['gateway', 'reason'])
-  const taken = counter('received_total', 'Messages taken with gateway-receive.', ['gateway'])
-  const lost = counter('receive_lost_total', 'Messages that retention removed before anybody took them.', [
-    'gateway',
-  ])
-  const dispatched = counter('dispatched_total', 'Attempts of dispatch, by outcome.', ['route', 'outcome'])
-  const skillSeconds = seconds('skill', 'How long the skill of a route ran.', ['route'])
-  const latency = seconds('dispatch_latency', 'From acceptance to the start of the skill.', ['gateway'])
-  const sent = counter('sent_total', 'Attempts to send from the outbox, by outcome.', ['gateway', 'outcome'])
-  const pushed = counter('pushed_total', 'Attempts to push an event, by outcome.', [
-    'subscription',
-    'outcome',
-  ])
-  const tokens = counter('model_tokens_total', 'Tokens that models used.', ['model', 'direction'])
+  const accepted = counter('accepted_total', 'Messages accepted.', 'gateway')
+  const duplicates = counter('duplicates_total', 'Messages recognised by their idempotency key.', 'gateway')
+  const refused = counter('refused_total', 'Messages refused, by reason.', 'gateway', 'reason')
+  const taken = counter('received_total', 'Messages taken with gateway-receive.', 'gateway')
+  const lost = counter('receive_lost_total', 'Messages that retention removed untaken.', 'gateway')
+  const dispatched = counter('dispatched_total', 'Attempts of dispatch, by outcome.', 'route', 'outcome')
+  const skillSeconds = seconds('skill', 'How long the skill of a route ran.', 'route')
+  const latency = seconds('dispatch_latency', 'From acceptance to the start of the skill.', 'gateway')
+  const sent = counter('sent_total', 'Attempts to send from the outbox, by outcome.', 'gateway', 'outcome')
+  const pushed = counter('pushed_total', 'Attempts to push an event, by outcome.', 'subscription', 'outcome')
+  const tokens = counter('model_tokens_total', 'Tokens that models used.', 'model', 'direction')
 
-  gauge('build_info', 'Always 1.', ['version', 'node']).set({ ...build, node: process.versions.node }, 1)
-  const depth = gauge('depth', 'Messages that wait or are worked on, on a road.', ['road'])
-  const oldest = gauge('oldest_age_seconds', 'Age of the oldest message that waits or is worked on.', [
-    'road',
-  ])
+  gauge('build_info', 'Always 1.', 'version', 'node').set({ ...build, node: process.versions.node }, 1)
+  const depth = gauge('depth', 'Messages that wait or are worked on, on a road.', 'road')
+  const oldest = gauge('oldest_age_seconds', 'Age of the oldest message that waits or is worked on.', 'road')
   const reloaded = gauge('config_last_reload_successful', '1 where the configuration in force is the file.')
   const reloadedAt = gauge('config_last_reload_success_timestamp_seconds', 'When it was last read and right.')
-  const jobs = gauge('jobs', 'Jobs, by queue and state.', ['queue', 'state'])
-  const lag = gauge('group_lag', 'Events that a consumer group has not read.', ['topic', 'group'])
-  const healthy = gauge('gateway_healthy', '1 where a gateway does its work.', ['gateway'])
-  const reached = gauge('subscription_healthy', '1 where events can be pushed, or are not to be.', [
-    'subscription',
-  ])
-  const connections = gauge('transport_connections', 'Connections that are open upstream.', ['gateway'])
-  const silence = gauge(
-    'transport_seconds_since_event',
-    'Seconds since a gateway last heard anything from upstream.',
-    ['gateway'],
-  )
+  const jobs = gauge('jobs', 'Jobs, by queue and state.', 'queue', 'state')
+  const lag = gauge('group_lag', 'Events that a consumer group has not read.', 'topic', 'group')
+  const healthy = gauge('gateway_healthy', '1 where a gateway does its work.', 'gateway')
+  const reached = gauge('subscription_healthy', '1 where events can be pushed, or need not.', 'subscription')
+  const connections = gauge('transport_connections', 'Connections that are open upstream.', 'gateway')
+  const silence = gauge('transport_seconds_since_event', 'Seconds since upstream was last heard.', 'gateway')
 
   const read = ({ stats, reload, groups, gateways, subscriptions }: Readings, now: number) => {
     for (const { road, messages, oldestAt = now } of roadsOf(stats)) {

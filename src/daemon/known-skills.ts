@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import type { RoutedSkill } from '../config/gateways.ts'
 import type { Config } from '../config/load-config.ts'
 import type { Log } from '../core/log.ts'
-import { builtInSkills } from '../skills/built-in/index.ts'
+import { builtInSkills } from '../skills/built-in.ts'
 import { createRegistry } from '../skills/registry.ts'
 
 /** The folder of the skills that come with Trivium. */

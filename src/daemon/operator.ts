@@ -21,7 +21,7 @@ import type { Router } from '../gateway/router.ts'
 import { submit } from '../gateway/submit.ts'
 import type { Queues } from '../queues/queues.ts'
 import type { SkillManager } from '../skills/manager.ts'
-import type { McpHttp } from '../skills/mcp/mcp-http.ts'
+import type { McpHttp } from '../skills/mcp.ts'
 import { checkRedisServers } from './open-store.ts'
 import type { Roads } from './roads.ts'
 
@@ -193,7 +193,7 @@ export function createControlServer(
         ...operator,
         async mcp(request, response, caller) {
           // Most daemons never get a request for it.
-          mcp ??= import('../skills/mcp/mcp-http.ts').then(({ createMcpHttp }) =>
+          mcp ??= import('../skills/mcp.ts').then(({ createMcpHttp }) =>
             createMcpHttp({ manager, version: operator.version }),
           )
           await (await mcp).handle(request, response, caller, request.body)

@@ -6,7 +6,7 @@ import type { InvokeOptions } from '../../src/core/call.ts'
 import { TriviumError } from '../../src/core/errors.ts'
 import { pathGet, toJson } from '../../src/core/json.ts'
 import { skillJsonSchema } from '../../src/core/skill.ts'
-import { builtInSkills } from '../../src/skills/built-in/index.ts'
+import { builtInSkills } from '../../src/skills/built-in.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
 import { servicesWith } from '../skills/support/services.ts'
 

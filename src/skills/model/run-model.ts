@@ -35,13 +35,7 @@ type ModelRun = {
 }
 
 /** What a run gave. `trace` is the whole conversation with the model; tokens are those of all steps. */
-export type ModelOutcome = {
-  text: string
-  trace: ModelMessage[]
-  steps: number
-  inputTokens: number
-  outputTokens: number
-}
+export type ModelOutcome = Awaited<ReturnType<typeof stream>>
 
 /**
  * Runs a model with its tools until it answers with text; what fails for a moment is retried. Throws `model_limit`,
@@ -65,7 +59,7 @@ export async function runModel({ call, log, signal: parent }: SkillContext, run:
 
 type Streamed = ModelRun & { model: LanguageModel; skill: string; log: Log; signal: AbortSignal }
 
-async function stream(run: Streamed): Promise<ModelOutcome> {
+async function stream(run: Streamed) {
   const { isStepCount, streamText } = await import('ai')
   const { settings, skill, log, signal } = run
   const maxSteps = settings['max-steps']
@@ -103,13 +97,8 @@ async function stream(run: Streamed): Promise<ModelOutcome> {
   const wantsMore = steps.at(-1)?.finishReason === 'tool-calls'
   if (wantsMore && tokensOf(steps) >= maxTokens) throw limit(skill, `${maxTokens} tokens`)
   if (wantsMore && steps.length >= maxSteps) throw limit(skill, `${maxSteps} steps`)
-  return {
-    text,
-    trace: [{ role: 'user', content: run.input }, ...messages],
-    steps: steps.length,
-    inputTokens,
-    outputTokens,
-  }
+  const trace: ModelMessage[] = [{ role: 'user', content: run.input }, ...messages]
+  return { text, trace, steps: steps.length, inputTokens, outputTokens }
 }
 
 /** A parked approval ends this attempt; the invocation begins again when the decision falls. */

@@ -31,9 +31,6 @@ export type UpdateOptions = {
   expect?: number | undefined
 }
 
-/** `made`: what `mutate` returned. Where it left everything as it was, the revision is the one before. */
-type Updated<T extends JsonObject, R = unknown> = Snapshot<T> & { made: R }
-
 /** `from`: what it was made of, and `of` which revision, by its events; `nothing`: there was nothing to repair. */
 type Repaired = {
   revision: number
@@ -65,8 +62,8 @@ export function createDocument<T extends JsonObject>(
     /** The document, valid and of the current version; made, migrated or adopted first where needed. Yours to keep. */
     load: ready,
     /**
-     * Changes the document by a function of what is there; resolves when that is durable. `mutate` may run again on newer content. Throws
-     * `state_invalid` with the paths that are wrong, `document_conflict`, what guard and `mutate` throw; then nothing changes.
+     * Changes the document by a function of what is there; resolves when that is durable, with what `mutate` `made`, which may run again on
+     * newer content. Throws `state_invalid` with the paths that are wrong, `document_conflict`, what guard and `mutate` throw.
      */
     update: <R>(mutate: (draft: T) => R, options?: UpdateOptions) => inTurn(() => update(mutate, options)),
     /** What it was at a moment (Unix ms) or a revision, by its events. Undefined: they do not tell. */
@@ -104,7 +101,7 @@ export function createDocument<T extends JsonObject>(
 
   async function update<R>(mutate: (draft: T) => R, { actor = SYSTEM, expect }: UpdateOptions = {}) {
     for (;;) {
-      const job: { updated?: Updated<T, R> } = {}
+      const job: { updated?: Snapshot<T> & { made: R } } = {}
       await backend.transact(name, (stored) => {
         delete job.updated
         if (!isCurrent(stored)) return undefined

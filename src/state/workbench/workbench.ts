@@ -115,6 +115,24 @@ const taskBoardSchema = z.strictObject({
 /** `task_board.json`. */
 export type TaskBoard = z.infer<typeof taskBoardSchema>
 
+/** How long agents stay away from what a person edited, in ms. */
+const HUMAN_GRACE = 5000
+
+/** Notes a person's edit, and refuses an agent's write soon after it (`state_human_touch`). People and the system may always write. */
+const edits: Pick<DocumentSpec<JsonObject & { last_human_touch: string | null }>, 'adopt' | 'guard'> = {
+  adopt(document, at) {
+    document.last_human_touch = new Date(at).toISOString()
+  },
+  guard({ last_human_touch }, { name, actor, now }) {
+    if (actor.kind !== 'agent' || last_human_touch === null) return
+    const age = now - Date.parse(last_human_touch)
+    // A time in the future is a clock that was wrong, not an edit.
+    if (age >= HUMAN_GRACE || age < -HUMAN_GRACE) return
+    const seconds = Math.max(0, age / 1000).toFixed(1)
+    throw new TriviumError('state_human_touch', { name, seconds, grace: HUMAN_GRACE / 1000 })
+  },
+}
+
 /** Version 1 said `blockers` where version 2 says `risks`. */
 export const agentStateDocument: DocumentSpec<AgentState> = {
   name: 'agent_state',
@@ -134,8 +152,7 @@ export const agentStateDocument: DocumentSpec<AgentState> = {
     next_action: '',
     last_human_touch: null,
   }),
-  adopt: touched,
-  guard: refuseAfterHumanTouch,
+  ...edits,
 }
 
 export const taskBoardDocument: DocumentSpec<TaskBoard> = {
@@ -145,26 +162,5 @@ export const taskBoardDocument: DocumentSpec<TaskBoard> = {
     return jsonSchemaOf(taskBoardSchema)
   },
   initial: () => ({ schema_version: 1, tasks: [], next_id: 1, last_human_touch: null }),
-  adopt: touched,
-  guard: refuseAfterHumanTouch,
-}
-
-function touched(document: { last_human_touch: string | null }, at: number): void {
-  document.last_human_touch = new Date(at).toISOString()
-}
-
-/** How long agents stay away from what a person edited, in ms. */
-const HUMAN_GRACE = 5000
-
-/** Refuses an agent's write soon after a person's edit (`state_human_touch`). People and the system may always write. */
-function refuseAfterHumanTouch(
-  { last_human_touch }: { last_human_touch: string | null },
-  { name, actor, now }: { name: string; actor: Actor; now: number },
-): void {
-  if (actor.kind !== 'agent' || last_human_touch === null) return
-  const age = now - Date.parse(last_human_touch)
-  // A time in the future is a clock that was wrong, not an edit.
-  if (age >= HUMAN_GRACE || age < -HUMAN_GRACE) return
-  const seconds = Math.max(0, age / 1000).toFixed(1)
-  throw new TriviumError('state_human_touch', { name, seconds, grace: HUMAN_GRACE / 1000 })
+  ...edits,
 }

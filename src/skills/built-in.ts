@@ -1,0 +1,142 @@
+import { z } from 'zod'
+import type { Call } from '../core/call.ts'
+import { TriviumError } from '../core/errors.ts'
+import * as operations from '../core/operations.ts'
+import type { Services } from '../core/services.ts'
+import { defineSkill, type Skill } from '../core/skill.ts'
+import { waitFor } from '../lib/wait-for.ts'
+import { abortError } from './bounded.ts'
+
+const key = z.string().min(1).describe('The key')
+const store = operations.storeName
+  .default('file')
+  .describe('file: this data directory; memory: this process; shared: all daemons of the same store')
+
+/** Keys and values. */
+const stateSkills: readonly Skill[] = [
+  defineSkill({
+    name: 'state-get',
+    description: 'Reads a value by key; null where there is none.',
+    args: z.strictObject({ key, store }),
+    run: async ({ args: { key, store }, services }) => (await services.state[store].get(key))?.value ?? null,
+  }),
+  defineSkill({
+    name: 'state-set',
+    description: 'Writes a value by key, overwrites what is there, and wakes those who wait for the key.',
+    args: z.strictObject({
+      key,
+      value: z.json().describe('The value, as JSON'),
+      ttl: z.int().min(1).exactOptional().describe('Forget it after that many ms'),
+      ifVersion: z
+        .int()
+        .min(0)
+        .exactOptional()
+        .describe('Write only at this version (0: where it is absent)'),
+      store,
+    }),
+    async run({ args: { key, value, store, ...options }, services }) {
+      const version = await services.state[store].set(key, value, options)
+      if (version !== undefined) return { ok: true, version }
+      return { ok: false, version: (await services.state[store].get(key))?.version ?? 0 }
+    },
+  }),
+  defineSkill({
+    name: 'state-delete',
+    description: 'Deletes a key, and tells whether it existed.',
+    args: z.strictObject({ key, store }),
+    async run({ args: { key, store }, services }) {
+      return { ok: true, existed: await services.state[store].delete(key) }
+    },
+  }),
+  defineSkill({
+    name: 'state-list',
+    description: 'Lists the keys with a prefix.',
+    args: z.strictObject({
+      prefix: z.string().default('').describe('Only keys that begin with this'),
+      limit: z.number().int().min(1).max(100_000).default(10_000).describe('The most keys to list'),
+      store,
+    }),
+    run: ({ args: { prefix, limit, store }, services }) => services.state[store].list(prefix, limit),
+  }),
+  defineSkill({
+    name: 'state-wait',
+    description: 'Returns the value of a key as soon as it exists; null at the timeout.',
+    args: z.strictObject({
+      key,
+      timeout: z.number().int().min(0).default(60_000).describe('How long to wait, in ms'),
+      store,
+    }),
+    async run({ args: { key, timeout, store }, services, signal }) {
+      const found = await waitFor({
+        attempt: async () => {
+          const entry = await services.state[store].get(key)
+          return entry ? { value: entry.value } : {}
+        },
+        watch: (wake) => services.state[store].onChange(key, wake),
+        timeout,
+        signal,
+      })
+      if (found === undefined && signal.aborted) throw abortError(signal, `Waiting for ${key}`)
+      return found ?? null
+    },
+  }),
+]
+
+/** What `ctx.services` can do, as skills. */
+export const builtInSkills: readonly Skill[] = [
+  ...skillsOf('event-', operations.events, ({ events }) => events),
+  ...skillsOf('gateway-', operations.gateways, ({ gateways }) => gateways),
+  ...skillsOf('slack-', operations.installs, ({ gateways }) => gateways),
+  ...skillsOf('', operations.refusals, ({ gateways }) => gateways),
+  ...skillsOf('message-', operations.messages, ({ messages }) => messages),
+  ...stateSkills,
+  ...skillsOf('session-', operations.sessions, ({ sessions }) => sessions),
+  ...skillsOf('callback-', operations.callbacks, ({ callbacks }) => callbacks),
+  ...skillsOf('approval-', operations.approvals, ({ approvals }) => approvals),
+  ...skillsOf('dead-letter-', operations.deadLetters, ({ deadLetters }) => deadLetters),
+  ...skillsOf('subscription-', operations.subscriptions, ({ subscriptions }) => subscriptions),
+  ...skillsOf('call-', operations.calls, ({ calls }) => calls),
+  ...skillsOf('', operations.assistant, ({ assistant }) => assistant).map(answeringSlips),
+  ...skillsOf('delegation-', operations.delegations, ({ delegations }) => delegations).map(answeringSlips),
+  ...skillsOf('schedule-', operations.schedules, ({ schedules }) => schedules),
+  ...skillsOf('workbench-', operations.workbench, ({ workbench }) => workbench),
+  ...skillsOf('task-', operations.tasks, ({ workbench }) => workbench),
+]
+
+/** A skill for each operation, which hands its arguments to the method of the same name. */
+function skillsOf<O extends operations.Operations>(
+  prefix: string,
+  offered: O,
+  serviceOf: (services: Services) => operations.ServiceOf<O>,
+): Skill[] {
+  return Object.entries(offered).map(([method, args]) => ({
+    name: prefix + method,
+    description: args.description ?? '',
+    args,
+    run({ args, services, call }) {
+      const methods: Methods = serviceOf(services)
+      return methods[method]?.(args, call)
+    },
+  }))
+}
+
+/** Methods whose arguments their operations' schemas have checked. */
+type Methods = Record<string, { of(args: unknown, call: Call): Promise<unknown> }['of']>
+
+const SLIPS = new Set(['usage', 'not_found', 'limit_reached'])
+
+/** In a chat a slip of who asks gets an answer; a program gets the error. */
+function answeringSlips(skill: Skill): Skill {
+  return {
+    ...skill,
+    async run(ctx) {
+      try {
+        return await skill.run(ctx)
+      } catch (error) {
+        if (ctx.message && error instanceof TriviumError && SLIPS.has(error.code))
+          return { text: error.message }
+        throw error
+      }
+    },
+  }
+}
