@@ -3,10 +3,7 @@ const DAY = 1440
 const WEEK = 7 * DAY
 const HORIZON = 14 * DAY
 
-/**
- * Reads hours such as `Mon-Fri 09:00-17:00, Sat 10:00-14:00`, `Mon,Wed 22:00-06:00` (into the next day), or `24/7`. `holidays` are dates (`2026-12-24`) in that
- * zone (IANA, such as Europe/Berlin). Throws an Error that says what cannot be read.
- */
+/** Reads hours such as `Mon-Fri 09:00-17:00, Sat 22:00-06:00` or `24/7`, and dates of holidays, in an IANA zone. Throws for others. */
 export function officeHours(hours: string, timezone: string, holidays: readonly string[]) {
   const open = parseHours(hours)
   const closed = new Set(holidays)

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
@@ -37,10 +37,6 @@ export function ownFile(name: string): string {
   const found = places.find((place) => existsSync(place))
   if (found === undefined) throw new TriviumError('internal', { reason: `${name} of Trivium is missing` })
   return found
-}
-
-export function ownVersion(): string {
-  return String(JSON.parse(readFileSync(ownFile('package.json'), 'utf8')).version)
 }
 
 /** Reads the configuration of these environs, again each time it is called. */

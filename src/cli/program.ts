@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { toTriviumError } from '../core/errors.ts'
 import { defined } from '../lib/defined.ts'
-import { type AddCommand, type CommandContext, type Environs, ownVersion } from './command.ts'
+import { type AddCommand, type CommandContext, type Environs, ownFile } from './command.ts'
 import { createTerminal, paint, type Streams, type Terminal, usageOutput } from './terminal.ts'
 
 /** Every command that is no skill, in the order of the help; only what a command line names is loaded. */
@@ -48,7 +49,7 @@ const THIS_PROCESS: World = {
 export async function main(argv: string[], world: World = THIS_PROCESS): Promise<number> {
   const program = new Command('trivium')
   const terminal = createTerminal(argv.includes('--json'), world)
-  const version = ownVersion()
+  const version = String(JSON.parse(readFileSync(ownFile('package.json'), 'utf8')).version)
   let code = 0
   const context: CommandContext = {
     environs() {

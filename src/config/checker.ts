@@ -12,10 +12,7 @@ export type Checker = ReturnType<typeof createChecker>
 const TOKEN = /\$?\$\{[^}]*\}?/g
 const VARIABLE = /^\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}$/
 
-/**
- * Puts the environment into every text of a file: `${NAME}`, and `${NAME:-default}` where NAME may be unset or empty.
- * `$${` is a plain `${`. Then checks parts of the file against schemas, and collects what is wrong, each with its place.
- */
+/** Puts the environment into every text (`${NAME}`, `${NAME:-default}`; `$${` is a plain `${`). Then checks parts of the file against schemas. */
 export function createChecker(yaml: YamlFile, env: Environment) {
   const problems: Problem[] = []
   const variables: Variable[] = []

@@ -24,7 +24,9 @@ export function createCrossChecks(world: RouteWorld, checker: Checker) {
         for (const [asked, wanted] of Object.entries(answers)) {
           const skill = skills.find((each) => each.name === wanted)
           const waits = `skill ${quote(String(wanted))} waits for an approval; who asks here waits for seconds only`
-          const wrong = skill ? skill.metadata?.approval && waits : noSuch('skill', String(wanted), skillNames)
+          const wrong = skill
+            ? skill.metadata?.approval && waits
+            : noSuch('skill', String(wanted), skillNames)
           if (wrong) checker.report(['gateways', name, 'answers', asked], 'value', wrong)
         }
       }

@@ -18,10 +18,7 @@ export type RouteWorld = {
   skills?: readonly RoutedSkill[]
 }
 
-/**
- * Parses the section `routes:` and checks each route against the gateways, the skills and its neighbours. Those that skills
- * bring, where mistakes are warnings only, stand before a final route of the file that takes everything.
- */
+/** Parses and checks `routes:`. Those that skills bring (mistakes are warnings there) stand before a final route that takes everything. */
 export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): Route[] {
   const { gateways, transports, skills = [] } = world
   const transportOf = (name: string) => gateways.find((gateway) => gateway.name === name)?.transport

@@ -12,10 +12,7 @@ const VALID = 8 * 3_600_000
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'self'"
 
-/**
- * Lets operators at Bull Board. Its pages send no bearer token, so the console trades one (`POST /queues/login`) for a
- * cookie that is good for these pages alone. Passes on where there is no board.
- */
+/** Lets operators at Bull Board. Its pages send no token: the console trades one (`POST /queues/login`) for a cookie for these pages. */
 export function createQueuesPage(options: {
   token: string
   isOperator(request: Request): boolean

@@ -3,10 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { disk } from '../lib/disk.ts'
 
-/**
- * The bearer token of the control API: the given one, else the one in `<dir>/control-token`, which is made on first use,
- * readable by its owner only. Throws where that is a link: its target would be opened to us and closed to others.
- */
+/** The control token: the given one, else that in `<dir>/control-token`, made on first use for its owner alone. Throws for a link. */
 export function controlToken(dir: string, given: string | undefined): string {
   if (given) return given
   const fd = disk.open(join(dir, 'control-token'), 'a+')

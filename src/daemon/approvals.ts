@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { escapeText } from 'entities/escape'
 import { z } from 'zod'
-import type { Caller } from '../core/call.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { partsOf } from '../core/identity.ts'
 import { isJsonObject, type Json } from '../core/json.ts'
@@ -96,7 +95,7 @@ const ADDRESS = /^[^\s*?[\]{}!]+@[^\s*?[\]{}!]+$/
 const clickSchema = z.object({ id: z.string(), decision: z.enum(['approve', 'deny']) })
 
 /** The skill that takes a click. */
-export function approvalClick(approvals: Pick<ApprovalService, 'decide'>): Skill {
+export function approvalClick(approvals: ApprovalService): Skill {
   return defineSkill<unknown>({
     name: SKILL,
     description: 'Takes a click on the buttons of an approval.',
@@ -126,15 +125,12 @@ const HEADERS = {
 const HEAD = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Approval</title>
 <style>body{font:1rem/1.5 sans-serif;margin:2rem}pre{white-space:pre-wrap}</style><h1>Approval</h1>`
 
-/**
- * The page behind the links that approvers get by mail: whoever has one may decide that approval as that person, who must still
- * have the right then. Looking (GET) decides nothing, as scanners of mail look; a button posts the decision.
- */
+/** The page behind links in mail: whoever has one may decide as that person may then. Looking (GET) decides nothing: scanners of mail look. */
 export function mountApprovalPage(
   http: PublicHttp,
   kv: KeyValues,
-  approvals: Pick<ApprovalService, 'list' | 'decide'>,
-  callerAs: (identity: string) => Caller,
+  approvals: ApprovalService,
+  callerAs: Access['callerAs'],
 ): void {
   const answer = async (token: string | null, decision: string | null): Promise<[number, string]> => {
     const kept = await kv.get(LINK + token)

@@ -2,9 +2,8 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { transports } from '../../transports/registry.ts'
 import type { Config } from '../config/load-config.ts'
-import type { ControlDeps } from '../control/api.ts'
 import { asyncApi, type Socket } from '../control/asyncapi.ts'
-import { type LastReload, type Metrics, type Readings, roadsOf } from '../control/metrics.ts'
+import { type LastReload, type Metrics, roadsOf } from '../control/metrics.ts'
 import { controlToken } from '../control/token.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { type Json, pathGet, toJson } from '../core/json.ts'
@@ -25,12 +24,9 @@ import type { McpHttp } from '../skills/mcp.ts'
 import { checkRedisServers } from './open-store.ts'
 import type { Roads } from './roads.ts'
 
-/** What an operator can ask of a daemon: over HTTP, or from the command line that runs it in its own process. */
-export type Operator = Omit<ControlDeps, 'token' | 'tokens' | 'metrics' | 'mcp'> & {
-  /** What metrics are made of. Throws `store_unavailable`. */
-  readings(): Promise<Readings>
-}
+type Operator = ReturnType<typeof createOperator>
 
+/** What an operator can ask of a daemon: over HTTP, or from the command line that runs it in its own process. */
 export function createOperator(deps: {
   version: string
   startedAt: number
@@ -49,7 +45,7 @@ export function createOperator(deps: {
   draining(): boolean
   subscriptions(): Promise<SubscriptionInfo[]>
   assistant(): Promise<object>
-}): Operator {
+}) {
   const { store, manager, gateways, roads } = deps
 
   const transportOf = (name: string) => {
@@ -58,6 +54,7 @@ export function createOperator(deps: {
     throw noGateway(name, gateways.names())
   }
 
+  /** What metrics are made of. Throws `store_unavailable`. */
   const readings = async () => {
     const [stats, groups, subscriptions] = await Promise.all([
       store.stats(),
@@ -87,7 +84,7 @@ export function createOperator(deps: {
         const skill = manager.get(info.name)
         return toJson({ ...info, args: skill ? skillJsonSchema(skill) : {} })
       }),
-    describe: (name) => toJson(manager.describe(name)),
+    describe: (name: string) => toJson(manager.describe(name)),
     async status() {
       const [{ stats, groups, subscriptions, reload }, assistant] = await Promise.all([
         readings(),
@@ -137,7 +134,7 @@ export function createOperator(deps: {
       const { accept } = roads.accept
       return toJson(await submit(submission, { accept, transportOf, replies: roads.replies, store, signal }))
     },
-    async explain(messageId) {
+    async explain(messageId: string) {
       const message = await store.journal.get(messageId)
       if (!message) throw new TriviumError('message_not_found', { id: messageId })
       return toJson(deps.explain(message))

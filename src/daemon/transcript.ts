@@ -10,10 +10,7 @@ import { withoutLinks } from './approvals.ts'
 
 export type Transcript = ReturnType<typeof createTranscript>
 
-/**
- * Keeps `messages.jsonl` (the conversation) and `events.jsonl` (what was done about it) of all who can be answered.
- * Machines that wait for no answer talk in volumes that no one reads as a conversation; the journal keeps those.
- */
+/** Keeps `messages.jsonl` and `events.jsonl` of all who can be answered; what machines say that wait for no answer is in the journal alone. */
 export function createTranscript(
   logs: Pick<Logs, 'message' | 'event'>,
   unanswerable: Gateways['unanswerable'],

@@ -14,10 +14,7 @@ const FLAGS = {
   'a+': O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW,
 }
 
-/**
- * Every call that changes a file, and no other. Durable parts take it as a dependency, so that a test can
- * let each single step fail or be the last one before a crash. All calls throw what `node:fs` throws.
- */
+/** Every call that changes a file. Durable parts take it as a dependency, so that a test can let each step fail. All throw as `node:fs`. */
 export const disk = {
   open: (path: string, flags: keyof typeof FLAGS) => fs.openSync(path, FLAGS[flags], OWN_MODE),
   write(fd: number, bytes: Uint8Array): void {

@@ -1,7 +1,4 @@
-/**
- * A token bucket that holds at most `rate.count` tokens (the burst) and refills evenly over `rate.per` ms. A call takes one
- * token; it returns 0 where there was one, else the milliseconds until there is one.
- */
+/** A bucket of `rate.count` tokens, refilled evenly over `rate.per` ms. A call takes one and returns 0, or the milliseconds until there is one. */
 export function createTokenBucket(rate: { count: number; per: number } | 'off', now: () => number) {
   if (rate === 'off') return () => 0
   const perToken = rate.per / rate.count

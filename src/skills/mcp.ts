@@ -107,10 +107,7 @@ export function createMcpHttp(options: Omit<McpOptions, 'caller'>) {
   }
 
   return {
-    /**
-     * Answers one request to `/mcp`: POST, GET or DELETE. `body` is the parsed JSON body where a framework has
-     * read it already. `caller` is whose token was checked; a session belongs to one with the same rights. Never rejects.
-     */
+    /** Answers one request to `/mcp`, of which a `body` was read already. A session is for callers with the same rights. Never rejects. */
     async handle(request: IncomingMessage, response: ServerResponse, caller: Caller, body?: unknown) {
       const id = request.headers['mcp-session-id']
       const named = typeof id === 'string' ? sessions.get(id) : undefined

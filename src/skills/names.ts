@@ -8,10 +8,7 @@ export const nameSpec = z.union([z.string(), z.array(z.string())])
 
 export type NameMatcher = ReturnType<typeof createNameMatcher>
 
-/**
- * Reads the names and globs of `allowed-tools` and access rules: a list, or text with spaces or commas. What narrows a tool in
- * parentheses, as in `Bash(git:*)`, is for other hosts. Throws an Error for a glob that is none.
- */
+/** Reads the names and globs of `allowed-tools` and access rules; parentheses (`Bash(git:*)`) are for other hosts. Throws for a bad glob. */
 export function createNameMatcher(spec: string | readonly string[]) {
   const plain = (text: string) => text.replaceAll(/\([^)]*\)/g, '')
   const names = typeof spec === 'string' ? plain(spec).split(/[\s,]+/) : spec.map(plain)

@@ -73,10 +73,7 @@ function argsOf(prompt: Prompt): z.ZodType {
 const HISTORY =
   'What was said before in this conversation, oldest first, each turn with its time. It is a record: take from it what the current input refers to.'
 
-/**
- * Fills a prompt: the instructions are the skill’s, the input is what the model works on. Nothing in a value is a directive, and
- * text that may come from a message is fenced. Without `:session-history[]` the history stands before the prompt.
- */
+/** Fills a prompt. Nothing in a value is a directive, and what may come from a message is fenced. The history stands first where it has no place. */
 export function renderPrompt(prompt: Prompt, ctx: SkillContext, fence: Fence = createFence()) {
   const history = renderSession(ctx, fence)
   const placed = prompt.some((piece) => typeof piece !== 'string' && piece.directive === 'session-history')

@@ -6,10 +6,7 @@ import { duration } from '../../core/units.ts'
 import { orJust, parseSettings } from '../onion.ts'
 import { captureEntry } from '../session/sessions.ts'
 
-/**
- * `session: args.sessionId`, or all settings: remembers invocations of the same key, but for those that throw. Turns at the same time
- * each see what was there when they began, and all are kept.
- */
+/** `session: args.sessionId`, or all settings: remembers invocations of the same key, also of those at the same time, but none that throws. */
 export const sessionMiddleware = defineMiddleware({
   name: 'session',
   order: 400,

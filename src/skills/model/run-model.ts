@@ -37,10 +37,7 @@ type ModelRun = {
 /** What a run gave. `trace` is the whole conversation with the model; tokens are those of all steps. */
 export type ModelOutcome = Awaited<ReturnType<typeof stream>>
 
-/**
- * Runs a model with its tools until it answers with text; what fails for a moment is retried. Throws `model_limit`,
- * `skill_timeout`, `model_failed` (retryable), `model_unusable`, or the error of a tool after which nothing more should happen.
- */
+/** Runs a model with its tools until it answers. Throws `model_limit`, `skill_timeout`, `model_failed`, `model_unusable`, or of a tool. */
 export async function runModel({ call, log, signal: parent }: SkillContext, run: ModelRun) {
   const { modelId, settings, sources } = run
   const model = await resolveModel(modelId, sources)

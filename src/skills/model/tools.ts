@@ -15,10 +15,7 @@ const OPERATOR = createNameMatcher(
 /** The skills that there are, for models. */
 export type Catalog = { names(): string[]; get(name: string): Skill | undefined }
 
-/**
- * Every other skill that `allowed-tools` names (without it all but those of operators), the callbacks of this invocation, and a
- * reader for the files that came with the skill. Calling one is `ctx.manager.invoke`, with the same permission check.
- */
+/** The other skills that `allowed-tools` names (else all but those of operators), its callbacks, a reader of the skill’s files. */
 export async function createTools(
   skill: { name: string; metadata: JsonObject; files: Awaited<ReturnType<typeof findSkillFiles>> },
   ctx: SkillContext,

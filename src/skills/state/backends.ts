@@ -92,10 +92,7 @@ function withValue(document: unknown): unknown {
   return { ...rest, version: 1, value: { name, session, entries } }
 }
 
-/**
- * Readable, different for different keys also where the file system ignores case, never hidden or outside of its folder. What is
- * neither small letter, digit, `-`, `_` nor inner dot is percent-encoded; a long name ends in a hash.
- */
+/** A readable name, another for each key even where case is ignored: special characters are percent-encoded; a long one ends in a hash. */
 export function fileNameOf(key: string): string {
   let name = ''
   for (const byte of Buffer.from(key)) {

@@ -78,10 +78,7 @@ export function createDocument<T extends JsonObject>(
       await ready()
       return from === undefined || from === spec.version ? undefined : { from, to: spec.version }
     },
-    /**
-     * Makes an unreadable document usable again: from its text where that is right, otherwise from the newest state that its
-     * events tell whole, otherwise anew. What it replaces is kept. One that is in order is left alone.
-     */
+    /** Makes an unreadable document usable again: from its text, else from what its events tell whole, else anew. What it replaces is kept. */
     repair: () => inTurn(repair),
   }
 

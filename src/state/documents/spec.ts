@@ -146,10 +146,7 @@ export type Stored =
 /** The new document and the event that leads to it. `keepText`: the stored text stays as a person wrote it. */
 export type Commit = { change: Change; document: JsonObject; keepText?: true }
 
-/**
- * A check against a JSON Schema (2020-12), which is compiled with the first document; that throws for a bad one. It returns the
- * document where that is right, else throws what `refused` makes of every path that is wrong and why.
- */
+/** A check against a JSON Schema (2020-12), compiled at first use: returns the document, or throws what `refused` makes of what is wrong. */
 export function compileSchema<T extends JsonObject>(of: { readonly schema: JsonObject }) {
   let validate: ValidateFunction<T> | undefined
   return (document: JsonObject, refused: (details: string) => Error): T => {

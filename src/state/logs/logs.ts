@@ -54,10 +54,7 @@ type LogsOptions = {
 const BATCH = 1000
 const FULL = 32 * 1024 * 1024
 
-/**
- * The logs of a data dir: `messages.jsonl`, `events.jsonl`, `pending_calls.jsonl`. Any number of processes may append; what
- * was appended is durable when it resolves. What cannot be written is reported and holds nothing up: the truth is elsewhere.
- */
+/** The logs of a data dir, for any number of processes. An append that resolves is durable, or was reported: the truth is elsewhere. */
 export function createLogs(options: LogsOptions) {
   const now = options.now ?? Date.now
   const messages = createLog('messages.jsonl', options)
