@@ -17,7 +17,6 @@ const LIMITS = {
   connectionsCheckingInterval: 1_000,
   /** How long an idle connection is kept; longer than the 60 s of common load balancers. */
   keepAliveTimeout: 65_000,
-  maxHeaderSize: 16_384,
   /** Connections beyond this are refused at once. */
   maxConnections: 10_000,
 }
@@ -89,11 +88,7 @@ export function createPublicHttp(given: PublicHttpOptions) {
       logRefusal(request, error)
       answerError(response, error)
     }
-    try {
-      mount(request, response)?.catch(failed)
-    } catch (error) {
-      failed(error)
-    }
+    Promise.try(mount, request, response).catch(failed)
   }
 
   function refusal(path: string): TriviumError {

@@ -128,12 +128,11 @@ function headerReader(name: string): (message: Matched) => unknown {
 }
 
 function textTest(key: string, wanted: readonly string[]): (text: string) => boolean {
-  const tests =
-    key === 'prefix'
-      ? wanted.map(compilePrefix).map((regex) => (text: string) => regex.test(text))
-      : wanted.map((source) => compilePattern(source).test)
-  const [only] = tests
-  return tests.length === 1 && only ? only : (text) => tests.some((test) => test(text))
+  const patterns = wanted.map((one) => (key === 'prefix' ? compilePrefix(one) : compilePattern(one)))
+  const [only, ...others] = patterns
+  return only && others.length === 0
+    ? (text) => only.test(text)
+    : (text) => patterns.some((each) => each.test(text))
 }
 
 /** Lists match when one of their values does. What is absent matches nothing, not even `*`. */

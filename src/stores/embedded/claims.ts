@@ -79,7 +79,7 @@ export function createClaims(parts: Parts, journal: JournalTable): Pick<Jobs, 'c
   function settleOne(queue: number, name: string, outcome: Settled): boolean {
     const { id, token } = outcome
     const row = sql.get<Running>`SELECT n, id, lane, notify, message, message_id, errors, kept FROM job
-      WHERE n = ${serialOf(token)} AND queue = ${queue} AND id = ${id} AND token = ${token}`
+      WHERE n = ${Number.parseInt(token, 10)} AND queue = ${queue} AND id = ${id} AND token = ${token}`
     if (!row) return false
     const now = parts.now()
     if (outcome.notes && row.message !== null) journal.addNotes(row.message, row.message_id, outcome.notes)
@@ -139,7 +139,8 @@ export function createClaims(parts: Parts, journal: JournalTable): Pick<Jobs, 'c
         return claims.map(
           ({ id, token }) =>
             sql.run`UPDATE job SET state = 2, until = ${until}, lost = lost - (state = 1)
-              WHERE n = ${serialOf(token)} AND queue = ${number} AND id = ${id} AND token = ${token}` > 0,
+              WHERE n = ${Number.parseInt(token, 10)} AND queue = ${number} AND id = ${id} AND token = ${token}` >
+            0,
         )
       }),
   }
@@ -147,10 +148,4 @@ export function createClaims(parts: Parts, journal: JournalTable): Pick<Jobs, 'c
 
 function withError({ errors }: JobRow, error: AttemptError): string {
   return JSON.stringify([...JSON.parse(errors), error])
-}
-
-/** The row in a token; 0 for a text that is no token. */
-function serialOf(token: string): number {
-  const [, n = '0'] = /^(\d{1,15})\.\d+$/.exec(token) ?? []
-  return Number(n)
 }

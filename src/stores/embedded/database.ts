@@ -59,9 +59,9 @@ const EVERY = 64
 
 /**
  * Keeps the write-ahead log short, in a worker: copying and flushing thousands of pages would stall all messages. Under constant
- * load that never sees the end of the log: what is left SQLite itself copies, as `wal_autocheckpoint` above says.
+ * load that never sees the end of the log: what is left SQLite itself copies, as `wal_autocheckpoint` above says. Returns what ends it.
  */
-export function createCheckpointer(writer: Writer, path: string, log: Log): { close(): Promise<void> } {
+export function createCheckpointer(writer: Writer, path: string, log: Log) {
   const worker = new Worker(new URL('./checkpoint-worker.js', import.meta.url), { workerData: path })
   worker.unref()
   let commits = 0
@@ -87,11 +87,7 @@ export function createCheckpointer(writer: Writer, path: string, log: Log): { cl
       worker.postMessage('checkpoint')
     },
   })
-  return {
-    close: async () => {
-      await worker.terminate()
-    },
-  }
+  return () => worker.terminate()
 }
 
 /** Makes this process the only user of a data dir, until it ends or calls what is returned. A second file names it. Throws `store_locked`. */

@@ -39,7 +39,7 @@ async function openStore(options: EmbeddedOptions, address: string): Promise<Sto
   const parts = createParts(db, writer, address, options)
   const journal = createJournal(parts)
   const kv = createKeyValues(parts)
-  opened.defer(createCheckpointer(writer, address, log).close)
+  opened.adopt(createCheckpointer(writer, address, log), async (end) => void (await end()))
   opened.defer(writer.close)
   const store = opened.move()
   return {

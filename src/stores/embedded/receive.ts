@@ -67,10 +67,8 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
 
   /** The lease that a receipt is for, if it still runs. */
   function leased(receipt: string): Row | undefined {
-    const [, seq, token] = /^(\d{1,13})\.(\d{1,11})$/.exec(receipt) ?? []
-    if (seq === undefined || token === undefined) return undefined
     return sql.get<Row>`SELECT seq, gateway, conversation FROM leased
-      WHERE seq = ${Number(seq)} AND token = ${Number(token)} AND until > ${parts.now()}`
+      WHERE seq = ${Number.parseInt(receipt, 10)} AND seq || '.' || token = ${receipt} AND until > ${parts.now()}`
   }
   const end = (receipt: string, what: 'acknowledged' | 'released') =>
     writer.write(() => {

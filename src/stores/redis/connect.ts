@@ -41,7 +41,6 @@ export async function connect(options: ConnectOptions) {
         clusterRetryStrategy: pauseBefore,
         // As above.
         retryDelayOnFailover: 0,
-        retryDelayOnClusterDown: 100,
         maxRedirections: 30,
         slotsRefreshTimeout: commandTimeout,
         slotsRefreshInterval: 5_000,
