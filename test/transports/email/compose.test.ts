@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import nodemailer from 'nodemailer'
 import { parseMail } from '../../../transports/email/inbound/parse.ts'
 import { emailOptions } from '../../../transports/email/options.ts'
-import { compose, isAddress } from '../../../transports/email/outbound/compose.ts'
+import { compose } from '../../../transports/email/outbound/compose.ts'
 import type { ReplyTarget } from '../../../transports/email/reply-target.ts'
-import { startTransportFixture, type TransportFixture } from '../../fixtures/transport-deps.ts'
 
 const OPTIONS = emailOptions.parse({
   address: 'support@example.com',
@@ -16,14 +15,6 @@ const OPTIONS = emailOptions.parse({
 const stream = nodemailer.createTransport({ streamTransport: true, buffer: true })
 
 describe('a mail that is composed', () => {
-  let fixture: TransportFixture
-  before(async () => {
-    fixture = await startTransportFixture()
-  })
-  after(async () => {
-    await fixture.close()
-  })
-
   const answer = (target: Partial<ReplyTarget>) =>
     compose(
       {
@@ -48,13 +39,12 @@ describe('a mail that is composed', () => {
 
   test('goes to one address and to nothing that could be more', () => {
     const good = "a@b.c|å@b.c|o'neil+x@b.c"
-    for (const text of good.split('|')) assert.ok(isAddress(text), text)
+    for (const to of good.split('|')) assert.equal(answer({ to }).to, to)
     const bad =
       '|a|@b|a@|a b@c.d|a@b.c, d@e.f|<a@b.c>|a@b@c.d|"a"b"@c.d|"a@c.d|a@[b|a@b]|a@[127.0.0.1]@c|a@b c|' +
       '"a\r\nb"@c.d|a@b.c\0|"a\\"@c.d|Anna <a@b.c>'
-    for (const text of [...bad.split('|'), `${'a'.repeat(320)}@b.c`]) {
-      assert.equal(isAddress(text), false, JSON.stringify(text))
-    }
+    for (const to of [...bad.split('|'), `${'a'.repeat(320)}@b.c`])
+      assert.throws(() => answer({ to }), { code: 'send_rejected' }, JSON.stringify(to))
   })
 
   test('has no line over 998 characters, however long the name and the subject of the other are', async () => {

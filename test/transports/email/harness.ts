@@ -2,42 +2,24 @@ import { after } from 'node:test'
 import { ImapFlow } from 'imapflow'
 import { isJsonObject } from '../../../src/core/json.ts'
 import type { Message } from '../../../src/core/message.ts'
-import type { Reply, Transport } from '../../../src/core/transport.ts'
+import type { Reply } from '../../../src/core/transport.ts'
+import { defined } from '../../../src/lib/defined.ts'
 import { parseMail } from '../../../transports/email/inbound/parse.ts'
 import type { ReaderTiming } from '../../../transports/email/mailbox/reader.ts'
 import { emailOptions } from '../../../transports/email/options.ts'
 import { createEmailTransport, type EmailWorld } from '../../../transports/email/transport.ts'
-import { type Dovecot, type DovecotOptions, startDovecot } from '../../fixtures/dovecot.ts'
+import { type DovecotOptions, startDovecot } from '../../fixtures/dovecot.ts'
 import type { MemoryStore } from '../../fixtures/memory-store.ts'
-import { deliver, type SmtpFixture, startSmtpServer } from '../../fixtures/smtp-server.ts'
-import { startTransportFixture, type TransportFixture } from '../../fixtures/transport-deps.ts'
+import { deliver, startSmtpServer } from '../../fixtures/smtp-server.ts'
+import { startTransportFixture } from '../../fixtures/transport-deps.ts'
 import { until } from '../../fixtures/until.ts'
 
-/** A mail server, and daemons that work on its mailboxes. */
-export type World = {
-  dovecot: Dovecot
-  smtp: SmtpFixture
-  /** Starts a transport on the mailbox `options.address` (`support@example.com`). `options` are as in routes.yaml. */
-  daemon(options?: Options, more?: DaemonOptions): Promise<Daemon>
-  /** Delivers a mail to a mailbox, as the mail server would. */
-  deliver(raw: string | Buffer, to?: string, from?: string): Promise<void>
-  /** The mails in a folder, oldest first. */
-  mailbox(user: string, folder?: string): Promise<string[]>
-  /** Does something in a mailbox with a client of its own. */
-  as<T>(user: string, work: (client: ImapFlow) => Promise<T>, folder?: string): Promise<T>
-  close(): Promise<void>
-}
+export type World = Awaited<ReturnType<typeof startWorld>>
 
+export type Daemon = Awaited<ReturnType<World['daemon']>>
+
+/** As in routes.yaml. */
 export type Options = { address?: string; [option: string]: unknown }
-
-export type Daemon = TransportFixture & {
-  transport: Transport
-  /** The message that was accepted at this place (from 0), as soon as it is there. */
-  message(at?: number): Promise<Message>
-  /** The texts of all messages, in the order in which they were accepted. */
-  texts(): string[]
-  stop(): Promise<void>
-}
 
 export type DaemonOptions = {
   store?: MemoryStore
@@ -56,62 +38,72 @@ const noDns = async () => {
   throw Object.assign(new Error('no such name'), { code: 'ENOTFOUND' })
 }
 
-/** Starts the servers. They end, and all daemons on them, with the test file or the suite that called this. */
-export async function startWorld(options: DovecotOptions = {}): Promise<World> {
+/**
+ * Starts a mail server, on whose mailboxes daemons can work. All of it ends with the test file or the suite that called this.
+ */
+export async function startWorld(options: DovecotOptions = {}) {
   const dovecot = await startDovecot(options)
   const smtp = await startSmtpServer({ lmtpPort: dovecot.lmtpPort })
-  const daemons = new Set<Daemon>()
+  const stops = new Set<() => Promise<void>>()
   /** What comes in the second of a start is new. */
   const delivered = new Map<string, number>()
   const secondOf = (time: number) => Math.floor(time / 1000)
-
   const as = inMailboxes(dovecot)
+  after(async () => {
+    await Promise.all([...stops].map((stop) => stop()))
+    await smtp.close()
+    await dovecot.close()
+  })
 
-  const world: World = {
+  return {
     dovecot,
     smtp,
+    /** Does something in a mailbox with a client of its own. */
     as,
-    async daemon(options = {}, more = {}) {
-      const fixture = await startTransportFixture({
-        gateway: more.gateway ?? 'support',
-        ...(more.store ? { store: more.store } : {}),
-        ...(more.now ? { now: more.now } : {}),
-      })
+    /** Starts a transport on the mailbox `options.address` (`support@example.com`). */
+    async daemon(options: Options = {}, more: DaemonOptions = {}) {
+      const { gateway = 'support', port = dovecot.imapPort, store, now } = more
+      const fixture = await startTransportFixture({ gateway, ...defined({ store, now }) })
       const transport = createEmailTransport(
         emailOptions.parse({
-          ...serversOf(more.port ?? dovecot.imapPort, smtp.port, dovecot.password, options.address),
+          ...serversOf(port, smtp.port, dovecot.password, options.address),
           ...options,
         }),
         fixture.deps,
         { resolver: noDns, timing: FAST, ...more.world },
       )
-      const daemon: Daemon = {
-        ...fixture,
-        transport,
-        message: (at = 0) => until(() => fixture.store.messages[at], `message ${at}`, 30_000),
-        texts: () => fixture.store.messages.map(({ text }) => text),
-        async stop() {
-          if (!daemons.delete(daemon)) return
-          await transport.stop()
-          await transport.close()
-          await fixture.close()
-        },
+      const stop = async () => {
+        if (!stops.delete(stop)) return
+        await transport.stop()
+        await transport.close()
+        await fixture.close()
       }
-      daemons.add(daemon)
+      stops.add(stop)
       if (more.start !== 'later') {
         const user = options.address ?? 'support@example.com'
         await until(() => secondOf(Date.now()) > secondOf(delivered.get(user) ?? 0), 'the next second')
         await transport.start()
         await until(() => transport.health().detail?.startsWith('reading'), 'the mailbox to be read')
-        await caughtUp(daemon)
+        // When the first look at the mailbox is over, what is delivered next is new.
+        await until(() => cursorOf(fixture.store, gateway), 'the cursor', 5000).catch(() => undefined)
       }
-      return daemon
+      return {
+        ...fixture,
+        transport,
+        /** The message that was accepted at this place (from 0), as soon as it is there. */
+        message: (at = 0) => until(() => fixture.store.messages[at], `message ${at}`, 30_000),
+        /** The texts of all messages, in the order in which they were accepted. */
+        texts: () => fixture.store.messages.map(({ text }) => text),
+        stop,
+      }
     },
-    async deliver(raw, to = 'support@example.com', from = 'anna@example.net') {
+    /** Delivers a mail to a mailbox, as the mail server would. */
+    async deliver(raw: string | Buffer, to = 'support@example.com', from = 'anna@example.net') {
       await deliver(dovecot.lmtpPort, { from, to: [to], raw: Buffer.from(raw) })
       delivered.set(to, Date.now())
     },
-    mailbox: (user, folder = 'INBOX') =>
+    /** The mails in a folder, oldest first. */
+    mailbox: (user: string, folder = 'INBOX') =>
       as(
         user,
         async (client) => {
@@ -120,19 +112,12 @@ export async function startWorld(options: DovecotOptions = {}): Promise<World> {
         },
         folder,
       ),
-    async close() {
-      await Promise.all([...daemons].map((daemon) => daemon.stop()))
-      await smtp.close()
-      await dovecot.close()
-    },
   }
-  after(() => world.close())
-  return world
 }
 
 /** Makes the function that works in the mailboxes of a server. */
-export function inMailboxes(server: { imapPort: number; password: string }): World['as'] {
-  return async (user, work, folder = 'INBOX') => {
+export function inMailboxes(server: { imapPort: number; password: string }) {
+  return async <T>(user: string, work: (client: ImapFlow) => Promise<T>, folder = 'INBOX'): Promise<T> => {
     const client = new ImapFlow({
       host: '127.0.0.1',
       port: server.imapPort,
@@ -161,11 +146,6 @@ export function serversOf(imapPort: number, smtpPort: number, pass: string, user
     smtp: { host: '127.0.0.1', port: smtpPort, tls: 'none' },
     authentication: 'off',
   }
-}
-
-/** Waits until the first look at the mailbox is over, so that what is delivered next is new. */
-async function caughtUp(daemon: Daemon): Promise<void> {
-  await until(() => cursorOf(daemon.store, daemon.deps.gateway), 'the cursor', 5000).catch(() => undefined)
 }
 
 /** A mail in the form of RFC 5322. */

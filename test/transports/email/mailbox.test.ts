@@ -3,10 +3,11 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import type { ImapFlow } from 'imapflow'
+import { emailOptions } from '../../../transports/email/options.ts'
 import { startDovecot } from '../../fixtures/dovecot.ts'
 import { deliver } from '../../fixtures/smtp-server.ts'
 import { until } from '../../fixtures/until.ts'
-import { mail, type Options, startWorld } from './harness.ts'
+import { mail, type Options, serversOf, startWorld } from './harness.ts'
 
 const world = await startWorld()
 const subjects = (mails: string[]) => mails.map((each) => /^Subject: (.*)$/m.exec(each)?.[1]?.trim())
@@ -158,6 +159,18 @@ describe('a mail that was dealt with', () => {
     assert.deepEqual(subjects(await world.mailbox(address, 'Archive.2026')), ['let in'])
     assert.deepEqual(subjects(await world.mailbox(address, 'Bad.Ones')), ['kept out'])
   })
+})
+
+test('a folder that is read cannot be where mail is moved, which would never end', () => {
+  const refused = (options: object) => {
+    const { error } = emailOptions.safeParse({ ...serversOf(143, 25, ''), ...options })
+    return error?.issues.map(({ path }) => path.join('.')).join()
+  }
+  const folders = ['INBOX', 'Done']
+  assert.equal(refused({ folders, after: { move: 'Done' } }), 'after.move')
+  assert.equal(refused({ folders, quarantine: 'Done' }), 'quarantine')
+  assert.equal(refused({ quarantine: 'inbox' }), 'quarantine')
+  assert.equal(refused({ folders, after: { move: 'INBOX/Done' }, quarantine: 'Done/Bad' }), undefined)
 })
 
 describe('on a server that cannot expunge single mails (no UIDPLUS)', async () => {

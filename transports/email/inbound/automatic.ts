@@ -1,6 +1,6 @@
 import { decodeWords } from 'postal-mime'
 import { domainOf } from '../proof/results.ts'
-import { header, type Mail } from './parse.ts'
+import { header, type Mail, startOf } from './parse.ts'
 
 /** The addresses that are this mailbox, in lower case. */
 export type OwnAddresses = ReadonlySet<string>
@@ -60,8 +60,7 @@ function isAutoSubmitted({ headers }: Mail): boolean {
 
 /** That somebody accepted or declined (RFC 5546, section 3.2.3): a calendar wrote it, for a calendar. */
 function isCalendarReply({ parts }: Mail): boolean {
-  const headOf = (content: Uint8Array) => new TextDecoder('latin1').decode(content.subarray(0, 4096))
-  return parts.some(({ type, content }) => type === 'text/calendar' && CALENDAR_REPLY.test(headOf(content)))
+  return parts.some((part) => part.type === 'text/calendar' && CALENDAR_REPLY.test(startOf(part, 4096)))
 }
 
 const CALENDAR_REPLY = /^METHOD:(REPLY|COUNTER|DECLINECOUNTER|REFRESH)\s*$/im

@@ -1,7 +1,7 @@
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { marksIn, type SentLog } from '../sent-log.ts'
-import { header, type Mail } from './parse.ts'
+import { header, type Mail, startOf } from './parse.ts'
 
 /**
  * Tells bounces. `bounce`: of a send of ours, to which it is tied in the log, the history and the metrics. `foreign`: of
@@ -53,7 +53,7 @@ export function readBounce(mail: Mail) {
   const marks = marksIn([...thread, contentOf(mail)].join('\n'))
   if (!isReport && marks.length === 0) return undefined
 
-  const fields = status ? decode(status.content) : ''
+  const fields = status ? startOf(status, MAX_SCAN) : ''
   const field = (name: string) => new RegExp(`^${name}:[ \\t]*(.{1,500})$`, 'im').exec(fields)?.[1]?.trim()
   const typed = (name: string) => field(name)?.replace(/^[^;]*;\s*/, '')
   const code = field('Status')?.split(/\s/, 1)[0]
@@ -77,9 +77,5 @@ function reportType(mail: Mail): string | undefined {
 function contentOf(mail: Mail): string {
   // The part of a mail that could not be taken apart is that mail itself, with the headers that it threads by.
   const parts = mail.unreadable === undefined ? mail.parts : []
-  return [mail.text.slice(0, MAX_SCAN), ...parts.map((part) => decode(part.content))].join('\n')
-}
-
-function decode(content: Uint8Array): string {
-  return new TextDecoder('latin1').decode(content.subarray(0, MAX_SCAN))
+  return [mail.text.slice(0, MAX_SCAN), ...parts.map((part) => startOf(part, MAX_SCAN))].join('\n')
 }

@@ -3,7 +3,7 @@ import type { KeyValues } from '../../../src/core/store.ts'
 import type { Identity } from '../proof/claim.ts'
 import type { SentLog, SentRecord } from '../sent-log.ts'
 import type { Mail } from './parse.ts'
-import { bareSubject, isReplySubject } from './subject.ts'
+import { bareSubject, prefixOf } from './subject.ts'
 
 /** Threads are answered within this time; after it a mail without References starts a new one. */
 const KEEP = 60 * 86_400_000
@@ -50,7 +50,7 @@ export function createConversations(kv: KeyValues, gateway: string, sent: SentLo
       if (conversation) break
     }
     const root = isOpen ? undefined : (references[0] ?? inReplyTo)
-    const isReply = root === undefined && isReplySubject(subject)
+    const isReply = root === undefined && prefixOf(subject) !== undefined
     conversation ??= isReply ? await text(subjectKey(mail)) : undefined
     const found = conversation ?? ofRoot(root ?? id ?? `${mail.date}\n${from[0]?.address}\n${mail.text}`)
     const notes = [

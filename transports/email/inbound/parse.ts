@@ -65,6 +65,11 @@ export function header(mail: Pick<Mail, 'headers'>, name: string): string | unde
   return mail.headers.find((each) => each.key === name)?.value.trim()
 }
 
+/** The beginning of a part, byte by byte. */
+export function startOf({ content }: Part, length: number): string {
+  return new TextDecoder('latin1').decode(content.subarray(0, length))
+}
+
 /** The message ids in a header value, with angle brackets, in order; hostile lengths are cut off. */
 function messageIds(value: string | undefined): string[] {
   if (!value) return []
@@ -174,7 +179,7 @@ type Node = {
   getTextContent(): string
 }
 
-/** Decides for itself what is text, and how parts are decoded; the library uses these members, though it does not document them. */
+/** Decides for itself what is text, and keeps what is not encoded; the library uses these members, though it does not document them. */
 class Parser extends PostalMime {
   private hasText = false
   declare private node: Node
@@ -184,7 +189,11 @@ class Parser extends PostalMime {
   }
 
   set currentNode(node: Node) {
-    node.setupContentDecoder = setUpDecoder
+    const setUp = node.setupContentDecoder.bind(node)
+    node.setupContentDecoder = (encoding) => {
+      if (/base64|quoted-printable/i.test(encoding)) setUp(encoding)
+      else node.contentDecoder = keeper()
+    }
     this.node = node
   }
 
@@ -205,40 +214,15 @@ class Parser extends PostalMime {
   }
 }
 
-/**
- * What makes the content of a part of its lines. The library's own decoders pass it through a Blob, and fill 100 KB for each part
- * in quoted-printable, which costs more than all else that is done with a mail.
- */
-function setUpDecoder(this: Node, encoding: string): void {
+/** What keeps a part as it came. The library would pass it through a Blob, which costs more than all else that is done with a mail. */
+function keeper(): Node['contentDecoder'] {
   let text = ''
-  this.contentDecoder = {
+  return {
     update({ buffer, byteOffset, length }) {
       text += `${Buffer.from(buffer, byteOffset, length).toString('latin1')}\n`
     },
-    finalize() {
-      if (/quoted-printable/i.test(encoding)) return unquoted(text)
-      if (!/base64/i.test(encoding)) return Buffer.from(text, 'latin1')
-      // Some programs pad each line.
-      const bytes = Buffer.alloc(text.length)
-      let length = 0
-      for (const [unit] of text.replaceAll(/[^a-z\d+/=]+/gi, '').matchAll(/[^=]+/g))
-        length += bytes.write(unit, length, 'base64')
-      return bytes.subarray(0, length)
-    },
+    finalize: () => Buffer.from(text, 'latin1'),
   }
-}
-
-/** Decodes quoted-printable (RFC 2045, section 6.7). */
-function unquoted(text: string): Buffer {
-  const bytes = Buffer.alloc(text.length)
-  let length = 0
-  for (let at = 0; at < text.length; at++) {
-    const code = text[at] === '=' ? text.slice(at + 1, at + 3) : ''
-    const isCode = code !== '' && /^[\da-f]{2}$/i.test(code)
-    if (!code.startsWith('\n')) bytes[length++] = isCode ? Number.parseInt(code, 16) : text.charCodeAt(at)
-    at += isCode ? 2 : code.startsWith('\n') ? 1 : 0
-  }
-  return bytes.subarray(0, length)
 }
 
 /** Some programs leave out the empty line behind the headers: then the body begins behind the last line that is one. */

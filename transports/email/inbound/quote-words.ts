@@ -37,35 +37,35 @@ puhelime|телефон|outlook|yahoo|gmail|proton|mail for|mail.ru|yandex|gmx|w
 thunderbird`)
 
 /** What a line of the header block says that Outlook and others put above a quote. */
-export type BlockRole = 'from' | 'sent' | 'date' | 'to' | 'subject'
+export type BlockRole = (typeof ROLES)[number]
 
-/** The names of those lines. */
-const SUBJECT = words(`
+/** Of a name that means two the last counts. */
+const ROLES = ['subject', 'to', 'date', 'sent', 'from'] as const
+
+/** The names of those lines. Outlook says `sent`; a person who lists a trip says `date`. */
+const NAMES: Record<BlockRole, string> = {
+  subject: `
 subject|betreff|objet|sujet|oggetto|asunto|assunto|onderwerp|ämne|emne|aihe|temat|předmět|predmet|tárgy|
-subiect|subiectul|naslov|efni|teema|θέμα|тема|konu|chủ đề|tiêu đề|perihal|主题|主題|主旨|件名|제목|נושא|الموضوع`)
-const TO = words(`
+subiect|subiectul|naslov|efni|teema|θέμα|тема|konu|chủ đề|tiêu đề|perihal|主题|主題|主旨|件名|제목|נושא|الموضوع`,
+  to: `
 to|an|à|pour|a|para|aan|till|til|vastaanottaja|do|komu|pre|címzett|către|destinatarul|prima|adresat|προς|
-кому|kime|alıcı|đến|tới|kepada|收件人|收件者|宛先|받는 사람|받는사람|אל|إلى`)
-/** What Outlook says; a person who lists a trip says the others. */
-const SENT = words(`
+кому|kime|alıcı|đến|tới|kepada|收件人|收件者|宛先|받는 사람|받는사람|אל|إلى`,
+  date: `
+date|datum|date d’envoi|data|fecha|dato|päivämäärä|päiväys|dátum|dată|ημερομηνία|дата|gönderme tarihi|tarih|
+ngày|发送日期|日期|时间|日時|日付|날짜|תאריך|تاريخ`,
+  sent: `
 sent|sent on|gesendet|envoyé|inviato|enviado|enviada|enviado el|enviada em|verzonden|skickat|sendt|lähetetty|
 wysłano|odesláno|odoslané|elküldve|trimis|poslano|στάλθηκε|отправлено|надіслано|відправлено|gönderildi|
-gönderilen|đã gửi|dikirim|发送时间|寄件日期|傳送日期|送信日時|보낸 날짜|보낸날짜|נשלח`)
-const DATE = words(`
-date|datum|date d’envoi|data|fecha|dato|päivämäärä|päiväys|dátum|dată|ημερομηνία|дата|gönderme tarihi|tarih|
-ngày|发送日期|日期|时间|日時|日付|날짜|תאריך|تاريخ`)
-const FROM = words(`
+gönderilen|đã gửi|dikirim|发送时间|寄件日期|傳送日期|送信日時|보낸 날짜|보낸날짜|נשלח`,
+  from: `
 from|von|de|da|van|från|fra|od|lähettäjä|feladó|expeditorul|de la|mittente|remitente|nadawca|šalje|saatja|
-από|от|отправитель|від|від кого|kimden|gönderen|từ|dari|frá|发件人|寄件者|寄件人|差出人|보낸 사람|보낸사람|מאת|من`)
+από|от|отправитель|від|від кого|kimden|gönderen|từ|dari|frá|发件人|寄件者|寄件人|差出人|보낸 사람|보낸사람|מאת|من`,
+}
 
 /** What each name in a header block means. */
-export const BLOCK_ROLES: ReadonlyMap<string, BlockRole> = new Map([
-  ...SUBJECT.map((name) => [name, 'subject'] as const),
-  ...TO.map((name) => [name, 'to'] as const),
-  ...DATE.map((name) => [name, 'date'] as const),
-  ...SENT.map((name) => [name, 'sent'] as const),
-  ...FROM.map((name) => [name, 'from'] as const),
-])
+export const BLOCK_ROLES: ReadonlyMap<string, BlockRole> = new Map(
+  ROLES.flatMap((role) => words(NAMES[role]).map((name) => [name, role] as const)),
+)
 
 function words(list: string): string[] {
   return list.replaceAll('\n', '').split('|')

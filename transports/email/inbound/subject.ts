@@ -5,9 +5,10 @@ export type MailKind = 'reply' | 'forward' | 'first'
 
 /** What a mail is. A forward refers to the mail that it forwards, so its subject comes before its headers. */
 export function kindOfMail(mail: Pick<Mail, 'subject' | 'inReplyTo' | 'references'>): MailKind {
-  if (isForwardSubject(mail.subject)) return 'forward'
+  const prefix = prefixOf(mail.subject)
+  if (prefix === 'forward') return prefix
   const refers = mail.inReplyTo !== undefined || mail.references.length > 0
-  return refers || (isReplySubject(mail.subject) && !ANY_WORD.test(mail.subject ?? '')) ? 'reply' : 'first'
+  return refers || (prefix && !ANY_WORD.test(mail.subject ?? '')) ? 'reply' : 'first'
 }
 
 const REPLY =
@@ -21,24 +22,20 @@ const COUNT = '\\s{0,3}(?:\\[\\d{1,3}\\]|\\(\\d{1,3}\\))?\\s{0,3}[:：]\\s*'
 const TAGS = '^\\s*(?:\\[[^[\\]]{1,40}\\]\\s*){0,3}'
 
 /** Outlook in Italian has single letters; in lower case they are somebody's own. */
-const forwards = [prefix(FORWARD, 'iu'), prefix('I', 'u')]
-const prefixes = [prefix(REPLY, 'iu'), prefix('R', 'u'), ...forwards]
+const forwards = [regExpOf(FORWARD, 'iu'), regExpOf('I', 'u')]
+const prefixes = [regExpOf(REPLY, 'iu'), regExpOf('R', 'u'), ...forwards]
 
-function prefix(words: string, flags: string): RegExp {
+function regExpOf(words: string, flags: string): RegExp {
   return new RegExp(`(?<tags>${TAGS})(?:${words})\\.?${COUNT}`, flags)
 }
 
 /** Words that may begin anybody's subject: by themselves they make no mail an answer. */
-const ANY_WORD = prefix('ha|на|vs|ref|res|rif|r|cev|bls', 'iu')
+const ANY_WORD = regExpOf('ha|на|vs|ref|res|rif|r|cev|bls', 'iu')
 
-/** True for a subject that says it answers another, or passes it on. */
-export function isReplySubject(subject = ''): boolean {
-  return prefixes.some((each) => each.test(subject))
-}
-
-/** True for a subject that says it passes another on. */
-export function isForwardSubject(subject = ''): boolean {
-  return forwards.some((each) => each.test(subject))
+/** Whether a subject says that it answers another, or passes it on. */
+export function prefixOf(subject = ''): Exclude<MailKind, 'first'> | undefined {
+  if (forwards.some((each) => each.test(subject))) return 'forward'
+  return prefixes.some((each) => each.test(subject)) ? 'reply' : undefined
 }
 
 /** Mail servers mark what comes from outside, and so a thread twice. */

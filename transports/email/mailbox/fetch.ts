@@ -35,12 +35,20 @@ type Listed = { uid: number; size: number; internalDate: number; raw: Buffer | u
 /** Fetches mails in order of UID, some at a time, without those that are gone or not wanted. All of them stay unseen. */
 export async function* fetchAll(uids: readonly number[], parts: FetchParts): AsyncGenerator<Incoming[]> {
   const { folder, failures, maxSize, readAhead } = parts
-  const groups = groupsOf(uids, failures)
+  // Whatever failed before is fetched alone, and so is each mail over the limit: only its headers are.
+  const groups = runsOf(
+    uids,
+    (run, uid) => run.length < COUNT && ![uid, ...run.slice(0, 1)].some((each) => failures.has(each)),
+  )
+  const bytesOf = ({ raw, size }: Listed) => (raw ? 0 : size > maxSize ? Number.POSITIVE_INFINITY : size)
   let coming: Promise<Listed[]> | undefined
   for (const [at, group] of groups.entries()) {
     try {
       const listed = await (coming ?? list(group, parts))
-      const batches = batchesOf(listed.filter(parts.isWanted), maxSize)
+      const batches = runsOf(
+        listed.filter(parts.isWanted),
+        (run, next) => [...run, next].reduce((sum, each) => sum + bytesOf(each), 0) <= BYTES,
+      )
       coming = undefined
       for (const batch of batches) {
         await fetchRest(batch, parts)
@@ -59,16 +67,15 @@ export async function* fetchAll(uids: readonly number[], parts: FetchParts): Asy
   }
 }
 
-/** Whatever failed before is fetched alone. */
-function groupsOf(uids: readonly number[], failures: Failures): number[][] {
-  const groups: number[][] = []
-  for (const uid of uids) {
-    const last = groups.at(-1)
-    const isAlone = failures.has(uid) || failures.has(last?.[0] ?? 0)
-    if (last && last.length < COUNT && !isAlone) last.push(uid)
-    else groups.push([uid])
+/** Cut into runs, each as long as the next one `fits`. */
+function runsOf<T>(all: readonly T[], fits: (run: readonly T[], next: T) => boolean): T[][] {
+  const runs: T[][] = []
+  for (const each of all) {
+    const last = runs.at(-1)
+    if (last && fits(last, each)) last.push(each)
+    else runs.push([each])
   }
-  return groups
+  return runs
 }
 
 async function list(uids: readonly number[], { connection, maxSize }: FetchParts): Promise<Listed[]> {
@@ -81,23 +88,6 @@ async function list(uids: readonly number[], { connection, maxSize }: FetchParts
     return [{ uid, size, internalDate: +new Date(internalDate) || 0, raw }]
   })
   return listed.sort((a, b) => a.uid - b.uid)
-}
-
-/** Mails over the limit are by themselves: only their headers are fetched. */
-function batchesOf(listed: readonly Listed[], maxSize: number): Listed[][] {
-  const batches: Listed[][] = []
-  let bytes = 0
-  for (const each of listed) {
-    const size = each.raw ? 0 : each.size > maxSize ? Number.POSITIVE_INFINITY : each.size
-    const last = batches.at(-1)
-    bytes += size
-    if (last && bytes <= BYTES) last.push(each)
-    else {
-      batches.push([each])
-      bytes = size
-    }
-  }
-  return batches
 }
 
 async function fetchRest(batch: readonly Listed[], { connection, maxSize }: FetchParts): Promise<void> {

@@ -33,14 +33,10 @@ export function imapConnector(
 }
 
 async function open(server: ServerOptions, token: string | undefined, timeout: number) {
-  const port = server.port ?? 993
-  const mode = server.tls ?? (port === 993 ? 'implicit' : 'starttls')
+  const { mode, ...address } = reach(993, server)
   const client = new ImapFlow({
-    host: server.host,
-    port,
-    secure: mode === 'implicit',
+    ...address,
     ...(mode === 'implicit' ? {} : { doSTARTTLS: mode === 'starttls' }),
-    tls: tlsOptions(server),
     auth: { user: server.user ?? '', ...(token ? { accessToken: token } : { pass: server.pass ?? '' }) },
     logger: false,
     // The reader says itself when to IDLE, at once and not after a pause.
@@ -109,9 +105,11 @@ function watch(client: ImapFlow, timeout: number, gone: AbortController): NodeJS
   }, timeout / 4)
 }
 
-/** The TLS settings of a server, for IMAP and SMTP alike. */
-export function tlsOptions({ ca }: ServerOptions): ConnectionOptions {
-  return { minVersion: 'TLSv1.2', ...(ca ? { ca: readFileSync(ca) } : {}) }
+/** How to reach a server, for IMAP and SMTP alike. At the port `implicit`, which is the default, TLS is there from the start. */
+export function reach(implicit: number, { host, port = implicit, tls, ca }: ServerOptions) {
+  const mode = tls ?? (port === implicit ? 'implicit' : 'starttls')
+  const trusted: ConnectionOptions = { minVersion: 'TLSv1.2', ...(ca ? { ca: readFileSync(ca) } : {}) }
+  return { mode, host, port, secure: mode === 'implicit', tls: trusted }
 }
 
 /** imapflow says "Command failed"; what the server said stands beside it. */

@@ -2,7 +2,7 @@ import type { SendMailOptions } from 'nodemailer'
 import { TriviumError } from '../../../src/core/errors.ts'
 import type { Artifacts, Reply } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
-import { isForwardSubject, isReplySubject } from '../inbound/subject.ts'
+import { prefixOf } from '../inbound/subject.ts'
 import type { EmailOptions } from '../options.ts'
 import { type ReplyTarget, replyTargetSchema } from '../reply-target.ts'
 import { markOf, messageIdOf } from '../sent-log.ts'
@@ -19,6 +19,7 @@ const MESSAGE_ID = /^<[!-;=?-~]{1,500}>$/
 
 /** RFC 5321, section 4.5.3.1. */
 const MAX_ADDRESS = 320
+/** Exactly one (RFC 5321, section 4.1.2), without quotes: nobody has those. */
 const ADDRESS = /^[^\s\p{Cc}@<>,;:"()[\]\\]+@[^\s\p{Cc}@<>,;:"()[\]\\]+$/u
 
 /**
@@ -29,7 +30,8 @@ export function compose(reply: Reply, options: EmailOptions) {
   const target = reply.to === undefined ? replyTargetSchema.safeParse(reply.target).data : undefined
   const to = reply.to ?? target?.to
   if (to === undefined) throw rejected(reply, 'its message has no reply target of a mail')
-  if (!isAddress(to)) throw rejected(reply, `${JSON.stringify(to)} is not one mail address`)
+  if (to.length > MAX_ADDRESS || !ADDRESS.test(to))
+    throw rejected(reply, `${JSON.stringify(to)} is not one mail address`)
   const mark = markOf(reply.gateway, reply.key)
   const messageId = messageIdOf(mark, options.address)
   const name = target?.name?.slice(0, MAX_NAME) ?? ''
@@ -86,15 +88,9 @@ function subjectOf(reply: Reply, target: ReplyTarget | undefined, text: string):
   if (given) return given.slice(0, MAX_SUBJECT)
   if (!target) return text.split('\n', 1)[0]?.slice(0, 78).trim() || '(no subject)'
   const subject = target.subject.slice(0, MAX_SUBJECT)
-  const isReply = isReplySubject(subject) && !isForwardSubject(subject)
-  return isReply ? subject : `Re: ${subject}`.trim()
+  return prefixOf(subject) === 'reply' ? subject : `Re: ${subject}`.trim()
 }
 
 function rejected(reply: Reply, reason: string): TriviumError {
   return new TriviumError('send_rejected', { gateway: reply.gateway, reason })
-}
-
-/** True for exactly one address (RFC 5321, section 4.1.2), without quotes: nobody has those. */
-export function isAddress(text: string): boolean {
-  return text.length <= MAX_ADDRESS && ADDRESS.test(text)
 }

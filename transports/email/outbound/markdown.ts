@@ -15,9 +15,10 @@ const marked = new Marked({
 })
 /** What looks like a tag and is none, such as `<name>`, was meant to be read. */
 const TAG = /<\/?([a-z][a-z\d-]*)(?=[\s/>])[^<>]*>/gi
+const allowedTags = [...sanitizeHtml.defaults.allowedTags, 'del']
 const ELEMENTS = new Set([
-  ...sanitizeHtml.defaults.allowedTags,
-  ...'img del ins details summary font script style textarea option title iframe'.split(' '),
+  ...allowedTags,
+  ...'img ins details summary font script style textarea option title iframe'.split(' '),
 ])
 
 const toText = compile({
@@ -75,9 +76,11 @@ export function renderMarkdown(markdown: string): { html: string; text: string }
   const isTooMuch = markdown.length > MAX_MARKDOWN || (markdown.match(MARKS)?.length ?? 0) > MAX_MARKS
   if (isTooMuch) return asItIs(markdown)
   try {
-    const html = sanitized(
-      marked.parse(markdown.replaceAll(TOO_MANY_SPACES, ' '.repeat(100)), { async: false }),
-    )
+    const parsed = marked.parse(markdown.replaceAll(TOO_MANY_SPACES, ' '.repeat(100)), { async: false })
+    const html = sanitizeHtml(parsed, {
+      allowedTags,
+      allowedAttributes: { a: ['href', 'title'], ol: ['start'] },
+    })
     return {
       html: toDocument(html.replaceAll(STYLED, (tag, name: string) => `${tag} style="${STYLES[name]}"`)),
       text: toText(html).replaceAll(/ +$/gm, ''),
@@ -95,16 +98,4 @@ function asItIs(text: string) {
 
 function toDocument(body: string): string {
   return `<!doctype html><html><head><meta charset="utf-8"></head><body style="font-family:-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;font-size:15px;line-height:1.5">${body}</body></html>`
-}
-
-function sanitized(html: string): string {
-  return sanitizeHtml(html, {
-    allowedTags: [
-      ...['p', 'br', 'hr', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'li', 'blockquote', 'pre', 'code'],
-      ...['strong', 'em', 'del', 'b', 'i', 'u', 's', 'sub', 'sup', 'a'],
-      ...['table', 'thead', 'tbody', 'tr', 'th', 'td'],
-    ],
-    allowedAttributes: { a: ['href', 'title'], ol: ['start'] },
-    allowedSchemes: ['http', 'https', 'mailto', 'tel'],
-  })
 }

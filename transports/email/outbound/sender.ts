@@ -162,31 +162,26 @@ const takenSchema = z.array(z.tuple([z.number(), z.string(), z.boolean()])).catc
  */
 function createBudget(rate: Rate | 'off', { kv, gateway, now }: TransportDeps) {
   const digest = (text: string) => hash('sha256', text, 'base64url').slice(0, 16)
-  const takeFrom = async (rate: Rate, budget: string, mark: string, quick: boolean): Promise<number> => {
-    let wait = 0
-    await updateKv(kv, `email/${gateway}/budget/${digest(budget)}`, (value) => {
-      const taken = takenSchema.parse(value).filter(([at]) => at > now() - rate.per)
-      wait = 0
-      if (taken.some(([, each]) => each === mark)) return undefined
-      const next: typeof taken = [...taken, [now(), mark, quick]]
-      const half = Math.floor(rate.count / 2 ** next.filter(([, , isQuick]) => isQuick).length)
-      const [oldest] = taken
-      if (oldest && taken.length >= Math.min(rate.count, Math.max(FEW, half)))
-        wait = oldest[0] + rate.per - now()
-      return wait > 0 ? undefined : { value: next, ttl: rate.per }
-    })
-    return wait
-  }
   return async (names: readonly string[], key: string, quick: boolean): Promise<number> => {
     const mark = digest(key)
     const refused = `email/${gateway}/over-budget/${mark}`
     if (rate === 'off' || (await kv.get(refused))) return 0
+    let wait = 0
     for (const name of new Set(names)) {
-      const wait = await takeFrom(rate, name, mark, quick)
-      if (wait <= 0) continue
-      await kv.set(refused, true, { ttl: DEAD_LETTERS })
-      return wait
+      await updateKv(kv, `email/${gateway}/budget/${digest(name)}`, (value) => {
+        const taken = takenSchema.parse(value).filter(([at]) => at > now() - rate.per)
+        wait = 0
+        if (taken.some(([, each]) => each === mark)) return undefined
+        const next: typeof taken = [...taken, [now(), mark, quick]]
+        const half = Math.floor(rate.count / 2 ** next.filter(([, , isQuick]) => isQuick).length)
+        const [oldest] = taken
+        if (oldest && taken.length >= Math.min(rate.count, Math.max(FEW, half)))
+          wait = oldest[0] + rate.per - now()
+        return wait > 0 ? undefined : { value: next, ttl: rate.per }
+      })
+      if (wait > 0) break
     }
-    return 0
+    if (wait > 0) await kv.set(refused, true, { ttl: DEAD_LETTERS })
+    return wait
   }
 }

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import nodemailer, { type SendMailOptions } from 'nodemailer'
 import { z } from 'zod'
 import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
-import { tlsOptions, withTlsAdvice } from '../mailbox/imap-connection.ts'
+import { reach, withTlsAdvice } from '../mailbox/imap-connection.ts'
 import type { TokenSource } from '../oauth.ts'
 import type { ServerOptions } from '../options.ts'
 
@@ -60,16 +60,13 @@ function createPool(
   tokens: TokenSource | undefined,
   endings: ReadonlyMap<string, () => Promise<void>>,
 ) {
-  const { port = 465, user, pass = '' } = server
-  const mode = server.tls ?? (port === 465 ? 'implicit' : 'starttls')
+  const { user, pass = '' } = server
+  const { mode, ...address } = reach(465, server)
   const transporter = nodemailer.createTransport({
     pool: true,
-    host: server.host,
-    port,
-    secure: mode === 'implicit',
+    ...address,
     requireTLS: mode === 'starttls',
     ignoreTLS: mode === 'none',
-    tls: tlsOptions(server),
     ...(user ? { auth: tokens ? { type: 'OAuth2' as const, user } : { user, pass } } : {}),
     maxConnections: 3,
     // A mail whose connection died may have arrived. Whether to send it again is decided with that in mind.

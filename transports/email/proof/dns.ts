@@ -43,16 +43,14 @@ export function oneTimeResolver(resolver: DNSResolver, limit = LIMIT): DNSResolv
       if (answer) return answer
     } catch (error) {
       if (isTemporary(error) || /^(?:ENOTFOUND|ENODATA)$/.test(codeOf(error))) throw error
-      throw failure('ENOTFOUND', `there is no ${type} of ${domain}`, error)
+      throw Object.assign(new Error(`there is no ${type} of ${domain}`, { cause: error }), {
+        code: 'ENOTFOUND',
+      })
     }
-    throw failure('ETIMEOUT', `no time is left to look up ${type} of ${domain}`)
+    throw Object.assign(new Error(`no time is left to look up ${type} of ${domain}`), { code: 'ETIMEOUT' })
   }
 }
 
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
-}
-
-function failure(code: string, message: string, cause?: unknown): Error {
-  return Object.assign(new Error(message, { cause }), { code })
 }
