@@ -39,7 +39,11 @@ type Facts = {
 
 /** Works out where a reply to this mail may go, and whether one may be sent at all. */
 export function replyTarget(mail: Mail, facts: Facts): ReplyTarget {
-  const recipient = recipientOf(mail, facts)
+  // Reply-To, where it leads to somebody who may write here too: otherwise it would leak answers to anyone. One that
+  // anybody may have added to a mail that is proven would do the same.
+  const isOpen = facts.identity.unsigned?.includes('reply-to')
+  const asked = isOpen ? undefined : mail.replyTo.find((each) => facts.allowed(each.address))
+  const recipient = asked ?? mail.from[0]
   const at = Math.min(mail.date ?? facts.receivedAt, facts.receivedAt)
   const references = [...new Set([...mail.references, ...(mail.messageId ? [mail.messageId] : [])])]
   return {
@@ -53,16 +57,6 @@ export function replyTarget(mail: Mail, facts: Facts): ReplyTarget {
       suppress: suppression(recipient, at, facts),
     }),
   }
-}
-
-/**
- * Reply-To, where it leads to somebody who may write here too: otherwise it would leak answers to anyone. One that
- * anybody may have added to a mail that is proven would do the same.
- */
-function recipientOf(mail: Mail, { allowed, identity }: Facts): Mailbox | undefined {
-  const isOpen = identity.unsigned?.includes('reply-to')
-  const asked = isOpen ? undefined : mail.replyTo.find((each) => allowed(each.address))
-  return asked ?? mail.from[0]
 }
 
 function suppression(recipient: Mailbox | undefined, at: number, facts: Facts): string | undefined {

@@ -163,7 +163,7 @@ describe('a mail that was dealt with', () => {
 
 test('a folder that is read cannot be where mail is moved, which would never end', () => {
   const refused = (options: object) => {
-    const { error } = emailOptions.safeParse({ ...serversOf(143, 25, ''), ...options })
+    const { error } = emailOptions.safeParse({ ...serversOf(143, 25, 'x'), ...options })
     return error?.issues.map(({ path }) => path.join('.')).join()
   }
   const folders = ['INBOX', 'Done']

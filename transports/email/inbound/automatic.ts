@@ -11,7 +11,11 @@ export function automaticReason(mail: Mail, own: OwnAddresses): string | undefin
   if (!sender) return 'no-sender'
   const any = (test: (key: string, value: string) => boolean) =>
     mail.headers.some(({ key, value }) => test(key, value))
-  if (isAutoSubmitted(mail)) return 'auto-submitted'
+  // RFC 3834, section 5: everything but `no`, parameters and comments aside.
+  if (any((key, value) => key === 'auto-submitted' && !/^\s*no\s*([;(]|$)/i.test(value)))
+    return 'auto-submitted'
+  const isYes = (value: string) => !/^\s*(no|false|none)?\s*$/i.test(value)
+  if (any((key, value) => LEGACY.test(key) && isYes(value))) return 'auto-submitted'
   const isBulk = (value: string) => /^\s*(bulk|junk|list|auto[_-]reply)\b/i.test(value)
   if (any((key, value) => /^(x-)?precedence$/.test(key) && isBulk(value))) return 'precedence'
   if (any((key) => key.startsWith('list-') || key === 'mailing-list')) return 'list'
@@ -22,7 +26,9 @@ export function automaticReason(mail: Mail, own: OwnAddresses): string | undefin
   // What bounces come with (RFC 5321, section 4.5.5).
   if (/^<\s*>$/.test(header(mail, 'return-path') ?? '')) return 'null-return-path'
   if (/^\s*multipart\/report\b/i.test(header(mail, 'content-type') ?? '')) return 'report'
-  if (isCalendarReply(mail)) return 'calendar'
+  if (mail.parts.some((part) => part.type === 'text/calendar' && CALENDAR_REPLY.test(startOf(part, 4096)))) {
+    return 'calendar'
+  }
   if (own.has(sender.address)) return 'own-address'
   // Who it is from depends on who reads it, so nobody is answered.
   const authors = mail.headers.filter(({ key }) => key === 'from')
@@ -50,19 +56,7 @@ export function isRobot(address: string): boolean {
 /** Older than RFC 3834, and still sent. */
 const LEGACY = /^x-(mail-)?auto-?(reply|respond|responder|reply-from|generated|response)$/
 
-function isAutoSubmitted({ headers }: Mail): boolean {
-  return headers.some(({ key, value }) => {
-    // RFC 3834, section 5: everything but `no`, parameters and comments aside.
-    if (key === 'auto-submitted') return !/^\s*no\s*([;(]|$)/i.test(value)
-    return LEGACY.test(key) && !/^\s*(no|false|none)?\s*$/i.test(value)
-  })
-}
-
 /** That somebody accepted or declined (RFC 5546, section 3.2.3): a calendar wrote it, for a calendar. */
-function isCalendarReply({ parts }: Mail): boolean {
-  return parts.some((part) => part.type === 'text/calendar' && CALENDAR_REPLY.test(startOf(part, 4096)))
-}
-
 const CALENDAR_REPLY = /^METHOD:(REPLY|COUNTER|DECLINECOUNTER|REFRESH)\s*$/im
 
 const NAMING = /^(resent-)?(to|b?cc)$/

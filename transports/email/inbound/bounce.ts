@@ -50,7 +50,10 @@ export function readBounce(mail: Mail) {
   const isTold = isReport || Boolean(header(mail, 'x-failed-recipients'))
   if (!isTold && !mail.from[0]?.address.startsWith('mailer-daemon@')) return undefined
   const thread = isTold ? [...mail.references, mail.inReplyTo] : []
-  const marks = marksIn([...thread, contentOf(mail)].join('\n'))
+  // The part of a mail that could not be taken apart is that mail itself, with the headers that it threads by.
+  const parts = mail.unreadable === undefined ? mail.parts : []
+  const content = [mail.text.slice(0, MAX_SCAN), ...parts.map((part) => startOf(part, MAX_SCAN))]
+  const marks = marksIn([...thread, ...content].join('\n'))
   if (!isReport && marks.length === 0) return undefined
 
   const fields = status ? startOf(status, MAX_SCAN) : ''
@@ -71,11 +74,4 @@ function reportType(mail: Mail): string | undefined {
   const type = (header(mail, 'content-type') ?? '').slice(0, 2000)
   if (!/^\s*multipart\/report\b/i.test(type)) return undefined
   return /\breport-type\s*=\s*"?([\w-]+)/i.exec(type)?.[1]?.toLowerCase() ?? ''
-}
-
-/** Its texts and parts, with the mail or the headers that it gives back. */
-function contentOf(mail: Mail): string {
-  // The part of a mail that could not be taken apart is that mail itself, with the headers that it threads by.
-  const parts = mail.unreadable === undefined ? mail.parts : []
-  return [mail.text.slice(0, MAX_SCAN), ...parts.map((part) => startOf(part, MAX_SCAN))].join('\n')
 }

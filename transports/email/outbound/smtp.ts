@@ -44,13 +44,10 @@ export function createSmtp(gateway: string, server: ServerOptions, tokens: Token
       }
     },
     /** Connects and logs in. Rejects where that fails. */
-    async verify(): Promise<void> {
-      try {
-        await open().verify()
-      } catch (error) {
-        throw withTlsAdvice(error)
-      }
-    },
+    verify: () =>
+      open()
+        .verify()
+        .catch((error) => Promise.reject(withTlsAdvice(error))),
     close: () => pool?.close(),
   }
 }

@@ -11,10 +11,8 @@ const LIMIT = 10_000
  * Failures of the DNS that may pass. No other counts: what a name of the sender's choice can provoke, such as EBADNAME
  * or EFORMERR for a strange selector under somebody else's domain, must not look like an outage of that domain.
  */
-const TEMPORARY = new Set([
-  ...['ETIMEOUT', 'ESERVFAIL', 'EREFUSED', 'ECONNREFUSED', 'ECANCELLED'],
-  ...['ENETUNREACH', 'EHOSTUNREACH', 'EAI_AGAIN', 'ENOTINITIALIZED', 'ELOADIPHLPAPI'],
-])
+const TEMPORARY =
+  /^(?:ETIMEOUT|ESERVFAIL|EREFUSED|ECONNREFUSED|ECANCELLED|ENETUNREACH|EHOSTUNREACH|EAI_AGAIN|ENOTINITIALIZED|ELOADIPHLPAPI)$/
 
 // mailauth reads `{ exchange, priority }` for MX, which its type for resolvers leaves out.
 const records = z.custom<string[][] | string[]>((value) => Array.isArray(value))
@@ -27,7 +25,7 @@ export function createResolver(): DNSResolver {
 
 /** True for an error of a look-up that may succeed later. */
 export function isTemporary(error: unknown): boolean {
-  return TEMPORARY.has(codeOf(error))
+  return TEMPORARY.test(codeOf(error))
 }
 
 /**
