@@ -1,16 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { relative } from 'node:path'
-import {
-  type Document,
-  isAlias,
-  isMap,
-  isNode,
-  isScalar,
-  isSeq,
-  LineCounter,
-  parseDocument,
-  visit,
-} from 'yaml'
+import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
 import { reasonOf } from '../core/errors.ts'
 import { isMissing } from '../lib/disk.ts'
 import { createHider } from './environment.ts'
@@ -59,12 +49,15 @@ export async function readYaml(path: string, cwd: string) {
   const problemAt = (offset: number, message: string, severity: Problem['severity'] = 'error'): Problem => {
     const { line, col } = lineCounter.linePos(offset)
     const source = text.slice(offset - (col - 1)).split(/\r?\n/, 1)[0] ?? ''
-    const [shown, before] = [hide(source), hide(source.slice(0, col - 1))]
-    return { severity, file, line, column: col, message, excerpt: excerpt(line, shown, before) }
+    const caret = `${hide(source.slice(0, col - 1)).replaceAll(/[^\t]/g, ' ')}^`
+    const excerpt = `  ${line} | ${hide(source)}\n  ${' '.repeat(String(line).length)} | ${caret}`
+    return { severity, file, line, column: col, message, excerpt }
   }
-  const syntax = [...document.errors, ...document.warnings].map(({ code, message, pos }) =>
-    problemAt(pos[0], MESSAGES[code] ?? message.charAt(0).toLowerCase() + message.slice(1)),
-  )
+  const syntax = [...document.errors, ...document.warnings].map(({ code, message, pos }) => {
+    // It quotes the header of a block, which may be a secret that begins with `|`.
+    const told = message.charAt(0).toLowerCase() + message.slice(1).replace(/( characters): .*/s, '$1')
+    return problemAt(pos[0], MESSAGES[code] ?? told)
+  })
   visit(document, {
     Alias(_, node) {
       if (!node.resolve(document)) syntax.push(problemAt(startOf(node), NO_ANCHOR))
@@ -102,7 +95,7 @@ export function formatProblems(problems: readonly Problem[]): string {
 }
 
 /** Where a path stands in the text, aliases followed. What a merge brought stands where the merge does. */
-function findOffset(document: Document, path: Path, what: 'key' | 'value'): number {
+function findOffset(document: ReturnType<typeof parseDocument>, path: Path, what: 'key' | 'value'): number {
   let found: unknown = document.contents
   let offset = { key: 0, value: startOf(found) }
   for (const step of path) {
@@ -120,9 +113,4 @@ function findOffset(document: Document, path: Path, what: 'key' | 'value'): numb
 
 function startOf(node: unknown): number {
   return isNode(node) ? (node.range?.[0] ?? 0) : 0
-}
-
-function excerpt(line: number, shown: string, before: string): string {
-  const gutter = ' '.repeat(String(line).length)
-  return `  ${line} | ${shown}\n  ${gutter} | ${before.replaceAll(/[^\t]/g, ' ')}^`
 }

@@ -129,7 +129,7 @@ export async function createSkillManager(options: SkillManagerOptions) {
       try {
         const result = await runBounded({ skill: name, ...defined({ parent, timeout }), live }, (signal) =>
           run(
-            createRootCall(name, { ...invokeOptions, rootId }, signal),
+            createRootCall(name, { ...invokeOptions, rootId, signal }),
             args,
             invokeOptions.nonlocals ?? {},
             invokeOptions.approval ? withApproval : undefined,
@@ -193,10 +193,9 @@ export async function createSkillManager(options: SkillManagerOptions) {
 
 function createRootCall(
   skill: string,
-  options: InvokeOptions & { rootId: string },
-  signal: AbortSignal,
+  options: InvokeOptions & { rootId: string; signal: AbortSignal },
 ): Call {
-  const { message, route, model, onModel } = options
+  const { message, route, model, onModel, signal } = options
   return {
     rootId: options.rootId,
     trace: options.trace ?? message?.trace ?? randomUUID().replaceAll('-', ''),

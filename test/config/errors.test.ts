@@ -115,6 +115,7 @@ test('no error shows a secret that is written in the file', async (t) => {
     ['model: { api-key: hunter2: hunter2 }\n', 'api-key: [secret]}'],
     ['daemon: { token: *hunter2 }\n', 'token: [secret]}'],
     ['daemon: { token: !hunter2 }\n', 'token: [secret]}'],
+    ['daemon:\n  token: |hunter2\n', 'token: [secret]'],
     ['daemon: { redis-url: "rediss:/redis://me:hunter2@host" }\n', '//me:[secret]@host'],
     ['gateways:\n  a:\n    transport: slack\n    botToken:\n      - hunter2\n', '- [secret]'],
     [gateway(`{ scheme: githb, secret: "\${S}" }`), `secret: "\${S}" }`],

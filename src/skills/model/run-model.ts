@@ -1,4 +1,4 @@
-import type { LanguageModel, ModelMessage, ToolSet } from 'ai'
+import type { LanguageModel, LanguageModelUsage, ModelMessage, ToolSet } from 'ai'
 import { z } from 'zod'
 import type { ModelStep } from '../../core/call.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
@@ -103,9 +103,7 @@ function isFinal(error: unknown): boolean {
   return error instanceof TriviumError && /^(approval_pending|recursion_limit)$/.test(error.code)
 }
 
-type Step = { usage: { inputTokens: number | undefined; outputTokens: number | undefined } }
-
-function tokensOf(steps: readonly Step[]): number {
+function tokensOf(steps: readonly { usage: LanguageModelUsage }[]): number {
   return steps.reduce((total, { usage }) => total + (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0), 0)
 }
 
