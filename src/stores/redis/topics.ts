@@ -19,7 +19,7 @@ export function createTopics(
   { run, call, roots, now, isClosed }: Server,
   toEvent: (message: Message) => Event,
 ): Topics {
-  const toEventOf = (topic: string) => (entry: Entry) =>
+  const eventIn = (topic: string, entry: Entry) =>
     topic === MESSAGE_TOPIC ? toEvent(messageOf(entry)) : eventOf(topic, entry)
 
   const handOver = createHandOver(
@@ -32,8 +32,7 @@ export function createTopics(
     const [entries, answers] = await handOver(topic, (handing) =>
       run<[Entry[], (number[] | null)[]]>('topic-read', roots.topic(topic), ...handing, ...requests.flat()),
     )
-    const toEventHere = toEventOf(topic)
-    const events = new Map(entries.map((entry) => [positionIn(entry), toEventHere(entry)]))
+    const events = new Map(entries.map((entry) => [positionIn(entry), eventIn(topic, entry)]))
     return answers.map((answer) => {
       if (!answer) return undefined
       const [missed = 0, wait = -1, ...positions] = answer
@@ -99,8 +98,7 @@ export function createTopics(
       const count = topic === MESSAGE_TOPIC ? Math.min(max, MAX_TAIL) : max
       const log = `${roots.topic(topic)}journal`
       const entries = await call<Entry[]>('XRANGE', log, start, '+', 'COUNT', count)
-      const toEventHere = toEventOf(topic)
-      return entries.map((entry) => ({ position: positionIn(entry), event: toEventHere(entry) }))
+      return entries.map((entry) => ({ position: positionIn(entry), event: eventIn(topic, entry) }))
     },
 
     end: async (topic) => Number(await call('HGET', `${roots.topic(topic)}meta`, 'end')),
