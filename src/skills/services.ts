@@ -9,9 +9,6 @@ import {
   type StateEntry,
 } from './state/backends.ts'
 
-/** The services that the skill runtime brings itself. */
-export type RuntimeServices = ReturnType<typeof createRuntimeServices>
-
 /** Makes state, callbacks, approvals and sessions; no I/O yet. Without `resume`, what waits for an approval stays parked. */
 export function createRuntimeServices(
   options: Pick<ApprovalDeps, 'store'> & Partial<ApprovalDeps> & { dataDir: string },

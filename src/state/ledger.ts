@@ -11,8 +11,6 @@ export type CallRecord = { key: string; time: string; by: string } & (
   | { state: 'unknown' | 'failed'; error: string }
 )
 
-export type CallLedger = ReturnType<typeof createCallLedger>
-
 const PREFIX = 'call:'
 /** How long (ms) the outcome of a call is remembered. */
 const KEEP_CALLS = 7 * 86_400_000

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { TriviumError } from '../../src/core/errors.ts'
-import { type CallLedger, createCallLedger } from '../../src/state/ledger.ts'
+import { createCallLedger } from '../../src/state/ledger.ts'
 import { createLogs } from '../../src/state/logs/logs.ts'
 import { createEmbeddedStore } from '../../src/stores/embedded/index.ts'
 import { quiet, temporaryDir, toEvent } from './kit.ts'
@@ -27,7 +27,7 @@ async function start(t: TestContext) {
 }
 
 /** A call that was begun by a process that then died. */
-async function begin(ledger: CallLedger, key: string): Promise<void> {
+async function begin(ledger: ReturnType<typeof createCallLedger>, key: string): Promise<void> {
   await new Promise<void>((resolve) => {
     void ledger.once(key, () => {
       resolve()

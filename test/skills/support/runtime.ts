@@ -6,7 +6,7 @@ import type { Store } from '../../../src/core/store.ts'
 import { builtInSkills } from '../../../src/skills/built-in.ts'
 import type { SkillManager, SkillManagerOptions } from '../../../src/skills/manager.ts'
 import { createMiddleware } from '../../../src/skills/middleware/index.ts'
-import { createRuntimeServices, type RuntimeServices } from '../../../src/skills/services.ts'
+import { createRuntimeServices } from '../../../src/skills/services.ts'
 import { cleanup } from './cleanup.ts'
 import { createFolder } from './folder.ts'
 import type { LogLine } from './log.ts'
@@ -18,7 +18,7 @@ export const SHIPPED = fileURLToPath(new URL('../../../skills', import.meta.url)
 
 export type Runtime = {
   manager: SkillManager & { lines: LogLine[] }
-  services: RuntimeServices
+  services: ReturnType<typeof createRuntimeServices>
   dataDir: string
 }
 
