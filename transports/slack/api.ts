@@ -95,14 +95,14 @@ export function clientOptions({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, log: Log
 
 /**
  * The messages of a channel, or with `ts` of one of its threads, in Slack's order, about `most` of them; `isCut`: there are
- * more. Waits for `pace` before each call. Rejects with what that or the Web API threw.
+ * more. Waits for `pace` before each call but the first. Rejects with what that or the Web API threw.
  */
 export async function readHistory(api: SlackApi, query: JsonObject, most: number, pace = async () => {}) {
   const method = `conversations.${query.ts === undefined ? 'history' : 'replies'}`
   const messages: JsonObject[] = []
   let cursor: string | undefined
   do {
-    await pace()
+    if (cursor) await pace()
     const answer = toJson(await api.apiCall(method, defined({ limit: 100, ...query, cursor })))
     messages.push(...objectsAt(answer, 'messages'))
     cursor = textAt(answer, 'response_metadata.next_cursor')

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { reasonOf, TriviumError } from '../../src/core/errors.ts'
-import { objectAt, textAt } from '../../src/core/json.ts'
+import { type JsonObject, objectAt, textAt } from '../../src/core/json.ts'
 import type { Health, TransportDeps } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
 import { backoff } from '../../src/lib/backoff.ts'
 import { pause } from '../../src/lib/pause.ts'
 import { putLast } from '../../src/lib/put-last.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
+import { createTurns } from '../../src/lib/turns.ts'
 import { readHistory, slackFailure } from './api.ts'
 import type { Delivery, Taken } from './inbound/delivery.ts'
 import type { SlackInbound } from './inbound/inbound.ts'
@@ -86,8 +87,8 @@ export function createGapFill(
   /** Those that are not being read yet; what is missed in a channel that is needs another reading. */
   const waiting = new Map<Channel, Gap>()
   const nextCall = createTokenBucket(CALLS, now)
+  const inTurn = createTurns()
   const stopping = new AbortController()
-  let lastCall = Promise.resolve()
   /** The newest that came; by Slack's clock, which may be behind ours. */
   let newest = 0
   /** Until when everything had been taken at the last connection, and whether what is missing since is known. */
@@ -109,17 +110,12 @@ export function createGapFill(
     return known
   }
 
-  /** Remembers that a message was written. */
+  /** Remembers that a message was written. A timer that finds nothing to save is cheaper than to keep one. */
   function note(written: Channel): Channel {
     const channel = learn(written)
-    saveSoon(channel)
-    return channel
-  }
-
-  /** A timer that finds nothing to save is cheaper than to keep one. */
-  function saveSoon(channel: Channel): void {
     if (dirty.size === 0) setTimeout(save, SAVE).unref()
     dirty.add(channel)
+    return channel
   }
 
   /** Keeps what is new. Never rejects. */
@@ -132,7 +128,7 @@ export function createGapFill(
       // That of a daemon that is gone says nothing more once it is out of reach.
       if (until !== undefined) await kv.set(own, until, { ttl: reach })
     } catch (error) {
-      changed.forEach(saveSoon)
+      changed.forEach(note)
       log.debug({ reason: reasonOf(error) }, 'how far Slack was read could not be kept')
     }
   }
@@ -156,15 +152,15 @@ export function createGapFill(
     for (let failures = 1; !isLoaded && !stopping.signal.aborted; failures++) {
       try {
         await Promise.all((await kv.list(seen, MAX_CHANNELS)).map(read))
-        const others = (await kv.list(wholes, 100)).filter((key) => key !== own)
-        const untils = await Promise.all(others.map(async (key) => Number((await kv.get(key))?.value ?? 0)))
-        const since = Math.min(before, ...untils)
+        const daemons = await kv.list(wholes, 100)
+        const untils = await Promise.all(daemons.map(async (key) => Number((await kv.get(key))?.value ?? 0)))
+        const until = Math.min(before, ...untils)
+        // A first daemon knows nothing.
+        const since = Number.isFinite(until) ? until : 0
         const lastIn = ({ active }: Channel) => Math.max(0, ...Object.values(active))
         const known = [...channels.values()].sort((a, b) => lastIn(b) - lastIn(a))
-        // A first daemon knows nothing.
-        const from = Number.isFinite(since) ? since : 0
-        for (const channel of known) void open(channel, from)
-        newest = Math.max(newest, from)
+        for (const channel of known) void open(channel, since)
+        newest = Math.max(newest, since)
         isLoaded = true
       } catch (error) {
         log.debug({ reason: reasonOf(error) }, 'how far Slack was read is not known yet')
@@ -190,69 +186,68 @@ export function createGapFill(
     await save()
   }
 
-  /** Reads a channel until all that stood there was taken. */
+  /** Takes what was missed; what waits for a name or a file holds up no other. */
   async function fill(gap: Gap): Promise<undefined> {
-    const missed = await readBack(gap)
-    // One that waits for a name or a file holds up no other.
-    await Promise.all(missed.map((delivery) => takeOne(gap.channel, delivery)))
+    const { all } = gap.channel
+    const takeOne = async (delivery: Delivery) => {
+      try {
+        const taken = await inbound.take(delivery)
+        const written = writtenIn(delivery)
+        if (taken && written) note({ ...written, all })
+      } catch (error) {
+        if (!(error instanceof TriviumError) || error.retryable) throw error
+        log.warn({ err: error }, 'a message of Slack that was missed cannot be taken')
+      }
+    }
+    await Promise.all((await readBack(gap)).map(takeOne))
   }
 
   /** What was written in a channel and its threads since the gap began, as events, in order. */
   async function readBack(gap: Gap): Promise<Delivery[]> {
     // What is refused before its turn comes may be older than what it was opened for.
-    const turns = [pace()]
-    await turns[0]
+    await pace()
     waiting.delete(gap.channel)
-    const { team, channel: id, all, first, active: threads } = gap.channel
+    const { team, channel, all, first, active: threads } = gap.channel
     const workspace = await workspaces.find(team)
     // The app may be gone from there.
     if (!workspace) return []
     const { api, botUser } = workspace
+    const found = new Map<string, JsonObject>()
+    const read = async (query: JsonObject) => {
+      const { messages, isCut } = await readHistory(api, { channel, ...query }, MAX_MESSAGES, pace)
+      for (const message of messages) found.set(textAt(message, 'ts') ?? '', message)
+      return isCut && messages
+    }
     const from = Math.max(gap.since - OVERLAP, first - TICK, (gap.opened - reach) / 1000)
     const active = Object.keys(threads).filter((root) => Number(threads[root]) > from - ACTIVE)
     // The history goes back to the threads that may have gone on: it tells which of them did.
     const near = active.map(Number).filter((root) => root > from - ACTIVE)
     const oldest = (Math.min(from, ...near) - TICK).toFixed(6)
     // Without an end Slack may give what is closest to `oldest` first, and what was missed last.
-    const range = { channel: id, oldest, latest: (from + FUTURE).toFixed(6) }
-    const history = await readHistory(api, range, MAX_MESSAGES, () => turns.pop() ?? pace())
-    const found = new Map(history.messages.map((message) => [textAt(message, 'ts') ?? '', message]))
+    const cut = await read({ oldest, latest: (from + FUTURE).toFixed(6) })
     const answered = [...found].filter(([, root]) => Number(root.latest_reply ?? 0) > from).map(([ts]) => ts)
     const roots = [...answered, ...active.filter((root) => !found.has(root)).reverse()]
-    let isCut = roots.length > MAX_THREADS || (history.isCut && Number(history.messages.at(-1)?.ts) > from)
+    let isCut = roots.length > MAX_THREADS || (cut && Number(cut.at(-1)?.ts) > from)
     for (const ts of roots.slice(0, MAX_THREADS)) {
       try {
-        const query = { channel: id, ts, oldest: from.toFixed(6) }
-        const thread = await readHistory(api, query, MAX_MESSAGES, pace)
-        for (const message of thread.messages) found.set(textAt(message, 'ts') ?? '', message)
-        isCut ||= thread.isCut
+        await pace()
+        if (await read({ ts, oldest: from.toFixed(6) })) isCut = true
       } catch (error) {
         if (slackFailure(error).code !== 'thread_not_found') throw error
         // Its root was deleted, and all of it with that.
         delete threads[ts]
       }
     }
-    if (isCut) log.warn({ channel: id }, 'more was missed in Slack than is read back')
+    if (isCut) log.warn({ channel }, 'more was missed in Slack than is read back')
     const mention = new RegExp(`<@${botUser}[|>]`)
     return (
       [...found.values()]
         .filter(({ ts, text }) => Number(ts) > from && (all || mention.test(String(text))))
         .sort((a, b) => Number(a.ts) - Number(b.ts))
         // History does not say where it is of; the events that Slack delivers do.
-        .map((message) => ({ ...message, type: 'message', channel: id }))
+        .map((message) => ({ ...message, type: 'message', channel }))
         .map((event) => ({ payload: { type: 'event_callback', team_id: team, event }, workspace, retry: 0 }))
     )
-  }
-
-  async function takeOne({ all }: Channel, delivery: Delivery): Promise<void> {
-    try {
-      const taken = await inbound.take(delivery)
-      const written = writtenIn(delivery)
-      if (taken && written) note({ ...written, all })
-    } catch (error) {
-      if (!(error instanceof TriviumError) || error.retryable) throw error
-      log.warn({ err: error }, 'a message of Slack that was missed cannot be taken')
-    }
   }
 
   /** In how many ms a channel that could not be read is tried again; undefined: never. */
@@ -273,13 +268,11 @@ export function createGapFill(
   }
 
   /** Resolves when the next call may be made, for all channels in the order in which they ask. */
-  function pace(): Promise<void> {
-    lastCall = lastCall.then(async () => {
+  const pace = () =>
+    inTurn(async () => {
       for (let wait = nextCall(); wait > 0; wait = nextCall()) await pause(wait, stopping.signal)
       stopping.signal.throwIfAborted()
     })
-    return lastCall
-  }
 
   return {
     /** Goes through `take` unchanged; remembers where somebody wrote, and has read back what was refused. */

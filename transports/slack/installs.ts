@@ -118,16 +118,16 @@ export function createInstalls(
       }
     },
     /** Its tokens are good for a while: one daemon renews them in time. Undefined: nobody installed the app there. */
-    async find(id: string): Promise<Kept | undefined> {
+    async find(id: string): Promise<Installed | undefined> {
       for (const late = AbortSignal.timeout(PATIENCE); ; ) {
         const kept = await read(id)
         if (!kept) return undefined
         const [bot, user] = [leftOf(kept.installation.bot), leftOf(kept.installation.user)]
         // A user may have revoked theirs, which ends then and holds up nobody.
-        if (bot > EARLY && (user > EARLY || user < 0)) return kept
+        if (bot > EARLY && (user > EARLY || user < 0)) return kept.installation
         // Of nobody: who gave it back after a failure would be asked again at once.
         if (await leases.acquire(`${prefix}${id}/renewal`, randomUUID(), LEASE)) await renew(id, kept)
-        else if (bot > 0 || late.aborted) return kept
+        else if (bot > 0 || late.aborted) return kept.installation
         else await pause(LOOK)
       }
     },

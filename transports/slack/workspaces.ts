@@ -61,13 +61,12 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
     await add({ team, name: who.team ?? team, botUser, botId, api }, isOrg)
   }
 
-  type Known = Omit<Workspace, 'teams' | 'directory' | 'threads'>
-  const add = async (known: Known, isOrg: boolean): Promise<Workspace> => {
+  const add = async (known: Omit<Workspace, 'teams' | 'directory' | 'threads'>, isOrg: boolean) => {
     const { team, api, botUser, botId } = known
     // Where the app is over, its end is still to be heard.
     const asked = isOrg && (await api.auth.teams.list().catch(unlessOver))
     const { teams = [] } = asked || {}
-    const workspace = {
+    const workspace: Workspace = {
       ...known,
       teams: new Set([team, ...teams.flatMap(({ id = [] }) => id)]),
       directory: createDirectory(api, deps),
@@ -79,17 +78,14 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
   }
 
   const lookUp = async (id: string): Promise<Workspace | undefined> => {
-    const { installation } = (await installs?.find(id)) ?? {}
+    const installation = await installs?.find(id)
     if (!installation) return void forget(id)
-    const { bot, user, isEnterpriseInstall = false } = installation
-    const { name = id } = placeOf(installation) ?? {}
+    const { bot, user: installer, isEnterpriseInstall = false } = installation
     const known = found.get(id)
-    if (known?.api.token === bot.token) return Object.assign(known, { installer: user })
-    const api = createSlackApi(bot.token, options, deps)
-    return add(
-      { team: id, name, botUser: bot.userId, botId: bot.id, api, installer: user },
-      isEnterpriseInstall,
-    )
+    if (known?.api.token === bot.token) return Object.assign(known, { installer })
+    const name = placeOf(installation)?.name ?? id
+    const who = { team: id, name, botUser: bot.userId, botId: bot.id, installer }
+    return add({ ...who, api: createSlackApi(bot.token, options, deps) }, isEnterpriseInstall)
   }
 
   const identifyAll = async (): Promise<readonly Workspace[]> => {
@@ -182,13 +178,10 @@ function createThreads({ kv, gateway, log }: TransportDeps, team: string) {
   return {
     /** Never rejects: an answer that was sent counts as sent. */
     async join(channel: string, thread: string | undefined): Promise<void> {
-      if (thread === undefined) return
-      try {
-        await kv.set(nameOf(channel, thread), true, { ttl: THREAD_KEPT })
-      } catch (error) {
-        const reason = reasonOf(error)
-        log.debug({ channel, thread, reason }, 'that the bot is in a thread could not be kept')
-      }
+      const failed = (error: unknown) =>
+        log.debug({ channel, thread, reason: reasonOf(error) }, 'that the bot is there could not be kept')
+      if (thread !== undefined)
+        await kv.set(nameOf(channel, thread), true, { ttl: THREAD_KEPT }).catch(failed)
     },
     has: async (channel: string, thread: string): Promise<boolean> =>
       (await kv.get(nameOf(channel, thread))) !== undefined,
