@@ -93,6 +93,9 @@ describe('a mail that nobody meant to write', () => {
       const mail = await inTime(encoding, 2000, () => parseMail(Buffer.from(head + line.repeat(120_000))))
       assert.ok((mail.parts[0]?.content.length ?? 0) > 2_000_000, encoding)
     }
+    const padded = `Content-Transfer-Encoding: base64\n\n${'QQ=='.repeat(500_000)}`
+    const mail = await inTime('padding', 2000, () => parseMail(Buffer.from(padded)))
+    assert.equal(mail.text.length, 500_000)
   })
 
   test('is there as text where it is a container in which no part begins', async () => {

@@ -179,7 +179,7 @@ type Node = {
   getTextContent(): string
 }
 
-/** Decides for itself what is text, and keeps what is not encoded; the library uses these members, though it does not document them. */
+/** Decides for itself what is text, and decodes parts; the library uses these members, though it does not document them. */
 class Parser extends PostalMime {
   private hasText = false
   declare private node: Node
@@ -191,8 +191,8 @@ class Parser extends PostalMime {
   set currentNode(node: Node) {
     const setUp = node.setupContentDecoder.bind(node)
     node.setupContentDecoder = (encoding) => {
-      if (/base64|quoted-printable/i.test(encoding)) setUp(encoding)
-      else node.contentDecoder = keeper()
+      if (/quoted-printable/i.test(encoding)) setUp(encoding)
+      else node.contentDecoder = decoder(/base64/i.test(encoding))
     }
     this.node = node
   }
@@ -214,14 +214,25 @@ class Parser extends PostalMime {
   }
 }
 
-/** What keeps a part as it came. The library would pass it through a Blob, which costs more than all else that is done with a mail. */
-function keeper(): Node['contentDecoder'] {
+/**
+ * What makes the content of a part of its lines, as they are or in base64. The library would pass them through a Blob, which
+ * costs more than all else that is done with a mail, and takes minutes for base64 that is padded all along one line.
+ */
+function decoder(isBase64: boolean): Node['contentDecoder'] {
   let text = ''
   return {
     update({ buffer, byteOffset, length }) {
       text += `${Buffer.from(buffer, byteOffset, length).toString('latin1')}\n`
     },
-    finalize: () => Buffer.from(text, 'latin1'),
+    finalize() {
+      if (!isBase64) return Buffer.from(text, 'latin1')
+      // Some programs pad each line.
+      const bytes = Buffer.alloc(text.length)
+      let length = 0
+      for (const [unit] of text.replaceAll(/[^a-z\d+/=]+/gi, '').matchAll(/[^=]+/g))
+        length += bytes.write(unit, length, 'base64')
+      return bytes.subarray(0, length)
+    },
   }
 }
 

@@ -34,6 +34,7 @@ export async function toMessage(mail: Mail, known: Circumstances, artifacts: Art
   const { folder, uid, size } = known.incoming
   const [sender] = mail.from
   const address = sender?.address ?? ''
+  const recipients = [...mail.to, ...mail.cc].map((each) => each.address)
   /** A text, or its beginning and the file with all of it. */
   const keep = async (text: string, name: string, limit = MAX_INLINE) => {
     const bytes = Buffer.from(text)
@@ -63,7 +64,7 @@ export async function toMessage(mail: Mail, known: Circumstances, artifacts: Art
       }),
     },
     ...defined({
-      to: recipient(mail, known.own),
+      to: recipients.find((each) => known.own.has(withoutTag(each))) ?? recipients[0],
       subject: mail.subject?.slice(0, 1000),
       html: html?.path ? undefined : html?.text,
     }),
@@ -108,12 +109,6 @@ function inlineParts(mail: Mail, attachments: Attachment[]): JsonObject | undefi
     return part.contentId && path ? [[part.contentId, path] as const] : []
   })
   return entries.length > 0 ? Object.fromEntries(entries) : undefined
-}
-
-/** The address of ours that it was sent to, or else the first it was sent to. */
-function recipient(mail: Mail, own: ReadonlySet<string>): string | undefined {
-  const all = [...mail.to, ...mail.cc].map((each) => each.address)
-  return all.find((each) => own.has(withoutTag(each))) ?? all[0]
 }
 
 /** `support+tag@example.com` is delivered to `support@example.com`. */

@@ -27,11 +27,12 @@ const ADDRESS = /^[^\s\p{Cc}@<>,;:"()[\]\\]+@[^\s\p{Cc}@<>,;:"()[\]\\]+$/u
  * answers (RFC 3834, section 3.1.7). Throws `send_rejected` where it has nobody to go to.
  */
 export function compose(reply: Reply, options: EmailOptions) {
+  const rejected = (reason: string) => new TriviumError('send_rejected', { gateway: reply.gateway, reason })
   const target = reply.to === undefined ? replyTargetSchema.safeParse(reply.target).data : undefined
   const to = reply.to ?? target?.to
-  if (to === undefined) throw rejected(reply, 'its message has no reply target of a mail')
+  if (to === undefined) throw rejected('its message has no reply target of a mail')
   if (to.length > MAX_ADDRESS || !ADDRESS.test(to))
-    throw rejected(reply, `${JSON.stringify(to)} is not one mail address`)
+    throw rejected(`${JSON.stringify(to)} is not one mail address`)
   const mark = markOf(reply.gateway, reply.key)
   const messageId = messageIdOf(mark, options.address)
   const name = target?.name?.slice(0, MAX_NAME) ?? ''
@@ -89,8 +90,4 @@ function subjectOf(reply: Reply, target: ReplyTarget | undefined, text: string):
   if (!target) return text.split('\n', 1)[0]?.slice(0, 78).trim() || '(no subject)'
   const subject = target.subject.slice(0, MAX_SUBJECT)
   return prefixOf(subject) === 'reply' ? subject : `Re: ${subject}`.trim()
-}
-
-function rejected(reply: Reply, reason: string): TriviumError {
-  return new TriviumError('send_rejected', { gateway: reply.gateway, reason })
 }
