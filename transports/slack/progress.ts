@@ -59,11 +59,7 @@ export function createProgress({ progress }: SlackOptions, deps: TransportDeps, 
   const beside = async (run: () => Promise<void>) => {
     if (ended || followed >= MAX_FOLLOWED) return
     followed++
-    try {
-      await run()
-    } catch (error) {
-      log.debug({ reason: reasonOf(error) }, 'progress was not shown')
-    }
+    await run().catch((error) => log.debug({ reason: reasonOf(error) }, 'progress was not shown'))
     followed--
   }
 

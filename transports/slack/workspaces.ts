@@ -123,7 +123,6 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
      * refuses for good is left out where others work: a workspace that removed the app must not silence the others.
      */
     ready(): Promise<readonly Workspace[]> {
-      if (installs) return Promise.resolve([])
       asking ??= identifyAll().catch((error: unknown) => {
         asking = undefined
         throw error

@@ -46,20 +46,11 @@ export function createInbound(
    */
   async function take(delivery: Delivery): Promise<TakenIn | undefined> {
     if (inFlight.isStopping()) throw stoppingError()
-    const read = readPayload(delivery, options, workspaces)
-    if (typeof read === 'string') {
-      deps.log.debug({ why: read }, 'an event of Slack starts nothing')
+    const draft = readPayload(delivery, options, workspaces)
+    if (typeof draft === 'string') {
+      deps.log.debug({ why: draft }, 'an event of Slack starts nothing')
       return undefined
     }
-    inFlight.enter()
-    try {
-      return await accept(read, delivery)
-    } finally {
-      inFlight.leave()
-    }
-  }
-
-  async function accept(draft: Draft, delivery: Delivery): Promise<TakenIn> {
     const conversation = conversationOf(draft)
     const { patience } = patienceWith(delivery)
     const before = tails.get(conversation)
@@ -67,6 +58,7 @@ export function createInbound(
     const turn = before && inTime(before, AbortSignal.timeout(Math.min(HOLD, patience)))
     const tail = Promise.allSettled([preparing, turn])
     tails.set(conversation, tail)
+    inFlight.enter()
     try {
       const [message] = await Promise.all([preparing, turn])
       if (ended) throw stoppingError()
@@ -78,6 +70,7 @@ export function createInbound(
       return taken
     } finally {
       if (tails.get(conversation) === tail) tails.delete(conversation)
+      inFlight.leave()
     }
   }
 
