@@ -18,24 +18,7 @@ import {
 import { createStage, type Stage, type StoreKind } from './stage.ts'
 
 /** Everything that happened, for the promises in `promises.ts` to be held against. */
-export type CrashRun = {
-  crashes: { daemon: number; redis: number }
-  daemons: number
-  promised: Promised[]
-  complaints: string[]
-  /** Message ids in the order of their successful dispatches. */
-  dispatched: string[]
-  /** What the takers with leases got, and the one without. */
-  taken: TakenMessage[]
-  plain: Reading
-  groups: Record<Mode, Reading>
-  /** Ids of all messages that the journal holds. */
-  journal: string[]
-  deadLetters: string[]
-  /** From the end of the load until every road was drained, in ms. */
-  drainedIn: number
-  output: string
-}
+export type CrashRun = Awaited<ReturnType<typeof runOn>>
 
 export type CrashOptions = {
   store: StoreKind
@@ -82,7 +65,7 @@ export default {
 }`
 
 /** Lets clients send and readers read while processes die, and waits until every road is drained. */
-export async function runCrashes(options: CrashOptions): Promise<CrashRun> {
+export async function runCrashes(options: CrashOptions) {
   const { store, daemons = 1 } = options
   const stage = await createStage({ store, routes: ROUTES, skills: { record: RECORD }, daemons })
   stage.site.write('attempts/.keep', '')
@@ -98,7 +81,7 @@ export async function runCrashes(options: CrashOptions): Promise<CrashRun> {
   }
 }
 
-async function runOn(stage: Stage, { random, duration, daemons = 1 }: CrashOptions): Promise<CrashRun> {
+async function runOn(stage: Stage, { random, duration, daemons = 1 }: CrashOptions) {
   const promised: Promised[] = []
   const complaints: string[] = []
   const taken: TakenMessage[] = []
@@ -152,12 +135,16 @@ async function runOn(stage: Stage, { random, duration, daemons = 1 }: CrashOptio
     daemons,
     promised,
     complaints,
+    /** Message ids in the order of their successful dispatches. */
     dispatched: readFileSync(join(stage.site.dir, 'dispatched'), 'utf8').split('\n').slice(0, -1),
+    /** What the takers with leases got, and the one without. */
     taken,
     plain,
     groups,
+    /** Ids of all messages that the journal holds. */
     journal: await allMessages(stage),
     deadLetters: idsOf((await stage.invoke('dead-letter-list', { limit: 1000 })).result),
+    /** From the end of the load until every road was drained, in ms. */
     drainedIn,
     output: stage.output(),
   }

@@ -1,35 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
-import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
+import { createSite, type DaemonProcess } from '../fixtures/daemon.ts'
+import { startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
 
 export type StoreKind = 'embedded' | 'redis'
 
-/** Daemons and their store, which crash on request and come back as a supervisor brings them back. */
-export type Stage = {
-  site: Site
-  redis: RedisServer | undefined
-  /** A daemon that runs; while none does, the next one. Of several, each call gives another. */
-  daemon(): Promise<DaemonProcess>
-  /**
-   * Invokes a skill on whichever daemon runs, again until one answers. `tries` is how many calls there were before,
-   * `cuts` how many of those broke off without an answer. Throws what the skill refused for good.
-   */
-  invoke(name: string, args?: object): Promise<{ result: unknown; tries: number; cuts: number }>
-  /** Kills a daemon with SIGKILL; resolves when it runs again. `index` picks one of several. */
-  crashDaemon(index?: number): Promise<void>
-  /** Kills redis-server with SIGKILL and starts it again after `downFor` ms. */
-  crashRedis(downFor: number): Promise<void>
-  /** What the daemons wrote, those that are gone too. */
-  output(): string
-  close(): Promise<void>
-}
+export type Stage = Awaited<ReturnType<typeof createStage>>
 
 type Slot = { env: Record<string, string>; running: DaemonProcess | undefined }
 
 const RETRY = 20
 const STARTS = 20
 
+/** Daemons and their store, which crash on request and come back as a supervisor brings them back. */
 export async function createStage(options: {
   store: StoreKind
   routes: string
@@ -37,7 +20,7 @@ export async function createStage(options: {
   /** Daemons that share the store; more than one only on Redis. */
   daemons?: number
   env?: Record<string, string>
-}): Promise<Stage> {
+}) {
   const redis = options.store === 'redis' ? await startRedisServer() : undefined
   const site = createSite({
     routes: options.routes,
@@ -79,8 +62,13 @@ export async function createStage(options: {
   return {
     site,
     redis,
+    /** A daemon that runs; while none does, the next one. Of several, each call gives another. */
     daemon,
-    async invoke(name, args = {}) {
+    /**
+     * Invokes a skill on whichever daemon runs, again until one answers. `tries` is how many calls there were before,
+     * `cuts` how many of those broke off without an answer. Throws what the skill refused for good.
+     */
+    async invoke(name: string, args: object = {}) {
       let cuts = 0
       for (let tries = 0; ; tries++) {
         try {
@@ -92,6 +80,7 @@ export async function createStage(options: {
         }
       }
     },
+    /** Kills a daemon with SIGKILL; resolves when it runs again. `index` picks one of several. */
     async crashDaemon(index = 0) {
       const slot = slots[index]
       const victim = slot?.running
@@ -101,11 +90,13 @@ export async function createStage(options: {
       gone.push(victim.output())
       await start(slot)
     },
-    async crashRedis(downFor) {
+    /** Kills redis-server with SIGKILL and starts it again after `downFor` ms. */
+    async crashRedis(downFor: number) {
       await redis?.kill()
       await pause(downFor)
       await redis?.start()
     },
+    /** What the daemons wrote, those that are gone too. */
     output: () => [...gone, ...slots.map(({ running }) => running?.output() ?? '')].join('\n--- crash ---\n'),
     async close() {
       closed = true

@@ -19,7 +19,7 @@ routes:
 `
 
 /** A command that Redis does not answer counts as failed after 2 s. */
-const QUICKLY = 3_500
+const QUICKLY = 5_000
 
 const outages: Record<string, { begin(redis: RedisServer): unknown; end(redis: RedisServer): unknown }> = {
   frozen: { begin: (redis) => redis.freeze(), end: (redis) => redis.resume() },

@@ -6,7 +6,7 @@ import { until } from '../fixtures/until.ts'
 const ROUTES = `
 gateways:
   demo:  { transport: webhook, path: /hooks/demo, verify: { scheme: none } }
-  ask:   { transport: webhook, path: /hooks/ask, verify: { scheme: none }, respond: result, timeout: 5s }
+  ask:   { transport: webhook, path: /hooks/ask, verify: { scheme: none }, respond: result, timeout: 20s }
   chat:  { transport: websocket, path: /ws }
 routes:
   - name: failing
@@ -50,14 +50,14 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.equal(status, 202)
 
       const seen = Object(
-        await suite.daemon.invoke('event-wait', { topic: 'seen', queue: 'road', timeout: 5000 }),
+        await suite.daemon.invoke('event-wait', { topic: 'seen', queue: 'road', timeout: 20_000 }),
       )
       assert.deepEqual(seen[0].data, { id, n: 1 })
       const events = Object(
         await suite.daemon.invoke('event-wait', {
           topic: 'gateway-message',
           queue: 'watchers',
-          timeout: 5000,
+          timeout: 20_000,
         }),
       )
       assert.equal(events[0].type, 'webhook')
@@ -65,7 +65,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.equal(events[0].data.messageId, id)
       assert.deepEqual(events[0].data.body, { quiet: true, n: 1 })
       const received = Object(
-        await suite.daemon.invoke('gateway-receive', { gateway: 'demo', timeout: 5000 }),
+        await suite.daemon.invoke('gateway-receive', { gateway: 'demo', timeout: 20_000 }),
       )
       assert.equal(received.id, id)
       assert.equal(await suite.daemon.invoke('gateway-receive', { gateway: 'demo', timeout: 0 }), null)

@@ -360,8 +360,8 @@ for (const { kind, place, open } of storeKinds().filter((each) => each.kind === 
   describe(`push subscriptions of two daemons on ${kind}`, () => {
     test('are taken over from a daemon that died', async (t) => {
       const store = await open(t, await place(t))
-      await store.leases.acquire('push/crm', 'the dead one', 300)
       const began = Date.now()
+      await store.leases.acquire('push/crm', 'the dead one', 300)
       const { ns, url, wait } = await receiver(t)
       await pushing(t, store, [subscription(url)], 'b')
       await counted(store, 2)

@@ -7,17 +7,6 @@ import { skillOf, startManager } from './support/manager.ts'
 import { messageOf } from './support/message.ts'
 
 describe('invoking a skill', () => {
-  test('returns what the skill returns, and leaves it in ctx.locals.result', async (t) => {
-    let seen: SkillContext | undefined
-    const skill = skillOf((ctx) => {
-      seen = ctx
-      return { sum: 3 }
-    })
-    const manager = await startManager(t, { skills: [skill] })
-    assert.deepEqual(await manager.invoke('subject'), { sum: 3 })
-    assert.deepEqual(seen?.locals.result, { sum: 3 })
-  })
-
   test('validates its arguments, with defaults filled in; undefined is not given', async (t) => {
     const args = z.strictObject({
       n: z.number(),

@@ -45,9 +45,6 @@ async function start(
   return { ...runtime, server, usage, folder }
 }
 
-const _system = (request: ModelRequest | undefined) =>
-  String(request?.messages.find(({ role }) => role === 'system')?.content)
-
 describe('a markdown skill', () => {
   test('that serves another model as a tool streams nothing to the listener', async (t) => {
     const { manager, folder } = await start(t, skillFile('Ask.', 'model: local:m\nallowed-tools: expert'), [

@@ -6,6 +6,8 @@ import type { Log } from '../../../src/core/log.ts'
 import type { Message, NewMessage } from '../../../src/core/message.ts'
 import type { DeadReason, NewJob, Store } from '../../../src/core/store.ts'
 
+export { until } from '../../fixtures/until.ts'
+
 export const SECOND = 1_000
 export const MINUTE = 60 * SECOND
 export const HOUR = 60 * MINUTE
@@ -182,13 +184,4 @@ export async function claimIds(store: Store, queue: string, options: Parameters<
 
 export function failure(message: string, at: number) {
   return { at, code: 'skill_failed', message, stack: `Error: ${message}` }
-}
-
-/** Waits until `condition` holds, looking again whenever the store gives a signal or a moment passed. */
-export async function until(condition: () => boolean, what: string, limit = 5 * SECOND): Promise<void> {
-  const deadline = performance.now() + limit
-  while (!condition()) {
-    assert.ok(performance.now() < deadline, `${what} within ${limit} ms`)
-    await new Promise((resolve) => setTimeout(resolve, 2))
-  }
 }

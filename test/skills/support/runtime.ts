@@ -4,23 +4,18 @@ import type { Services } from '../../../src/core/services.ts'
 import type { Skill } from '../../../src/core/skill.ts'
 import type { Store } from '../../../src/core/store.ts'
 import { builtInSkills } from '../../../src/skills/built-in.ts'
-import type { SkillManager, SkillManagerOptions } from '../../../src/skills/manager.ts'
+import type { SkillManagerOptions } from '../../../src/skills/manager.ts'
 import { createMiddleware } from '../../../src/skills/middleware/index.ts'
 import { createRuntimeServices } from '../../../src/skills/services.ts'
 import { cleanup } from './cleanup.ts'
 import { createFolder } from './folder.ts'
-import type { LogLine } from './log.ts'
 import { startManager } from './manager.ts'
 import { servicesWith } from './services.ts'
 import { openStore } from './store.ts'
 
 export const SHIPPED = fileURLToPath(new URL('../../../skills', import.meta.url))
 
-export type Runtime = {
-  manager: SkillManager & { lines: LogLine[] }
-  services: ReturnType<typeof createRuntimeServices>
-  dataDir: string
-}
+export type Runtime = Awaited<ReturnType<typeof startRuntime>>
 
 /** The whole skill runtime with its own services, on an embedded store unless another is given. */
 export async function startRuntime(
@@ -34,7 +29,7 @@ export async function startRuntime(
     resume?: Parameters<typeof createRuntimeServices>[0]['resume']
     manager?: Partial<SkillManagerOptions>
   } = {},
-): Promise<Runtime> {
+) {
   const dataDir = options.dataDir ?? (await createFolder(t))
   const services = createRuntimeServices({
     store: options.store ?? (await openStore(t)),

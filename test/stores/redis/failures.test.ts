@@ -33,7 +33,7 @@ describe('a Redis that fails', () => {
     await until(async () => !(await answers()), 'the end of the connection')
     const began = performance.now()
     await assert.rejects(store.journal.accept([saying('x')]), { code: 'store_unavailable', retryable: true })
-    assert.ok(performance.now() - began < 200, 'it does not wait for what is away')
+    assert.ok(performance.now() - began < 1_500, 'it does not wait for what is away')
     await server.start()
     await until(answers, 'the connection')
     const [answer] = await store.journal.accept([saying('x')])
@@ -110,7 +110,7 @@ describe('a Redis that fails', () => {
       code: 'store_unavailable',
       message: /redis:\/\/127\.0\.0\.1:1/,
     })
-    assert.ok(performance.now() - began < 3_000)
+    assert.ok(performance.now() - began < 5_000)
   })
 
   test('a user who may not subscribe is refused at the start, one who may not look is warned', async () => {

@@ -8,18 +8,11 @@ import type { Receipt, Reply, Transport, TransportDeps } from '../../../src/core
 import { slack } from '../../../transports/slack/index.ts'
 import { type SlackOptions, slackOptions } from '../../../transports/slack/options.ts'
 import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.ts'
-import { startTransportFixture, type TransportFixture } from '../../fixtures/transport-deps.ts'
+import { startTransportFixture } from '../../fixtures/transport-deps.ts'
 import { until } from '../../fixtures/until.ts'
 
 /** A running gateway and the Slack that it talks to. */
-export type World = {
-  server: SlackServer
-  fixture: TransportFixture
-  transport: Transport
-  /** Another gateway of the same app and store: a second daemon. */
-  another(): Promise<{ transport: Transport; fixture: TransportFixture }>
-  close(): Promise<void>
-}
+export type World = Awaited<ReturnType<typeof startWorld>>
 
 export function socketOptions(server: Pick<SlackServer, 'apiUrl'>, more: object = {}): SlackOptions {
   return slackOptions.parse({
@@ -37,7 +30,7 @@ export async function startWorld(
   more: object = {},
   ask?: TransportDeps['ask'],
   { server: given, now }: { server?: SlackServer; now?: () => number } = {},
-): Promise<World> {
+) {
   const server = given ?? (await startSlackServer())
   const known = { ...(ask ? { ask } : {}), ...(now ? { now } : {}) }
   const fixture = await startTransportFixture({ gateway: 'team', ...known })
@@ -49,6 +42,7 @@ export async function startWorld(
     server,
     fixture,
     transport,
+    /** Another gateway of the same app and store: a second daemon. */
     async another() {
       const second = await startTransportFixture({ gateway: 'team', store: fixture.store })
       const other = await slack.create(socketOptions(server, more), second.deps)

@@ -50,7 +50,7 @@ describe('what Slack does not tell at the moment', { concurrency: 4 }, () => {
     assert.ok((await deliver(world, {}, 3)).acked)
     const from = performance.now()
     await command(world, { channel_id: 'C0S', channel_name: 'privategroup' })
-    assert.ok(performance.now() - from < 2000)
+    assert.ok(performance.now() - from < 3000)
     // What a command says itself will do.
     await command(world, { channel_id: 'C0P', channel_name: 'ops' })
     assert.deepEqual(channels(world), [['C0GEN'], ['C0S'], ['C0P', 'ops']])
@@ -62,7 +62,7 @@ test('a channel whose name Slack will never tell goes by its id, and holds up no
   world.server.fail('conversations.info', { body: { ok: false, error: 'missing_scope' } })
   for (const text of ['first', 'second']) {
     const outcome = await deliver(world, { text })
-    assert.ok(outcome.acked && outcome.ms < 1000)
+    assert.ok(outcome.acked && outcome.ms < 2000)
   }
   assert.deepEqual(channels(world), [['C0GEN'], ['C0GEN']])
   assert.equal(world.server.calls.filter(({ method }) => method === 'conversations.info').length, 1)

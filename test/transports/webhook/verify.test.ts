@@ -6,6 +6,7 @@ import { Webhook } from 'standardwebhooks'
 import Stripe from 'stripe'
 import { createVerifier, verify } from '../../../transports/webhook/verify.ts'
 import fc from '../../fixtures/fast-check.ts'
+import { inTime } from '../../fixtures/in-time.ts'
 
 const NOW = Date.UTC(2026, 10, 21)
 const BODY = '{"id":"evt_1","object":"event","text":"grüße 🌍"}'
@@ -171,11 +172,10 @@ describe('verify: signatures side by side', () => {
 })
 
 describe('verify: strangers', () => {
-  test('a header of thousands of signatures costs about as much as one', () => {
+  test('a header of thousands of signatures costs about as much as one', async () => {
     const headers = { 'stripe-signature': `t=${Math.floor(NOW / 1000)}${',v1='.repeat(3_500)}` }
-    const begun = performance.now()
-    assert.ok(judge({ scheme: 'stripe' }, 's', headers, 'x'.repeat(1_048_576)))
-    assert.ok(performance.now() - begun < 2_000)
+    const large = 'x'.repeat(1_048_576)
+    assert.ok(await inTime('a header', 1_000, () => judge({ scheme: 'stripe' }, 's', headers, large)))
   })
 })
 

@@ -10,7 +10,7 @@ const BIG = 'x'.repeat(60_000)
 
 describe('peers that are dead or slow', () => {
   test('a peer that answers no ping is cut, one that does stays', async () => {
-    const { connect, transport } = await startWebsocket({ heartbeat: '400ms' })
+    const { connect, transport } = await startWebsocket({ heartbeat: '1s' })
     const dead = await connect('', { autoPong: false })
     const alive = await connect()
     let pings = 0
@@ -91,7 +91,7 @@ describe('peers that are dead or slow', () => {
   })
 
   test('a client with more frames on the way than the store takes is slowed down, not cut', async () => {
-    const { connect, store } = await startWebsocket({ heartbeat: '500ms' })
+    const { connect, store } = await startWebsocket({ heartbeat: '1s' })
     const client = await connect()
     let pings = 0
     const other = await connect()
