@@ -87,7 +87,8 @@ test('warnings tell of a route whose gateway is not started, and of a configurat
     '4:34 gateway "a" is not started: T is not set (enabled: auto)',
   ])
   assert.deepEqual(config?.warnings, problems)
-  assert.equal(told((await read(t, '')).problems, 'warning').length, 2)
+  for (const nothing of ['', '# nothing\n', 'gateways:\n'])
+    assert.equal(told((await read(t, nothing)).problems, 'warning').length, 2, nothing)
 })
 
 test('an error shows the file, the line, and a caret under the place, several at once', async (t) => {

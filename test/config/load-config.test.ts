@@ -251,11 +251,3 @@ test('the routes.yaml that ships is right, with and without its variables', asyn
   for (const { match } of full.config?.routes ?? [])
     assert.ok(match.gateway, 'no mailbox that is added is answered by echo')
 })
-
-test('a file without gateways is warned of, though the command line can always send', async (t) => {
-  for (const text of ['', '# nothing\n', 'gateways:\n']) {
-    const cwd = await givenFile(t, text)
-    const { problems } = await readConfig({ cwd, transports: shippedTransports, skills: [], env: {} })
-    assert.match(told(problems, 'warning').join(), /no gateway/)
-  }
-})
