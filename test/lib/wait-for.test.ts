@@ -6,6 +6,7 @@ test('what is waited for misses no wake-up that comes while it looks', async () 
   const listeners = new Set<() => void>()
   let value: number | undefined
   let attempts = 0
+  const began = performance.now()
   const found = await waitFor<number>({
     async attempt() {
       const before = value
@@ -23,4 +24,6 @@ test('what is waited for misses no wake-up that comes while it looks', async () 
     timeout: 20_000,
   })
   assert.deepEqual([found, attempts], [7, 2])
+  // At its timeout it looks once more.
+  assert.ok(performance.now() - began < 10_000, 'the wake-up was missed')
 })
