@@ -70,13 +70,7 @@ export function createDurableParts(deps: DurableDeps) {
       calls: ledger,
     } satisfies Partial<Services>,
     /** Counts for `trivium status`; where the state cannot be read, why. */
-    async overview() {
-      try {
-        return await overview()
-      } catch (error) {
-        return { error: reasonOf(error) }
-      }
-    },
+    overview: () => overview().catch((error: unknown) => ({ error: reasonOf(error) })),
     /** Makes what is missing and migrates what is old. What cannot be read is reported, and holds up no messages. */
     async prepare() {
       try {

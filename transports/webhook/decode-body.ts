@@ -12,7 +12,7 @@ export function decodeBody(contentType: string | undefined, raw: Buffer): Decode
   if (kind === 'binary' || (kind === 'unknown' && !isUtf8(raw))) return { format: 'binary', text: '' }
   const text = decodeText(raw, kind === 'json' ? 'utf-8' : charset)
   // `curl -d '{…}'` calls its JSON a form; nobody means a field named `{"a":1}`.
-  const read = kind === 'json' || (kind !== 'text' && looksLikeJson(text)) ? readJson(text) : undefined
+  const read = kind === 'json' || (kind !== 'text' && /^\s*[{[]/.test(text)) ? readJson(text) : undefined
   if (read) return read
   if (kind === 'json') throw new TriviumError('bad_request', { reason: 'its body is not valid JSON' })
   return kind === 'form' ? { format: 'form', text, body: parseForm(text) } : { format: 'text', text }
@@ -55,11 +55,6 @@ function readJson(text: string): DecodedBody | undefined {
   throw new TriviumError('bad_request', { reason: `its JSON is nested more than ${MAX_DEPTH} deep` })
 }
 
-function looksLikeJson(text: string): boolean {
-  const first = text.trimStart()[0]
-  return first === '{' || first === '['
-}
-
 function parseForm(text: string): JsonObject {
   const fields = new Map<string, Json>()
   for (const [name, value] of new URLSearchParams(text)) {
@@ -68,13 +63,8 @@ function parseForm(text: string): JsonObject {
     else fields.set(name, known === undefined ? value : [known, value])
   }
   // fromEntries defines own properties, so that a field `__proto__` stays a field.
-  return unwrapPayload(Object.fromEntries(fields))
-}
-
-/** GitHub's and Slack's forms have one field `payload` with all of it as JSON. */
-function unwrapPayload(fields: JsonObject): JsonObject {
-  const payload = fields.payload
-  if (typeof payload !== 'string' || !looksLikeJson(payload)) return fields
-  const parsed = readJson(payload)?.body
-  return isJsonObject(parsed) ? parsed : fields
+  const form: JsonObject = Object.fromEntries(fields)
+  // GitHub's and Slack's forms have one field `payload` with all of it as JSON.
+  const payload = typeof form.payload === 'string' ? readJson(form.payload)?.body : undefined
+  return isJsonObject(payload) ? payload : form
 }

@@ -1,4 +1,4 @@
-import { channelOf, type Delegation, type Note, type Search } from '../../core/assistant-services.ts'
+import { channelOf, type Delegation, type Search } from '../../core/assistant-services.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { partsOf } from '../../core/identity.ts'
@@ -50,6 +50,21 @@ export function createAssistant(deps: {
     )
   }
 
+  /** What the caller may see: of the transcript, newest first, and of the notes. */
+  async function* textsFor(call: Call): AsyncGenerator<Omit<Found, 'score'>> {
+    const { sees, linesOf } = viewer(call)
+    const mayRead = await linesOf(recentLines(logs))
+    const { memory } = (await state.load()).document
+    for await (const line of recentLines(logs)) {
+      // What asks is in the transcript already.
+      if (!mayRead(line) || pathGet(line.meta, 'messageId') === (call.message?.id ?? null)) continue
+      const ref = `${line.time} ${String(line.role)}`
+      yield { source: 'message', ref, text: String(line.content), channel: String(line.channel) }
+    }
+    for (const { id: ref, text, channel, owner } of memory)
+      if (sees(owner)) yield { source: 'note', ref, text, channel }
+  }
+
   const assistant = {
     async remember({ text: given }, call) {
       const text = said(given, 'Say what to remember: remember the milk.')
@@ -97,16 +112,7 @@ export function createAssistant(deps: {
     async 'search-notes'({ text, in: within, limit }, call) {
       const query = said(text, 'Say what to search for: search invoices.')
       requireRoom(LIMITS.query, query)
-      const { sees, linesOf } = viewer(call)
-      const mayRead = await linesOf(recentLines(logs))
-      const from = {
-        notes: (await state.load()).document.memory.filter((note) => sees(note.owner)),
-        lines: recentLines(logs),
-        // What asks is in the transcript already.
-        isSeen: (line: LogEntry) =>
-          mayRead(line) && pathGet(line.meta, 'messageId') !== (call.message?.id ?? null),
-      }
-      const results = await searchTexts(query, from, { channel: within, limit })
+      const results = await searchTexts(query, textsFor(call), { channel: within, limit })
       const channel = channelOf(call)
       const search = await change(
         (draft) => {
@@ -247,24 +253,15 @@ async function* recentLines(logs: Pick<Logs, 'newestMessages'>): AsyncGenerator<
 /** The best matches, newest first where they are equal. Words match by their beginning, without case and accents. */
 async function searchTexts(
   query: string,
-  from: { notes: readonly Note[]; lines: AsyncIterable<LogEntry>; isSeen(line: LogEntry): boolean },
+  texts: AsyncIterable<Omit<Found, 'score'>>,
   { channel, limit }: { channel: string | undefined; limit: number },
 ): Promise<Found[]> {
   const words = wordsOf(query)
   if (words.length === 0) return []
   const found: Found[] = []
-  const consider = ({ text, ...of }: Omit<Found, 'score'>) => {
-    if (channel !== undefined && of.channel !== channel) return
-    const score = scoreOf(text, words)
+  for await (const { text, ...of } of texts) {
+    const score = channel === undefined || of.channel === channel ? scoreOf(text, words) : 0
     if (score > 0) found.push({ ...of, text: shorten(text, SHOWN), score })
-  }
-  for await (const line of from.lines) {
-    if (!from.isSeen(line)) continue
-    const ref = `${line.time} ${String(line.role)}`
-    consider({ source: 'message', ref, text: String(line.content), channel: String(line.channel) })
-  }
-  for (const { id, text, channel: where } of from.notes) {
-    consider({ source: 'note', ref: id, text, channel: where })
   }
   return found.sort((a, b) => b.score - a.score).slice(0, limit)
 }

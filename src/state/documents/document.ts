@@ -2,7 +2,6 @@ import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import { attempt } from '../../lib/attempt.ts'
-import { defined } from '../../lib/defined.ts'
 import { diff, told, type Until } from './events.ts'
 import {
   type Actor,
@@ -29,14 +28,6 @@ export type UpdateOptions = {
   actor?: Actor
   /** Only where the document is at this revision; otherwise `document_conflict`. */
   expect?: number | undefined
-}
-
-/** `from`: what it was made of, and `of` which revision, by its events; `nothing`: there was nothing to repair. */
-type Repaired = {
-  revision: number
-  from: 'nothing' | 'text' | 'events' | 'initial'
-  of?: number
-  kept: string[]
 }
 
 const SYSTEM: Actor = { kind: 'system', name: 'trivium' }
@@ -78,7 +69,10 @@ export function createDocument<T extends JsonObject>(
       await ready()
       return from === undefined || from === spec.version ? undefined : { from, to: spec.version }
     },
-    /** Makes an unreadable document usable again: from its text, else from what its events tell whole, else anew. What it replaces is kept. */
+    /**
+     * Makes an unreadable document usable again: `from` its text, else from what its events tell whole, `of` that revision, else anew.
+     * What it replaces is `kept`; `nothing`: there was nothing to repair.
+     */
     repair: () => inTurn(repair),
   }
 
@@ -151,7 +145,7 @@ export function createDocument<T extends JsonObject>(
     return migrationOf(spec, found, backend.locate(name))
   }
 
-  async function repair(): Promise<Repaired> {
+  async function repair() {
     const label = `broken-${stampOf(now())}`
     const events = await told(changes)
     const aside = events.broken ? await backend.putEventsAside?.(name, label) : undefined
@@ -163,9 +157,9 @@ export function createDocument<T extends JsonObject>(
     const given = attempt(() => contentOf(stored))
     const text = usable(given)
     if (text && isCurrent(stored) && !events.broken)
-      return { revision: stored.revision, from: 'nothing', kept }
+      return { revision: stored.revision, from: 'nothing' as const, of: undefined, kept }
     const document = text ?? usable(events.found?.document)
-    const from = text ? 'text' : document ? 'events' : 'initial'
+    const from = text ? ('text' as const) : document ? ('events' as const) : ('initial' as const)
     const path = text && text === given ? undefined : await backend.keep(name, label)
     if (path !== undefined) kept.push(path)
     let revision = 0
@@ -174,7 +168,8 @@ export function createDocument<T extends JsonObject>(
       return whole(current.revision, 'repair', document ?? spec.initial())
     })
     log?.warn({ document: name, revision, from, kept }, 'a document was repaired')
-    return { revision, from, kept, ...(from === 'events' ? defined({ of: events.found?.revision }) : {}) }
+    const of = from === 'events' ? events.found?.revision : undefined
+    return { revision, from, of, kept }
   }
 
   function checked(document: JsonObject): T {
@@ -191,13 +186,9 @@ export function createDocument<T extends JsonObject>(
     return check(copyOf(document), (details) => new TriviumError('state_invalid', { name, details }))
   }
 
-  function changeOf(
-    seq: number,
-    event: Change['event'],
-    { kind, name: who }: Actor,
-    content: Pick<Change, 'patch' | 'document'>,
-  ): Change {
-    return { seq, time: new Date(now()).toISOString(), event, actor: `${kind}:${who}`, ...content }
+  function changeOf(seq: number, event: Change['event'], by: Actor, content: Partial<Change>): Change {
+    const time = new Date(now()).toISOString()
+    return { seq, time, event, actor: `${by.kind}:${by.name}`, ...content }
   }
 
   function contentOf(stored: Stored): JsonObject {
