@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import { type JobsOptions, Queue, QueueEvents } from 'bullmq'
-import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
-import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -20,26 +20,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 export default { description: 'is slow', run: ({ message }) => pause(2_500, message.text) }`
 const BROKEN = `export default { description: 'fails', run() { throw new Error('no') } }`
 
-describe('a bullmq gateway', { timeout: 300_000 }, () => {
-  let redis: RedisServer
-  let site: Site
-  let daemon: DaemonProcess
+describe('a bullmq gateway', { timeout: 300_000 }, async () => {
   const open: { close(): Promise<void> }[] = []
-  before(async () => {
-    redis = await startRedisServer({ appendfsync: 'always' })
-    site = createSite({
-      routes: ROUTES,
-      env: { REDIS_URL: redis.url },
-      skills: { slow: SLOW, broken: BROKEN },
-    })
-    daemon = await site.start()
-  })
-  after(async () => {
-    await Promise.all(open.map((each) => each.close()))
-    await daemon.end()
-    site.remove()
-    await redis.stop()
-  })
+  after(() => Promise.all(open.map((each) => each.close())))
+  const redis = await startRedisServer({ appendfsync: 'always' })
+  const skills = { slow: SLOW, broken: BROKEN }
+  const site = openSite({ routes: ROUTES, env: { REDIS_URL: redis.url }, skills })
+  after(redis.stop)
+  let daemon = await site.start()
 
   const connection = () => ({ url: redis.url })
   /** Adds a job as a program does, and gives it with the wait for its value. */

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { after, before, describe, type TestContext, test } from 'node:test'
+import { after, describe, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Queue, QueueEvents } from 'bullmq'
-import { createSite, type DaemonProcess, openSite, type Site } from '../fixtures/daemon.ts'
+import { openSite } from '../fixtures/daemon.ts'
 import { type QueueWorker, startQueueWorker } from '../fixtures/queue-worker.ts'
-import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
+import { startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = (url: string) => `
@@ -49,20 +49,11 @@ test('a URL of queues that is none is said to be theirs', { timeout: 60_000 }, a
   assert.match(err, /the `redis` of queues is redis:/)
 })
 
-describe('a route to a BullMQ queue', { timeout: 300_000 }, () => {
-  let redis: RedisServer
-  let site: Site
-  let daemon: DaemonProcess
-  before(async () => {
-    redis = await startRedisServer({ appendfsync: 'always' })
-    site = createSite({ routes: ROUTES(redis.url) })
-    daemon = await site.start()
-  })
-  after(async () => {
-    await daemon.end()
-    site.remove()
-    await redis.stop()
-  })
+describe('a route to a BullMQ queue', { timeout: 300_000 }, async () => {
+  const redis = await startRedisServer({ appendfsync: 'always' })
+  const site = openSite({ routes: ROUTES(redis.url) })
+  after(redis.stop)
+  let daemon = await site.start()
 
   const worker = async (t: TestContext) => {
     const made = await startQueueWorker(redis.url, 'invoices')

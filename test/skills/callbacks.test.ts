@@ -3,17 +3,11 @@ import { describe, test } from 'node:test'
 import { type Runtime, startRuntime } from './support/runtime.ts'
 import { storeKinds } from './support/store.ts'
 
-async function createRef({ manager }: Runtime, args: object = {}): Promise<string> {
-  const created = await manager.invoke('callback-create', args)
-  assert.ok(typeof created === 'object' && created && 'ref' in created && typeof created.ref === 'string')
-  return created.ref
-}
+const createRef = async ({ manager }: Runtime, args: object = {}): Promise<string> =>
+  Object(await manager.invoke('callback-create', args)).ref
 
-async function nextCall({ manager }: Runtime, ref: string): Promise<{ id: string; args: unknown }> {
-  const next = await manager.invoke('callback-wait', { ref, timeout: 10_000 })
-  assert.ok(typeof next === 'object' && next && 'id' in next && typeof next.id === 'string' && 'args' in next)
-  return { id: next.id, args: next.args }
-}
+const nextCall = async ({ manager }: Runtime, ref: string): Promise<{ id: string; args: object }> =>
+  Object(await manager.invoke('callback-wait', { ref, timeout: 10_000 }))
 
 for (const kind of storeKinds()) {
   describe(`callbacks on the ${kind.kind} store`, () => {
@@ -28,7 +22,7 @@ for (const kind of storeKinds()) {
         const calls = []
         for (let n = 0; n < 100; n++) calls.push(await nextCall(runtime, ref))
         for (const { id, args } of calls.reverse())
-          await runtime.manager.invoke('callback-respond', { ref, id, result: args as object })
+          await runtime.manager.invoke('callback-respond', { ref, id, result: args })
       }
       const [answers] = await Promise.all([results, respond()])
       assert.deepEqual(

@@ -73,23 +73,20 @@ describe('a markdown skill', () => {
 
   test('without a model fails with what to set', async (t) => {
     const { manager } = await start(t, skillFile('Answer.', 'license: MIT'), [], { model: null })
-    await assert.rejects(manager.invoke('helper'), (error: Error) => {
-      assert.equal(pathGet(error, 'code'), 'model_missing')
-      assert.match(error.message, /set `model` in its front matter, on the route or in the configuration/)
-      return true
-    })
+    const message = /set `model` in its front matter, on the route or in the configuration/
+    await assert.rejects(manager.invoke('helper'), { code: 'model_missing', message })
   })
 
   test('with a provider that lacks its key or is unknown says what to set', async (t) => {
     const { manager } = await start(t, skillFile('Answer.', 'license: MIT'), [])
-    const because = async (model: string, reason: RegExp) => {
+    for (const [model, reason] of [
+      ['anthropic:some', /set ANTHROPIC_API_KEY/],
+      ['openai:some', /set OPENAI_API_KEY/],
+      ['openai-compatible:some', /set OPENAI_COMPATIBLE_BASE_URL/],
+      ['nobody:some', /no provider nobody \(known: anthropic, openai, openai-compatible, local\)/],
+      ['some', /provider:model/],
+    ] as const)
       await assert.rejects(manager.invoke('helper', {}, { model }), reason)
-    }
-    await because('anthropic:some', /set ANTHROPIC_API_KEY/)
-    await because('openai:some', /set OPENAI_API_KEY/)
-    await because('openai-compatible:some', /set OPENAI_COMPATIBLE_BASE_URL/)
-    await because('nobody:some', /no provider nobody \(known: anthropic, openai, openai-compatible, local\)/)
-    await because('some', /provider:model/)
   })
 })
 
@@ -111,12 +108,8 @@ describe('tools of a model', () => {
     const seesAll = ['message-list', 'session-list', 'gateway-receive', 'refused']
     const skills = [adder, secret, ...seesAll.map((name) => skillOf(() => 1, { name }))]
     for (const [front, expected] of cases) {
-      const { manager, server } = await start(
-        t,
-        skillFile('Go.', `model: local:m\n${front}`),
-        [{ text: 'ok' }],
-        { skills },
-      )
+      const text = skillFile('Go.', `model: local:m\n${front}`)
+      const { manager, server } = await start(t, text, [{ text: 'ok' }], { skills })
       await manager.invoke('helper')
       assert.deepEqual(server.requests[0]?.tools.toSorted(), expected)
     }
@@ -251,30 +244,18 @@ describe('tools of a model', () => {
 
   test('that need an approval park the dispatched skill', async (t) => {
     const guarded = skillOf(() => 'done', { name: 'guarded', metadata: { approval: true } })
-    const { manager, server } = await start(
-      t,
-      allowing('guarded'),
-      [{ calls: [{ name: 'guarded', args: {} }] }, { text: 'never' }],
-      { skills: [guarded] },
-    )
+    const answers = [{ calls: [{ name: 'guarded', args: {} }] }, { text: 'never' }]
+    const { manager, server } = await start(t, allowing('guarded'), answers, { skills: [guarded] })
     const dispatched = { caller: { kind: 'route', id: 'a' }, message: messageOf() } as const
-    await assert.rejects(manager.invoke('helper', {}, dispatched), {
-      code: 'approval_pending',
-    })
+    await assert.rejects(manager.invoke('helper', {}, dispatched), { code: 'approval_pending' })
     assert.equal(server.requests.length, 1)
   })
 
   test('stop at max-steps and at max-tokens with model_limit', async (t) => {
     const endless = Array.from({ length: 10 }, () => ({ calls: [{ name: 'add', args: { a: 1, b: 1 } }] }))
     const limited = async (model: string) => {
-      const { manager, server } = await start(
-        t,
-        skillFile('Go.', `model: ${model}\nallowed-tools: add`),
-        endless,
-        {
-          skills: [adder],
-        },
-      )
+      const text = skillFile('Go.', `model: ${model}\nallowed-tools: add`)
+      const { manager, server } = await start(t, text, endless, { skills: [adder] })
       await assert.rejects(manager.invoke('helper'), { code: 'model_limit' })
       return server.requests.length
     }

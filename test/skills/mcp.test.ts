@@ -60,28 +60,21 @@ describe('MCP over HTTP', () => {
   })
 
   test('a cancelled call aborts the skill', async (t) => {
-    let started = false
-    let aborted = false
-    const skill = skillOf(
-      ({ signal }) =>
-        new Promise((_, reject) => {
-          started = true
-          signal.addEventListener('abort', () => {
-            aborted = true
-            reject(signal.reason)
-          })
-        }),
-    )
+    const started = Promise.withResolvers<AbortSignal>()
+    const skill = skillOf(({ signal }) => {
+      started.resolve(signal)
+      return new Promise(() => {})
+    })
     const client = await connect(t, [skill])
     const controller = new AbortController()
-    const call = client.callTool({ name: 'subject', arguments: {} }, undefined, {
-      signal: controller.signal,
-    })
-    const rejected = assert.rejects(call)
-    await until(() => started, 'the skill to start')
+    const { signal } = controller
+    const rejected = assert.rejects(
+      client.callTool({ name: 'subject', arguments: {} }, undefined, { signal }),
+    )
+    const seen = await started.promise
     controller.abort()
     await rejected
-    await until(() => aborted, 'the skill to be aborted')
+    await until(() => seen.aborted, 'the skill to be aborted')
   })
 
   test('tells a client of an unknown session to begin anew', async (t) => {

@@ -3,13 +3,13 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { parse } from 'yaml'
-import { z } from 'zod'
-import { pathGet } from '../../src/core/json.ts'
-import type { SkillContext } from '../../src/core/skill.ts'
+import { type Json, pathGet } from '../../src/core/json.ts'
+import type { Skill, SkillContext } from '../../src/core/skill.ts'
 import { createMarkdownLoader } from '../../src/skills/markdown/loader.ts'
 import { startOpenAiServer } from '../fixtures/openai-server.ts'
 import { cleanup } from './support/cleanup.ts'
 import { createFolder } from './support/folder.ts'
+import { skillOf } from './support/manager.ts'
 import { SHIPPED, startRuntime } from './support/runtime.ts'
 
 // The reference, "Session", statement by statement; `prompt.test.ts` holds "Comment Stripping". Its YAML stands here as it is there.
@@ -52,21 +52,11 @@ async function startHelper(t: TestContext, metadata: string, body: string) {
 }
 
 /** A code skill with that session, which returns how many entries it remembers. */
-async function startCode(t: TestContext, session: object | string, run?: (ctx: SkillContext) => unknown) {
-  const remembered = ({ locals }: SkillContext) => {
-    const entries = pathGet(locals, 'session.entries')
-    return Array.isArray(entries) ? entries.length : undefined
-  }
-  const metadata = { session: JSON.parse(JSON.stringify(session)) }
-  const skill = {
-    name: 'subject',
-    description: 'A skill.',
-    args: z.looseObject({}),
-    metadata,
-    run: run ?? remembered,
-  }
-  return startRuntime(t, { skills: [skill] })
+async function startCode(t: TestContext, session: Json, run: Skill['run'] = remembered) {
+  return startRuntime(t, { skills: [skillOf(run, { metadata: { session } })] })
 }
+
+const remembered = ({ locals }: SkillContext) => pathGet(locals, 'session.entries.length')
 
 describe('session', () => {
   test('full form: team-scoped, file-backed, selective capture', async (t) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { until } from '../fixtures/until.ts'
 import { createFolder, writeIn } from './support/folder.ts'
 import { startManager } from './support/manager.ts'
@@ -12,6 +12,17 @@ import { z } from 'zod'
 ${before}
 export default defineSkill({ name: '${name}', description: 'd', args: z.object({}), run: () => ${body} })
 `
+
+/** A manager over one folder with these files; `save` writes one more and has the manager reload. */
+async function start(t: TestContext, files: Record<string, string> = {}) {
+  const folder = await createFolder(t, files)
+  const manager = await startManager(t, { folders: [folder] })
+  const save = async (path: string, text: string) => {
+    await writeIn(folder, path, text)
+    await manager.reload()
+  }
+  return { folder, manager, save }
+}
 
 describe('discovery', () => {
   test('takes a name that is in two folders from the first', async (t) => {
@@ -70,12 +81,11 @@ export default { description: 'd', args: z.object({ a: id({ x: z.any() }), b: id
   }
   for (const [what, [text, reason]] of Object.entries(broken)) {
     test(`${what} says why, with its path, and leaves the others running`, async (t) => {
-      const folder = await createFolder(t, {
+      const { folder, manager } = await start(t, {
         'bad/index.ts': text,
         'broken/helper.ts': 'const a = 1\nconst b == 2',
         'good/index.ts': codeSkill('good', '1'),
       })
-      const manager = await startManager(t, { folders: [folder] })
       assert.equal(await manager.invoke('good'), 1)
       const path = join(folder, 'bad/index.ts')
       await assert.rejects(manager.invoke('bad'), (error: Error) => {
@@ -90,11 +100,9 @@ export default { description: 'd', args: z.object({ a: id({ x: z.any() }), b: id
 
 test('a skill that waits at its top level holds up no other', async (t) => {
   const both = { 'one/index.ts': codeSkill('one', '1'), 'slow/index.ts': codeSkill('slow', '1') }
-  const folder = await createFolder(t, both)
-  const manager = await startManager(t, { folders: [folder] })
+  const { folder, manager, save } = await start(t, both)
   await writeIn(folder, 'one/index.ts', codeSkill('one', '2'))
-  await writeIn(folder, 'slow/index.ts', codeSkill('slow', '2', 'await new Promise(() => {})'))
-  void manager.reload()
+  void save('slow/index.ts', codeSkill('slow', '2', 'await new Promise(() => {})'))
   await until(async () => (await manager.invoke('one')) === 2, 'the new version')
   assert.equal(await manager.invoke('slow'), 1)
 })
@@ -109,12 +117,10 @@ describe('a broken middleware', () => {
       'one/index.ts': guarded,
       'two/index.ts': codeSkill('two', '2'),
     }
-    const folder = await createFolder(t, files)
-    const manager = await startManager(t, { folders: [folder] })
+    const { manager, save } = await start(t, files)
     await assert.rejects(manager.invoke('one'), /metadata.guard: the middleware .*guard\.ts cannot be loaded/)
     assert.equal(await manager.invoke('two'), 2)
-    await writeIn(folder, 'middleware/guard.ts', guard)
-    await manager.reload()
+    await save('middleware/guard.ts', guard)
     assert.equal(await manager.invoke('one'), 'guarded')
     assert.deepEqual(manager.errors(), [])
   })
@@ -122,10 +128,9 @@ describe('a broken middleware', () => {
   test('keeps its last good version, and is forgotten with its file', async (t) => {
     const named = guard.replace('order', "name: 'watch', order")
     const skill = guarded.replace('guard:', 'watch:')
-    const folder = await createFolder(t, { 'middleware/guard.ts': named, 'one/index.ts': skill })
-    const manager = await startManager(t, { folders: [folder] })
-    await writeIn(folder, 'middleware/guard.ts', 'export default {{')
-    await manager.reload()
+    const files = { 'middleware/guard.ts': named, 'one/index.ts': skill }
+    const { folder, manager, save } = await start(t, files)
+    await save('middleware/guard.ts', 'export default {{')
     assert.equal(await manager.invoke('one'), 'guarded')
     assert.deepEqual(
       manager.errors().map(({ name, kept }) => [name, kept]),
@@ -141,19 +146,16 @@ describe('a broken middleware', () => {
 describe('reloading', () => {
   test('takes up what several skills import from a folder beside them, and from one another', async (t) => {
     const helped = (name: string) => codeSkill(name, 'answer', "import { answer } from '../lib/answer.ts'")
-    const folder = await createFolder(t, {
+    const { manager, save } = await start(t, {
       'lib/answer.ts': "export * from './deep.ts'",
       'lib/deep.ts': 'export const answer = 1',
       'one/index.ts': helped('one'),
       'two/index.ts': helped('two'),
       'three/index.ts': codeSkill('three', 'ref.run()', "import ref from '../one/index.ts'"),
     })
-    const manager = await startManager(t, { folders: [folder] })
-    await writeIn(folder, 'lib/deep.ts', 'export const answer = 2')
-    await manager.reload()
+    await save('lib/deep.ts', 'export const answer = 2')
     for (const name of ['one', 'two', 'three']) assert.equal(await manager.invoke(name), 2, name)
-    await writeIn(folder, 'one/index.ts', codeSkill('one', '5'))
-    await manager.reload()
+    await save('one/index.ts', codeSkill('one', '5'))
     for (const [name, result] of Object.entries({ one: 5, two: 2, three: 5 })) {
       assert.equal(await manager.invoke(name), result, name)
     }
@@ -163,28 +165,20 @@ describe('reloading', () => {
     const gate = Promise.withResolvers<void>()
     Object.assign(globalThis, { gateOfTest: gate.promise, isReading: false })
     t.after(() => Reflect.deleteProperty(globalThis, 'gateOfTest'))
-    const folder = await createFolder(t)
-    const manager = await startManager(t, { folders: [folder] })
-    await writeIn(
-      folder,
-      'one/index.ts',
-      codeSkill('one', '1', 'globalThis.isReading = true; await globalThis.gateOfTest'),
-    )
-    const slow = manager.reload()
+    const { manager, save } = await start(t)
+    const waiting = codeSkill('one', '1', 'globalThis.isReading = true; await globalThis.gateOfTest')
+    const slow = save('one/index.ts', waiting)
     await until(() => Reflect.get(globalThis, 'isReading'), 'the slow one to be read')
-    await writeIn(folder, 'one/index.ts', codeSkill('one', '2'))
     // Long enough for the new version to be there first, were it loaded meanwhile.
     setTimeout(gate.resolve, 100)
-    await Promise.all([slow, manager.reload()])
+    await Promise.all([slow, save('one/index.ts', codeSkill('one', '2'))])
     assert.equal(await manager.invoke('one'), 2)
   })
 
   test('forgets a skill that was removed and finds one that was added', async (t) => {
-    const folder = await createFolder(t, { 'one/index.ts': codeSkill('one', '1') })
-    const manager = await startManager(t, { folders: [folder] })
+    const { folder, manager, save } = await start(t, { 'one/index.ts': codeSkill('one', '1') })
     await rm(join(folder, 'one'), { recursive: true })
-    await writeIn(folder, 'two/index.ts', codeSkill('two', '2'))
-    await manager.reload()
+    await save('two/index.ts', codeSkill('two', '2'))
     assert.deepEqual(
       manager.list().map(({ name }) => name),
       ['two'],

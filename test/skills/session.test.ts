@@ -119,14 +119,11 @@ describe('session settings', () => {
   })
 
   test('an invocation that throws leaves nothing', async (t) => {
-    const skill = skillOf(
-      (ctx) => {
-        if (pathGet(ctx.args, 'fail')) throw new Error('no')
-        return remembered(ctx)
-      },
-      { metadata: { session: 'args.id' } },
-    )
-    const { manager } = await startRuntime(t, { skills: [skill] })
+    const run = (ctx: SkillContext) => {
+      if (pathGet(ctx.args, 'fail')) throw new Error('no')
+      return remembered(ctx)
+    }
+    const { manager } = await startRuntime(t, { skills: [recall('args.id', { run })] })
     await assert.rejects(manager.invoke('subject', { id: 's', fail: true }))
     assert.deepEqual(await manager.invoke('subject', { id: 's' }), [])
   })
@@ -157,16 +154,15 @@ describe('session settings', () => {
 })
 
 describe('capture', () => {
-  const capture = async (t: Parameters<typeof startRuntime>[0], what: string[] | undefined) => {
-    const skill = skillOf(
-      (ctx) => {
-        ctx.locals.agent = { trace: [{ role: 'user' }] }
-        ctx.locals.someData = { x: 1 }
-        return { summary: 'short', body: 'long' }
-      },
+  const capture = async (t: Parameters<typeof startRuntime>[0], what: string) => {
+    const skill = recall(
+      { key: 'args.id', ...(what && { capture: [what] }) },
       {
-        metadata: { session: { key: 'args.id', ...(what ? { capture: what } : {}) } },
-        args: z.looseObject({}),
+        run(ctx) {
+          ctx.locals.agent = { trace: agent }
+          ctx.locals.someData = { x: 1 }
+          return result
+        },
       },
     )
     const { manager, services } = await startRuntime(t, { skills: [skill] })
@@ -179,35 +175,25 @@ describe('capture', () => {
   const args = { id: 's', message: 'hi' }
   const result = { summary: 'short', body: 'long' }
   const agent = [{ role: 'user' }]
-  const cases: [string, string[] | undefined, object][] = [
-    ['by default args, result and the agent trace', undefined, { args, result, agent }],
-    ['with $all the same', ['$all'], { args, result, agent }],
-    ['with $args only the arguments', ['$args'], { args }],
-    ['with $result only the result', ['$result'], { result }],
-    ['with $agent only the agent trace', ['$agent'], { agent }],
-    ['with args.message one argument', ['args.message'], { values: { 'args.message': 'hi' } }],
-    [
-      'with result.summary one field of the result',
-      ['result.summary'],
-      { values: { 'result.summary': 'short' } },
-    ],
-    [
-      'with locals.someData anything on the context',
-      ['locals.someData'],
-      { values: { 'locals.someData': { x: 1 } } },
-    ],
-    ['with a path to nothing, nothing', ['args.nope'], {}],
-  ]
-  for (const [what, setting, expected] of cases) {
-    test(`keeps ${what}`, async (t) => {
+  const cases = {
+    '': { args, result, agent },
+    $all: { args, result, agent },
+    $args: { args },
+    $result: { result },
+    $agent: { agent },
+    'args.message': { values: { 'args.message': 'hi' } },
+    'result.summary': { values: { 'result.summary': 'short' } },
+    'locals.someData': { values: { 'locals.someData': { x: 1 } } },
+    'args.nope': {},
+  }
+  for (const [setting, expected] of Object.entries(cases)) {
+    test(`keeps what it names: ${setting || 'all by default'}`, async (t) => {
       assert.deepEqual(await capture(t, setting), expected)
     })
   }
 
   test('keeps the id of the message in place of the whole message', async (t) => {
-    const { manager, services } = await startRuntime(t, {
-      skills: [skillOf(() => 'ok', { metadata: { session: 'args.sessionId' } })],
-    })
+    const { manager, services } = await startRuntime(t, { skills: [recall('args.sessionId')] })
     const message = messageOf({ text: 'x'.repeat(10_000) })
     await manager.invoke('subject', { sessionId: 's', message }, { message })
     const [entry] = await services.sessions.read({ name: 'subject', key: 's', store: 'memory' })
@@ -215,9 +201,7 @@ describe('capture', () => {
   })
 
   test('of a result that JSON cannot carry does not make the skill fail', async (t) => {
-    const { manager } = await startRuntime(t, {
-      skills: [skillOf(() => ({ n: 1n }), { metadata: { session: 'args.id' } })],
-    })
+    const { manager } = await startRuntime(t, { skills: [recall('args.id', { run: () => ({ n: 1n }) })] })
     assert.deepEqual(await manager.invoke('subject', { id: 's' }), { n: 1n })
   })
 })

@@ -180,27 +180,20 @@ describe('the assistant', () => {
     assert.deepEqual(await texts(recall('Apple red')), ['red apple'])
     assert.deepEqual(await texts(recall('', 1)), ['The café opens at nine'])
 
-    await logs.message({
-      channel: 'slack',
-      role: 'user',
-      content: 'when does the cafe open, you cafe lovers?',
-    })
-    await logs.message({ channel: 'slack', role: 'assistant', content: 'the weather is fine' })
+    for (const content of ['when does the cafe open, you cafe lovers?', 'the weather is fine'])
+      await logs.message({ channel: 'slack', role: 'user', content })
     const { search: found } = await assistant['search-notes'](search('Cafe open'), cli)
     assert.deepEqual(
       found.results.map(({ source }) => source),
       ['message', 'note'],
     )
     assert.deepEqual(stateOf().searches, [found])
-    assert.equal(
-      (await assistant['search-notes']({ ...search('caf'), in: 'slack' }, cli)).search.results.length,
-      1,
-    )
-    assert.equal(
-      (await assistant['search-notes']({ ...search('the'), limit: 1 }, cli)).search.results.length,
-      1,
-    )
-    assert.deepEqual((await assistant['search-notes'](search('"AND ( NEAR *'), cli)).search.results, [])
+    for (const [args, count] of [
+      [{ ...search('caf'), in: 'slack' }, 1],
+      [{ ...search('the'), limit: 1 }, 1],
+      [search('"AND ( NEAR *'), 0],
+    ] as const)
+      assert.equal((await assistant['search-notes'](args, cli)).search.results.length, count)
   })
 
   test('lists the work that one gave, took or is the worker of; to an operator all', async (t) => {

@@ -13,16 +13,12 @@ const never = () => new Promise<null>(() => {})
 async function start(t: TestContext) {
   const dir = temporaryDir(t)
   const logs = createLogs({ dir })
-  const stores: { close(): Promise<void> }[] = []
   const onFreshStore = async () => {
     const store = await createEmbeddedStore({ dir: temporaryDir(t), log: quiet, toEvent })
-    stores.push(store)
+    t.after(() => store.close())
     return () => createCallLedger({ kv: store.kv, by: 'test', note: logs.call, now: Date.now })
   }
-  t.after(async () => {
-    await logs.close()
-    for (const store of stores) await store.close()
-  })
+  t.after(() => logs.close())
   return { open: await onFreshStore(), onFreshStore, logs }
 }
 
