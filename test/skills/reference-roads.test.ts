@@ -35,29 +35,19 @@ describe('observing gateway messages', () => {
 
 for (const kind of storeKinds()) {
   describe(`callbacks and allowed-tools on the ${kind.kind} store`, () => {
-    const ways: [string, string | undefined, string | undefined, boolean][] = [
-      ['no allowed-tools: everything is allowed, callbacks included', undefined, undefined, true],
-      ['allowed-tools: "*": everything is allowed, callbacks included', '*', undefined, true],
-      [
-        'allowed-tools: "callback-*" allows any callback created with the default label',
-        'callback-*',
-        undefined,
-        true,
-      ],
-      ['allowed-tools: "callback-*" allows no custom label', 'callback-*', 'my-hook', false],
-      ['custom label, then allow with allowed-tools: "my-hook-*"', 'my-hook-*', 'my-hook', true],
-      ['the callback name must match the spec for the invocation to succeed', 'state-*', undefined, false],
+    const ways: [statement: string, metadata: Record<string, string>, label: string, succeeds: boolean][] = [
+      ['everything where there is none', {}, 'callback', true],
+      ['everything, callbacks included', { 'allowed-tools': '*' }, 'callback', true],
+      ['any callback with the default label', { 'allowed-tools': 'callback-*' }, 'callback', true],
+      ['no custom label where it names the default', { 'allowed-tools': 'callback-*' }, 'my-hook', false],
+      ['a custom label that it names', { 'allowed-tools': 'my-hook-*' }, 'my-hook', true],
+      ['no callback that it does not match', { 'allowed-tools': 'state-*' }, 'callback', false],
     ]
-    for (const [statement, allowed, label, succeeds] of ways) {
-      test(statement, async (t) => {
-        const metadata = allowed === undefined ? {} : { 'allowed-tools': allowed }
-        const caller = skillOf(
-          ({ args, manager }) => manager.invoke(String(pathGet(args, 'ref')), { n: 1 }),
-          {
-            name: 'caller',
-            metadata,
-          },
-        )
+    for (const [statement, metadata, label, succeeds] of ways) {
+      test(`allowed-tools allows ${statement}`, async (t) => {
+        const invoke = ({ args, manager }: SkillContext) =>
+          manager.invoke(String(pathGet(args, 'ref')), { n: 1 })
+        const caller = skillOf(invoke, { name: 'caller', metadata })
         const skill = skillOf(async (ctx: SkillContext) => {
           const { ref, release } = await createCallbackRef(ctx, (args) => args, label)
           try {

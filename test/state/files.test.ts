@@ -87,13 +87,9 @@ describe('Documents in files', () => {
     const manager = open()
     await manager.update('notes', increment)
     writeFileSync(path, '{"count": 1, oops')
-    for (const attempt of [() => manager.load('notes'), () => manager.update('notes', increment)]) {
-      await assert.rejects(attempt, (error: Error & { code?: string }) => {
-        assert.equal(error.code, 'state_corrupt')
-        assert.match(error.message, /notes\.json cannot be read.*repair\('notes'\)/)
-        return true
-      })
-    }
+    const refusal = { code: 'state_corrupt', message: /notes\.json cannot be read.*repair\('notes'\)/ }
+    for (const attempt of [() => manager.load('notes'), () => manager.update('notes', increment)])
+      await assert.rejects(attempt, refusal)
     assert.equal(readFileSync(path, 'utf8'), '{"count": 1, oops')
     const repaired = await manager.repair('notes')
     assert.equal(repaired.from, 'events')
