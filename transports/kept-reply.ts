@@ -44,7 +44,7 @@ export async function awaitReply(
     return undefined
   }
   settle().catch(failed)
-  const found = waitFor<string>({
+  return waitFor<string>({
     async attempt() {
       const [first] = await replies.read(place, 0, 1)
       return typeof first?.data.text === 'string' ? { value: first.data.text } : {}
@@ -52,8 +52,7 @@ export async function awaitReply(
     watch: (wake) => replies.onAppend(place, wake),
     timeout,
     signal,
-  })
-  return found.catch(failed)
+  }).catch(failed)
 }
 
 function placeOf(messageId: string, target: Json | undefined): string {

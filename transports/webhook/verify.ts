@@ -128,7 +128,8 @@ export function createVerifier(options: Verify, now: () => number): Verifier {
       const known = options.secret.map((secret) =>
         Buffer.from(`${options.user}:${secret}`).toString('base64'),
       )
-      return { ...withSecret('authorization', known, /^basic +([\w+/=-]+) *$/i), challenge: BASIC }
+      const verifier = withSecret('authorization', known, /^basic +([\w+/=-]+) *$/i)
+      return { ...verifier, challenge: 'Basic realm="trivium", charset="UTF-8"' }
     }
     case 'header':
       return withSecret(options.header, options.secret)
@@ -140,8 +141,6 @@ export function createVerifier(options: Verify, now: () => number): Verifier {
       return withPreset(PRESETS[options.scheme], options, now)
   }
 }
-
-const BASIC = 'Basic realm="trivium", charset="UTF-8"'
 
 type Known = { secret: string[]; tolerance?: number; url?: string }
 

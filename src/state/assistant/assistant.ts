@@ -54,14 +54,13 @@ export function createAssistant(deps: {
   async function* textsFor(call: Call): AsyncGenerator<Omit<Found, 'score'>> {
     const { sees, linesOf } = viewer(call)
     const mayRead = await linesOf(recentLines(logs))
-    const { memory } = (await state.load()).document
     for await (const line of recentLines(logs)) {
       // What asks is in the transcript already.
       if (!mayRead(line) || pathGet(line.meta, 'messageId') === (call.message?.id ?? null)) continue
       const ref = `${line.time} ${String(line.role)}`
       yield { source: 'message', ref, text: String(line.content), channel: String(line.channel) }
     }
-    for (const { id: ref, text, channel, owner } of memory)
+    for (const { id: ref, text, channel, owner } of (await state.load()).document.memory)
       if (sees(owner)) yield { source: 'note', ref, text, channel }
   }
 
