@@ -8,6 +8,7 @@ type TestRun = { files: string[]; namePatterns: string[]; timeout: number; deadl
 type FileTime = { file: string; ms: number }
 
 const SLOWEST = 8
+const BLOCK = 'process.stdout._handle?.setBlocking?.(true)'
 
 /**
  * Runs test files, each in a process of its own, and prints one line a file, what failed in full, and
@@ -29,7 +30,8 @@ export async function runTests({ files, namePatterns, timeout, deadline }: TestR
     // Many files wait for servers most of their time, and leave a core to another.
     concurrency: availableParallelism() + 1,
     // A connection that a library forgot to close must not hold up all for the deadline; daemons are seen to end by themselves.
-    execArgv: ['--test-force-exit'],
+    // What it still had to tell would be lost then, were its writes not to block.
+    execArgv: ['--test-force-exit', `--import=data:text/javascript,${BLOCK}`],
     signal: stop.signal,
     ...(namePatterns.length > 0 ? { testNamePatterns: namePatterns } : {}),
   })
@@ -38,7 +40,9 @@ export async function runTests({ files, namePatterns, timeout, deadline }: TestR
   await print(Readable.from(shorten(events, times, outcome)).compose(new spec()))
   clearTimeout(timer)
   if (times.length > 3) printSlowest(times)
-  return outcome.passed && !stop.signal.aborted
+  const untold = files.length - times.length
+  if (outcome.passed && untold > 0) console.log(`✖ ${untold} files did not tell how they ended`)
+  return outcome.passed && untold === 0 && !stop.signal.aborted
 }
 
 type TestEvents = ReturnType<typeof run>
