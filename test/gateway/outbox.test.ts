@@ -1,20 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { Redis } from 'ioredis'
 import { TriviumError } from '../../src/core/errors.ts'
-import type { Message } from '../../src/core/message.ts'
 import type { Store } from '../../src/core/store.ts'
 import { type Reply, SendPostponed } from '../../src/core/transport.ts'
 import { createOutbox } from '../../src/gateway/outbox.ts'
 import { createOutboxWorker, type OutboxWorkerOptions, type Sender } from '../../src/gateway/outbox-worker.ts'
-import { createRedisStore } from '../../src/stores/redis/index.ts'
-import { toEvent } from '../contract/store/kit.ts'
-import { startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
-import { createMemoryLog } from '../skills/support/log.ts'
 import { messageOf } from '../skills/support/message.ts'
 import { openStore } from '../skills/support/store.ts'
-import { begin, newMessage, partsOf } from './kit.ts'
+import { redisOf } from '../stores/redis/kit.ts'
+import { begin, partsOf } from './kit.ts'
 
 /** An outbox that a worker empties through `sender`, from `start` on. */
 function outboxOf(
@@ -53,13 +48,7 @@ function recorder(fail: (reply: Reply, attempt: number) => unknown = () => undef
   return { sent, sender, attempts: () => attempt }
 }
 
-async function _accepted(store: Store): Promise<Message> {
-  const [answer] = await store.journal.accept([newMessage({ data: { replyTarget: { thread: 7 } } })])
-  const message = await store.journal.get(answer?.id ?? '')
-  assert.ok(message)
-  return message
-}
-
+const FOUND = { sent: true, receipt: { id: 'found' } } as const
 const failed = () => new TriviumError('send_failed', { gateway: 'demo', reason: 'busy' })
 
 describe('the outbox', () => {
@@ -102,39 +91,28 @@ describe('the outbox', () => {
     for (const arrived of [true, false]) {
       const store = await openStore(t)
       const { sent, sender } = recorder()
-      const probe: Sender['probe'] = async () =>
-        arrived ? { sent: true, receipt: { id: 'found' } } : { sent: false }
+      const probe = async () => (arrived ? FOUND : { sent: false as const })
       const outbox = outboxOf(t, store, () => ({ ...sender, probe }))
       const state = await lostSend(store, outbox)
-      assert.deepEqual(state?.state === 'done' && state.result, {
-        receipt: { id: arrived ? 'found' : 'r1' },
-      })
+      const receipt = { id: arrived ? 'found' : 'r1' }
+      assert.deepEqual(state?.state === 'done' && state.result, { receipt })
       assert.equal(sent.length, arrived ? 0 : 1)
     }
   })
 
   test('sends nothing again that went out before Redis died and lost its last writes, but what lay there', async (t) => {
-    const found = { sent: true, receipt: { id: 'found' } } as const
     const cases = {
       'the one that sent': { probe: async () => ({ sent: 'unknown' }) as const },
-      another: { probe: async () => found },
+      another: { probe: async () => FOUND },
       'one whose replies lie in the store': {},
     }
     for (const [survivor, looks] of Object.entries(cases)) {
-      const server = await startRedisServer({ args: ['--appendonly', 'no'] })
-      t.after(() => server.stop())
-      const open = async () => {
-        const store = await createRedisStore({ url: server.url, toEvent, log: createMemoryLog() })
-        t.after(() => store.close())
-        return store
-      }
+      const { server, open, client } = await redisOf(t, ['--appendonly', 'no'])
       const [store, later] = [await open(), await open()]
       const { sent, sender } = recorder()
       const outbox = outboxOf(t, store, () => ({ ...sender, ...looks }))
       const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
-      const admin = new Redis(server.url)
-      await admin.save()
-      admin.disconnect()
+      await client().save()
       outbox.start()
       const isDone = async () => (await later.jobs.end('outbox', id)) !== undefined
       await until(isDone, 'the send')
@@ -170,7 +148,7 @@ describe('the outbox', () => {
       probes.push('asked')
       // The first look fails itself: the mailbox is away.
       if (probes.length === 1) throw failed()
-      return { sent: true, receipt: { id: 'found' } }
+      return FOUND
     }
     const outbox = outboxOf(t, store, () => ({ ...sender, probe }))
     outbox.start()
@@ -196,8 +174,7 @@ describe('the outbox', () => {
     await first.worker.stop(10)
 
     const { sent, sender } = recorder()
-    const probe: Sender['probe'] = async () => ({ sent: true, receipt: { id: 'found' } })
-    const second = outboxOf(t, store, () => ({ ...sender, probe }))
+    const second = outboxOf(t, store, () => ({ ...sender, probe: async () => FOUND }))
     second.start()
     const state = await second.wait(id, 10_000)
     assert.deepEqual(state?.state === 'done' && state.result, { receipt: { id: 'found' } })

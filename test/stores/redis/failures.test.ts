@@ -7,7 +7,7 @@ import { checkRedis } from '../../../src/stores/redis/check.ts'
 import { quiet, saying } from '../../contract/store/kit.ts'
 import { type RedisServer, startRedisServer } from '../../fixtures/redis-server.ts'
 import { until } from '../../fixtures/until.ts'
-import { openStore } from './kit.ts'
+import { openStore, redisOf } from './kit.ts'
 
 describe('a Redis that fails', () => {
   let server: RedisServer
@@ -53,25 +53,20 @@ describe('a Redis that fails', () => {
     end()
   })
 
-  test('what another accepted in the place of a message that Redis lost is dispatched', async () => {
-    const lossy = await startRedisServer({ args: ['--appendonly', 'no'] })
-    const [one, other] = [await openStore(lossy.url), await openStore(lossy.url)]
-    try {
-      await one.journal.unpumped(9)
-      await one.journal.accept([saying('lost')])
-      await lossy.kill()
-      await lossy.start()
-      await until(() => other.journal.accept([saying('of the other')]).catch(() => 0), 'the other to be back')
-      await until(() => one.journal.accept([saying('own')]).catch(() => 0), 'the one to be back')
-      const { messages } = await one.journal.unpumped(9)
-      assert.deepEqual(
-        messages.map(({ text }) => text),
-        ['of the other', 'own'],
-      )
-    } finally {
-      await Promise.all([one.close(), other.close()])
-      await lossy.stop()
-    }
+  test('what another accepted in the place of a message that Redis lost is dispatched', async (t) => {
+    const { server: lossy, open } = await redisOf(t, ['--appendonly', 'no'])
+    const [one, other] = [await open(), await open()]
+    await one.journal.unpumped(9)
+    await one.journal.accept([saying('lost')])
+    await lossy.kill()
+    await lossy.start()
+    await until(() => other.journal.accept([saying('of the other')]).catch(() => 0), 'the other to be back')
+    await until(() => one.journal.accept([saying('own')]).catch(() => 0), 'the one to be back')
+    const { messages } = await one.journal.unpumped(9)
+    assert.deepEqual(
+      messages.map(({ text }) => text),
+      ['of the other', 'own'],
+    )
   })
 
   test('full memory and a replica refuse what writes, say so, and lose nothing', async () => {

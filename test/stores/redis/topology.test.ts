@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Redis } from 'ioredis'
 import { createReplyLog } from '../../../src/gateway/submit.ts'
 import { checkRedis } from '../../../src/stores/redis/check.ts'
 import { quiet, saying } from '../../contract/store/kit.ts'
-import { startRedisCluster, startRedisServer } from '../../fixtures/redis-server.ts'
+import { startRedisCluster } from '../../fixtures/redis-server.ts'
 import { moveSlot, startSentinels } from '../../fixtures/redis-topology.ts'
 import { until } from '../../fixtures/until.ts'
-import { openStore } from './kit.ts'
+import { openStore, redisOf } from './kit.ts'
 import { MOMENT, underLoad } from './load.ts'
 
 describe('a Redis of several servers', () => {
@@ -41,18 +40,17 @@ describe('a Redis of several servers', () => {
   })
 
   test('with `replicas` acknowledges only what they have, and says where too few are there', async (t) => {
-    const master = await startRedisServer({ args: ['--repl-diskless-sync-delay', '0'] })
-    t.after(() => master.stop())
-    const replica = await startRedisServer({ args: ['--replicaof', '127.0.0.1', `${master.port}`] })
-    t.after(() => replica.stop())
-    const store = await openStore(master.url, { replicas: 1, commandTimeout: 600 })
-    t.after(() => store.close())
+    const master = await redisOf(t, ['--repl-diskless-sync-delay', '0'])
+    const { server: replica, client } = await redisOf(t, [
+      '--replicaof',
+      '127.0.0.1',
+      `${master.server.port}`,
+    ])
+    const store = await master.open({ replicas: 1, commandTimeout: 600 })
     const accept = (text: string) => store.journal.accept([saying(text, { key: text })])
     await until(() => accept('first').catch(() => false), 'the replica')
     const accepted = await Promise.all(Array.from({ length: 50 }, (_, n) => accept(`${n}`)))
-    const copy = new Redis(replica.port, '127.0.0.1')
-    t.after(() => copy.disconnect())
-    assert.equal(await copy.xlen('{trivium}:journal'), accepted.length + 1)
+    assert.equal(await client().xlen('{trivium}:journal'), accepted.length + 1)
     replica.freeze()
     const few = { code: 'store_unavailable', message: /0 of 1 replicas/ }
     await assert.rejects(accept('alone'), few)
@@ -67,13 +65,11 @@ describe('a Redis of several servers', () => {
 })
 
 test('a call that comes again after it was given up, by whatever way, gets nothing', async (t) => {
-  const server = await startRedisServer()
-  t.after(() => server.stop())
-  const store = await openStore(server.url, { commandTimeout: 300 })
-  t.after(() => store.close())
-  const [admin, watcher] = [new Redis(server.url), new Redis(server.url)]
-  const monitor = await watcher.monitor()
-  t.after(() => [admin, watcher, monitor].map((each) => each.disconnect()))
+  const { server, open, client } = await redisOf(t)
+  const store = await open({ commandTimeout: 300 })
+  const admin = client()
+  const monitor = await client().monitor()
+  t.after(() => monitor.disconnect())
   const sent: string[][] = []
   monitor.on('monitor', (_time, args: string[]) => sent.push(args))
   await store.jobs.add('q', [{ id: 'a', lane: 'l', group: 'g' }])
@@ -102,35 +98,26 @@ test('a call that comes again after it was given up, by whatever way, gets nothi
 
 describe('a Redis that comes back without', () => {
   test('its journal is not begun anew by who knew it, until another has', async (t) => {
-    const server = await startRedisServer()
-    t.after(() => server.stop())
-    const store = await openStore(server.url)
-    t.after(() => store.close())
+    const { open, client } = await redisOf(t)
+    const store = await open()
     await store.journal.accept([saying('gone')])
-    const admin = new Redis(server.url)
-    t.after(() => admin.disconnect())
-    await admin.flushall()
+    await client().flushall()
     const emptied = { code: 'store_unavailable', message: /lost its journal.*restart/ }
     await assert.rejects(store.journal.accept([saying('x')]), emptied)
     await assert.rejects(store.ping(), emptied)
-    const restarted = await openStore(server.url)
-    t.after(() => restarted.close())
+    const restarted = await open()
     await restarted.journal.accept([saying('anew')])
     await store.journal.accept([saying('too')])
     assert.equal((await store.journal.list({ limit: 9 })).length, 2)
   })
 
   test('the last replies numbers those that follow so that nobody misses them', async (t) => {
-    const server = await startRedisServer({ args: ['--appendonly', 'no'] })
-    t.after(() => server.stop())
-    const store = await openStore(server.url)
-    t.after(() => store.close())
+    const { server, open, client } = await redisOf(t, ['--appendonly', 'no'])
+    const store = await open()
     const replies = createReplyLog(store, 'chat')
     const say = (key: string) => replies.append('c', { key, text: key, conversation: 'c', gateway: 'chat' })
     await say('a')
-    const admin = new Redis(server.url)
-    t.after(() => admin.disconnect())
-    await admin.save()
+    await client().save()
     for (const key of ['b', 'c']) await say(key)
     assert.deepEqual(await replies.end('c'), 3)
     await server.kill()

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Store } from '../../../src/core/store.ts'
 import { saying } from '../../contract/store/kit.ts'
-import { startRedisServer } from '../../fixtures/redis-server.ts'
 import { until } from '../../fixtures/until.ts'
-import { openStore } from './kit.ts'
+import { redisOf } from './kit.ts'
 
 /** Accepts again until it is durable, as an upstream does. */
 function accept(store: Store, text: string): Promise<unknown> {
@@ -15,28 +14,23 @@ function accept(store: Store, text: string): Promise<unknown> {
 describe('a Redis that crashed in the middle of a write, and crashes once more', () => {
   for (const stays of [true, false]) {
     const daemon = stays ? 'a daemon that stayed' : 'one that was started after it'
-    test(`keeps what was accepted in between, for ${daemon}`, async () => {
-      const server = await startRedisServer()
-      const stores = [await openStore(server.url)]
+    test(`keeps what was accepted in between, for ${daemon}`, async (t) => {
+      const { server, open } = await redisOf(t)
+      const stores = [await open()]
       const current = async () => {
-        if (!stays) stores.push(await openStore(server.url))
+        if (!stays) stores.push(await open())
         return stores.at(-1) ?? assert.fail()
       }
-      try {
-        for (const text of ['whole', 'torn']) await accept(await current(), text)
-        await server.tear()
-        await server.start()
-        await accept(await current(), 'between')
-        await server.rewritten()
-        await server.kill()
-        await server.start()
-        await accept(await current(), 'after')
-        const texts = (await stores.at(-1)?.journal.list({ limit: 10 }))?.map(({ text }) => text)
-        assert.deepEqual(texts?.sort(), ['after', 'between', 'whole'])
-      } finally {
-        for (const store of stores) await store.close()
-        await server.stop()
-      }
+      for (const text of ['whole', 'torn']) await accept(await current(), text)
+      await server.tear()
+      await server.start()
+      await accept(await current(), 'between')
+      await server.rewritten()
+      await server.kill()
+      await server.start()
+      await accept(await current(), 'after')
+      const texts = (await stores.at(-1)?.journal.list({ limit: 10 }))?.map(({ text }) => text)
+      assert.deepEqual(texts?.sort(), ['after', 'between', 'whole'])
     })
   }
 })
