@@ -130,8 +130,7 @@ export async function readGroup(
   mode: 'consume' | 'peek' | 'lease',
   options: { max?: number; lease?: number } = {},
 ) {
-  const lease = options.lease === undefined ? {} : { lease: options.lease }
-  const [batch] = await store.topics.read(topic, [{ group, max: options.max ?? 100, mode, ...lease }])
+  const [batch] = await store.topics.read(topic, [{ group, max: 100, mode, ...options }])
   assert.ok(batch, `group ${group} is there`)
   return batch
 }
@@ -151,8 +150,7 @@ export async function claimJobs(
   queue: string,
   options: { max?: number; lease?: number; limits?: Record<string, number> } = {},
 ) {
-  const { max = 100, lease = MINUTE, limits } = options
-  return store.jobs.claim(queue, { max, lease, ...(limits ? { limits } : {}) })
+  return store.jobs.claim(queue, { max: 100, lease: MINUTE, ...options })
 }
 
 /** Claims exactly one job. */

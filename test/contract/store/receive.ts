@@ -10,10 +10,7 @@ export function receiveContract(factory: StoreFactory): void {
       const taken = await store.receive.take({})
       assert.equal(taken?.receipt, undefined)
       const [note, ...more] = await store.journal.history(id)
-      assert.deepEqual(
-        { ...note, detail: undefined },
-        { at: now(), road: 'receive', what: 'taken', detail: undefined },
-      )
+      assert.partialDeepStrictEqual(note, { at: now(), road: 'receive', what: 'taken' })
       assert.deepEqual(more, [])
     },
     'it filters by gateway, by conversation and by both': async ({ store }) => {
@@ -139,13 +136,11 @@ export function receiveContract(factory: StoreFactory): void {
       await acceptAll(store, ['a', 'b', 'c'])
       await store.receive.take({})
       await store.receive.take({}, MINUTE)
-      const stats = await store.stats()
-      assert.equal(stats.receive.ready, 1)
-      assert.equal(stats.receive.leased, 1)
-      assert.equal(stats.receive.oldestAt, now())
-      assert.equal(stats.journal.messages, 3)
-      assert.equal(stats.journal.oldestAt, now())
-      assert.equal(stats.dispatch.unpumped, 3)
+      assert.partialDeepStrictEqual(await store.stats(), {
+        receive: { ready: 1, leased: 1, oldestAt: now() },
+        journal: { messages: 3, oldestAt: now() },
+        dispatch: { unpumped: 3 },
+      })
     },
   })
 }
