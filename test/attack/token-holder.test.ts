@@ -37,8 +37,10 @@ describe('tokens of programs', { timeout: 90_000 }, async () => {
       },
       ...(body && { body: JSON.stringify(body) }),
     })
-    const answer = Object(await response.json().catch(() => ({})))
-    return { status: response.status, headers: response.headers, ...answer }
+    const text = await response.text()
+    const isJson = response.headers.get('content-type')?.startsWith('application/json')
+    const answer = isJson ? Object(JSON.parse(text)) : {}
+    return { status: response.status, headers: response.headers, text, ...answer }
   }
   const call = (skill: string, args: object, token = WORKER) => ask(token, `/v1/skills/${skill}`, args)
   const submit = async (gateway: string, text: string) =>
@@ -107,33 +109,18 @@ describe('tokens of programs', { timeout: 90_000 }, async () => {
   })
 
   test('MCP offers the same, and a session is for one token', async () => {
-    const mcp = async (token: string, method: string, params: object, session?: string) => {
-      const headers = {
-        accept: 'application/json, text/event-stream',
-        ...(session && { 'mcp-session-id': session }),
-      }
-      const response = await fetch(`${daemon.control}/mcp`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-      })
-      return {
-        status: response.status,
-        session: response.headers.get('mcp-session-id') ?? '',
-        text: await response.text(),
-      }
+    const mcp = (token: string, method: string, params: object, session?: string) => {
+      const accept = 'application/json, text/event-stream'
+      const headers = { accept, ...(session && { 'mcp-session-id': session }) }
+      return ask(token, '/mcp', { jsonrpc: '2.0', id: 1, method, params }, headers)
     }
     const hello = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } }
-    const { session } = await mcp(WORKER, 'initialize', hello)
+    const session = (await mcp(WORKER, 'initialize', hello)).headers.get('mcp-session-id') ?? ''
     const { text } = await mcp(WORKER, 'tools/list', {}, session)
     assert.match(text, /gateway-receive/)
     assert.doesNotMatch(text, /state-set/)
-    const refused = await mcp(
-      WORKER,
-      'tools/call',
-      { name: 'state-set', arguments: { key: 'a', value: 1 } },
-      session,
-    )
+    const params = { name: 'state-set', arguments: { key: 'a', value: 1 } }
+    const refused = await mcp(WORKER, 'tools/call', params, session)
     assert.match(refused.text, /forbidden/)
     assert.equal((await mcp(ALL, 'tools/list', {}, session)).status, 404)
   })

@@ -40,6 +40,8 @@ describe('what a call may do', { timeout: 90_000 }, () => {
 
   const pending = async () => Object(await suite.daemon.invoke('approval-list', { status: 'pending' }))
   const asked = () => until(async () => (await pending())[0], 'a request for approval')
+  const letterTo = async (group: string) =>
+    Object(await suite.daemon.invoke('dead-letter-list', { group }))[0]
   const groupsOf = async (topic: string): Promise<string[]> =>
     Object(await suite.daemon.get('/v1/status'))
       .result.groups.filter((one: { topic: string }) => one.topic === topic)
@@ -93,8 +95,7 @@ describe('what a call may do', { timeout: 90_000 }, () => {
     const { ask: stranger } = await suite.daemon.chat('/open')
     assert.equal(await stranger('decide'), '~ref:decide:')
     await suite.daemon.invoke('event-emit', { topic: 'alarms', data: { id, approve: true } })
-    const letters = async () => Object(await suite.daemon.invoke('dead-letter-list', { group: 'decide' }))
-    const [letter] = await until(async () => (await letters()).length > 0 && (await letters()), 'the refusal')
+    const letter = await until(() => letterTo('decide'), 'the refusal')
     assert.equal(letter.errors[0].code, 'forbidden')
     await suite.daemon.invoke('approval-decide', { id, approve: false })
     assert.match(String(await call), /^approval_denied/)
@@ -109,12 +110,9 @@ describe('what a call may do', { timeout: 90_000 }, () => {
     await until(() => existsSync(join(suite.site.dir, 'allowed')), 'the skill')
 
     writeFileSync(join(suite.site.dir, 'routes.yaml'), ROUTES.replace('[watch, allowed]', '[watch]'))
-    await suite.daemon.invoke('event-emit', { topic: 'alarms' })
-    const letters = async () => Object(await suite.daemon.invoke('dead-letter-list', { group: 'allowed' }))
-    const [letter] = await until(async () => {
+    const letter = await until(async () => {
       await suite.daemon.invoke('event-emit', { topic: 'alarms' })
-      const found = await letters()
-      return found.length > 0 ? found : undefined
+      return letterTo('allowed')
     }, 'the refusal')
     assert.equal(letter.errors[0].code, 'forbidden')
     assert.equal(existsSync(join(suite.site.dir, 'danger')), false)

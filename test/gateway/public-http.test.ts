@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
 import { after, describe, test } from 'node:test'
 import { createPublicHttp, type PublicHttpOptions } from '../../src/gateway/public-http.ts'
+import { openSocket, sendRaw } from '../chaos/raw-http.ts'
 import { quiet } from '../contract/store/kit.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -26,58 +26,51 @@ async function start(options: Omit<PublicHttpOptions, 'log'> = {}) {
   return { http, port, url: `http://127.0.0.1:${port}` }
 }
 
-async function raw(
-  port: number,
-): Promise<{ socket: Socket; received: () => string; ended: Promise<unknown> }> {
-  const socket = connect(port, '127.0.0.1')
+/** A connection, and all that comes back on it. */
+async function raw(url: string) {
+  const socket = openSocket(url)
   let text = ''
   socket.setEncoding('utf8')
   socket.on('data', (chunk: string) => {
     text += chunk
   })
-  socket.on('error', () => undefined)
   const ended = once(socket, 'close')
   await once(socket, 'connect')
   closing.push(() => void socket.destroy())
   return { socket, received: () => text, ended }
 }
 
-/** Sends bytes and returns all that comes back until the server hangs up. */
-async function exchange(port: number, bytes: string): Promise<string> {
-  const { socket, received, ended } = await raw(port)
-  socket.write(bytes)
-  await ended
-  return received()
-}
-
 describe('the public listener', () => {
   test('serves a POST that offers h2c as plain HTTP, and the absolute form of a target', async () => {
-    const { port } = await start()
+    const { url } = await start()
     for (const [target, upgrade] of [
       ['/echo', 'Connection: Upgrade, close\r\nUpgrade: h2c'],
       ['http://h/echo', 'Connection: close'],
     ]) {
       const bytes = `POST ${target} HTTP/1.1\r\nHost: h\r\n${upgrade}\r\nContent-Length: 2\r\n\r\nhi`
-      assert.match(await exchange(port, bytes), /^HTTP\/1.1 200[\s\S]*hi$/)
+      const { text, closed } = await sendRaw(url, bytes, 10_000, 10_000)
+      assert.match(text, /^HTTP\/1.1 200[\s\S]*hi$/)
+      assert.ok(closed)
     }
   })
 
   test('cuts a peer that sends its head or its body too slowly, and one that sends nothing', async () => {
-    const { port } = await start({ headersTimeout: 200, requestTimeout: 400 })
-    const mute = await raw(port)
+    const { url } = await start({ headersTimeout: 200, requestTimeout: 400 })
+    const mute = await raw(url)
     const head = 'POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n'
-    for (const bytes of [head, `${head}\r\nhe`]) assert.match(await exchange(port, bytes), /^HTTP\/1.1 408/)
+    for (const bytes of [head, `${head}\r\nhe`]) {
+      const answer = await sendRaw(url, bytes, 10_000, 10_000)
+      assert.partialDeepStrictEqual(answer, { statuses: [408], closed: true })
+    }
     await mute.ended
   })
 
   test('refuses connections beyond its limit and takes new ones when old ones end', async () => {
-    const { http, port, url } = await start({ maxConnections: 2 })
-    const first = await raw(port)
-    const second = await raw(port)
+    const { http, url } = await start({ maxConnections: 2 })
+    const first = await raw(url)
+    const second = await raw(url)
     await until(() => http.connections() === 2, 'two connections')
-    const third = connect(port, '127.0.0.1')
-    third.on('error', () => undefined)
-    await once(third, 'close')
+    await once(openSocket(url), 'close')
     first.socket.destroy()
     second.socket.destroy()
     await until(() => http.connections() === 0, 'no connection')
@@ -85,8 +78,8 @@ describe('the public listener', () => {
   })
 
   test('hangs up on a refused sender whose body does not end', async () => {
-    const { port } = await start()
-    const { socket, received, ended } = await raw(port)
+    const { url } = await start()
+    const { socket, received, ended } = await raw(url)
     socket.write('POST /nowhere HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
     const sending = setInterval(() => socket.write('3\r\nabc\r\n'), 20)
     // What is written meanwhile may be answered with a reset. Node itself would hang up after a minute.
@@ -106,10 +99,10 @@ describe('the public listener', () => {
   })
 
   test('close answers what is in flight, ends idle connections and frees the port', async () => {
-    const { http, port, url } = await start()
+    const { http, url } = await start()
     const { promise: entered, resolve: enter } = Promise.withResolvers<() => void>()
     http.mount('/slow', (_, response) => enter(() => void response.end('late')))
-    const idle = await raw(port)
+    const idle = await raw(url)
     const inFlight = fetch(`${url}/slow`)
     const finish = await entered
     const closed = http.close(600_000)
@@ -121,9 +114,9 @@ describe('the public listener', () => {
   })
 
   test('close cuts what is still open after the grace', async () => {
-    const { http, port } = await start()
+    const { http, url } = await start()
     http.upgrade('/ws', async (_, socket) => void socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n'))
-    const peer = await raw(port)
+    const peer = await raw(url)
     peer.socket.write('GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
     await until(() => peer.received().includes('101'), 'the upgrade')
     await http.close(100)
