@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { TriviumError } from '../../src/core/errors.ts'
 import type { Accepted, NewMessage } from '../../src/core/message.ts'
 import type { Journal } from '../../src/core/store.ts'
 import { createAccept } from '../../src/gateway/accept.ts'
 import { openStore } from '../skills/support/store.ts'
 import { newMessage } from './kit.ts'
+
+const OVERLOADED = { code: 'overloaded', retryable: true }
 
 /** A door to a journal, and what it counts. */
 function doorTo(journal: Pick<Journal, 'accept'>, bounds: { maxPending?: number; maxBacklog?: number } = {}) {
@@ -44,12 +45,12 @@ describe('accept', () => {
     }
     const { accept, idle, counts } = doorTo(journal, { maxPending: 2 })
     const two = [accept(newMessage()), accept(newMessage())]
-    await assert.rejects(accept(newMessage()), isRetryable('overloaded'))
+    await assert.rejects(accept(newMessage()), OVERLOADED)
     assert.deepEqual(counts, ['refused demo overloaded'])
     const text = 'x'.repeat(20_000_000)
     const large = doorTo(journal)
     const three = [1, 2, 3].map(() => large.accept(newMessage({ text })))
-    await assert.rejects(large.accept(newMessage({ text })), isRetryable('overloaded'))
+    await assert.rejects(large.accept(newMessage({ text })), OVERLOADED)
     resolve()
     await Promise.all([...two, ...three, large.accept(newMessage())])
     await idle()
@@ -61,13 +62,9 @@ describe('accept', () => {
     const store = await openStore(t)
     const { accept, setBacklog } = doorTo(store.journal, { maxBacklog: 10 })
     setBacklog(10)
-    await assert.rejects(accept(newMessage()), isRetryable('overloaded'))
+    await assert.rejects(accept(newMessage()), OVERLOADED)
     assert.deepEqual(await store.journal.list({ limit: 10 }), [])
     setBacklog(9)
     await accept(newMessage())
   })
 })
-
-function isRetryable(code: string) {
-  return (error: unknown) => error instanceof TriviumError && error.code === code && error.retryable
-}

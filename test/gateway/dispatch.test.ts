@@ -48,8 +48,17 @@ async function stage(
     assert.ok(answer)
     return answer.id
   }
-  const noting = (id: string, what: string) => noted(store, id, what)
-  return { store, worker: start(), start, replies, attempts, ended, counts, accept, noted: noting }
+  return {
+    store,
+    worker: start(),
+    start,
+    replies,
+    attempts,
+    ended,
+    counts,
+    accept,
+    noted: noted.bind(null, store),
+  }
 }
 
 describe('dispatch', () => {
@@ -136,12 +145,8 @@ describe('dispatch', () => {
     )
     assert.equal(replies.length, 1)
     const letter = await store.jobs.deadLetters.get(id)
-    assert.equal(letter?.reason, 'attempts')
-    assert.deepEqual(
-      letter?.errors.map(({ message }) => message),
-      ['failure 1', 'failure 2', 'failure 3'],
-    )
-    assert.equal(letter?.message?.text, 'hello')
+    const errors = [1, 2, 3].map((attempt) => ({ message: `failure ${attempt}` }))
+    assert.partialDeepStrictEqual(letter, { reason: 'attempts', errors, message: { text: 'hello' } })
     assert.deepEqual(counts, ['all retry', 'all retry', 'all dead'])
     assert.deepEqual(ended, [id])
   })

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { TriviumError } from '../../src/core/errors.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
 import type { JobEnd } from '../../src/core/store.ts'
@@ -40,7 +39,6 @@ function stage(state?: JobEnd) {
   return { send, sent }
 }
 
-const hasCode = (code: string) => (error: unknown) => error instanceof TriviumError && error.code === code
 const inside = () => callOf({ message, route: 'r' })
 
 describe('gateway-send', () => {
@@ -69,16 +67,13 @@ describe('gateway-send', () => {
     const { send, sent } = stage()
     await send({ text: 'a', gateway: 'open', to: 'bob' }, inside())
     assert.equal(sent[0]?.where, 'open bob')
-    await assert.rejects(
-      send({ text: 'a', gateway: 'chat', to: 'bob' }, inside()),
-      hasCode('target_not_allowed'),
-    )
-    await assert.rejects(
-      send({ text: 'a', gateway: 'none', to: 'bob' }, inside()),
-      hasCode('gateway_not_found'),
-    )
-    for (const args of [{ to: 'bob' }, { gateway: 'open' }]) {
-      await assert.rejects(send({ text: 'a', ...args }, inside()), hasCode('no_reply_target'))
+    for (const [args, code] of [
+      [{ gateway: 'chat', to: 'bob' }, 'target_not_allowed'],
+      [{ gateway: 'none', to: 'bob' }, 'gateway_not_found'],
+      [{ to: 'bob' }, 'no_reply_target'],
+      [{ gateway: 'open' }, 'no_reply_target'],
+    ] as const) {
+      await assert.rejects(send({ text: 'a', ...args }, inside()), { code })
     }
     assert.equal(sent.length, 1)
   })
@@ -88,7 +83,7 @@ describe('gateway-send', () => {
     await send({ text: '', data: { view: { type: 'modal' } } }, inside())
     assert.deepEqual(sent[0]?.data, { view: { type: 'modal' } })
     const data = { approval: { id: 'a1', title: 'harmless' } }
-    await assert.rejects(send({ text: 'x', data }, inside()), hasCode('send_rejected'))
+    await assert.rejects(send({ text: 'x', data }, inside()), { code: 'send_rejected' })
     assert.equal(sent.length, 1)
   })
 
@@ -96,11 +91,11 @@ describe('gateway-send', () => {
     const { send, sent } = stage()
     await send({ text: 'own', messageId: 'm1' }, inside())
     await send({ text: 'open', messageId: 'm3' }, inside())
-    await assert.rejects(send({ text: 'a', messageId: 'm2' }, inside()), hasCode('forbidden'))
+    await assert.rejects(send({ text: 'a', messageId: 'm2' }, inside()), { code: 'forbidden' })
     const program = callOf({ caller: { kind: 'http', id: 'crm', gateways: ['open'] } })
     await send({ text: 'a', messageId: 'm3' }, program)
     for (const args of [{ messageId: 'm1' }, { receipt: 'receipt-m1' }, { gateway: 'chat', to: 'bob' }]) {
-      await assert.rejects(send({ text: 'a', ...args }, program), hasCode('forbidden'))
+      await assert.rejects(send({ text: 'a', ...args }, program), { code: 'forbidden' })
     }
     assert.equal(sent.length, 3)
   })
