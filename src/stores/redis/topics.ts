@@ -29,9 +29,10 @@ export function createTopics(
   const main = (set: 'topics' | 'grouped-topics') => `${roots.main}${set}`
 
   async function readSome(topic: string, requests: readonly Args[]) {
-    const [entries, answers] = await handOver(topic, (handing) =>
-      run<[Entry[], (number[] | null)[]]>('topic-read', roots.topic(topic), ...handing, ...requests.flat()),
-    )
+    const [entries, answers] = await handOver(topic, (handing) => {
+      const args = [...handing, topic, ...requests.flat()]
+      return run<[Entry[], (number[] | null)[]]>('topic-read', roots.topic(topic), ...args)
+    })
     const events = new Map(entries.map((entry) => [positionIn(entry), eventIn(topic, entry)]))
     return answers.map((answer) => {
       if (!answer) return undefined

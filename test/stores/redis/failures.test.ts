@@ -190,25 +190,27 @@ describe('a Redis that fails', () => {
     for (const batch of await read()) assert.deepEqual(batch?.events, [])
   })
 
-  test('what was handed out and never heard of goes to who waits at another daemon', async (t) => {
-    const other = await openStore(server.url)
-    t.after(() => other.close())
-    const wait = { group: 'g', max: 9, mode: 'consume' as const }
-    const read = async (from: Store) => (await from.topics.read('elsewhere', [wait]))[0]?.events[0]?.data
-    await store.topics.subscribe('elsewhere', 'g', 'start')
-    await Promise.all([store.receive.take({}), read(store)])
-    await store.journal.accept([saying('a')])
-    await store.topics.publish('elsewhere', [{ type: 'x', source: 's', data: 'b' }])
-    server.freeze()
-    await Promise.allSettled([store.receive.take({}), read(store)])
-    const woken = new Set<string>()
-    for (const name of ['receive', 'topic:elsewhere'] as const)
-      t.after(other.onSignal(name, () => woken.add(name)))
-    server.resume()
-    // On the connection on which they were asked for: they are handed out by then.
-    await until(answers, 'an answer')
-    assert.deepEqual([await other.receive.take({}), await read(other)], [undefined, undefined])
-    await until(() => woken.size === 2, 'the signals')
-    assert.deepEqual([(await other.receive.take({}))?.message.text, await read(other)], ['a', 'b'])
-  })
+  for (const asks of [true, false])
+    test(`what was never heard of goes to who waits at another daemon, though ${asks ? 'another' : 'nobody'} asks here`, async (t) => {
+      const other = await openStore(server.url)
+      t.after(() => other.close())
+      const wait = { group: 'g', max: 9, mode: 'consume' as const }
+      const read = async (from: Store) => (await from.topics.read('elsewhere', [wait]))[0]?.events[0]?.data
+      await store.topics.subscribe('elsewhere', 'g', 'start')
+      await Promise.all([store.receive.take({}), read(store)])
+      await store.journal.accept([saying('a')])
+      await store.topics.publish('elsewhere', [{ type: 'x', source: 's', data: 'b' }])
+      server.freeze()
+      await Promise.allSettled([store.receive.take({}), read(store)])
+      const woken = new Set<string>()
+      for (const name of ['receive', 'topic:elsewhere'] as const)
+        t.after(other.onSignal(name, () => woken.add(name)))
+      server.resume()
+      // On the connection on which they were asked for: they are handed out by then.
+      await until(answers, 'an answer')
+      if (asks) await store.receive.take({ gateway: 'x' })
+      if (asks) await store.topics.read('elsewhere', [{ ...wait, group: 'x' }])
+      await until(() => woken.size === 2, 'the signals')
+      assert.deepEqual([(await other.receive.take({}))?.message.text, await read(other)], ['a', 'b'])
+    })
 })

@@ -19,11 +19,9 @@ if #expired > 1 then signal({ 'receive' }) end
 for_each_unheard(ARGV[10], ARGV[12], function(position)
   give_back(position)
   add_note(position, '[' .. now .. ',"r","returned"]')
-end)
-if ARGV[11] == '0' then
   signal({ 'receive' })
-  return false
-end
+end)
+if ARGV[11] == '0' then return false end
 
 local function in_list()
   local index = 0

@@ -2,8 +2,9 @@
 -- Reads for several groups of one topic. Each entry is returned once; groups refer to positions.
 --
 -- ARGV[3…5]  daemon, number, and what it never heard of, as `lib/unheard.lua` has them
--- ARGV[6…]  per request four values: group; how many at most; `consume`, `peek` or `lease`; lease in ms, or the
---           position up to which a peek leaves out what is there; or the topic alone, where nothing is to be read
+-- ARGV[6]   the topic
+-- ARGV[7…]  per request four values: group; how many at most; `consume`, `peek` or `lease`; lease in ms, or the
+--           position up to which a peek leaves out what is there; none, where nothing is to be read
 -- Returns   the entries, fewer than asked where they are large, then per request false (there is no such group) or
 --           {missed, in how many ms something hidden becomes visible or -1, positions…}
 -- Guarantees: what is consumed or leased is given to no other read of the group, unless the caller never heard of it
@@ -19,14 +20,12 @@ for_each_unheard(ARGV[3], ARGV[5], function(record)
       redis.call('SADD', root .. 'odd', group)
     end
   end
-end)
-if #ARGV == 6 then
   signal({ 'topic:' .. ARGV[6] })
-  return false
-end
+end)
+if #ARGV == 6 then return false end
 
 local names = {}
-for i = 6, #ARGV, 4 do names[#names + 1] = ARGV[i] end
+for i = 7, #ARGV, 4 do names[#names + 1] = ARGV[i] end
 local nexts = redis.call('HMGET', root .. 'groups', unpack(names))
 local odds = redis.call('SMISMEMBER', root .. 'odd', unpack(names))
 local last = last_position()
@@ -143,7 +142,7 @@ local function serve(group, max, mode, lease)
 end
 
 local answers, writes = {}, {}
-for i = 6, #ARGV, 4 do
+for i = 7, #ARGV, 4 do
   answers[#answers + 1] = serve(ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3])
 end
 if #handed > 0 then remember_handed(ARGV[3], ARGV[4], handed) end
