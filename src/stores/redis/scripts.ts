@@ -140,7 +140,6 @@ export function createHandOver(
     const answer = await send([daemon, number, told.join(' ')])
     const left = unheard.get(name)
     for (const each of told) left?.delete(each)
-    if (left?.size === 0) unheard.delete(name)
     return answer
   }
 
@@ -148,8 +147,9 @@ export function createHandOver(
     if (!giveBack) return
     const again = () => giveBackSoon(name)
     const look = () => {
-      if (!unheard.has(name) || isClosed()) return
-      tell(name, 0, (handing) => giveBack(name, handing)).then(again, again)
+      // Until then it stays, however often it is empty in between: one loop a name.
+      if (!unheard.get(name)?.size || isClosed()) unheard.delete(name)
+      else tell(name, 0, (handing) => giveBack(name, handing)).then(again, again)
     }
     setTimeout(look, GIVE_BACK).unref()
   }
