@@ -152,8 +152,8 @@ export function createGapFill(
     for (let failures = 1; !isLoaded && !stopping.signal.aborted; failures++) {
       try {
         await Promise.all((await kv.list(seen, MAX_CHANNELS)).map(read))
-        const daemons = await kv.list(wholes, 100)
-        const untils = await Promise.all(daemons.map(async (key) => Number((await kv.get(key))?.value ?? 0)))
+        const others = (await kv.list(wholes, 100)).filter((key) => key !== own)
+        const untils = await Promise.all(others.map(async (key) => Number((await kv.get(key))?.value ?? 0)))
         const until = Math.min(before, ...untils)
         // A first daemon knows nothing.
         const since = Number.isFinite(until) ? until : 0
@@ -270,8 +270,9 @@ export function createGapFill(
   /** Resolves when the next call may be made, for all channels in the order in which they ask. */
   const pace = () =>
     inTurn(async () => {
-      for (let wait = nextCall(); wait > 0; wait = nextCall()) await pause(wait, stopping.signal)
-      stopping.signal.throwIfAborted()
+      const { signal } = stopping
+      for (let wait = nextCall(); wait > 0 && !signal.aborted; wait = nextCall()) await pause(wait, signal)
+      signal.throwIfAborted()
     })
 
   return {

@@ -105,14 +105,18 @@ describe('what was written while no socket was open', () => {
     })
   }
 
-  test("in many channels is read at a pace that stays below Slack's limits, and health counts what is left", async () => {
-    const { server } = await open()
+  test("in many channels is read at a pace that stays below Slack's limits, and health counts what is left, and a stop waits for none", async () => {
+    const { server, transport } = await open()
     for (let index = 0; index < 25; index++) await deliver(written('first', { channel: `C${index}` }))
     server.sockets.cut()
     const from = performance.now()
     await until(() => /catching up: 5 channels$/.test(health()), 'a pause')
     const most = 21 + (performance.now() - from) / 2500
     assert.ok(asked().length <= most, `${asked().length} calls`)
+    const stopped = performance.now()
+    await transport.stop()
+    await new Promise(setImmediate)
+    assert.ok(performance.now() - stopped < 2000, 'it held up everything')
   })
 
   test('is read though a thread was deleted', async () => {
