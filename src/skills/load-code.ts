@@ -88,7 +88,9 @@ const PATIENCE = 10_000
 let version = 0
 
 /** CommonJS has one cache for all. */
-const { cache } = createRequire(import.meta.url)
+const require = createRequire(import.meta.url)
+/** Files that were loaded as CommonJS. */
+const commonJs = new Set<string>()
 
 type FreshImporter = ReturnType<typeof createFreshImporter>
 
@@ -129,19 +131,21 @@ export function createFreshImporter(folders: readonly string[] = []) {
 
   return {
     /** Imports the file, and what it imports from the folders, past the module cache. Throws what its code throws. */
-    async load(path: string, packages: Record<string, string> = {}): Promise<Record<string, unknown>> {
-      version += 1
+    async load(path: string, packages?: Record<string, string>): Promise<Record<string, unknown>> {
       Object.assign(instead, packages)
       // Node remembers where a link led; that of a Kubernetes volume leads elsewhere after each change.
       const real = realPathOf(path)
-      const folder = dirname(real) + sep
-      for (const one of Object.keys(cache)) {
-        if (one.startsWith(folder) && !one.includes('/node_modules/', folder.length - 1)) delete cache[one]
-      }
       const { href } = pathToFileURL(real)
       for (const folder of folders) addRoot(folder)
       if (!isOurs(href)) addRoot(dirname(path))
-      const module = await inTime(import(`${href}?v=${version}`), AbortSignal.timeout(PATIENCE))
+      const home = dirname(real) + sep
+      for (const at of packages || commonJs.has(real) ? Object.keys(require.cache) : []) {
+        if (at.startsWith(home) && !at.includes('/node_modules/', home.length - 1)) delete require.cache[at]
+      }
+      // To `import`, what is re-exported and was there before is a circle; not to `require`. It tells what fails, too.
+      if (commonJs.has(real)) attempt(() => require(real))
+      const module = await inTime(import(`${href}?v=${++version}`), AbortSignal.timeout(PATIENCE))
+      if (require.cache[real]) commonJs.add(real)
       if (!module) throw new Error(`its top level did not end within ${PATIENCE / 1000} s`)
       return module
     },

@@ -255,7 +255,8 @@ ${more}`
     const app = (word: string) =>
       `console.log('loaded ${word}'); exports.registerListeners = (app) => app.message('go', ({ say }) => say('${word}'))`
     const site = openSite({ routes: '' })
-    site.write('good/app.cjs', app('good'))
+    site.write('good/app.cjs', "module.exports = require('./listeners.cjs')")
+    site.write('good/listeners.cjs', app('good'))
     site.write('bad/app.cjs', 'nonsense(')
     site.write('routes.yaml', routes('  - { name: bad, match: { gateway: two }, bolt: ./bad/app.cjs }'))
     const daemon = await site.start()
@@ -264,9 +265,9 @@ ${more}`
     assert.equal(daemon.output().split('loaded good').length, 2)
     site.write('routes.yaml', routes(''))
     await until(async () => !(await faulty()), 'no fault, once no route names it')
-    site.write('good/app.cjs', app('better'))
+    site.write('good/listeners.cjs', app('better'))
     await until(() => daemon.output().includes('loaded better'), 'the saved version')
-    site.write('good/app.cjs', 'nonsense(')
+    site.write('good/listeners.cjs', 'nonsense(')
     await until(faulty, 'a fault again')
     // Two gateways hear it in turn, and one has a route for it.
     await say('go')
