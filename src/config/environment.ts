@@ -5,6 +5,7 @@ import { reasonOf, TriviumError } from '../core/errors.ts'
 import { isJsonObject } from '../core/json.ts'
 import { attempt } from '../lib/attempt.ts'
 import { isMissing } from '../lib/disk.ts'
+import { nearest } from '../lib/nearest.ts'
 import { withoutSecrets } from '../lib/secrets.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -20,10 +21,12 @@ export async function readEnvironment(cwd: string, env: Environment): Promise<En
   }
 }
 
-const SECRET_KEY = /secret|token|pass|api-?key|credential/i
-/** Such a key with its value on one line of YAML, unless that is a variable. */
+const SECRET_KEY = /secret|token|pass|api-?key|credential|authorization/i
+/** Each text under these is one. What else has such a name may be a gateway. */
+const SECRETS_KEY = /(secret|token|password|key|credential)s$/i
+/** Such a key with its value in a line, unless that is a variable; or a long word alone, of a block that was not indented enough. */
 const WRITTEN = new RegExp(
-  `((?:${SECRET_KEY.source})[\\w-]*["']?\\s*:\\s*)(?!["']?\\$\\{[^}:]*\\})(?:"[^"]*"?|'[^']*'?|\\[[^\\]{]*\\]?|[^\\s,}\\]])[^,}\\]]*`,
+  `((?:${SECRET_KEY.source})[\\w-]*["']?\\s*:\\s*)(?!["']?\\$\\{[^}:]*\\}|\\[\\s*(?:\\{|$))(?:"[^"]*"?|'[^']*'?|\\[[^\\]{]*\\]?|[^\\s,}\\]])(?:[^,}\\]]|[,}\\]]+(?=[^\\s,}\\]"']))*|(?=\\S)(?<=^\\s*)[\\w+/=]{24,}$`,
   'gi',
 )
 /** Shorter texts would blot out half of every log line. */
@@ -35,17 +38,18 @@ const PASSWORD = /\/\/[^/@\s]*:([^/@\s]+)@|sentinel-password=([^&,\s]+)/g
 /** The texts that logs must not show, of variables and of what the file says. Longest first, so that one inside another goes too. */
 export function secretsOf(fromVariables: readonly string[], ...parts: unknown[]): string[] {
   const found = new Set(fromVariables)
-  const collect = (value: unknown, isSecret: boolean) => {
+  const collect = (value: unknown, key: string) => {
     if (typeof value === 'string') {
       for (const [, password, sentinel = ''] of value.matchAll(PASSWORD)) found.add(password ?? sentinel)
-      if (isSecret) found.add(value)
+      // Also under a key that is mistyped.
+      if (SECRET_KEY.test(key) || nearest(key, ['secret', 'token', 'password', 'api-key'])) found.add(value)
     }
     // `tokens` may be texts, texts by name, or mappings of which only some say a secret.
-    if (Array.isArray(value)) for (const item of value) collect(item, isSecret && !isJsonObject(item))
+    if (Array.isArray(value)) for (const item of value) collect(item, isJsonObject(item) ? '' : key)
     if (!isJsonObject(value)) return
-    for (const [key, item] of Object.entries(value)) collect(item, isSecret || SECRET_KEY.test(key))
+    for (const [own, item] of Object.entries(value)) collect(item, SECRETS_KEY.test(key) ? key : own)
   }
-  collect(parts, false)
+  collect(parts, '')
   return [...found]
     .filter((text) => text.length >= MIN_SECRET && !PLAIN.test(text) && !text.includes('${'))
     .toSorted((a, b) => b.length - a.length)
@@ -54,5 +58,9 @@ export function secretsOf(fromVariables: readonly string[], ...parts: unknown[])
 /** Makes what takes the secrets out of a line of the file. `read` gives what the file says; of one that is broken it may throw. */
 export function createHider(read: () => unknown): (line: string) => string {
   const secrets = attempt(() => secretsOf([], read())) ?? []
-  return (line) => withoutSecrets(line.replace(WRITTEN, '$1[secret]'), secrets)
+  return (line) => {
+    // Whole ones first: what has lost its beginning is not found any more. A bracket would look like the file's.
+    const known = withoutSecrets(line, [...secrets, ...secretsOf([], line)]).replaceAll('[secret]', '\0')
+    return known.replace(WRITTEN, '$1\0').replaceAll('\0', '[secret]')
+  }
 }

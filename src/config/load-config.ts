@@ -73,10 +73,7 @@ export function configPath(cwd: string, env: Environment, path?: string): string
 /** Ms between two looks at a file. Asking for its times also sees what notifications miss: mounts, links, ConfigMaps. */
 const INTERVAL = 100
 
-/**
- * Calls `changed` once one of the files, which need not be there, was changed and then stayed as it was for `quiet` ms: what is saved
- * slowly is not read by half. Returns what ends that.
- */
+/** Calls `changed` once one of the files, which need not be there, has changed and rested for `quiet` ms. Returns what ends that. */
 export function watchFiles(files: readonly string[], changed: () => void, quiet = 2 * INTERVAL): () => void {
   let timer: NodeJS.Timeout | undefined
   const look = (now: Stats, before: Stats) => {

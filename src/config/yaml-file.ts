@@ -29,8 +29,6 @@ const MESSAGES: Record<string, string> = {
   MULTIPLE_DOCS: 'a second document; the file must hold only one',
 }
 
-const NO_ANCHOR = 'no anchor of that name before it; a text that begins with "*" goes between quotes'
-
 /** Reads YAML 1.2 (with `<<` merges). What is wrong with the file are problems, all at once, not throws. */
 export async function readYaml(path: string, cwd: string) {
   const file = relative(cwd, path) || path
@@ -55,12 +53,13 @@ export async function readYaml(path: string, cwd: string) {
   }
   const syntax = [...document.errors, ...document.warnings].map(({ code, message, pos }) => {
     // It quotes the header of a block, which may be a secret that begins with `|`.
-    const told = message.charAt(0).toLowerCase() + message.slice(1).replace(/( characters): .*/s, '$1')
+    const told = message.charAt(0).toLowerCase() + message.slice(1).replace(/( characters| token): .*/s, '$1')
     return problemAt(pos[0], MESSAGES[code] ?? told)
   })
   visit(document, {
     Alias(_, node) {
-      if (!node.resolve(document)) syntax.push(problemAt(startOf(node), NO_ANCHOR))
+      const message = 'no anchor of that name before it; a text that begins with "*" goes between quotes'
+      if (!node.resolve(document)) syntax.push(problemAt(startOf(node), message))
     },
   })
   // One mistake often makes several errors on its line; the first tells.

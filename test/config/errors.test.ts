@@ -117,8 +117,13 @@ test('no error shows a secret that is written in the file', async (t) => {
     ['daemon: { token: *hunter2 }\n', 'token: [secret]}'],
     ['daemon: { token: !hunter2 }\n', 'token: [secret]}'],
     ['daemon:\n  token: |hunter2\n', 'token: [secret]'],
+    ['daemon:\n  token: > hunter2\n', 'token: [secret]'],
     ['daemon: { redis-url: "rediss:/redis://me:hunter2@host" }\n', '//me:[secret]@host'],
     ['gateways:\n  a:\n    transport: slack\n    botToken:\n      - hunter2\n', '- [secret]'],
+    ['daemon:\n  token: ab,hunter2: x\n', 'token: [secret]'],
+    ['tokens: [{ tokn: hunter2, token: "a\\"b,hunter2" }]\n', '[{ tokn: [secret], token: [secret]}'],
+    [`gateways:\n  a:\n    secret: |\n      a\n     ${'hunter2'.repeat(9)}\n`, '5 |      [secret]'],
+    ['a: { headers: { authorization: Bearer hunter2, b: *c } }\n', 'authorization: [secret], b: *c'],
     [gateway(`{ scheme: githb, secret: "\${S}" }`), `secret: "\${S}" }`],
   ] as const) {
     await assert.rejects(

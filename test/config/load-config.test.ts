@@ -99,7 +99,7 @@ describe('variables', () => {
   })
 
   test('and texts under secret keys are kept out of logs, longest first', async (t) => {
-    const text = `${slack(`\${T}`)}  w: { transport: webhook, path: /w, verify: { scheme: github, secret: "literal" } }\nmodel: { name: "a:b", api-key: "\${K:-a-default}" }\n`
+    const text = `${slack(`\${T}`)}  password-w: { transport: webhook, path: /w, verify: { scheme: github, secret: "literal" } }\nmodel: { name: "a:b", api-key: "\${K:-a-default}" }\n`
     const { config } = await read(t, text, { env: { T: 'xoxb-1234', UNUSED: 'never-read' } })
     assert.deepEqual(config?.secrets, ['xoxb-1234', 'a-default', 'literal'])
   })
