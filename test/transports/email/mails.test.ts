@@ -76,6 +76,7 @@ describe('a mail that nobody meant to write', () => {
       ['Content-Transfer-Encoding: base64\n\nSGk=\nIHlv*dQ==\n', 'Hi you', []],
       // A code ends with its line.
       ['Content-Transfer-Encoding: quoted-printable\n\n=4=\n1=C3=a9 a=\nb ==zz', '=41é ab ==zz', []],
+      ['Content-Transfer-Encoding: base64-quoted-printable\n\n=48i', 'Hi', []],
     ]
     for (const [rest, text, files] of cases) {
       const mail = await parseMail(Buffer.from(`From: a@example.net\nSubject: x\n y\n${rest}`))

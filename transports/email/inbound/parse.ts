@@ -191,7 +191,8 @@ class Parser extends PostalMime {
   set currentNode(node: Node) {
     const setUp = node.setupContentDecoder.bind(node)
     node.setupContentDecoder = (encoding) => {
-      if (/quoted-printable/i.test(encoding)) setUp(encoding)
+      // By this name alone: of one with both in it the library makes base64.
+      if (/quoted-printable/i.test(encoding)) setUp('quoted-printable')
       else node.contentDecoder = decoder(/base64/i.test(encoding))
     }
     this.node = node
