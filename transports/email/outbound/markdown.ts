@@ -80,6 +80,8 @@ export function renderMarkdown(markdown: string): { html: string; text: string }
     const html = sanitizeHtml(parsed, {
       allowedTags,
       allowedAttributes: { a: ['href', 'title'], ol: ['start'] },
+      // Each level of a quote or a list indents all lines in it once more.
+      nestingLimit: 100,
     })
     return {
       html: toDocument(html.replaceAll(STYLED, (tag, name: string) => `${tag} style="${STYLES[name]}"`)),
