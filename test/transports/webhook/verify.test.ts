@@ -103,12 +103,13 @@ for (const [name, known] of Object.entries(schemes)) {
       assert.match(judge(options, first, headers, BODY) ?? '', /does not match/)
     })
 
-    test('refuses a body that differs by white space only, and a missing or empty signature', async () => {
+    test('refuses a body that differs by white space only, and a signature that is missing, empty or longer', async () => {
       const headers = await sign(first, BODY, NOW)
       assert.ok(judge(options, first, headers, `${BODY} `))
       assert.ok(judge(options, first, {}, BODY))
-      for (const header of Object.keys(headers)) {
+      for (const [header, value] of Object.entries(headers)) {
         assert.ok(judge(options, first, { ...headers, [header]: '' }, BODY), `without ${header}`)
+        assert.ok(judge(options, first, { ...headers, [header]: `${value}abcd` }, BODY), `longer ${header}`)
       }
     })
 
