@@ -103,6 +103,7 @@ export async function createDaemon(options: DaemonOptions) {
     ...base,
     gatewayNames: () => config.gateways.map(({ name }) => name),
     files: createArtifactService({ artifacts, store, keepFor }),
+    router,
     permit,
     refusals,
   })

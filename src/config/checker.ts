@@ -182,8 +182,10 @@ function explain(issue: z.core.$ZodRawIssue, alsoKnown: readonly string[]): stri
     return issue.keys.map((key) => `unknown key ${quote(key)}${hint(key, known)}`).join('\n')
   }
   const options = optionsOf(issue)
-  if (input === undefined && path.length > 0) {
-    return `missing key ${quote(String(path.at(-1)))}${options.length > 1 ? ` (one of ${options.join(', ')})` : ''}`
+  const member = issue.code === 'invalid_union' && input instanceof Object ? issue.discriminator : undefined
+  const missing = input === undefined ? path.at(-1) : !Object.hasOwn(Object(input), member ?? '') && member
+  if (missing !== undefined && missing !== false) {
+    return `missing key ${quote(String(missing))}${options.length > 1 ? ` (one of ${options.join(', ')})` : ''}`
   }
   if (options.length === 0) return undefined
   const given = issue.code === 'invalid_union' ? Object(input)[String(issue.discriminator)] : input

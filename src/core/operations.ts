@@ -144,6 +144,11 @@ export const messages = {
     before: optional('Only messages older than the one with this id'),
     limit: limit.default(20).describe('The most messages to list'),
   }).describe('Lists messages, newest first.'),
+  replay: closed({
+    since: time.describe('Only messages since a time, or from so long ago on: 2h'),
+    gateway: optional('Only messages of this gateway'),
+    dryRun: z.boolean().default(false).describe('Say what would be routed, and route nothing'),
+  }).describe('Routes messages again that no route took, oldest first, as the routes are now.'),
   /** Throws `message_not_found`. */
   show: closed({
     id: name.describe('The id of the message'),

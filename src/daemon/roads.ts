@@ -17,6 +17,7 @@ import { createOutbox } from '../gateway/outbox.ts'
 import { createOutboxWorker } from '../gateway/outbox-worker.ts'
 import { createReceive, noGateway } from '../gateway/receive.ts'
 import type { createRefusals } from '../gateway/refusals.ts'
+import { createReplay } from '../gateway/replay.ts'
 import type { Router } from '../gateway/router.ts'
 import { createSend } from '../gateway/send.ts'
 import { createReplyLog, isLogTarget } from '../gateway/submit.ts'
@@ -51,6 +52,7 @@ export function createRoads(deps: {
   owner: string
   refusals: ReturnType<typeof createRefusals>
   tracing: Tracing | undefined
+  router: Pick<Router, 'match'>
 }) {
   const { store, gateways, metrics, tracing } = deps
   const { journal } = store
@@ -58,7 +60,10 @@ export function createRoads(deps: {
   const events = createEvents(store, Date.now, deps.permit)
   const services = {
     events,
-    messages: createMessages(store, Date.now),
+    messages: {
+      ...createMessages(store, Date.now),
+      replay: createReplay({ store, match: deps.router.match, now: Date.now }),
+    },
     artifacts: deps.files,
     deadLetters: createDeadLetters(store),
     gateways: {

@@ -57,7 +57,7 @@ export function createMessages(store: Pick<Store, 'journal' | 'topics'>, now: ()
       }
       return found
     },
-  } satisfies Services['messages']
+  } satisfies Omit<Services['messages'], 'replay'>
 }
 
 /** Its last note on that road tells. */

@@ -50,8 +50,8 @@ export function createPump(options: {
   }
 }
 
-/** Messages of one conversation of one gateway share a lane. */
-function jobFor(message: Message, route: string): NewJob {
+/** The job of dispatch. Messages of one conversation of one gateway share a lane. */
+export function jobFor(message: Message, route: string): NewJob {
   return {
     id: message.id,
     lane: `${message.gateway}/${message.conversation}`,
@@ -61,6 +61,7 @@ function jobFor(message: Message, route: string): NewJob {
   }
 }
 
-function isAwaited(message: Message): boolean {
+/** Somebody waits for how its dispatch ends. */
+export function isAwaited(message: Message): boolean {
   return message.data.respond === 'result'
 }

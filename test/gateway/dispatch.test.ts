@@ -5,6 +5,7 @@ import type { Message, NewMessage } from '../../src/core/message.ts'
 import type { Route } from '../../src/core/route.ts'
 import { createDispatch, DISPATCH_QUEUE, type Dispatch, resumeDispatch } from '../../src/gateway/dispatch.ts'
 import type { Outbox, Sending } from '../../src/gateway/outbox.ts'
+import { createReplay } from '../../src/gateway/replay.ts'
 import { createRouter } from '../../src/gateway/router.ts'
 import { createSend } from '../../src/gateway/send.ts'
 import { until } from '../fixtures/until.ts'
@@ -28,12 +29,13 @@ async function stage(
       return { id: sending.key, queued }
     },
   }
+  const router = createRouter(routes)
   const start = () =>
     begin(
       t,
       createDispatch({
         ...partsOf(store),
-        router: createRouter(routes),
+        router,
         async invoke(dispatch) {
           attempts.push(dispatch)
           return invoke(dispatch, { outbox })
@@ -50,6 +52,7 @@ async function stage(
   }
   return {
     store,
+    routes: router,
     worker: start(),
     start,
     replies,
@@ -177,6 +180,31 @@ describe('dispatch', () => {
     assert.equal(attempts.length, 0)
     assert.match((await store.jobs.deadLetters.get(id))?.errors[0]?.message ?? '', /died 1 times/)
     assert.deepEqual(ended, [id])
+  })
+
+  test('routes again what no route took, oldest first and once, when the routes have changed', async (t) => {
+    const { accept, noted, attempts, store, routes } = await stage(t, () => null, [])
+    const ids: string[] = []
+    for (const text of ['1', '2', '3']) ids.push(await accept({ text }))
+    const awaited = await accept({ data: { respond: 'result' } })
+    for (const id of [...ids, awaited]) await noted(id, 'unrouted')
+    const { match, use } = createRouter([])
+    const replay = createReplay({ store, match, now: Date.now })
+    const again = (args: object = {}) =>
+      replay({ since: 0, dryRun: false, ...args }, callOf({ caller: { kind: 'http', gateways: ['demo'] } }))
+    const counts = { seen: 4, routes: {}, routed: 0, unrouted: 0, more: 0 }
+    assert.deepEqual(await again(), { ...counts, unrouted: 3 })
+    for (const each of [routes.use, use]) each([routeOf()])
+    assert.deepEqual(await again({ dryRun: true }), { ...counts, routed: 3, routes: { all: 3 } })
+    await assert.rejects(again({ gateway: 'private' }), { code: 'forbidden' })
+    assert.deepEqual(await again({ since: Date.now() + 1000 }), { ...counts, seen: 0 })
+    assert.deepEqual(await again(), { ...counts, routed: 3, routes: { all: 3 } })
+    for (const id of ids) await noted(id, 'done')
+    assert.deepEqual(
+      attempts.map(({ message }) => message.text),
+      ['1', '2', '3'],
+    )
+    assert.deepEqual(await again(), counts)
   })
 
   test('says of a message without a route that it is unrouted, and remembers it for whoever waits', async (t) => {

@@ -15,7 +15,7 @@ import { type AddCommand, type Environs, loadFor, usage } from '../command.ts'
 import { ask } from '../connection.ts'
 import { show, table } from '../terminal.ts'
 
-/** `trivium routes check|explain`. */
+/** `trivium routes check|explain|replay`. */
 export const addRoutes: AddCommand = (program, context) => {
   const command = program.command('routes').description('check routes.yaml, and see why a message goes where')
 
@@ -40,6 +40,30 @@ export const addRoutes: AddCommand = (program, context) => {
       const explained = await explainFile(context.environs(), target)
       show(context.terminal(), explained, () => humanExplanation(explained))
     })
+
+  command
+    .command('replay')
+    .description('route messages again that no route took, as the routes of the running daemon are now')
+    .requiredOption('--since <time>', 'how long ago (2h), or a time (2026-11-21T10:00:00Z)')
+    .option('--gateway <name>', 'only of this gateway')
+    .option('--dry-run', 'say what would be routed, and route nothing')
+    .action((args: { dryRun?: true }) =>
+      ask(
+        context,
+        (daemon) => daemon.invoke('message-replay', args),
+        (found) => replayed(found, args.dryRun),
+      ),
+    )
+}
+
+function replayed(found: Json, dryRun = false): string {
+  const { seen, routed, routes, unrouted, more } = Object(found)
+  const lines = Object.entries(Object(routes)).map(([route, count]) => `  ${count} to ${route}`)
+  return [
+    `${seen} messages looked at, ${routed} ${dryRun ? 'would be ' : ''}routed, ${unrouted} that no route takes now.`,
+    ...lines,
+    ...(more > 0 ? [`${more} more, newer than these: run it again.`] : []),
+  ].join('\n')
 }
 
 /** `trivium config schema`. */
