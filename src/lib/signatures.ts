@@ -1,5 +1,6 @@
-import { hash, KeyObject, timingSafeEqual, verify } from 'node:crypto'
+import { KeyObject, timingSafeEqual, verify } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import { createHmac } from './hmac.ts'
 
 /** How a provider signs the body and what is around it: by HMAC, or by a key of which we have the public one. Headers in lower case. */
 export type Scheme = {
@@ -7,13 +8,15 @@ export type Scheme = {
   header: string
   prefix?: string
   list?: string
-  algorithm?: 'sha256' | 'sha1' | 'sha512'
+  algorithm?: Algorithm
   encoding?: 'hex' | 'base64' | 'base64url'
   /** The header with the signed time, or its name and `=` in the list of `header`. */
   time?: string | undefined
   /** What is signed: `{body}`, with `{timestamp}` and `{header.NAME}` filled in. */
   template?: string | undefined
 }
+
+type Algorithm = Parameters<typeof createHmac>[1]
 
 /** https://docs.slack.dev/authentication/verifying-requests-from-slack */
 export const SLACK: Scheme = {
@@ -73,22 +76,17 @@ function byPublicKey(key: KeyObject, algorithm: string, encoding: BufferEncoding
   }
 }
 
-/** HMAC (RFC 2104) of two digests, in buffers that stay: objects for each delivery cost more than what they do. */
-function byHmac(key: Buffer, algorithm: string, encoding: BufferEncoding): IsAmong {
-  const size = hash(algorithm, key, 'buffer').length
-  const block = Buffer.alloc(algorithm === 'sha512' ? 128 : 64)
-  block.set(key.length > block.length ? hash(algorithm, key, 'buffer') : key)
-  const inner = block.map((byte) => byte ^ 0x36)
-  const outer = Buffer.concat([block.map((byte) => byte ^ 0x5c), Buffer.alloc(size)])
-  const [expected, given] = [Buffer.alloc(size), Buffer.alloc(size)]
-  const isExpected = (signature: string) =>
-    Buffer.byteLength(signature, encoding) === size &&
-    given.write(signature, encoding) === size &&
-    timingSafeEqual(given, expected)
+function byHmac(key: Buffer, algorithm: Algorithm, encoding: BufferEncoding): IsAmong {
+  const hmac = createHmac(key, algorithm)
+  const given = Buffer.alloc(hmac([]).length)
   return (signatures, signed) => {
-    outer.write(hash(algorithm, Buffer.concat([inner, ...signed])), block.length, 'hex')
-    expected.write(hash(algorithm, outer), 'hex')
-    return signatures.some(isExpected)
+    const expected = hmac(signed)
+    return signatures.some(
+      (signature) =>
+        Buffer.byteLength(signature, encoding) === given.length &&
+        given.write(signature, encoding) === given.length &&
+        timingSafeEqual(given, expected),
+    )
   }
 }
 

@@ -1,4 +1,3 @@
-import { createSecretKey } from 'node:crypto'
 import { lookup } from 'node:dns'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { LookupFunction } from 'node:net'
@@ -8,7 +7,7 @@ import type { Event } from '../../core/event.ts'
 import { isPrivateHost, type PushSubscription } from '../../core/push.ts'
 import { headOf } from '../../lib/head-of.ts'
 import { isPrivateAddress } from '../../lib/private-address.ts'
-import { packed, signed } from './wire.ts'
+import { createSigner, packed } from './wire.ts'
 
 /** What came of one POST: `reason` where it failed, the head of what was answered, and from when (Unix ms) it may come again. */
 export type Answer = { status?: number; reason?: string; answer?: string; retryAt?: number }
@@ -30,7 +29,7 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
   const refused = !allowPrivate && isPrivateHost(url) ? refusal(url.hostname) : undefined
   const theirs = Object.entries(subscription.headers).filter(([name]) => !OURS.test(name))
   const fixed = ['user-agent', 'Trivium', ...theirs.flat()]
-  const keys = secret.map((one) => createSecretKey(one.slice('whsec_'.length), 'base64'))
+  const signed = createSigner(secret)
   const pool = new Pool(url.origin, {
     connections: concurrency,
     allowH2: false,
@@ -53,7 +52,7 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
     post(event: Event): Promise<Answer> {
       if (refused) return Promise.resolve({ reason: refused })
       const { headers, body } = packed(event, format)
-      const all = [...fixed, ...headers, ...signed(event.id, body, keys, now())]
+      const all = [...fixed, ...headers, ...signed(event.id, body, now())]
       return new Promise((resolve) => {
         const chunks: Buffer[] = []
         let timer: NodeJS.Timeout | undefined

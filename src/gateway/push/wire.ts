@@ -1,7 +1,7 @@
-import { createHmac, type KeyObject } from 'node:crypto'
 import type { Event } from '../../core/event.ts'
 import { pathGet } from '../../core/json.ts'
 import type { PushSubscription } from '../../core/push.ts'
+import { createHmac } from '../../lib/hmac.ts'
 
 /** What is POSTed of an event. The headers are names and values in turn. */
 export type Parcel = { headers: string[]; body: string }
@@ -39,15 +39,19 @@ export function conversationOf({ data }: Event): string | undefined {
 }
 
 /**
- * The headers of Standard Webhooks 1.0. The id stays the same however often it is sent, so that receivers know what they have.
+ * Makes the headers of Standard Webhooks 1.0. The id stays the same however often it is sent, so that receivers know what they have.
  * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */
-export function signed(id: string, body: string, keys: readonly KeyObject[], now: number): Parcel['headers'] {
-  const time = Math.floor(now / 1000)
-  const signatures = keys.map(
-    (key) => `v1,${createHmac('sha256', key).update(`${id}.${time}.${body}`).digest('base64')}`,
+export function createSigner(secrets: readonly string[]) {
+  const hmacs = secrets.map((each) =>
+    createHmac(Buffer.from(each.slice('whsec_'.length), 'base64'), 'sha256'),
   )
-  return ['webhook-id', id, 'webhook-timestamp', String(time), 'webhook-signature', signatures.join(' ')]
+  return (id: string, body: string, now: number): Parcel['headers'] => {
+    const time = String(Math.floor(now / 1000))
+    const signed = [Buffer.from(`${id}.${time}.${body}`)]
+    const signatures = hmacs.map((hmac) => `v1,${hmac(signed).toString('base64')}`)
+    return ['webhook-id', id, 'webhook-timestamp', time, 'webhook-signature', signatures.join(' ')]
+  }
 }
 
 /** What the HTTP binding of CloudEvents 1.0 wants encoded in a header (3.1.3.2). */
