@@ -3,6 +3,7 @@ import { delegationSchema, workbenchStateSchema } from './assistant-services.ts'
 import type { Call } from './call.ts'
 import { jsonObjectSchema } from './json.ts'
 import { attachmentSchema } from './message.ts'
+import { OUTCOMES } from './message-query.ts'
 import { parseDuration, parseTime } from './units.ts'
 
 /** What skills do that are a method of a part each, and their arguments, by their names without the prefix they share. */
@@ -136,6 +137,26 @@ export const refusals = {
   }).describe('Lists what gateways refused last: when, from where, why, and how it began.'),
 }
 
+const outcome = z
+  .string()
+  .transform((names) => names.split(','))
+  .pipe(z.array(z.enum(OUTCOMES)))
+
+/** Which messages are meant, for searches and for the stream. */
+export const messageFilter = closed({
+  gateway: optional('Only messages of this gateway'),
+  transport: optional('Only of this transport: email, slack, webhook, …'),
+  conversation: optional('Only messages of this conversation'),
+  event: optional('Only with this event, as webhooks and Slack name it'),
+  sender: optional('A part of the id, the name or the address of who sent it'),
+  text: optional('A part of the subject or the text, case aside'),
+  outcome: outcome
+    .exactOptional()
+    .describe(`How it stands, one or several with commas: ${OUTCOMES.join(', ')}`),
+  since: time.exactOptional().describe('Only since a time, or from so long ago on: 2h'),
+  until: time.exactOptional().describe('Only before a time'),
+})
+
 /** The journal: `message-…`. */
 export const messages = {
   list: closed({
@@ -144,6 +165,13 @@ export const messages = {
     before: optional('Only messages older than the one with this id'),
     limit: limit.default(20).describe('The most messages to list'),
   }).describe('Lists messages, newest first.'),
+  /** A page is bounded in time: `next` is the `before` of the next one, absent at the end. */
+  search: messageFilter
+    .extend({
+      before: optional('Only messages older than the one with this id'),
+      limit: z.int().min(1).max(500).default(50).describe('The most messages to give'),
+    })
+    .describe('Finds messages, newest first: in short, with how they stand, and with where to go on.'),
   replay: closed({
     since: time.describe('Only messages since a time, or from so long ago on: 2h'),
     gateway: optional('Only messages of this gateway'),

@@ -1,6 +1,7 @@
 import type { Event, NewEvent } from './event.ts'
 import type { Json } from './json.ts'
 import type { Accepted, Message, NewMessage } from './message.ts'
+import type { MessageQuery, Outcome } from './message-query.ts'
 
 /**
  * The store port; `test/contract/store.contract.ts` is its contract. What resolves is durable. Each method throws `store_unavailable`
@@ -49,6 +50,10 @@ export type Journal = {
   get(id: string): Promise<Message | undefined>
   /** Newest first. `before` is a message id to page on from. */
   list(filter: MessageFilter): Promise<Message[]>
+  /** Newest first: what matches in the part of the journal that can be looked at in a quarter of a second or so. */
+  search(search: MessageSearch): Promise<FoundMessages>
+  /** How each of these messages stands; undefined for one that is not retained. */
+  outcomes(ids: readonly string[]): Promise<(Outcome | undefined)[]>
   /** Adds to a message's history; drops notes of one that is no longer retained. */
   note(id: string, notes: readonly Note[]): Promise<void>
   /** The notes on a message, oldest first, those that the store itself wrote (`receive`) among them. */
@@ -63,6 +68,16 @@ export type Journal = {
 }
 
 export type MessageFilter = { gateway?: string; conversation?: string; before?: string; limit: number }
+
+/** `before` is a message id to page on from; `outcomes`: only with one of these. */
+export type MessageSearch = MessageQuery & {
+  outcomes?: readonly Outcome[] | undefined
+  before?: string | undefined
+  limit: number
+}
+
+/** `next`: the id to page on from, absent at the end of the journal; there may be one where nothing was found. */
+export type FoundMessages = { found: { message: Message; outcome: Outcome }[]; next?: string }
 
 /** One line of a message's history: on which road what happened when. */
 export type Note = { at: number; road: 'dispatch' | 'receive' | 'outbox'; what: string; detail?: Json }

@@ -19,6 +19,7 @@ import { createReceive, noGateway } from '../gateway/receive.ts'
 import type { createRefusals } from '../gateway/refusals.ts'
 import { createReplay } from '../gateway/replay.ts'
 import type { Router } from '../gateway/router.ts'
+import { createSearch } from '../gateway/search.ts'
 import { createSend } from '../gateway/send.ts'
 import { createReplyLog, isLogTarget } from '../gateway/submit.ts'
 import { createSubscriptionRunner } from '../gateway/subscriptions.ts'
@@ -62,6 +63,7 @@ export function createRoads(deps: {
     events,
     messages: {
       ...createMessages(store, Date.now),
+      ...createSearch(store),
       replay: createReplay({ store, match: deps.router.match, now: Date.now }),
     },
     artifacts: deps.files,

@@ -57,7 +57,7 @@ export function createMessages(store: Pick<Store, 'journal' | 'topics'>, now: ()
       }
       return found
     },
-  } satisfies Omit<Services['messages'], 'replay'>
+  } satisfies Pick<Services['messages'], 'show' | 'list'>
 }
 
 /** Its last note on that road tells. */

@@ -7,6 +7,7 @@ import { keyValueContract } from './store/kv.ts'
 import { laneModel } from './store/lane-model.ts'
 import { receiveContract } from './store/receive.ts'
 import { retentionContract } from './store/retention.ts'
+import { searchContract } from './store/search.ts'
 import { topicsContract } from './store/topics.ts'
 
 export type { StoreFactory, StoreFixture, StoreOptions } from './store/kit.ts'
@@ -21,6 +22,7 @@ export function storeContract(name: string, factory: StoreFactory): void {
     receiveContract(factory)
     topicsContract(factory)
     jobsContract(factory)
+    searchContract(factory)
     keyValueContract(factory)
     retentionContract(factory)
     groupModel(factory)

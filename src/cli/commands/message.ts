@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { stringify } from 'yaml'
-import { type Json, objectsIn, pathGet } from '../../core/json.ts'
+import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { OUTCOMES } from '../../core/message-query.ts'
+import { defined } from '../../lib/defined.ts'
 import { pause } from '../../lib/pause.ts'
 import { type AddCommand, EXIT_NOTHING, wholeNumber } from '../command.ts'
 import { ask, type Connection } from '../connection.ts'
-import { age, pretty, shorten, table } from '../terminal.ts'
+import { age, pretty, shorten, type Terminal, table } from '../terminal.ts'
 
 type SendOptions = { conversation?: string; from?: string; key?: string; subject?: string; wait: number }
 
@@ -48,13 +50,38 @@ export const addMessage: AddCommand = (program, context) => {
 
   message
     .command('list')
-    .description('the newest messages, as `message-list` gives them')
+    .description('the newest messages, or those that are searched for')
     .option('--gateway <name>', 'only of this gateway')
+    .option('--transport <kind>', 'only of this transport')
     .option('--conversation <id>', 'only of this conversation')
+    .option('--event <name>', 'only with this event, as webhooks and Slack name it')
+    .option('--sender <text>', 'a part of who sent it')
+    .option('--text <text>', 'a part of the subject or the text')
+    .option('--outcome <names>', `how it stands, with commas: ${OUTCOMES.join(',')}`)
+    .option('--since <time>', 'since a time (2026-11-21T10:00:00Z), or how long ago (2h)')
+    .option('--until <time>', 'before a time')
+    .option('--before <id>', 'older than this message')
     .option('--limit <n>', 'how many', wholeNumber('--limit'), 20)
-    .action((args: { limit: number }) =>
-      ask(context, (daemon) => daemon.invoke('message-list', args), listMessages),
+    .action((args: SearchArgs) =>
+      ask(context, (daemon) => searchAll(daemon, args, context.terminal()), listMessages),
     )
+}
+
+type SearchArgs = { limit: number; before?: string }
+
+/** A page ends early where there is much to look through: the next one goes on. */
+async function searchAll(daemon: Connection, args: SearchArgs, terminal: Terminal): Promise<Json> {
+  const messages: JsonObject[] = []
+  for (let page: JsonObject = defined({ next: args.before }); ; ) {
+    const limit = Math.min(500, args.limit - messages.length)
+    const given = { ...args, ...defined({ before: page.next }), limit }
+    page = Object(await daemon.invoke('message-search', given))
+    messages.push(...objectsIn(page.messages))
+    if (page.next === undefined || messages.length >= args.limit) return { ...page, messages }
+    terminal.progress(
+      `${messages.length} found, back to ${new Date(Number(page.searchedTo)).toISOString()} …`,
+    )
+  }
 }
 
 /** How often (ms) it is looked what became of the message meanwhile. */
@@ -130,9 +157,13 @@ function detailOf(detail: unknown): string {
 }
 
 function listMessages(found: Json): string {
-  const rows = objectsIn(found).map(({ id, receivedAt, gateway, from, subject, text }) => {
-    const who = pathGet(from, 'address') ?? pathGet(from, 'name') ?? pathGet(from, 'id')
-    return [id, age(receivedAt), gateway, who, shorten(String(subject ?? text ?? ''), 60)]
-  })
-  return table(['id', 'age', 'gateway', 'from', 'text'], rows)
+  const rows = objectsIn(pathGet(found, 'messages')).map(
+    ({ id, at, gateway, from, outcome, subject, text }) => {
+      const who = pathGet(from, 'address') ?? pathGet(from, 'name') ?? pathGet(from, 'id')
+      return [id, age(at), gateway, who, outcome, shorten(String(subject ?? text ?? ''), 60)]
+    },
+  )
+  const next = pathGet(found, 'next')
+  const list = table(['id', 'age', 'gateway', 'from', 'outcome', 'text'], rows)
+  return next === undefined ? list : `${list}\nOlder ones: --before ${next}`
 }

@@ -12,6 +12,7 @@ import { createJournal } from './journal.ts'
 import { createKeyValues } from './key-values.ts'
 import { createParts, type EmbeddedOptions, type Parts } from './parts.ts'
 import { createReceive } from './receive.ts'
+import { createSearch } from './search.ts'
 import { createTopics } from './topics.ts'
 import { createTrim } from './trim.ts'
 import { createWriter, toStoreError } from './writer.ts'
@@ -37,7 +38,8 @@ async function openStore(options: EmbeddedOptions, address: string): Promise<Sto
   if (process.platform !== 'win32') await syncDir(dir)
   const writer = createWriter(db, address, () => flush(wal))
   const parts = createParts(db, writer, address, options)
-  const journal = createJournal(parts)
+  const search = opened.adopt(createSearch(parts, address), ({ close }) => close())
+  const journal = createJournal(parts, search.search)
   const kv = createKeyValues(parts)
   opened.adopt(createCheckpointer(writer, address, log), async (end) => void (await end()))
   opened.defer(writer.close)

@@ -1,5 +1,6 @@
 import { decodeMessage, encodeMessage, type Message, type NewMessage } from '../../core/message.ts'
 import { makeId, positionOf } from '../../core/message-id.ts'
+import type { Outcome } from '../../core/message-query.ts'
 import type { Journal, MessageFilter, Note } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import { createFreshMessages } from '../shared/fresh-messages.ts'
@@ -16,7 +17,7 @@ type NoteRow = { at: number; road: number; what: string; detail: string | null }
 export type JournalTable = ReturnType<typeof createJournal>
 
 /** The journal, and what other parts of the store need of it, all synchronous. */
-export function createJournal(parts: Parts) {
+export function createJournal(parts: Parts, search: Journal['search']) {
   const { sql, writer, counters, gateways, keys, signals } = parts
   const fresh = createFreshMessages()
   writer.follow({ rolledBack: () => fresh.pumpedTo(undefined) })
@@ -82,6 +83,10 @@ export function createJournal(parts: Parts) {
         FROM journal WHERE seq = ${seq} AND id = coalesce(${id}, id)`
   }
 
+  const outcome = (id: string) =>
+    sql.get<{ outcome: Outcome }>`SELECT outcome FROM standing
+      WHERE seq = ${positionOf(id) ?? 0} AND id = ${id}`?.outcome
+
   function list({ gateway, conversation, before, limit }: MessageFilter): Message[] {
     const end = before === undefined ? Number.MAX_SAFE_INTEGER : (positionOf(before) ?? 0)
     const number = gateway === undefined ? 0 : gateways.find(gateway)
@@ -110,6 +115,8 @@ export function createJournal(parts: Parts) {
         return seq === undefined ? undefined : at(seq)
       }),
     list: (filter) => parts.read(() => list(filter)),
+    search,
+    outcomes: (ids) => parts.read(() => ids.map(outcome)),
     note: (id, notes) =>
       writer.write(() => {
         const seq = positionOf(id)

@@ -18,3 +18,15 @@ CREATE TEMP VIEW oldest_ready AS SELECT r.seq, g.id AS gateway FROM gateway g
 
 -- Messages that no job needs.
 CREATE TEMP VIEW free_message AS SELECT * FROM journal j WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.message = j.seq);
+
+-- How each message stands: by its dead letter, its job, and the last of its notes that tell.
+CREATE TEMP VIEW standing AS SELECT j.seq, j.id, coalesce(
+    (SELECT 'dead' FROM dead d JOIN queue q ON q.id = d.queue WHERE d.id = j.id AND q.name = 'dispatch'),
+    (SELECT CASE WHEN job.state = 2 THEN 'running' WHEN job.failures > 0 THEN 'retrying' ELSE 'waiting' END
+      FROM queue q JOIN job ON job.queue = q.id AND job.id = j.id WHERE q.name = 'dispatch'),
+    (SELECT CASE what WHEN 'dead' THEN 'dropped' WHEN 'waits for an approval' THEN 'approval'
+        WHEN 'routed again' THEN 'waiting' ELSE what END
+      FROM note WHERE note.seq = j.seq AND road = 0
+        AND what IN ('done', 'dead', 'unrouted', 'waits for an approval', 'routed again') ORDER BY n DESC LIMIT 1),
+    'waiting') AS outcome
+  FROM journal j;

@@ -1,10 +1,12 @@
 import { encodeMessage, type Message, type NewMessage } from '../../core/message.ts'
 import { idParts, positionOf, randomTail } from '../../core/message-id.ts'
+import type { Outcome } from '../../core/message-query.ts'
 import type { Journal, MessageFilter, Store } from '../../core/store.ts'
 import type { FreshMessages } from '../shared/fresh-messages.ts'
 import { append, decodeNote, type Entry, encodeNotes, messageOf, parseHead, positionIn } from './codec.ts'
 import { jobArgs } from './jobs.ts'
-import { type Args, digest, type Server } from './scripts.ts'
+import { type Args, digest, inBatches, type Server } from './scripts.ts'
+import { createSearch } from './search.ts'
 
 /** How many entries one call reads at most while it searches the journal for a filter. */
 const SLICE = 100
@@ -45,6 +47,14 @@ export function createJournal(
     return found.slice(0, limit)
   }
 
+  const outcomes = async (ids: readonly string[]) => {
+    const answers = await inBatches(
+      ids.map((id) => idParts(id) ?? [0, 0, 0]).map((parts, index) => [ids[index] ?? '', ...parts]),
+      (batch) => run<(Outcome | '')[]>('outcomes', main, ...batch.flat()),
+    )
+    return answers.map((answer) => answer || undefined)
+  }
+
   return {
     accept: async (messages) => {
       const at = now()
@@ -65,6 +75,10 @@ export function createJournal(
     get,
 
     list,
+
+    search: createSearch(call, main, outcomes),
+
+    outcomes,
 
     note: async (id, notes) => {
       const parts = idParts(id)

@@ -1,0 +1,100 @@
+import { Worker } from 'node:worker_threads'
+import { TriviumError } from '../../core/errors.ts'
+import { decodeMessage } from '../../core/message.ts'
+import { makeId, positionOf } from '../../core/message-id.ts'
+import { createMatcher, isPlainText, type Outcome } from '../../core/message-query.ts'
+import type { Journal, MessageSearch } from '../../core/store.ts'
+import { defined } from '../../lib/defined.ts'
+import type { Parts } from './parts.ts'
+import { toStoreError } from './writer.ts'
+
+/** What search-worker.js is asked for, and answers. */
+type Asked = {
+  likes: string[]
+  gateways: number[] | undefined
+  conversation: { name: string; own: number } | undefined
+  outcomes: readonly Outcome[] | undefined
+  since: string
+  until: string
+  end: number
+  limit: number
+}
+type Row = { id: string; gateway: string; received_at: number; payload: string; outcome: Outcome }
+type Answer = { error?: unknown; rows: Row[]; next?: string }
+type Waiting = { resolve(answer: Answer): void; reject(error: unknown): void }
+
+/** Ms after which the thread ends that nobody asks anything. */
+const IDLE = 60_000
+/** Sorts behind every id. */
+const LAST = 'g'
+
+/** Searches the journal in a thread of its own, so that no search holds up messages. It begins with the first one. */
+export function createSearch({ gateways }: Pick<Parts, 'gateways'>, path: string) {
+  let worker: Worker | undefined
+  let idle: NodeJS.Timeout | undefined
+  const waiting: Waiting[] = []
+
+  const end = (error: unknown) => {
+    void worker?.terminate()
+    worker = undefined
+    for (const one of waiting.splice(0)) one.reject(toStoreError(path, error))
+  }
+  const begin = () => {
+    const made = new Worker(new URL('./search-worker.js', import.meta.url), { workerData: path })
+    made.unref()
+    made.on('message', (answer: Answer) => {
+      const asked = waiting.shift()
+      if (answer.error) asked?.reject(toStoreError(path, answer.error))
+      else asked?.resolve(answer)
+    })
+    made.on('error', end)
+    return made
+  }
+  const ask = (asked: Asked) => {
+    clearTimeout(idle)
+    idle = setTimeout(() => end(new Error('nobody searches')), IDLE).unref()
+    worker ??= begin()
+    worker.postMessage(asked)
+    return new Promise<Answer>((resolve, reject) => waiting.push({ resolve, reject }))
+  }
+
+  const search: Journal['search'] = async (query) => {
+    const asked = toAsked(query)
+    if (!asked) return { found: [] }
+    const { rows, next } = await ask(asked)
+    const matches = createMatcher(query)
+    const found = rows.map(({ payload, outcome, received_at: receivedAt, ...head }) => {
+      return { message: decodeMessage({ ...head, receivedAt }, payload), outcome }
+    })
+    return { found: found.filter(({ message }) => matches(message)), ...defined({ next }) }
+  }
+
+  /** What of a query the database can say: at least all that matches. Undefined: nothing can. */
+  function toAsked(query: MessageSearch): Asked | undefined {
+    const { transport, event, sender, text, conversation, before, outcomes, limit } = query
+    const names = query.gateways?.flatMap((name) => gateways.find(name) ?? [])
+    if (names?.length === 0) return undefined
+    const said = [sender, text].filter(isPlainText)
+    const fields = Object.entries(defined({ transport, event })).filter(([, value]) => isPlainText(value))
+    const parts = [...said, ...fields.map(([name, value]) => `"${name}":"${value}"`)]
+    return {
+      likes: parts.map((part) => `%${part.replaceAll(/[%_\\]/g, '\\$&')}%`),
+      gateways: names,
+      conversation:
+        conversation === undefined ? undefined : { name: conversation, own: positionOf(conversation) ?? 0 },
+      outcomes,
+      since: makeId(query.since ?? 0, 0, 0),
+      until: query.until === undefined ? LAST : makeId(query.until, 0, 0),
+      end: before === undefined ? Number.MAX_SAFE_INTEGER : (positionOf(before) ?? 0),
+      limit,
+    }
+  }
+
+  return {
+    search,
+    close() {
+      clearTimeout(idle)
+      end(new TriviumError('store_unavailable', { store: path, reason: 'it is closed' }))
+    },
+  }
+}

@@ -1,0 +1,51 @@
+import { makeId, positionOf, timeOf } from '../../core/message-id.ts'
+import { createMatcher, isPlainText } from '../../core/message-query.ts'
+import type { FoundMessages, Journal, MessageSearch } from '../../core/store.ts'
+import { type Entry, messageOf, parseHead, positionIn } from './codec.ts'
+import type { Server } from './scripts.ts'
+
+/** How many entries one command reads, and for how long (ms) one search goes on. */
+const SLICE = 200
+const LONGEST = 200
+/** Characters of what is found. */
+const LARGEST = 4_000_000
+
+/** Searches the journal from its end; what is in it says too little for an index, so a search goes through it in parts. */
+export function createSearch(call: Server['call'], main: string, outcomes: Journal['outcomes']) {
+  return async (query: MessageSearch): Promise<FoundMessages> => {
+    const deadline = Date.now() + LONGEST
+    const { gateways, before, limit, since = 0 } = query
+    const matches = createMatcher(query)
+    const parts = [query.sender, query.text].filter(isPlainText).map((part) => part.toLowerCase())
+    const mayMatch = ([, [, head, , payload]]: Entry) => {
+      if (gateways && !gateways.includes(parseHead(head).gateway)) return false
+      if (parts.length === 0) return true
+      const text = payload.toLowerCase()
+      return parts.every((part) => text.includes(part))
+    }
+    const found: FoundMessages['found'] = []
+    let size = 0
+    let from = before === undefined ? Number.MAX_SAFE_INTEGER : (positionOf(before) ?? 0) - 1
+    while (from > 0) {
+      const range = [`${main}journal`, `${from}-0`, '-', 'COUNT', SLICE] as const
+      const entries = await call<Entry[]>('XREVRANGE', ...range)
+      const messages = entries.filter(mayMatch).map(messageOf).filter(matches)
+      const standing = await outcomes(messages.map(({ id }) => id))
+      for (const [index, message] of messages.entries()) {
+        const outcome = standing[index]
+        if (!outcome || (query.outcomes && !query.outcomes.includes(outcome))) continue
+        found.push({ message, outcome })
+        size += message.text.length
+        if (found.length >= limit || size > LARGEST) return { found, next: message.id }
+      }
+      const last = entries.at(-1)
+      if (!last || entries.length < SLICE) break
+      const { time, tail } = parseHead(last[1][1])
+      from = positionIn(last) - 1
+      const next = makeId(time, from + 1, tail)
+      if (timeOf(next) < since) break
+      if (Date.now() > deadline) return { found, next }
+    }
+    return { found }
+  }
+}

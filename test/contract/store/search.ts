@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import type { NewMessage } from '../../../src/core/message.ts'
+import type { MessageSearch, Store } from '../../../src/core/store.ts'
+import { acceptAll, MINUTE, part, type StoreFactory, saying } from './kit.ts'
+
+/** What a query finds, page by page, until there is no more. */
+async function findAll(store: Store, search: Partial<MessageSearch>): Promise<string[]> {
+  const texts: string[] = []
+  for (let before: string | undefined, pages = 0; pages < 100; pages++) {
+    const { found, next } = await store.journal.search({ limit: 2, ...search, before })
+    texts.push(...found.map(({ message }) => message.text))
+    if (next === undefined) return texts
+    before = next
+  }
+  return assert.fail('the search has no end')
+}
+
+/** Search by what is in messages, and by how they stand. */
+export function searchContract(factory: StoreFactory): void {
+  part(factory, 'search', {
+    'messages are found by each part of a query, newest first': async ({ store, now, advance }) => {
+      const say = async (text: string, more: Partial<NewMessage> = {}) => {
+        advance(MINUTE)
+        await store.journal.accept([{ ...saying(text), ...more }])
+      }
+      await say('the Invoice 4711', { gateway: 'mail', transport: 'email', subject: 'Über "alles"' })
+      await say('100% of x_y', { conversation: 'c1', from: { id: 'u1', name: 'Ada Lovelace' } })
+      const middle = now()
+      await say('again an INVOICE', {
+        data: { event: 'issues' },
+        from: { id: 'u2', address: 'b@example.org' },
+      })
+      await say('other\ninvoice 4711', { gateway: 'mail', conversation: 'c1' })
+      const cases: [Partial<MessageSearch>, string[]][] = [
+        [{}, ['other\ninvoice 4711', 'again an INVOICE', '100% of x_y', 'the Invoice 4711']],
+        [{ text: 'invoice' }, ['other\ninvoice 4711', 'again an INVOICE', 'the Invoice 4711']],
+        [{ text: 'über "ALLES' }, ['the Invoice 4711']],
+        [{ text: '% of x_y' }, ['100% of x_y']],
+        [{ text: '%invoice' }, []],
+        [{ text: '11' }, ['other\ninvoice 4711', 'the Invoice 4711']],
+        [{ text: 'invoice', gateways: ['mail'] }, ['other\ninvoice 4711', 'the Invoice 4711']],
+        [{ gateways: ['mail', 'nobody'] }, ['other\ninvoice 4711', 'the Invoice 4711']],
+        [{ gateways: ['nobody'] }, []],
+        [{ transport: 'email' }, ['the Invoice 4711']],
+        [{ event: 'issues' }, ['again an INVOICE']],
+        [{ sender: 'lovelace' }, ['100% of x_y']],
+        [{ sender: 'B@EXAMPLE' }, ['again an INVOICE']],
+        [{ conversation: 'c1' }, ['other\ninvoice 4711', '100% of x_y']],
+        [{ since: middle + 1 }, ['other\ninvoice 4711', 'again an INVOICE']],
+        [{ until: middle + 1, conversation: 'c1' }, ['100% of x_y']],
+      ]
+      for (const [query, texts] of cases)
+        assert.deepEqual(await findAll(store, query), texts, JSON.stringify(query))
+    },
+    'a message that is its own conversation is found by that': async ({ store }) => {
+      const [id = ''] = await acceptAll(store, ['alone', 'other'])
+      assert.deepEqual(await findAll(store, { conversation: id }), ['alone'])
+    },
+    'a search tells how each message stands, and finds by that': async ({ store }) => {
+      const names = [
+        'dead',
+        'dropped',
+        'running',
+        'retrying',
+        'done',
+        'approval',
+        'unrouted',
+        'waiting',
+        'again',
+      ]
+      const ids = await acceptAll(store, names)
+      const id = (name: string) => ids[names.indexOf(name)] ?? ''
+      const { cursor } = await store.journal.unpumped(20)
+      const jobs = names
+        .slice(0, 6)
+        .map((name) => ({ id: id(name), lane: name, group: name, messageId: id(name) }))
+      assert.ok(await store.journal.pumped(cursor, id('again'), jobs))
+      const note = (what: string) => ({ at: 1, road: 'dispatch' as const, what })
+      const error = { at: 1, code: 'skill_failed', message: 'no' }
+      const { jobs: claimed } = await store.jobs.claim('dispatch', { max: 6, lease: MINUTE })
+      const claim = (name: string) => {
+        const { token = '' } = claimed.find((job) => job.id === id(name)) ?? {}
+        return { id: id(name), token }
+      }
+      await store.jobs.settle('dispatch', [
+        { ...claim('dead'), outcome: 'dead', error, reason: 'attempts', notes: [note('dead')] },
+        { ...claim('dropped'), outcome: 'dead', error, reason: 'attempts', notes: [note('dead')] },
+        { ...claim('retrying'), outcome: 'retry', delay: MINUTE, error, notes: [note('failed')] },
+        { ...claim('done'), outcome: 'done', notes: [note('done')] },
+        { ...claim('approval'), outcome: 'done', notes: [note('waits for an approval')] },
+      ])
+      await store.jobs.deadLetters.drop(id('dropped'))
+      await store.journal.note(id('done'), [note('model')])
+      await store.journal.note(id('unrouted'), [note('unrouted')])
+      await store.journal.note(id('again'), [note('unrouted'), note('routed again')])
+      const expected = [...names.slice(0, -1), 'waiting']
+      assert.deepEqual(await store.journal.outcomes([...ids, 'nobody', `${id('done').slice(0, -1)}x`]), [
+        ...expected,
+        undefined,
+        undefined,
+      ])
+      const { found } = await store.journal.search({ limit: 20 })
+      assert.deepEqual(found.map(({ outcome }) => outcome).reverse(), expected)
+      assert.deepEqual(await findAll(store, { outcomes: ['dead', 'unrouted'] }), ['unrouted', 'dead'])
+      assert.deepEqual(await findAll(store, { outcomes: ['waiting'] }), ['again', 'waiting'])
+    },
+    'large messages make short pages, and none is left out': async ({ store }) => {
+      const texts = Array.from({ length: 4 }, (_, index) => `${index} ${'x'.repeat(3_000_000)}`)
+      for (const text of texts) await acceptAll(store, [text])
+      const { found } = await store.journal.search({ limit: 10 })
+      assert.equal(found.length, 2)
+      assert.equal((await findAll(store, { limit: 10 })).length, 4)
+    },
+  })
+}
