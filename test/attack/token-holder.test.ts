@@ -66,11 +66,17 @@ describe('tokens of programs', { timeout: 90_000 }, async () => {
       call('gateway-receive', { gateway: 'private', timeout: 0 }),
       call('message-show', { id: hidden }),
       call('message-list', { gateway: 'private' }),
+      call('message-search', { gateway: 'private' }),
       call('gateway-send', { messageId: hidden, text: 'psst' }),
     ]
     for (const answer of await Promise.all(foreign))
       assert.match(refusal(answer), /private.*`gateways`.*orders/)
     for (const { gateway } of (await call('message-list', {})).result) assert.equal(gateway, 'orders')
+    const { messages } = (await call('message-search', { text: 'o' })).result
+    assert.deepEqual(
+      messages.map((row: { gateway: string }) => row.gateway).filter((name: string) => name !== 'orders'),
+      [],
+    )
     const gateways = (await call('gateway-list', {})).result.map(({ name }: { name: string }) => name)
     assert.deepEqual(gateways, ['orders'])
   })

@@ -63,8 +63,16 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     assert.match(shown.out, /look\\u001b\[2J at\\u009b1m me[\s\S]*dispatch +done/)
     assert.equal((await json('message', 'show', id)).message.text, text)
     const listed = await json('message', 'list', '--limit', '1')
-    assert.deepEqual([listed.length, listed], [1, await json('message-list', '--limit', '1')])
-    assert.match((await site.run(['message', 'list'])).out, /^id +age +gateway +from +text\n01\w/)
+    assert.deepEqual([listed.messages.length, listed], [1, await json('message-search', '--limit', '1')])
+    assert.equal((await json('message-list', '--limit', '1'))[0].id, listed.messages[0].id)
+    const found = await json('message', 'list', '--text', 'LOOK', '--outcome', 'done,dead', '--since', '1h')
+    assert.deepEqual([found.messages.map((one: { id: string }) => one.id), found.next], [[id], undefined])
+    const older = await json('message', 'list', '--outcome', 'done', '--before', id)
+    assert.ok(
+      older.messages.every((one: { id: string; outcome: string }) => one.id < id && one.outcome === 'done'),
+    )
+    assert.match((await site.run(['message', 'list'])).out, /^id +age +gateway +from +outcome +text\n01\w/)
+    assert.match((await site.run(['message', 'list', '--outcome', 'lost'])).err, /outcome/)
     const missing = await site.run(['message', 'show', '01a1fe02-9a5e-7000-8000-000b6b2d7e20', '--json'])
     assert.deepEqual([missing.code, missing.out], [1, ''])
     assert.equal(JSON.parse(missing.err).error.code, 'message_not_found')
