@@ -1,10 +1,12 @@
 import { type ZodType, z } from 'zod'
+import { closed, limit, ms, name, open, optional, time, timeout } from './arguments.ts'
 import { delegationSchema, workbenchStateSchema } from './assistant-services.ts'
 import type { Call } from './call.ts'
 import { jsonObjectSchema } from './json.ts'
 import { attachmentSchema } from './message.ts'
-import { OUTCOMES } from './message-query.ts'
-import { parseDuration, parseTime } from './units.ts'
+import { parseDuration } from './units.ts'
+
+export { deadLetters, messages } from './message-operations.ts'
 
 /** What skills do that are a method of a part each, and their arguments, by their names without the prefix they share. */
 export type Operations = Record<string, ZodType>
@@ -14,24 +16,9 @@ export type ServiceOf<O extends Operations> = {
   [K in keyof O]: (args: z.infer<O[K]>, call: Call) => Promise<unknown>
 }
 
-/** Other arguments are refused. */
-const closed = z.strictObject
-/** Others are dropped, so that a route can run it. */
-const open = z.object
-
-const name = z.string().min(1)
-const optional = (what: string) => name.exactOptional().describe(what)
-const ms = z.int().min(1)
-const limit = z.int().min(1).max(1000)
-const timeout = z.int().min(0).default(60_000).describe('How long to wait, in ms')
-const time = z
-  .string()
-  .refine((text) => parseTime(text) !== undefined, 'expected a time such as 2026-11-21T10:00:00Z, or 2h')
-  .transform((text) => parseTime(text) ?? z.NEVER)
 const interval = name
   .transform((text) => parseDuration(text) ?? 0)
   .refine((ms) => ms >= 1000, 'expected a duration of at least 1s, such as 30s or 1h')
-const deadLetter = { id: name.describe('The id of the dead letter') }
 const subscription = { name: name.describe('The name of the subscription') }
 const task = name.describe('The task, such as task-1')
 const text = z.string().trim().default('')
@@ -137,52 +124,6 @@ export const refusals = {
   }).describe('Lists what gateways refused last: when, from where, why, and how it began.'),
 }
 
-const outcome = z
-  .string()
-  .transform((names) => names.split(','))
-  .pipe(z.array(z.enum(OUTCOMES)))
-
-/** Which messages are meant, for searches and for the stream. */
-export const messageFilter = closed({
-  gateway: optional('Only messages of this gateway'),
-  transport: optional('Only of this transport: email, slack, webhook, …'),
-  conversation: optional('Only messages of this conversation'),
-  event: optional('Only with this event, as webhooks and Slack name it'),
-  sender: optional('A part of the id, the name or the address of who sent it'),
-  text: optional('A part of the subject or the text, case aside'),
-  outcome: outcome
-    .exactOptional()
-    .describe(`How it stands, one or several with commas: ${OUTCOMES.join(', ')}`),
-  since: time.exactOptional().describe('Only since a time, or from so long ago on: 2h'),
-  until: time.exactOptional().describe('Only before a time'),
-})
-
-/** The journal: `message-…`. */
-export const messages = {
-  list: closed({
-    gateway: optional('Only messages of this gateway'),
-    conversation: optional('Only messages of this conversation'),
-    before: optional('Only messages older than the one with this id'),
-    limit: limit.default(20).describe('The most messages to list'),
-  }).describe('Lists messages, newest first.'),
-  /** A page is bounded in time: `next` is the `before` of the next one, absent at the end. */
-  search: messageFilter
-    .extend({
-      before: optional('Only messages older than the one with this id'),
-      limit: z.int().min(1).max(500).default(50).describe('The most messages to give'),
-    })
-    .describe('Finds messages, newest first: in short, with how they stand, and with where to go on.'),
-  replay: closed({
-    since: time.describe('Only messages since a time, or from so long ago on: 2h'),
-    gateway: optional('Only messages of this gateway'),
-    dryRun: z.boolean().default(false).describe('Say what would be routed, and route nothing'),
-  }).describe('Routes messages again that no route took, oldest first, as the routes are now.'),
-  /** Throws `message_not_found`. */
-  show: closed({
-    id: name.describe('The id of the message'),
-  }).describe('Shows a whole message and what happened to it on each road.'),
-}
-
 /** `callback-…`: they throw `callback_not_found`, `callback_released`. */
 export const callbacks = {
   /** Makes a ref `{label}-{8 hex}`, which the models of `call.rootId` see as a tool. */
@@ -238,18 +179,6 @@ export const approvals = {
     approve: z.boolean().describe('true approves, false denies'),
     reason: z.string().exactOptional().describe('Why, for the one who asked'),
   }).describe('Approves or denies a request, once.'),
-}
-
-/** `dead-letter-…`: all but `list` throw `dead_letter_not_found`. */
-export const deadLetters = {
-  list: closed({
-    queue: optional('dispatch, outbox, subscriptions or push/NAME'),
-    group: optional('The route (dispatch) or the gateway (outbox)'),
-    limit: limit.default(20).describe('The most dead letters to list'),
-  }).describe('Lists what failed for good, newest first.'),
-  show: closed(deadLetter).describe('Shows a dead letter whole: its message, every attempt and its error.'),
-  retry: closed(deadLetter).describe('Puts a dead letter back at the end of its lane with fresh attempts.'),
-  drop: closed(deadLetter).describe('Removes a dead letter for good.'),
 }
 
 /** Push subscriptions, `subscription-…`: all but `list` throw `subscription_not_found`. */

@@ -1,0 +1,63 @@
+import { z } from 'zod'
+import { closed, limit, name, optional, time } from './arguments.ts'
+import { OUTCOMES } from './message-query.ts'
+
+const outcome = z
+  .string()
+  .transform((names) => names.split(','))
+  .pipe(z.array(z.enum(OUTCOMES)))
+
+/** Which messages are meant, for searches and for the stream. */
+const messageFilter = closed({
+  gateway: optional('Only messages of this gateway'),
+  transport: optional('Only of this transport: email, slack, webhook, …'),
+  conversation: optional('Only messages of this conversation'),
+  event: optional('Only with this event, as webhooks and Slack name it'),
+  sender: optional('A part of the id, the name or the address of who sent it'),
+  text: optional('A part of the subject or the text, case aside'),
+  outcome: outcome
+    .exactOptional()
+    .describe(`How it stands, one or several with commas: ${OUTCOMES.join(', ')}`),
+  since: time.exactOptional().describe('Only since a time, or from so long ago on: 2h'),
+  until: time.exactOptional().describe('Only before a time'),
+})
+
+/** The journal: `message-…`. */
+export const messages = {
+  list: closed({
+    gateway: optional('Only messages of this gateway'),
+    conversation: optional('Only messages of this conversation'),
+    before: optional('Only messages older than the one with this id'),
+    limit: limit.default(20).describe('The most messages to list'),
+  }).describe('Lists messages, newest first.'),
+  /** A page is bounded in time: `next` is the `before` of the next one, absent at the end. */
+  search: messageFilter
+    .extend({
+      before: optional('Only messages older than the one with this id'),
+      limit: z.int().min(1).max(500).default(50).describe('The most messages to give'),
+    })
+    .describe('Finds messages, newest first: in short, with how they stand, and with where to go on.'),
+  replay: closed({
+    since: time.describe('Only messages since a time, or from so long ago on: 2h'),
+    gateway: optional('Only messages of this gateway'),
+    dryRun: z.boolean().default(false).describe('Say what would be routed, and route nothing'),
+  }).describe('Routes messages again that no route took, oldest first, as the routes are now.'),
+  /** Throws `message_not_found`. */
+  show: closed({
+    id: name.describe('The id of the message'),
+  }).describe('Shows a whole message and what happened to it on each road.'),
+}
+
+const deadLetter = { id: name.describe('The id of the dead letter') }
+
+/** `dead-letter-…`: all but `list` throw `dead_letter_not_found`. */
+export const deadLetters = {
+  list: closed({
+    queue: optional('dispatch, outbox, subscriptions or push/NAME'),
+    group: optional('The route (dispatch) or the gateway (outbox)'),
+    limit: limit.default(20).describe('The most dead letters to list'),
+  }).describe('Lists what failed for good, newest first.'),
+  show: closed(deadLetter).describe('Shows a dead letter whole: its message, every attempt and its error.'),
+  retry: closed(deadLetter).describe('Puts a dead letter back at the end of its lane with fresh attempts.'),
+  drop: closed(deadLetter).describe('Removes a dead letter for good.'),
+}
