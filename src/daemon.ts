@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { transports } from '../transports/registry.ts'
 import type { RoutedSkill } from './config/gateways.ts'
 import type { Config } from './config/load-config.ts'
+import { createHistory } from './control/history.ts'
 import { createMetrics, type LastReload } from './control/metrics.ts'
 import type { Call } from './core/call.ts'
 import { reasonOf, TriviumError } from './core/errors.ts'
@@ -231,8 +232,11 @@ export async function createDaemon(options: DaemonOptions) {
     return reread()
   }
 
+  const history = createHistory({ counts: metrics.counts, stats: store.stats, now })
   const operator = createOperator({
     ...base,
+    history,
+    approvals,
     version,
     startedAt,
     manager,
@@ -261,6 +265,7 @@ export async function createDaemon(options: DaemonOptions) {
   const watchBacklog = async () => roads.accept.setBacklog((await store.stats()).dispatch.unpumped)
   const housekeeping = [
     repeat(trim, TRIM_EVERY, 'retention', log),
+    repeat(history.sample, history.every, 'history', log),
     repeat(watchBacklog, BACKLOG_EVERY, 'backlog', log),
     repeat(approvals.sweep, APPROVALS_EVERY, 'approvals', log),
     repeat(runtime.sweep, SWEEP_EVERY, 'state', log),

@@ -14,12 +14,24 @@ import { errorBody, reasonOf, TriviumError, toTriviumError } from '../core/error
 import { mayAskFor, requireAskFor } from '../core/identity.ts'
 import { type Json, type JsonObject, pathGet } from '../core/json.ts'
 import { type Submission, submissionSchema } from '../core/message.ts'
+import { messageFilter } from '../core/message-operations.ts'
 import type { ArtifactService } from '../core/services.ts'
 import { isLocalName, isLoopback } from '../lib/http.ts'
 import { createSecretCheck } from '../lib/secrets.ts'
 import { isShallow } from '../lib/shallow.ts'
-import { BYTES, type DescribedCall, docsPage, MESSAGE, OPEN, openApi, RAW, taking } from './openapi.ts'
+import {
+  BYTES,
+  type DescribedCall,
+  docsPage,
+  EVENTS,
+  MESSAGE,
+  OPEN,
+  openApi,
+  RAW,
+  taking,
+} from './openapi.ts'
 import { createQueuesPage, QUEUES_PATH } from './queues-page.ts'
+import { createStream, type Reader, STREAMED } from './stream.ts'
 import { proofOf } from './token.ts'
 
 /** What the control API offers to those who hold the token. */
@@ -41,6 +53,10 @@ export type ControlDeps = {
   submit(submission: Submission, signal: AbortSignal): Promise<Json>
   explain(messageId: string): Promise<Json>
   reload(): Promise<Json>
+  /** The last hour, for charts. */
+  history(): object
+  /** Shows a reader what happens, until what it returns is called. */
+  read(reader: Reader): () => void
   artifacts: ArtifactService
   /** Bull Board, to be mounted at `path`; undefined where no route has a queue. */
   board(path: string): Promise<RequestHandler | undefined>
@@ -148,6 +164,10 @@ export function createControlApi(deps: ControlDeps): Express {
     response.json(deps.asyncapi())
   })
   offer('get /v1/status', 'What runs, and how far behind each road is.', deps.status)
+  offer('get /v1/history', 'The last hour of this daemon in points: rates, latency, depths.', deps.history)
+  const live = `What happens, as it happens, as server-sent events: ${STREAMED.join(', ')}, gap.`
+  const filter = Object.keys(messageFilter.shape).join('&')
+  serve(`get /v1/stream?${filter}&only`, live, EVENTS, createStream(deps.read))
   offer('get /v1/doctor', 'What could be wrong with the store and the gateways.', deps.doctor)
   offer('post /v1/reload', 'Reads configuration and skills again.', deps.reload)
   const submit: Ask = (request) => {

@@ -37,6 +37,14 @@ export function roadsOf({ journal, dispatch, receive, jobs }: StoreStats) {
   ]
 }
 
+/** How often things happened since the start, and in how many seconds skills began: so many within `le`. */
+export type Counts = Record<
+  'accepted' | 'done' | 'failed' | 'dead' | 'unrouted' | 'sent' | 'refused',
+  number
+> & {
+  latency: { le: number; count: number }[]
+}
+
 /** Makes a registry of its own, so that several daemons can live in one process. */
 export function createMetrics(build: { version: string }) {
   const registry = new Registry()
@@ -122,6 +130,29 @@ export function createMetrics(build: { version: string }) {
     tokens(model: string, input: number, output: number) {
       tokens.inc({ model, direction: 'input' }, input)
       tokens.inc({ model, direction: 'output' }, output)
+    },
+    /** `failed` are attempts, those of which a message died among them. */
+    async counts(): Promise<Counts> {
+      const sum = async (counter: Counter, outcome?: string) =>
+        (await counter.get()).values
+          .filter(({ labels }) => outcome === undefined || labels.outcome === outcome)
+          .reduce((total, { value }) => total + value, 0)
+      const [dead, retried] = await Promise.all([sum(dispatched, 'dead'), sum(dispatched, 'retry')])
+      const within = new Map<number, number>()
+      for (const { labels, value, metricName } of (await latency.get()).values) {
+        const le = Number(String(labels.le).replace('+Inf', 'Infinity'))
+        if (metricName?.endsWith('_bucket')) within.set(le, (within.get(le) ?? 0) + value)
+      }
+      return {
+        accepted: await sum(accepted),
+        done: await sum(dispatched, 'done'),
+        failed: dead + retried,
+        dead,
+        unrouted: await sum(dispatched, 'unrouted'),
+        sent: await sum(sent, 'sent'),
+        refused: await sum(refused),
+        latency: [...within].map(([le, count]) => ({ le, count })),
+      }
     },
     /** The page of `/metrics`; without readings (the store is away) only what this process counted. */
     async page(readings: Readings | undefined, now: number): Promise<{ type: string; body: string }> {

@@ -14,11 +14,18 @@ const RESPONSES = {
 export const RAW = { responses: { ...RESPONSES, 200: { description: 'OK' } } }
 /** What needs no token either. */
 export const OPEN = { ...RAW, security: [] }
+/** What goes on for as long as somebody reads. */
+export const EVENTS = {
+  responses: {
+    ...RESPONSES,
+    200: { description: 'Events', content: { 'text/event-stream': { schema: STRING } } },
+  },
+}
 /** What takes a file, and what takes a message. */
 export const BYTES = { requestBody: { required: true, content: { '*/*': {} } } }
 export const MESSAGE = taking(component('Submission'))
 
-/** A call such as `get /v1/messages/{id}?query`, what it does, and how it differs from most. */
+/** A call such as `get /v1/messages/{id}?one&two`, what it does, and how it differs from most. */
 export type DescribedCall = [call: string, summary: string, more: JsonObject]
 
 /** The description of the control API: OpenAPI 3.1, with the calls and the skills. */
@@ -31,7 +38,7 @@ export function openApi(version: string, calls: readonly DescribedCall[], skills
     const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']): JsonObject => {
       return { name, in: 'path', required: true, schema: STRING }
     })
-    if (query) parameters.push({ name: query, in: 'query', schema: STRING })
+    for (const name of query?.split('&') ?? []) parameters.push({ name, in: 'query', schema: STRING })
     paths[path] = { ...paths[path], [method]: { summary, parameters, responses: RESPONSES, ...more } }
   }
   for (const call of calls) add(...call)

@@ -8,7 +8,7 @@ const outcome = z
   .pipe(z.array(z.enum(OUTCOMES)))
 
 /** Which messages are meant, for searches and for the stream. */
-const messageFilter = closed({
+export const messageFilter = closed({
   gateway: optional('Only messages of this gateway'),
   transport: optional('Only of this transport: email, slack, webhook, …'),
   conversation: optional('Only messages of this conversation'),

@@ -34,7 +34,7 @@ export type MessageQuery = {
 }
 
 /** So many characters of a text are searched. */
-const SEARCHED = 16_000
+export const SEARCHED = 16_000
 
 /** Tells whether a message is one of those that a query means. */
 export function createMatcher(query: MessageQuery): (message: Message) => boolean {

@@ -3,13 +3,14 @@ import { createServer, type Server } from 'node:http'
 import { transports } from '../../transports/registry.ts'
 import type { Config } from '../config/load-config.ts'
 import { asyncApi, type Socket } from '../control/asyncapi.ts'
+import type { History } from '../control/history.ts'
 import { type LastReload, type Metrics, roadsOf } from '../control/metrics.ts'
 import { controlToken } from '../control/token.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { type Json, pathGet, toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Submission } from '../core/message.ts'
-import type { SubscriptionInfo } from '../core/services.ts'
+import type { ApprovalService, SubscriptionInfo } from '../core/services.ts'
 import { skillJsonSchema } from '../core/skill.ts'
 import type { Store } from '../core/store.ts'
 import type { Check } from '../core/transport.ts'
@@ -21,6 +22,7 @@ import { submit } from '../gateway/submit.ts'
 import type { Queues } from '../queues/queues.ts'
 import type { SkillManager } from '../skills/manager.ts'
 import type { McpHttp } from '../skills/mcp.ts'
+import { createFeed } from './feed.ts'
 import { checkRedisServers } from './open-store.ts'
 import type { Roads } from './roads.ts'
 
@@ -45,6 +47,10 @@ export function createOperator(deps: {
   draining(): boolean
   subscriptions(): Promise<SubscriptionInfo[]>
   assistant(): Promise<object>
+  /** Names this daemon. */
+  owner: string
+  history: History
+  approvals: Pick<ApprovalService, 'list'>
 }) {
   const { store, manager, gateways, roads } = deps
 
@@ -64,9 +70,34 @@ export function createOperator(deps: {
     return { stats, groups, subscriptions, reload: deps.lastReload(), gateways: gateways.list() }
   }
 
+  const { list: approvals } = deps.approvals
+  const feed = createFeed({
+    store,
+    history: deps.history,
+    async overview() {
+      const { stats, groups, subscriptions, reload, gateways } = await readings()
+      return {
+        daemon: deps.owner,
+        store: store.kind,
+        roads: roadsOf(stats),
+        gateways,
+        subscriptions,
+        groups,
+        queues: deps.queues.list(),
+        configuration: reload,
+        draining: deps.draining(),
+      }
+    },
+    approvals: () => approvals({ status: 'pending', limit: 1000 }),
+    approval: async (id) => (await approvals({ id, limit: 1 }))[0],
+    now: Date.now,
+  })
+
   return {
     version: deps.version,
     readings,
+    history: () => ({ every: deps.history.every, points: deps.history.points() }),
+    read: feed.read,
     invoke: manager.invoke,
     asyncapi() {
       const { gateways, subscriptions } = deps.config()

@@ -13,7 +13,7 @@ export type MessageRow = ReturnType<typeof rowOf>
 const SHOWN = 200
 
 /** The row of a message. */
-function rowOf(message: Message, outcome: Outcome, shown = SHOWN) {
+export function rowOf(message: Message, outcome: Outcome, shown = SHOWN) {
   const { id, gateway, transport, from, conversation, subject, text, attachments, data } = message
   const event = typeof data.event === 'string' ? data.event : undefined
   const head = { id, at: timeOf(id), gateway, transport, from, conversation }
@@ -24,7 +24,7 @@ function rowOf(message: Message, outcome: Outcome, shown = SHOWN) {
 type Filter = Omit<MessageQuery, 'gateways'> & { gateway?: string; outcome?: Outcome[] }
 
 /** A filter as the store takes it, bounded to what the caller may see. Throws `forbidden` for a gateway that is not among that. */
-function searchOf({ gateway, outcome, ...query }: Filter, caller: Pick<Caller, 'gateways' | 'kind'>) {
+export function searchOf({ gateway, outcome, ...query }: Filter, caller: Pick<Caller, 'gateways' | 'kind'>) {
   if (gateway !== undefined) requireGateway(caller, gateway)
   return { ...query, outcomes: outcome, gateways: gateway === undefined ? caller.gateways : [gateway] }
 }

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
+import { connect } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { type ControlDeps, createControlApi } from '../../src/control/api.ts'
+import type { Reader } from '../../src/control/stream.ts'
 import type { InvokeOptions } from '../../src/core/call.ts'
 import { TriviumError } from '../../src/core/errors.ts'
 import { pathGet, toJson } from '../../src/core/json.ts'
 import { skillJsonSchema } from '../../src/core/skill.ts'
 import { builtInSkills } from '../../src/skills/built-in.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
+import { until } from '../fixtures/until.ts'
 import { servicesWith } from '../skills/support/services.ts'
 
 const TOKEN = 'open-sesame-please'
@@ -34,6 +37,8 @@ async function stage(t: TestContext, parts: Partial<ControlDeps> = {}) {
     submit: async (submission) => ({ id: 'm1', wait: submission.wait }),
     explain: async () => [],
     reload: async () => ({ ok: true }),
+    history: () => ({ every: 5000, points: [] }),
+    read: () => () => {},
     artifacts: servicesWith({}).artifacts,
     ready: async () => ({ ok: true, detail: {} }),
     metrics: async () => ({ type: 'text/plain', body: 'up 1\n' }),
@@ -52,10 +57,36 @@ async function stage(t: TestContext, parts: Partial<ControlDeps> = {}) {
   const get = (path: string) => ask('GET', path, { headers: { authorization } })
   const post = (path: string, body: string, headers: Record<string, string> = {}) =>
     ask('POST', path, { headers: { authorization, 'content-type': 'application/json', ...headers }, body })
-  return { app, calls, ask, get, post }
+  return { app, url, calls, ask, get, post }
 }
 
 const json = ({ body }: Answer) => JSON.parse(body)
+
+test('a reader that reads too slowly is told how much it missed, and gets no queue of its own', async (t) => {
+  const sent = 3_000
+  const { promise: begun, resolve: begin } = Promise.withResolvers<Reader>()
+  const read = (reader: Reader) => {
+    begin(reader)
+    return () => {}
+  }
+  const { url } = await stage(t, { read })
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  t.after(() => socket.destroy())
+  socket.write(`GET /v1/stream HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${TOKEN}\r\n\r\n`)
+  const reader = await begun
+  for (let n = 0; n < sent; n++) reader.send('message', { n, text: 'x'.repeat(10_000) }, String(n))
+  let text = ''
+  const counted = () => {
+    const missed = [...text.matchAll(/"missed":(\d+)/g)].reduce((sum, [, count]) => sum + Number(count), 0)
+    return { shown: text.match(/event: message/g)?.length ?? 0, missed }
+  }
+  socket.on('data', (data) => (text += data))
+  await until(() => {
+    reader.missed(0)
+    const { shown, missed } = counted()
+    return missed > 0 && shown + missed === sent
+  }, 'all that was sent, shown or told')
+})
 
 describe('the description of the control API', () => {
   const [name, description] = ['trap', '<script src="https://elsewhere.example/x.js">']

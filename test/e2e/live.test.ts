@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { readStream } from '../fixtures/event-stream.ts'
+import { suiteWithDaemon } from '../fixtures/suite.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  hook: { transport: webhook, path: /hook, verify: { scheme: none } }
+tokens:
+  - { name: reader, token: a-program-of-some-kind, skills: ["message-*"], gateways: ["*"] }
+routes:
+  - { name: twice, match: { text: "twice*" }, skill: twice, retry: { attempts: 2, delay: 600ms } }
+  - { name: bad, match: { text: "bad*" }, skill: bad, retry: { attempts: 1 } }
+  - { name: careful, match: { text: "careful*" }, skill: careful }
+  - { name: all, match: { gateway: cli }, skill: echo }
+`
+const SKILLS = {
+  bad: `export default { description: 'fails', run({ message }) { throw new Error('no ' + message.text.length + ' of that') } }`,
+  twice: `const seen = new Set()
+    export default { description: 'fails once', run({ message: { id } }) { if (!seen.has(id)) { seen.add(id); throw new Error('not yet') } return 'at last' } }`,
+  careful: `export default { description: 'asks', metadata: { approval: true }, run: () => 'done' }`,
+}
+
+describe('what operators see', { timeout: 120_000 }, () => {
+  const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS })
+  const accept = async (text: string, more: object = {}): Promise<string> => {
+    const [control, headers] = [suite.daemon.control, authorized()]
+    const body = JSON.stringify({ gateway: 'cli', text, ...more })
+    const answer = await fetch(`${control}/v1/messages`, { method: 'POST', headers, body })
+    return String(Object(await answer.json()).result.id)
+  }
+  const authorized = (token = suite.daemon.token) => {
+    return { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  }
+  const stream = (query = '', headers: Record<string, string> = {}) =>
+    readStream(`${suite.daemon.control}/v1/stream${query}`, { ...authorized(), ...headers })
+
+  test('the stream shows messages and what becomes of them, approvals and dead letters', async (t) => {
+    const all = await stream()
+    const dead = await stream('?outcome=dead&only=message')
+    const some = await stream('?text=HELLO&only=message,outcome')
+    t.after(() => [all, dead, some].map(({ close }) => close()))
+    assert.equal((await all.one('history')).data.every, 5000)
+    const now = (await all.one('now')).data
+    assert.deepEqual([now.store, now.approvals, now.draining], ['embedded', 0, false])
+    await until(async () => (await stream('?only=now')).one('now'), 'a reader more')
+
+    const hello = await accept('hello', { from: 'ada' })
+    const shown = await all.one('message', ({ id }) => id === hello)
+    assert.partialDeepStrictEqual(shown.data, {
+      gateway: 'cli',
+      transport: 'cli',
+      text: 'hello',
+      from: { id: 'ada' },
+    })
+    assert.equal(shown.id, hello)
+    await some.one('message', ({ id }) => id === hello)
+
+    const twice = await accept('twice')
+    await all.one('message', ({ id }) => id === twice)
+    await all.one('outcome', ({ id, outcome }) => id === twice && outcome === 'done')
+    const bad = await accept('bad')
+    await dead.one('message', ({ id, outcome }) => id === bad && outcome === 'dead')
+    const letter = await all.one('dead', ({ messageId }) => messageId === bad)
+    assert.partialDeepStrictEqual(letter.data, {
+      id: bad,
+      queue: 'dispatch',
+      group: 'bad',
+      code: 'skill_failed',
+    })
+    await all.one('now', ({ deadLetters }) => Object(deadLetters).total === 1)
+
+    const careful = await accept('careful')
+    const asked = await all.one('approval', ({ status }) => status === 'pending')
+    await suite.daemon.invoke('approval-decide', { id: asked.data.id, approve: true })
+    await all.one('approval', ({ status }) => status === 'approved')
+    const rows = [...dead.events, ...some.events].map(({ data }) => data.id)
+    assert.deepEqual([...new Set(rows)].toSorted(), [hello, bad].toSorted())
+
+    const again = await stream('?only=message', { 'last-event-id': twice })
+    t.after(again.close)
+    await again.one('message', ({ id }) => id === careful)
+    assert.deepEqual(
+      again.events.map(({ id }) => id),
+      [bad, careful],
+    )
+  })
+
+  test('a reader is told of messages that were more than it can be shown', async (t) => {
+    const reader = await stream('?only=message')
+    t.after(reader.close)
+    const first = await accept('first')
+    await reader.one('message', ({ id }) => id === first)
+    const texts = Array.from({ length: 600 }, (_, index) => accept(`many ${index}`))
+    await Promise.all(texts)
+    const last = await accept('last')
+    await reader.one('message', ({ id }) => id === last)
+    const missed = reader.events.reduce(
+      (sum, { event, data }) => sum + (event === 'gap' ? Number(data.missed) : 0),
+      0,
+    )
+    const shown = new Set(
+      reader.events.flatMap(({ event, data }) => (event === 'message' ? [String(data.id)] : [])),
+    )
+    assert.equal(shown.size + missed, 602)
+  })
+
+  test('programs see none of it, and a stream ends with its daemon', async () => {
+    const refused = await fetch(`${suite.daemon.control}/v1/stream`, {
+      headers: authorized('a-program-of-some-kind'),
+    })
+    assert.equal(refused.status, 403)
+    const history = await fetch(`${suite.daemon.control}/v1/history`, {
+      headers: authorized('a-program-of-some-kind'),
+    })
+    assert.equal(history.status, 403)
+    const wrong = await stream('?outcome=lost')
+    assert.equal(wrong.status, 400)
+    const reader = await stream('?only=now')
+    await reader.one('now')
+    await suite.restart()
+    await reader.ended
+  })
+})
