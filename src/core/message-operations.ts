@@ -48,16 +48,36 @@ export const messages = {
   }).describe('Shows a whole message and what happened to it on each road.'),
 }
 
-const deadLetter = { id: name.describe('The id of the dead letter') }
+const letterQueue = { queue: optional('dispatch, outbox, subscriptions or push/NAME') }
+const deadLetter = { id: name.describe('The id of the dead letter'), ...letterQueue }
+const letterFilter = {
+  ...letterQueue,
+  group: optional('The route (dispatch) or the gateway (outbox)'),
+  error: optional('A part of the last error, case aside'),
+  code: optional('The code of the last error'),
+  pattern: optional('The last error without its numbers and ids, as dead-letter-groups gives it'),
+  since: time.exactOptional().describe('Dead since a time, or from so long ago on: 2h'),
+  until: time.exactOptional().describe('Dead before a time'),
+}
+/** One, or with `all` those that the filter leaves: the oldest so many, as they shall keep their order. */
+const someLetters = closed({
+  id: optional('The id of the dead letter'),
+  all: z.literal(true).exactOptional().describe('Without an id: all that the filter leaves'),
+  ...letterFilter,
+  limit: limit.default(500).describe('With all: the most at once; `more` tells that there are others'),
+}).refine(({ id, all }) => (id === undefined) !== (all === undefined), 'give an id, or all: true')
 
-/** `dead-letter-…`: all but `list` throw `dead_letter_not_found`. */
+/** `dead-letter-…`: `show`, and `retry` and `drop` of one, throw `dead_letter_not_found`. */
 export const deadLetters = {
   list: closed({
-    queue: optional('dispatch, outbox, subscriptions or push/NAME'),
-    group: optional('The route (dispatch) or the gateway (outbox)'),
+    ...letterFilter,
+    before: optional('Page on from the last one: its "at/id"; an empty list is the end'),
     limit: limit.default(20).describe('The most dead letters to list'),
   }).describe('Lists what failed for good, newest first.'),
+  groups: closed(letterFilter).describe(
+    'Counts what failed for good by queue, route and error, the most first.',
+  ),
   show: closed(deadLetter).describe('Shows a dead letter whole: its message, every attempt and its error.'),
-  retry: closed(deadLetter).describe('Puts a dead letter back at the end of its lane with fresh attempts.'),
-  drop: closed(deadLetter).describe('Removes a dead letter for good.'),
+  retry: someLetters.describe('Puts dead letters back at the ends of their lanes with fresh attempts.'),
+  drop: someLetters.describe('Removes dead letters for good.'),
 }

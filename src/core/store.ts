@@ -155,13 +155,14 @@ export type Jobs = {
   /** How a job ended that is dead, or was done within seven days and had `notify`; undefined for every other. */
   end(queue: string, id: string): Promise<JobEnd | undefined>
   deadLetters: {
-    /** Newest first; fewer where they are large (`LARGE_READ`). */
-    list(filter: { queue?: string; group?: string; limit: number }): Promise<DeadLetter[]>
+    /** Newest first, by time and then by id; fewer where they are large (`LARGE_READ`): only an empty page is the end. */
+    list(filter: LetterFilter): Promise<DeadLetter[]>
     ids(): Promise<string[]>
-    get(id: string): Promise<DeadLetter | undefined>
+    /** Without `queue` the newest of that id, as in what follows. */
+    get(id: string, queue?: string): Promise<DeadLetter | undefined>
     /** Puts it back at the end of its lane with fresh attempts. False: there is no such dead letter. */
-    retry(id: string): Promise<boolean>
-    drop(id: string): Promise<boolean>
+    retry(id: string, queue?: string): Promise<boolean>
+    drop(id: string, queue?: string): Promise<boolean>
   }
 }
 
@@ -210,6 +211,14 @@ export type Settled = { id: string; token: string; notes?: readonly Note[] } & (
 export type DeadReason = 'attempts' | 'permanent' | 'ambiguous'
 
 export type JobEnd = { state: 'done'; result?: Json } | { state: 'dead'; error: AttemptError }
+
+/** `before`: a place to page on from. */
+export type LetterFilter = {
+  queue?: string | undefined
+  group?: string | undefined
+  before?: Pick<DeadLetter, 'at' | 'id'> | undefined
+  limit: number
+}
 
 /** Its message is kept whole, also when retention has removed it from the journal. */
 export type DeadLetter = Pick<ClaimedJob, 'id' | 'lane' | 'group' | 'data' | 'errors' | 'message'> & {

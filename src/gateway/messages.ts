@@ -69,18 +69,3 @@ function receiveStanding(notes: readonly Note[], now: number) {
   const until = (last?.at ?? 0) + Number(lease ?? 0)
   return until > now ? { state: 'leased', until, ...defined({ by }) } : { state: 'waiting' }
 }
-
-/** Operating on dead letters of every queue. */
-export function createDeadLetters(store: Pick<Store, 'jobs'>) {
-  const { deadLetters } = store.jobs
-  const orThrow = <Found>(id: string, found: Found | undefined): Found => {
-    if (!found) throw new TriviumError('dead_letter_not_found', { id })
-    return found
-  }
-  return {
-    list: (args) => deadLetters.list(args),
-    show: async ({ id }) => orThrow(id, await deadLetters.get(id)),
-    retry: async ({ id }) => ({ ok: orThrow(id, await deadLetters.retry(id)) }),
-    drop: async ({ id }) => ({ ok: orThrow(id, await deadLetters.drop(id)) }),
-  } satisfies Services['deadLetters']
-}

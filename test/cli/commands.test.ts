@@ -96,6 +96,10 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     await site.run(['dead-letters', 'drop', '--all'])
     for (let n = 0; n < 2; n++) await site.run(['message', 'cli', 'bad'])
     const many = ['dead-letters', 'drop', '--route', 'bad', '--error', 'i FAIL']
+    assert.match(
+      (await site.run(['dead-letters', 'groups', '--route', 'bad'])).out,
+      /\n2 +dispatch +bad .*I fail/,
+    )
     const asked = await site.run(many)
     assert.deepEqual([asked.code, asked.err.includes('2 match. Add --all')], [2, true])
     assert.match((await site.run([...many.with(-1, 'else'), '--all'])).out, /^0 dropped/)

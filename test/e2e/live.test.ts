@@ -106,6 +106,46 @@ describe('what operators see', { timeout: 120_000 }, () => {
     assert.equal(shown.size + missed, 602)
   })
 
+  test('dead letters are counted by what killed them, and driven again or dropped together, in their order', async () => {
+    const { invoke } = suite.daemon
+    await invoke('dead-letter-drop', { all: true })
+    const letters = async (filter: object) => Object(await invoke('dead-letter-list', filter))
+    for (const text of ['bad one', 'bad to', 'bad three']) await accept(text, { conversation: 'same' })
+    await accept('bad')
+    await until(async () => (await letters({})).length === 4, 'four dead letters')
+    const groups = Object(await invoke('dead-letter-groups', { error: 'OF THAT' }))
+    assert.equal(groups.length, 1)
+    assert.partialDeepStrictEqual(groups[0], {
+      queue: 'dispatch',
+      group: 'bad',
+      code: 'skill_failed',
+      count: 4,
+    })
+    assert.equal((await letters({ pattern: groups[0].pattern, code: 'skill_failed' })).length, 4)
+    assert.deepEqual(await letters({ code: 'forbidden' }), [])
+    const [newest] = await letters({ limit: 1 })
+    assert.equal((await letters({ before: `${newest.at}/${newest.id}` })).length, 3)
+    assert.equal((await letters({ since: new Date(newest.at).toISOString() })).length >= 1, true)
+
+    const step = { all: true, until: new Date().toISOString(), limit: 3, group: 'bad' }
+    assert.deepEqual(await invoke('dead-letter-retry', step), { ok: true, count: 3, more: true })
+    assert.deepEqual(await invoke('dead-letter-retry', step), { ok: true, count: 1, more: false })
+    const again = await until(async () => {
+      const found = await letters({ since: step.until })
+      return found.length === 4 && found
+    }, 'the same four dead again')
+    const texts = again.map((letter: { message: { text: string } }) => letter.message.text)
+    const order = texts.filter((text: string) => text !== 'bad')
+    assert.deepEqual(order, ['bad three', 'bad to', 'bad one'])
+    assert.deepEqual(await invoke('dead-letter-drop', { all: true, error: 'of that' }), {
+      ok: true,
+      count: 4,
+      more: false,
+    })
+    await assert.rejects(invoke('dead-letter-drop', {}), /skill_args_invalid/)
+    await assert.rejects(invoke('dead-letter-list', { before: 'x' }), /usage/)
+  })
+
   test('programs see none of it, and a stream ends with its daemon', async () => {
     const refused = await fetch(`${suite.daemon.control}/v1/stream`, {
       headers: authorized('a-program-of-some-kind'),

@@ -4,57 +4,85 @@ import { type AddCommand, usage, wholeNumber } from '../command.ts'
 import { ask, type Connection, connect } from '../connection.ts'
 import { age, shorten, table } from '../terminal.ts'
 
-/** `trivium dead-letters list|show|retry|drop`. */
+/** `trivium dead-letters list|groups|show|retry|drop`. */
 export const addDeadLetters: AddCommand = (program, context) => {
   const command = program
     .command('dead-letters')
     .description('what could not be delivered: kept whole, with every error, until someone decides')
+  const filtered = (name: string, isDefault = false) =>
+    command
+      .command(name, { isDefault })
+      .option('--queue <name>', 'only of dispatch, outbox, subscriptions or push/NAME')
+      .option('--route <name>', 'only of this route; in the outbox, of this gateway')
+      .option('--error <text>', 'only those whose last error has this text')
+      .option('--code <code>', 'only those whose last error has this code')
+      .option('--since <time>', 'dead since a time (2026-11-21T10:00:00Z), or so long (2h)')
+      .option('--until <time>', 'dead before a time')
 
-  command
-    .command('list', { isDefault: true })
+  filtered('list', true)
     .description('newest first')
-    .option('--queue <name>', 'dispatch, outbox, subscriptions or push/NAME')
     .option('--limit <n>', 'how many', wholeNumber('--limit'), 50)
-    .action((args: { queue?: string; limit: number }) =>
-      ask(context, (daemon) => daemon.invoke('dead-letter-list', args), listed),
+    .action(({ limit, ...filter }: Filter & { limit: number }) =>
+      ask(context, (daemon) => daemon.invoke('dead-letter-list', { ...argsOf(filter), limit }), listed),
+    )
+  filtered('groups')
+    .description('how many by queue, route and error, the most first')
+    .action((filter: Filter) =>
+      ask(context, (daemon) => daemon.invoke('dead-letter-groups', argsOf(filter)), grouped),
     )
   command
     .command('show <id>')
     .description('one, with its message and every error')
     .action((id: string) => ask(context, (daemon) => daemon.invoke('dead-letter-show', { id })))
   const each = (verb: string, description: string, done: string) =>
-    command
-      .command(`${verb} [id...]`)
+    filtered(`${verb} [id...]`)
       .description(`${description}: those that are named, or with --all those that the filters leave`)
       .option('--all', 'every one that the filters leave')
-      .option('--queue <name>', 'only of dispatch, outbox, subscriptions or push/NAME')
-      .option('--route <name>', 'only of this route; in the outbox, of this gateway')
-      .option('--error <text>', 'only those whose last error has this text')
       .action((ids: string[], { all, ...filter }: Filter & { all?: true }) => {
         if (ids.length > 0 && (all || Object.keys(filter).length > 0))
           throw usage('Name dead letters, or filter them; not both.')
         const work = async (daemon: Connection) => {
-          const chosen = ids.length > 0 ? ids : await matching(daemon, filter)
-          if (ids.length === 0 && !all)
-            throw usage(`${chosen.length} match. Add --all to ${verb} them, or name some.`)
-          return Array.fromAsync(chosen, (id) => daemon.invoke(`dead-letter-${verb}`, { id }))
+          for (const id of ids) await daemon.invoke(`dead-letter-${verb}`, { id })
+          if (ids.length > 0) return { count: ids.length }
+          const args = { ...argsOf(filter), until: filter.until ?? new Date().toISOString() }
+          if (!all) {
+            const groups = objectsIn(await daemon.invoke('dead-letter-groups', args))
+            const count = groups.reduce((sum, group) => sum + Number(group.count), 0)
+            throw usage(`${count} match. Add --all to ${verb} them, or name some.`)
+          }
+          return actOnAll(daemon, verb, args, (count) => context.terminal().progress(`${count} ${done} …`))
         }
-        return ask(context, work, (results) => `${Object.values(Object(results)).length} ${done}.`)
+        return ask(context, work, (result) => `${pathGet(result, 'count')} ${done}.`)
       })
   each('retry', 'put them back at the end of their lanes, with fresh attempts', 'back in their lanes')
   each('drop', 'remove them for good', 'dropped')
 }
 
-type Filter = { queue?: string; route?: string; error?: string }
+type Filter = {
+  queue?: string
+  route?: string
+  error?: string
+  code?: string
+  since?: string
+  until?: string
+}
 
-/** The most that one call lists, and so the most that one command takes. */
-const MOST = 1_000
+function argsOf({ route, ...filter }: Filter): JsonObject {
+  return { ...filter, ...defined({ group: route }) }
+}
 
-async function matching(daemon: Connection, { queue, route, error = '' }: Filter): Promise<string[]> {
-  const found = await daemon.invoke('dead-letter-list', { ...defined({ queue, group: route }), limit: MOST })
-  return objectsIn(found).flatMap((one) =>
-    lastError(one).toLowerCase().includes(error.toLowerCase()) ? [String(one.id)] : [],
-  )
+/** In steps; what dies again meanwhile is newer than `until`, and is not taken again. */
+async function actOnAll(
+  daemon: Connection,
+  verb: string,
+  args: JsonObject,
+  told: (count: number) => void,
+): Promise<Json> {
+  for (let count = 0; ; told(count)) {
+    const done = await daemon.invoke(`dead-letter-${verb}`, { ...args, all: true })
+    count += Number(pathGet(done, 'count'))
+    if (pathGet(done, 'more') !== true) return { count }
+  }
 }
 
 function lastError({ errors }: JsonObject): string {
@@ -68,6 +96,14 @@ function listed(result: Json): string {
   })
   if (rows.length === 0) return 'No dead letters.'
   return table(['id', 'age', 'queue', 'route', 'why'], rows)
+}
+
+function grouped(result: Json): string {
+  const rows = objectsIn(result).map(({ count, queue, group, first, last, error }) => {
+    return [count, queue, group, age(first), age(last), shorten(String(error), 80)]
+  })
+  if (rows.length === 0) return 'No dead letters.'
+  return table(['count', 'queue', 'route', 'first', 'last', 'why'], rows)
 }
 
 /** `trivium refused`. */

@@ -50,11 +50,12 @@ function createDeadLetters(parts: Parts): Jobs['deadLetters'] {
   const { sql, writer, counters, read } = parts
 
   /** By job id; where two queues have a dead job of that id, the newest. */
-  const find = (id: string) =>
-    sql.get<LetterRow>`SELECT * FROM letter WHERE id = ${id} ORDER BY n DESC LIMIT 1`
+  const find = (id: string, queue: string | null = null) =>
+    sql.get<LetterRow>`SELECT * FROM letter WHERE id = ${id} AND (${queue} IS NULL OR queue_name = ${queue})
+      ORDER BY n DESC LIMIT 1`
 
-  function remove(id: string): LetterRow | undefined {
-    const row = find(id)
+  function remove(id: string, queue: string | undefined): LetterRow | undefined {
+    const row = find(id, queue)
     if (!row) return undefined
     sql.run`DELETE FROM dead WHERE n = ${row.n}`
     counters.add(`dead ${row.queue}`, -1)
@@ -62,26 +63,29 @@ function createDeadLetters(parts: Parts): Jobs['deadLetters'] {
   }
 
   return {
-    list: ({ queue = null, group = null, limit }) =>
+    list: ({ queue = null, group = null, before, limit }) =>
       read(() => {
-        const rows = sql.iterate<LetterRow>`SELECT * FROM letter
-          WHERE (${queue} IS NULL OR queue_name = ${queue}) AND (${group} IS NULL OR grp = ${group})
-          ORDER BY n DESC LIMIT ${limit} + 0`
+        const { at, id } = before ?? { at: Number.MAX_SAFE_INTEGER, id: '' }
+        // Sorted by their numbers alone: what they hold may be large.
+        const rows = sql.iterate<LetterRow>`SELECT letter.* FROM
+            (SELECT n FROM letter WHERE (${queue} IS NULL OR queue_name = ${queue}) AND (${group} IS NULL OR grp = ${group})
+              AND (at, id) < (${at}, ${id}) ORDER BY at DESC, id DESC LIMIT ${limit} + 0) place
+          CROSS JOIN letter ON letter.n = place.n ORDER BY at DESC, letter.id DESC`
         return readSome(rows, toLetter, ({ message }) => message?.text).found
       }),
     ids: () => read(() => sql.all<{ id: string }>`SELECT id FROM dead`.map(({ id }) => id)),
-    get: (id) =>
+    get: (id, queue) =>
       read(() => {
-        const row = find(id)
+        const row = find(id, queue)
         return row && toLetter(row)
       }),
-    retry: (id) =>
+    retry: (id, queue) =>
       writer.write(() => {
-        const row = remove(id)
+        const row = remove(id, queue)
         if (row) insertJob(parts, row.queue_name, toJob(row), row.kept)
         return row !== undefined
       }),
-    drop: (id) => writer.write(() => remove(id) !== undefined),
+    drop: (id, queue) => writer.write(() => remove(id, queue) !== undefined),
   }
 }
 

@@ -53,15 +53,17 @@ export function createJobs({ run, call, now, roots: { main } }: Server, fresh: F
       return isKept ? { state: 'done', ...(result && { result: JSON.parse(result) }) } : undefined
     },
     deadLetters: {
-      list: async ({ queue = '', group = '', limit }) =>
-        (await run<Letter[]>('dead', main, 'list', queue, group, limit)).map(deadLetter),
+      list: async ({ queue = '', group = '', before, limit }) => {
+        const place = before ? [before.at, before.id] : ['', '']
+        return (await run<Letter[]>('dead', main, 'list', queue, group, limit, ...place)).map(deadLetter)
+      },
       ids: () => run<string[]>('dead', main, 'ids'),
-      get: async (id) => {
-        const letter = await run<Letter | null>('dead', main, 'get', id)
+      get: async (id, queue = '') => {
+        const letter = await run<Letter | null>('dead', main, 'get', id, queue)
         return letter ? deadLetter(letter) : undefined
       },
-      retry: async (id) => (await run('dead', main, 'retry', id)) === 1,
-      drop: async (id) => (await run('dead', main, 'drop', id)) === 1,
+      retry: async (id, queue = '') => (await run('dead', main, 'retry', id, queue)) === 1,
+      drop: async (id, queue = '') => (await run('dead', main, 'drop', id, queue)) === 1,
     },
   }
 }

@@ -197,6 +197,28 @@ export function jobsContract(factory: StoreFactory): void {
       assert.deepEqual(await words({ limit: 10, queue: 'q' }), ['c', 'a'])
       assert.deepEqual(await words({ limit: 10, group: 'g' }), ['b', 'a'])
       assert.deepEqual(await words({ limit: 10, queue: 'q', group: 'g' }), ['a'])
+      // Dead in one moment, and with the id that another queue has too.
+      for (const id of ['x', 'z', 'y']) await bury(bench, 'q', job(id, id))
+      await bury(bench, 'r', job('a', 'a', { group: 'h' }))
+      const { deadLetters } = store.jobs
+      for (const only of [{}, { queue: 'q' }, { group: 'g' }]) {
+        const all = await deadLetters.list({ ...only, limit: 20 })
+        const paged: typeof all = []
+        for (let page: typeof all; ; paged.push(...page)) {
+          page = await deadLetters.list({ ...only, before: paged.at(-1), limit: 2 })
+          if (page.length === 0) break
+        }
+        assert.deepEqual(paged, all)
+      }
+      assert.deepEqual((await words({ limit: 9, queue: 'q' })).slice(0, 3), ['z', 'y', 'x'])
+      const at = Math.max(...(await deadLetters.list({ limit: 9 })).map((letter) => letter.at))
+      assert.deepEqual(await words({ limit: 9, before: { at, id: '' } }), ['c', 'b', 'a'])
+      assert.equal(await deadLetters.drop('a', 'q'), true)
+      assert.deepEqual(
+        [(await deadLetters.get('a'))?.queue, await deadLetters.get('a', 'q')],
+        ['r', undefined],
+      )
+      assert.deepEqual([await deadLetters.retry('a', 'q'), await deadLetters.retry('a', 'r')], [false, true])
     },
     'a retry puts it at the end of its lane with fresh attempts': async (bench) => {
       const { store } = bench

@@ -3,10 +3,10 @@
 --   dead         zset of ids by when they died
 --   dead:<id>    hash: the fields of the job, y reason, z when (ms), and the message itself as h and p, as in log.lua
 --
--- ARGV[3]  `list` queue or empty, group or empty, how many: the newest first, each {queue, id, reason, fields as a flat
---          list}; fewer where they are large
+-- ARGV[3]  `list` queue or empty, group or empty, how many, time and id to page on from or empty: the newest first, by time and
+--          then by id, each {queue, id, reason, fields as a flat list}; fewer where they are large
 --          `ids`: the ids of all
---          `get` id: the same of one, or false
+--          `get` id, queue or empty, as in what follows: the same of one, or false
 --          `retry` id: 1 where it is back at the end of its lane, with fresh attempts and with its message; 0 where
 --          there is none, or a job with its id is alive
 --          `drop` id: 1 where it is gone for good, 0 where there is none
@@ -34,18 +34,24 @@ local function retry(queue)
   return 1
 end
 
-local function list(queue, group, limit)
+local function is_before(letter, at, other)
+  return letter.at < at or (letter.at == at and letter.id < other)
+end
+
+local function list(queue, group, limit, before_at, before_id)
   local found, letters = {}, {}
   for _, each in ipairs(queue ~= '' and { queue } or queues) do
-    local last = group == '' and limit - 1 or -1
+    local last = group == '' and not before_at and limit - 1 or -1
     local ids = redis.call('ZREVRANGE', base_of(each) .. 'dead', 0, last, 'WITHSCORES')
     for i = 1, #ids, 2 do
-      if group == '' or redis.call('HGET', base_of(each) .. 'dead:' .. ids[i], 'g') == group then
-        found[#found + 1] = { queue = each, id = ids[i], at = tonumber(ids[i + 1]) }
+      local place = { queue = each, id = ids[i], at = tonumber(ids[i + 1]) }
+      if (not before_at or is_before(place, before_at, before_id))
+        and (group == '' or redis.call('HGET', base_of(each) .. 'dead:' .. ids[i], 'g') == group) then
+        found[#found + 1] = place
       end
     end
   end
-  table.sort(found, function(a, b) return a.at > b.at end)
+  table.sort(found, function(a, b) return is_before(b, a.at, a.id) end)
   local bytes = 0
   for i = 1, math.min(limit, #found) do
     if bytes > LARGE then break end
@@ -62,8 +68,8 @@ if what == 'ids' then
   end
   return ids
 end
-if what == 'list' then return list(ARGV[4], ARGV[5], tonumber(ARGV[6])) end
-for _, queue in ipairs(queues) do
+if what == 'list' then return list(ARGV[4], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8]) end
+for _, queue in ipairs(ARGV[5] ~= '' and { ARGV[5] } or queues) do
   local base = base_of(queue)
   if redis.call('EXISTS', base .. 'dead:' .. id) == 1 then
     if what == 'get' then return letter(queue, id) end

@@ -1,0 +1,119 @@
+import { TriviumError } from '../core/errors.ts'
+import { LARGE_READ } from '../core/message.ts'
+import type { Services } from '../core/services.ts'
+import type { DeadLetter, Store } from '../core/store.ts'
+import { headOf } from '../lib/head-of.ts'
+
+type Service = Services['deadLetters']
+type Filter = Parameters<Service['groups']>[0]
+type Some = Parameters<Service['retry']>[0]
+type Act = (id: string, queue: string) => Promise<boolean>
+
+/** Letters that one read takes. */
+const PAGE = 100
+/** Characters of what a group shows. */
+const SHOWN = 200
+
+/** Operating on dead letters of every queue. */
+export function createDeadLetters(store: Pick<Store, 'jobs'>): Service {
+  const { deadLetters } = store.jobs
+  const orThrow = <Found>(id: string, found: Found | undefined): Found => {
+    if (!found) throw new TriviumError('dead_letter_not_found', { id })
+    return found
+  }
+
+  /** Those that a filter leaves, newest first. */
+  async function* matching({ queue, group, error, code, pattern, since = 0, until }: Filter, from?: Place) {
+    const wanted = error?.toLowerCase() ?? ''
+    let before = from ?? (until === undefined ? undefined : { at: until, id: '' })
+    for (;;) {
+      const page = await deadLetters.list({ queue, group, before, limit: PAGE })
+      if (page.length === 0) return
+      for (const letter of page) {
+        if (letter.at < since) return
+        const last = lastOf(letter)
+        if (code !== undefined && last.code !== code) continue
+        if (pattern !== undefined && patternOf(last.message) !== pattern) continue
+        if (last.message.toLowerCase().includes(wanted)) yield letter
+      }
+      before = page.at(-1)
+    }
+  }
+
+  const some = async ({ id, all: _all, limit, ...filter }: Some, act: typeof deadLetters.retry) => {
+    if (id !== undefined) return { ok: orThrow(id, await act(id, filter.queue)) }
+    const found: Parameters<Act>[] = []
+    for await (const letter of matching(filter)) found.push([letter.id, letter.queue])
+    const oldest = found.slice(-limit).reverse()
+    // In one turn, and so in this order: what was before in a lane stays so.
+    const done = await Promise.all(oldest.map((one) => act(...one)))
+    return { ok: true, count: done.filter(Boolean).length, more: found.length > limit }
+  }
+
+  return {
+    async list({ before, limit, ...filter }) {
+      const found: DeadLetter[] = []
+      let size = 0
+      for await (const letter of matching(filter, before === undefined ? undefined : placeOf(before))) {
+        found.push(letter)
+        size += letter.message?.text.length ?? 0
+        if (found.length >= limit || size > LARGE_READ) break
+      }
+      return found
+    },
+    async groups(filter) {
+      const groups = new Map<string, LetterGroup>()
+      for await (const letter of matching(filter)) {
+        const { queue, group, at } = letter
+        const { code, message: error } = lastOf(letter)
+        const pattern = patternOf(error)
+        const key = JSON.stringify([queue, group, code, pattern])
+        const known = groups.get(key)
+        if (known) Object.assign(known, { count: known.count + 1, first: at })
+        else {
+          const fresh = {
+            queue,
+            group,
+            code,
+            pattern,
+            error: headOf(error, SHOWN),
+            count: 1,
+            first: at,
+            last: at,
+          }
+          groups.set(key, { ...fresh, newest: letter.id, sample: headOf(textOf(letter), SHOWN) })
+        }
+      }
+      return [...groups.values()].sort((a, b) => b.count - a.count)
+    },
+    show: async ({ id, queue }) => orThrow(id, await deadLetters.get(id, queue)),
+    retry: (args) => some(args, deadLetters.retry),
+    drop: (args) => some(args, deadLetters.drop),
+  }
+}
+
+type LetterGroup = Record<'queue' | 'group' | 'code' | 'pattern' | 'error' | 'newest' | 'sample', string> &
+  Record<'count' | 'first' | 'last', number>
+type Place = Pick<DeadLetter, 'at' | 'id'>
+
+/** Reads `at/id`. Throws `usage`. */
+function placeOf(text: string): Place {
+  const [, at, id = ''] = /^(\d+)\/(.*)$/s.exec(text) ?? []
+  if (at === undefined)
+    throw new TriviumError('usage', { details: '`before` is the "at/id" of a dead letter' })
+  return { at: Number(at), id }
+}
+
+function lastOf({ errors, reason }: DeadLetter) {
+  return errors.at(-1) ?? { code: 'internal', message: reason }
+}
+
+/** An error without what differs from one message to the next: ids and numbers. */
+function patternOf(error: string): string {
+  return error.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}|\b(?=[a-f]*\d)[0-9a-f]{6,}\b|\d+/gi, '#').slice(0, SHOWN)
+}
+
+/** What was said, or was to be sent. */
+function textOf({ message, data }: DeadLetter): string {
+  return message?.text ?? String(Object(data).text ?? '')
+}
