@@ -39,6 +39,7 @@ import { createFreshImporter } from './skills/load-code.ts'
 import { createSkillManager } from './skills/manager.ts'
 import { createMarkdownLoader } from './skills/markdown/loader.ts'
 import { createMiddleware } from './skills/middleware/index.ts'
+import { createRunRecords } from './skills/model/run-record.ts'
 import { watchSkills } from './skills/registry.ts'
 import { createRuntimeServices } from './skills/services.ts'
 import { createArtifactService, createArtifacts } from './state/artifacts/artifacts.ts'
@@ -137,6 +138,7 @@ export async function createDaemon(options: DaemonOptions) {
       return connectPatiently(url, log)
     },
   })
+  const runs = createRunRecords(store.kv)
   const manager = await createSkillManager({
     folders: [...config.skills.folders, SHIPPED_SKILLS],
     services: { ...roads.services, ...runtime, ...durable.services, subscriptions: push.service },
@@ -145,6 +147,7 @@ export async function createDaemon(options: DaemonOptions) {
     middleware: createMiddleware({ access: access.rules, ask: asking.ask }),
     loadMarkdown: createMarkdownLoader({
       sources: () => ({ model: config.model, env }),
+      runs,
       onUsage({ messageId, ...detail }) {
         metrics.tokens(detail.model, detail.inputTokens, detail.outputTokens)
         if (messageId !== undefined) note(messageId, { road: 'dispatch', what: 'model', detail })
@@ -185,6 +188,7 @@ export async function createDaemon(options: DaemonOptions) {
     router,
     roads,
     manager,
+    runs,
     queues,
     transcript: createTranscript(logs, gateways.unanswerable, ({ by }) => {
       const route = router.routes().find(({ name }) => by === `route ${name}`)

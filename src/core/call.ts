@@ -51,19 +51,35 @@ export type Call = {
   given?: unknown
   /** The depth at which a model calls its tools; those are asked for by whoever wrote the message. */
   toolDepth?: number
+  /** Within a dispatched run of a model: which of its calls of a tool led here, the same when the run is gone on with. */
+  place?: string
+  /** Set on a call of a tool that runs only once somebody has approved it. */
+  guard?: Guard | undefined
   signal: AbortSignal
 }
 
-/** What a model says, or the tool that it calls; with neither it thinks. */
-export type ModelStep = { text?: string; tool?: string }
+/** What a tool of a model is called with, in place of what its caller has. */
+export type Within = Partial<Pick<Call, 'place' | 'sends' | 'guard'>>
+
+/** `begins` makes it durable that an approved call runs now. `again`: it was cut off and may have happened; each is asked for by itself. */
+export type Guard = { begins(): Promise<void>; again?: string }
+
+/** What a model says, or the tool that it calls; with neither it thinks. `known`: it said so before a crash or a retry. */
+export type ModelStep = { text?: string; tool?: string; known?: boolean }
 
 /** Who calls, for the history of a message. */
 export function whoCalls({ route, caller }: Call): string {
   return route === undefined ? [caller.kind, caller.id].filter(Boolean).join(' ') : `route ${route}`
 }
 
-/** `next()` gives 0, 1, 2, …; `count` is how many it gave, less those of which `refused()` said that they are not sent. */
-export type SendCounter = { next(): number; refused(): void; readonly count: number }
+/** `next()` gives the ordinals 0, 1, 2, …; `count` is how many were sent, those that `add` told of elsewhere among them. */
+export type SendCounter = {
+  next(): string
+  /** The last one is not sent. */
+  refused(): void
+  add(sent: number): void
+  readonly count: number
+}
 
 /** What an outermost call may bring. A dispatcher's `rootId` stays over retries; `sends` tells whether the skill replied. */
 export type InvokeOptions = Partial<
@@ -76,15 +92,21 @@ export type InvokeOptions = Partial<
   approval?: boolean
 }
 
-/** A fresh counter. */
-export function createSendCounter(): SendCounter {
+/** A fresh counter, whose ordinals begin with `place`. */
+export function createSendCounter(place = ''): SendCounter {
   let given = 0
-  let refused = 0
+  let count = 0
   return {
-    next: () => given++,
-    refused: () => void refused++,
+    next() {
+      count++
+      return `${place}${given++}`
+    },
+    refused: () => void count--,
+    add(sent) {
+      count += sent
+    },
     get count() {
-      return given - refused
+      return count
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { type ZodType, z } from 'zod'
-import type { Call } from './call.ts'
+import type { Call, Within } from './call.ts'
 import { isJsonObject, type Json, type JsonObject, toJson } from './json.ts'
 import type { Log } from './log.ts'
 import type { Attachment, Message } from './message.ts'
@@ -31,9 +31,9 @@ export type SkillContext<Args = unknown> = {
   manager: {
     /**
      * Validates and runs a skill, with the message, deadline and signal of the caller. Throws `skill_not_found`,
-     * `skill_args_invalid`, `skill_timeout`, `recursion_limit`, `forbidden`, or what the skill threw.
+     * `skill_args_invalid`, `skill_timeout`, `recursion_limit`, `forbidden`, or what the skill threw. `within` is for models.
      */
-    invoke(name: string, args?: unknown): Promise<unknown>
+    invoke(name: string, args?: unknown, within?: Within): Promise<unknown>
   }
   /**
    * Runs `effect` (a charge, an upload, a mail) once for its key within this skill, such as `charge:${orderId}`, over

@@ -27,6 +27,7 @@ import { createSubscriptionRunner } from '../gateway/subscriptions.ts'
 import { defined } from '../lib/defined.ts'
 import type { Queues } from '../queues/queues.ts'
 import type { SkillManager } from '../skills/manager.ts'
+import type { RunRecords } from '../skills/model/run-record.ts'
 import type { Access } from './access.ts'
 import type { Tracing } from './tracing.ts'
 import type { Transcript } from './transcript.ts'
@@ -112,9 +113,10 @@ export function createRoadWorkers(deps: {
   transcript: Transcript
   metrics: Metrics
   tracing: Tracing | undefined
+  runs: RunRecords
   log: Log
 }) {
-  const { store, gateways, roads, manager, queues, transcript, metrics, tracing, log } = deps
+  const { store, gateways, roads, manager, queues, transcript, metrics, tracing, runs, log } = deps
   const shared = { store, concurrency: CONCURRENCY, log, now: Date.now }
 
   const replies = createOutboxWorker({
@@ -160,10 +162,10 @@ export function createRoadWorkers(deps: {
     const shown = transport?.working?.(message, () => stopped.abort())
     let text = ''
     /** Lets the conversation see a model's answer grow, where the transport can show it. */
-    const onModel = ({ text: delta, tool }: ModelStep) => {
+    const onModel = ({ text: delta, tool, known }: ModelStep) => {
       if (delta === undefined) return shown?.tool(tool)
       text += delta
-      transport?.stream?.({ ...place, delta, text })
+      if (!known) transport?.stream?.({ ...place, delta, text })
     }
     try {
       return await manager.invoke(targetOf(route), skillArgs(dispatched), {
@@ -199,6 +201,10 @@ export function createRoadWorkers(deps: {
     },
     unrouted: transcript.received,
     ended: (message) => void roads.events.releaseOwn(message.id),
+    settled({ id }, isDone) {
+      if (!isDone) return runs.leave(id)
+      runs.end(id).catch((err) => log.warn({ messageId: id, err }, 'the record of a run was not removed'))
+    },
     outbox: roads.outbox,
     metrics: metrics.dispatch,
   })

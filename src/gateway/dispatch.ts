@@ -36,6 +36,8 @@ export function createDispatch(options: {
   unrouted?(message: Message): unknown
   /** Called when a message needs no more attempts, so that what its invocations left behind can go. */
   ended?(message: Message): void
+  /** Called once it is stored how an attempt ended; `isDone`: nothing is left to do. */
+  settled?(message: Message, isDone: boolean): void
   outbox: Pick<Outbox, 'reply'>
   /** Durations in seconds. */
   metrics: {
@@ -47,6 +49,7 @@ export function createDispatch(options: {
 }) {
   const { store, router, metrics, log, now } = options
 
+  const done = new WeakSet<ClaimedJob>()
   const routeOf = ({ group }: ClaimedJob) => router.routes().find(({ name }) => name === group)
 
   const run = async (claimed: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
@@ -61,6 +64,7 @@ export function createDispatch(options: {
       return { outcome: 'done', result: { outcome: 'unrouted', replies: 0 }, notes }
     }
 
+    if (job.id !== message.id && (await wasDone(message))) return { outcome: 'done' }
     const started = now()
     const attempt = attemptOf(job)
     if (attempt === 1) metrics.latency(message.gateway, (started - message.receivedAt) / 1000)
@@ -70,6 +74,7 @@ export function createDispatch(options: {
     try {
       const unsent = await sendResult(dispatch, await options.invoke(dispatch))
       options.ended?.(message)
+      done.add(claimed)
       metrics.dispatched(route.name, 'done', (now() - started) / 1000)
       const notes = [...unsent, note('done', { route: route.name, attempt, ms: now() - started })]
       return job.notify
@@ -80,10 +85,17 @@ export function createDispatch(options: {
       if (thrown instanceof TriviumError && thrown.code === 'approval_pending') {
         // Dispatched again once somebody has decided; see `resumeDispatch`.
         log.info({ messageId: message.id, job: job.id }, thrown.message)
-        return { outcome: 'done', notes: [note('waits for an approval', { message: thrown.message })] }
+        return { outcome: 'done', notes: [note(WAITS, { message: thrown.message })] }
       }
       return failed(job, dispatch, started, thrown)
     }
+  }
+
+  /** Of several approvals of one message the first may have let it go on to its end. */
+  const wasDone = async ({ id }: Message) => {
+    const ends = ['done', 'dead', WAITS]
+    const history = await store.journal.history(id)
+    return history.findLast(({ road, what }) => road === 'dispatch' && ends.includes(what))?.what === 'done'
   }
 
   /** Resolves with what is to be noted of a reply that reaches nobody: that costs no step of its own. */
@@ -136,6 +148,7 @@ export function createDispatch(options: {
     refill: pump.add,
     run,
     goesOn: (job) => routeOf(job)?.queue !== undefined,
+    settled: (job) => job.message && options.settled?.(job.message, done.has(job)),
     log,
     now,
   })
@@ -157,6 +170,8 @@ export function createDispatch(options: {
   }
 }
 
+const WAITS = 'waits for an approval'
+
 /** Dispatches a message again after the decision that its skill waited for. The same `reason` counts once. */
 export async function resumeDispatch(
   store: Pick<Store, 'jobs'>,
@@ -169,7 +184,7 @@ export async function resumeDispatch(
 }
 
 /** The idempotency key of a send: a repeated attempt makes the same keys in the same order. */
-export function sendKey(messageId: string, route: string, ordinal: number): string {
+export function sendKey(messageId: string, route: string, ordinal: string): string {
   return `${messageId}:${route}:${ordinal}`
 }
 

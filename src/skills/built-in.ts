@@ -6,6 +6,7 @@ import type { Services } from '../core/services.ts'
 import { defineSkill, type Skill } from '../core/skill.ts'
 import { waitFor } from '../lib/wait-for.ts'
 import { abortError } from './bounded.ts'
+import { createNameMatcher } from './names.ts'
 
 const key = z.string().min(1).describe('The key')
 const store = operations.storeName
@@ -82,6 +83,23 @@ const stateSkills: readonly Skill[] = [
   }),
 ]
 
+/** What a model's run may do a second time where a crash hid the first; `gateway-send` knows its own keys. */
+const READS = createNameMatcher(
+  '*-list *-show state-get state-wait recall search-notes workbench-get refused slack-installs',
+)
+const REPEATS = createNameMatcher(
+  'state-set state-delete gateway-send event-subscribe event-unsubscribe forget',
+)
+
+function annotated(skill: Skill): Skill {
+  const { name, metadata } = skill
+  const hints = {
+    ...(READS.matches(name) && { readOnlyHint: true }),
+    ...(REPEATS.matches(name) && { idempotentHint: true }),
+  }
+  return Object.keys(hints).length > 0 ? { ...skill, metadata: { ...metadata, annotations: hints } } : skill
+}
+
 /** What `ctx.services` can do, as skills. */
 export const builtInSkills: readonly Skill[] = [
   ...skillsOf('event-', operations.events, ({ events }) => events),
@@ -101,7 +119,7 @@ export const builtInSkills: readonly Skill[] = [
   ...skillsOf('schedule-', operations.schedules, ({ schedules }) => schedules),
   ...skillsOf('workbench-', operations.workbench, ({ workbench }) => workbench),
   ...skillsOf('task-', operations.tasks, ({ workbench }) => workbench),
-]
+].map(annotated)
 
 /** A skill for each operation, which hands its arguments to the method of the same name. */
 function skillsOf<O extends operations.Operations>(

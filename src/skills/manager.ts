@@ -70,11 +70,17 @@ export async function createSkillManager(options: SkillManagerOptions) {
       nonlocals,
       globals,
       manager: {
-        invoke(name, nestedArgs) {
+        invoke(name, nestedArgs, within = {}) {
           const { skill: by, depth } = ctx.call
           // For the signal that is in force when it is called.
-          const inner = { ...ctx.call, skill: name, by, depth: depth + 1, signal: ctx.signal }
-          const result = run(inner, nestedArgs, nonlocals)
+          const nested = { skill: name, by, depth: depth + 1, signal: ctx.signal }
+          const inner = { ...ctx.call, guard: undefined, ...within, ...nested }
+          const result = run(
+            inner,
+            nestedArgs,
+            nonlocals,
+            within.guard?.again === undefined ? undefined : withApproval,
+          )
           // One who forgets to await it must not end the process with it.
           result.catch((error) =>
             ctx.log.debug({ invoked: name, reason: reasonOf(error) }, 'an invocation failed'),

@@ -290,6 +290,8 @@ describe('a provider that fails', () => {
     ],
     ['by breaking off in the middle is model_failed', [{ cut: 'half a sen' }], 'model_failed', 1],
     ['by an answer that is no JSON is model_failed', [{ garbage: true }], 'model_failed', 1],
+    ['by an answer with nothing in it is model_failed', [{ text: '' }], 'model_failed', 1],
+    ['by an answer without an end is model_limit', [{ endless: true }], 'model_limit', 1],
   ]
   for (const [what, answers, outcome, requests] of cases) {
     test(what, async (t) => {

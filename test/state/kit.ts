@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Call } from '../../src/core/call.ts'
+import { type Call, createSendCounter } from '../../src/core/call.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import {
   type Change,
@@ -23,7 +23,7 @@ export function callFrom(channel = 'cli', { verified = true, conversation = 'c-1
     caller:
       channel === 'cli' ? { kind: 'cli' } : { kind: 'route', ...(verified && { id: `${channel}:${who}` }) },
     ...(channel !== 'cli' && { message }),
-    sends: { next: () => 0, refused() {}, count: 0 },
+    sends: createSendCounter(),
     skill: 'test',
     depth: 0,
     signal: new AbortController().signal,

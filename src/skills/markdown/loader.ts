@@ -8,6 +8,7 @@ import type { Skill, SkillContext } from '../../core/skill.ts'
 import { defined } from '../../lib/defined.ts'
 import { SKILL_NAME } from '../load-code.ts'
 import { type ModelOutcome, type ModelSources, modelSettings, runModel } from '../model/run-model.ts'
+import type { RunRecords } from '../model/run-record.ts'
 import { type Catalog, createTools, findSkillFiles } from '../model/tools.ts'
 import { parseSettings } from '../onion.ts'
 import type { FoundSkill } from '../registry.ts'
@@ -27,6 +28,8 @@ export function createMarkdownLoader(options: {
   sources(): ModelSources
   /** Called after each run, for metrics and the message's history. */
   onUsage?(usage: ModelUsage): void
+  /** Where runs that a message started are kept step by step. */
+  runs?: RunRecords
 }) {
   return async (found: FoundSkill, catalog: Catalog): Promise<Skill> => {
     const file = parseSkillFile(await readFile(found.path, 'utf8'))
@@ -44,16 +47,19 @@ export function createMarkdownLoader(options: {
       if (!modelId) throw new TriviumError('model_missing', { name })
       // A model that serves another model as a tool speaks to that one, not to whoever listens.
       const onModel = ctx.call.toolDepth === undefined ? ctx.call.onModel : undefined
+      const record = ctx.message && ctx.call.route !== undefined ? await options.runs?.open(ctx) : undefined
       ctx.call = { ...ctx.call, toolDepth: ctx.call.depth + 1 }
-      const tools = await createTools({ name, metadata, files }, ctx, catalog)
-      const run = { modelId, sources, settings, tools, onModel, ...renderPrompt(prompt, ctx) }
+      const tools = await createTools({ name, metadata, files }, ctx, catalog, record)
+      const run = { modelId, sources, settings, tools, record, onModel, ...renderPrompt(prompt, ctx) }
       const { text, trace, ...usage } = await runModel(ctx, run)
       ctx.locals.agent = { trace, ...usage }
       options.onUsage?.({ skill: name, model: modelId, ...usage, ...defined({ messageId: ctx.message?.id }) })
       ctx.log.info({ model: modelId, ...usage }, 'a model answered')
       return text
     }
-    return { name, description, args: argsOf(prompt), metadata, run }
+    // As a tool of another it may run again: it goes on from its own record.
+    const annotated = { annotations: { idempotentHint: true }, ...metadata }
+    return { name, description, args: argsOf(prompt), metadata: annotated, run }
   }
 }
 

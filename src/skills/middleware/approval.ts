@@ -39,7 +39,9 @@ export function createApprovalMiddleware(
           skill: skill.name,
           args: toJson(ctx.args),
           by: whoAsks(ctx),
-          title: title ?? `Run ${skill.name}: ${skill.description}`,
+          title: call.guard?.again
+            ? askAgain(skill.name)
+            : (title ?? `Run ${skill.name}: ${skill.description}`),
           approvers,
           timeout,
           onTimeout,
@@ -48,7 +50,10 @@ export function createApprovalMiddleware(
         })
         if (asked.status === 'pending') await ask(asked, ctx)
         const decided = asked.status === 'pending' ? await decision(asked, ctx) : asked
-        if (decided.status === 'approved') return next()
+        if (decided.status === 'approved') {
+          await call.guard?.begins()
+          return next()
+        }
         const denied = new TriviumError('approval_denied', { name: skill.name, reason: reasonFor(decided) })
         // Whoever wrote the message is told; a refusal is an outcome, not a failure to be kept as a dead letter.
         if (message && call.depth === 0) return { text: denied.message }
@@ -80,9 +85,14 @@ async function withdraw({ id, by }: Approval, { services, log }: SkillContext): 
   })
 }
 
+/** What to decide about a tool of a model that was cut off. */
+const askAgain = (name: string) =>
+  `Run ${name} again? It was cut off while it ran, and nobody knows whether it happened: look before you approve.`
+
 function requestKey(ctx: SkillContext): string {
-  const { rootId, skill } = ctx.call
-  return `${rootId}:${skill}:${hash('sha256', JSON.stringify(slimArgs(ctx))).slice(0, 32)}`
+  const { rootId, skill, guard } = ctx.call
+  const key = `${rootId}:${skill}:${hash('sha256', JSON.stringify(slimArgs(ctx))).slice(0, 32)}`
+  return guard?.again ? `${key}:${guard.again}` : key
 }
 
 /** Who wrote the message, where the transport can tell; else who called. */

@@ -56,9 +56,9 @@ const allowedToolsMiddleware = defineMiddleware({
     return async (ctx, next) => {
       const unrestricted = ctx.manager
       ctx.manager = {
-        async invoke(name, args) {
+        async invoke(name, args, within) {
           const denied = [name, skillRunLater(name, args) ?? name].find((one) => !allowed.matches(one))
-          if (denied === undefined) return unrestricted.invoke(name, args)
+          if (denied === undefined) return unrestricted.invoke(name, args, within)
           ctx.log.warn({ denied, allowed: allowed.spec }, 'a skill was denied to another')
           throw new TriviumError('forbidden', {
             what: `Skill ${denied}, invoked by ${skill.name},`,

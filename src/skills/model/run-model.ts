@@ -8,6 +8,7 @@ import { timerDuration } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import { runBounded } from '../bounded.ts'
 import { orJust } from '../onion.ts'
+import { isFinal, type RunRecord } from './run-record.ts'
 
 const settings = z.strictObject({
   id: z.string().min(1).optional(),
@@ -31,10 +32,15 @@ type ModelRun = {
   instructions: string
   input: string
   tools: ToolSet
+  /** What it did in earlier attempts, and where this one is kept. */
+  record: RunRecord | undefined
   onModel: ((does: ModelStep) => void) | undefined
 }
 
-/** What a run gave. `trace` is the whole conversation with the model; tokens are those of all steps. */
+/**
+ * What a run gave. `trace` is the whole conversation with the model; tokens are those of its `steps`, without the `replayed` ones
+ * of earlier attempts; `finish`: why the answer ended, where it is not whole or says nothing.
+ */
 export type ModelOutcome = Awaited<ReturnType<typeof stream>>
 
 /** Runs a model with its tools until it answers. Throws `model_limit`, `skill_timeout`, `model_failed`, `model_unusable`, or of a tool. */
@@ -54,57 +60,88 @@ export async function runModel({ call, log, signal: parent }: SkillContext, run:
   })
 }
 
-type Streamed = ModelRun & { model: LanguageModel; skill: string; log: Log; signal: AbortSignal }
+type Streamed = ModelRun & { model: Model; skill: string; log: Log; signal: AbortSignal }
+
+/** What a model may say in one run, in characters; a stream without end would fill the memory before it is too late. */
+const MOST_SAID = 4_000_000
 
 async function stream(run: Streamed) {
-  const { isStepCount, streamText } = await import('ai')
-  const { settings, skill, log, signal } = run
+  const { isStepCount, streamText, wrapLanguageModel } = await import('ai')
+  const { settings, skill, log, signal, record } = run
   const maxSteps = settings['max-steps']
   const maxTokens = settings['max-tokens']
   run.onModel?.({})
   const result = streamText({
-    model: run.model,
+    model: record ? wrapLanguageModel({ model: run.model, middleware: record.middleware }) : run.model,
     instructions: run.instructions,
     prompt: run.input,
     tools: run.tools,
-    stopWhen: [isStepCount(maxSteps), ({ steps }) => tokensOf(steps) >= maxTokens],
+    stopWhen: [
+      isStepCount(maxSteps),
+      ({ steps }) => tokensOf(steps) >= maxTokens,
+      // The other tools of the step come to their ends first.
+      ({ steps }) =>
+        steps.at(-1)?.content.some((part) => part.type === 'tool-error' && isFinal(part.error)) ?? false,
+    ],
     maxRetries: settings.retries,
     abortSignal: signal,
     ...defined({ maxOutputTokens: settings['max-output-tokens'], temperature: settings.temperature }),
     // Errors arrive as parts of the stream; without this the SDK prints them.
     onError() {},
   })
+  const replayed = record?.replayed ?? 0
+  let [ended, said] = [0, 0]
+  let final: unknown
   for await (const part of result.stream) {
-    if (part.type === 'text-delta') run.onModel?.({ text: part.text })
-    if (part.type === 'tool-call') run.onModel?.({ tool: part.toolName })
-    if (part.type === 'finish-step' && part.finishReason === 'tool-calls') run.onModel?.({})
+    const known = ended < replayed ? { known: true } : {}
+    said += 'text' in part ? part.text.length : 'delta' in part ? part.delta.length : 0
+    if (said > MOST_SAID) throw limit(skill, `${MOST_SAID} characters`)
+    if (part.type === 'text-delta') run.onModel?.({ text: part.text, ...known })
+    if (part.type === 'tool-call') run.onModel?.({ tool: part.toolName, ...known })
+    if (part.type === 'finish-step') {
+      ended++
+      if (part.finishReason === 'tool-calls') run.onModel?.({})
+    }
     if (part.type === 'error') throw part.error
     if (part.type === 'abort') throw signal.reason
     if (part.type === 'tool-error') {
-      if (isFinal(part.error)) throw part.error
-      log.warn({ tool: part.toolName, reason: reasonOf(part.error) }, 'a tool call of a model failed')
+      if (isFinal(part.error)) final ??= part.error
+      else log.warn({ tool: part.toolName, reason: reasonOf(part.error) }, 'a tool call of a model failed')
     }
   }
-  const [text, steps, messages, { inputTokens = 0, outputTokens = 0 }] = await Promise.all([
-    result.text,
-    result.steps,
-    result.responseMessages,
-    result.usage,
-  ])
+  if (final !== undefined) throw final
+  const [text, steps, messages] = await Promise.all([result.text, result.steps, result.responseMessages])
   const wantsMore = steps.at(-1)?.finishReason === 'tool-calls'
   if (wantsMore && tokensOf(steps) >= maxTokens) throw limit(skill, `${maxTokens} tokens`)
   if (wantsMore && steps.length >= maxSteps) throw limit(skill, `${maxSteps} steps`)
+  if (text === '' && steps.every(({ toolCalls }) => toolCalls.length === 0)) {
+    throw new TriviumError('model_failed', { model: run.modelId, reason: 'it answered with nothing' })
+  }
+  const finish = text === '' ? 'nothing' : steps.at(-1)?.finishReason
   const trace: ModelMessage[] = [{ role: 'user', content: run.input }, ...messages]
-  return { text, trace, steps: steps.length, inputTokens, outputTokens }
+  const [inputTokens, outputTokens] = usageOf(steps.slice(replayed))
+  return {
+    text,
+    trace,
+    steps: steps.length,
+    inputTokens,
+    outputTokens,
+    ...(replayed > 0 && { replayed }),
+    ...(finish !== 'stop' && defined({ finish })),
+  }
 }
 
-/** A parked approval ends this attempt; the invocation begins again when the decision falls. */
-function isFinal(error: unknown): boolean {
-  return error instanceof TriviumError && /^(approval_pending|recursion_limit)$/.test(error.code)
+type Step = { usage: LanguageModelUsage }
+
+function usageOf(steps: readonly Step[]): [input: number, output: number] {
+  const sum = (which: 'inputTokens' | 'outputTokens') =>
+    steps.reduce((total, { usage }) => total + (usage[which] ?? 0), 0)
+  return [sum('inputTokens'), sum('outputTokens')]
 }
 
-function tokensOf(steps: readonly { usage: LanguageModelUsage }[]): number {
-  return steps.reduce((total, { usage }) => total + (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0), 0)
+function tokensOf(steps: readonly Step[]): number {
+  const [input, output] = usageOf(steps)
+  return input + output
 }
 
 function limit(name: string, what: string): TriviumError {
@@ -131,8 +168,10 @@ export type ModelSources = {
   env: Record<string, string | undefined>
 }
 
+type Model = Exclude<LanguageModel, string>
+
 /** The model that `provider:MODEL` names; loads the package of the provider. Throws `model_unusable`. */
-async function resolveModel(id: string, { model: given, env }: ModelSources): Promise<LanguageModel> {
+async function resolveModel(id: string, { model: given, env }: ModelSources): Promise<Model> {
   const [, provider, model = ''] = /^([^:]+):(.+)$/s.exec(id) ?? []
   if (!provider) throw unusable(id, 'write it as provider:model, e.g. anthropic:<model>')
   const own = given?.name.startsWith(`${provider}:`) ? given : undefined

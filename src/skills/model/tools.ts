@@ -2,10 +2,13 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { JSONSchema7, ToolSet } from 'ai'
+import type { Within } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject, pathGet, toJson } from '../../core/json.ts'
 import { type Skill, type SkillContext, skillJsonSchema } from '../../core/skill.ts'
+import { headOf } from '../../lib/head-of.ts'
 import { createNameMatcher, isForeignTraffic, nameSpec, skillRunLater } from '../names.ts'
+import type { RunRecord } from './run-record.ts'
 
 /** What reaches beyond the conversation. A model gets it only by name: not by `*`, nor without `allowed-tools`. */
 const OPERATOR = createNameMatcher(
@@ -15,18 +18,22 @@ const OPERATOR = createNameMatcher(
 /** The skills that there are, for models. */
 export type Catalog = { names(): string[]; get(name: string): Skill | undefined }
 
-/** The other skills that `allowed-tools` names (else all but those of operators), its callbacks, a reader of the skill’s files. */
+/**
+ * The other skills that `allowed-tools` names (else all but those of operators), its callbacks, a reader of the skill’s files. With a
+ * `record` each call of one is made once, also over attempts.
+ */
 export async function createTools(
   skill: { name: string; metadata: JsonObject; files: Awaited<ReturnType<typeof findSkillFiles>> },
   ctx: SkillContext,
   catalog: Catalog,
+  record: RunRecord | undefined,
 ): Promise<ToolSet> {
   const { dynamicTool, jsonSchema } = await import('ai')
   const allowed = createNameMatcher(nameSpec.parse(skill.metadata['allowed-tools'] ?? '*'))
   const isOffered = (tool: string) =>
     allowed.matches(tool) && (!OPERATOR.matches(tool) || allowed.names(tool))
   const tools: ToolSet = {}
-  const invoke = async (name: string, input: unknown) => {
+  const invoke = async (name: string, input: unknown, within: Within) => {
     const reason = `allowed-tools of ${skill.name} does not name it`
     const later = skillRunLater(name, input)
     if (later !== undefined && !isOffered(later)) {
@@ -35,32 +42,59 @@ export async function createTools(
     if (isForeignTraffic(name, input) && !allowed.names(name)) {
       throw new TriviumError('forbidden', { what: `${name} on everybody's messages`, reason })
     }
-    return ctx.manager.invoke(name, input)
+    return ctx.manager.invoke(name, input, within)
   }
-  const add = (name: string, description: string, schema: JsonObject, call = invoke) => {
+  const add = (
+    name: string,
+    description: string,
+    schema: JsonObject,
+    hints: { repeatable: boolean; guarded: boolean },
+    call: (name: string, input: unknown, within: Within) => unknown = invoke,
+  ) => {
     tools[name] = dynamicTool({
       description,
       // zod made it: it is JSON Schema, only typed as any JSON object.
       inputSchema: jsonSchema(schema as JSONSchema7),
-      execute: async (input) => toJson(await call(name, input)),
+      execute(input, { toolCallId: id, abortSignal: signal = ctx.signal }) {
+        const run = async (within: Within) => bounded(toJson(await call(name, input, within)))
+        return record ? record.tool({ id, ...hints, signal }, run) : run({})
+      },
     })
   }
   for (const name of catalog.names()) {
     const found = catalog.get(name)
     if (!found || name === skill.name || !isOffered(name)) continue
-    add(name, found.description, toolSchema(skillJsonSchema(found)))
+    add(name, found.description, toolSchema(skillJsonSchema(found)), hintsOf(found))
   }
   for (const ref of await ctx.services.callbacks.list(ctx.call.rootId)) {
     if (allowed.matches(ref))
-      add(ref, 'Calls back whoever made it and returns the answer', { type: 'object' })
+      add(ref, 'Calls back whoever made it and returns the answer', { type: 'object' }, hintsOf({}))
   }
   if (skill.files.names.length > 0) {
     const description = `Reads a file of this skill. There are: ${skill.files.names.join(', ')}`
     const properties = { path: { type: 'string', enum: [...skill.files.names] } }
     const schema = { type: 'object', properties, required: ['path'], additionalProperties: false }
-    add(FILE_TOOL, description, schema, (_, input) => skill.files.read(String(pathGet(input, 'path'))))
+    const hints = { repeatable: true, guarded: false }
+    add(FILE_TOOL, description, schema, hints, (_, input) => skill.files.read(String(pathGet(input, 'path'))))
   }
   return tools
+}
+
+/** `repeatable`, by the names of MCP in `metadata.annotations`: it may run a second time without anybody being asked. */
+function hintsOf({ metadata }: Pick<Skill, 'metadata'>) {
+  const says = (hint: string) => pathGet(metadata?.annotations, hint) === true
+  return {
+    repeatable: says('readOnlyHint') || says('idempotentHint'),
+    guarded: Boolean(metadata?.approval),
+  }
+}
+
+/** What a model gets of the answer of a tool, in characters of JSON. */
+const LONGEST_ANSWER = 256_000
+
+function bounded(answer: Json): Json {
+  const text = typeof answer === 'string' ? answer : JSON.stringify(answer)
+  return text.length > LONGEST_ANSWER ? headOf(text, LONGEST_ANSWER) : answer
 }
 
 /** No skill has this name: theirs have no underscore. */

@@ -1,0 +1,228 @@
+import { hash } from 'node:crypto'
+import type { LanguageModelMiddleware } from 'ai'
+import { z } from 'zod'
+import { type Call, createSendCounter, type SendCounter, type Within } from '../../core/call.ts'
+import { reasonOf, TriviumError } from '../../core/errors.ts'
+import { type Json, pathGet } from '../../core/json.ts'
+import type { SkillContext } from '../../core/skill.ts'
+import type { KeyValues } from '../../core/store.ts'
+import { pause } from '../../lib/pause.ts'
+import { slimArgs } from '../session/sessions.ts'
+
+/** What a model streams of one step. */
+type Part = Streamed['stream'] extends ReadableStream<infer One> ? One : never
+type Streamed = Awaited<ReturnType<NonNullable<LanguageModelMiddleware['wrapStream']>>>
+
+const stepSchema = z.object({ parts: z.custom<Part>((part) => pathGet(part, 'type') !== undefined).array() })
+
+/** How a call of a tool ended, and how many replies it sent; `waits`: something in it is parked; `runs`: how often it ran once approved. */
+const toolSchema = z.object({
+  result: z.json().exactOptional(),
+  error: z.string().exactOptional(),
+  sent: z.int().default(0),
+  waits: z.boolean().default(false),
+  runs: z.int().default(0),
+})
+type ToolEntry = z.infer<typeof toolSchema>
+
+const PREFIX = 'run:'
+/** How long (ms) after its last step a run can be gone on with: dead letters and approvals take their time. */
+const KEPT = 30 * 86_400_000
+const MOST_ENTRIES = 10_000
+const STORE_PAUSE = 500
+
+export type RunRecords = ReturnType<typeof createRunRecords>
+export type RunRecord = Awaited<ReturnType<RunRecords['open']>>
+
+/**
+ * What dispatched runs of models did, step by step on the store of all daemons: after a crash, a retry or an approval a run is played
+ * again from there, and asks model and tools only for what is missing. An entry is one write, made before anything follows from it.
+ */
+export function createRunRecords(kv: KeyValues) {
+  /** How often each outermost call, or call of a tool, ran the same skill with the same arguments. */
+  const counts = new WeakMap<SendCounter, Map<string, number>>()
+  const touched = new Set<string>()
+
+  /** Names a run within its outermost call: the same in each attempt. */
+  const nameOf = (ctx: SkillContext): string => {
+    const { place, skill, depth, sends } = ctx.call
+    if (depth === 0) return ''
+    const what = `${skill}#${hash('sha256', JSON.stringify(slimArgs(ctx))).slice(0, 16)}`
+    const known = counts.get(sends) ?? new Map<string, number>()
+    const before = known.get(what) ?? 0
+    counts.set(sends, known.set(what, before + 1))
+    return `${place ?? ''}/${what}.${before}/`
+  }
+
+  const read = async (base: string) => {
+    const keys = await kv.list(base, MOST_ENTRIES)
+    // Those of runs within its tools begin alike.
+    const names = keys.map((key) => key.slice(base.length)).filter((name) => /^[\d.]+$/.test(name))
+    const values = await Promise.all(names.map(async (name) => (await kv.get(base + name))?.value))
+    return new Map(names.map((name, index) => [name, values[index]]))
+  }
+
+  return {
+    /** The record of the run that `ctx` begins or goes on with. */
+    async open(ctx: SkillContext) {
+      const { rootId } = ctx.call
+      touched.add(rootId)
+      const name = nameOf(ctx)
+      const base = `${PREFIX}${rootId}/${name}`
+      return createRecord({ kv, base, name, known: await read(base), call: ctx.call })
+    },
+    /** Forgets the runs of an outermost call that has ended for good. */
+    async end(rootId: string): Promise<void> {
+      if (!touched.delete(rootId)) return
+      const keys = await kv.list(`${PREFIX}${rootId}/`, MOST_ENTRIES)
+      await Promise.all(keys.map(kv.delete))
+    },
+    /** The outermost call may be gone on with elsewhere. */
+    leave: (rootId: string) => void touched.delete(rootId),
+  }
+}
+
+function createRecord(run: {
+  kv: KeyValues
+  base: string
+  name: string
+  known: Map<string, Json | undefined>
+  call: Call
+}) {
+  const { kv, base, name, known, call } = run
+  const steps: Part[][] = []
+  for (let step = known.get('0'); step !== undefined; step = known.get(String(steps.length)))
+    steps.push(stepSchema.parse(step).parts)
+  const replayed = steps.length
+  let current = -1
+  /** The calls of tools of the current step, in order; one that runs is taken out. */
+  let calls: (string | undefined)[] = []
+
+  const begin = (parts: readonly Part[]) => {
+    current++
+    calls = parts.flatMap((part) => (part.type === 'tool-call' ? part.toolCallId : []))
+  }
+
+  const keepStep = async (parts: readonly Part[]) => {
+    const says = parts.some(({ type }) => /^(text-delta|tool-call|file)$/.test(type))
+    // What failed, or says nothing, is asked again.
+    if (!says || parts.some(({ type }) => type === 'error')) return
+    const value = JSON.parse(JSON.stringify({ parts }, bytesAsText))
+    const version = await kv.set(`${base}${current + 1}`, value, { ttl: KEPT, ifVersion: 0 })
+    if (version === undefined) {
+      const reason = 'it is gone on with elsewhere'
+      throw new TriviumError('cancelled', { what: `The run of ${call.skill}`, reason })
+    }
+    begin(parts)
+  }
+
+  const keepTool = async (at: string, entry: Partial<ToolEntry>, signal: AbortSignal) => {
+    for (;;) {
+      try {
+        await kv.set(base + at, entry, { ttl: KEPT })
+        return
+      } catch (error) {
+        if (signal.aborted || !(error instanceof TriviumError && error.retryable)) throw error
+        await pause(STORE_PAUSE, signal)
+      }
+    }
+  }
+
+  const middleware: LanguageModelMiddleware = {
+    specificationVersion: 'v4',
+    async wrapStream({ doStream }) {
+      const parts = steps[current + 1]
+      if (parts) {
+        begin(parts)
+        return { stream: ReadableStream.from(parts) }
+      }
+      const { stream, ...rest } = await doStream()
+      const said: Part[] = []
+      const recorder = new TransformStream<Part, Part>({
+        async transform(part, controller) {
+          add(said, part)
+          if (part.type === 'finish') await keepStep(said)
+          controller.enqueue(part)
+        },
+      })
+      return { ...rest, stream: stream.pipeThrough(recorder) }
+    },
+  }
+
+  return {
+    /** For the model: plays the steps that are known, and keeps each other before its tools are called. */
+    middleware,
+    /** How many steps are known from before. */
+    replayed,
+    /**
+     * Gives what a tool answered before, or runs it and keeps its answer. One that was cut off runs again where it is `repeatable` or
+     * somebody approves that; otherwise the model is told. `guarded`: it needs an approval anyway, and has not begun without.
+     */
+    async tool(
+      { id, repeatable, guarded, signal }: ToolCall,
+      tool: (within: Within) => Promise<Json>,
+    ): Promise<Json> {
+      const index = calls.indexOf(id)
+      calls[index] = undefined
+      const at = `${current}.${index}`
+      const stored = known.get(at)
+      const entry = toolSchema.parse(stored ?? {})
+      call.sends.add(entry.sent)
+      if (entry.error !== undefined) throw new Error(entry.error)
+      if (entry.result !== undefined) return entry.result
+
+      const place = `${name}${at}`
+      const mayHaveBegun = current < replayed && !entry.waits && !(guarded && entry.runs === 0)
+      const isCutOff = mayHaveBegun && !repeatable
+      const guard = {
+        begins: () => keepTool(at, { runs: entry.runs + 1 }, signal),
+        ...(isCutOff && { again: `${place}.${entry.runs}` }),
+      }
+      const sends = createSendCounter(`${place}/`)
+      try {
+        const result = await tool({ place, sends, ...(repeatable ? {} : { guard }) })
+        await keepTool(at, { result, sent: sends.count }, signal)
+        return result
+      } catch (thrown) {
+        if (isParked(thrown) && !isCutOff) await keepTool(at, { waits: true }, signal)
+        if (signal.aborted || isFinal(thrown)) throw thrown
+        const isDenied = isCutOff && thrown instanceof TriviumError && thrown.code === 'approval_denied'
+        const error = isDenied ? `${UNKNOWN} (${thrown.message})` : reasonOf(thrown)
+        await keepTool(at, { error, sent: sends.count }, signal)
+        throw isDenied ? new Error(error) : thrown
+      } finally {
+        call.sends.add(sends.count)
+      }
+    },
+  }
+}
+
+type ToolCall = { id: string; repeatable: boolean; guarded: boolean; signal: AbortSignal }
+
+const UNKNOWN = 'It was cut off and not run again: whether it happened is not known'
+
+function isParked(error: unknown): boolean {
+  return error instanceof TriviumError && error.code === 'approval_pending'
+}
+
+/** Ends the attempt: a parked approval, after which the run is gone on with, and what no model can mend. */
+export function isFinal(error: unknown): boolean {
+  return isParked(error) || (error instanceof TriviumError && error.code === 'recursion_limit')
+}
+
+/** What a step does not need to be played again. */
+const PASSING = /^(response-metadata|raw|ping|tool-input-.*)$/
+
+/** Adds a part; pieces of a text become one. */
+function add(parts: Part[], part: Part): void {
+  const last = parts.at(-1)
+  if (PASSING.test(part.type)) return
+  const isPiece = part.type === 'text-delta' || part.type === 'reasoning-delta'
+  const isMore = isPiece && last?.type === part.type && last.id === part.id
+  if (!isMore || part.providerMetadata || last.providerMetadata) parts.push(part)
+  else parts[parts.length - 1] = { ...last, delta: last.delta + part.delta }
+}
+
+function bytesAsText(_key: string, value: unknown): unknown {
+  return value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value
+}
