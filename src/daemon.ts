@@ -57,6 +57,8 @@ export type DaemonOptions = {
   /** The environment with `.env`: where keys of models are looked up. */
   env: Readonly<Record<string, string | undefined>>
   log: Log
+  /** The newest lines of the log about a message. */
+  logged?(messageId: string): readonly object[]
 }
 
 /** The regular work beside the roads, each in ms. */
@@ -108,6 +110,8 @@ export async function createDaemon(options: DaemonOptions) {
     router,
     permit,
     refusals,
+    logged: options.logged ?? (() => []),
+    pushed: (messageId) => push.attemptsOf(messageId),
   })
 
   const push = createPush({ ...base, pushed: metrics.pushed })

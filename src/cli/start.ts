@@ -4,7 +4,7 @@ import { transports } from '../../transports/registry.ts'
 import { readEnvironment } from '../config/environment.ts'
 import { configJsonSchema } from '../config/json-schema.ts'
 import { type Config, watchFiles } from '../config/load-config.ts'
-import { createLogger } from '../control/logger.ts'
+import { createLogger, createRecentLines } from '../control/logger.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { pathGet } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
@@ -91,14 +91,17 @@ export async function createOwnDaemon(
     secrets = config.secrets
     return config
   }
+  const recent = createRecentLines()
   const log = createLogger({
     level: level ?? first.daemon.logLevel,
+    recent,
     secrets: () => secrets,
     destination: process.stderr,
     pretty,
   })
   const env = await readEnvironment(environs.cwd, environs.env)
-  return { daemon: await createDaemon({ load, mode, version: environs.version, env, log }), log }
+  const { version } = environs
+  return { daemon: await createDaemon({ load, mode, version, env, log, logged: recent.of }), log }
 }
 
 function banner(daemon: Daemon, { listen, control }: Record<'listen' | 'control', string>, head: string) {

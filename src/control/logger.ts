@@ -1,5 +1,6 @@
 import pino, { type DestinationStream } from 'pino'
 import type { Log } from '../core/log.ts'
+import { defined } from '../lib/defined.ts'
 import { escapeControls } from '../lib/escape-controls.ts'
 import { withoutSecrets } from '../lib/secrets.ts'
 
@@ -21,6 +22,8 @@ export function createLogger(options: {
   secrets: () => readonly string[]
   destination: { write(line: string): unknown }
   pretty: boolean
+  /** Is given each line about a message, as JSON. */
+  recent?: { add(line: string): void }
 }): Log {
   const destination: DestinationStream = {
     write(line) {
@@ -35,10 +38,48 @@ export function createLogger(options: {
     redact: { paths, censor: '[secret]' },
     serializers: { err: pino.stdSerializers.err },
   }
-  return pino(settings, options.pretty ? prettyStream(destination) : destination)
+  const shown = options.pretty ? prettyStream(destination) : destination
+  return pino(settings, {
+    write(line) {
+      shown.write(line)
+      if (line.includes('"messageId":"')) options.recent?.add(withoutSecrets(line, options.secrets()))
+    },
+  })
 }
 
-type Line = { time: string; level: number; msg: string; err?: { message?: string } } & Record<string, unknown>
+/** Lines that are kept, those that are shown of one message, and the characters of a line. */
+const KEPT = 2_000
+const SHOWN = 200
+const LONGEST = 8_000
+
+/** The newest lines about messages, in the memory of this process, for whoever looks at one. */
+export function createRecentLines() {
+  const lines: string[] = []
+  return {
+    add(line: string): void {
+      if (line.length > LONGEST) return
+      lines.push(line)
+      if (lines.length > KEPT) lines.shift()
+    },
+    /** Oldest first. */
+    of: (messageId: string) =>
+      lines
+        .filter((line) => line.includes(messageId))
+        .map((line): Line => JSON.parse(line))
+        .filter((line) => line.messageId === messageId)
+        .slice(-SHOWN)
+        .map(({ time, level, msg, messageId: _, err, ...fields }) => {
+          const { message: error, stack } = err ?? {}
+          const head = { at: Date.parse(time), level: pino.levels.labels[level], message: msg }
+          return { ...head, ...fields, ...defined({ error, stack }) }
+        }),
+  }
+}
+
+type Line = { time: string; level: number; msg: string; err?: { message?: string; stack?: string } } & Record<
+  string,
+  unknown
+>
 
 /** `12:01:02 warn  the skill failed  messageId=… route=…`: short enough to read as it scrolls. */
 function prettyStream(destination: DestinationStream): DestinationStream {

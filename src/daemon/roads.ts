@@ -56,6 +56,8 @@ export function createRoads(deps: {
   refusals: ReturnType<typeof createRefusals>
   tracing: Tracing | undefined
   router: Pick<Router, 'match'>
+  logged(messageId: string): readonly object[]
+  pushed(messageId: string): Promise<readonly object[]>
 }) {
   const { store, gateways, metrics, tracing } = deps
   const { journal } = store
@@ -64,7 +66,7 @@ export function createRoads(deps: {
   const services = {
     events,
     messages: {
-      ...createMessages(store, Date.now),
+      ...createMessages({ store, logged: deps.logged, pushed: deps.pushed, now: Date.now }),
       ...createSearch(store),
       replay: createReplay({ store, match: deps.router.match, now: Date.now }),
     },

@@ -116,8 +116,10 @@ export function createDispatch(options: {
     const longest = retry.backoff === 'fixed' ? retry.delay : retry.maxDelay
     const outcome = failedAttempt(job, thrown, { ...retry, first: retry.delay, longest }, now())
     const fields = { messageId: message.id, route: name, attempt, err: toTriviumError(thrown) }
-    metrics.dispatched(name, outcome.outcome, (now() - started) / 1000)
-    const detail = { route: name, attempt, error: outcome.error.message }
+    const ms = now() - started
+    metrics.dispatched(name, outcome.outcome, ms / 1000)
+    const { message: error, code } = outcome.error
+    const detail = { route: name, attempt, error, code, ms }
     if (outcome.outcome === 'retry') {
       const { delay } = outcome
       log.warn({ ...fields, delay }, 'the attempt failed; the message will be dispatched again')

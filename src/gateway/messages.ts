@@ -1,6 +1,7 @@
 import { requireGateway } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { MESSAGE_TOPIC } from '../core/event.ts'
+import { isOperator } from '../core/identity.ts'
 import { LARGE_READ, type Message } from '../core/message.ts'
 import { positionOf, timeOf } from '../core/message-id.ts'
 import type { Services } from '../core/services.ts'
@@ -11,7 +12,14 @@ import { defined } from '../lib/defined.ts'
 const PAGE = 20
 
 /** Looking at messages and their history on the three roads. */
-export function createMessages(store: Pick<Store, 'journal' | 'topics'>, now: () => number) {
+export function createMessages(deps: {
+  store: Pick<Store, 'journal' | 'topics'>
+  /** What this daemon has logged of a message, and the attempts to push it. */
+  logged(messageId: string): readonly object[]
+  pushed(messageId: string): Promise<readonly object[]>
+  now(): number
+}) {
+  const { store, now } = deps
   /** As cheap as a look at the groups: what a group has read is told by how many it still has to read. */
   const groupsPast = async (id: string) => {
     const end = await store.topics.end(MESSAGE_TOPIC)
@@ -36,11 +44,19 @@ export function createMessages(store: Pick<Store, 'journal' | 'topics'>, now: ()
       const message = await store.journal.get(id)
       if (!message) throw new TriviumError('message_not_found', { id })
       requireGateway(caller, message.gateway)
-      const [notes, events] = await Promise.all([store.journal.history(id), groupsPast(id)])
+      const [notes, events, [outcome], pushes] = await Promise.all([
+        store.journal.history(id),
+        groupsPast(id),
+        store.journal.outcomes([id]),
+        deps.pushed(id),
+      ])
       const { gateway, transport, key, from } = message
       const detail = defined({ gateway, transport, from: from.address ?? from.id, key })
       const accepted = { at: timeOf(id), road: 'accept', what: 'accepted', detail }
-      return { message, history: [accepted, ...notes], receive: receiveStanding(notes, now()), events }
+      const history = [accepted, ...notes]
+      const receive = receiveStanding(notes, now())
+      const logs = isOperator(caller) && { logs: deps.logged(id) }
+      return { message, outcome, history, receive, events, pushes, ...logs }
     },
     async list(args, { caller }) {
       if (args.gateway !== undefined) requireGateway(caller, args.gateway)

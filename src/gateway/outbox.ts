@@ -85,7 +85,7 @@ export function outboxNote(at: number, what: string, detail: object): Note {
 }
 
 /** The head of a text is enough for a history; `messages.jsonl` has all of it. */
-const SHOWN = 1_000
+const SHOWN = 4_000
 
 /** What a history shows of an answer. */
 export function answerOf({ key, by, text }: Sending) {

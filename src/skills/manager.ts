@@ -95,7 +95,8 @@ export async function createSkillManager(options: SkillManagerOptions) {
       },
       // Most invocations write no line, and a logger of one's own costs more than all the rest here.
       get log() {
-        ownLog ??= log.child({ skill: call.skill, trace: call.trace })
+        const { skill, trace, message } = call
+        ownLog ??= log.child({ skill, trace, ...(message && { messageId: message.id }) })
         return ownLog
       },
       get signal() {

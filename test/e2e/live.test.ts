@@ -18,7 +18,7 @@ routes:
 const SKILLS = {
   bad: `export default { description: 'fails', run({ message }) { throw new Error('no ' + message.text.length + ' of that') } }`,
   twice: `const seen = new Set()
-    export default { description: 'fails once', run({ message: { id } }) { if (!seen.has(id)) { seen.add(id); throw new Error('not yet') } return 'at last' } }`,
+    export default { description: 'fails once', run({ message: { id }, log }) { log.info({}, 'trying'); if (!seen.has(id)) { seen.add(id); throw new Error('not yet') } return 'at last' } }`,
   careful: `export default { description: 'asks', metadata: { approval: true }, run: () => 'done' }`,
 }
 
@@ -144,6 +144,39 @@ describe('what operators see', { timeout: 120_000 }, () => {
     })
     await assert.rejects(invoke('dead-letter-drop', {}), /skill_args_invalid/)
     await assert.rejects(invoke('dead-letter-list', { before: 'x' }), /usage/)
+  })
+
+  test('a message tells its story: attempts with errors, lines of the log, what was sent', async () => {
+    const id = await accept('twice again')
+    const show = async () => Object(await suite.daemon.invoke('message-show', { id }))
+    const { history, logs } = await until(async () => {
+      const shown = await show()
+      return shown.outcome === 'done' && JSON.stringify(shown.history).includes('"sent"') && shown
+    }, 'the end of the message')
+    const [failed, done, sent] = ['failed', 'done', 'sent'].map((what) =>
+      history.find((note: { what: string }) => note.what === what),
+    )
+    assert.partialDeepStrictEqual(failed.detail, { route: 'twice', attempt: 1, code: 'skill_failed' })
+    assert.match(failed.detail.error, /not yet/)
+    assert.ok(failed.detail.ms >= 0 && done.detail.ms >= 0)
+    assert.partialDeepStrictEqual(sent.detail, { text: 'at last' })
+    assert.partialDeepStrictEqual(
+      logs.map(({ level, message, skill }: Record<string, string>) => ({ level, message, skill })),
+      [
+        { level: 'info', message: 'trying', skill: 'twice' },
+        { level: 'warn', message: 'the attempt failed; the message will be dispatched again' },
+        { level: 'info', message: 'trying', skill: 'twice' },
+      ],
+    )
+    assert.match(logs[1].stack, /not yet/)
+    const headers = authorized('a-program-of-some-kind')
+    const body = JSON.stringify({ id })
+    const asked = await fetch(`${suite.daemon.control}/v1/skills/message-show`, {
+      method: 'POST',
+      headers,
+      body,
+    })
+    assert.deepEqual(Object.keys(Object(await asked.json()).result).includes('logs'), false)
   })
 
   test('programs see none of it, and a stream ends with its daemon', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { openSite } from '../fixtures/daemon.ts'
 import { startOpenAiServer } from '../fixtures/openai-server.ts'
+import { until } from '../fixtures/until.ts'
 
 const MARKDOWN = `---
 name: helper
@@ -61,6 +62,18 @@ describe('a markdown skill on a chat', { timeout: 90_000 }, async () => {
     assert.match(prompts[2] ?? '', /tool says/)
     assert.deepEqual(model.requests[0]?.tools, ['echo'])
     assert.equal(model.requests[0]?.authorization, 'Bearer test-key-123456')
+
+    const shown = async () =>
+      Object(await daemon.invoke('message-show', { id: replies[1]?.inReplyTo })).history
+    const noted = await until(
+      async () => (await shown()).find(({ what }: { what: string }) => what === 'model'),
+      'what the model did',
+    )
+    assert.partialDeepStrictEqual(noted.detail, {
+      skill: 'helper',
+      steps: 2,
+      tools: [{ tool: 'echo', args: '{"text":"tool says"}' }],
+    })
 
     const page = await (await fetch(`${daemon.control}/metrics`)).text()
     assert.match(page, /trivium_model_tokens_total\{model="openai-compatible:tiny",direction="input"\} \d+/)

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { TriviumError } from '../../core/errors.ts'
+import { MESSAGE_TOPIC } from '../../core/event.ts'
 import type { PushSubscription } from '../../core/push.ts'
 import type { Services, SubscriptionInfo } from '../../core/services.ts'
 import type { Store } from '../../core/store.ts'
@@ -93,6 +94,17 @@ export function createPush(deps: PushDeps) {
 
   return {
     service,
+    /** The attempts to push the event of a message, as far as each subscription remembers them. */
+    async attemptsOf(messageId: string) {
+      const mine = subscriptions.filter(({ topic }) => topic === MESSAGE_TOPIC)
+      const found = mine.map(async ({ name }) => {
+        const { attempts } = await createRecords(store.kv, name).report()
+        return attempts
+          .filter(({ event }) => event === messageId)
+          .map((each) => ({ subscription: name, ...each }))
+      })
+      return (await Promise.all(found)).flat()
+    },
     /** Puts these in force. Their groups are there when it resolves: what comes in after it is pushed. */
     async use(next: readonly PushSubscription[]): Promise<void> {
       subscriptions = next

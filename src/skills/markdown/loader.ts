@@ -51,9 +51,10 @@ export function createMarkdownLoader(options: {
       ctx.call = { ...ctx.call, toolDepth: ctx.call.depth + 1 }
       const tools = await createTools({ name, metadata, files }, ctx, catalog, record)
       const run = { modelId, sources, settings, tools, record, onModel, ...renderPrompt(prompt, ctx) }
-      const { text, trace, ...usage } = await runModel(ctx, run)
+      const { text, trace, tools: uses, ...usage } = await runModel(ctx, run)
       ctx.locals.agent = { trace, ...usage }
-      options.onUsage?.({ skill: name, model: modelId, ...usage, ...defined({ messageId: ctx.message?.id }) })
+      const whose = { skill: name, model: modelId, ...defined({ messageId: ctx.message?.id }) }
+      options.onUsage?.({ ...whose, ...usage, tools: uses })
       ctx.log.info({ model: modelId, ...usage }, 'a model answered')
       return text
     }

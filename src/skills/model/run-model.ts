@@ -9,6 +9,7 @@ import { defined } from '../../lib/defined.ts'
 import { runBounded } from '../bounded.ts'
 import { orJust } from '../onion.ts'
 import { isFinal, type RunRecord } from './run-record.ts'
+import { createToolUses } from './tool-uses.ts'
 
 const settings = z.strictObject({
   id: z.string().min(1).optional(),
@@ -71,6 +72,8 @@ async function stream(run: Streamed) {
   const maxSteps = settings['max-steps']
   const maxTokens = settings['max-tokens']
   run.onModel?.({})
+  const begun = Date.now()
+  const uses = createToolUses()
   const result = streamText({
     model: record ? wrapLanguageModel({ model: run.model, middleware: record.middleware }) : run.model,
     instructions: run.instructions,
@@ -97,7 +100,11 @@ async function stream(run: Streamed) {
     said += 'text' in part ? part.text.length : 'delta' in part ? part.delta.length : 0
     if (said > MOST_SAID) throw limit(skill, `${MOST_SAID} characters`)
     if (part.type === 'text-delta') run.onModel?.({ text: part.text, ...known })
-    if (part.type === 'tool-call') run.onModel?.({ tool: part.toolName, ...known })
+    if (part.type === 'tool-call') {
+      run.onModel?.({ tool: part.toolName, ...known })
+      uses.begin(part)
+    }
+    if (part.type === 'tool-result' || part.type === 'tool-error') uses.end(part)
     if (part.type === 'finish-step') {
       ended++
       if (part.finishReason === 'tool-calls') run.onModel?.({})
@@ -126,6 +133,8 @@ async function stream(run: Streamed) {
     steps: steps.length,
     inputTokens,
     outputTokens,
+    ms: Date.now() - begun,
+    tools: uses.list(),
     ...(replayed > 0 && { replayed }),
     ...(finish !== 'stop' && defined({ finish })),
   }
