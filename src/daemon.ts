@@ -15,8 +15,10 @@ import type { Log } from './core/log.ts'
 import type { Note } from './core/store.ts'
 import type { TransportDeps } from './core/transport.ts'
 import { createAccess } from './daemon/access.ts'
+import { approvalWords, createApprovalWords, WORDS_ROUTE } from './daemon/approval-words.ts'
 import { approvalClick, CLICK_ROUTE, createApprovalAsking, mountApprovalPage } from './daemon/approvals.ts'
-import { createDurableParts } from './daemon/assistant.ts'
+import { createDurableParts, SCHEDULED } from './daemon/assistant.ts'
+import { createAssistantWorld } from './daemon/assistant-world.ts'
 import { SHIPPED_SKILLS } from './daemon/known-skills.ts'
 import { openStore } from './daemon/open-store.ts'
 import { createControlServer, createOperator } from './daemon/operator.ts'
@@ -87,7 +89,7 @@ export async function createDaemon(options: DaemonOptions) {
   // The sweep comes a day after the last message that names a file is gone.
   const keepFor = () => config.daemon.retention.journal.maxAge + 2 * 86_400_000
   const artifacts = createArtifacts(dataDir, store.blobs && { blobs: store.blobs, keepFor })
-  const router = createRouter([CLICK_ROUTE, ...config.routes])
+  const router = createRouter(withOwnRoutes(config))
   const access = createAccess(config)
   const gateways = createGateways({
     kinds: new Map(Object.entries(transports)),
@@ -130,6 +132,12 @@ export async function createDaemon(options: DaemonOptions) {
     ...base,
     workbenchDir: workbenchDirOf(config.file),
     scope: () => config.assistant.scope,
+    world: createAssistantWorld({
+      ...base,
+      manager: () => manager,
+      outbox: roads.outbox,
+      config: () => config,
+    }),
     invoke: (name, args, invokeOptions) => manager.invoke(name, args, invokeOptions),
     permit,
     callerAs: access.callerAs,
@@ -147,7 +155,7 @@ export async function createDaemon(options: DaemonOptions) {
     folders: [...config.skills.folders, SHIPPED_SKILLS],
     services: { ...roads.services, ...runtime, ...durable.services, subscriptions: push.service },
     globals: runtime.globals,
-    skills: [...builtInSkills, approvalClick(approvals)],
+    skills: [...builtInSkills, approvalClick(approvals), approvalWords],
     middleware: createMiddleware({ access: access.rules, ask: asking.ask }),
     loadMarkdown: createMarkdownLoader({
       sources: () => ({ model: config.model, env }),
@@ -194,7 +202,9 @@ export async function createDaemon(options: DaemonOptions) {
     manager,
     runs,
     queues,
+    decide: createApprovalWords(approvals),
     transcript: createTranscript(logs, gateways.unanswerable, ({ by }) => {
+      if (by?.startsWith(SCHEDULED)) return by.slice(SCHEDULED.length)
       const route = router.routes().find(({ name }) => by === `route ${name}`)
       return route && targetOf(route)
     }),
@@ -206,7 +216,7 @@ export async function createDaemon(options: DaemonOptions) {
     config = next
     access.use(next)
     await queues.use(next.routes.flatMap(({ queue }) => queue ?? []))
-    router.use([CLICK_ROUTE, ...next.routes])
+    router.use(withOwnRoutes(next))
     // Before the gateways: what comes in is for new subscriptions too.
     await push.use(next.subscriptions)
     // Without listeners only gateways that need none make sense: a command must not read somebody's mailbox.
@@ -252,7 +262,7 @@ export async function createDaemon(options: DaemonOptions) {
     roads,
     // Our own route is worth a line only where it answers.
     explain: (message) =>
-      router.explain(message).filter(({ route, matched }) => matched || route !== CLICK_ROUTE.name),
+      router.explain(message).filter(({ route, matched }) => matched || !OWN_ROUTES.includes(route)),
     config: () => config,
     reload,
     lastReload: () => lastReload,
@@ -339,6 +349,12 @@ export async function createDaemon(options: DaemonOptions) {
     },
   }
 }
+
+/** Clicks on our buttons come first; what nobody else answers may be a decision in words. */
+function withOwnRoutes({ routes }: Pick<Config, 'routes'>) {
+  return [CLICK_ROUTE, ...routes, WORDS_ROUTE]
+}
+const OWN_ROUTES = [CLICK_ROUTE.name, WORDS_ROUTE.name]
 
 /** Throws for a file that was emptied or is half saved: what is accepted meanwhile would go nowhere for good. */
 function refuseEmptied(old: Config, next: Config): void {

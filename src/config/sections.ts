@@ -115,6 +115,14 @@ const token = z.strictObject({
   gateways: names.min(1).describe('The gateways whose messages it may take, see and answer; "*" means all.'),
 })
 
+function isTimezone(timeZone: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone !== ''
+  } catch {
+    return false
+  }
+}
+
 /** The sections of the file, but for the gateways. */
 export const sections = {
   daemon: daemon.describe('How the daemon runs. The environment wins over this.'),
@@ -122,8 +130,18 @@ export const sections = {
   subscriptions: z.array(pushSchema).describe('Where events are POSTed to.'),
   access: access.describe('Roles: who may invoke which skills.'),
   assistant: z
-    .strictObject({ scope: z.enum(['person', 'team']).default('person') })
-    .describe('Whether a gateway shares what the assistant remembers.'),
+    .strictObject({
+      scope: z
+        .enum(['person', 'team'])
+        .default('person')
+        .describe('Whether a gateway shares what the assistant remembers.'),
+      timezone: z
+        .string()
+        .refine(isTimezone, 'expected a time zone such as Europe/Berlin')
+        .default('UTC')
+        .describe('Of times that people say without one.'),
+    })
+    .describe('What people share of the assistant, and where they live.'),
   tokens: z.array(token).describe('Bearer tokens of programs for the control API.'),
   model: z
     .union([z.string(), modelSchema])

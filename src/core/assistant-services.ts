@@ -1,8 +1,24 @@
 import { z } from 'zod'
+import { defined } from '../lib/defined.ts'
 import type { Call } from './call.ts'
+import { type Message, messageSchema } from './message.ts'
 
 const time = z.string().meta({ format: 'date-time' })
 const named = z.string().min(1)
+
+/** Who is told what comes of something later: the little of their message that a reply needs. */
+export const askedBySchema = messageSchema
+  .pick({ id: true, gateway: true, transport: true, conversation: true, data: true, trace: true })
+  .strict()
+export type AskedBy = z.infer<typeof askedBySchema>
+
+/** Undefined: nobody can be told but by the answer itself. */
+export function askedBy({ message }: { message?: Message }): AskedBy | undefined {
+  if (!message) return undefined
+  const { id, gateway, transport, conversation, trace } = message
+  const { replyTarget, respond } = message.data
+  return { id, gateway, transport, conversation, trace, data: defined({ replyTarget, respond }) }
+}
 
 /**
  * A note, `memory-1` and so on. `channel`: where it was given (`channelOf`). `owner`: the identity of whom it belongs to;
@@ -50,10 +66,12 @@ export const delegationSchema = z.strictObject({
   takenBy: z.string().exactOptional(),
   finished: time.exactOptional(),
   result: z.json().exactOptional(),
+  /** Who is told the result. */
+  askedBy: askedBySchema.exactOptional(),
 })
 export type Delegation = z.infer<typeof delegationSchema>
 
-/** A stored schedule: cron (5 or 6 fields) in `timezone`, or `every` so many ms from `created`. */
+/** A stored schedule: cron (5 or 6 fields, or one moment in ISO 8601) in `timezone`, or `every` so many ms from `created`. */
 export const scheduleSchema = z.strictObject({
   id: z.string(),
   name: named,
@@ -68,6 +86,8 @@ export const scheduleSchema = z.strictObject({
   created: time,
   /** Who made it by a message, and the roles of then: the skill runs with the rights that they have when it does. Absent: an operator. */
   by: z.strictObject({ id: z.string(), roles: z.array(z.string()) }).exactOptional(),
+  /** Who gets what the skill returns. */
+  askedBy: askedBySchema.exactOptional(),
 })
 export type Schedule = z.infer<typeof scheduleSchema>
 
@@ -105,4 +125,15 @@ export type WorkbenchTask = z.infer<typeof taskSchema>
 /** Where something was asked for: the gateway of the message that it began with, else `cli`, `http`, `mcp`, `code`. */
 export function channelOf({ message, caller }: Call): string {
   return message?.gateway ?? caller.kind
+}
+
+/** `ada: …`, `to chat:ada: …`, `to ada@example.com: …`. */
+const WORKER_FIRST = /^\s*(?:to\s+)?((?:[\w-][\w.-]*:)?[\w.@+-]+)\s*:\s*(\S.*)$/s
+
+/** Who does delegated work, and what it is. */
+export function workerOf(text: unknown, given: unknown): { worker: string; task: string } {
+  const task = typeof text === 'string' ? text : ''
+  if (typeof given === 'string') return { worker: given, task }
+  const [, worker = 'worker', rest = task] = WORKER_FIRST.exec(task) ?? []
+  return { worker, task: rest }
 }

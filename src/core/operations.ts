@@ -235,13 +235,33 @@ export const assistant = {
     in: z.string().exactOptional().describe('Only this channel (gateway)'),
     limit: z.int().min(1).max(100).default(10).describe('The best so many'),
   }).describe('Searches notes and conversations for words; what was found is kept under searches.'),
+  /** Without a time in `text`: since the last one. */
+  'digest-now': open({
+    text: text.describe('Since when, and what about: today, of the week, 12h'),
+  }).describe(
+    'Sums up what was said and done: by the model where there is one, else by counts and first lines.',
+  ),
   'digest-queue': open({
     text: text.describe('What the digest is about'),
   }).describe('Queues a digest, for whoever takes work as the worker "digest".'),
   delegate: open({
     text: text.describe('The work; in front of it, with a colon, who does it'),
-    worker: optional('Who does it; default: whoever works as "worker"'),
-  }).describe('Gives work to a worker: "delegate to ada: check the invoices".'),
+    worker: optional('A skill, a person, or the name of a worker; default: whoever works as "worker"'),
+  }).describe(
+    'Has a skill do work, asks a person, or queues it for a worker: "delegate to ada: check the invoices". Who asked gets the result.',
+  ),
+  /** Of whom was asked, and of operators. Throws `not_found`. */
+  'work-done': open({
+    text: text.describe('Which work, and what came of it: delegation-2: all paid'),
+  }).describe('Hands in what came of work: "done delegation-2: all paid".'),
+  /** Throws as `schedule-create`. */
+  'schedule-in-words': open({
+    text: text.describe('When, then what: every weekday at 9 digest; list; cancel schedule-1'),
+  }).describe('Plans in plain words what is to be done or said later, lists that, or cancels it.'),
+  remind: open({
+    text: text.describe('What is said'),
+  }).describe('Says something again: what a schedule in words runs for words that are no skill.'),
+  'assistant-help': open({}).describe('Lists the words that the assistant understands from you here.'),
 }
 
 /** `delegation-…`: the work that the assistant hands out. */

@@ -51,8 +51,10 @@ export function createApprovalAsking(deps: {
     const isHere = (member: string) => ['*', message.gateway].includes(partsOf(member).gateway)
     const buttons = members.some((member) => /^\*+$/.test(member) || isHere(member))
     const args = briefArguments(approval)
+    // Slack has the buttons.
+    const byWords = message.transport === 'cli' || (buttons && /^(websocket|email)$/.test(message.transport))
     const data = { approval: { id, title, status: 'pending', by, skill, args, buttons } }
-    await outbox.reply(message, { key: `approval:${id}`, text: askForApproval(approval), data })
+    await outbox.reply(message, { key: `approval:${id}`, text: askForApproval(approval, { byWords }), data })
   }
 
   const linkFor = async ({ id, expiresAt }: Approval, identity: string) => {
@@ -68,7 +70,7 @@ export function createApprovalAsking(deps: {
     for (const identity of people) {
       const { gateway, name } = partsOf(identity)
       if (gateways.spec(gateway)?.transport !== 'email' || !ADDRESS.test(name)) continue
-      const text = askForApproval(approval, await linkFor(approval, identity))
+      const text = askForApproval(approval, { link: await linkFor(approval, identity) })
       const subject = `Approval needed: ${approval.title.split('\n')[0]}`
       await outbox.sendTo(gateway, name, { key: `approval:${approval.id}:${identity}`, subject, text })
     }
@@ -195,10 +197,12 @@ function briefArguments(approval: Approval): string {
   return `${whole.slice(0, LONGEST)}…\n(${more} characters more: trivium approval-list --id ${approval.id})`
 }
 
+type HowToDecide = { link?: string | undefined; byWords?: boolean }
+
 /** What is asked as markdown, with brief arguments and what to do. */
-function askForApproval(approval: Approval, link?: string): string {
+function askForApproval(approval: Approval, { link, byWords = false }: HowToDecide): string {
   const how = link
     ? `Look at the whole and decide: ${link}`
-    : `This needs an approval: trivium approval-decide --id ${approval.id} --approve`
+    : `This needs an approval: ${byWords ? 'say yes or no, or ' : ''}trivium approval-decide --id ${approval.id} --approve`
   return `${describeApproval(approval, `\`\`\`\n${briefArguments(approval)}\n\`\`\``)}\n\n${how}`
 }

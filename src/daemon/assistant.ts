@@ -12,7 +12,9 @@ import { repeat } from '../lib/loop.ts'
 import { type ArtifactStore, createArtifactSweep } from '../state/artifacts/artifacts.ts'
 import { createAssistant } from '../state/assistant/assistant.ts'
 import { assistantDocument } from '../state/assistant/assistant-state.ts'
+import { createTranscriptIndex } from '../state/assistant/transcript-index.ts'
 import type { Scope } from '../state/assistant/viewer.ts'
+import { textOf, type World } from '../state/assistant/world.ts'
 import { createCallLedger } from '../state/ledger.ts'
 import type { Logs } from '../state/logs/logs.ts'
 import { createSchedules, type Occasion } from '../state/schedules/schedules.ts'
@@ -36,6 +38,7 @@ type DurableDeps = {
   /** Names this process in leases and claims. */
   owner: string
   invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
+  world: World
   /** Throws where there is no such skill, or the call may not have it invoked. */
   permit(skill: string, call: Call): Promise<void>
   /** Somebody with the roles that they have now. */
@@ -50,12 +53,13 @@ export function createDurableParts(deps: DurableDeps) {
   const workbench = workbenchAt(workbenchDir)
   const documents = createStateDocuments({ dataDir, store, log })
   const state = documents.document(assistantDocument)
-  const { overview, ...talk } = createAssistant({ state, logs, scope: deps.scope, now })
   const ledger = createCallLedger({ kv: store.kv, by: owner, note: logs.call, now })
   const exists = async ({ id, created }: Pick<Schedule, 'id' | 'created'>) =>
     (await state.load()).document.schedules.some((one) => one.id === id && one.created === created)
   const runs = createScheduleRuns(deps, exists)
   const schedules = createSchedules({ ...deps, now, state, fire: runs.add, record: logs.event })
+  const index = createTranscriptIndex({ dir: dataDir, logs })
+  const { overview, ...talk } = createAssistant({ ...deps, kv: store.kv, now, state, index, schedules })
   const sweep = repeat(createArtifactSweep({ ...deps, now }), SWEEP_EVERY, 'artifacts', log)
   const firing = repeat(schedules.tick, ROUND_AGAIN, 'schedules', log)
   let running = false
@@ -100,6 +104,7 @@ export function createDurableParts(deps: DurableDeps) {
     },
     async close() {
       await endCopy()
+      index.close()
       await documents.close()
     },
   }
@@ -110,19 +115,21 @@ const SCHEDULES_QUEUE = 'schedules'
 /** So many runs at once in this process; each tries for a minute, about. */
 const LIMITS = { concurrency: 64, retry: { attempts: 5, first: 4_000, longest: 60_000 } }
 const LONGEST_RESULT = 2_000
+/** What `by` of a report begins with: the skill that a schedule ran. */
+export const SCHEDULED = 'schedule of '
 
 /** What a job says, since version 0.1; `schedule` is its id. */
 const runSchema = scheduleSchema
-  .pick({ created: true, name: true, skill: true, args: true, channel: true, by: true })
+  .pick({ created: true, name: true, skill: true, args: true, channel: true, by: true, askedBy: true })
   .extend({ schedule: z.string(), planned: z.string(), missed: z.number() })
 
 /** Runs what schedules fire, as durable jobs, one for each planned time; what no longer `exists` is not tried again. */
 function createScheduleRuns(
-  { store, invoke, callerAs, logs, log }: DurableDeps,
+  { store, invoke, callerAs, logs, log, world }: DurableDeps,
   exists: (schedule: Pick<Schedule, 'id' | 'created'>) => Promise<boolean>,
 ) {
   const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
-    const { schedule: id, name, skill, args, by, ...rest } = runSchema.parse(job.data)
+    const { schedule: id, name, skill, args, by, askedBy, ...rest } = runSchema.parse(job.data)
     const { created, channel, planned, missed } = rest
     if (!(await exists({ id, created }))) return { outcome: 'done' }
     const attempt = attemptOf(job)
@@ -137,6 +144,10 @@ function createScheduleRuns(
         caller: by ? callerAs(by.id) : { kind: 'code', id: `schedule:${id}` },
         nonlocals: { schedule: { id, name, planned, missed } },
       })
+      const text = textOf(toJson(result))
+      if (askedBy && text !== '') {
+        await world.report(askedBy, { key: `schedule:${job.id}`, text, by: `${SCHEDULED}${skill}` })
+      }
       await logs.event({ event: 'schedule_ran', ...about, ok: true, result: brief(result) })
       return { outcome: 'done' }
     } catch (thrown) {
@@ -152,8 +163,8 @@ function createScheduleRuns(
   return {
     /** Makes the run durable. The same occasion again adds nothing. */
     async add({ key, schedule, planned, missed }: Occasion) {
-      const { id, created, name, skill, args, channel, by } = schedule
-      const about = { schedule: id, created, name, skill, args, channel, ...defined({ by }) }
+      const { id, created, name, skill, args, channel, by, askedBy } = schedule
+      const about = { schedule: id, created, name, skill, args, channel, ...defined({ by, askedBy }) }
       const data = { ...about, planned: new Date(planned).toISOString(), missed }
       const job = { id: key, lane: `${id}:${created}`, group: skill, data }
       await store.jobs.add(SCHEDULES_QUEUE, [job])

@@ -22,6 +22,7 @@ import { submit } from '../gateway/submit.ts'
 import type { Queues } from '../queues/queues.ts'
 import type { SkillManager } from '../skills/manager.ts'
 import type { McpHttp } from '../skills/mcp.ts'
+import { wordsOf } from '../skills/prefix-skills.ts'
 import { createFeed } from './feed.ts'
 import { checkRedisServers } from './open-store.ts'
 import type { Roads } from './roads.ts'
@@ -133,7 +134,7 @@ export function createOperator(deps: {
         queues: deps.queues.list(),
         assistant,
         skills: manager.list(),
-        registry: registryOf(manager),
+        registry: wordsOf(manager),
         broken: manager.errors(),
         configuration: reload,
         roads: roadsOf(stats),
@@ -184,17 +185,6 @@ export function createOperator(deps: {
       return { ok, detail: toJson({ store, listening, draining, configuration, gateways: sick }) }
     },
   }
-}
-
-/** The skills that a message reaches by its first words. */
-function registryOf(manager: SkillManager) {
-  return manager
-    .list()
-    .filter(({ kind }) => kind === 'prefix')
-    .map(({ name, description, path }) => {
-      const { prefixes, approval = false } = manager.get(name)?.metadata ?? {}
-      return { name, description, prefixes, approval, path }
-    })
 }
 
 function ping(store: Store) {

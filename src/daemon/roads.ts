@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { basename } from 'node:path'
 import type { Metrics } from '../control/metrics.ts'
-import { type Call, type InvokeOptions, type ModelStep, requireGateway } from '../core/call.ts'
+import { type Call, type Caller, type InvokeOptions, type ModelStep, requireGateway } from '../core/call.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { isJsonObject, type Json } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
+import type { Message } from '../core/message.ts'
 import type { Route } from '../core/route.ts'
 import type { ArtifactService, Services } from '../core/services.ts'
 import type { Store } from '../core/store.ts'
@@ -112,6 +113,8 @@ export function createRoadWorkers(deps: {
   manager: Pick<SkillManager, 'invoke'>
   queues: Pick<Queues, 'run'>
   access: Access
+  /** Takes a message as a decision, and returns what to answer to it; undefined where it is none. */
+  decide(message: Message, caller: Caller): Promise<string | undefined>
   transcript: Transcript
   metrics: Metrics
   tracing: Tracing | undefined
@@ -145,6 +148,9 @@ export function createRoadWorkers(deps: {
   })
   const answer: Target = async (dispatched) => {
     const { message, route } = dispatched
+    const caller = deps.access.callerOf(message)
+    const decided = await deps.decide(message, caller)
+    if (decided !== undefined) return decided
     const transport = route.reply === 'none' ? undefined : gateways.get(message.gateway)
     const { id: inReplyTo, conversation, data } = message
     const target = isJsonObject(data.replyTarget) ? data.replyTarget : undefined
@@ -174,7 +180,7 @@ export function createRoadWorkers(deps: {
         ...invokeOptions(dispatched),
         ...(shown && { signal: AbortSignal.any([dispatched.signal, stopped.signal]) }),
         ...(transport?.stream && { onModel }),
-        caller: deps.access.callerOf(message),
+        caller,
       })
     } catch (error) {
       if (dispatched.signal.aborted || !stopped.signal.aborted) throw error

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { workerOf } from '../core/assistant-services.ts'
 import { MESSAGE_TOPIC } from '../core/event.ts'
 import { pathGet } from '../core/json.ts'
 import { compilePattern } from '../core/pattern.ts'
@@ -26,8 +27,13 @@ export function isForeignTraffic(name: string, args: unknown): boolean {
   return name.startsWith('event-') && pathGet(args, 'topic') === MESSAGE_TOPIC
 }
 
-/** The skill that a call of `event-subscribe` or `schedule-create` has run later; who may not invoke it may not have it run. */
+/**
+ * The skill that a call of `event-subscribe`, `schedule-create` or `delegate` has run; who may not invoke it may not have it run. Words
+ * for a schedule may mean any. A person to whom work is delegated is named as a skill would be.
+ */
 export function skillRunLater(name: string, args: unknown): string | undefined {
+  if (name === 'schedule-in-words') return 'any-skill'
+  if (name === 'delegate') return workerOf(pathGet(args, 'text'), pathGet(args, 'worker')).worker
   const argument = { 'event-subscribe': 'ref', 'schedule-create': 'skill' }[name]
   const later = argument && pathGet(args, argument)
   return typeof later === 'string' ? later : undefined

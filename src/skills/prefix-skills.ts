@@ -21,6 +21,8 @@ const entry = z.strictObject({
   approval: z.boolean().default(false),
   /** Only for senders of whom the transport has proof; what others write goes on to the next route. */
   verified: z.boolean().default(false),
+  /** Only where the message is one of the prefixes, and nothing else. */
+  alone: z.boolean().default(false),
 })
 const fileSchema = z.array(entry.refine((one) => one.ref !== one.name, 'ref must name another skill'))
 
@@ -30,17 +32,48 @@ export async function loadPrefixSkills(path: string): Promise<Skill[]> {
   return text === undefined ? [] : parseSettings(fileSchema, JSON.parse(text)).map(createPrefixSkill)
 }
 
+/** The words by which messages reach skills, as their entries say. */
+export function wordsOf({ list, get }: Catalog) {
+  return list()
+    .filter(({ kind }) => kind === 'prefix')
+    .map(({ name, description, path }) => {
+      const { prefixes, ref, approval = false, verified = false } = get(name)?.metadata ?? {}
+      return {
+        ...{
+          name,
+          description,
+          ref: String(ref),
+          path,
+          approval: approval === true,
+          verified: verified === true,
+        },
+        prefixes: [prefixes ?? []].flat().map(String),
+      }
+    })
+}
+
+type Catalog = {
+  list(): { name: string; description: string; kind: string; path?: string }[]
+  get(name: string): Pick<Skill, 'metadata'> | undefined
+}
+
 function createPrefixSkill(one: z.infer<typeof entry>): Skill {
-  const { name, prefixes, ref, approval, verified } = one
-  const route = { prefix: prefixes, ...(verified ? { verified } : {}) }
+  const { name, prefixes, ref, approval, verified, alone } = one
+  const words = alone ? { text: prefixes.map(wholeText) } : { prefix: prefixes }
+  const route = { ...words, ...(verified ? { verified } : {}) }
   const routes: JsonObject = Object.fromEntries(CHATS.map((transport) => [transport, { route }]))
   return defineSkill({
     name,
     description: one.description ?? `${prefixes.map((prefix) => `"${prefix} …"`).join(' or ')}: ${ref}`,
     args: z.looseObject({ text: z.string().default('').describe('The message, with or without its prefix') }),
-    metadata: { prefixes, ref, ...routes, ...(approval ? { approval: true } : {}) },
+    metadata: { prefixes, ref, verified, ...routes, ...(approval ? { approval: true } : {}) },
     run: ({ args, manager }) => manager.invoke(ref, { ...args, text: withoutPrefix(args.text, prefixes) }),
   })
+}
+
+/** Only this, with nothing but a mark behind it. */
+function wholeText(prefix: string): string {
+  return `/^\\s*${RegExp.escape(prefix)}[\\s?!.]*$/i`
 }
 
 /** What follows the longest prefix that the text begins with. */

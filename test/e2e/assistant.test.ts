@@ -9,7 +9,7 @@ import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
 gateways:
-  chat: { transport: websocket, path: /chat, tokens: { ada: "ada's long token", bob: "bob's long token" } }
+  chat: { transport: websocket, path: /chat, open: true, tokens: { ada: "ada's long token", bob: "bob's long token" } }
   open: { transport: websocket, path: /open }
 routes:
   - { name: rest, skill: echo }
@@ -75,21 +75,35 @@ describe('the assistant on the command line, with no daemon and no configuration
     assert.equal(json(site, 'state.json').memory.length, 2)
   })
 
-  test('a later run recalls, searches, queues a digest, delegates and forgets', async () => {
+  test('a later run recalls, searches, delegates, plans, sums up and forgets', async () => {
     assert.match(await say(site, 'recall systems'), /^memory-1: persistent systems keep state\nmemory-2: /)
     assert.match(await say(site, 'search persist'), /memory-[12] \(cli\): persistent systems keep state/)
-    assert.equal(await say(site, 'digest of the week'), 'Queued digest delegation-1.')
-    assert.equal(await say(site, 'delegate to ada: check the invoices'), 'Delegated delegation-2 to ada.')
+    assert.equal(await say(site, 'delegate to ada: check the invoices'), 'Delegated delegation-1 to ada.')
+    assert.equal(await say(site, 'delegate to echo: Ada'), 'delegation-2 (echo): You said: Ada')
+    const digest = await say(site, 'digest of the week')
+    assert.match(digest, /^Since .*: 4 messages, 4 answers, 2 new notes, 1 piece of open work\.$/m)
+    assert.match(digest, /^- cli cli: delegate to ada: check the invoices \(\+1\)$/m)
+    assert.match(
+      await say(site, 'schedule every weekday at 9 in Europe/Berlin: digest'),
+      /^schedule-1: digest, every weekday at 9 in Europe\/Berlin\. Next: .* 09:00 \(Europe\/Berlin\)\.$/,
+    )
+    assert.match(
+      await say(site, 'remind me tomorrow at 10 to call Ada'),
+      /^schedule-2: I say "call Ada", tomorrow at 10/,
+    )
+    assert.match(await say(site, 'schedule list'), /^schedule-1: digest, .*\nschedule-2: call Ada, /)
+    assert.equal(await say(site, 'cancel schedule-1'), 'Cancelled schedule-1.')
     assert.equal(await say(site, 'forget memory-2'), 'Forgot memory-2: persistent systems keep state')
     assert.partialDeepStrictEqual(json(site, 'state.json'), {
       searches: [{ query: 'persist' }],
       delegations: [
-        { worker: 'digest', task: 'of the week', status: 'queued' },
         { worker: 'ada', task: 'check the invoices', status: 'queued' },
+        { worker: 'echo', task: 'Ada', status: 'done', result: 'You said: Ada' },
       ],
+      schedules: [{ skill: 'remind', args: { text: 'call Ada' } }],
     })
     const { out } = await site.run(['status'])
-    assert.match(out, /memory 1, searches 1, delegations 2 queued, schedules 0, approvals 0/)
+    assert.match(out, /memory 1, searches 1, delegations 1 queued \+ 1 done, schedules 1, approvals 0/)
   })
 
   test('what begins with none of the words goes to the route of the file', async () => {
@@ -103,6 +117,12 @@ describe('the assistant on the command line, with no daemon and no configuration
       ['forget', /^Say which note/],
       ['forget memory-99', /no memory-99/],
       ['delegate', /^Say what is to be done/],
+      ['schedule frobnicate', /names no time/],
+      ['schedule every day at 25 digest', /a day has 24 hours/],
+      ['schedule tomorrow', /Say what is to be done tomorrow/],
+      ['schedule every day schedule every day digest', /cannot make schedules/],
+      ['cancel schedule-99', /no schedule-99/],
+      ['done delegation-99: all of it', /no delegation-99/],
     ] as const)
       assert.match(await say(site, said), answer)
   })
@@ -113,7 +133,7 @@ describe('the assistant on the command line, with no daemon and no configuration
     const { out } = await site.run(['history', '--channel', 'cli', '--grep', 'forgot'])
     assert.match(out, /cli {2}→ Forgot memory-2/)
     const events = await site.run(['history', '--events', '--grep', 'work_delegated', '--json'])
-    assert.equal(JSON.parse(events.out).worker, 'ada')
+    assert.equal(JSON.parse(events.out.split('\n')[0] ?? '').worker, 'ada')
   })
 
   test('a deleted state.json is made afresh', async () => {
@@ -145,6 +165,9 @@ describe('the assistant in a running daemon', { timeout: 300_000 }, async () => 
     assert.match(await unknown('search tea'), /^memory-3 /)
     assert.match(await unknown('forget memory-1'), /no memory-1/)
     assert.match(await unknown('delegate ada: dig'), /^You said/)
+    const understood = await unknown('help')
+    assert.match(understood, /"remember the milk"/)
+    assert.doesNotMatch(understood, /delegate|schedule/)
     const { ask: other } = await daemon.chat('/open')
     assert.equal(await other('recall tea'), 'No note contains "tea".')
     assert.equal(await unknown('forget memory-3'), 'Forgot memory-3: the tea')
@@ -159,6 +182,11 @@ describe('the assistant in a running daemon', { timeout: 300_000 }, async () => 
       await ada('search zanzibar'),
       /^memory-4 .*boat\n.* user \(chat\): remember zanzibar by boat$/,
     )
+    assert.match(
+      await ada('search zanzi'),
+      /^memory-4 .*boat\n.*: remember zanzibar by boat$/,
+      'no question, no answer',
+    )
     assert.equal(await bob('search zanzibar'), 'Nothing was found for "zanzibar".')
     assert.equal(await bob('recall zanzibar'), 'No note contains "zanzibar".')
     assert.match(await bob('forget memory-4'), /no memory-4/)
@@ -171,17 +199,42 @@ describe('the assistant in a running daemon', { timeout: 300_000 }, async () => 
     assert.match(await ada('forget memory-4'), /^Forgot memory-4/)
   })
 
+  test('a person is asked, and what is planned is said: to who asked, each', async () => {
+    const open = (name: string) => daemon.chat(`/chat?token=${encodeURIComponent(`${name}'s long token`)}`)
+    const [ada, bob] = [await open('ada'), await open('bob')]
+    await bob.ask('hello')
+    const heard = async (chat: typeof ada) => String((await chat.next('message', 30_000)).text)
+    const [, id] =
+      /^Asked chat:bob \((delegation-\d+)\)/.exec(await ada.ask('delegate to bob: count the stars')) ?? []
+    assert.match(await heard(bob), new RegExp(`^chat:ada asks you \\(${id}\\): count the stars\n`))
+    assert.match(await ada.ask(`done ${id?.replace(/\d+/, '999')}: x`), /no delegation-999/)
+    assert.equal(await bob.ask(`done ${id}: six thousand`), `Noted what came of ${id}, and told who asked.`)
+    assert.equal(await heard(ada), `${id} (chat:bob): six thousand`)
+    assert.match(await bob.ask(`done ${id}: seven`), /was done before/)
+
+    assert.match(
+      await ada.ask('schedule in 1 second: the tea is ready'),
+      /^schedule-\d+: I say "the tea is ready"/,
+    )
+    assert.equal(await heard(ada), 'the tea is ready')
+    assert.match(await ada.ask('schedule in 1 second digest'), /^schedule-\d+: digest, in 1 second/)
+    assert.match(await heard(ada), /^Since .*\d messages?/)
+    assert.match(await bob.ask('schedule list'), /^Nothing is planned/)
+  })
+
   test('a worker takes what was delegated, once, and its result is accepted, once', async () => {
-    await say(site, 'delegate ada: check the invoices')
-    const taken = Object(await daemon.invoke('delegation-take', { worker: 'ada', by: 'ada-1' }))
+    await say(site, 'delegate carl: check the invoices')
+    const taken = Object(await daemon.invoke('delegation-take', { worker: 'carl', by: 'ada-1' }))
     assert.deepEqual([taken.task, taken.status, taken.takenBy], ['check the invoices', 'working', 'ada-1'])
-    assert.equal(await daemon.invoke('delegation-take', { worker: 'ada' }), null)
+    assert.equal(await daemon.invoke('delegation-take', { worker: 'carl' }), null)
     const done = Object(await daemon.invoke('delegation-accept', { id: taken.id, result: 'all paid' }))
     assert.deepEqual([done.status, done.result], ['done', 'all paid'])
     const again = Object(await daemon.invoke('delegation-accept', { id: taken.id, result: 'other' }))
     assert.equal(again.result, 'all paid')
-    const events = lines(site, 'events.jsonl').map(({ event }) => event)
-    assert.equal(events.filter((event) => event === 'result_accepted').length, 1)
+    const accepted = lines(site, 'events.jsonl').filter(
+      ({ event, id }) => event === 'result_accepted' && id === taken.id,
+    )
+    assert.equal(accepted.length, 1)
   })
 
   test('what is marked for approval parks, survives a restart, and runs once when it is approved', async () => {
@@ -208,8 +261,17 @@ describe('the assistant in a running daemon', { timeout: 300_000 }, async () => 
 
     await daemon.end('SIGKILL')
     daemon = await site.start()
-    const { code, err } = await site.run(['approval-decide', '--id', pending.id, '--approve'])
-    assert.equal(code, 0, err)
+    const other = await daemon.chat("/chat?token=ada's long token".replaceAll(' ', '%20'))
+    assert.equal(await other.ask('yes'), 'You said: yes', 'nothing waits in this conversation')
+    const { ask } = await daemon.chat("/chat?token=bob's long token".replaceAll(' ', '%20'))
+    assert.match(await ask('deploy v8'), /needs an approval: trivium/)
+    assert.equal(await ask('yes'), 'You said: yes', 'who asks may not decide')
+    assert.match(await say(site, 'approve ffffffff'), /^No approval ffffffff waits here/)
+    assert.equal(
+      await say(site, `approve ${pending.id.slice(0, 6)}`),
+      'Approved: Run deploying: "deploy …": deploy',
+    )
+    assert.match(await say(site, 'yes'), /^You said/)
     await until(() => readFileSync(join(site.dir, 'deployed'), 'utf8'), 'the approved skill to run')
     const reply = await until(
       () => lines(site, 'messages.jsonl').find(({ content }) => content === 'deployed v7'),
@@ -217,7 +279,9 @@ describe('the assistant in a running daemon', { timeout: 300_000 }, async () => 
     )
     assert.equal(reply.role, 'assistant')
     assert.equal(readFileSync(join(site.dir, 'deployed'), 'utf8'), 'v7\n')
-    const trace = lines(site, 'events.jsonl').filter(({ event }) => /^approval_/.test(event))
+    const trace = lines(site, 'events.jsonl').filter(
+      ({ event, approval }) => /^approval_/.test(event) && approval === pending.id,
+    )
     assert.deepEqual(
       trace.map(({ event, status }) => [event, status]),
       [

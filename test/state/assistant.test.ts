@@ -1,15 +1,32 @@
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { Call } from '../../src/core/call.ts'
 import { pathGet } from '../../src/core/json.ts'
 import { createAssistant } from '../../src/state/assistant/assistant.ts'
 import { assistantDocument, LIMITS } from '../../src/state/assistant/assistant-state.ts'
+import { createTranscriptIndex } from '../../src/state/assistant/transcript-index.ts'
 import type { Scope } from '../../src/state/assistant/viewer.ts'
+import type { World } from '../../src/state/assistant/world.ts'
 import { createStateManager } from '../../src/state/documents/manager.ts'
 import { createLogs } from '../../src/state/logs/logs.ts'
-import { callFrom, temporaryDir } from './kit.ts'
+import { createMemoryStore } from '../fixtures/memory-store.ts'
+import { callFrom, quiet, temporaryDir } from './kit.ts'
+
+/** No skills, and nobody to ask. */
+const unknownWorld: World = {
+  words: () => [],
+  isSkill: () => false,
+  permit: async () => {},
+  run: () => assert.fail('there is no skill'),
+  report: async () => {},
+  ask: async () => undefined,
+  message: async () => undefined,
+  transportOf: () => undefined,
+  timezone: () => 'UTC',
+  hasModel: () => false,
+}
 
 /** One run of the assistant over a data dir, as the command line makes it. */
 function run(t: TestContext, dir = temporaryDir(t), scope: Scope = 'person') {
@@ -18,7 +35,15 @@ function run(t: TestContext, dir = temporaryDir(t), scope: Scope = 'person') {
   const logs = createLogs({ dir, now })
   t.after(() => Promise.all([manager.close(), logs.close()]))
   const state = manager.document(assistantDocument)
-  const parts = createAssistant({ state, logs, scope: () => scope, now })
+  const index = createTranscriptIndex({ dir, logs })
+  t.after(index.close)
+  const never = () => assert.fail('what the state holds asks nobody')
+  const schedules = { create: never, list: never, delete: never }
+  const { kv } = createMemoryStore()
+  const parts = createAssistant({
+    ...{ state, logs, index, now, log: quiet, kv, world: unknownWorld, schedules },
+    scope: () => scope,
+  })
   const stateOf = () => JSON.parse(readFileSync(join(dir, 'state.json'), 'utf8'))
   return { ...parts, logs, manager, dir, stateOf }
 }
@@ -171,8 +196,8 @@ test('with the scope team somebody of another workspace still sees nothing', asy
 })
 
 describe('the assistant', () => {
-  test('recalls notes by words and number, and searches notes and transcripts, best first', async (t) => {
-    const { assistant, logs, stateOf } = run(t)
+  test('recalls notes by words and number, and searches notes and then the transcript', async (t) => {
+    const { assistant, logs, stateOf, dir } = run(t)
     for (const text of ['red apple', 'green apple', 'red car', 'The café opens at nine'])
       await assistant.remember({ text }, cli)
     const texts = async (args: Parameters<typeof assistant.recall>[0]) =>
@@ -185,9 +210,19 @@ describe('the assistant', () => {
     const { search: found } = await assistant['search-notes'](search('Cafe open'), cli)
     assert.deepEqual(
       found.results.map(({ source }) => source),
-      ['message', 'note'],
+      ['note', 'message'],
     )
     assert.deepEqual(stateOf().searches, [found])
+    // The index follows the log, is made anew where it is damaged, and forgets what was removed.
+    await logs.message({ channel: 'slack', role: 'assistant', content: 'It opens at nine, in the café.' })
+    const count = async (text: string) =>
+      (await assistant['search-notes'](search(text), cli)).search.results.length
+    assert.equal(await count('cafe open'), 3)
+    writeFileSync(join(dir, 'search.db'), 'no database')
+    assert.equal(await count('cafe open'), 3)
+    rmSync(join(dir, 'messages.jsonl'))
+    assert.equal(await count('cafe open'), 1)
+    await logs.message({ channel: 'slack', role: 'user', content: 'is the café closed?' })
     for (const [args, count] of [
       [{ ...search('caf'), in: 'slack' }, 1],
       [{ ...search('the'), limit: 1 }, 1],

@@ -29,7 +29,7 @@ const manifestSchema = z.object({
 const MANIFEST = 'manifest.json'
 const DATA = 'data'
 /** The database is copied by itself. */
-const NONE_OF_IT = [...STORE_FILES, 'artifacts/incoming']
+const NONE_OF_IT = [...STORE_FILES, 'artifacts/incoming', 'search.db', 'search.db-wal', 'search.db-shm']
 
 /** `trivium backup`. */
 export const addBackup: AddCommand = (program, context) => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Call } from '../../core/call.ts'
+import type { Call, Caller } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { compileMember, isOperator } from '../../core/identity.ts'
 import { type Approval, type ApprovalService, approvalSchema } from '../../core/services.ts'
@@ -86,7 +86,7 @@ export function createApprovalService(deps: ApprovalDeps) {
     async decide({ id, approve, reason }, call) {
       const asked = await load(id)
       if (!asked) throw new TriviumError('approval_not_found', { id })
-      mayDecide(asked, call)
+      requireRight(asked, call)
       const status: Approval['status'] = approve ? 'approved' : 'denied'
       const decided = await change(id, (current) => {
         if (current.status === status) return undefined
@@ -129,8 +129,12 @@ export function createApprovalService(deps: ApprovalDeps) {
 }
 
 /** A sender may decide only where the request names them; operators always may. */
-function mayDecide(approval: Approval, { caller }: Pick<Call, 'caller'>): void {
-  if (isOperator(caller) || approval.approvers.some((member) => compileMember(member)(caller))) return
+export function mayDecide({ approvers }: Approval, caller: Caller): boolean {
+  return isOperator(caller) || approvers.some((member) => compileMember(member)(caller))
+}
+
+function requireRight(approval: Approval, { caller }: Pick<Call, 'caller'>): void {
+  if (mayDecide(approval, caller)) return
   throw new TriviumError('forbidden', {
     what: `Deciding approval ${approval.id}`,
     reason: `${caller.id ?? 'an unknown sender'} is not among its approvers`,

@@ -1,8 +1,15 @@
 import { z } from 'zod'
-import { delegationSchema, noteSchema, scheduleSchema, searchSchema } from '../../core/assistant-services.ts'
+import {
+  type Delegation,
+  delegationSchema,
+  noteSchema,
+  scheduleSchema,
+  searchSchema,
+} from '../../core/assistant-services.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject, jsonObjectSchema } from '../../core/json.ts'
 import { type DocumentSpec, jsonSchemaOf } from '../documents/spec.ts'
+import type { ActivityEntry } from '../logs/logs.ts'
 
 const stateSchema = z.strictObject({
   schema_version: z.literal(2),
@@ -112,4 +119,33 @@ export function requireRoom({ most, what, todo = INTO_A_FILE }: Limit, given: nu
   const isText = typeof given === 'string'
   if (isText ? given.length <= most : given < most) return
   throw new TriviumError('limit_reached', { what, limit: isText ? `${most} characters` : most, todo })
+}
+
+/** Changes the state, then notes `entry`, which says only what has become durable. */
+export type Change = <T>(
+  mutate: (draft: AssistantState) => T,
+  entry: (made: T) => ActivityEntry | undefined,
+) => Promise<T>
+
+/** Whether work is queued or with a worker. */
+export function isOpen({ status }: Delegation): boolean {
+  return status === 'queued' || status === 'working'
+}
+
+/** Throws `not_found`. */
+export function byId<T extends { id: string }>(list: readonly T[], id: string): T {
+  const found = list.find((one) => one.id === id)
+  if (!found) throw notThere(id)
+  return found
+}
+
+/** What is not there, or not for the caller. */
+export function notThere(id: string): TriviumError {
+  return new TriviumError('not_found', { path: id })
+}
+
+/** What somebody said; throws `usage` with a hint where that is nothing. */
+export function said(text: string, hint: string): string {
+  if (text === '') throw new TriviumError('usage', { details: hint })
+  return text
 }

@@ -1,70 +1,102 @@
-import { channelOf, type Delegation, type Search } from '../../core/assistant-services.ts'
+import { channelOf, type Search } from '../../core/assistant-services.ts'
 import type { Call } from '../../core/call.ts'
-import { TriviumError } from '../../core/errors.ts'
-import { partsOf } from '../../core/identity.ts'
-import { pathGet } from '../../core/json.ts'
+import { isOperator, partsOf } from '../../core/identity.ts'
+import type { Log } from '../../core/log.ts'
 import type { Services } from '../../core/services.ts'
+import type { KeyValues } from '../../core/store.ts'
 import type { StateDocument } from '../documents/document.ts'
-import type { ActivityEntry, LogEntry, Logs } from '../logs/logs.ts'
-import { type AssistantState, LIMITS, nextId, requireRoom } from './assistant-state.ts'
-import { type Scope, viewerOf } from './viewer.ts'
+import type { Logs } from '../logs/logs.ts'
+import type { createSchedules } from '../schedules/schedules.ts'
+import {
+  type AssistantState,
+  byId,
+  type Change,
+  LIMITS,
+  nextId,
+  notThere,
+  requireRoom,
+  said,
+} from './assistant-state.ts'
+import { createDelegating } from './delegating.ts'
+import { createDigest } from './digest.ts'
+import { createPlanning } from './planning.ts'
+import type { TranscriptIndex } from './transcript-index.ts'
+import { isCommandLine, type Scope, viewerOf } from './viewer.ts'
+import type { World } from './world.ts'
 
 const KEPT_SEARCHES = 100
-const KEPT_FINISHED = 500
 
-/** Makes the assistant over `state.json` and the logs. `scope` is asked for each call; `now` is Unix ms. */
+/** Makes the assistant over `state.json` and the transcript. `scope` is asked for each call; `now` is Unix ms. */
 export function createAssistant(deps: {
   state: StateDocument<AssistantState>
-  logs: Pick<Logs, 'event' | 'newestMessages'>
+  logs: Pick<Logs, 'event'>
+  index: TranscriptIndex
+  schedules: Pick<ReturnType<typeof createSchedules>, 'create' | 'list' | 'delete'>
+  kv: KeyValues
+  world: World
   scope: () => Scope
   now: () => number
+  log: Log
 }) {
-  const { state, logs, scope, now } = deps
+  const { state, logs, index, world, scope, now } = deps
   const viewer = (call: Call) => viewerOf(call, scope())
   const time = () => new Date(now()).toISOString()
+  const load = async () => (await state.load()).document
 
-  /** Changes the state, then notes it; the entry says only what has become durable. */
-  const change = async <T>(
-    mutate: (draft: AssistantState) => T,
-    entry: (made: T) => ActivityEntry | undefined,
-  ) => {
+  const change: Change = async (mutate, entry) => {
     const { made } = await state.update(mutate)
     const line = entry(made)
     if (line) await logs.event(line)
     return made
   }
+  const parts = { ...deps, load, change, viewer, time }
+  const delegating = createDelegating(parts)
 
-  const giveWork = (kind: Delegation['kind'], worker: string, task: string, call: Call) => {
-    const channel = channelOf(call)
-    const { owner } = viewer(call)
-    return change(
-      (draft) => {
-        requireRoom(LIMITS.openWork, draft.delegations.filter(isOpen).length)
-        requireRoom(LIMITS.task, task)
-        const id = nextId(draft, 'delegation')
-        const made: Delegation = { id, kind, worker, task, channel, owner, status: 'queued', time: time() }
-        draft.delegations.push(made)
-        return made
-      },
-      ({ id }) => ({ event: kind === 'digest' ? 'digest_queued' : 'work_delegated', channel, id, worker }),
-    )
-  }
-
-  /** What the caller may see: of the transcript, newest first, and of the notes. */
-  async function* textsFor(call: Call): AsyncGenerator<Omit<Found, 'score'>> {
-    const { sees, linesOf } = viewer(call)
-    const mayRead = await linesOf(recentLines(logs))
-    for await (const line of recentLines(logs)) {
-      // What asks is in the transcript already.
-      if (!mayRead(line) || pathGet(line.meta, 'messageId') === (call.message?.id ?? null)) continue
-      const ref = `${line.time} ${String(line.role)}`
-      yield { source: 'message', ref, text: String(line.content), channel: String(line.channel) }
-    }
-    for (const { id: ref, text, channel, owner } of (await state.load()).document.memory)
-      if (sees(owner)) yield { source: 'note', ref, text, channel }
+  /** What is found in notes and then in the transcript: a note is kept on purpose. */
+  const find = async (query: string, within: string | undefined, limit: number, call: Call) => {
+    const words = wordsOf(query)
+    const { sees, reads } = viewer(call)
+    const isWithin = (channel: string) => within === undefined || channel === within
+    const notes = (await load()).memory
+      .filter(({ owner, channel }) => sees(owner) && isWithin(channel))
+      .map(({ id: ref, text, channel }): Found => {
+        return { source: 'note', ref, text: shorten(text, SHOWN), channel, score: 1 + scoreOf(text, words) }
+      })
+      .filter(({ score }) => score > 1)
+      .sort((a, b) => b.score - a.score)
+      .slice(0, limit)
+    const asking = call.message?.id ?? ''
+    const lines = await index.find(words, reads, {
+      asking,
+      channel: within ?? '',
+      limit: limit - notes.length,
+    })
+    const found = lines.map(({ time, role, text, channel }, place): Found => {
+      return { source: 'message', ref: `${time} ${role}`, text, channel, score: 1 / (1 + place) }
+    })
+    return [...notes, ...found]
   }
 
   const assistant = {
+    ...createPlanning(parts),
+    ...createDigest(parts),
+    ...delegating.assistant,
+    /** What the caller could have answered here. */
+    async 'assistant-help'(_, call) {
+      const isProven = call.caller.id !== undefined || isOperator(call.caller)
+      const mayUse = await Promise.all(
+        world.words().map(async (word) => {
+          if (word.verified && !isProven) return []
+          const refused = await world.permit(word.name, call).catch((error: unknown) => error)
+          return refused === undefined ? [word] : []
+        }),
+      )
+      const words = mayUse.flat()
+      const lines = words.map(({ description }) => `- ${description}`)
+      if (call.message && (isProven || isCommandLine(call.message))) lines.push(APPROVAL_WORDS)
+      const none = 'I understand no words here; routes.yaml says who answers.'
+      return { text: lines.length > 0 ? `What I understand:\n${lines.join('\n')}` : none, words }
+    },
     async remember({ text: given }, call) {
       const text = said(given, 'Say what to remember: remember the milk.')
       const channel = channelOf(call)
@@ -86,7 +118,7 @@ export function createAssistant(deps: {
     async recall({ text: query, limit }, call) {
       const { sees } = viewer(call)
       const words = query.toLowerCase().split(/\s+/).filter(Boolean)
-      const { memory } = (await state.load()).document
+      const { memory } = await load()
       const notes = memory
         .filter((note) => sees(note.owner) && words.every((word) => note.text.toLowerCase().includes(word)))
         .slice(-limit)
@@ -111,7 +143,7 @@ export function createAssistant(deps: {
     async 'search-notes'({ text, in: within, limit }, call) {
       const query = said(text, 'Say what to search for: search invoices.')
       requireRoom(LIMITS.query, query)
-      const results = await searchTexts(query, textsFor(call), { channel: within, limit })
+      const results = await find(query, within, limit, call)
       const channel = channelOf(call)
       const search = await change(
         (draft) => {
@@ -126,65 +158,11 @@ export function createAssistant(deps: {
       })
       return { text: lines.join('\n') || `Nothing was found for "${query}".`, search }
     },
-    async 'digest-queue'({ text }, call) {
-      const digest = await giveWork('digest', 'digest', text || 'what happened since the last digest', call)
-      return { text: `Queued digest ${digest.id}.`, digest }
-    },
-    async delegate({ text, worker: given }, call) {
-      const [, named, rest] = (given === undefined && WORKER_FIRST.exec(text)) || []
-      const worker = given ?? named ?? 'worker'
-      const hint = 'Say what is to be done, and by whom: delegate to ada: check the invoices.'
-      const delegation = await giveWork('task', worker, said(rest ?? text, hint), call)
-      return { text: `Delegated ${delegation.id} to ${worker}.`, delegation }
-    },
   } satisfies Services['assistant']
-
-  const delegations = {
-    async list({ status, worker }, call) {
-      const { owner: who, sees } = viewer(call)
-      return (await state.load()).document.delegations.filter(
-        (one) =>
-          (sees(one.owner ?? one.channel) || one.worker === who || one.takenBy === who) &&
-          (status === undefined || one.status === status) &&
-          (worker === undefined || one.worker === worker),
-      )
-    },
-    take({ worker, by: name }, call) {
-      const by = name ?? call.caller.id ?? worker
-      return change(
-        (draft) => {
-          const next = draft.delegations.find((one) => one.worker === worker && one.status === 'queued')
-          return next ? Object.assign(next, { status: 'working' as const, takenBy: by }) : null
-        },
-        (next) =>
-          next ? { event: 'work_taken', channel: next.channel, id: next.id, worker, by } : undefined,
-      )
-    },
-    async accept({ id, result, failed }) {
-      requireRoom(LIMITS.result, JSON.stringify(result))
-      const { one } = await change(
-        (draft) => {
-          const one = byId(draft.delegations, id)
-          const isNew = isOpen(one)
-          if (isNew) Object.assign(one, { status: failed ? 'failed' : 'done', finished: time(), result })
-          // What is dropped stays in the event log.
-          const finished = draft.delegations.filter((delegation) => !isOpen(delegation))
-          const dropped = new Set(finished.slice(0, -KEPT_FINISHED))
-          draft.delegations = draft.delegations.filter((delegation) => !dropped.has(delegation))
-          return { one, isNew }
-        },
-        (made) => {
-          const { channel, worker } = made.one
-          return made.isNew ? { event: 'result_accepted', channel, id, worker, ok: !failed } : undefined
-        },
-      )
-      return one
-    },
-  } satisfies Services['delegations']
 
   return {
     assistant,
-    delegations,
+    delegations: delegating.delegations,
     /** Counts for `trivium status`. */
     async overview() {
       const { document, revision } = await state.load()
@@ -203,12 +181,13 @@ export function createAssistant(deps: {
   }
 }
 
-const WORKER_FIRST = /^(?:to\s+)?([\w.@-]+)\s*:\s*(\S.*)$/s
+const APPROVAL_WORDS =
+  '- "yes", "no": decides what waits for an approval in this conversation, where you may.'
 
-function said(text: string, hint: string): string {
-  if (text === '') throw new TriviumError('usage', { details: hint })
-  return text
-}
+type Found = Search['results'][number]
+
+/** Characters that are kept of each thing found. */
+const SHOWN = 500
 
 function shorten(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`
@@ -217,52 +196,6 @@ function shorten(text: string, most: number): string {
 /** Their notes belong to a conversation. */
 function isUnproven(owner: string): boolean {
   return partsOf(owner).gateway === '' && owner.includes('/')
-}
-
-function isOpen({ status }: Delegation): boolean {
-  return status === 'queued' || status === 'working'
-}
-
-function byId<T extends { id: string }>(list: readonly T[], id: string): T {
-  const found = list.find((one) => one.id === id)
-  if (!found) throw notThere(id)
-  return found
-}
-
-function notThere(id: string): TriviumError {
-  return new TriviumError('not_found', { path: id })
-}
-
-type Found = Search['results'][number]
-
-/** Messages that a search looks through: the newest. */
-const SEARCHED = 50_000
-/** Characters that are kept of each thing found. */
-const SHOWN = 500
-
-/** The part of the transcript that is searched, newest first. */
-async function* recentLines(logs: Pick<Logs, 'newestMessages'>): AsyncGenerator<LogEntry> {
-  let read = 0
-  for await (const line of logs.newestMessages()) {
-    if (++read > SEARCHED) return
-    yield line
-  }
-}
-
-/** The best matches, newest first where they are equal. Words match by their beginning, without case and accents. */
-async function searchTexts(
-  query: string,
-  texts: AsyncIterable<Omit<Found, 'score'>>,
-  { channel, limit }: { channel: string | undefined; limit: number },
-): Promise<Found[]> {
-  const words = wordsOf(query)
-  if (words.length === 0) return []
-  const found: Found[] = []
-  for await (const { text, ...of } of texts) {
-    const score = channel === undefined || of.channel === channel ? scoreOf(text, words) : 0
-    if (score > 0) found.push({ ...of, text: shorten(text, SHOWN), score })
-  }
-  return found.sort((a, b) => b.score - a.score).slice(0, limit)
 }
 
 /** 0: a word is missing. More for words that come often, and for short texts. */

@@ -73,7 +73,13 @@ export function createLogs(options: LogsOptions) {
     history: (query: LogQuery = {}) => readLog(messages.path, query, (entry) => String(entry.content ?? '')),
     /** The same of events. */
     events: (query: LogQuery = {}) => readLog(events.path, query, (entry) => JSON.stringify(entry)),
-    newestMessages: () => newestFirst(messages.path),
+    /** Newest first: all, or what stands behind the place `seen`, which moves to the end. */
+    newestMessages: (seen?: Place) => newestFirst(messages.path, seen),
+    /** Whether the file of a place is still among the messages. */
+    hasMessages: (inode: number) =>
+      [messages.path, ...fullFiles(messages.path)].some(
+        (path) => statSync(path, { throwIfNoEntry: false })?.ino === inode,
+      ),
     /** Appends to pending_calls.jsonl what became of a call. */
     call: (record: LogEntry) => calls.append(record),
     newestCalls: () => newestFirst(calls.path),

@@ -1,5 +1,5 @@
 import { Cron } from 'croner'
-import { channelOf, type Schedule } from '../../core/assistant-services.ts'
+import { type AskedBy, channelOf, type Schedule } from '../../core/assistant-services.ts'
 import type { Call } from '../../core/call.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
@@ -21,6 +21,8 @@ const LEASE = 8_000
 const LATE = 30_000
 const LONGEST_SLEEP = 2_500
 const SHORTEST_SLEEP = 20
+/** How long a schedule is there after its last time. */
+const KEPT_WHEN_OVER = 3_600_000
 
 /**
  * Fires schedules, each once per planned time, by whichever process holds the lease. What was handled last is on the
@@ -47,11 +49,12 @@ export function createSchedules(deps: {
   }
 
   const service = {
-    async create({ name, misfire, timezone = 'UTC', args, ...rest }, call) {
+    /** `askedBy`: who gets what the skill returns. */
+    async create({ name, misfire, timezone = 'UTC', args, ...rest }, call, askedBy?: AskedBy) {
       await deps.permit(rest.skill, call)
       const schedule = {
         ...rest,
-        ...defined({ by: makerOf(call) }),
+        ...defined({ by: makerOf(call), askedBy }),
         name: name ?? rest.skill,
         misfire: misfireOf(misfire),
         timezone,
@@ -107,15 +110,29 @@ export function createSchedules(deps: {
     if (!(await store.leases.acquire('scheduler', owner, LEASE))) return LONGEST_SLEEP
     const { document } = await state.load()
     let next = now() + LONGEST_SLEEP
+    const over: Schedule[] = []
     for (const schedule of document.schedules) {
       try {
         await handle(schedule)
-        next = Math.min(next, plannedTimes(schedule).next(now()) ?? next)
+        const after = plannedTimes(schedule).next(now())
+        next = Math.min(next, after ?? next)
+        if (after === undefined) over.push(schedule)
       } catch (err) {
         log.warn({ schedule: schedule.id, err }, 'a schedule could not fire; it is tried again')
       }
     }
+    await forget(over)
     return Math.max(SHORTEST_SLEEP, next - now())
+  }
+
+  /** What never comes again goes, once its last run had its attempts. */
+  async function forget(over: readonly Schedule[]): Promise<void> {
+    const ended = over.filter((schedule) => lastTimeOf(schedule) < now() - KEPT_WHEN_OVER)
+    if (ended.length === 0) return
+    await state.update((draft) => {
+      draft.schedules = draft.schedules.filter(({ id }) => !ended.some((one) => one.id === id))
+    })
+    await Promise.all(ended.map((one) => store.kv.delete(cursorKey(one))))
   }
 
   async function handle(schedule: Schedule): Promise<void> {
@@ -148,6 +165,10 @@ function graceOf({ misfire }: Schedule): number {
 
 function cursorKey(schedule: Schedule): string {
   return `schedule-cursor:${schedule.id}:${schedule.created}`
+}
+
+function lastTimeOf(schedule: Schedule): number {
+  return plannedTimes(schedule).due(Date.parse(schedule.created), Number.MAX_SAFE_INTEGER)?.newest ?? 0
 }
 
 function about({ channel, id, name }: Schedule) {

@@ -1,0 +1,65 @@
+import type { Config } from '../config/load-config.ts'
+import { requireGateway } from '../core/call.ts'
+import { reasonOf } from '../core/errors.ts'
+import { messageSchema } from '../core/message.ts'
+import type { Store } from '../core/store.ts'
+import type { Gateways } from '../gateway/gateways.ts'
+import type { Outbox } from '../gateway/outbox.ts'
+import { defined } from '../lib/defined.ts'
+import type { SkillManager } from '../skills/manager.ts'
+import { wordsOf } from '../skills/prefix-skills.ts'
+import type { World } from '../state/assistant/world.ts'
+
+/** What the assistant needs of the daemon: its skills, and a way to people. */
+export function createAssistantWorld(deps: {
+  /** Asked for when they are needed: skills are loaded after the assistant is made. */
+  manager(): Pick<SkillManager, 'invoke' | 'permit' | 'list' | 'get'>
+  store: { journal: Pick<Store['journal'], 'get'> }
+  outbox: Pick<Outbox, 'reply' | 'sendTo'>
+  gateways: Pick<Gateways, 'spec'>
+  config(): Config
+  now(): number
+}): World {
+  const { manager, store, outbox, gateways, config, now } = deps
+  return {
+    words: () => wordsOf(manager()),
+    isSkill: (name) => manager().get(name) !== undefined,
+    permit: (skill, call) => manager().permit(skill, call),
+    run(skill, args, call) {
+      const { caller, message, route, model, trace, signal, rootId, sends } = call
+      return manager().invoke(skill, args, {
+        // An approval belongs to this very call, also when it comes again; what it emits and subscribes to is its own.
+        rootId: `${rootId}:${skill}`,
+        ...defined({ caller, message, route, model, trace, signal, sends }),
+      })
+    },
+    async report(to, sending) {
+      const { replyTarget } = to.data
+      // Somebody ordered it for now: it is no late answer to an old message.
+      const target =
+        Object(replyTarget).at === undefined ? {} : { replyTarget: { ...Object(replyTarget), at: now() } }
+      const message = messageSchema.parse({ ...to, data: { ...to.data, ...target } })
+      await outbox.reply(message, sending)
+    },
+    async ask(whom, text, key, call) {
+      const gateway = 'message' in whom ? whom.message.gateway : whom.gateway
+      const spec = gateways.spec(gateway)
+      if (!spec) return `gateway ${gateway} does not run here`
+      // As for `gateway-send`: who writes reaches others only where the gateway is open.
+      if (call.message && !spec.open) return `gateway ${gateway} is not \`open\``
+      try {
+        requireGateway(call.caller, gateway)
+        const sending = { key, text, by: `skill ${call.skill}` }
+        if ('message' in whom) return (await outbox.reply(whom.message, sending)).unsent
+        await outbox.sendTo(whom.gateway, whom.to, sending)
+        return undefined
+      } catch (error) {
+        return reasonOf(error)
+      }
+    },
+    message: (id) => store.journal.get(id),
+    transportOf: (name) => config().gateways.find((gateway) => gateway.name === name)?.transport,
+    timezone: () => config().assistant.timezone,
+    hasModel: () => config().model !== undefined,
+  }
+}

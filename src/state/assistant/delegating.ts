@@ -1,0 +1,202 @@
+import { askedBy, channelOf, type Delegation, workerOf } from '../../core/assistant-services.ts'
+import type { Call } from '../../core/call.ts'
+import { reasonOf, TriviumError } from '../../core/errors.ts'
+import { partsOf } from '../../core/identity.ts'
+import { type Json, toJson } from '../../core/json.ts'
+import type { Services } from '../../core/services.ts'
+import { defined } from '../../lib/defined.ts'
+import {
+  type AssistantState,
+  byId,
+  type Change,
+  isOpen,
+  LIMITS,
+  nextId,
+  notThere,
+  requireRoom,
+  said,
+} from './assistant-state.ts'
+import type { TranscriptIndex } from './transcript-index.ts'
+import type { viewerOf } from './viewer.ts'
+import { textOf, type World } from './world.ts'
+
+const KEPT_FINISHED = 500
+const HINT = 'Say what is to be done, and by whom: delegate to ada: check the invoices.'
+const NAMED = /^(?:delegation)?-?(\d+)\s*[:,.–-]?\s*(.*)$/s
+
+/** Work for others: skills, people, and workers who take it. */
+export function createDelegating(deps: {
+  load(): Promise<AssistantState>
+  change: Change
+  viewer(call: Call): ReturnType<typeof viewerOf>
+  index: Pick<TranscriptIndex, 'lastMessage'>
+  world: World
+  time(): string
+}) {
+  const { load, change, viewer, index, world, time } = deps
+
+  /** The same work of the same message again, as in a repeated attempt, is the one that is there. */
+  const give = (given: Pick<Delegation, 'kind' | 'worker' | 'task' | 'status'>, call: Call) => {
+    const channel = channelOf(call)
+    const { owner } = viewer(call)
+    const asked = askedBy(call)
+    requireRoom(LIMITS.task, given.task)
+    return change(
+      (draft) => {
+        const isSame = (one: Delegation) =>
+          isOpen(one) &&
+          one.worker === given.worker &&
+          one.task === given.task &&
+          one.askedBy?.id === asked?.id
+        const standing = asked && draft.delegations.find(isSame)
+        if (standing) return { one: standing, isNew: false }
+        requireRoom(LIMITS.openWork, draft.delegations.filter(isOpen).length)
+        const id = nextId(draft, 'delegation')
+        const one: Delegation = { id, ...given, channel, owner, time: time(), ...defined({ askedBy: asked }) }
+        draft.delegations.push(one)
+        return { one, isNew: true }
+      },
+      ({ one: { id, worker }, isNew }) =>
+        isNew
+          ? { event: given.kind === 'digest' ? 'digest_queued' : 'work_delegated', channel, id, worker }
+          : undefined,
+    )
+  }
+
+  /** Notes what came of work, once; what stands is returned. */
+  const finish = (id: string, result: Json, failed: boolean) => {
+    requireRoom(LIMITS.result, JSON.stringify(result))
+    return change(
+      (draft) => {
+        const one = byId(draft.delegations, id)
+        const isNew = isOpen(one)
+        if (isNew) Object.assign(one, { status: failed ? 'failed' : 'done', finished: time(), result })
+        // What is dropped stays in the event log.
+        const finished = draft.delegations.filter((delegation) => !isOpen(delegation))
+        const dropped = new Set(finished.slice(0, -KEPT_FINISHED))
+        draft.delegations = draft.delegations.filter((delegation) => !dropped.has(delegation))
+        return { one, isNew }
+      },
+      ({ one: { channel, worker }, isNew }) =>
+        isNew ? { event: 'result_accepted', channel, id, worker, ok: !failed } : undefined,
+    )
+  }
+
+  /** Also where it was accepted before: whoever accepts again may do so because the report was cut off. */
+  const finishAndTell = async (id: string, result: Json, failed: boolean) => {
+    const { one } = await finish(id, result, failed)
+    if (one.askedBy) {
+      const key = `delegation:${one.id}:${one.time}`
+      await world.report(one.askedBy, { key, text: reportOf(one), by: `delegation ${one.id}` })
+    }
+    return one
+  }
+
+  const runSkill = async (worker: string, task: string, call: Call) => {
+    await world.permit(worker, call)
+    const { one } = await give({ kind: 'task', worker, task, status: 'working' }, call)
+    try {
+      const result = toJson(await world.run(worker, { text: task }, call))
+      const done = await finish(one.id, result, false)
+      return { text: reportOf(done.one), delegation: done.one }
+    } catch (error) {
+      // It waits for an approval, or the daemon stops: the same message comes again.
+      if (call.signal.aborted || (error instanceof TriviumError && error.code === 'approval_pending'))
+        throw error
+      const failed = await finish(one.id, reasonOf(error), true)
+      return { text: reportOf(failed.one), delegation: failed.one }
+    }
+  }
+
+  /** Who is meant: `gateway:identity`, an address, or a name on the gateway of the call. Undefined: nobody who is known. */
+  const personOf = async (named: string, call: Call) => {
+    const { gateway: given, name } = partsOf(named)
+    const gateway = given || call.message?.gateway || ''
+    const transport = world.transportOf(gateway)
+    if (transport === undefined) return undefined
+    const identity = `${gateway}:${name}`
+    const last = await index.lastMessage(gateway, name)
+    const message = last === undefined ? undefined : await world.message(last)
+    if (message) return { identity, whom: { message } }
+    const isAddress = transport === 'email' ? name.includes('@') : transport === 'slack' && given !== ''
+    return isAddress ? { identity, whom: { gateway, to: name } } : undefined
+  }
+
+  const askPerson = async (worker: string, task: string, call: Call) => {
+    const person = await personOf(worker, call)
+    const { one } = await give(
+      { kind: 'task', worker: person?.identity ?? worker, task, status: 'queued' },
+      call,
+    )
+    const who = viewer(call).owner
+    const text = `${who} asks you (${one.id}): ${task}\n\nAnswer with: done ${one.id}: what came of it`
+    const reason = person && (await world.ask(person.whom, text, `ask:${one.id}:${one.time}`, call))
+    if (person && reason === undefined)
+      return { text: `Asked ${one.worker} (${one.id}). You get the answer here.`, delegation: one }
+    const why = reason ? ` (${worker} cannot be asked: ${reason})` : ''
+    return { text: `Delegated ${one.id} to ${worker}${why}.`, delegation: one }
+  }
+
+  const assistant = {
+    async 'digest-queue'({ text }, call) {
+      const task = text || 'what happened since the last digest'
+      const { one } = await give({ kind: 'digest', worker: 'digest', task, status: 'queued' }, call)
+      return { text: `Queued digest ${one.id}.`, digest: one }
+    },
+    async delegate({ text, worker: given }, call) {
+      const { worker, task } = workerOf(text, given)
+      said(task, HINT)
+      return world.isSkill(worker) ? runSkill(worker, task, call) : askPerson(worker, task, call)
+    },
+    async 'work-done'({ text }, call) {
+      const [, number, result = ''] = NAMED.exec(text) ?? []
+      const id = said(
+        number === undefined ? '' : `delegation-${number}`,
+        'Say which work: done delegation-2: all paid.',
+      )
+      const { owner, sees } = viewer(call)
+      const one = byId((await load()).delegations, id)
+      // Operators see everything; who delegated may end it too.
+      if (one.worker !== owner && one.takenBy !== owner && !sees(one.owner ?? one.channel)) throw notThere(id)
+      if (!isOpen(one)) return { text: `${id} was ${one.status} before.`, delegation: one }
+      const done = await finishAndTell(id, said(result, `Say what came of it: done ${id}: all paid.`), false)
+      return {
+        text: `Noted what came of ${id}${done.askedBy ? ', and told who asked' : ''}.`,
+        delegation: done,
+      }
+    },
+  } satisfies Partial<Services['assistant']>
+
+  const delegations = {
+    async list({ status, worker }, call) {
+      const { owner: who, sees } = viewer(call)
+      return (await load()).delegations.filter(
+        (one) =>
+          (sees(one.owner ?? one.channel) || one.worker === who || one.takenBy === who) &&
+          (status === undefined || one.status === status) &&
+          (worker === undefined || one.worker === worker),
+      )
+    },
+    take({ worker, by: name }, call) {
+      const by = name ?? call.caller.id ?? worker
+      return change(
+        (draft) => {
+          const next = draft.delegations.find((one) => one.worker === worker && one.status === 'queued')
+          return next ? Object.assign(next, { status: 'working' as const, takenBy: by }) : null
+        },
+        (next) =>
+          next ? { event: 'work_taken', channel: next.channel, id: next.id, worker, by } : undefined,
+      )
+    },
+    accept: ({ id, result, failed }) => finishAndTell(id, result, failed),
+  } satisfies Services['delegations']
+
+  return { assistant, delegations }
+}
+
+function reportOf({ id, worker, status, result = null }: Delegation): string {
+  const text = textOf(result)
+  const head = `${id} (${worker})`
+  if (status === 'failed') return `${head} failed: ${text || 'nobody said why'}`
+  return text === '' ? `${head} is done.` : `${head}: ${text}`
+}

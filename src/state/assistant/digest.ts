@@ -1,0 +1,125 @@
+import type { Call } from '../../core/call.ts'
+import { reasonOf } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import type { Services } from '../../core/services.ts'
+import type { KeyValues } from '../../core/store.ts'
+import { parseDuration } from '../../core/units.ts'
+import { type AssistantState, isOpen } from './assistant-state.ts'
+import { showTime } from './time-words.ts'
+import type { Line, TranscriptIndex } from './transcript-index.ts'
+import type { viewerOf } from './viewer.ts'
+import { textOf, type World } from './world.ts'
+
+const [HOUR, DAY] = [3_600_000, 86_400_000]
+/** The first digest, and how far back one without a time goes. */
+const [FIRST, FURTHEST] = [DAY, 7 * DAY]
+/** When somebody had their last one. */
+const LAST = 'assistant-digest:'
+/** Lines that are looked at, characters that a model gets, and conversations and characters that are listed without one. */
+const [LINES, MATERIAL, LISTED, FIRST_LINE] = [2_000, 60_000, 20, 120]
+const WRITER = 'write-digest'
+
+/** Sums up what the caller may see: by the model where there is one, else by counts and first lines. */
+export function createDigest(deps: {
+  load(): Promise<AssistantState>
+  viewer(call: Call): ReturnType<typeof viewerOf>
+  index: Pick<TranscriptIndex, 'since'>
+  kv: Pick<KeyValues, 'get' | 'set'>
+  world: Pick<World, 'run' | 'hasModel' | 'timezone'>
+  now: () => number
+  log: Log
+}) {
+  const { load, viewer, index, kv, world, now, log } = deps
+
+  const sinceLast = async (key: string) => {
+    const last = (await kv.get(key))?.value
+    return Math.max(typeof last === 'number' ? last : now() - FIRST, now() - FURTHEST)
+  }
+
+  return {
+    async 'digest-now'({ text }, call) {
+      const { owner, sees, reads } = viewer(call)
+      const key = LAST + owner
+      const named = await periodOf(text, now())
+      const since = named ?? (await sinceLast(key))
+      const iso = new Date(since).toISOString()
+      const lines = await index.since(iso, reads, { asking: call.message?.id ?? '', limit: LINES })
+      const { memory, delegations } = await load()
+      const notes = memory.filter((note) => sees(note.owner) && note.time >= iso)
+      const open = delegations.filter((one) => isOpen(one) && sees(one.owner ?? one.channel))
+      const people = lines.filter(({ role }) => role === 'user').length
+      const counts = [
+        countOf(people, 'message'),
+        countOf(lines.length - people, 'answer'),
+        countOf(notes.length, 'new note'),
+        countOf(open.length, 'piece of open work', 'pieces of open work'),
+      ].filter((count) => !count.startsWith('0 '))
+      const head = `Since ${showTime(since, world.timezone())}: ${counts.join(', ') || 'nothing happened'}.`
+      const extras = [
+        ...notes,
+        ...open.map(({ id, task: text, worker }) => ({ id, text: `${worker}: ${text}` })),
+      ]
+      const listed = [...firstLines(lines), ...extras.map(({ id, text }) => `- ${id}: ${oneLine(text)}`)]
+      const brief = [head, ...listed.slice(0, LISTED)].join('\n')
+      const written = lines.length > 0 && world.hasModel() ? await write(text, lines, call) : undefined
+      if (named === undefined) await kv.set(key, now(), { ttl: 30 * DAY })
+      return { text: written === undefined ? brief : `${head}\n\n${written}`, since }
+    },
+  } satisfies Partial<Services['assistant']>
+
+  /** Undefined where the model fails: a digest by counts is better than none. */
+  async function write(topic: string, lines: readonly Line[], call: Call): Promise<string | undefined> {
+    const said = lines.map(({ time, channel, role, sender, text }) =>
+      `${time} ${channel} ${sender || role}: ${text}`.slice(0, FIRST_LINE * 10),
+    )
+    const text = `${topic ? `Asked for: ${topic}\n\n` : ''}${said.join('\n').slice(-MATERIAL)}`
+    try {
+      // The words are the assistant's own, whatever skills the sender may ask for.
+      return textOf(await world.run(WRITER, { text }, { ...call, caller: { kind: 'code' } })) || undefined
+    } catch (error) {
+      if (call.signal.aborted) throw error
+      log.warn({ reason: reasonOf(error) }, 'no model wrote the digest; it has counts and first lines')
+      return undefined
+    }
+  }
+}
+
+/** When what is asked for begins: "12h", "of today", "since monday", "of the last week". Undefined: no time is named. */
+async function periodOf(text: string, now: number): Promise<number | undefined> {
+  const plain = text
+    .replace(/^(?:of|for|since|from|over)\s+/i, '')
+    .replace(/^the\s+/i, '')
+    .trim()
+  const length = parseDuration(plain.replace(/^(?:last|past)\s+/i, ''))
+  if (length !== undefined) return now - length
+  const [, unit] = /^(?:(?:last|past|this)\s+)?(hour|day|week|month)\b/i.exec(plain) ?? []
+  if (unit !== undefined)
+    return now - ({ h: HOUR, d: DAY, w: 7 * DAY }[unit[0]?.toLowerCase() ?? ''] ?? 30 * DAY)
+  if (plain === '') return undefined
+  const { casual } = await import('chrono-node')
+  const [found] = casual.parse(plain, new Date(now))
+  if (found?.index !== 0) return undefined
+  const start = found.start.date()
+  if (!found.start.isCertain('hour')) start.setHours(0, 0, 0, 0)
+  return start.getTime() < now ? start.getTime() : undefined
+}
+
+/** Of each conversation how it began and how much came, those with the newest last line first. */
+function firstLines(lines: readonly Line[]): string[] {
+  const conversations = Map.groupBy(lines, ({ channel, conversation }) => `${channel}/${conversation}`)
+  return [...conversations.values()].reverse().flatMap((said) => {
+    const first = said.find(({ role }) => role === 'user') ?? said[0]
+    if (!first) return []
+    const more = said.length > 1 ? ` (+${said.length - 1})` : ''
+    return `- ${first.channel}${first.sender ? ` ${first.sender}` : ''}: ${oneLine(first.text)}${more}`
+  })
+}
+
+function oneLine(text: string): string {
+  const plain = text.replaceAll(/\s+/g, ' ').trim()
+  return plain.length > FIRST_LINE ? `${plain.slice(0, FIRST_LINE)}…` : plain
+}
+
+function countOf(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`
+}

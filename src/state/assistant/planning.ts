@@ -1,0 +1,84 @@
+import { askedBy, type Schedule } from '../../core/assistant-services.ts'
+import type { Call } from '../../core/call.ts'
+import { TriviumError } from '../../core/errors.ts'
+import { pathGet } from '../../core/json.ts'
+import { compilePrefix } from '../../core/pattern.ts'
+import type { Services } from '../../core/services.ts'
+import { type createSchedules, plannedTimes } from '../schedules/schedules.ts'
+import { notThere, said } from './assistant-state.ts'
+import { readWhen, showTime } from './time-words.ts'
+import type { World } from './world.ts'
+
+/** Itself, which would make a schedule at each planned time. */
+const SELF = 'schedule-in-words'
+const HINT =
+  'Say when, then what: schedule every weekday at 9 digest, schedule tomorrow at 10: call Ada, schedule list, schedule cancel schedule-1.'
+
+/** Schedules in plain words. What is said at the planned time is what a person would say then; other words are said to them. */
+export function createPlanning(deps: {
+  schedules: Pick<ReturnType<typeof createSchedules>, 'create' | 'list' | 'delete'>
+  world: Pick<World, 'words' | 'isSkill' | 'timezone'>
+  now: () => number
+}) {
+  const { schedules, world, now } = deps
+
+  /** The skill that answers these words, as a route of the assistant would choose it. */
+  const skillFor = (text: string): Pick<Schedule, 'skill' | 'args'> => {
+    const word = world
+      .words()
+      .find(({ prefixes }) => prefixes.some((prefix) => compilePrefix(prefix).test(text)))
+    if (word) return { skill: word.name, args: { text } }
+    const [, skill = '', rest = ''] = /^([a-z][a-z0-9-]*)\s*:?\s*(.*)$/s.exec(text) ?? []
+    if (skill !== '' && world.isSkill(skill)) return { skill, args: { text: rest } }
+    return { skill: 'remind', args: { text } }
+  }
+
+  const list = async (call: Call) => {
+    const planned = (await schedules.list({}, call)).filter(({ next }) => next !== undefined)
+    const lines = planned.map(
+      ({ id, name, next = 0, timezone }) => `${id}: ${name}. Next: ${showTime(next, timezone)}`,
+    )
+    return {
+      text: lines.join('\n') || 'Nothing is planned. Try: schedule every weekday at 9 digest',
+      schedules: planned,
+    }
+  }
+
+  const cancel = async (id: string, call: Call) => {
+    const { existed } = await schedules.delete({ id }, call)
+    if (!existed) throw notThere(id)
+    return { text: `Cancelled ${id}.` }
+  }
+
+  const plan = async (text: string, call: Call) => {
+    const own = pathGet(call.message?.data, 'timezone')
+    const timezone = typeof own === 'string' ? own : world.timezone()
+    const found = await readWhen(text, { timezone, now: now() })
+    if (!found) throw new TriviumError('usage', { details: `That names no time that I understand. ${HINT}` })
+    const { what, when, ...times } = found
+    const run = skillFor(said(what, `Say what is to be done ${when}: schedule ${when} digest.`))
+    if (isPlanning(run.skill, world))
+      throw new TriviumError('usage', { details: 'A schedule cannot make schedules.' })
+    if (plannedTimes({ ...times, created: new Date(now()).toISOString() }).next(now()) === undefined)
+      throw new TriviumError('usage', { details: `"${when}" is over.` })
+    const named = { ...run, ...times, name: `${what}, ${when}`, misfire: 'once' }
+    const made = await schedules.create(named, call, askedBy(call))
+    const next = plannedTimes(made).next(now())
+    const does = run.skill === 'remind' ? `I say "${what}"` : what
+    const first = next === undefined ? '' : ` Next: ${showTime(next, made.timezone)}.`
+    return { text: `${made.id}: ${does}, ${when}.${first}`, schedule: made }
+  }
+
+  return {
+    async 'schedule-in-words'({ text }, call) {
+      if (/^(?:list|show)?$/i.test(text)) return list(call)
+      const [, number] = /^(?:(?:cancel|delete|remove|stop|end)\s+)?(?:schedule)?-?(\d+)$/i.exec(text) ?? []
+      return number === undefined ? plan(text, call) : cancel(`schedule-${number}`, call)
+    },
+    remind: async ({ text }) => ({ text: said(text, 'Say what to remind of.') }),
+  } satisfies Partial<Services['assistant']>
+}
+
+function isPlanning(skill: string, { words }: Pick<World, 'words'>): boolean {
+  return skill === SELF || words().some(({ name, ref }) => name === skill && ref === SELF)
+}
