@@ -7,7 +7,7 @@ const time = z.string().meta({ format: 'date-time' })
 const named = z.string().min(1)
 
 /** Who is told what comes of something later: the little of their message that a reply needs. */
-export const askedBySchema = messageSchema
+const askedBySchema = messageSchema
   .pick({ id: true, gateway: true, transport: true, conversation: true, data: true, trace: true })
   .strict()
 export type AskedBy = z.infer<typeof askedBySchema>

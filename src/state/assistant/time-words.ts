@@ -111,7 +111,9 @@ async function readMoment(text: string, timezone: string, now: number): Promise<
   if (!split) return undefined
   const wanted = zoneOf(zone?.groups?.zone, timezone)
   if (found.start.isCertain('timezoneOffset')) {
-    return { ...split, timezone: wanted, cron: found.start.date().toISOString() }
+    // Planned times are whole seconds, and this one must not be over when it is planned.
+    const at = Math.max(found.start.date().getTime(), Math.ceil(now / 1000 + 1) * 1000)
+    return { ...split, timezone: wanted, cron: new Date(at).toISOString() }
   }
   const get = (part: 'year' | 'month' | 'day' | 'hour' | 'minute') => found.start.get(part) ?? 0
   const isTimed =
