@@ -37,6 +37,12 @@ export const messages = {
       limit: z.int().min(1).max(500).default(50).describe('The most messages to give'),
     })
     .describe('Finds messages, newest first: in short, with how they stand, and with where to go on.'),
+  /** Throws `message_not_found`, and what accepting throws. */
+  resend: closed({
+    id: name.describe('The id of the message; that of a dead letter will do'),
+    text: z.string().exactOptional().describe('Another text; its sender counts as verified no more'),
+    subject: z.string().exactOptional().describe('Another subject'),
+  }).describe('Accepts a message once more, as a new one that is answered where the first is.'),
   replay: closed({
     since: time.describe('Only messages since a time, or from so long ago on: 2h'),
     gateway: optional('Only messages of this gateway'),
@@ -46,6 +52,22 @@ export const messages = {
   show: closed({
     id: name.describe('The id of the message'),
   }).describe('Shows a whole message and what happened to it on each road.'),
+}
+
+const page = { before: optional('Page on: the `next` of the page before'), limit: limit.default(50) }
+
+/** `conversation-…`: messages with their replies. */
+export const conversations = {
+  list: messageFilter
+    .extend(page)
+    .describe('Lists conversations by their newest message; a later page may have one again.'),
+  show: closed({
+    gateway: name.describe('The gateway'),
+    conversation: name.describe('The conversation'),
+    ...page,
+  }).describe(
+    'Shows what was said in a conversation, by its senders and in reply: the newest, oldest first.',
+  ),
 }
 
 const letterQueue = { queue: optional('dispatch, outbox, subscriptions or push/NAME') }

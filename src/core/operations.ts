@@ -6,7 +6,7 @@ import { jsonObjectSchema } from './json.ts'
 import { attachmentSchema } from './message.ts'
 import { parseDuration } from './units.ts'
 
-export { deadLetters, messages } from './message-operations.ts'
+export { conversations, deadLetters, messages } from './message-operations.ts'
 
 /** What skills do that are a method of a part each, and their arguments, by their names without the prefix they share. */
 export type Operations = Record<string, ZodType>
@@ -46,6 +46,12 @@ export const events = {
     ref: optional('The skill that was invoked for each event'),
   }).describe('Ends a subscription, and drops what its consumer group has not read.'),
   /** Without `queue` it reads the caller's own group, and without one of those waits for what comes next. */
+  /** Throws `group_not_found`. */
+  seek: closed({
+    topic: name.describe('The topic'),
+    queue: name.describe('The consumer group'),
+    to: z.enum(['start', 'now']).describe('start: all that is kept once more; now: drops what is unread'),
+  }).describe('Moves a consumer group to the start or to the end of its topic.'),
   wait: closed({
     topic: name.describe('The topic, for example gateway-message'),
     queue: optional('The consumer group; without it that of this invocation, or what comes next'),

@@ -13,6 +13,7 @@ export type Services = {
   events: ServiceOf<typeof offered.events>
   gateways: ServiceOf<typeof offered.gateways & typeof offered.installs & typeof offered.refusals>
   messages: ServiceOf<typeof offered.messages>
+  conversations: ServiceOf<typeof offered.conversations>
   deadLetters: ServiceOf<typeof offered.deadLetters>
   subscriptions: ServiceOf<typeof offered.subscriptions>
   state: Record<StateStoreName, StateBackend>

@@ -10,6 +10,7 @@ import type { Route } from '../core/route.ts'
 import type { ArtifactService, Services } from '../core/services.ts'
 import type { Store } from '../core/store.ts'
 import { createAccept } from '../gateway/accept.ts'
+import { createConversations } from '../gateway/conversations.ts'
 import { createDeadLetters } from '../gateway/dead-letters.ts'
 import { createDispatch, type Dispatch, type Target } from '../gateway/dispatch.ts'
 import { createEvents } from '../gateway/events.ts'
@@ -20,6 +21,7 @@ import { createOutboxWorker } from '../gateway/outbox-worker.ts'
 import { createReceive, noGateway } from '../gateway/receive.ts'
 import type { createRefusals } from '../gateway/refusals.ts'
 import { createReplay } from '../gateway/replay.ts'
+import { createResend } from '../gateway/resend.ts'
 import type { Router } from '../gateway/router.ts'
 import { createSearch } from '../gateway/search.ts'
 import { createSend } from '../gateway/send.ts'
@@ -64,13 +66,23 @@ export function createRoads(deps: {
   const { journal } = store
   const outbox = createOutbox(store, Date.now, gateways.unanswerable)
   const events = createEvents(store, Date.now, deps.permit)
+  const door = createAccept({
+    journal,
+    accepted: metrics.accepted,
+    refused: deps.refusals.add,
+    maxPending: MAX_PENDING,
+    maxBacklog: MAX_BACKLOG,
+  })
+  const accept = tracing ? tracing.accept(door.accept) : door.accept
   const services = {
     events,
     messages: {
       ...createMessages({ store, logged: deps.logged, pushed: deps.pushed, now: Date.now }),
       ...createSearch(store),
+      resend: createResend({ store, accept, now: Date.now }),
       replay: createReplay({ store, match: deps.router.match, now: Date.now }),
     },
+    conversations: createConversations(store),
     artifacts: deps.files,
     deadLetters: createDeadLetters(store),
     gateways: {
@@ -88,15 +100,8 @@ export function createRoads(deps: {
       },
     },
   } satisfies Partial<Services>
-  const door = createAccept({
-    journal,
-    accepted: metrics.accepted,
-    refused: deps.refusals.add,
-    maxPending: MAX_PENDING,
-    maxBacklog: MAX_BACKLOG,
-  })
   return {
-    accept: tracing ? { ...door, accept: tracing.accept(door.accept) } : door,
+    accept: { ...door, accept },
     replies: (gateway: string) => createReplyLog(store, gateway),
     outbox,
     events,

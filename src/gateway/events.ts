@@ -85,6 +85,13 @@ export function createEvents(
       if (ref !== undefined && !removed) return { ok: false }
       return { ok: await topics.unsubscribe(topic, group) }
     },
+    async seek({ topic, queue, to }, call) {
+      groupOf({ topic, queue }, call)
+      if (!(await topics.unsubscribe(topic, queue)))
+        throw new TriviumError('group_not_found', { group: queue, topic })
+      await topics.subscribe(topic, queue, to)
+      return { ok: true }
+    },
     async wait(args, call) {
       const group = groupOf(args, call)
       const grouped = args.queue !== undefined || (await hasGroup(topics, args.topic, group))

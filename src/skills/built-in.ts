@@ -107,6 +107,7 @@ export const builtInSkills: readonly Skill[] = [
   ...skillsOf('slack-', operations.installs, ({ gateways }) => gateways),
   ...skillsOf('', operations.refusals, ({ gateways }) => gateways),
   ...skillsOf('message-', operations.messages, ({ messages }) => messages),
+  ...skillsOf('conversation-', operations.conversations, ({ conversations }) => conversations),
   ...stateSkills,
   ...skillsOf('session-', operations.sessions, ({ sessions }) => sessions),
   ...skillsOf('callback-', operations.callbacks, ({ callbacks }) => callbacks),

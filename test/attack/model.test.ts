@@ -12,7 +12,7 @@ routes:
 `
 /** What sees or decides beyond the conversation of whoever asks. */
 const OPERATORS =
-  /^(message|dead-letter|approval|session|schedule|call)-|^gateway-(receive|ack)$|^delegation-(take|accept)$/
+  /^(message|conversation|dead-letter|approval|session|schedule|call)-|^gateway-(receive|ack)$|^delegation-(take|accept)$/
 
 test('a model that anybody may talk to is offered nothing that sees or decides for others, and gets it by no name', {
   timeout: 90_000,

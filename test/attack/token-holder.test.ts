@@ -67,6 +67,7 @@ describe('tokens of programs', { timeout: 90_000 }, async () => {
       call('message-show', { id: hidden }),
       call('message-list', { gateway: 'private' }),
       call('message-search', { gateway: 'private' }),
+      call('message-resend', { id: hidden }),
       call('gateway-send', { messageId: hidden, text: 'psst' }),
     ]
     for (const answer of await Promise.all(foreign))

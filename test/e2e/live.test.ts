@@ -179,6 +179,78 @@ describe('what operators see', { timeout: 120_000 }, () => {
     assert.deepEqual(Object.keys(Object(await asked.json()).result).includes('logs'), false)
   })
 
+  test('a conversation is listed and shown as a chat, and a message of it is sent again with another text', async () => {
+    const { invoke } = suite.daemon
+    const conversation = 'c-1'
+    const ids = [await accept('one', { conversation }), await accept('two', { conversation, from: 'ada' })]
+    const show = async (more: object = {}) =>
+      Object(await invoke('conversation-show', { gateway: 'cli', conversation, ...more }))
+    const said = (entries: Record<string, string>[]) =>
+      entries.map(({ role, text, state }) => [role, text, state])
+    const isWhole = async (length: number) => (await show()).entries.length === length
+    await until(() => isWhole(4), 'both answers')
+    const { entries } = await show()
+    assert.deepEqual(
+      said(entries).toSorted(),
+      [
+        ['reply', 'You said: one', 'sent'],
+        ['reply', 'You said: two', 'sent'],
+        ['sender', 'one', undefined],
+        ['sender', 'two', undefined],
+      ].toSorted(),
+    )
+    assert.equal(entries[0].text, 'one')
+    const newest = await show({ limit: 1 })
+    assert.deepEqual(said(newest.entries), [
+      ['sender', 'two', undefined],
+      ['reply', 'You said: two', 'sent'],
+    ])
+    assert.equal((await show({ limit: 1, before: newest.next })).entries[0].text, 'one')
+
+    const resent = Object(await invoke('message-resend', { id: ids[1], text: 'two and a half' }))
+    assert.equal(resent.resends, ids[1])
+    await until(() => isWhole(6), 'the answer to what was sent again')
+    const { message } = Object(await invoke('message-show', { id: resent.id }))
+    assert.deepEqual([message.from, message.conversation], [{ id: 'ada' }, conversation])
+    assert.deepEqual(message.data.resent, { of: ids[1], by: 'http control', edited: true })
+    const { history } = Object(await invoke('message-show', { id: ids[1] }))
+    assert.deepEqual(history.at(-1).detail, { as: resent.id, by: 'http control' })
+    const same = Object(await invoke('message-resend', { id: ids[0] }))
+    const { message: again } = Object(await invoke('message-show', { id: same.id }))
+    assert.deepEqual([again.from.verified, again.data.resent.edited, again.text], [true, false, 'one'])
+    await assert.rejects(invoke('message-resend', { id: 'nobody' }), /message_not_found/)
+
+    const { conversations } = Object(await invoke('conversation-list', {}))
+    assert.partialDeepStrictEqual(conversations[0], {
+      gateway: 'cli',
+      conversation,
+      messages: 4,
+      text: 'one',
+    })
+    const keys = conversations.map((one: { conversation: string }) => one.conversation)
+    assert.equal(new Set(keys).size, keys.length)
+    const page = Object(await invoke('conversation-list', { limit: 1 }))
+    assert.deepEqual([page.conversations.length, page.conversations[0].conversation], [1, conversation])
+    const rest = Object(await invoke('conversation-list', { limit: 1, before: page.next }))
+    assert.notEqual(rest.conversations[0].conversation, conversation)
+  })
+
+  test('a consumer group is moved to the start or the end of its topic', async () => {
+    const { invoke } = suite.daemon
+    const group = { topic: 'orders', queue: 'audit' }
+    const read = async () =>
+      Object(await invoke('event-wait', { ...group, timeout: 0 })).map(({ data }: { data: number }) => data)
+    await assert.rejects(invoke('event-seek', { ...group, to: 'now' }), /group_not_found/)
+    await invoke('event-subscribe', group)
+    for (const data of [1, 2]) await invoke('event-emit', { topic: 'orders', data })
+    assert.deepEqual(await read(), [1, 2])
+    await invoke('event-seek', { ...group, to: 'start' })
+    assert.deepEqual(await read(), [1, 2])
+    await invoke('event-emit', { topic: 'orders', data: 3 })
+    await invoke('event-seek', { ...group, to: 'now' })
+    assert.deepEqual(await read(), [])
+  })
+
   test('programs see none of it, and a stream ends with its daemon', async () => {
     const refused = await fetch(`${suite.daemon.control}/v1/stream`, {
       headers: authorized('a-program-of-some-kind'),

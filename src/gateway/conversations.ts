@@ -1,0 +1,84 @@
+import { requireGateway } from '../core/call.ts'
+import type { JsonObject } from '../core/json.ts'
+import { objectAt, textAt } from '../core/json.ts'
+import { timeOf } from '../core/message-id.ts'
+import type { Services } from '../core/services.ts'
+import type { FoundMessages, MessageSearch, Note, Store } from '../core/store.ts'
+import { defined } from '../lib/defined.ts'
+import { rowOf, searchOf } from './search.ts'
+
+/** Messages of one step, and ms that one call takes or so. */
+const PAGE = 200
+const LONGEST = 250
+/** Characters of a text in a conversation that is shown. */
+const SHOWN = 16_000
+
+/** Messages and replies as conversations, from the journal and its histories. */
+export function createConversations(store: Pick<Store, 'journal'>): Services['conversations'] {
+  const { journal } = store
+
+  /** What a search finds, newest first, over its pages; `next`: where it goes on, undefined at the end. */
+  async function collect(search: MessageSearch, take: (one: FoundMessages['found'][number]) => boolean) {
+    const deadline = Date.now() + LONGEST
+    let { before } = search
+    do {
+      const { found, next } = await journal.search({ ...search, before })
+      for (const one of found) {
+        if (!take(one)) return before
+        before = one.message.id
+      }
+      before = next
+    } while (before !== undefined && Date.now() < deadline)
+    return before
+  }
+
+  return {
+    async list({ limit, before, ...filter }, { caller }) {
+      const known = new Map<string, ReturnType<typeof rowOf> & { messages: number }>()
+      const search = { ...searchOf(filter, caller), before, limit: PAGE }
+      const next = await collect(search, ({ message, outcome }) => {
+        const key = JSON.stringify([message.gateway, message.conversation])
+        const newest = known.get(key)
+        if (newest) newest.messages++
+        else if (known.size >= limit) return false
+        else known.set(key, { ...rowOf(message, outcome), messages: 1 })
+        return true
+      })
+      return { conversations: [...known.values()], ...(next && { next, searchedTo: timeOf(next) }) }
+    },
+
+    async show({ gateway, conversation, before, limit }, { caller }) {
+      requireGateway(caller, gateway)
+      const found: FoundMessages['found'] = []
+      const next = await collect({ gateways: [gateway], conversation, before, limit }, (one) => {
+        if (found.length < limit) return found.push(one) > 0
+        return false
+      })
+      const entries = found.map(async ({ message, outcome }) => {
+        const said = { role: 'sender', ...rowOf(message, outcome, SHOWN) }
+        return [said, ...repliesIn(message.id, await journal.history(message.id))]
+      })
+      const sorted = (await Promise.all(entries)).flat().sort((a, b) => a.at - b.at)
+      return { entries: sorted, ...defined({ next }) }
+    },
+  }
+}
+
+/** What was answered, or was to be: the last that is known of each reply. */
+function repliesIn(inReplyTo: string, notes: readonly Note[]) {
+  const replies = new Map<string, JsonObject & { at: number }>()
+  for (const { at, road, what: state, detail } of notes) {
+    const key = textAt(detail, 'key')
+    if (road !== 'outbox' || key === undefined) continue
+    const { text = '', by, error, reason } = objectAt({ detail }, 'detail')
+    replies.set(key, {
+      at,
+      role: 'reply',
+      inReplyTo,
+      text,
+      state,
+      ...defined({ by, error: error ?? reason }),
+    })
+  }
+  return [...replies.values()]
+}
