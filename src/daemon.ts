@@ -267,6 +267,7 @@ export async function createDaemon(options: DaemonOptions) {
     reload,
     lastReload: () => lastReload,
     subscriptions: push.service.list,
+    running: workers.running,
     listening: publicHttp.isListening,
     draining: () => draining,
     assistant: async () => {

@@ -1,18 +1,31 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { GroupInfo, StoreStats } from '../core/store.ts'
+import type { GroupInfo, StoreStats, Waiting } from '../core/store.ts'
 import type { Health } from '../core/transport.ts'
 
 /** What the daemon measures, in the Prometheus text format. Labels have few values: gateway, route, reason. */
 export type Metrics = ReturnType<typeof createMetrics>
 
-/** What is read from the store when somebody asks for metrics. */
+/** What is looked at when somebody asks for metrics. */
 export type Readings = {
-  stats: StoreStats
   reload: LastReload
-  groups: readonly GroupInfo[]
   gateways: readonly ({ name: string } & Health)[]
-  subscriptions: readonly { name: string; ok: boolean }[]
+  /** What is worked on in this daemon, and since when (Unix ms). */
+  running: readonly { road: string; gateway: string; since: number }[]
+  /** Undefined where the store is away, or takes no writes. */
+  stored: Stored | undefined
 }
+
+type Stored = {
+  stats: StoreStats
+  groups: readonly GroupInfo[]
+  subscriptions: readonly { name: string; ok: boolean }[]
+  waiting: readonly Waiting[]
+}
+
+/** Groups that are shown, those that are furthest behind: anybody may make any number. */
+const MOST_GROUPS = 500
+/** Gauges of Node whose names say that they are counters. */
+const MISNAMED = ['handles', 'requests', 'resources'].map((what) => `nodejs_active_${what}_total`)
 
 /** What the last reading of the configuration came to; `at` and `goodAt` (the last one that worked) are Unix ms. */
 export type LastReload = { ok: boolean; at: number; goodAt: number; error?: string }
@@ -50,6 +63,7 @@ export function createMetrics(build: { version: string }) {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
+  for (const name of MISNAMED) registry.removeSingleMetric(name)
 
   const counter = (name: string, help: string, ...labelNames: string[]) =>
     new Counter({ name: `trivium_${name}`, help, labelNames, registers })
@@ -73,45 +87,72 @@ export function createMetrics(build: { version: string }) {
   const skillSeconds = seconds('skill', 'How long the skill of a route ran.', 'route')
   const latency = seconds('dispatch_latency', 'From acceptance to the start of the skill.', 'gateway')
   const sent = counter('sent_total', 'Attempts to send from the outbox, by outcome.', 'gateway', 'outcome')
+  const sendSeconds = seconds('send', 'How long a send took that worked.', 'gateway')
+  const sendLatency = seconds(
+    'send_latency',
+    'From the outbox to the end of the send that worked.',
+    'gateway',
+  )
   const pushed = counter('pushed_total', 'Attempts to push an event, by outcome.', 'subscription', 'outcome')
+  const pushSeconds = seconds('push', 'How long a push took that worked.', 'subscription')
   const tokens = counter('model_tokens_total', 'Tokens that models used.', 'model', 'direction')
 
   gauge('build_info', 'Always 1.', 'version', 'node').set({ ...build, node: process.versions.node }, 1)
-  const depth = gauge('depth', 'Messages that wait or are worked on, on a road.', 'road')
-  const oldest = gauge('oldest_age_seconds', 'Age of the oldest message that waits or is worked on.', 'road')
+  const storeUp = gauge('store_up', '1 where the store takes writes; 0 also hides what only it can tell.')
   const reloaded = gauge('config_last_reload_successful', '1 where the configuration in force is the file.')
   const reloadedAt = gauge('config_last_reload_success_timestamp_seconds', 'When it was last read and right.')
-  const jobs = gauge('jobs', 'Jobs, by queue and state.', 'queue', 'state')
+  const up = gauge('gateway_up', '1 where a gateway does its work.', 'gateway')
+  const connections = gauge('gateway_connections', 'Connections that are open upstream.', 'gateway')
+  const heard = gauge('gateway_last_event_timestamp_seconds', 'When upstream was last heard.', 'gateway')
+  const depth = gauge('depth', 'Messages that wait or are worked on, on a road.', 'road')
+  const ofRoad = ['road', 'gateway']
+  const waitingFor = gauge('oldest_waiting_seconds', 'Age of the oldest message that waits.', ...ofRoad)
+  const runningFor = gauge('oldest_running_seconds', 'How long the oldest attempt here has run.', ...ofRoad)
+  const jobs = gauge('jobs', 'Unfinished jobs, by queue and state.', 'queue', 'state')
+  const deadLetters = gauge('dead_letters', 'Dead letters that are kept, by queue.', 'queue')
   const lag = gauge('group_lag', 'Events that a consumer group has not read.', 'topic', 'group')
-  const healthy = gauge('gateway_healthy', '1 where a gateway does its work.', 'gateway')
-  const reached = gauge('subscription_healthy', '1 where events can be pushed, or need not.', 'subscription')
-  const connections = gauge('transport_connections', 'Connections that are open upstream.', 'gateway')
-  const silence = gauge('transport_seconds_since_event', 'Seconds since upstream was last heard.', 'gateway')
+  const reached = gauge('subscription_up', '1 where events can be pushed, or need not.', 'subscription')
+  const labelled = [up, connections, heard, depth, waitingFor, runningFor, jobs, deadLetters, lag, reached]
 
-  const read = ({ stats, reload, groups, gateways, subscriptions }: Readings, now: number) => {
-    for (const { road, messages, oldestAt = now } of roadsOf(stats)) {
-      depth.set({ road }, messages)
-      if (road !== 'journal') oldest.set({ road }, Math.max(0, (now - oldestAt) / 1000))
-    }
+  const read = ({ stored, reload, gateways, running }: Readings, now: number) => {
+    const age = (at: number) => Math.max(0, (now - at) / 1000)
+    for (const each of labelled) each.reset()
+    storeUp.set(stored ? 1 : 0)
     reloaded.set(reload.ok ? 1 : 0)
     reloadedAt.set(reload.goodAt / 1000)
-    for (const { queue, waiting, running, dead } of stats.jobs) {
-      for (const [state, count] of Object.entries({ waiting, running, dead }))
-        jobs.set({ queue, state }, count)
-    }
-    // The store counts them, for all daemons.
-    lost.reset()
-    for (const [gateway, count] of Object.entries(stats.receive.lost)) lost.inc({ gateway }, count)
-    lag.reset()
-    for (const { topic, group, lag: behind } of groups) lag.set({ topic, group }, behind)
-    for (const each of [healthy, reached, connections, silence]) each.reset()
-    for (const { name, ok } of subscriptions) reached.set({ subscription: name }, ok ? 1 : 0)
     for (const { name: gateway, ok, gauges = {} } of gateways) {
       const { connections: open, secondsSinceEvent } = gauges
-      healthy.set({ gateway }, ok ? 1 : 0)
+      up.set({ gateway }, ok ? 1 : 0)
       if (open !== undefined) connections.set({ gateway }, open)
-      if (secondsSinceEvent !== undefined) silence.set({ gateway }, secondsSinceEvent)
+      if (secondsSinceEvent !== undefined) heard.set({ gateway }, now / 1000 - secondsSinceEvent)
+      for (const road of ['dispatch', 'outbox']) runningFor.set({ road, gateway }, 0)
     }
+    // The oldest last, which stays.
+    for (const { road, gateway, since } of running.toSorted((a, b) => b.since - a.since))
+      runningFor.set({ road, gateway }, age(since))
+    if (stored) readStored(stored, gateways, age)
+  }
+
+  const readStored = (stored: Stored, gateways: Readings['gateways'], age: (at: number) => number) => {
+    const { stats, groups, subscriptions, waiting } = stored
+    for (const { road, messages } of roadsOf(stats)) depth.set({ road }, messages)
+    for (const queue of ['dispatch', 'outbox']) deadLetters.set({ queue }, 0)
+    for (const { queue, waiting, running, dead } of stats.jobs) {
+      jobs.set({ queue, state: 'waiting' }, waiting)
+      jobs.set({ queue, state: 'running' }, running)
+      deadLetters.set({ queue }, dead)
+    }
+    // The store counts them, for all daemons. What begins at 0 shows its first step.
+    lost.reset()
+    for (const { name: gateway } of gateways) {
+      lost.inc({ gateway }, 0)
+      for (const road of ['dispatch', 'receive', 'outbox']) waitingFor.set({ road, gateway }, 0)
+    }
+    for (const [gateway, count] of Object.entries(stats.receive.lost)) lost.inc({ gateway }, count)
+    for (const { road, gateway, oldestAt } of waiting) waitingFor.set({ road, gateway }, age(oldestAt))
+    const furthest = groups.toSorted((a, b) => b.lag - a.lag).slice(0, MOST_GROUPS)
+    for (const { topic, group, lag: behind } of furthest) lag.set({ topic, group }, behind)
+    for (const { name, ok } of subscriptions) reached.set({ subscription: name }, ok ? 1 : 0)
   }
 
   return {
@@ -125,8 +166,16 @@ export function createMetrics(build: { version: string }) {
       latency: (gateway: string, took: number) => latency.observe({ gateway }, took),
     },
     taken: (gateway: string) => taken.inc({ gateway }),
-    pushed: (subscription: string, outcome: string) => pushed.inc({ subscription, outcome }),
-    sent: (gateway: string, outcome: string) => sent.inc({ gateway, outcome }),
+    pushed(subscription: string, outcome: string, took?: number) {
+      pushed.inc({ subscription, outcome })
+      if (took !== undefined) pushSeconds.observe({ subscription }, took)
+    },
+    sent(gateway: string, outcome: string, took?: { attempt: number; total: number }) {
+      sent.inc({ gateway, outcome })
+      if (!took) return
+      sendSeconds.observe({ gateway }, took.attempt)
+      sendLatency.observe({ gateway }, took.total)
+    },
     tokens(model: string, input: number, output: number) {
       tokens.inc({ model, direction: 'input' }, input)
       tokens.inc({ model, direction: 'output' }, output)
@@ -154,9 +203,9 @@ export function createMetrics(build: { version: string }) {
         latency: [...within].map(([le, count]) => ({ le, count })),
       }
     },
-    /** The page of `/metrics`; without readings (the store is away) only what this process counted. */
-    async page(readings: Readings | undefined, now: number): Promise<{ type: string; body: string }> {
-      if (readings) read(readings, now)
+    /** The page of `/metrics`. */
+    async page(readings: Readings, now: number): Promise<{ type: string; body: string }> {
+      read(readings, now)
       return { type: registry.contentType, body: await registry.metrics() }
     },
   }

@@ -29,6 +29,8 @@ export type Store = {
   /** Resolves when the store took a write: one that is full can still be read. */
   ping(): Promise<void>
   stats(): Promise<StoreStats>
+  /** Since when the oldest message waits, for each road and gateway. It costs more than `stats`, and is bounded too. */
+  oldestWaiting(): Promise<Waiting[]>
   /** Removes what is older than the policy allows, a bounded part per call. */
   trim(policy: Retention): Promise<{ removed: number }>
   close(): Promise<void>
@@ -260,6 +262,12 @@ export type Retention = {
   /** The most dead letters of a queue (default 5,000); the oldest of more go. */
   deadLetters?: number
 }
+
+/**
+ * `oldestAt`: when the oldest message came in that waits on a road. On `receive` for a taker; of a queue a job that is neither running
+ * nor dead, among its 1,000 oldest that a message names; of `dispatch` also what is no job yet. `gateway` is empty for other queues.
+ */
+export type Waiting = { road: string; gateway: string; oldestAt: number }
 
 export type StoreStats = {
   journal: { messages: number; oldestAt?: number }

@@ -4,7 +4,7 @@ import { transports } from '../../transports/registry.ts'
 import type { Config } from '../config/load-config.ts'
 import { asyncApi, type Socket } from '../control/asyncapi.ts'
 import type { History } from '../control/history.ts'
-import { type LastReload, type Metrics, roadsOf } from '../control/metrics.ts'
+import { type LastReload, type Metrics, type Readings, roadsOf } from '../control/metrics.ts'
 import { controlToken } from '../control/token.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { type Json, pathGet, toJson } from '../core/json.ts'
@@ -14,6 +14,7 @@ import type { ApprovalService, SubscriptionInfo } from '../core/services.ts'
 import { skillJsonSchema } from '../core/skill.ts'
 import type { Store } from '../core/store.ts'
 import type { Check } from '../core/transport.ts'
+import { isLasting } from '../gateway/events.ts'
 import type { Gateways } from '../gateway/gateways.ts'
 import { type Address, listenOn } from '../gateway/public-http.ts'
 import { noGateway } from '../gateway/receive.ts'
@@ -25,7 +26,7 @@ import type { McpHttp } from '../skills/mcp.ts'
 import { wordsOf } from '../skills/prefix-skills.ts'
 import { createFeed } from './feed.ts'
 import { checkRedisServers } from './open-store.ts'
-import type { Roads } from './roads.ts'
+import type { createRoadWorkers, Roads } from './roads.ts'
 
 type Operator = ReturnType<typeof createOperator>
 
@@ -47,6 +48,8 @@ export function createOperator(deps: {
   listening(): boolean
   draining(): boolean
   subscriptions(): Promise<SubscriptionInfo[]>
+  /** What is worked on in this daemon. */
+  running: ReturnType<typeof createRoadWorkers>['running']
   assistant(): Promise<object>
   /** Names this daemon. */
   owner: string
@@ -96,9 +99,19 @@ export function createOperator(deps: {
 
   return {
     version: deps.version,
-    readings,
     history: () => ({ every: deps.history.every, points: deps.history.points() }),
     read: feed.read,
+    /** What the page of metrics tells; of the store only where it takes writes. */
+    async measured(): Promise<Readings> {
+      const [stored] = await Promise.all([readings(), store.oldestWaiting(), store.ping()]).then(
+        ([{ stats, groups, subscriptions }, waiting]) => {
+          const lasting = groups.filter(({ group }) => isLasting(group))
+          return [{ stats, groups: lasting, subscriptions, waiting }]
+        },
+        () => [],
+      )
+      return { stored, reload: deps.lastReload(), gateways: gateways.list(), running: deps.running() }
+    },
     invoke: manager.invoke,
     asyncapi() {
       const { gateways, subscriptions } = deps.config()
@@ -218,8 +231,7 @@ export function createControlServer(
         },
         token: controlToken(config().daemon.dataDir, config().daemon.token),
         tokens: () => config().tokens,
-        // Where the store is away it gives no readings; `/readyz` says so.
-        metrics: async () => metrics.page(await operator.readings().catch(() => undefined), Date.now()),
+        metrics: async () => metrics.page(await operator.measured(), Date.now()),
       })
       server = createServer(api)
       return listenOn(server, address, 'TRIVIUM_CONTROL_LISTEN')

@@ -12,11 +12,11 @@ import type { Store } from '../core/store.ts'
 import { createAccept } from '../gateway/accept.ts'
 import { createConversations } from '../gateway/conversations.ts'
 import { createDeadLetters } from '../gateway/dead-letters.ts'
-import { createDispatch, type Dispatch, type Target } from '../gateway/dispatch.ts'
+import { createDispatch, DISPATCH_QUEUE, type Dispatch, type Target } from '../gateway/dispatch.ts'
 import { createEvents } from '../gateway/events.ts'
 import type { Gateways } from '../gateway/gateways.ts'
 import { createMessages } from '../gateway/messages.ts'
-import { createOutbox } from '../gateway/outbox.ts'
+import { createOutbox, OUTBOX_QUEUE } from '../gateway/outbox.ts'
 import { createOutboxWorker } from '../gateway/outbox-worker.ts'
 import { createReceive, noGateway } from '../gateway/receive.ts'
 import type { createRefusals } from '../gateway/refusals.ts'
@@ -138,8 +138,8 @@ export function createRoadWorkers(deps: {
         : gateways.get(reply.gateway)
       return sender && tracing ? tracing.sender(sender, store.journal.get) : sender
     },
-    async sent(reply, outcome) {
-      metrics.sent(reply.gateway, outcome)
+    async sent(reply, outcome, seconds) {
+      metrics.sent(reply.gateway, outcome, seconds)
       if (outcome === 'sent') await transcript.replied(reply)
     },
   })
@@ -228,6 +228,13 @@ export function createRoadWorkers(deps: {
     },
     /** Routes changed: what waited for a limit or a match may go on. */
     wake: dispatch.wake,
+    /** What is worked on here, and since when (Unix ms). */
+    running: () => [
+      ...dispatch.running().map(({ job: { message, lane }, since }) => {
+        return { road: DISPATCH_QUEUE, gateway: message?.gateway ?? lane, since }
+      }),
+      ...replies.running().map(({ job, since }) => ({ road: OUTBOX_QUEUE, gateway: job.group, since })),
+    ],
     /** Finishes or hands back what runs, within `left()` ms; replies that are due still go out. */
     async drain(left: () => number) {
       await roads.accept.idle()

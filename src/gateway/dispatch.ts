@@ -169,6 +169,7 @@ export function createDispatch(options: {
       await worker.stop(grace)
     },
     wake: worker.wake,
+    running: worker.running,
   }
 }
 

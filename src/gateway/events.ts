@@ -134,6 +134,11 @@ const OWN = '~'
 /** The roots of calls from outside. Nobody else knows them, so that the name of such a group is the right to it. */
 const OUTSIDE = /^(http|cli|mcp)-[0-9a-f]{8}-[0-9a-f-]{27}$/
 
+/** True for a group that outlives the invocation that made it. */
+export function isLasting(group: string): boolean {
+  return !group.startsWith(OWN) && !OUTSIDE.test(group)
+}
+
 function ownGroup(rootId: string): string {
   return OUTSIDE.test(rootId) ? rootId : `${OWN}${rootId}`
 }

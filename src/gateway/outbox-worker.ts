@@ -18,8 +18,12 @@ export type OutboxWorkerOptions = {
   gateways(): readonly string[]
   /** Who sends this reply; undefined while the gateway is not running. */
   sender(reply: Reply): Sender | undefined
-  /** Called after each attempt, before its outcome is stored. */
-  sent(reply: Reply, outcome: 'sent' | 'retry' | 'dead'): Promise<void> | void
+  /** Called after each attempt, before its outcome is stored; `seconds`, where it worked: of the attempt, and since it was queued. */
+  sent(
+    reply: Reply,
+    outcome: 'sent' | 'retry' | 'dead',
+    seconds?: { attempt: number; total: number },
+  ): Promise<void> | void
   log: Log
   now(): number
 }
@@ -54,6 +58,7 @@ export function createOutboxWorker(options: OutboxWorkerOptions) {
     // What a transport without a probe sends lies in the store itself, and is lost with its note.
     const known = transport.probe && sentHere.get(job.id)
     let receipt = known
+    const began = now()
     try {
       if (!known && transport.probe && (isUncertain(job) || (queuedAt ?? 0) < options.store.awayAt())) {
         const found = await transport.probe(reply)
@@ -77,7 +82,8 @@ export function createOutboxWorker(options: OutboxWorkerOptions) {
       return failed(job, reply, thrown)
     }
     if (transport.probe) putLast(sentHere, job.id, receipt, SENT)
-    if (!known) await options.sent(reply, 'sent')
+    const seconds = { attempt: (now() - began) / 1000, total: (now() - (queuedAt ?? began)) / 1000 }
+    if (!known) await options.sent(reply, 'sent', seconds)
     return {
       outcome: 'done',
       result: toJson({ receipt }),

@@ -34,7 +34,7 @@ export type WorkerOptions = {
   now(): number
 }
 
-type Running = { job: ClaimedJob; abort: AbortController; ended: Promise<void> }
+type Running = { job: ClaimedJob; since: number; abort: AbortController; ended: Promise<void> }
 
 /** Pause after the store failed, so that a store that is away costs no spinning. */
 const STORE_PAUSE = 500
@@ -103,7 +103,7 @@ export function createWorker(options: WorkerOptions) {
       running.delete(job.token)
       loop.wake()
     })
-    running.set(job.token, { job, abort, ended })
+    running.set(job.token, { job, since: now(), abort, ended })
   }
 
   const perform = async (job: ClaimedJob, abort: AbortController) => {
@@ -191,7 +191,8 @@ export function createWorker(options: WorkerOptions) {
     },
     /** Wakes the loop, for example after the limits changed. */
     wake: loop.wake,
-    running: () => running.size,
+    /** What runs here, and since when (Unix ms). */
+    running: () => [...running.values()].map(({ job, since }) => ({ job, since })),
   }
 }
 

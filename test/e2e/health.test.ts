@@ -45,12 +45,15 @@ describe('what a daemon tells about itself', { timeout: 300_000 }, () => {
       return answer.detail.gateways.length > 0 ? answer : undefined
     }, 'a gateway that is red')
     assert.deepEqual([sick.status, sick.detail.gateways[0].name], [200, 'away'])
-    assert.equal(await metric('trivium_gateway_healthy{gateway="away"}'), 0)
+    assert.equal(await metric('trivium_gateway_up{gateway="away"}'), 0)
   })
 
   test('a message counts until its skill is done, and its age grows', async () => {
     await suite.site.run(['message', 'cli', 'slow', '--wait', '0'])
-    await until(async () => (await metric('trivium_oldest_age_seconds{road="dispatch"}')) > 0.01, 'an age')
+    await until(
+      async () => (await metric(`trivium_oldest_running_seconds{road="dispatch",gateway="cli"}`)) > 0.01,
+      'an age',
+    )
     assert.equal(await metric('trivium_depth{road="dispatch"}'), 1)
   })
 

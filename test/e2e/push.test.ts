@@ -45,7 +45,7 @@ subscriptions:
     }, 'a red subscription')
     assert.match(failing, /Push subscriptions {2}1; crm .*failing.* times in a row: it answered 500/)
     const metrics = await (await fetch(`${daemon.control}/metrics`)).text()
-    assert.match(metrics, /trivium_subscription_healthy\{subscription="crm"\} 0/)
+    assert.match(metrics, /trivium_subscription_up\{subscription="crm"\} 0/)
     assert.match(metrics, /trivium_pushed_total\{subscription="crm",outcome="retry"\} \d/)
 
     status = 200

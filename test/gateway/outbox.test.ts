@@ -72,7 +72,7 @@ describe('the outbox', () => {
       outbox.sendTo('stuck', `to${n}`, { key: `s${n}`, text: 'x' }),
     )
     await Promise.all(jobs)
-    await until(() => outbox.worker.running() === 8, 'three quarters of the places to be taken')
+    await until(() => outbox.worker.running().length === 8, 'three quarters of the places to be taken')
     const { id } = await outbox.sendTo('well', 'ann', { key: 'w', text: 'hi' })
     assert.equal((await outbox.wait(id, 10_000))?.state, 'done')
     recover()

@@ -19,8 +19,8 @@ import { conversationOf } from './wire.ts'
 
 export type SendingDeps = {
   store: Pick<Store, 'topics' | 'jobs' | 'journal' | 'onSignal' | 'stats'>
-  /** Counts an attempt. */
-  pushed(subscription: string, outcome: 'sent' | 'retry' | 'dead'): void
+  /** Counts an attempt; tells how long one took that worked. */
+  pushed(subscription: string, outcome: 'sent' | 'retry' | 'dead', seconds?: number): void
   log: Log
   now(): number
 }
@@ -123,7 +123,7 @@ export async function startSending(
     if (reason === undefined) {
       if (!circuit.isClosed()) look()
       circuit.succeeded()
-      deps.pushed(name, 'sent')
+      deps.pushed(name, 'sent', (now() - at) / 1000)
     }
     // Cut off, most likely.
     else if (isStopping) return { reason, stays: true }

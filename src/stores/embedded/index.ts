@@ -6,6 +6,7 @@ import type { Store, StoreStats } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import { syncDir } from '../../lib/disk.ts'
 import { createLeases } from '../shared/leases.ts'
+import { oldestOf, WAITING, waitingJob } from '../shared/values.ts'
 import { createCheckpointer, lockDirectory, openDatabase } from './database.ts'
 import { createJobs } from './jobs.ts'
 import { createJournal } from './journal.ts'
@@ -59,6 +60,7 @@ async function openStore(options: EmbeddedOptions, address: string): Promise<Sto
       await writer.write(() => parts.counters.add('probes', 1))
     },
     stats: createStats(parts),
+    oldestWaiting: createOldestWaiting(parts),
     trim: createTrim(parts),
     close: () => store.disposeAsync(),
   }
@@ -101,5 +103,36 @@ function createStats({ sql, counters, read }: Parts): () => Promise<StoreStats> 
           return { queue, waiting, running, dead: counters.get(`dead ${id}`), ...defined({ oldestAt }) }
         }),
       }
+    })
+}
+
+/** For each gateway and queue a few steps of an index, and the oldest jobs of the queue. */
+function createOldestWaiting({ sql, counters, read }: Parts): Store['oldestWaiting'] {
+  const of = (road: string, gateway: string, row: { id: string } | undefined) =>
+    row ? [{ road, gateway, oldestAt: timeOf(row.id) }] : []
+
+  return () =>
+    read(() => {
+      const pump = counters.get('pump')
+      const messages = sql.all<Named>`SELECT id, name FROM gateway`.flatMap(({ id, name }) => [
+        ...of(
+          'receive',
+          name,
+          sql.get`SELECT id FROM journal WHERE seq = (SELECT min(seq) FROM receive WHERE gateway = ${id})`,
+        ),
+        ...of(
+          'dispatch',
+          name,
+          sql.get`SELECT id FROM journal WHERE gateway = ${id} AND seq > ${pump} ORDER BY seq LIMIT 1`,
+        ),
+      ])
+      const jobs = sql.all<Named>`SELECT id, name FROM queue`.flatMap(({ id, name }) =>
+        // Ids sort by time.
+        sql.all<{ id: string; lane: string; state: number }>`SELECT id, lane, state FROM job
+            WHERE queue = ${id} ORDER BY id LIMIT ${WAITING.jobs} + 0`
+          .filter(({ state }) => state < 2)
+          .map((job) => waitingJob(name, job.id, job.lane)),
+      )
+      return oldestOf([...messages, ...jobs])
     })
 }

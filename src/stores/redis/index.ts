@@ -8,6 +8,7 @@ import { defined } from '../../lib/defined.ts'
 import { inTime } from '../../lib/pause.ts'
 import { createFreshMessages } from '../shared/fresh-messages.ts'
 import { createLeases } from '../shared/leases.ts'
+import { oldestOf, WAITING, waitingJob } from '../shared/values.ts'
 import { checkServers, watchTornLogs } from './check.ts'
 import { type Connection, type ConnectOptions, connect, toStoreError } from './connect.ts'
 import { createJobs } from './jobs.ts'
@@ -83,6 +84,15 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
         return { ...counts, ...defined({ oldestAt: timeIn(oldest) }) }
       })
       return { ...stats, jobs }
+    },
+    oldestWaiting: async () => {
+      type Row = [road: string, of: string, id: string]
+      const limits = [WAITING.jobs, WAITING.messages] as const
+      const [messages, jobs] = await server.run<[Row[], Row[]]>('waiting', roots.main, ...limits)
+      return oldestOf([
+        ...messages.map(([road, gateway, time]) => ({ road, gateway, oldestAt: Number(time) })),
+        ...jobs.map(([queue, lane, id]) => waitingJob(queue, id, lane)),
+      ])
     },
     trim: createTrim(server),
     close,

@@ -1,4 +1,5 @@
-import type { AttemptError, Note, Retention } from '../../core/store.ts'
+import { timeIn } from '../../core/message-id.ts'
+import type { AttemptError, Note, Retention, Waiting } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 
 /** The error that a job died of. */
@@ -25,4 +26,26 @@ export function groupAge({ journal, topics = {} }: Retention): number {
 /** What is said of a gateway, a topic or a group, where anything is; names may be anything. */
 export function ownOf<T>(values: Record<string, T>, name: string): T | undefined {
   return Object.hasOwn(values, name) ? values[name] : undefined
+}
+
+/** How many of the oldest jobs of a queue, and of the messages behind the dispatch cursor, `oldestWaiting` looks at. */
+export const WAITING = { jobs: 1_000, messages: 100 }
+
+/** Of each road and gateway the oldest; what no message names has no time, and tells nothing. */
+export function oldestOf(
+  waiting: readonly (Omit<Waiting, 'oldestAt'> & { oldestAt?: number | undefined })[],
+) {
+  const found = new Map<string, Waiting>()
+  for (const { road, gateway, oldestAt } of waiting) {
+    const key = `${road} ${gateway}`
+    const known = found.get(key)?.oldestAt ?? Number.POSITIVE_INFINITY
+    if (oldestAt !== undefined && oldestAt < known) found.set(key, { road, gateway, oldestAt })
+  }
+  return [...found.values()]
+}
+
+/** Who waits where a job does: the lanes of dispatch and of the outbox begin with it. */
+export function waitingJob(road: string, id: string, lane: string) {
+  const [first = ''] = lane.split('/', 1)
+  return { road, gateway: road === 'dispatch' || road === 'outbox' ? first : '', oldestAt: timeIn(id) }
 }

@@ -142,6 +142,54 @@ export function jobsContract(factory: StoreFactory): void {
     },
   })
 
+  part(factory, 'what has waited longest', {
+    'is told for each road and gateway, as long as nobody works on it': async ({ store, now, advance }) => {
+      const waiting = async () =>
+        Object.fromEntries(
+          (await store.oldestWaiting()).map(({ road, gateway, oldestAt }) => [
+            `${road} ${gateway}`.trim(),
+            now() - oldestAt,
+          ]),
+        )
+      assert.deepEqual(await waiting(), {})
+      const ids: string[] = []
+      for (const gateway of ['demo', 'mail', 'demo', 'mail']) {
+        ids.push(...(await acceptAll(store, ['hello'], { gateway })))
+        advance(MINUTE)
+      }
+      const all = { 'receive demo': 4 * MINUTE, 'receive mail': 3 * MINUTE }
+      assert.deepEqual(await waiting(), { ...all, 'dispatch demo': 4 * MINUTE, 'dispatch mail': 3 * MINUTE })
+
+      const { cursor, messages } = await store.journal.unpumped(2)
+      const jobs = messages.map(({ id, gateway: lane }) =>
+        job(id, `${lane}/${id}`, { messageId: id, group: 'rest' }),
+      )
+      await store.journal.pumped(cursor, messages.at(-1)?.id ?? '', jobs)
+      await store.jobs.add('outbox', [
+        job(`outbox:${ids[1]}:rest:0`, 'mail/x'),
+        job('outbox:no-id', 'demo/x'),
+      ])
+      await store.jobs.add('push/crm', [job(`push/crm/${ids[2]}`, 'demo/x')])
+      const others = { 'outbox mail': 3 * MINUTE, 'push/crm': 2 * MINUTE }
+      assert.deepEqual(await waiting(), {
+        ...all,
+        ...others,
+        'dispatch demo': 4 * MINUTE,
+        'dispatch mail': 3 * MINUTE,
+      })
+
+      await claimOne(store, 'dispatch')
+      await store.receive.take({ gateway: 'mail' })
+      assert.deepEqual(await waiting(), {
+        'receive demo': 4 * MINUTE,
+        'receive mail': MINUTE,
+        ...others,
+        'dispatch demo': 2 * MINUTE,
+        'dispatch mail': 3 * MINUTE,
+      })
+    },
+  })
+
   part(factory, 'dead letters', {
     'a dead letter is kept whole, with every error, and frees its lane': async (bench) => {
       const { now } = bench
