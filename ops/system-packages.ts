@@ -31,9 +31,23 @@ const packages: SystemPackage[] = [
  * writing into /etc. Exim's user exists only where it is installed; libnss-wrapper makes one up.
  */
 const unpacked = ['cyrus-imapd', 'cyrus-common', 'exim4-daemon-light', 'libnss-wrapper']
-const mailServers = join(import.meta.dirname, '..', 'node_modules', '.cache', 'mail-servers')
+const cache = join(import.meta.dirname, '..', 'node_modules', '.cache')
+const mailServers = join(cache, 'mail-servers')
 const NEEDED =
   'The tests of email on Cyrus and Exim need Debian or Ubuntu: run `sudo apt-get update`, then the tests again.'
+
+/** Of Debian's package of Prometheus only its tool is wanted: installed whole it would run as a service. */
+const prometheus = join(cache, 'prometheus')
+const promtoolFile = join(prometheus, 'promtool')
+
+/** Where promtool is. Throws where it could not be had. */
+export function promtool(): string {
+  if (find('promtool')) return 'promtool'
+  if (existsSync(promtoolFile)) return promtoolFile
+  throw new Error(
+    'The tests of the alerts need promtool: install Prometheus (Debian: `prometheus`; Homebrew: `prometheus`).',
+  )
+}
 
 /** The packages of Cyrus and Exim, and of the libraries that they need. Throws where they could not be had. */
 export function mailServerPackages(): string[] {
@@ -55,27 +69,46 @@ export function ensureSystemPackages(): boolean {
   for (const { file, why } of missing) console.error(`${file} is missing; the tests need it for ${why}.`)
   if (missing.length > 0) console.error(`Install with:  ${instruction(missing)}\n`)
   if (!existsSync(mailServers)) downloadMailServers()
+  if (!find('promtool') && !existsSync(prometheus)) download(prometheus, () => ['prometheus'], unpackPromtool)
   return !missing.some(({ file }) => file === 'redis-server')
 }
 
-/** Needs no root, but for package lists that are there. 4 MB. */
+/** 4 MB. */
 function downloadMailServers(): void {
-  console.error(`Setting up (once): downloading ${unpacked.join(', ')} …`)
-  const folder = `${mailServers}-${process.pid}`
-  mkdirSync(folder, { recursive: true })
-  const download = () => {
+  const wanted = () => {
     const plan = ['-s', '--no-install-recommends', 'install', ...unpacked]
     const { stdout } = spawnSync('apt-get', plan, { encoding: 'utf8' })
     // Of what they depend on only libraries are used, and of these not those of its virus scanner.
     const libraries = [...(stdout ?? '').matchAll(/^Inst (lib\S+)/gm)].flatMap(([, name = '']) => name)
-    const wanted = new Set([...unpacked, ...libraries.filter((name) => !/clamav|mspack/.test(name))])
-    return spawnSync('apt-get', ['-q', 'download', ...wanted], { cwd: folder, stdio: 'ignore' }).status === 0
+    return [...new Set([...unpacked, ...libraries.filter((name) => !/clamav|mspack/.test(name))])]
   }
+  download(mailServers, wanted)
+}
+
+/** 19 MB, of which 48 MB stay. The rest of the package is let go. */
+function unpackPromtool(folder: string): void {
+  const [file = ''] = readdirSync(folder)
+  spawnSync('dpkg', ['-x', file, 'all'], { cwd: folder })
+  renameSync(join(folder, 'all', 'usr', 'bin', 'promtool'), join(folder, 'promtool'))
+  for (const rest of [file, 'all']) rmSync(join(folder, rest), { recursive: true })
+}
+
+/** Brings packages of Debian into a folder, without installing them. Needs no root, but for package lists that are there. */
+function download(target: string, packages: () => string[], unpack = (_folder: string) => {}): void {
+  console.error(`Setting up (once): downloading ${packages().join(', ')} …`)
+  const folder = `${target}-${process.pid}`
+  mkdirSync(folder, { recursive: true })
+  const fetched = () =>
+    spawnSync('apt-get', ['-q', 'download', ...packages()], { cwd: folder, stdio: 'ignore' }).status === 0
   // Older lists than the archive; one update mends that.
-  const isHad = download() || (process.getuid?.() === 0 && aptGet('update') === undefined && download())
-  if (!isHad) console.error(`They could not be had. ${NEEDED}\n`)
+  const isHad = fetched() || (process.getuid?.() === 0 && aptGet('update') === undefined && fetched())
+  if (isHad) unpack(folder)
+  else
+    console.error(
+      'They could not be had; `sudo apt-get update` may help. The tests that need them will say so.\n',
+    )
   // Another run of the tests may have been faster.
-  if (isHad && !existsSync(mailServers)) renameSync(folder, mailServers)
+  if (isHad && !existsSync(target)) renameSync(folder, target)
   else rmSync(folder, { recursive: true })
 }
 

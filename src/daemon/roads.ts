@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { basename } from 'node:path'
 import type { Metrics } from '../control/metrics.ts'
 import { type Call, type Caller, type InvokeOptions, type ModelStep, requireGateway } from '../core/call.ts'
@@ -6,6 +5,7 @@ import { reasonOf, TriviumError } from '../core/errors.ts'
 import { isJsonObject, type Json } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
+import { makeId } from '../core/message-id.ts'
 import type { Route } from '../core/route.ts'
 import type { ArtifactService, Services } from '../core/services.ts'
 import type { Store } from '../core/store.ts'
@@ -64,6 +64,8 @@ export function createRoads(deps: {
 }) {
   const { store, gateways, metrics, tracing } = deps
   const { journal } = store
+  // By an id the metrics tell how long a send has waited.
+  const newKey = () => makeId(Date.now(), 0)
   const outbox = createOutbox(store, Date.now, gateways.unanswerable)
   const events = createEvents(store, Date.now, deps.permit)
   const door = createAccept({
@@ -87,7 +89,7 @@ export function createRoads(deps: {
     deadLetters: createDeadLetters(store),
     gateways: {
       ...createReceive({ store, taken: metrics.taken, known: deps.gatewayNames }),
-      ...createSend({ outbox, store, gateway: gateways.spec, files: deps.files, newKey: randomUUID }),
+      ...createSend({ outbox, store, gateway: gateways.spec, files: deps.files, newKey }),
       ...gateways.installs,
       list: async (_, { caller }) =>
         gateways.list().filter(({ name }) => caller.gateways?.includes(name) ?? true),
