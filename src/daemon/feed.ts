@@ -11,9 +11,9 @@ import { rowOf, searchOf } from '../gateway/search.ts'
 import { defined } from '../lib/defined.ts'
 import { createLoop } from '../lib/loop.ts'
 
-/** Ms between two looks, messages that one look shows at most: a thousand a second; looks between two of what changes slowly. */
+/** Ms between two looks, messages that one look shows at most: a thousand a second, which may come unevenly; looks between two of what changes slowly. */
 const EVERY = 250
-const PAGE = 250
+const PAGE = 300
 const SLOWLY = 4
 /** Messages that a reader who comes back is shown of what it missed, and those whose outcome is watched. */
 const REPLAYED = 1_000

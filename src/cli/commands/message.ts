@@ -126,20 +126,23 @@ function replyText(result: Json): string {
 
 /** The message without what only programs read, and what became of it. */
 function showMessage(found: Json): string {
-  const { message, history, receive, events } = Object(found)
+  const { message, outcome, history, logs, pushes, receive, events } = Object(found)
   const { text, html: _html, data: _data, receivedAt, ...head } = message
   const received = new Date(Number(receivedAt)).toISOString()
-  const notes = objectsIn(history).map(({ at, road, what, detail }) => {
-    return [timeOfDay(at), road, what, detailOf(detail)]
+  const lines = objectsIn(logs).map(({ at, level, message: text, stack: _, ...fields }) => {
+    return { at, road: 'log', what: level, detail: { text, ...fields } }
   })
+  const notes = [...objectsIn(history), ...lines]
+    .toSorted((a, b) => Number(a.at) - Number(b.at))
+    .map(({ at, road, what, detail }) => [timeOfDay(at), road, what, detailOf(detail)])
   const until = receive.until && { until: timeOfDay(receive.until) }
   return [
-    stringify({ received, ...head }),
+    stringify({ received, outcome, ...head }),
     String(text ?? ''),
     '',
     table(['time', 'road', 'what', ''], notes),
     '',
-    stringify({ receive: { ...receive, ...until }, events }).trimEnd(),
+    stringify({ receive: { ...receive, ...until }, events, ...(pushes?.length && { pushes }) }).trimEnd(),
   ].join('\n')
 }
 
