@@ -125,7 +125,8 @@ function remote(control: string, token: string, client = clientName()) {
     status: () => get('status'),
     doctor: () => get('doctor'),
     submit: (submission: Submission) => post('messages', submission),
-    explain: (messageId: string) => get(`messages/${encodeURIComponent(messageId)}/explain`),
+    explain: (what: string | Submission) =>
+      typeof what === 'string' ? get(`messages/${encodeURIComponent(what)}/explain`) : post('explain', what),
     reload: () => post('reload', {}),
     [Symbol.asyncDispose]: async () => {},
   }
@@ -148,10 +149,10 @@ async function local(environs: Environs): Promise<Connection> {
       await daemon.start()
       return operator.submit(submission, ended.signal)
     },
-    async explain(messageId) {
+    async explain(what) {
       // Routes that skills bring are known only now.
       await daemon.reload()
-      return operator.explain(messageId)
+      return operator.explain(what)
     },
     async [Symbol.asyncDispose]() {
       ended.abort()

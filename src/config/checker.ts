@@ -117,7 +117,16 @@ export function createChecker(yaml: YamlFile, env: Environment) {
   return {
     /** What the file says, with the variables in it. */
     value: filled(yaml.value, []),
+    /** The same, before that. */
+    written: yaml.value,
     problems,
+    /** The variables that it names, without what they hold. */
+    variables() {
+      const byName = new Map(
+        variables.map(({ name, value, optional }) => [name, { name, isSet: !!value, optional }]),
+      )
+      return [...byName.values()]
+    },
     /** The values of variables that were put in, for the redaction of logs. */
     secrets: () => variables.flatMap(({ value }) => value ?? []),
     lineOf: yaml.lineOf,

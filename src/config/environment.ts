@@ -41,8 +41,7 @@ export function secretsOf(fromVariables: readonly string[], ...parts: unknown[])
   const collect = (value: unknown, key: string) => {
     if (typeof value === 'string') {
       for (const [, password, sentinel = ''] of value.matchAll(PASSWORD)) found.add(password ?? sentinel)
-      // Also under a key that is mistyped.
-      if (SECRET_KEY.test(key) || nearest(key, ['secret', 'token', 'password', 'api-key'])) found.add(value)
+      if (isSecretName(key)) found.add(value)
     }
     // `tokens` may be texts, texts by name, or mappings of which only some say a secret.
     if (Array.isArray(value)) for (const item of value) collect(item, isJsonObject(item) ? '' : key)
@@ -53,6 +52,31 @@ export function secretsOf(fromVariables: readonly string[], ...parts: unknown[])
   return [...found]
     .filter((text) => text.length >= MIN_SECRET && !PLAIN.test(text) && !text.includes('${'))
     .toSorted((a, b) => b.length - a.length)
+}
+
+const VARIABLES_ONLY = /^(\$\{[A-Za-z_]\w*\}|\s)+$/
+/** What stands before a password in an address: the user, or the name of a part of the query. */
+const IN_ADDRESS =
+  /(\/\/[^/@\s:]*:)[^/@\s]+(?=@)|([?&][\w-]*(?:secret|token|pass|key|sig|auth|credential)[\w-]*=)[^&#\s]+/gi
+
+/** A copy of what the file says, before variables are put in, to show to people: texts under the name of a secret are masked. */
+export function withoutValues(written: unknown, key = ''): unknown {
+  if (typeof written === 'string') {
+    if (!isSecretName(key)) return written.replaceAll(IN_ADDRESS, '$1$2[secret]')
+    return VARIABLES_ONLY.test(written) ? written : '[secret]'
+  }
+  if (Array.isArray(written)) return written.map((item) => withoutValues(item, isJsonObject(item) ? '' : key))
+  if (!isJsonObject(written)) return written
+  const shown = Object.entries(written).map(([own, item]) => [
+    own,
+    withoutValues(item, SECRETS_KEY.test(key) ? key : own),
+  ])
+  return Object.fromEntries(shown)
+}
+
+/** Also one that is mistyped. */
+function isSecretName(key: string): boolean {
+  return SECRET_KEY.test(key) || nearest(key, ['secret', 'token', 'password', 'api-key']) !== undefined
 }
 
 /** Makes what takes the secrets out of a line of the file. `read` gives what the file says; of one that is broken it may throw. */

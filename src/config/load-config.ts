@@ -1,5 +1,6 @@
 import { type Stats, unwatchFile, watchFile } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { stringify } from 'yaml'
 import { z } from 'zod'
 import { TriviumError } from '../core/errors.ts'
 import { isJsonObject } from '../core/json.ts'
@@ -7,7 +8,7 @@ import { defined } from '../lib/defined.ts'
 import { noSuch } from '../lib/nearest.ts'
 import { type Checker, createChecker } from './checker.ts'
 import { createCrossChecks } from './cross-checks.ts'
-import { type Environment, readEnvironment, secretsOf } from './environment.ts'
+import { type Environment, readEnvironment, secretsOf, withoutValues } from './environment.ts'
 import { parseGateways, type RoutedSkill, type TransportSchemas } from './gateways.ts'
 import { parseRoutes } from './routes.ts'
 import { DAEMON_VARIABLES, type DaemonConfig, modelSchema, sections } from './sections.ts'
@@ -17,6 +18,8 @@ import { formatProblems, type Problem, readYaml } from './yaml-file.ts'
 export type Config = Readonly<ReturnType<typeof assemble>> & {
   /** What is odd but works. */
   readonly warnings: readonly Problem[]
+  /** What the file says, to show: variables by their names, other secrets masked. */
+  readonly asRead: AsRead
 }
 
 export type LoadOptions = {
@@ -56,7 +59,7 @@ export async function readConfig(options: LoadOptions): Promise<{ config?: Confi
       (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
     )
     if (found.some((problem) => problem.severity === 'error')) return { problems: found }
-    return { config: { ...config, warnings: found }, problems: found }
+    return { config: { ...config, warnings: found, asRead: asReadOf(checker) }, problems: found }
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     return {
@@ -149,6 +152,16 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     skills: { folders: folders.map((folder) => resolve(dirname(file), folder)) },
     /** Texts that must not appear in logs. */
     secrets: secretsOf(checker.secrets(), given, daemon),
+  }
+}
+
+type AsRead = { yaml: string; variables: ReturnType<Checker['variables']> }
+
+/** From the values before variables are put in: what came from the environment cannot be in it. */
+function asReadOf({ written, variables }: Checker): AsRead {
+  return {
+    yaml: stringify(withoutValues(written), { lineWidth: 0, aliasDuplicateObjects: false }),
+    variables: variables(),
   }
 }
 

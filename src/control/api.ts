@@ -51,7 +51,10 @@ export type ControlDeps = {
   doctor(): Promise<Json>
   /** Puts a message through a gateway as if it had come from outside; waits `wait` ms for replies. */
   submit(submission: Submission, signal: AbortSignal): Promise<Json>
-  explain(messageId: string): Promise<Json>
+  /** Why each route takes a message or not: an accepted one by its id, or one that is only thought of. */
+  explain(what: string | Submission): Promise<Json>
+  /** routes.yaml as it was last read well, without secrets. */
+  configuration(): Json
   reload(): Promise<Json>
   /** The last hour, for charts. */
   history(): object
@@ -170,15 +173,25 @@ export function createControlApi(deps: ControlDeps): Express {
   serve(`get /v1/stream?${filter}&only`, live, EVENTS, createStream(deps.read))
   offer('get /v1/doctor', 'What could be wrong with the store and the gateways.', deps.doctor)
   offer('post /v1/reload', 'Reads configuration and skills again.', deps.reload)
-  const submit: Ask = (request) => {
+  const submission = (request: Request) => {
     const { data, error } = submissionSchema.safeParse(request.body)
     if (!data) throw new TriviumError('bad_request', { reason: z.prettifyError(error) })
-    return deps.submit(data, callerOf(request, OPERATOR).signal)
+    return data
   }
+  const submit: Ask = (request) => deps.submit(submission(request), callerOf(request, OPERATOR).signal)
   offer('post /v1/messages', 'Puts a message through a gateway, as if it had come in.', submit, MESSAGE)
   offer('get /v1/messages/{id}/explain', 'Why each route did or did not take a message.', (request) =>
     deps.explain(String(request.params.id)),
   )
+  const draft: Ask = (request) => deps.explain(submission(request))
+  offer(
+    'post /v1/explain',
+    'Why each route would take such a message or not; accepts nothing.',
+    draft,
+    MESSAGE,
+  )
+  const asRead = 'routes.yaml as it was last read well, without secrets, and the last reload.'
+  offer('get /v1/configuration', asRead, deps.configuration)
   app.use((request) => {
     throw new TriviumError('not_found', { path: request.path })
   })

@@ -19,7 +19,7 @@ import type { Gateways } from '../gateway/gateways.ts'
 import { type Address, listenOn } from '../gateway/public-http.ts'
 import { noGateway } from '../gateway/receive.ts'
 import type { Router } from '../gateway/router.ts'
-import { submit } from '../gateway/submit.ts'
+import { draftOf, submit } from '../gateway/submit.ts'
 import type { Queues } from '../queues/queues.ts'
 import type { SkillManager } from '../skills/manager.ts'
 import type { McpHttp } from '../skills/mcp.ts'
@@ -62,6 +62,17 @@ export function createOperator(deps: {
     const spec = gateways.spec(name)
     if (spec) return spec.transport
     throw noGateway(name, gateways.names())
+  }
+
+  /** The transport of a gateway that runs, or could. */
+  const configured = ({ gateway }: Submission) => {
+    const { gateways } = deps.config()
+    const found = gateways.find(({ name }) => name === gateway)
+    if (found) return found.transport
+    throw noGateway(
+      gateway,
+      gateways.map(({ name }) => name),
+    )
   }
 
   /** What metrics are made of. Throws `store_unavailable`. */
@@ -179,10 +190,18 @@ export function createOperator(deps: {
       const { accept } = roads.accept
       return toJson(await submit(submission, { accept, transportOf, replies: roads.replies, store, signal }))
     },
-    async explain(messageId: string) {
-      const message = await store.journal.get(messageId)
-      if (!message) throw new TriviumError('message_not_found', { id: messageId })
+    /** What the routes make of a message, or would make of one that is not accepted yet. */
+    async explain(what: string | Submission) {
+      const message =
+        typeof what === 'string' ? await store.journal.get(what) : draftOf(what, configured(what))
+      if (!message) throw new TriviumError('message_not_found', { id: String(what) })
       return toJson(deps.explain(message))
+    },
+    configuration() {
+      const { file, asRead, warnings, daemon } = deps.config()
+      const { dataDir, listen, controlListen, publicUrl, retention, grace, drainDelay } = daemon
+      const inForce = { dataDir, listen, controlListen, publicUrl, retention, grace, drainDelay }
+      return toJson({ file, ...asRead, inForce, warnings, reload: deps.lastReload() })
     },
     reload: deps.reload,
     async ready() {

@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { REPLY_TOPICS } from '../core/event.ts'
 import { isJsonObject, type JsonObject, toJson } from '../core/json.ts'
-import type { Accepted, NewMessage, Submission } from '../core/message.ts'
+import {
+  type Accepted,
+  decodeMessage,
+  encodeMessage,
+  type Message,
+  type NewMessage,
+  type Submission,
+} from '../core/message.ts'
 import type { Store } from '../core/store.ts'
 import type { Reply, ReplyLog } from '../core/transport.ts'
 import { defined } from '../lib/defined.ts'
@@ -28,22 +35,13 @@ export async function submit(
     signal: AbortSignal
   },
 ) {
-  const { gateway, text, subject, key, wait } = submitted
+  const { gateway, wait } = submitted
   const { store, signal } = deps
   const wanted = submitted.conversation ?? `cli-${randomUUID()}`
   const log = deps.replies(gateway)
   const transport = deps.transportOf(gateway)
   const start = await log.end(wanted)
-  const { id, duplicate } = await deps.accept({
-    gateway,
-    transport,
-    conversation: wanted,
-    // Whoever holds the control token may say who writes.
-    from: { id: submitted.from ?? 'cli', verified: true },
-    text,
-    data: { ...ownBody(submitted.data), respond: 'result', replyTarget: LOG_TARGET },
-    ...defined({ subject, key }),
-  })
+  const { id, duplicate } = await deps.accept({ ...newMessage(submitted, transport), conversation: wanted })
   // The replies to a repeated key are where those of its first message went.
   const first = duplicate ? await store.journal.get(id) : undefined
   const conversation = first?.conversation ?? wanted
@@ -66,6 +64,25 @@ export async function submit(
     signal,
   })
   return { ...answer, outcome: settled.outcome, replies: all ?? (await read()) }
+}
+
+/** The message that a submission would become, for whoever wants to know what the routes make of it. Nothing is accepted. */
+export function draftOf(submitted: Submission, transport: string): Message {
+  const head = { id: '', gateway: submitted.gateway, receivedAt: 0 }
+  return decodeMessage(head, encodeMessage(newMessage(submitted, transport)))
+}
+
+function newMessage(submitted: Submission, transport: string): NewMessage {
+  const { gateway, text, subject, key, conversation } = submitted
+  return {
+    gateway,
+    transport,
+    // Whoever holds the control token may say who writes.
+    from: { id: submitted.from ?? 'cli', verified: true },
+    text,
+    data: { ...ownBody(submitted.data), respond: 'result', replyTarget: LOG_TARGET },
+    ...defined({ subject, key, conversation }),
+  }
 }
 
 /** With `format: json` the text is the body (`encodeMessage`); what came with a body beside its text keeps that, without the mark. */

@@ -124,6 +124,11 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     const { out, code } = await site.run(['routes', 'explain', id])
     assert.equal(code, 0)
     assert.match(out, /rest +answers[\s\S]*bad +no +✗ text/)
+    const draft = await site.run(['message', 'cli', 'hello', '--explain'])
+    assert.equal(draft.out, out)
+    const { messages } = await json('message', 'list')
+    assert.equal(messages[0].id, id, 'nothing was accepted')
+    assert.match((await site.run(['message', 'cly', 'x', '--explain'])).err, /cli/)
   })
 
   test('a skill takes its required arguments by position, in the order of its schema, or by flag', async () => {

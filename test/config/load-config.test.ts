@@ -7,6 +7,48 @@ import type { JsonObject } from '../../src/core/json.ts'
 import { transports as shippedTransports } from '../../transports/registry.ts'
 import { givenFile, read, told, transports } from './given.ts'
 
+describe('the configuration as it is shown', () => {
+  test('has variables by their names and no secret, wherever it stands', async (t) => {
+    const file = `
+# a comment: token-in-comment
+gateways:
+  g: { transport: webhook, path: "/\${WHERE}", verify: { scheme: github, secret: written-here } }
+  s: { transport: slack, botToken: "\${BOT}", answers: { a: https://x.example/?api_key=in-query&n=1 } }
+daemon: { token: "\${TOKEN:-of-default-16-chars}" }
+queues: { redis: "redis://me:in-url@localhost" }
+tokens: [{ name: p, token: "of-a-program-0123456789", skills: [a-skill], gateways: ["*"] }]
+`
+    const env = { WHERE: 'of-the-environment', BOT: 'xoxb-of-the-environment' }
+    const { config, problems } = await read(t, file, { env })
+    assert.deepEqual(
+      told(problems).filter((line) => !line.includes('warning')),
+      [],
+    )
+    const shown = config?.asRead.yaml ?? ''
+    for (const secret of [
+      'comment',
+      'written-here',
+      'of-the-environment',
+      'of-default',
+      'in-url',
+      'in-query',
+      'of-a-program',
+    ]) {
+      assert.ok(!shown.includes(secret), secret)
+    }
+    assert.match(
+      shown,
+      /path: \/\$\{WHERE\}[\s\S]*secret: "\[secret\]"[\s\S]*botToken: \$\{BOT\}[\s\S]*api_key=\[secret\]&n=1/,
+    )
+    assert.match(shown, /redis:\/\/me:\[secret\]@localhost[\s\S]*- a-skill/)
+    assert.deepEqual(config?.asRead.variables, [
+      { name: 'WHERE', isSet: true, optional: false },
+      { name: 'BOT', isSet: true, optional: false },
+      { name: 'TOKEN', isSet: false, optional: true },
+    ])
+  })
+})
+
 describe('the daemon section', () => {
   test('takes units, addresses and retention', async (t) => {
     const { config, cwd, problems } = await read(

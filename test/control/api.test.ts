@@ -36,6 +36,7 @@ async function stage(t: TestContext, parts: Partial<ControlDeps> = {}) {
     doctor: async () => [{ name: 'store', ok: true, detail: '' }],
     submit: async (submission) => ({ id: 'm1', wait: submission.wait }),
     explain: async () => [],
+    configuration: () => ({}),
     reload: async () => ({ ok: true }),
     history: () => ({ every: 5000, points: [] }),
     read: () => () => {},

@@ -7,8 +7,16 @@ import { pause } from '../../lib/pause.ts'
 import { type AddCommand, EXIT_NOTHING, wholeNumber } from '../command.ts'
 import { ask, type Connection } from '../connection.ts'
 import { age, pretty, shorten, type Terminal, table } from '../terminal.ts'
+import { humanExplanation } from './routes.ts'
 
-type SendOptions = { conversation?: string; from?: string; key?: string; subject?: string; wait: number }
+type SendOptions = {
+  conversation?: string
+  from?: string
+  key?: string
+  subject?: string
+  wait: number
+  explain?: true
+}
 
 /** `trivium message <gateway> <text>`, `message show <id>` and `message list`. */
 export const addMessage: AddCommand = (program, context) => {
@@ -27,9 +35,11 @@ export const addMessage: AddCommand = (program, context) => {
     .option('--key <key>', 'idempotency key: the same key is accepted once')
     .option('--subject <text>', 'the subject')
     .option('--wait <ms>', 'how long to wait for the reply', wholeNumber('--wait'), 60_000)
-    .action(async (gateway: string, words: string[], options: SendOptions) => {
+    .option('--explain', 'only say which route would take it, and why; nothing is sent')
+    .action(async (gateway: string, words: string[], { explain, ...options }: SendOptions) => {
       const conversation = `cli-${randomUUID()}`
       const submission = { gateway, text: words.join(' '), conversation, ...options }
+      if (explain) return ask(context, (daemon) => daemon.explain(submission), humanExplanation)
       const send = async (daemon: Connection) => {
         const answered = new AbortController()
         void tellRetries(daemon, submission, answered.signal, context.terminal().err)

@@ -101,7 +101,8 @@ async function explainFile(environs: Environs, file: string): Promise<Json> {
   return toJson(createRouter(config.routes).explain(message))
 }
 
-function humanExplanation(explained: Json): string {
+/** Why each route did or did not match, as a table: the one that answers first, then the nearest. */
+export function humanExplanation(explained: Json): string {
   const routes = objectsIn(explained)
   if (routes.length === 0) return 'There are no routes.'
   const misses = (route: JsonObject) => objectsIn(route.keys).filter(({ matched }) => !matched).length
