@@ -33,9 +33,10 @@ export type LastReload = { ok: boolean; at: number; goodAt: number; error?: stri
 /** What is on each road: what is kept, what dispatch is not done with, what nobody has taken, and the other queues. */
 export function roadsOf({ journal, dispatch, receive, jobs }: StoreStats) {
   const queues = jobs.map(({ queue: road, waiting, running, dead, oldestAt }) => {
-    return { road, messages: waiting + running, dead, oldestAt }
+    return { road, messages: waiting + running, waiting, running, dead, oldestAt }
   })
-  const own = queues.find(({ road }) => road === 'dispatch') ?? { messages: 0, oldestAt: undefined }
+  const none = { messages: 0, waiting: 0, running: 0, dead: 0, oldestAt: undefined }
+  const own = queues.find(({ road }) => road === 'dispatch') ?? none
   return [
     { road: 'journal', ...journal },
     // What is in the queue came before what is not yet.
@@ -43,6 +44,7 @@ export function roadsOf({ journal, dispatch, receive, jobs }: StoreStats) {
       ...own,
       road: 'dispatch',
       messages: own.messages + dispatch.unpumped,
+      waiting: own.waiting + dispatch.unpumped,
       oldestAt: own.oldestAt ?? dispatch.oldestAt,
     },
     { road: 'receive', messages: receive.ready, oldestAt: receive.oldestAt, lost: receive.lost },

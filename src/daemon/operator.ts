@@ -90,11 +90,16 @@ export function createOperator(deps: {
     store,
     history: deps.history,
     async overview() {
-      const { stats, groups, subscriptions, reload, gateways } = await readings()
+      const [{ stats, groups, subscriptions, reload, gateways }, waiting] = await Promise.all([
+        readings(),
+        store.oldestWaiting(),
+      ])
       return {
         daemon: deps.owner,
         store: store.kind,
         roads: roadsOf(stats),
+        waiting,
+        running: oldestRunning(deps.running()),
         gateways,
         subscriptions,
         groups,
@@ -217,6 +222,15 @@ export function createOperator(deps: {
       return { ok, detail: toJson({ store, listening, draining, configuration, gateways: sick }) }
     },
   }
+}
+
+/** Of each road and gateway how many attempts run in this daemon, and since when the oldest does. */
+function oldestRunning(running: Readings['running']) {
+  const groups = Map.groupBy(running, ({ road, gateway }) => JSON.stringify([road, gateway]))
+  return [...groups.values()].map((attempts) => {
+    const oldest = attempts.reduce((first, each) => (each.since < first.since ? each : first))
+    return { ...oldest, count: attempts.length }
+  })
 }
 
 function ping(store: Store) {

@@ -12,6 +12,7 @@ tokens:
 routes:
   - { name: twice, match: { text: "twice*" }, skill: twice, retry: { attempts: 2, delay: 600ms } }
   - { name: bad, match: { text: "bad*" }, skill: bad, retry: { attempts: 1 } }
+  - { name: slow, match: { text: slow }, skill: slow }
   - { name: careful, match: { text: "careful*" }, skill: careful }
   - { name: all, match: { gateway: cli }, skill: echo }
 `
@@ -19,6 +20,7 @@ const SKILLS = {
   bad: `export default { description: 'fails', run({ message }) { throw new Error('no ' + message.text.length + ' of that') } }`,
   twice: `const seen = new Set()
     export default { description: 'fails once', run({ message: { id }, log }) { log.info({}, 'trying'); if (!seen.has(id)) { seen.add(id); throw new Error('not yet') } return 'at last' } }`,
+  slow: `export default { description: 'takes a while', run: () => new Promise((done) => setTimeout(done, 1300)) }`,
   careful: `export default { description: 'asks', metadata: { approval: true }, run: () => 'done' }`,
 }
 
@@ -71,6 +73,16 @@ describe('what operators see', { timeout: 120_000 }, () => {
     })
     await all.one('now', ({ deadLetters }) => Object(deadLetters).total === 1)
 
+    const slow = await accept('slow')
+    const busy = await all.one('now', ({ running }) => Object(running).length === 1)
+    assert.partialDeepStrictEqual(Object(busy.data.running)[0], {
+      road: 'dispatch',
+      gateway: 'cli',
+      count: 1,
+    })
+    const road = Object(busy.data.roads).find((one: { road: string }) => one.road === 'dispatch')
+    assert.partialDeepStrictEqual(road, { messages: 1, waiting: 0, running: 1 })
+    await all.one('outcome', ({ id, outcome }) => id === slow && outcome === 'done')
     const careful = await accept('careful')
     const asked = await all.one('approval', ({ status }) => status === 'pending')
     await suite.daemon.invoke('approval-decide', { id: asked.data.id, approve: true })
@@ -83,7 +95,7 @@ describe('what operators see', { timeout: 120_000 }, () => {
     await again.one('message', ({ id }) => id === careful)
     assert.deepEqual(
       again.events.map(({ id }) => id),
-      [bad, careful],
+      [bad, slow, careful],
     )
   })
 
