@@ -1,5 +1,4 @@
 import { pipeline } from 'node:stream/promises'
-import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import express, {
   type ErrorRequestHandler,
@@ -19,6 +18,7 @@ import type { ArtifactService } from '../core/services.ts'
 import { isLocalName, isLoopback } from '../lib/http.ts'
 import { createSecretCheck } from '../lib/secrets.ts'
 import { isShallow } from '../lib/shallow.ts'
+import { createConsoleFiles, IMPORT_MAP_HASH } from './console-files.ts'
 import {
   BYTES,
   type DescribedCall,
@@ -72,8 +72,6 @@ export type ControlDeps = {
 const BODY_LIMIT = '4mb'
 /** Ms; whether the token of a program is still valid while its call waits. */
 const LOOK_AGAIN = 1_000
-/** The operator console: static files that ask for the token and then call this API. */
-const CONSOLE = fileURLToPath(new URL('./console', import.meta.url))
 
 /** The control listener. All but health, metrics and its own description needs the control token, or for skills a program’s token. */
 export function createControlApi(deps: ControlDeps): Express {
@@ -97,7 +95,7 @@ export function createControlApi(deps: ControlDeps): Express {
   serve('get /healthz', 'The process is alive.', OPEN, (_request, response) => {
     response.json({ ok: true })
   })
-  app.use(express.static(CONSOLE, { etag: false, lastModified: false }))
+  app.use(createConsoleFiles())
   app.use(['/readyz', '/metrics', '/openapi.json', '/docs', '/v1/proof'], refuseRebinding(bearerOf))
   serve('get /readyz', 'Messages can come in; 503 where not.', OPEN, async (_request, response) => {
     const ready = await deps.ready()
@@ -289,8 +287,7 @@ const refuseDeep: RequestHandler = (request, _response, next) => {
 
 const securityHeaders: RequestHandler = (_request, response, next) => {
   response.set({
-    'content-security-policy':
-      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'",
+    'content-security-policy': `default-src 'none'; script-src 'self' ${IMPORT_MAP_HASH}; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'`,
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
     'cache-control': 'no-store',

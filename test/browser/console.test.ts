@@ -8,7 +8,8 @@ const ROUTES = `
 gateways:
   demo: { transport: webhook, path: /hooks/demo, verify: { scheme: none } }
 routes:
-  - { name: all, match: { gateway: demo }, skill: fail, retry: { attempts: 1 } }
+  - { name: bad, match: { gateway: demo, text: /fail/ }, skill: fail, retry: { attempts: 1 } }
+  - { name: all, match: { gateway: demo }, skill: echo }
 `
 const FAIL = `export default { description: 'fails', run() { throw new Error('<b>no</b>') } }`
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
@@ -22,29 +23,66 @@ describe('the operator console', { timeout: 90_000 }, async () => {
     args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
   })
   const page = await browser.newPage({ viewport: { width: 1200, height: 900 } })
-  after(() => browser.close())
+  const rows = page.getByRole('list', { name: 'Messages' }).getByRole('listitem')
+  const faults: string[] = []
+  page.on('pageerror', (error) => faults.push(error.message))
+  after(async () => {
+    await browser.close()
+    assert.deepEqual(faults, [])
+  })
+  const post = async (text: string) =>
+    String(Object((await daemon.post('/hooks/demo', JSON.stringify({ text }))).body).id)
 
   test('without the token it shows nothing but the form, and says when the token is wrong', async () => {
     await page.goto(daemon.control)
-    assert.equal(await page.locator('#console').isVisible(), false)
-    await page.fill('#token', 'wrong')
-    await page.click('#sign-in button')
+    assert.equal(await page.getByRole('navigation').count(), 0)
+    await page.getByLabel('Control token').fill('wrong')
+    await page.getByRole('button', { name: 'Open' }).click()
     await page.getByText('That is not the control token.').waitFor()
+    await page.getByLabel('Control token').fill(daemon.token)
+    await page.getByRole('button', { name: 'Open' }).click()
+    await page.getByText('Live').waitFor()
   })
 
-  test('it shows messages and dead letters as text, never as markup, and drives a dead letter again', async () => {
-    const { body } = await daemon.post('/hooks/demo', '{"hello":"<i>world</i>"}')
-    const id = String(Object(body).id)
-    await page.fill('#token', daemon.token)
-    await page.click('#sign-in button')
-    await page.locator('#dead').getByText('<b>no</b>').waitFor()
-    assert.equal(await page.locator('#dead b, #messages i').count(), 0)
-    await page.locator('#messages').getByTitle(id).first().click()
-    await page.locator('dialog').getByText('"hello": "<i>world</i>"').waitFor()
-    await page.locator('dialog').getByLabel('close').click()
-    page.on('dialog', (dialog) => dialog.accept())
-    await page.locator('#dead').getByText('drop').click()
-    await page.locator('#dead').getByText('None.').waitFor()
-    assert.deepEqual(await daemon.invoke('dead-letter-list'), [])
+  test('messages come in live, as text and never as markup, and stay where they are under the pointer', async () => {
+    await page.goto(`${daemon.control}/#/messages`)
+    await page.getByText('No message has come in yet.').waitFor()
+    const id = await post('hello <i>world</i>')
+    const row = rows.filter({ hasText: '<i>world</i>' })
+    await row.getByText('done').waitFor()
+    assert.equal(await page.locator('i').count(), 0)
+    await row.hover()
+    const place = await row.boundingBox()
+    await post('another')
+    await page.getByRole('button', { name: '1 new' }).waitFor()
+    assert.deepEqual(await row.boundingBox(), place)
+    await page.mouse.move(5, 5)
+    await rows.filter({ hasText: 'another' }).waitFor()
+    // The newer one is above it: one row from the top, and then down.
+    await page.keyboard.press('j')
+    await page.keyboard.press('j')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`**/#/messages/${id}`)
+    await page.getByText('Why this route?').click()
+    await page.getByText('answers').waitFor()
+    await page.keyboard.press('Escape')
+    await page.waitForURL('**/#/messages')
+  })
+
+  test('a search is in the address and outlives a reload', async () => {
+    await page.keyboard.press('/')
+    await page.keyboard.type('world')
+    await page.waitForURL('**/#/messages?text=world')
+    await page.reload()
+    await rows.filter({ hasText: 'world' }).waitFor()
+    assert.equal(await rows.count(), 1)
+  })
+
+  test('says at once that the daemon is gone, and goes on when it is back', async () => {
+    await daemon.end('SIGKILL')
+    await page.getByText('The daemon does not answer').waitFor()
+    await site.start({ TRIVIUM_CONTROL_LISTEN: new URL(daemon.control).host })
+    await page.getByText('Live').waitFor()
+    assert.equal(await page.getByText('The daemon does not answer').count(), 0)
   })
 })

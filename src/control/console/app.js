@@ -1,0 +1,128 @@
+import { effect } from '@preact/signals'
+import { render } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { call, signIn, signInError, signOut, token } from './lib/api.js'
+import { html } from './lib/html.js'
+import { keysNow, onKey } from './lib/keys.js'
+import { clock, goneAt, now, state } from './lib/live.js'
+import { act, Question, span, Toast } from './lib/parts.js'
+import { go, link, route } from './lib/router.js'
+import { VIEWS } from './views/index.js'
+
+function App() {
+  if (token.value === '') return html`<${SignIn} />`
+  const [first = 'now', ...rest] = route.value.path
+  const view = VIEWS.find(({ path }) => path === first) ?? VIEWS[0]
+  return html`<div class=${`shell ${state.value === 'gone' ? 'is-gone' : ''}`}>
+    <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
+    <${Navigation} current=${view} />
+    <${Gone} />
+    <main id="main" tabindex="-1" key=${view.path}><${view.Page} path=${rest} query=${route.value.query} /></main>
+    <${Keys} />
+    <${Question} />
+    <${Toast} />
+  </div>`
+}
+
+function skip(event) {
+  event.preventDefault()
+  document.getElementById('main').focus()
+}
+
+function Navigation({ current }) {
+  return html`<header class="side">
+    <a class="name" href=${link('now')}><img src="icon.svg" alt="" width="22" height="22" />Trivium</a>
+    <nav aria-label="Views">
+      <ul>
+        ${VIEWS.map(({ path, title, count }) => {
+          const many = count?.(now.value) ?? 0
+          return html`<li key=${path}><a href=${link(path)} aria-current=${path === current.path ? 'page' : undefined}>
+            <span>${title}</span>${many > 0 && html`<span class="count">${many >= 1_000 ? '1000+' : many}</span>`}
+          </a></li>`
+        })}
+        ${(now.value?.queues?.length ?? 0) > 0 && html`<li><a href="/queues/" onClick=${openQueues}>Bull Board</a></li>`}
+      </ul>
+    </nav>
+    <${Standing} />
+  </header>`
+}
+
+/** Bull Board's pages send no token: a cookie for them alone stands in for it. */
+function openQueues(event) {
+  event.preventDefault()
+  act(async () => {
+    await call('POST', '/queues/login')
+    location.assign('/queues/')
+  })
+}
+
+function Standing() {
+  const { daemon, store } = now.value ?? {}
+  return html`<div class="standing">
+    <p class=${`lamp ${state.value}`}>${{ live: 'Live', connecting: 'Connecting …', gone: 'No connection' }[state.value]}</p>
+    ${daemon && html`<p title=${daemon}>${daemon.split(':')[0]} · ${store}</p>`}
+    <p><button type="button" class="quiet" onClick=${() => signOut()}>Sign out</button></p>
+  </div>`
+}
+
+/** Says at once when the daemon is gone: what is shown is of before. It keeps its place, so that nothing moves. */
+function Gone() {
+  const isGone = state.value === 'gone'
+  return html`<div class="gone" role="alert">${isGone && html`<p>The daemon does not answer since ${span(clock.value - goneAt.value)}. What you see is of before; trying again.</p>`}</div>`
+}
+
+function Keys() {
+  const [isOpen, setOpen] = useState(false)
+  useEffect(() => {
+    const ends = [
+      onKey('?', 'this help', () => setOpen(true)),
+      onKey('/', 'search', () => {
+        const search = document.querySelector('[type=search]')
+        if (search) search.focus()
+        else go('messages', { focus: 'search' })
+      }),
+      onKey('Escape', 'back', () => document.querySelector('[data-back]')?.click()),
+      ...VIEWS.slice(0, 9).map(({ path, title }, at) => onKey(String(at + 1), title, () => go(path))),
+    ]
+    return () => {
+      for (const end of ends) end()
+    }
+  }, [])
+  if (!isOpen) return null
+  return html`<dialog ref=${(dialog) => dialog?.open === false && dialog.showModal()} onClose=${() => setOpen(false)} aria-labelledby="keys-title">
+    <h2 id="keys-title">Keys</h2>
+    <dl class="facts">${keysNow().map(([key, what]) => html`<div key=${key}><dt><kbd>${key}</kbd></dt><dd>${what}</dd></div>`)}
+      <div><dt><kbd>Enter</kbd></dt><dd>opens the row</dd></div></dl>
+    <form method="dialog" class="buttons"><button>Close</button></form>
+  </dialog>`
+}
+
+function SignIn() {
+  const [given, setGiven] = useState('')
+  const [isTrying, setTrying] = useState(false)
+  const submit = async (event) => {
+    event.preventDefault()
+    setTrying(true)
+    signIn(given.trim())
+    await call('GET', '/v1/history').catch((error) =>
+      signOut(error.status === 401 ? 'That is not the control token.' : error.message),
+    )
+    setTrying(false)
+  }
+  return html`<main class="sign-in">
+    <form onSubmit=${submit}>
+      <h1><img src="icon.svg" alt="" width="32" height="32" /> Trivium</h1>
+      <label for="token">Control token</label>
+      <input id="token" type="password" autocomplete="off" spellcheck=${false} required value=${given} onInput=${(event) => setGiven(event.target.value)} />
+      <p class="hint">It stands in <code>control-token</code> in the data directory, or is what you set as <code>TRIVIUM_TOKEN</code>.</p>
+      <button type="submit" class="primary" disabled=${isTrying}>Open the console</button>
+      <p class="error" role="alert">${signInError.value}</p>
+    </form>
+  </main>`
+}
+
+effect(() => {
+  const view = VIEWS.find(({ path }) => path === (route.value.path[0] ?? 'now'))
+  document.title = `${view?.title ?? 'Console'} · Trivium`
+})
+render(html`<${App} />`, document.getElementById('app'))

@@ -1,0 +1,146 @@
+import { signal } from '@preact/signals'
+
+const saved = (name) => sessionStorage.getItem(name) ?? ''
+
+/** The control token, kept for this tab; empty where somebody must sign in. */
+export const token = signal(tokenInAddress() || saved('token'))
+/** Why the sign-in is shown again. */
+export const signInError = signal('')
+
+/** `trivium demo` prints an address with the token behind the `#`, which browsers send to nobody; it leaves the address at once. */
+function tokenInAddress() {
+  const [, given = ''] = /^#token=([\w.~-]+)/.exec(location.hash) ?? []
+  if (given) history.replaceState(null, '', location.pathname)
+  if (given) sessionStorage.setItem('token', given)
+  return given
+}
+
+export function signIn(given) {
+  signInError.value = ''
+  token.value = given
+  sessionStorage.setItem('token', given)
+}
+
+export function signOut(reason = '') {
+  signInError.value = reason
+  token.value = ''
+  sessionStorage.removeItem('token')
+}
+
+/** What the API answered with an error: `status`, `code` of docs/errors.md, 0 and `gone` where nobody answers. */
+export class ApiError extends Error {
+  constructor(status, code, message) {
+    super(message)
+    this.status = status
+    this.code = code
+  }
+}
+
+async function request(path, options = {}) {
+  const headers = {
+    authorization: `Bearer ${token.value}`,
+    'x-trivium-client': 'console',
+    ...options.headers,
+  }
+  try {
+    return await fetch(path, { ...options, headers })
+  } catch (error) {
+    if (error.name === 'AbortError') throw error
+    throw new ApiError(0, 'gone', 'The daemon does not answer.')
+  }
+}
+
+/** Calls the API and resolves with its result. Throws an `ApiError`; a token that is not good any more leads to the sign-in. */
+export async function call(method, path, body, signal) {
+  const json =
+    body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
+  const response = await request(path, { method, signal, ...json })
+  const answer = await response.json().catch(() => ({}))
+  if (response.ok) return 'result' in answer ? answer.result : answer
+  if (response.status === 401) signOut('That is not the control token.')
+  const { code = 'internal', message = `It answered ${response.status}.` } = answer.error ?? {}
+  throw new ApiError(response.status, code, message)
+}
+
+/** The bytes of a file that a message brought. */
+export async function download(sha256, message) {
+  const response = await request(`/v1/artifacts/${sha256}?${new URLSearchParams({ message })}`)
+  if (!response.ok)
+    throw new ApiError(response.status, 'artifact_not_found', 'The file is not there any more.')
+  return response.blob()
+}
+
+/** Invokes a skill. */
+export const invoke = (skill, args = {}, signal) =>
+  call('POST', `/v1/skills/${encodeURIComponent(skill)}`, args, signal)
+
+/** Ms without a byte after which the stream counts as broken: the daemon writes every ten seconds. */
+const SILENCE = 25_000
+const PAUSE = { first: 500, longest: 8_000 }
+
+/**
+ * Reads the stream of events until the function that it returns is called; one that breaks is opened again, and goes on where it was.
+ * `on` has a function for each event by its name; `on.state(isLive)` hears when the daemon is gone, and when it is back.
+ */
+export function openStream(query, on) {
+  const end = new AbortController()
+  let last
+  let pause = PAUSE.first
+
+  async function read() {
+    const silent = new AbortController()
+    let timer
+    const heard = () => {
+      clearTimeout(timer)
+      timer = setTimeout(() => silent.abort(), SILENCE)
+    }
+    try {
+      heard()
+      const signal = AbortSignal.any([end.signal, silent.signal])
+      const headers = last === undefined ? {} : { 'last-event-id': last }
+      const response = await request(`/v1/stream?${new URLSearchParams(query)}`, { signal, headers })
+      if (response.status === 401) return signOut('That is not the control token.')
+      if (!response.ok) throw new ApiError(response.status, 'internal', `It answered ${response.status}.`)
+      on.state?.(true)
+      pause = PAUSE.first
+      let rest = ''
+      for await (const chunk of chunksOf(response.body.pipeThrough(new TextDecoderStream()))) {
+        heard()
+        const events = (rest + chunk).split('\n\n')
+        rest = events.pop()
+        for (const event of events) take(event)
+      }
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  function take(text) {
+    const fields = {}
+    for (const line of text.split('\n')) {
+      const [, name, value] = /^(\w+): ?(.*)$/.exec(line) ?? []
+      if (name) fields[name] = value
+    }
+    if (fields.id) last = fields.id
+    if (fields.data) on[fields.event]?.(JSON.parse(fields.data))
+  }
+
+  async function keep() {
+    while (!end.signal.aborted && token.value !== '') {
+      await read().catch(() => {})
+      if (end.signal.aborted) return
+      on.state?.(false)
+      await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random() / 2)))
+      pause = Math.min(pause * 2, PAUSE.longest)
+    }
+  }
+
+  keep()
+  return () => end.abort()
+}
+
+/** Safari cannot iterate over a stream. */
+async function* chunksOf(stream) {
+  const reader = stream.getReader()
+  for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) yield value
+}

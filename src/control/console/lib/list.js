@@ -1,0 +1,100 @@
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { html } from './html.js'
+import { onKey } from './keys.js'
+
+const SPARE = 10
+/** How near to the end, in rows, more is asked for. */
+const NEAR = 30
+
+/**
+ * A list of which only what is seen is in the page, however long it is. `row(item)` is the content of a row, with the link or button that
+ * Enter presses; rows are `height` px high and keep their place by `keyOf(item)`. `j` and `k` move. `held.current()` tells whether somebody
+ * points at a row, has one chosen or has scrolled: then nothing should come in above. `onEnd` is called near the end.
+ */
+export function List({ items, row, keyOf, height, label, onEnd, held }) {
+  const box = useRef()
+  const [view, setView] = useState({ top: 0, height: 800 })
+  const [chosen, setChosen] = useState()
+  const chosenAt = chosen === undefined ? -1 : items.findIndex((item) => keyOf(item) === chosen)
+
+  const measure = () => {
+    const { scrollTop, clientHeight } = box.current
+    setView((last) =>
+      last.top === scrollTop && last.height === clientHeight
+        ? last
+        : { top: scrollTop, height: clientHeight },
+    )
+  }
+  useLayoutEffect(() => {
+    measure()
+    const observer = new ResizeObserver(measure)
+    observer.observe(box.current)
+    return () => observer.disconnect()
+  }, [])
+
+  if (held)
+    held.current = () => {
+      const { current } = box
+      return (
+        current !== null &&
+        (current.scrollTop > 0 || current.matches(':hover') || current.contains(document.activeElement))
+      )
+    }
+
+  const from = Math.max(0, Math.floor(view.top / height) - SPARE)
+  const to = Math.min(items.length, Math.ceil((view.top + view.height) / height) + SPARE)
+  useEffect(() => {
+    if (to > items.length - NEAR) onEnd?.()
+  }, [to, items.length, onEnd])
+
+  const shown = []
+  for (let at = from; at < to; at++) shown.push(at)
+  // What has the focus must stay in the page.
+  if (chosenAt >= 0 && (chosenAt < from || chosenAt >= to)) shown.push(chosenAt)
+
+  /** Keys may come faster than what they do is drawn. */
+  const latest = useRef()
+  latest.current = { items, height, chosen: chosenAt < 0 ? undefined : chosen }
+  const move = (by) => {
+    const { items, height, chosen } = latest.current
+    const { current } = box
+    const at = items.findIndex((item) => keyOf(item) === chosen)
+    const next =
+      at < 0 ? Math.ceil(current.scrollTop / height) : Math.min(Math.max(at + by, 0), items.length - 1)
+    if (items[next] === undefined) return
+    latest.current.chosen = keyOf(items[next])
+    setChosen(latest.current.chosen)
+    const top = next * height
+    if (top < current.scrollTop) current.scrollTop = top
+    else if (top + height > current.scrollTop + current.clientHeight)
+      current.scrollTop = top + height - current.clientHeight
+  }
+  useLayoutEffect(() => {
+    const rows = chosen === undefined ? [] : box.current.querySelectorAll('[data-key]')
+    const mine = [...rows].find(({ dataset }) => dataset.key === chosen)
+    if (mine && !mine.contains(document.activeElement))
+      mine.querySelector('a, button')?.focus({ preventScroll: true })
+  }, [chosen])
+  useEffect(() => {
+    const ends = [onKey('j', 'next row', () => move(1)), onKey('k', 'row before', () => move(-1))]
+    return () => {
+      for (const end of ends) end()
+    }
+  }, [])
+
+  return html`<div class="list" ref=${box} tabindex="-1" onScroll=${measure}
+    onFocusIn=${(event) => {
+      setChosen(event.target.closest('[data-key]')?.dataset.key)
+    }} onFocusOut=${(event) => {
+      if (!box.current?.contains(event.relatedTarget)) setChosen(undefined)
+    }}>
+    <div role="list" aria-label=${label} style=${{ height: `${items.length * height}px`, position: 'relative' }}>
+      ${shown.map(
+        (
+          at,
+        ) => html`<div key=${keyOf(items[at])} role="listitem" class="row" aria-posinset=${at + 1} aria-setsize=${items.length}
+        data-key=${keyOf(items[at])} style=${{ height: `${height}px`, transform: `translateY(${at * height}px)` }}>${row(items[at])}</div>`,
+      )}
+    </div>
+  </div>`
+}

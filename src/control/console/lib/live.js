@@ -1,0 +1,56 @@
+import { effect, signal } from '@preact/signals'
+import { openStream, token } from './api.js'
+
+/** The standing of the daemon, as the stream last told it (event `now`); undefined before. */
+export const now = signal()
+/** The points of the last hour, oldest first, five seconds each. */
+export const points = signal([])
+/** `connecting`, `live`, or `gone` since `goneAt`. */
+export const state = signal('connecting')
+export const goneAt = signal(0)
+/** Counts what may have changed the list of approvals, and of dead letters. */
+export const changes = { approvals: signal(0), dead: signal(0) }
+
+/** Unix ms, once a second: ages are written anew together. */
+export const clock = signal(Date.now())
+setInterval(() => {
+  clock.value = Date.now()
+}, 1_000)
+
+const phone = matchMedia('(max-width: 45rem)')
+/** On a phone rows have two lines. */
+export const isNarrow = signal(phone.matches)
+phone.addEventListener('change', () => {
+  isNarrow.value = phone.matches
+})
+
+const HOUR_OF_POINTS = 720
+
+let close = () => {}
+effect(() => {
+  close()
+  close = () => {}
+  if (token.value === '') return
+  close = openStream(
+    { only: 'history,point,now,approval,dead' },
+    {
+      state(isLive) {
+        if (!isLive && state.peek() !== 'gone') goneAt.value = Date.now()
+        const wasGone = state.peek() === 'gone'
+        state.value = isLive ? 'live' : 'gone'
+        if (isLive && wasGone) for (const each of Object.values(changes)) each.value++
+      },
+      now: (value) => {
+        now.value = value
+      },
+      history: ({ points: known }) => {
+        points.value = known
+      },
+      point: (point) => {
+        points.value = [...points.peek(), point].slice(-HOUR_OF_POINTS)
+      },
+      approval: () => changes.approvals.value++,
+      dead: () => changes.dead.value++,
+    },
+  )
+})

@@ -1,0 +1,162 @@
+import { signal } from '@preact/signals'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { html } from './html.js'
+import { clock } from './live.js'
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+]
+
+/** `12 s`, `3 min`, `2 d`: how long, in the largest unit. */
+export function span(ms) {
+  const [unit, size] = UNITS.find(([, size]) => ms >= size) ?? ['s', 1_000]
+  return `${Math.max(0, Math.floor(ms / size))} ${unit}`
+}
+
+/** A duration as measured: `8 ms`, `1.25 s`, `3 min`. */
+export function took(ms) {
+  if (ms === undefined) return ''
+  return ms < 1_000 ? `${Math.round(ms)} ms` : ms < 60_000 ? `${(ms / 1_000).toFixed(2)} s` : span(ms)
+}
+
+/** When it was, as an age that goes on; the whole time on hover. */
+export function Age({ at }) {
+  const iso = new Date(at).toISOString()
+  return html`<time class="age" datetime=${iso} title=${iso}>${span(Math.max(0, clock.value - at))}</time>`
+}
+
+const OUTCOMES = {
+  done: 'good',
+  dead: 'bad',
+  dropped: 'dim',
+  retrying: 'warn',
+  approval: 'warn',
+  unrouted: 'dim',
+}
+
+/** A state as a small label; its colour says no more than its word. */
+export function Badge({ kind, children }) {
+  return html`<span class=${`badge ${kind ?? 'dim'}`}>${children}</span>`
+}
+
+export function Outcome({ outcome }) {
+  return html`<${Badge} kind=${OUTCOMES[outcome] ?? 'busy'}>${outcome ?? '…'}<//>`
+}
+
+export function Empty({ title, children }) {
+  return html`<div class="empty"><p class="empty-title">${title}</p><div>${children}</div></div>`
+}
+
+export function Problem({ error, retry }) {
+  return html`<div class="problem" role="alert">
+    <p>${error.message}</p>
+    ${retry && html`<button type="button" onClick=${retry}>Try again</button>`}
+  </div>`
+}
+
+/** JSON to read; long ones are cut, with a way to see the rest. */
+export function Json({ value, label = 'JSON' }) {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '')
+  const [whole, setWhole] = useState(false)
+  const shown = whole ? text : text.slice(0, 4_000)
+  return html`<div class="json">
+    <pre tabindex="0" aria-label=${label}>${shown}</pre>
+    ${shown.length < text.length && html`<button type="button" onClick=${() => setWhole(true)}>Show all ${text.length} characters</button>`}
+  </div>`
+}
+
+/** Names and values. What is undefined is left out. */
+export function Facts({ of }) {
+  const rows = Object.entries(of).filter(([, value]) => value !== undefined && value !== '' && value !== null)
+  return html`<dl class="facts">${rows.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
+}
+
+export function Copy({ text, label = 'Copy' }) {
+  const [done, setDone] = useState(false)
+  const copy = async () => {
+    await navigator.clipboard?.writeText(text)
+    setDone(true)
+    setTimeout(() => setDone(false), 1_500)
+  }
+  return html`<button type="button" onClick=${copy}>${done ? 'Copied' : label}</button>`
+}
+
+const toast = signal()
+let toastTimer
+
+/** Says in a corner what came of something. */
+export function say(text, kind = 'good') {
+  clearTimeout(toastTimer)
+  toast.value = { text, kind }
+  toastTimer = setTimeout(() => {
+    toast.value = undefined
+  }, 6_000)
+}
+
+export function Toast() {
+  return html`<div class="toast-place" role="status">${toast.value && html`<p class=${`toast ${toast.value.kind}`}>${toast.value.text}</p>`}</div>`
+}
+
+const question = signal()
+
+/**
+ * Asks once before something is done: resolves with true where the answer is yes. `title` says what will be done to what; `action` is the
+ * word on the button; `danger` where it cannot be taken back.
+ */
+export function ask({ title, body, action, danger = false }) {
+  return new Promise((resolve) => {
+    question.value = { title, body, action, danger, resolve }
+  })
+}
+
+/** Does something and says what came of it: `work` returns the words, and may throw. */
+export async function act(work) {
+  try {
+    const text = await work()
+    if (text) say(text)
+    return true
+  } catch (error) {
+    say(error.message, 'bad')
+    return false
+  }
+}
+
+export function Question() {
+  const dialog = useRef()
+  const asked = question.value
+  useEffect(() => {
+    if (asked) dialog.current?.showModal()
+  }, [asked])
+  if (!asked) return null
+  const end = (answer) => {
+    question.value = undefined
+    asked.resolve(answer)
+  }
+  return html`<dialog ref=${dialog} class="question" aria-labelledby="question-title" onClose=${() => end(false)}>
+    <h2 id="question-title">${asked.title}</h2>
+    <div class="question-body">${asked.body}</div>
+    <div class="buttons">
+      <button type="button" onClick=${() => end(false)}>Cancel</button>
+      <button type="button" class=${asked.danger ? 'danger' : 'primary'} onClick=${() => end(true)}>${asked.action}</button>
+    </div>
+  </dialog>`
+}
+
+/** Loads by `load(signal)` whenever one of `needs` changes: `{ value, error, reload }`. What was there stays until the next is. */
+export function useLoaded(load, needs) {
+  const [held, setHeld] = useState({})
+  const [turn, setTurn] = useState(0)
+  useEffect(() => {
+    const end = new AbortController()
+    load(end.signal).then(
+      (value) => !end.signal.aborted && setHeld({ value }),
+      (error) =>
+        !end.signal.aborted && error.name !== 'AbortError' && setHeld((last) => ({ ...last, error })),
+    )
+    return () => end.abort()
+  }, [...needs, turn])
+  return { ...held, reload: () => setTurn((last) => last + 1) }
+}

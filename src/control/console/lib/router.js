@@ -1,0 +1,33 @@
+import { signal } from '@preact/signals'
+
+/** Where one is, as the address says behind the `#`: `#/messages/ID?text=x` is `{ path: ['messages', 'ID'], query: { text: 'x' } }`. */
+export const route = signal(read())
+
+addEventListener('hashchange', () => {
+  route.value = read()
+})
+
+function read() {
+  const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?')
+  return {
+    path: path.split('/').filter(Boolean).map(decodeURIComponent),
+    query: Object.fromEntries(new URLSearchParams(query)),
+  }
+}
+
+/** The address of a place; what of the query is empty is left out. */
+export function link(path, query = {}) {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
+  const search = new URLSearchParams(given).toString()
+  return `#/${[path].flat().map(encodeURIComponent).join('/')}${search && `?${search}`}`
+}
+
+export function go(path, query) {
+  location.hash = link(path, query)
+}
+
+/** As `go`, without a step for the back button: for what is typed. */
+export function replace(path, query) {
+  history.replaceState(null, '', link(path, query))
+  route.value = read()
+}

@@ -1,0 +1,199 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { invoke, openStream } from '../lib/api.js'
+import { html } from '../lib/html.js'
+import { List } from '../lib/list.js'
+import { isNarrow, now } from '../lib/live.js'
+import { Age, Empty, Outcome, Problem } from '../lib/parts.js'
+import { link, replace } from '../lib/router.js'
+
+const OUTCOMES = ['waiting', 'running', 'retrying', 'approval', 'done', 'dead', 'dropped', 'unrouted']
+const PAGE = 100
+/** More than these are not kept in the page; what is older is found by a search. */
+const MOST = 100_000
+/** Ms after the last key until what is typed is searched. */
+const SETTLE = 250
+
+/** Live tail, search and filter; the address carries the filter. */
+export function MessagesPage({ query }) {
+  const { focus, ...filter } = query
+  const found = useMessages(filter)
+  const set = (change) => replace('messages', { ...filter, ...change })
+  return html`<section class="page messages" aria-labelledby="title">
+    <header class="bar">
+      <h1 id="title">Messages</h1>
+      <p class="fresh">${found.fresh > 0 && html`<button type="button" class="pill" onClick=${found.show}>${found.fresh} new</button>`}</p>
+      <${Filter} filter=${filter} set=${set} focus=${focus === 'search'} />
+    </header>
+    ${found.error && html`<${Problem} error=${found.error} retry=${found.more} />`}
+    ${
+      found.rows.length > 0 || !found.isEnd
+        ? html`<${List} label="Messages" items=${found.rows} height=${isNarrow.value ? 62 : 44} keyOf=${keyOf} onEnd=${found.more} held=${found.held} row=${row} />`
+        : html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No message has come in yet.'}>
+          ${
+            Object.keys(filter).length > 0
+              ? html`<a href=${link('messages')}>Show all messages</a>`
+              : html`Send one: <code>npx trivium message cli hello</code>`
+          }
+        <//>`
+    }
+    <footer class="under">${found.rows.length.toLocaleString('en')}${found.isEnd ? '' : '+'} messages${found.searchedTo && !found.isEnd ? html`, searched back to ${new Date(found.searchedTo).toLocaleString()}` : ''}</footer>
+  </section>`
+}
+
+const keyOf = ({ id }) => id
+
+function row(message) {
+  const { id, at, gateway, from, subject, text, event, outcome } = message
+  return html`<a class="message-row" href=${link(['messages', id])}>
+    <${Age} at=${at} /><span class="gateway">${gateway}</span>
+    <span class="sender">${senderOf(from)}</span>
+    <span class="text">${event && html`<span class="event">${event}</span>`}${subject && html`<b>${subject}</b> `}${text}</span>
+    <${Outcome} outcome=${outcome} />
+  </a>`
+}
+
+export function senderOf(from = {}) {
+  return from.name ?? from.address ?? from.id ?? ''
+}
+
+function Filter({ filter, set, focus }) {
+  const [text, setText] = useState(filter.text ?? '')
+  const input = useRef()
+  useEffect(() => setText(filter.text ?? ''), [filter.text])
+  useEffect(() => {
+    if (focus) input.current.focus()
+  }, [focus])
+  useEffect(() => {
+    if (text === (filter.text ?? '')) return
+    const timer = setTimeout(() => set({ text }), SETTLE)
+    return () => clearTimeout(timer)
+  }, [text])
+  const gateways = [
+    ...new Set([...(now.value?.gateways ?? []).map(({ name }) => name), filter.gateway].filter(Boolean)),
+  ]
+  const pick = (name, label, options) => html`<label class="pick"><span>${label}</span>
+    <select value=${filter[name] ?? ''} onChange=${(event) => set({ [name]: event.target.value })}>
+      <option value="">any</option>${options.map(([value, shown]) => html`<option key=${value} value=${value}>${shown}</option>`)}
+    </select></label>`
+  const write = (name, label, placeholder) => html`<label class="pick"><span>${label}</span>
+    <input value=${filter[name] ?? ''} placeholder=${placeholder} onChange=${(event) => set({ [name]: event.target.value.trim() })} /></label>`
+  return html`<search class="filter">
+    <input ref=${input} type="search" aria-label="Search in subject and text" placeholder="Search  /" value=${text}
+      onInput=${(event) => setText(event.target.value)} onKeyDown=${(event) => event.key === 'Escape' && event.target.blur()} />
+    ${pick(
+      'gateway',
+      'Gateway',
+      gateways.map((name) => [name, name]),
+    )}
+    ${pick(
+      'outcome',
+      'Outcome',
+      OUTCOMES.map((name) => [name, name]),
+    )}
+    ${pick('since', 'Since', [
+      ['15m', '15 minutes'],
+      ['1h', '1 hour'],
+      ['24h', '1 day'],
+      ['7d', '7 days'],
+    ])}
+    ${write('sender', 'Sender', 'part of it')}
+    ${write('event', 'Event', 'its name')}
+    ${Object.keys(filter).length > 0 && html`<a class="button" href=${link('messages')}>Clear</a>`}
+  </search>`
+}
+
+/** The messages that a filter leaves, newest first, and what comes in: held back while somebody is at a row. */
+function useMessages(filter) {
+  const [state, setState] = useState(NOTHING)
+  const kept = useRef()
+  const held = useRef()
+  useEffect(() => {
+    setState(NOTHING)
+    kept.current = createTail(filter, setState, () => held.current?.())
+    return () => kept.current.close()
+  }, [JSON.stringify(filter)])
+  const more = useCallback(() => kept.current?.more(), [])
+  return { ...state, more, held, show: () => kept.current.show() }
+}
+
+const NOTHING = { rows: [], fresh: 0, isEnd: false }
+
+/** `tell` gets what there is to show, a few times a second at most; what is new waits while `isHeld` says so. */
+function createTail(filter, tell, isHeld) {
+  const end = new AbortController()
+  const byId = new Map()
+  /** What came in and is not shown yet, oldest first. */
+  let fresh = []
+  let [rows, isEnd, isBusy] = [[], false, false]
+  let [next, searchedTo, error, due] = []
+
+  const add = (messages) => {
+    const added = messages.filter(({ id }) => !byId.has(id))
+    for (const message of added) byId.set(message.id, message)
+    return added
+  }
+  const told = () => {
+    due = undefined
+    if (end.signal.aborted) return
+    if (fresh.length > 0 && !isHeld()) takeIn()
+    tell({ rows, fresh: fresh.length, isEnd, error, searchedTo })
+    if (fresh.length > 0) soon()
+  }
+  const soon = () => {
+    due ??= setTimeout(told, 200)
+  }
+  const takeIn = () => {
+    rows = [...fresh.reverse(), ...rows]
+    fresh = []
+    for (const { id } of rows.splice(MOST)) byId.delete(id)
+  }
+  const more = async () => {
+    if (isBusy || isEnd || rows.length >= MOST) return
+    isBusy = true
+    error = undefined
+    try {
+      const page = await invoke(
+        'message-search',
+        { ...filter, limit: PAGE, ...(next && { before: next }) },
+        end.signal,
+      )
+      rows = [...rows, ...add(page.messages)]
+      ;({ next, searchedTo } = page)
+      isEnd = next === undefined
+    } catch (failure) {
+      error = failure
+    }
+    isBusy = false
+    told()
+    // A page may be short and not be the end: each looks only so far.
+    if (!isEnd && !error && rows.length < PAGE && !end.signal.aborted) setTimeout(more)
+  }
+  const close = openStream(
+    { ...filter, only: 'message,outcome' },
+    {
+      message(message) {
+        fresh.push(...add([message]))
+        if (fresh.length > MOST) for (const { id } of fresh.splice(0, MOST / 2)) byId.delete(id)
+        soon()
+      },
+      outcome({ id, outcome }) {
+        const message = byId.get(id)
+        if (message) message.outcome = outcome
+        soon()
+      },
+    },
+  )
+  more()
+  return {
+    more,
+    show() {
+      takeIn()
+      told()
+    },
+    close() {
+      end.abort()
+      close()
+      clearTimeout(due)
+    },
+  }
+}
