@@ -42,6 +42,7 @@ export type Call = {
   /** The default model of markdown skills that name none, and who is told what a model does. */
   model?: string
   onModel?: (does: ModelStep) => void
+  steer?: Steer
   /** The skill that runs, and how many invocations it is nested in (0: the outermost). */
   skill: string
   depth: number
@@ -64,6 +65,9 @@ export type Within = Partial<Pick<Call, 'place' | 'sends' | 'guard'>>
 /** `begins` makes it durable that an approved call runs now. `again`: it was cut off and may have happened; each is asked for by itself. */
 export type Guard = { begins(): Promise<void>; again?: string }
 
+/** What came in the conversation while a model runs: all that this message's call took so far, oldest first; `listen` takes more. */
+export type Steer = { readonly messages: readonly Message[]; listen(): Promise<void> }
+
 /** What a model says, or the tool that it calls; with neither it thinks. `known`: it said so before a crash or a retry. */
 export type ModelStep = { text?: string; tool?: string; known?: boolean }
 
@@ -83,7 +87,10 @@ export type SendCounter = {
 
 /** What an outermost call may bring. A dispatcher's `rootId` stays over retries; `sends` tells whether the skill replied. */
 export type InvokeOptions = Partial<
-  Pick<Call, 'caller' | 'message' | 'route' | 'trace' | 'rootId' | 'sends' | 'onModel' | 'model' | 'signal'>
+  Pick<
+    Call,
+    'caller' | 'message' | 'route' | 'trace' | 'rootId' | 'sends' | 'onModel' | 'steer' | 'model' | 'signal'
+  >
 > & {
   /** Ms for the whole invocation; nested calls share the deadline. */
   timeout?: number

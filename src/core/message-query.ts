@@ -3,7 +3,7 @@ import { timeOf } from './message-id.ts'
 
 /**
  * What dispatch made of a message. `retrying`: an attempt failed and another comes. `approval`: it waits for a decision. `dropped`: it was
- * a dead letter. `unrouted`: no route took it.
+ * a dead letter. `unrouted`: no route took it. `merged`: it went into the call of another, or was superseded.
  */
 export const OUTCOMES = [
   'waiting',
@@ -13,6 +13,7 @@ export const OUTCOMES = [
   'done',
   'dead',
   'dropped',
+  'merged',
   'unrouted',
 ] as const
 

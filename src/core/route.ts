@@ -82,7 +82,10 @@ const retrySchema = z
 export const ROUTE_TARGETS = ['skill', 'queue', 'bolt'] as const
 
 /** The keys that only a skill understands. */
-const OF_SKILLS = ['args', 'model', 'approval'] as const
+const OF_SKILLS = ['args', 'model', 'approval', 'while-busy', 'settle'] as const
+
+/** A conversation must not wait for longer than people do. */
+const LONGEST_SETTLE = 600_000
 
 const routeKeys = z.strictObject({
   name: z.string().regex(/^[\w][\w.@:-]{0,99}$/, 'a name has letters, digits, and _ . @ : - inside'),
@@ -106,6 +109,13 @@ const routeKeys = z.strictObject({
   model: z.string().min(1).exactOptional(),
   /** The invocation waits for somebody's consent. */
   approval: z.boolean().exactOptional(),
+  /**
+   * What comes while the conversation is busy: one by one (`queue`), one call for all (`collect`), only the newest (`latest`), or into
+   * the run of the model (`steer`).
+   */
+  'while-busy': z.enum(['queue', 'collect', 'latest', 'steer']).exactOptional(),
+  /** Waits until nothing more has come for so long, ten times that at most. */
+  settle: timerDuration.refine((ms) => ms <= LONGEST_SETTLE, 'settle for 10m at most').exactOptional(),
 })
 
 /** One route of routes.yaml, with its defaults filled in. Times in milliseconds. */

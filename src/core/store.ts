@@ -150,6 +150,11 @@ export type Jobs = {
    * where it names it. A job is the caller's until its lease (ms) runs out. Fewer where their messages are large.
    */
   claim(queue: string, request: Claim): Promise<ClaimedJobs>
+  /**
+   * Takes the untouched jobs of a group, by the same sender, that wait right behind a claimed job into that one, whose `collected` has their messages from
+   * then on, and returns these. The history of each says `steered`. Undefined: the claim is lost.
+   */
+  follow(queue: string, claim: { id: string; token: string; group: string }): Promise<Message[] | undefined>
   /** Ends claims, each as its outcome says. False: the claim ran out, and another has the job. */
   settle(queue: string, outcomes: readonly Settled[]): Promise<boolean[]>
   /** Renews the leases; answers false for claims that are lost. */
@@ -181,7 +186,20 @@ export type NewJob = {
   notify?: boolean
 }
 
-export type Claim = { max: number; lease: number; limits?: Record<string, number> }
+export type Claim = {
+  max: number
+  lease: number
+  limits?: Record<string, number>
+  /** Of jobs for one message each, by group. */
+  busy?: Record<string, BusyLane>
+}
+
+/**
+ * What a claim does with the jobs of one group and one sender that stand first in a lane and that nobody has claimed yet. `merge`: the newest is claimed,
+ * with the messages of the others, which are gone; their histories say that word. `settle`: not before the newest is so many ms old, or
+ * the first ten times that.
+ */
+export type BusyLane = { merge?: 'collected' | 'superseded'; settle?: number }
 
 /** `nextDue`: when something may become claimable with no signal (a retry, a lease that runs out). */
 export type ClaimedJobs = { jobs: ClaimedJob[]; nextDue?: number }
@@ -194,6 +212,8 @@ export type ClaimedJob = NewJob & {
   lost: number
   errors: AttemptError[]
   message?: Message
+  /** Messages that went into this job, oldest first. */
+  collected?: Message[]
 }
 
 export type AttemptError = { at: number; code: string; message: string; stack?: string }
@@ -223,7 +243,10 @@ export type LetterFilter = {
 }
 
 /** Its message is kept whole, also when retention has removed it from the journal. */
-export type DeadLetter = Pick<ClaimedJob, 'id' | 'lane' | 'group' | 'data' | 'errors' | 'message'> & {
+export type DeadLetter = Pick<
+  ClaimedJob,
+  'id' | 'lane' | 'group' | 'data' | 'errors' | 'message' | 'collected'
+> & {
   queue: string
   at: number
   reason: DeadReason

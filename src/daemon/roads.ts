@@ -203,7 +203,8 @@ export function createRoadWorkers(deps: {
     async invoke(dispatched) {
       const { message, route } = dispatched
       const skill = targetOf(route)
-      if (dispatched.isFirst) await transcript.received(message)
+      if (dispatched.isFirst)
+        for (const one of [...dispatched.collected, message]) await transcript.received(one)
       try {
         const result = await run(dispatched)
         await transcript.processed(message, { skill, ok: true, approval_required: false })
@@ -252,12 +253,14 @@ export function targetOf({ skill, queue, bolt }: Route): string {
   return skill ?? (bolt === undefined ? `queue:${queue}` : `bolt:${basename(bolt)}`)
 }
 
-/** The arguments of every dispatched skill; `sessionId` is the conversation. */
-function skillArgs({ message, route }: Dispatch): Record<string, unknown> {
-  const { text, from, subject, conversation } = message
+/** The arguments of every dispatched skill; `sessionId` is the conversation. One that collects gets all texts, and `messages`. */
+function skillArgs({ message, collected, route }: Dispatch): Record<string, unknown> {
+  const { from, subject, conversation } = message
+  const messages = route['while-busy'] === 'collect' ? [...collected, message] : [message]
   return {
     ...route.args,
-    text,
+    text: messages.map(({ text }) => text).join('\n\n'),
+    ...(route['while-busy'] === 'collect' && { messages }),
     from: from.address ?? from.id,
     ...defined({ subject }),
     message,
@@ -266,7 +269,7 @@ function skillArgs({ message, route }: Dispatch): Record<string, unknown> {
   }
 }
 
-function invokeOptions({ message, route, sends, signal }: Dispatch): InvokeOptions {
+function invokeOptions({ message, route, sends, steer, signal }: Dispatch): InvokeOptions {
   const { headers } = message.data
   return {
     message,
@@ -276,7 +279,7 @@ function invokeOptions({ message, route, sends, signal }: Dispatch): InvokeOptio
     trace: message.trace,
     rootId: message.id,
     sends,
-    ...defined({ model: route.model, approval: route.approval }),
+    ...defined({ model: route.model, approval: route.approval, steer }),
     ...(isJsonObject(headers) ? { nonlocals: { request: { headers } } } : {}),
   }
 }

@@ -1,10 +1,11 @@
-import { createSendCounter, type SendCounter } from '../core/call.ts'
+import { createSendCounter, type SendCounter, type Steer } from '../core/call.ts'
 import { TriviumError, toTriviumError } from '../core/errors.ts'
 import { type Json, pathGet } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
 import type { Route } from '../core/route.ts'
-import type { ClaimedJob, Note, Store } from '../core/store.ts'
+import type { BusyLane, ClaimedJob, Note, Store } from '../core/store.ts'
+import { defined } from '../lib/defined.ts'
 import { type Outbox, refuseApproval, skillReply, waitForEnd } from './outbox.ts'
 import { createPump } from './pump.ts'
 import type { Router } from './router.ts'
@@ -15,6 +16,10 @@ export const DISPATCH_QUEUE = 'dispatch'
 /** What the invocation of a route's skill, or the job of its queue, brings along; `sends` numbers the replies of this attempt. */
 export type Dispatch = {
   message: Message
+  /** What went into this call while the conversation was busy, oldest first. */
+  collected: readonly Message[]
+  /** Where the route says `while-busy: steer`. */
+  steer?: Steer
   route: Route
   attempt: number
   /** Neither a repeated attempt nor resumed after an approval. */
@@ -64,12 +69,25 @@ export function createDispatch(options: {
       return { outcome: 'done', result: { outcome: 'unrouted', replies: 0 }, notes }
     }
 
-    if (job.id !== message.id && (await wasDone(message))) return { outcome: 'done' }
+    const told = job.id === message.id ? [] : await store.journal.history(message.id)
+    if (wasDone(told)) return { outcome: 'done' }
+    const collected = job.collected ?? (await mergedInto(told))
     const started = now()
     const attempt = attemptOf(job)
     if (attempt === 1) metrics.latency(message.gateway, (started - message.receivedAt) / 1000)
     const isFirst = attempt === 1 && job.id === message.id
-    const dispatch: Dispatch = { message, route, attempt, isFirst, sends: createSendCounter(), signal }
+    const steer = route['while-busy'] === 'steer' ? steerOf(claimed, route.name, collected) : undefined
+    const sends = createSendCounter()
+    const dispatch: Dispatch = {
+      message,
+      collected,
+      route,
+      attempt,
+      isFirst,
+      sends,
+      signal,
+      ...defined({ steer }),
+    }
     if (attempt > route.retry.attempts) return failed(job, dispatch, started, lastErrorOf(job))
     try {
       const unsent = await sendResult(dispatch, await options.invoke(dispatch))
@@ -91,12 +109,24 @@ export function createDispatch(options: {
     }
   }
 
-  /** Of several approvals of one message the first may have let it go on to its end. */
-  const wasDone = async ({ id }: Message) => {
-    const ends = ['done', 'dead', WAITS]
-    const history = await store.journal.history(id)
-    return history.findLast(({ road, what }) => road === 'dispatch' && ends.includes(what))?.what === 'done'
+  /** What went into a call that was parked: its own job is over. */
+  const mergedInto = async (history: readonly Note[]): Promise<Message[]> => {
+    const told = history.filter(({ road, what }) => road === 'dispatch' && MERGES.includes(what))
+    const ids = told.flatMap(({ detail }) => pathGet(detail, 'messages') ?? []).map(String)
+    const found = await Promise.all(ids.map((id) => store.journal.get(id)))
+    return found.filter((message) => message !== undefined)
   }
+
+  /** Lets a run of a model take what has come meanwhile; on the store it belongs to this job from then on. */
+  const steerOf = (job: ClaimedJob, group: string, messages: Message[]): Steer => ({
+    messages,
+    async listen() {
+      // A claim that is lost ends the attempt by itself.
+      messages.push(
+        ...((await store.jobs.follow(DISPATCH_QUEUE, { id: job.id, token: job.token, group })) ?? []),
+      )
+    },
+  })
 
   /** Resolves with what is to be noted of a reply that reaches nobody: that costs no step of its own. */
   const sendResult = async ({ message, route, sends }: Dispatch, result: unknown) => {
@@ -147,6 +177,7 @@ export function createDispatch(options: {
     store,
     concurrency: options.concurrency,
     limits: () => new Map(router.routes().map((route) => [route.name, route.concurrency])),
+    busy: () => busyLanes(router.routes()),
     refill: pump.add,
     run,
     goesOn: (job) => routeOf(job)?.queue !== undefined,
@@ -174,6 +205,25 @@ export function createDispatch(options: {
 }
 
 const WAITS = 'waits for an approval'
+
+/** Of several approvals of one message the first may have let it go on to its end. */
+function wasDone(history: readonly Note[]): boolean {
+  const ends = ['done', 'dead', WAITS]
+  return history.findLast(({ road, what }) => road === 'dispatch' && ends.includes(what))?.what === 'done'
+}
+
+/** What the history of a message says of others that went into its call. */
+const MERGES = ['collects', 'supersedes', 'is steered']
+
+const MERGED_BY = { queue: undefined, steer: undefined, collect: 'collected', latest: 'superseded' } as const
+
+function busyLanes(routes: readonly Route[]): Record<string, BusyLane> | undefined {
+  const lanes = routes.flatMap(({ name, settle, 'while-busy': how = 'queue' }) => {
+    const merge = MERGED_BY[how]
+    return merge || settle ? [[name, defined({ merge, settle })] as const] : []
+  })
+  return lanes.length > 0 ? Object.fromEntries(lanes) : undefined
+}
 
 /** Dispatches a message again after the decision that its skill waited for. The same `reason` counts once. */
 export async function resumeDispatch(

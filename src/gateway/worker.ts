@@ -1,8 +1,9 @@
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
-import type { AttemptError, ClaimedJob, Settled, Store } from '../core/store.ts'
+import type { AttemptError, BusyLane, ClaimedJob, Settled, Store } from '../core/store.ts'
 import { type Backoff, backoff } from '../lib/backoff.ts'
 import { createBatcher } from '../lib/batch.ts'
+import { defined } from '../lib/defined.ts'
 import { createLoop } from '../lib/loop.ts'
 import { pause } from '../lib/pause.ts'
 
@@ -19,6 +20,8 @@ export type WorkerOptions = {
   concurrency: number
   /** Jobs at once of each group; groups it does not name are bounded by `concurrency` only. */
   limits?(): ReadonlyMap<string, number>
+  /** What to do with lanes that are busy, by group. */
+  busy?(): Record<string, BusyLane> | undefined
   /** Milliseconds after which a claim of a dead process may be claimed again; renewed at a third of it. */
   lease?: number
   run(job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome>
@@ -87,7 +90,12 @@ export function createWorker(options: WorkerOptions) {
       const max = freePlaces()
       if (max <= 0) return undefined
       if (isIdle) await refill()
-      const { jobs, nextDue } = await store.jobs.claim(queue, { max, lease, limits: room() })
+      const { jobs, nextDue } = await store.jobs.claim(queue, {
+        max,
+        lease,
+        limits: room(),
+        ...defined({ busy: options.busy?.() }),
+      })
       for (const job of jobs) begin(job)
       isIdle = jobs.length === 0 && !(await refill())
       if (!isIdle && freePlaces() > 0) return 'again'

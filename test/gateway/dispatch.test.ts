@@ -234,4 +234,31 @@ describe('dispatch', () => {
     assert.equal(attempts.length, 2)
     assert.deepEqual(replies, [{ key: `${id}:all:0`, text: 'approved', by: 'route all', to: id }])
   })
+
+  test('a call that collected messages has them all when it goes on after an approval, and runs once for several decisions', async (t) => {
+    let approved = false
+    const routes = [routeOf({ 'while-busy': 'collect' })]
+    const { store, noted, attempts } = await stage(
+      t,
+      () => {
+        if (!approved) throw new TriviumError('approval_pending', { name: 'work', id: 'ap1' })
+      },
+      routes,
+    )
+    const accepted = await store.journal.accept(['a', 'b'].map((text) => newMessage({ text })))
+    const id = accepted[1]?.id ?? ''
+    await noted(id, 'waits for an approval')
+    approved = true
+    for (const approval of ['ap1', 'ap2'])
+      await resumeDispatch(store, { id, gateway: 'demo', conversation: 'c1' }, approval)
+    await noted(id, 'done')
+    await drained(store, DISPATCH_QUEUE)
+    assert.deepEqual(
+      attempts.map(({ message, collected }) => [message.text, collected.map(({ text }) => text)]),
+      [
+        ['b', ['a']],
+        ['b', ['a']],
+      ],
+    )
+  })
 })

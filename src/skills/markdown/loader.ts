@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import { z } from 'zod'
 import { TriviumError } from '../../core/errors.ts'
 import { pathGet } from '../../core/json.ts'
+import type { Message } from '../../core/message.ts'
 import type { Skill, SkillContext } from '../../core/skill.ts'
 import { defined } from '../../lib/defined.ts'
 import { SKILL_NAME } from '../load-code.ts'
@@ -47,10 +48,11 @@ export function createMarkdownLoader(options: {
       if (!modelId) throw new TriviumError('model_missing', { name })
       // A model that serves another model as a tool speaks to that one, not to whoever listens.
       const onModel = ctx.call.toolDepth === undefined ? ctx.call.onModel : undefined
+      const steer = ctx.call.toolDepth === undefined ? ctx.call.steer : undefined
       const record = ctx.message && ctx.call.route !== undefined ? await options.runs?.open(ctx) : undefined
       ctx.call = { ...ctx.call, toolDepth: ctx.call.depth + 1 }
       const tools = await createTools({ name, metadata, files }, ctx, catalog, record)
-      const run = { modelId, sources, settings, tools, record, onModel, ...renderPrompt(prompt, ctx) }
+      const run = { modelId, sources, settings, tools, record, steer, onModel, ...renderPrompt(prompt, ctx) }
       const { text, trace, tools: uses, ...usage } = await runModel(ctx, run)
       ctx.locals.agent = { trace, ...usage }
       const whose = { skill: name, model: modelId, ...defined({ messageId: ctx.message?.id }) }
@@ -89,7 +91,12 @@ export function renderPrompt(prompt: Prompt, ctx: SkillContext, fence: Fence = c
     return piece.directive === 'arg' ? renderArg(ctx, piece.path, fence) : history
   })
   const parts = [fence.notice, placed ? '' : history, body.join('')]
-  return { instructions: parts.filter((part) => part !== '').join('\n\n'), input: renderInput(ctx, fence) }
+  return {
+    instructions: parts.filter((part) => part !== '').join('\n\n'),
+    input: renderInput(ctx, fence),
+    /** A message that comes while the model runs. */
+    heard: (message: Message) => renderMessage(message, fence),
+  }
 }
 
 function renderSession({ locals }: SkillContext, fence: Fence): string {
@@ -113,6 +120,13 @@ function renderInput(ctx: SkillContext, fence: Fence): string {
     const text = JSON.stringify(args ?? {}, null, 2)
     return isFromOutside(ctx) ? fence.wrap(text, 'arguments') : `Arguments:\n${text}`
   }
+  const all = z
+    .array(z.custom<Message>((one) => pathGet(one, 'from.id') !== undefined))
+    .safeParse(pathGet(args, 'messages')).data ?? [message]
+  return all.map((one) => renderMessage(one, fence)).join('\n\n')
+}
+
+function renderMessage(message: Message, fence: Fence): string {
   const { name, address, id } = message.from
   const head = [
     `From: ${[name, address ?? id].filter(Boolean).join(' ')}`,

@@ -1,8 +1,9 @@
 import type { LanguageModel, LanguageModelUsage, ModelMessage, ToolSet } from 'ai'
 import { z } from 'zod'
-import type { ModelStep } from '../../core/call.ts'
+import type { ModelStep, Steer } from '../../core/call.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
+import type { Message } from '../../core/message.ts'
 import type { SkillContext } from '../../core/skill.ts'
 import { timerDuration } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
@@ -35,6 +36,9 @@ type ModelRun = {
   tools: ToolSet
   /** What it did in earlier attempts, and where this one is kept. */
   record: RunRecord | undefined
+  /** What comes meanwhile, and how that is put to it. */
+  steer: Steer | undefined
+  heard(message: Message): string
   onModel: ((does: ModelStep) => void) | undefined
 }
 
@@ -74,6 +78,9 @@ async function stream(run: Streamed) {
   run.onModel?.({})
   const begun = Date.now()
   const uses = createToolUses()
+  /** What was put to the model before each step. */
+  const steered: ModelMessage[][] = []
+  let heard = 0
   const result = streamText({
     model: record ? wrapLanguageModel({ model: run.model, middleware: record.middleware }) : run.model,
     instructions: run.instructions,
@@ -86,6 +93,17 @@ async function stream(run: Streamed) {
       ({ steps }) =>
         steps.at(-1)?.content.some((part) => part.type === 'tool-error' && isFinal(part.error)) ?? false,
     ],
+    async prepareStep({ stepNumber, messages }) {
+      const { steer } = run
+      if (!steer) return undefined
+      const before = record?.heardBy(stepNumber)
+      if (before === undefined) await steer.listen()
+      const more = steer.messages.slice(heard, before)
+      heard += more.length
+      record?.hears(heard)
+      steered[stepNumber] = more.map((one) => ({ role: 'user', content: run.heard(one) }))
+      return more.length > 0 ? { messages: [...messages, ...steered[stepNumber]] } : undefined
+    },
     maxRetries: settings.retries,
     abortSignal: signal,
     ...defined({ maxOutputTokens: settings['max-output-tokens'], temperature: settings.temperature }),
@@ -93,12 +111,12 @@ async function stream(run: Streamed) {
     onError() {},
   })
   const replayed = record?.replayed ?? 0
-  let [ended, said] = [0, 0]
+  let [ended, size] = [0, 0]
   let final: unknown
   for await (const part of result.stream) {
     const known = ended < replayed ? { known: true } : {}
-    said += 'text' in part ? part.text.length : 'delta' in part ? part.delta.length : 0
-    if (said > MOST_SAID) throw limit(skill, `${MOST_SAID} characters`)
+    size += 'text' in part ? part.text.length : 'delta' in part ? part.delta.length : 0
+    if (size > MOST_SAID) throw limit(skill, `${MOST_SAID} characters`)
     if (part.type === 'text-delta') run.onModel?.({ text: part.text, ...known })
     if (part.type === 'tool-call') {
       run.onModel?.({ tool: part.toolName, ...known })
@@ -117,7 +135,7 @@ async function stream(run: Streamed) {
     }
   }
   if (final !== undefined) throw final
-  const [text, steps, messages] = await Promise.all([result.text, result.steps, result.responseMessages])
+  const [text, steps] = await Promise.all([result.text, result.steps])
   const wantsMore = steps.at(-1)?.finishReason === 'tool-calls'
   if (wantsMore && tokensOf(steps) >= maxTokens) throw limit(skill, `${maxTokens} tokens`)
   if (wantsMore && steps.length >= maxSteps) throw limit(skill, `${maxSteps} steps`)
@@ -125,7 +143,8 @@ async function stream(run: Streamed) {
     throw new TriviumError('model_failed', { model: run.modelId, reason: 'it answered with nothing' })
   }
   const finish = text === '' ? 'nothing' : steps.at(-1)?.finishReason
-  const trace: ModelMessage[] = [{ role: 'user', content: run.input }, ...messages]
+  const said = steps.flatMap(({ response }, at) => [...(steered[at] ?? []), ...response.messages])
+  const trace: ModelMessage[] = [{ role: 'user', content: run.input }, ...said]
   const [inputTokens, outputTokens] = usageOf(steps.slice(replayed))
   return {
     text,

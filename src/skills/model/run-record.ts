@@ -13,7 +13,11 @@ import { slimArgs } from '../session/sessions.ts'
 type Part = Streamed['stream'] extends ReadableStream<infer One> ? One : never
 type Streamed = Awaited<ReturnType<NonNullable<LanguageModelMiddleware['wrapStream']>>>
 
-const stepSchema = z.object({ parts: z.custom<Part>((part) => pathGet(part, 'type') !== undefined).array() })
+/** `heard`: how many messages had steered it by then. */
+const stepSchema = z.object({
+  parts: z.custom<Part>((part) => pathGet(part, 'type') !== undefined).array(),
+  heard: z.int().default(0),
+})
 
 /** How a call of a tool ended, and how many replies it sent; `waits`: something in it is parked; `runs`: how often it ran once approved. */
 const toolSchema = z.object({
@@ -90,11 +94,12 @@ function createRecord(run: {
   call: Call
 }) {
   const { kv, base, name, known, call } = run
-  const steps: Part[][] = []
+  const steps: z.infer<typeof stepSchema>[] = []
   for (let step = known.get('0'); step !== undefined; step = known.get(String(steps.length)))
-    steps.push(stepSchema.parse(step).parts)
+    steps.push(stepSchema.parse(step))
   const replayed = steps.length
   let current = -1
+  let heard = 0
   /** The calls of tools of the current step, in order; one that runs is taken out. */
   let calls: (string | undefined)[] = []
 
@@ -107,7 +112,7 @@ function createRecord(run: {
     const says = parts.some(({ type }) => /^(text-delta|tool-call|file)$/.test(type))
     // What failed, or says nothing, is asked again.
     if (!says || parts.some(({ type }) => type === 'error')) return
-    const value = JSON.parse(JSON.stringify({ parts }, bytesAsText))
+    const value = JSON.parse(JSON.stringify({ parts, heard }, bytesAsText))
     const version = await kv.set(`${base}${current + 1}`, value, { ttl: KEPT, ifVersion: 0 })
     if (version === undefined) {
       const reason = 'it is gone on with elsewhere'
@@ -131,7 +136,7 @@ function createRecord(run: {
   const middleware: LanguageModelMiddleware = {
     specificationVersion: 'v4',
     async wrapStream({ doStream }) {
-      const parts = steps[current + 1]
+      const parts = steps[current + 1]?.parts
       if (parts) {
         begin(parts)
         return { stream: ReadableStream.from(parts) }
@@ -154,6 +159,11 @@ function createRecord(run: {
     middleware,
     /** How many steps are known from before. */
     replayed,
+    /** How many messages had steered the run by a step that is known. */
+    heardBy: (step: number) => steps[step]?.heard,
+    hears(count: number): void {
+      heard = count
+    },
     /**
      * Gives what a tool answered before, or runs it and keeps its answer. One that was cut off runs again where it is `repeatable` or
      * somebody approves that; otherwise the model is told. `guarded`: it needs an approval anyway, and has not begun without.

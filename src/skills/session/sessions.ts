@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isJsonObject, type Json, pathGet, toJson } from '../../core/json.ts'
+import { isJsonObject, type Json, objectsAt, pathGet, toJson } from '../../core/json.ts'
 import { storeName } from '../../core/operations.ts'
 import {
   type SessionEntry,
@@ -82,10 +82,11 @@ export function captureEntry(ctx: SkillContext, capture: readonly string[], at: 
   }
 }
 
-/** The arguments as JSON; the message by its id, for the journal may give back its fields in another order. */
+/** The arguments as JSON; messages by their ids, for the journal may give back their fields in another order. */
 export function slimArgs({ args, message }: SkillContext): Json {
   if (!isJsonObject(args) || !message || pathGet(args, 'message.id') !== message.id) return safeJson(args)
-  return safeJson({ ...args, message: { id: message.id } })
+  const all = objectsAt(args, 'messages').map(({ id = null }) => ({ id }))
+  return safeJson({ ...args, message: { id: message.id }, ...(args.messages && { messages: all }) })
 }
 
 /** A result that JSON cannot carry (a cycle, a bigint) must not make the skill fail. */
@@ -133,7 +134,7 @@ function sizeOf(value: unknown): number {
 }
 
 /** Arguments that a dispatched skill always gets and that say nothing about the conversation. */
-const ROUTING = ['message', 'route', 'sessionId', 'from']
+const ROUTING = ['message', 'messages', 'route', 'sessionId', 'from']
 
 /** What a prompt gets of one text, and of a whole history, in characters: a request must fit into a model. */
 const LONGEST_TEXT = 16_000

@@ -3,15 +3,20 @@ import type { AttemptError, Claim, ClaimedJob, ClaimedJobs, Jobs, Settled } from
 import { ownOf } from '../shared/values.ts'
 import { type JobRow, toJob } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
+import { createMerging } from './merge.ts'
 import type { Parts } from './parts.ts'
 import { fromJson, readSome, toJson } from './sql.ts'
 
-type Head = { n: number; due: number }
+type Head = { n: number; due: number; grp: string }
 type Running = JobRow & { n: number; message: number | null; failures: number; lost: number }
 
 /** Claims of the heads of lanes. In a lane only the job with the lowest n is ever in state 1 or 2: first in, first out. A token: `n.serial`. */
-export function createClaims(parts: Parts, journal: JournalTable): Pick<Jobs, 'claim' | 'settle' | 'renew'> {
+export function createClaims(
+  parts: Parts,
+  journal: JournalTable,
+): Pick<Jobs, 'claim' | 'follow' | 'settle' | 'renew'> {
   const { sql, writer, counters, queues, signals } = parts
+  const merging = createMerging(parts, journal)
   // Whoever held claims was the process before this one, and is dead.
   sql.run`UPDATE job SET until = min(until, ${parts.now()}) WHERE state = 2`
 
@@ -21,17 +26,36 @@ export function createClaims(parts: Parts, journal: JournalTable): Pick<Jobs, 'c
     sql.run`UPDATE job SET state = 1, due = until, lost = lost + 1
       WHERE queue = ${queue} AND state = 2 AND until <= ${now}`
     const groups = groupsOf(queue)
-    const { max, lease, limits = {} } = request
-    const due = groups.flatMap(
-      (group) => sql.all<Head>`SELECT n, due FROM job
-        WHERE queue = ${queue} AND state = 1 AND grp = ${group} AND due <= ${now}
-        ORDER BY due, n LIMIT ${Math.max(0, Math.min(max, ownOf(limits, group) ?? max))} + 0`,
-    )
-    due.sort((a, b) => a.due - b.due || a.n - b.n)
-    const claimHead = ({ n }: Head) => claimOne(n, now + lease)
-    const { found: jobs } = readSome(due.slice(0, max), claimHead, ({ message }) => message?.text)
+    const claimHead = (n: number) => claimOne(n, now + request.lease)
+    const rows = claimable(queue, groups, request, now)
+    const { found: jobs } = readSome(rows, claimHead, ({ message }) => message?.text)
     const next = nextDue(queue, groups, now)
     return next === undefined ? { jobs } : { jobs, nextDue: next }
+  }
+
+  /** The rows to claim, each claimed before the next is asked for; others in the places of those that wait for more. */
+  function* claimable(queue: number, groups: readonly string[], { max, limits, busy }: Claim, now: number) {
+    const room = { ...limits }
+    for (let [left, isAgain] = [max, true]; isAgain; ) {
+      isAgain = false
+      const due = groups.flatMap(
+        (group) => sql.all<Head>`SELECT n, due, grp FROM job
+          WHERE queue = ${queue} AND state = 1 AND grp = ${group} AND due <= ${now}
+          ORDER BY due, n LIMIT ${Math.max(0, Math.min(left, ownOf(room, group) ?? left))} + 0`,
+      )
+      due.sort((a, b) => a.due - b.due || a.n - b.n)
+      for (const { n, grp } of due.slice(0, left)) {
+        const chosen = busy ? merging.chosen(queue, n, busy) : n
+        if (chosen === undefined) {
+          isAgain = true
+          continue
+        }
+        yield chosen
+        left--
+        const limit = ownOf(room, grp)
+        if (limit !== undefined) room[grp] = limit - 1
+      }
+    }
   }
 
   /** The groups that have a head: one index step a group. */
@@ -130,6 +154,7 @@ export function createClaims(parts: Parts, journal: JournalTable): Pick<Jobs, 'c
       // A claim that is undone is made again; what came of it is flushed with its outcome.
       return writer.writeRepeatable(() => claim(number, request))
     },
+    follow: (queue, one) => writer.write(() => merging.follow(queues.find(queue) ?? 0, one)),
     settle: (queue, outcomes) =>
       writer.write(() => outcomes.map((outcome) => settleOne(queues.find(queue) ?? 0, queue, outcome))),
     renew: (queue, claims, lease) =>

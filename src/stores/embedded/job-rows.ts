@@ -1,7 +1,10 @@
+import { isJsonObject } from '../../core/json.ts'
+import type { Message } from '../../core/message.ts'
 import { positionOf } from '../../core/message-id.ts'
 import type { NewJob } from '../../core/store.ts'
+import { defined } from '../../lib/defined.ts'
 import type { Parts } from './parts.ts'
-import { toJson } from './sql.ts'
+import { fromJson, toJson } from './sql.ts'
 
 /**
  * Adds a job at the end of its lane, as head (state 1) or behind (0). False: that id is unfinished in the queue. Inside a
@@ -37,11 +40,18 @@ export type JobRow = {
   kept: string | null
 }
 
-/** What a row has of the job as it was added. */
-export function toJob({ id, lane, grp: group, notify, message_id, data }: JobRow): NewJob {
-  const job: NewJob = { id, lane, group }
-  if (data !== null) job.data = JSON.parse(data)
+/** What a row has of the job as it was added, and the messages that went into it. */
+export function toJob({ id, lane, grp: group, notify, message_id, data }: JobRow) {
+  const job: NewJob & { collected?: Message[] } = { id, lane, group }
+  const read: unknown = fromJson(data)
+  if (!isCollected(read)) Object.assign(job, defined({ data: read }))
+  else if (read.collected.length > 0) job.collected = read.collected
   if (message_id !== null) job.messageId = message_id
   if (notify === 1) job.notify = true
   return job
+}
+
+/** What `merge.ts` writes; no other job has data of that kind. */
+function isCollected(data: unknown): data is { collected: Message[] } {
+  return isJsonObject(data) && Object.keys(data).length === 1 && Array.isArray(data.collected)
 }

@@ -82,7 +82,7 @@ function createDeadLetters(parts: Parts): Jobs['deadLetters'] {
     retry: (id, queue) =>
       writer.write(() => {
         const row = remove(id, queue)
-        if (row) insertJob(parts, row.queue_name, toJob(row), row.kept)
+        if (row) insertJob(parts, row.queue_name, { ...toJob(row), data: fromJson(row.data) }, row.kept)
         return row !== undefined
       }),
     drop: (id, queue) => writer.write(() => remove(id, queue) !== undefined),
@@ -90,8 +90,8 @@ function createDeadLetters(parts: Parts): Jobs['deadLetters'] {
 }
 
 function toLetter(row: LetterRow): DeadLetter {
-  const { id, lane, group, data } = toJob(row)
+  const { id, lane, group, data, collected } = toJob(row)
   const { queue_name: queue, at, reason } = row
   const [errors, message] = [JSON.parse(row.errors), fromJson(row.kept)]
-  return { id, queue, at, lane, group, reason, errors, ...defined({ data, message }) }
+  return { id, queue, at, lane, group, reason, errors, ...defined({ data, message, collected }) }
 }

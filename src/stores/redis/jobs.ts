@@ -22,20 +22,22 @@ export function createJobs({ run, call, now, roots: { main } }: Server, fresh: F
       const items = jobs.map((job) => jobArgs(job, digest(job.id)))
       return (await each('jobs-add', [queue, '', '', '', ''], items)).map((added) => ({ added }))
     },
-    claim: async (queue, { max, lease, limits = {} }) => {
+    claim: async (queue, { max, lease, limits = {}, busy = {} }) => {
       // The pump adds to this one alone. The oldest are claimed first, and to name many takes Redis longer than to read a few.
       const known = queue === 'dispatch' ? fresh.pumped() : new Map<string, Message>()
       const { size } = known
       const args = [queue, max, lease, JSON.stringify(limits)]
       const names = [...known.keys().take(4 * max)].join(' ')
       const [wait, ...claimed] = await handOver(queue, (handing) =>
-        run<[number, ...Claimed[]]>('jobs-claim', main, ...args, ...handing, names),
+        run<[number, ...Claimed[]]>('jobs-claim', main, ...args, ...handing, names, JSON.stringify(busy)),
       )
       const jobs = claimed.map((each) => claimedJob(each, known))
       // The pump is far ahead of routes that have limits: what it pumped last is not claimed soon.
       if (jobs.length > 0 && known.size === size) known.clear()
       return wait < 0 ? { jobs } : { jobs, nextDue: now() + wait }
     },
+    follow: async (queue, { id, token, group }) =>
+      (await run<Merged[] | null>('jobs-follow', main, queue, id, token, group))?.map(mergedMessage),
     settle: (queue, outcomes) => each('jobs-settle', [queue], outcomes.map(outcomeArgs)),
     renew: (queue, claims, lease) => {
       const items = claims.map(({ id, token }) => [id, token, 'renew', lease, '', '', '', ''])
@@ -117,9 +119,15 @@ function deadLetter([queue, id, reason, flat]: Letter): DeadLetter {
 function storedJob(id: string, fields: Map<string, string>) {
   const [lane = '', group = '', data] = ['l', 'g', 'd'].map((name) => fields.get(name))
   const errors: AttemptError[] = JSON.parse(fields.get('e') ?? '[]')
-  const job = { id, lane, group, errors }
+  const merged: Merged[] = JSON.parse(fields.get('w') ?? '[]')
+  const job = { id, lane, group, errors, ...(merged.length > 0 && { collected: merged.map(mergedMessage) }) }
   return data === undefined ? job : { ...job, data: JSON.parse(data) }
 }
+
+/** As in `lua/lib/merge.lua`. */
+type Merged = [position: string, head: string, payload: string]
+
+const mergedMessage = ([position, head, payload]: Merged) => messageOf([position, ['h', head, 'p', payload]])
 
 function fieldsOf(flat: readonly string[]): Map<string, string> {
   const fields = new Map<string, string>()

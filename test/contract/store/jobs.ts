@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import type { Message, NewMessage } from '../../../src/core/message.ts'
 import {
   acceptAll,
+  type Bench,
   bury,
   claimIds,
   claimJobs,
@@ -9,6 +11,7 @@ import {
   job,
   MINUTE,
   part,
+  SECOND,
   type StoreFactory,
   until,
   WEEK,
@@ -82,6 +85,151 @@ export function jobsContract(factory: StoreFactory): void {
       const before = heard
       await store.jobs.settle('q', [{ id: 'a', token: claimed.token, outcome: 'done' }])
       await until(() => heard > before, 'the signal of settle')
+    },
+  })
+
+  const busyLane = async ({ store }: Bench, texts: readonly string[], rest: Partial<NewMessage> = {}) => {
+    const ids = await acceptAll(store, texts, rest)
+    const jobs = ids.map((messageId) => job(messageId, 'l', { messageId, notify: true }))
+    await store.jobs.add('q', jobs)
+    return ids
+  }
+  const merging = (merge: 'collected' | 'superseded', settle?: number) => ({
+    busy: { g: { merge, ...(settle && { settle }) } },
+  })
+  const textsOf = (messages: readonly Message[] = []) => messages.map(({ text }) => text)
+
+  part(factory, 'busy lanes', {
+    'what waits goes into the newest at its first claim, which carries it over retries, a dead letter and a restart':
+      async (bench) => {
+        const [a = '', b = '', c = ''] = await busyLane(bench, ['a', 'b\n"ü', 'c'])
+        const asked = merging('collected')
+        const first = await claimJobs(bench.store, 'q', asked)
+        assert.deepEqual(
+          first.jobs.map(({ id, message, collected }) => [id, message?.text, textsOf(collected)]),
+          [[c, 'c', ['a', 'b\n"ü']]],
+        )
+        assert.deepEqual(first.jobs[0]?.collected?.[0], await bench.store.journal.get(a))
+        const told = async (id: string) =>
+          (await bench.store.journal.history(id)).map(({ road, what, detail }) => [road, what, detail])
+        assert.deepEqual(await told(a), [['dispatch', 'collected', { into: c }]])
+        assert.deepEqual(await told(c), [['dispatch', 'collects', { messages: [a, b] }]])
+        assert.deepEqual(await bench.store.journal.outcomes([a]), ['merged'])
+        assert.deepEqual(await bench.store.jobs.end('q', a), {
+          state: 'done',
+          result: { outcome: 'done', replies: 0 },
+        })
+        const [d = ''] = await busyLane(bench, ['d'])
+        const fail = { error: failure('x', bench.now()), id: c }
+        await bench.store.jobs.settle('q', [
+          { ...fail, token: first.jobs[0]?.token ?? '', outcome: 'retry', delay: 0 },
+        ])
+        await bench.reopen()
+        const {
+          jobs: [again],
+        } = await claimJobs(bench.store, 'q', asked)
+        assert.deepEqual(
+          [again?.id, again?.failures, textsOf(again?.collected)],
+          [c, 1, ['a', 'b\n"ü']],
+          'and nothing more',
+        )
+        await bench.store.jobs.settle('q', [
+          { ...fail, token: again?.token ?? '', outcome: 'dead', reason: 'attempts' },
+        ])
+        const [letter] = await bench.store.jobs.deadLetters.list({ limit: 9 })
+        assert.deepEqual([letter?.id, textsOf(letter?.collected)], [c, ['a', 'b\n"ü']])
+        await bench.store.jobs.deadLetters.retry(c)
+        const next = await claimJobs(bench.store, 'q', asked)
+        await bench.store.jobs.settle('q', [{ id: d, token: next.jobs[0]?.token ?? '', outcome: 'done' }])
+        const last = await claimJobs(bench.store, 'q', asked)
+        assert.deepEqual(
+          [...next.jobs, ...last.jobs].map(({ id, collected }) => [id, textsOf(collected)]),
+          [
+            [d, []],
+            [c, ['a', 'b\n"ü']],
+          ],
+        )
+        await bench.store.jobs.settle('q', [{ id: c, token: last.jobs[0]?.token ?? '', outcome: 'done' }])
+        assert.deepEqual(
+          (await bench.store.stats()).jobs.map(({ waiting, running }) => [waiting, running]),
+          [[0, 0]],
+        )
+      },
+    'only untouched messages of one group and one sender go into another, others keep their order': async (
+      bench,
+    ) => {
+      const { store } = bench
+      const ada = { from: { id: 'ada', verified: true } }
+      const [a = ''] = await busyLane(bench, ['a'], ada)
+      const [b = ''] = await busyLane(bench, ['b'], { from: { id: 'bob', verified: true } })
+      const [c = ''] = await busyLane(bench, ['c'])
+      const [d = ''] = await busyLane(bench, ['d'], { from: { id: 'eve' } })
+      const [other = ''] = await acceptAll(store, ['other'])
+      await store.jobs.add('q', [
+        job(other, 'l', { messageId: other, group: 'h' }),
+        job(`${other}:resumed`, 'l', { messageId: other }),
+      ])
+      const order: string[][] = []
+      for (;;) {
+        const {
+          jobs: [one],
+        } = await claimJobs(store, 'q', merging('superseded'))
+        if (!one) break
+        order.push([one.id, ...textsOf(one.collected)])
+        await store.jobs.settle('q', [{ id: one.id, token: one.token, outcome: 'done' }])
+      }
+      assert.deepEqual(order, [[a], [b], [d, 'c'], [other], [`${other}:resumed`]])
+      assert.deepEqual(
+        (await store.journal.history(c)).map(({ what }) => what),
+        ['superseded'],
+      )
+    },
+    'a lane settles before it is claimed, ten times as long at most, and holds up no other': async (
+      bench,
+    ) => {
+      const { store, advance } = bench
+      const asked = { max: 1, ...merging('collected', SECOND) }
+      await busyLane(bench, ['a'])
+      await store.jobs.add('q', [job('x', 'other', { group: 'h' })])
+      const first = await claimJobs(store, 'q', asked)
+      assert.deepEqual(
+        first.jobs.map(({ id }) => id),
+        ['x'],
+      )
+      assert.equal(first.nextDue, bench.now() + SECOND)
+      for (let more = 0; more < 12; more++) {
+        advance(900)
+        await busyLane(bench, [String(more)])
+        const {
+          jobs: [one],
+          nextDue,
+        } = await claimJobs(store, 'q', asked)
+        if (one) return assert.deepEqual([one.collected?.length, more], [12, 11])
+        assert.ok(nextDue !== undefined && nextDue <= bench.now() + SECOND)
+      }
+      assert.fail('it never began')
+    },
+    'a claimed job takes what waits behind it, and a lost claim takes nothing': async (bench) => {
+      const { store } = bench
+      const [a = '', b = ''] = await busyLane(bench, ['a', 'b'])
+      const claimed = await claimOne(store, 'q')
+      const by = { id: a, token: claimed.token, group: 'g' }
+      assert.deepEqual(textsOf(await store.jobs.follow('q', by)), ['b'])
+      assert.deepEqual(await store.jobs.follow('q', by), [])
+      await busyLane(bench, ['c'])
+      assert.equal(await store.jobs.follow('q', { ...by, token: 'stale' }), undefined)
+      assert.deepEqual(textsOf(await store.jobs.follow('q', by)), ['c'])
+      await store.jobs.settle('q', [{ id: a, token: claimed.token, outcome: 'release' }])
+      const again = await claimOne(store, 'q')
+      assert.deepEqual([again.id, ...textsOf(again.collected)], [a, 'b', 'c'])
+      assert.deepEqual(
+        (await store.journal.history(b)).map(({ what, detail }) => [what, detail]),
+        [['steered', { into: a }]],
+      )
+      assert.deepEqual(
+        (await store.journal.history(a)).map(({ what }) => what),
+        ['is steered', 'is steered'],
+      )
     },
   })
 

@@ -4,7 +4,7 @@ import type { Event } from '../../../src/core/event.ts'
 import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
 import type { Log } from '../../../src/core/log.ts'
 import type { Message, NewMessage } from '../../../src/core/message.ts'
-import type { DeadReason, NewJob, Store } from '../../../src/core/store.ts'
+import type { Claim, DeadReason, NewJob, Store } from '../../../src/core/store.ts'
 
 export { until } from '../../fixtures/until.ts'
 
@@ -145,11 +145,7 @@ export function job(id: string, lane: string, rest: Partial<NewJob> = {}): NewJo
 }
 
 /** Claims up to `max` jobs for a minute. */
-export async function claimJobs(
-  store: Store,
-  queue: string,
-  options: { max?: number; lease?: number; limits?: Record<string, number> } = {},
-) {
+export async function claimJobs(store: Store, queue: string, options: Partial<Claim> = {}) {
   return store.jobs.claim(queue, { max: 100, lease: MINUTE, ...options })
 }
 

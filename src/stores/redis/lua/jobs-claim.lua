@@ -1,10 +1,11 @@
--- include: log lanes unheard
+-- include: log notes lanes unheard merge
 -- Claims due jobs at the heads of free lanes, the longest ready first.
 --
 -- ARGV[3]  queue    ARGV[4]  how many    ARGV[5]  lease in ms    ARGV[6]  limits per group, as a JSON object
 -- ARGV[7…9]  daemon, number, and what it never heard of, as in `lib/unheard.lua`; here the tokens are the record:
 --           unheard jobs are given back, and count as neither failed nor lost
 -- ARGV[10]  ids of jobs whose messages the caller has, with spaces between
+-- ARGV[11]  per group what a busy lane does, as a JSON object of {merge: `collected` or `superseded`, settle: in ms}
 -- Returns  in how many ms something may become claimable without a signal, or -1; then per job
 --          {id, token, fields as a flat list, entry of its message, or false where the caller has it or it is gone}
 -- Guarantees: a job is claimed by one caller until its lease runs out.
@@ -13,6 +14,7 @@ for_each_unheard(ARGV[7], ARGV[9], function() end)
 local queue = open_queue(ARGV[3])
 local base, max = queue.base, tonumber(ARGV[4])
 local limits = cjson.decode(ARGV[6])
+local busy, names = cjson.decode(ARGV[11]), {}
 local known = {}
 for id in string.gmatch(ARGV[10], '%S+') do known[id] = true end
 
@@ -60,17 +62,36 @@ local function candidates()
   return found
 end
 
-local function claim(candidate, token)
-  local key = base .. 'job:' .. candidate.id
+-- The job to claim where a candidate is the head: the newest of those that the others go into. Nil where it waits for more.
+local function chosen(candidate)
+  local how = busy[candidate.group]
+  if not how then return candidate.id end
+  local lane = redis.call('HGET', base .. 'job:' .. candidate.id, 'l')
+  local jobs = untouched(queue, lane, candidate.group, 0)
+  local newest = jobs[#jobs]
+  if not newest then return candidate.id end
+  local settle = how.settle or 0
+  local due = math.min(time_of(newest.entry) + settle, time_of(jobs[1].entry) + 10 * settle)
+  if settle > 0 and due > now then
+    add_later(queue, base .. 'delayed', due, candidate.id)
+    return nil
+  end
+  if not how.merge then return candidate.id end
+  jobs[#jobs] = nil
+  merge(queue, lane, jobs, newest.id, how.merge, names)
+  return newest.id
+end
+
+local function claim(id, token)
+  local key = base .. 'job:' .. id
   local fields = redis.call('HGETALL', key)
   redis.call('HSET', key, 'k', token)
-  remove_later(queue, base .. 'ready:' .. candidate.group, candidate.id)
-  add_later(queue, base .. 'claims', now + ARGV[5], candidate.id)
+  add_later(queue, base .. 'claims', now + ARGV[5], id)
   local position
-  for i = 1, known[candidate.id] and 0 or #fields, 2 do
+  for i = 1, known[id] and 0 or #fields, 2 do
     if fields[i] == 'v' then position = fields[i + 1] end
   end
-  return { candidate.id, token, fields, position and entry_at(position) or false }
+  return { id, token, fields, position and entry_at(position) or false }
 end
 
 local function next_due()
@@ -89,13 +110,26 @@ wake_due('claims', function(id)
 end)
 wake_due('delayed', function() return next_sequence(queue) end)
 flush(queue)
-local claimed, bytes = { 0 }, 0
-for _, candidate in ipairs(candidates()) do
-  if #claimed > max or bytes > LARGE then break end
-  local job = claim(candidate, ARGV[7] .. ' ' .. ARGV[8] .. '.' .. #claimed)
-  bytes = bytes + (job[4] and #job[4][2][4] or 0)
-  claimed[#claimed + 1] = job
-end
-flush(queue)
+local claimed, bytes, waiting = { 0 }, 0, false
+repeat
+  waiting = false
+  for _, candidate in ipairs(candidates()) do
+    if #claimed > max or bytes > LARGE then break end
+    remove_later(queue, base .. 'ready:' .. candidate.group, candidate.id)
+    local id = chosen(candidate)
+    if id then
+      local job = claim(id, ARGV[7] .. ' ' .. ARGV[8] .. '.' .. #claimed)
+      bytes = bytes + (job[4] and #job[4][2][4] or 0)
+      claimed[#claimed + 1] = job
+      local limit = tonumber(limits[candidate.group])
+      if limit then limits[candidate.group] = limit - 1 end
+    else
+      waiting = true
+    end
+  end
+  flush(queue)
+-- Others may be claimed in the places of those that wait.
+until not waiting
 claimed[1] = next_due()
+signal(names)
 return claimed

@@ -1,0 +1,105 @@
+import { identityOf } from '../../core/identity.ts'
+import { LARGE_READ, type Message } from '../../core/message.ts'
+import { timeOf } from '../../core/message-id.ts'
+import type { BusyLane } from '../../core/store.ts'
+import type { JobRow } from './job-rows.ts'
+import type { JournalTable } from './journal.ts'
+import type { Parts } from './parts.ts'
+
+/** What is said of a message that goes, and of the one whose call takes it. */
+const TELLS = { collected: 'collects', superseded: 'supersedes', steered: 'is steered' }
+
+const MOST = 100
+
+type Waiting = JobRow & { n: number; message: number; message_id: string; failures: number; lost: number }
+type Untouched = Waiting & { text: Message }
+
+/**
+ * Messages that go into the call of another one of their lane, in place of jobs of their own. The data of such a job is
+ * `{collected}`, perhaps empty, from its first claim on, and then it goes into no other. Inside a transaction only.
+ */
+export function createMerging(parts: Parts, journal: JournalTable) {
+  const { sql, counters, signals } = parts
+
+  /**
+   * The jobs of a lane from a row on that are of one group and one sender (default: the first one's), one message each, and that nobody
+   * has claimed; as many as one call can carry.
+   */
+  function untouched(
+    queue: number,
+    lane: string,
+    group: string,
+    from: number,
+    sender?: Message,
+  ): Untouched[] {
+    const rows = sql.all<Waiting>`SELECT * FROM job WHERE queue = ${queue} AND lane = ${lane} AND n >= ${from}
+      ORDER BY n LIMIT ${MOST} + 0`
+    const found: Untouched[] = []
+    let size = 0
+    for (const row of rows) {
+      const isTried = row.data !== null || row.kept !== null || row.failures + row.lost > 0
+      if (row.grp !== group || row.message_id !== row.id || isTried) break
+      const text = journal.at(row.message)
+      size += text?.text.length ?? 0
+      if (text?.id !== row.id || (found.length > 0 && size > LARGE_READ / 4)) break
+      // Of those without proof all have the same rights: none.
+      if (identityOf(text) !== identityOf(sender ?? found[0]?.text ?? text)) break
+      found.push({ ...row, text })
+    }
+    return found
+  }
+
+  /** Takes untouched jobs out of their lane and their messages into the job of the row `into`. */
+  function merge(queue: number, jobs: readonly Untouched[], into: number, what: keyof typeof TELLS): void {
+    const row = sql.get<Waiting>`SELECT data, message, message_id FROM job WHERE n = ${into}`
+    const before: Message[] = row?.data ? JSON.parse(row.data).collected : []
+    const data = JSON.stringify({ collected: [...before, ...jobs.map(({ text }) => text)] })
+    sql.run`UPDATE job SET data = ${data} WHERE n = ${into}`
+    const tell = (
+      { message, message_id }: Waiting,
+      said: string,
+      detail: { into: string } | { messages: string[] },
+    ) => journal.addNotes(message, message_id, [{ at: parts.now(), road: 'dispatch', what: said, detail }])
+    for (const job of jobs) {
+      tell(job, what, { into: row?.message_id ?? '' })
+      sql.run`DELETE FROM job WHERE n = ${job.n}`
+      counters.add(`jobs ${queue}`, -1)
+      if (job.notify === 0) continue
+      sql.run`INSERT OR REPLACE INTO done (queue, id, at, result)
+        VALUES (${queue}, ${job.id}, ${parts.now()}, ${'{"outcome":"done","replies":0}'})`
+      signals.raise(`job:${job.id}`)
+    }
+    if (row && jobs.length > 0) tell(row, TELLS[what], { messages: jobs.map(({ id }) => id) })
+  }
+
+  return {
+    /** The row to claim where `head` is the first of a lane: the newest of those that the others go into. Undefined: it waits for more. */
+    chosen(queue: number, head: number, busy: Record<string, BusyLane>): number | undefined {
+      const row = sql.get<JobRow>`SELECT lane, grp FROM job WHERE n = ${head}`
+      const how = row && Object.hasOwn(busy, row.grp) ? busy[row.grp] : undefined
+      if (!row || !how) return head
+      const jobs = untouched(queue, row.lane, row.grp, head)
+      const [first, newest] = [jobs[0], jobs.pop()]
+      if (!first || !newest) return head
+      const { merge: what, settle = 0 } = how
+      const due = Math.min(timeOf(newest.id) + settle, timeOf(first.id) + 10 * settle)
+      if (settle > 0 && due > parts.now()) {
+        sql.run`UPDATE job SET due = ${due} WHERE n = ${head}`
+        return undefined
+      }
+      if (!what) return head
+      merge(queue, jobs, newest.n, what)
+      return newest.n
+    },
+    /** As `Jobs.follow`. */
+    follow(queue: number, { id, token, group }: { id: string; token: string; group: string }) {
+      const row = sql.get<Waiting>`SELECT n, lane, message FROM job
+        WHERE n = ${Number.parseInt(token, 10)} AND queue = ${queue} AND id = ${id} AND token = ${token}`
+      if (!row) return undefined
+      const own = journal.at(row.message)
+      const jobs = own ? untouched(queue, row.lane, group, row.n + 1, own) : []
+      if (jobs.length > 0) merge(queue, jobs, row.n, 'steered')
+      return jobs.map(({ text }) => text)
+    },
+  }
+}
