@@ -41,6 +41,7 @@ import { createFreshImporter } from './skills/load-code.ts'
 import { createSkillManager } from './skills/manager.ts'
 import { createMarkdownLoader } from './skills/markdown/loader.ts'
 import { createMiddleware } from './skills/middleware/index.ts'
+import { createBudgets } from './skills/model/budget.ts'
 import { createRunRecords } from './skills/model/run-record.ts'
 import { watchSkills } from './skills/registry.ts'
 import { createRuntimeServices } from './skills/services.ts'
@@ -151,6 +152,13 @@ export async function createDaemon(options: DaemonOptions) {
     },
   })
   const runs = createRunRecords(store.kv)
+  const budgets = createBudgets({
+    ...base,
+    kv: store.kv,
+    budget: () => config.model?.budget,
+    prices: () => config.model?.prices ?? {},
+    refused: metrics.overBudget,
+  })
   const manager = await createSkillManager({
     folders: [...config.skills.folders, SHIPPED_SKILLS],
     services: { ...roads.services, ...runtime, ...durable.services, subscriptions: push.service },
@@ -160,6 +168,7 @@ export async function createDaemon(options: DaemonOptions) {
     loadMarkdown: createMarkdownLoader({
       sources: () => ({ model: config.model, env }),
       runs,
+      budgets,
       onUsage({ messageId, ...detail }) {
         metrics.tokens(detail.model, detail.inputTokens, detail.outputTokens)
         if (messageId !== undefined) note(messageId, { road: 'dispatch', what: 'model', detail })
@@ -268,6 +277,7 @@ export async function createDaemon(options: DaemonOptions) {
     lastReload: () => lastReload,
     subscriptions: push.service.list,
     running: workers.running,
+    budgets: budgets.standing,
     listening: publicHttp.isListening,
     draining: () => draining,
     assistant: async () => {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { budgetSchema, pricesSchema } from '../core/budget.ts'
 import { MESSAGE_TOPIC } from '../core/event.ts'
 import { pushSchema } from '../core/push.ts'
 import { routeSchema } from '../core/route.ts'
@@ -102,10 +103,25 @@ const access = z.looseObject({
 /** The model of markdown skills that name no other. */
 export const modelSchema = z
   .strictObject({
-    name: z.string().regex(/^[\w-]+:\S+$/, 'expected provider:model, such as anthropic:claude-sonnet-5'),
+    name: z
+      .string()
+      .regex(/^[\w-]+:\S+$/, 'expected provider:model, such as anthropic:claude-sonnet-5')
+      .exactOptional(),
     'base-url': z.url().exactOptional(),
     'api-key': z.string().min(1).exactOptional(),
+    budget: budgetSchema.exactOptional().describe('What models may cost, within a sliding time.'),
+    prices: pricesSchema.exactOptional().describe('The price of a million tokens, by model.'),
   })
+  .refine(({ name, ...own }) => name !== undefined || !('base-url' in own || 'api-key' in own), {
+    error: 'base-url and api-key are those of the model that `name` names',
+    path: ['name'],
+  })
+  .refine(
+    ({ budget, prices = {} }) =>
+      Object.keys(prices).length > 0 ||
+      ![...(budget?.sender ?? []), ...(budget?.total ?? [])].some(({ unit }) => unit !== 'tokens'),
+    { error: 'a budget in money needs `prices`', path: ['budget'] },
+  )
   .transform(camelKeys)
 
 const token = z.strictObject({

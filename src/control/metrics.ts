@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { BudgetStanding } from '../core/budget.ts'
 import type { GroupInfo, StoreStats, Waiting } from '../core/store.ts'
 import type { Health } from '../core/transport.ts'
 
@@ -20,6 +21,7 @@ type Stored = {
   groups: readonly GroupInfo[]
   subscriptions: readonly { name: string; ok: boolean }[]
   waiting: readonly Waiting[]
+  budgets: readonly BudgetStanding[]
 }
 
 /** Groups that are shown, those that are furthest behind: anybody may make any number. */
@@ -97,6 +99,9 @@ export function createMetrics(build: { version: string }) {
   )
   const pushed = counter('pushed_total', 'Attempts to push an event, by outcome.', 'subscription', 'outcome')
   const pushSeconds = seconds('push', 'How long a push took that worked.', 'subscription')
+  const overBudget = counter('model_budget_refused_total', 'Runs of models that wait for a budget.', 'budget')
+  const used = gauge('model_budget_used', 'What all have used of a budget, within its time.', 'limit')
+  const most = gauge('model_budget_limit', 'What may be used of it.', 'limit')
   const tokens = counter('model_tokens_total', 'Tokens that models used.', 'model', 'direction')
 
   gauge('build_info', 'Always 1.', 'version', 'node').set({ ...build, node: process.versions.node }, 1)
@@ -114,7 +119,20 @@ export function createMetrics(build: { version: string }) {
   const deadLetters = gauge('dead_letters', 'Dead letters that are kept, by queue.', 'queue')
   const lag = gauge('group_lag', 'Events that a consumer group has not read.', 'topic', 'group')
   const reached = gauge('subscription_up', '1 where events can be pushed, or need not.', 'subscription')
-  const labelled = [up, connections, heard, depth, waitingFor, runningFor, jobs, deadLetters, lag, reached]
+  const labelled = [
+    up,
+    connections,
+    heard,
+    depth,
+    waitingFor,
+    runningFor,
+    jobs,
+    deadLetters,
+    lag,
+    reached,
+    used,
+    most,
+  ]
 
   const read = ({ stored, reload, gateways, running }: Readings, now: number) => {
     const age = (at: number) => Math.max(0, (now - at) / 1000)
@@ -136,7 +154,12 @@ export function createMetrics(build: { version: string }) {
   }
 
   const readStored = (stored: Stored, gateways: Readings['gateways'], age: (at: number) => number) => {
-    const { stats, groups, subscriptions, waiting } = stored
+    const { stats, groups, subscriptions, waiting, budgets } = stored
+    for (const standing of budgets) {
+      if (standing.budget !== 'total') continue
+      used.set({ limit: standing.limit }, standing.used)
+      most.set({ limit: standing.limit }, standing.most)
+    }
     for (const { road, messages } of roadsOf(stats)) depth.set({ road }, messages)
     for (const queue of ['dispatch', 'outbox']) deadLetters.set({ queue }, 0)
     for (const { queue, waiting, running, dead } of stats.jobs) {
@@ -182,6 +205,7 @@ export function createMetrics(build: { version: string }) {
       tokens.inc({ model, direction: 'input' }, input)
       tokens.inc({ model, direction: 'output' }, output)
     },
+    overBudget: (budget: string) => overBudget.inc({ budget }),
     /** `failed` are attempts, those of which a message died among them. */
     async counts(): Promise<Counts> {
       const sum = async (counter: Counter, outcome?: string) =>

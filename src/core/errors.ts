@@ -89,6 +89,7 @@ export const catalogue = {
   ),
   model_unusable: misuse(422, 'Model {model} cannot be used: {reason}'),
   model_failed: passing(502, 'Model {model} failed: {reason}'),
+  budget_exhausted: passing(429, 'The budget of {limit} {whose} is used up. It goes on at {at}.'),
   model_limit: final(500, 'Skill {name} reached its limit of {limit}.'),
   state_conflict: passing(409, '{what} kept changing while it was written. Try again.'),
   not_running: { ...final(503, 'No daemon is running for {path}. Start one with `trivium start`.'), exit: 3 },

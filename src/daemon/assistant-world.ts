@@ -60,6 +60,6 @@ export function createAssistantWorld(deps: {
     message: (id) => store.journal.get(id),
     transportOf: (name) => config().gateways.find((gateway) => gateway.name === name)?.transport,
     timezone: () => config().assistant.timezone,
-    hasModel: () => config().model !== undefined,
+    hasModel: () => config().model?.name !== undefined,
   }
 }

@@ -6,6 +6,7 @@ import { asyncApi, type Socket } from '../control/asyncapi.ts'
 import type { History } from '../control/history.ts'
 import { type LastReload, type Metrics, type Readings, roadsOf } from '../control/metrics.ts'
 import { controlToken } from '../control/token.ts'
+import type { BudgetStanding } from '../core/budget.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { type Json, pathGet, toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
@@ -51,6 +52,7 @@ export function createOperator(deps: {
   /** What is worked on in this daemon. */
   running: ReturnType<typeof createRoadWorkers>['running']
   assistant(): Promise<object>
+  budgets(): Promise<BudgetStanding[]>
   /** Names this daemon. */
   owner: string
   history: History
@@ -77,12 +79,13 @@ export function createOperator(deps: {
 
   /** What metrics are made of. Throws `store_unavailable`. */
   const readings = async () => {
-    const [stats, groups, subscriptions] = await Promise.all([
+    const [stats, groups, subscriptions, budgets] = await Promise.all([
       store.stats(),
       store.topics.groups(),
       deps.subscriptions(),
+      deps.budgets(),
     ])
-    return { stats, groups, subscriptions, reload: deps.lastReload(), gateways: gateways.list() }
+    return { stats, groups, subscriptions, budgets, reload: deps.lastReload(), gateways: gateways.list() }
   }
 
   const { list: approvals } = deps.approvals
@@ -120,9 +123,9 @@ export function createOperator(deps: {
     /** What the page of metrics tells; of the store only where it takes writes. */
     async measured(): Promise<Readings> {
       const [stored] = await Promise.all([readings(), store.oldestWaiting(), store.ping()]).then(
-        ([{ stats, groups, subscriptions }, waiting]) => {
+        ([{ stats, groups, subscriptions, budgets }, waiting]) => {
           const lasting = groups.filter(({ group }) => isLasting(group))
-          return [{ stats, groups: lasting, subscriptions, waiting }]
+          return [{ stats, groups: lasting, subscriptions, budgets, waiting }]
         },
         () => [],
       )
@@ -147,7 +150,7 @@ export function createOperator(deps: {
       }),
     describe: (name: string) => toJson(manager.describe(name)),
     async status() {
-      const [{ stats, groups, subscriptions, reload }, assistant] = await Promise.all([
+      const [{ stats, groups, subscriptions, budgets, reload }, assistant] = await Promise.all([
         readings(),
         deps.assistant(),
       ])
@@ -162,6 +165,7 @@ export function createOperator(deps: {
         disabled: disabled.map(({ name, transport, why = '' }) => ({ name, transport, why })),
         queues: deps.queues.list(),
         assistant,
+        budgets,
         skills: manager.list(),
         registry: wordsOf(manager),
         broken: manager.errors(),

@@ -9,9 +9,12 @@ import { defined } from '../lib/defined.ts'
 import { type Outbox, refuseApproval, skillReply, waitForEnd } from './outbox.ts'
 import { createPump } from './pump.ts'
 import type { Router } from './router.ts'
-import { attemptOf, createWorker, failedAttempt, lastErrorOf, type RunOutcome } from './worker.ts'
+import { attemptOf, createWorker, failedAttempt, lastErrorOf, pauseOf, type RunOutcome } from './worker.ts'
 
 export const DISPATCH_QUEUE = 'dispatch'
+
+/** Of more than so many some are told again that they wait. */
+const MOST_WAITING = 10_000
 
 /** What the invocation of a route's skill, or the job of its queue, brings along; `sends` numbers the replies of this attempt. */
 export type Dispatch = {
@@ -55,6 +58,8 @@ export function createDispatch(options: {
   const { store, router, metrics, log, now } = options
 
   const done = new WeakSet<ClaimedJob>()
+  /** Messages of which this process knows that a budget holds them up. */
+  const waiting = new Set<string>()
   const routeOf = ({ group }: ClaimedJob) => router.routes().find(({ name }) => name === group)
 
   const run = async (claimed: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
@@ -75,7 +80,7 @@ export function createDispatch(options: {
     const started = now()
     const attempt = attemptOf(job)
     if (attempt === 1) metrics.latency(message.gateway, (started - message.receivedAt) / 1000)
-    const isFirst = attempt === 1 && job.id === message.id
+    const isFirst = attempt === 1 && job.id === message.id && !waiting.has(message.id)
     const steer = route['while-busy'] === 'steer' ? steerOf(claimed, route.name, collected) : undefined
     const sends = createSendCounter()
     const dispatch: Dispatch = {
@@ -92,6 +97,7 @@ export function createDispatch(options: {
     try {
       const unsent = await sendResult(dispatch, await options.invoke(dispatch))
       options.ended?.(message)
+      waiting.delete(message.id)
       done.add(claimed)
       metrics.dispatched(route.name, 'done', (now() - started) / 1000)
       const notes = [...unsent, note('done', { route: route.name, attempt, ms: now() - started })]
@@ -105,7 +111,31 @@ export function createDispatch(options: {
         log.info({ messageId: message.id, job: job.id }, thrown.message)
         return { outcome: 'done', notes: [note(WAITS, { message: thrown.message })] }
       }
-      return failed(job, dispatch, started, thrown)
+      const delay = pauseOf(thrown, now())
+      return delay === undefined
+        ? failed(job, dispatch, started, thrown)
+        : paused(dispatch, toTriviumError(thrown), delay)
+    }
+  }
+
+  /** It keeps its place and begins again; who wrote is told once, and its history. */
+  const paused = async (
+    { message, route, attempt }: Dispatch,
+    error: TriviumError,
+    delay: number,
+  ): Promise<RunOutcome> => {
+    if (waiting.has(message.id)) return { outcome: 'release', delay }
+    if (waiting.size >= MOST_WAITING) waiting.clear()
+    waiting.add(message.id)
+    if (route.reply !== 'none') {
+      const text = `${error.message} Your message waits until then.`
+      await options.outbox.reply(message, { key: `budget:${message.id}`, text, by: `route ${route.name}` })
+    }
+    log.warn({ messageId: message.id, route: route.name }, error.message)
+    return {
+      outcome: 'release',
+      delay,
+      notes: [note('waits for its budget', { attempt, error: error.message, delay })],
     }
   }
 

@@ -1,4 +1,5 @@
 import { reasonOf, TriviumError } from '../core/errors.ts'
+import { pathGet } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { AttemptError, BusyLane, ClaimedJob, Settled, Store } from '../core/store.ts'
 import { type Backoff, backoff } from '../lib/backoff.ts'
@@ -122,7 +123,9 @@ export function createWorker(options: WorkerOptions) {
     try {
       outcome = await options.run(job, abort.signal)
     } catch (error) {
-      outcome = abort.signal.aborted ? { outcome: 'release' } : failed(job, error)
+      const delay = pauseOf(error, now())
+      if (abort.signal.aborted) outcome = { outcome: 'release' }
+      else outcome = delay === undefined ? failed(job, error) : { outcome: 'release', delay }
     }
     occupy(job.group, isElsewhere, -1)
     loop.wake()
@@ -203,6 +206,17 @@ export function createWorker(options: WorkerOptions) {
     running: () => [...running.values()].map(({ job, since }) => ({ job, since })),
   }
 }
+
+/** The longest that a job waits for a budget before it is looked whether there is another one. */
+const LONGEST_PAUSE = 60_000
+
+/** How long (ms) to wait with what a budget does not allow now: that is no attempt. Undefined for any other error. */
+export function pauseOf(thrown: unknown, now: number): number | undefined {
+  if (!(thrown instanceof TriviumError) || thrown.code !== 'budget_exhausted') return undefined
+  const until = Number(pathGet(thrown.cause, 'until'))
+  return Math.max(SHORTEST_PAUSE, Math.min(until - now, LONGEST_PAUSE))
+}
+const SHORTEST_PAUSE = 1_000
 
 /** What a failed attempt comes to: another one after a pause, or a dead letter, at once where another cannot help. */
 export function failedAttempt(

@@ -90,3 +90,74 @@ describe('a markdown skill on a chat', { timeout: 90_000 }, async () => {
     assert.equal(other.requests[0]?.authorization, 'Bearer another-key-654321')
   })
 })
+
+describe('a budget of models', { timeout: 90_000 }, async () => {
+  const used = { input: 90, output: 20 }
+  const model = await startOpenAiServer([
+    { text: 'One.', usage: used },
+    { text: 'Of bob.', usage: used },
+    { text: 'Two.', usage: used },
+    { text: 'Ada asked for two numbers.', usage: used },
+  ])
+  after(() => model.close())
+  const routes = (budget: string) => `
+gateways:
+  chat: { transport: websocket, path: /ws, tokens: { ada: "ada has a long token", bob: "bob has a long token" } }
+model:
+  name: "openai-compatible:tiny"
+  base-url: "${model.url}"
+  budget: ${budget}
+  prices: { "*:tiny": { input: 1000000, output: 2000000 } }
+routes:
+  - { name: chat, match: { gateway: chat }, skill: helper }
+`
+  const site = openSite({ routes: routes('{ sender: 100 tokens/4s, total: [5M tokens/1d, 1k EUR/1h] }') })
+  site.write('skills/helper/SKILL.md', '---\nname: helper\ndescription: Helps.\n---\nHelp.\n')
+  const daemon = await site.start()
+  const open = (name: string) => daemon.chat(`/ws?token=${name}%20has%20a%20long%20token`)
+  const status = async () => Object(Object(await daemon.get('/v1/status')).result).budgets
+
+  test('holds up who has used theirs up, tells them once when it goes on, and answers then', async () => {
+    const [ada, bob] = [await open('ada'), await open('bob')]
+    assert.equal(await ada.ask('a number?'), 'One.')
+    assert.match(
+      await ada.ask('another?'),
+      /^The budget of 100 tokens\/4s for each sender is used up\. It goes on at .* UTC\./,
+    )
+    assert.equal(await bob.ask('and me?'), 'Of bob.')
+    assert.partialDeepStrictEqual(await status(), [
+      { budget: 'total', limit: '5M tokens/1d', used: 220, most: 5_000_000 },
+      { budget: 'total', limit: '1k EUR/1h', used: 260, most: 1000 },
+      { budget: 'sender', over: [{ sender: 'chat:ada' }] },
+    ])
+    const page = await (await fetch(`${daemon.control}/metrics`)).text()
+    assert.match(page, /trivium_model_budget_refused_total\{budget="sender"\} [1-9]/)
+    assert.match(page, /trivium_model_budget_used\{limit="1k EUR\/1h"\} 260/)
+    assert.equal((await ada.next('message', 30_000)).text, 'Two.')
+    const { id } = Object(await daemon.invoke('message-list', { limit: 2 }))[1]
+    const { history } = Object(await daemon.invoke('message-show', { id }))
+    const what = history.map((note: { what: string }) => note.what)
+    assert.equal(what.filter((one: string) => one === 'waits for its budget').length, 1)
+    assert.equal(what.includes('failed'), false, 'it is no attempt')
+  })
+
+  test('of all is one for programs and people, and a digest is written while there is something left', async () => {
+    assert.match(
+      (await site.run(['status'])).out,
+      /Budget of all {2}5M tokens\/1d: 330 of 5000000 tokens\nBudget of all/,
+    )
+    const { out } = await site.run(['digest-now', '--text', '1h'])
+    assert.match(out, /Ada asked for two numbers\./)
+    assert.match(JSON.stringify(model.requests[3]?.messages), /chat ada: a number\?/)
+    site.write('routes.yaml', routes('{ total: 100 tokens/1h }'))
+    assert.equal((await site.run(['reload'])).code, 0)
+    await assert.rejects(daemon.invoke('helper', { text: 'more' }), /budget_exhausted/)
+    assert.match((await site.run(['digest-now', '--text', '1h'])).out, /- chat ada: a number\?/)
+  })
+
+  test('in money needs prices, and its mistakes are told with their places', async () => {
+    site.write('routes.yaml', routes('{ sender: 100 apples/1d }'))
+    const { err } = await site.run(['reload'])
+    assert.match(err, /routes\.yaml:\d+.*200k tokens\/1d/s)
+  })
+})

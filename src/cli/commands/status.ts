@@ -62,6 +62,7 @@ function humanStatus(status: Json): string {
       .slice(0, ROOM)
       .map(({ name, detail }) => `Queue ${name}  ${paint('red', 'FAILING')}: ${detail}`),
     summary('Consumer groups', all('groups'), groups, 'none is behind'),
+    ...all('budgets').flatMap(budgetLine),
     assistantLine(at('assistant')),
     summary(`${paint('red', 'BROKEN SKILLS')} (trivium skill list)`, broken, broken, ''),
   ]
@@ -89,6 +90,19 @@ function summary(title: string, all: readonly unknown[], said: string[], nothing
   if (all.length === 0) return undefined
   const more = said.length > ROOM ? [`${said.length - ROOM} more`] : []
   return `${title}  ${all.length}; ${[...said.slice(0, ROOM), ...more].join(', ') || nothing}`
+}
+
+/** What is used of a budget of models, and who waits for it. */
+function budgetLine({ budget, limit, unit, used, most, until, over }: JsonObject): string[] {
+  const at = (time: unknown) => new Date(Number(time)).toISOString().slice(0, 16)
+  if (budget === 'total') {
+    const share = `${used} of ${most} ${unit}`
+    return [
+      `Budget of all  ${limit}: ${share}${until ? `; ${paint('red', 'USED UP')}, goes on at ${at(until)}` : ''}`,
+    ]
+  }
+  const senders = objectsIn(over).map(({ sender, until }) => `${sender} until ${at(until)}`)
+  return [`Budget of each sender  ${limit}: ${senders.slice(0, ROOM).join(', ') || 'nobody waits'}`]
 }
 
 function assistantLine(assistant: unknown): string | undefined {

@@ -8,7 +8,14 @@ import type { Message } from '../../core/message.ts'
 import type { Skill, SkillContext } from '../../core/skill.ts'
 import { defined } from '../../lib/defined.ts'
 import { SKILL_NAME } from '../load-code.ts'
-import { type ModelOutcome, type ModelSources, modelSettings, runModel } from '../model/run-model.ts'
+import type { Budgets } from '../model/budget.ts'
+import {
+  type ModelOutcome,
+  type ModelRun,
+  type ModelSources,
+  modelSettings,
+  runModel,
+} from '../model/run-model.ts'
 import type { RunRecords } from '../model/run-record.ts'
 import { type Catalog, createTools, findSkillFiles } from '../model/tools.ts'
 import { parseSettings } from '../onion.ts'
@@ -31,6 +38,8 @@ export function createMarkdownLoader(options: {
   onUsage?(usage: ModelUsage): void
   /** Where runs that a message started are kept step by step. */
   runs?: RunRecords
+  /** What models may cost. */
+  budgets?: Budgets
 }) {
   return async (found: FoundSkill, catalog: Catalog): Promise<Skill> => {
     const file = parseSkillFile(await readFile(found.path, 'utf8'))
@@ -50,9 +59,14 @@ export function createMarkdownLoader(options: {
       const onModel = ctx.call.toolDepth === undefined ? ctx.call.onModel : undefined
       const steer = ctx.call.toolDepth === undefined ? ctx.call.steer : undefined
       const record = ctx.message && ctx.call.route !== undefined ? await options.runs?.open(ctx) : undefined
+      // One that had begun goes on: what it has done is paid for.
+      if (!record?.replayed) await options.budgets?.require(ctx.call)
       ctx.call = { ...ctx.call, toolDepth: ctx.call.depth + 1 }
       const tools = await createTools({ name, metadata, files }, ctx, catalog, record)
-      const run = { modelId, sources, settings, tools, record, steer, onModel, ...renderPrompt(prompt, ctx) }
+      const spend: ModelRun['spend'] = async (used) =>
+        options.budgets?.spend(ctx.call, { model: modelId, ...used })
+      const told = renderPrompt(prompt, ctx)
+      const run = { modelId, sources, settings, tools, record, steer, onModel, spend, ...told }
       const { text, trace, tools: uses, ...usage } = await runModel(ctx, run)
       ctx.locals.agent = { trace, ...usage }
       const whose = { skill: name, model: modelId, ...defined({ messageId: ctx.message?.id }) }

@@ -26,7 +26,7 @@ const settings = z.strictObject({
 /** `model: anthropic:<model>`, or `{id, max-steps, max-tokens, max-output-tokens, temperature, timeout, retries}`. */
 export const modelSettings = orJust('id', settings)
 
-type ModelRun = {
+export type ModelRun = {
   /** As users write it: `provider:model`. */
   modelId: string
   sources: ModelSources
@@ -40,6 +40,8 @@ type ModelRun = {
   steer: Steer | undefined
   heard(message: Message): string
   onModel: ((does: ModelStep) => void) | undefined
+  /** Told what each step used, before the next one. */
+  spend: (used: { inputTokens: number; outputTokens: number }) => Promise<void>
 }
 
 /**
@@ -125,6 +127,10 @@ async function stream(run: Streamed) {
     if (part.type === 'tool-result' || part.type === 'tool-error') uses.end(part)
     if (part.type === 'finish-step') {
       ended++
+      if (ended > replayed) {
+        const { inputTokens = 0, outputTokens = 0 } = part.usage
+        await run.spend({ inputTokens, outputTokens })
+      }
       if (part.finishReason === 'tool-calls') run.onModel?.({})
     }
     if (part.type === 'error') throw part.error
@@ -191,7 +197,7 @@ async function asModelError(model: string, error: unknown): Promise<Error> {
 
 export type ModelSources = {
   /** Where skill and route name none. A base URL makes its provider that OpenAI-compatible server; a key replaces the variable. */
-  model?: { name: string; baseUrl?: string | undefined; apiKey?: string | undefined } | undefined
+  model?: { name?: string; baseUrl?: string | undefined; apiKey?: string | undefined } | undefined
   /** Where keys and base URLs of the built-in providers are looked up. */
   env: Record<string, string | undefined>
 }
@@ -202,10 +208,10 @@ type Model = Exclude<LanguageModel, string>
 async function resolveModel(id: string, { model: given, env }: ModelSources): Promise<Model> {
   const [, provider, model = ''] = /^([^:]+):(.+)$/s.exec(id) ?? []
   if (!provider) throw unusable(id, 'write it as provider:model, e.g. anthropic:<model>')
-  const own = given?.name.startsWith(`${provider}:`) ? given : undefined
+  const own = given?.name?.startsWith(`${provider}:`) ? given : undefined
   if (own?.baseUrl) return compatible(provider, model, own.baseUrl, own.apiKey)
   if (!/^(anthropic|openai|openai-compatible)$/.test(provider)) {
-    const named = given?.baseUrl ? `, ${given.name.split(':')[0]}` : ''
+    const named = given?.baseUrl ? `, ${given.name?.split(':')[0]}` : ''
     const known = `anthropic, openai, openai-compatible${named}`
     throw unusable(id, `there is no provider ${provider} (known: ${known})`)
   }

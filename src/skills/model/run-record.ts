@@ -217,7 +217,10 @@ function isParked(error: unknown): boolean {
 
 /** Ends the attempt: a parked approval, after which the run is gone on with, and what no model can mend. */
 export function isFinal(error: unknown): boolean {
-  return isParked(error) || (error instanceof TriviumError && error.code === 'recursion_limit')
+  return (
+    isParked(error) ||
+    (error instanceof TriviumError && /^(recursion_limit|budget_exhausted)$/.test(error.code))
+  )
 }
 
 /** What a step does not need to be played again. */

@@ -22,6 +22,7 @@ import { textOf, type World } from './world.ts'
 
 const KEPT_FINISHED = 500
 const HINT = 'Say what is to be done, and by whom: delegate to ada: check the invoices.'
+const WAITS = /^(approval_pending|budget_exhausted)$/
 const NAMED = /^(?:delegation)?-?(\d+)\s*[:,.–-]?\s*(.*)$/s
 
 /** Work for others: skills, people, and workers who take it. */
@@ -100,9 +101,8 @@ export function createDelegating(deps: {
       const done = await finish(one.id, result, false)
       return { text: reportOf(done.one), delegation: done.one }
     } catch (error) {
-      // It waits for an approval, or the daemon stops: the same message comes again.
-      if (call.signal.aborted || (error instanceof TriviumError && error.code === 'approval_pending'))
-        throw error
+      // It waits for somebody, or the daemon stops: the same message comes again.
+      if (call.signal.aborted || (error instanceof TriviumError && WAITS.test(error.code))) throw error
       const failed = await finish(one.id, reasonOf(error), true)
       return { text: reportOf(failed.one), delegation: failed.one }
     }

@@ -1,0 +1,154 @@
+import { hash } from 'node:crypto'
+import { z } from 'zod'
+import type { Amount, Budget, BudgetStanding, Prices } from '../../core/budget.ts'
+import type { Call } from '../../core/call.ts'
+import { TriviumError } from '../../core/errors.ts'
+import type { Json } from '../../core/json.ts'
+import type { Log } from '../../core/log.ts'
+import { compilePattern } from '../../core/pattern.ts'
+import type { KeyValues } from '../../core/store.ts'
+import { updateKv } from '../../core/update-kv.ts'
+
+/** What one step of a model used. */
+export type Spent = { model: string; inputTokens: number; outputTokens: number }
+
+export type Budgets = ReturnType<typeof createBudgets>
+
+const [SPENT, OVER] = ['budget:', 'budget-over:']
+/** A sliding time is counted in so many parts: it is that much too long at most. */
+const PARTS = 48
+const MOST_LISTED = 100
+const TOTAL = 'total'
+
+/** By the beginning of each part (Unix ms): tokens, and money. */
+const spentSchema = z.record(z.string(), z.tuple([z.number(), z.number()]))
+type SpentParts = z.infer<typeof spentSchema>
+
+/**
+ * What models may cost, counted on the store of all daemons. A run begins while there is something left, and what it uses counts
+ * step by step: runs that go on at the same time may together use more than is left.
+ */
+export function createBudgets(deps: {
+  kv: KeyValues
+  /** As configured now. */
+  budget(): Budget | undefined
+  prices(): Prices
+  /** Told of each run that is refused. */
+  refused(budget: 'sender' | 'total'): void
+  log: Log
+  now(): number
+}) {
+  const { kv, log, now } = deps
+  const unpriced = new Set<string>()
+
+  /** The amounts that hold for a call, each with whose they are. */
+  const held = (call: Call) => {
+    const { sender = [], total = [] } = deps.budget() ?? {}
+    const who = senderOf(call)
+    return [
+      ...(who === undefined ? [] : sender.map((amount) => ({ amount, who, budget: 'sender' as const }))),
+      ...total.map((amount) => ({ amount, who: TOTAL, budget: 'total' as const })),
+    ]
+  }
+
+  const partsOf = async (who: string, per: number) => {
+    const entry = await kv.get(keyOf(who, per))
+    return within(entry ? spentSchema.parse(entry.value) : {}, per, now())
+  }
+
+  /** A model without a price counts by its tokens alone. */
+  const moneyOf = ({ model, inputTokens, outputTokens }: Spent): number => {
+    const prices = Object.entries(deps.prices())
+    const [, price] = prices.find(([pattern]) => compilePattern(pattern).test(model)) ?? []
+    if (price) return (inputTokens * price.input + outputTokens * price.output) / 1e6
+    if (prices.length > 0 && !unpriced.has(model) && unpriced.add(model))
+      log.warn({ model }, 'the model has no price in `prices`: budgets in money do not see it')
+    return 0
+  }
+
+  return {
+    /** Throws `budget_exhausted`, whose cause has `until` (Unix ms), where nothing is left for the sender or for all. */
+    async require(call: Call): Promise<void> {
+      for (const { amount, who, budget } of held(call)) {
+        const until = goesOnAt(await partsOf(who, amount.per), amount)
+        if (until === undefined) continue
+        deps.refused(budget)
+        if (budget === 'sender') await kv.set(OVER + who, until, { ttl: Math.max(1, until - now()) })
+        const whose = budget === 'sender' ? 'for each sender' : 'for all'
+        const at = `${new Date(until).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+        throw new TriviumError('budget_exhausted', { limit: amount.text, whose, at }, { cause: { until } })
+      }
+    },
+    /** Counts what a step of a model used. Never throws: what was paid for is not asked again. */
+    async spend(call: Call, spent: Spent): Promise<void> {
+      const [tokens, money] = [spent.inputTokens + spent.outputTokens, moneyOf(spent)]
+      const places = new Map(held(call).map(({ amount: { per }, who }) => [keyOf(who, per), per]))
+      const add = ([key, per]: [string, number]) =>
+        updateKv(kv, key, (current): { value: Json; ttl: number } => {
+          const at = now()
+          const part = per / PARTS
+          const parts = within(spentSchema.parse(current ?? {}), per, at)
+          const start = String(Math.floor(at / part) * part)
+          const [before, paid] = parts[start] ?? [0, 0]
+          return { value: { ...parts, [start]: [before + tokens, paid + money] }, ttl: per + part }
+        })
+      await Promise.all([...places].map(add)).catch((err) => {
+        log.warn({ err, ...spent }, 'what a model used could not be counted')
+      })
+    },
+    /** How the budgets stand, for operators; `[]` where there are none. */
+    async standing(): Promise<BudgetStanding[]> {
+      const { sender = [], total = [] } = deps.budget() ?? {}
+      const ofAll = total.map(async (amount): Promise<BudgetStanding> => {
+        const parts = await partsOf(TOTAL, amount.per)
+        const until = goesOnAt(parts, amount)
+        const { text: limit, unit, most } = amount
+        const used = Number(sumOf(parts, amount).toFixed(4))
+        return { budget: 'total', limit, unit, used, most, ...(until === undefined ? {} : { until }) }
+      })
+      if (sender.length === 0) return Promise.all(ofAll)
+      const keys = await kv.list(OVER, MOST_LISTED)
+      const over = keys.map(async (key) => {
+        const until = Number((await kv.get(key))?.value ?? 0)
+        return { sender: key.slice(OVER.length), until }
+      })
+      const limit = sender.map(({ text }) => text).join(', ')
+      return [...(await Promise.all(ofAll)), { budget: 'sender', limit, over: await Promise.all(over) }]
+    },
+  }
+}
+
+/** Who pays: the sender of a message, proven or not, or a program with a token. Operators count for all alone. */
+function senderOf({ caller, message }: Call): string | undefined {
+  if (caller.kind === 'route' && caller.id !== undefined) return caller.id
+  if (caller.kind === 'route' || message)
+    return message && `${message.gateway}/${message.from.address ?? message.from.id}`
+  return caller.skills ? `${caller.kind} ${caller.id}` : undefined
+}
+
+function keyOf(who: string, per: number): string {
+  return `${SPENT}${per}:${hash('sha256', who).slice(0, 32)}`
+}
+
+/** The parts of which something is still within the time. */
+function within(parts: SpentParts, per: number, now: number): SpentParts {
+  return Object.fromEntries(
+    Object.entries(parts).filter(([start]) => Number(start) + per + per / PARTS > now),
+  )
+}
+
+function sumOf(parts: SpentParts, { unit }: Amount): number {
+  return Object.values(parts).reduce((sum, [tokens, money]) => sum + (unit === 'tokens' ? tokens : money), 0)
+}
+
+/** When so much has slid out that something is left; undefined where there is. */
+function goesOnAt(parts: SpentParts, amount: Amount): number | undefined {
+  let left = sumOf(parts, amount)
+  let until: number | undefined
+  for (const [start, spent] of Object.entries(parts).sort(([a], [b]) => Number(a) - Number(b))) {
+    if (left < amount.most) return until
+    left -= sumOf({ [start]: spent }, amount)
+    until = Number(start) + amount.per + amount.per / PARTS
+  }
+  return left < amount.most ? until : Number.POSITIVE_INFINITY
+}
