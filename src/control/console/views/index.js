@@ -1,4 +1,6 @@
 import { html } from '../lib/html.js'
+import { ConversationsPage } from './conversations.js'
+import { DeadLettersPage } from './dead-letters.js'
 import { MessagePage } from './message.js'
 import { MessagesPage } from './messages.js'
 
@@ -12,5 +14,12 @@ export const VIEWS = [
     title: 'Messages',
     Page: ({ path: [id], query }) =>
       id ? html`<${MessagePage} key=${id} id=${id} />` : html`<${MessagesPage} query=${query} />`,
+  },
+  { path: 'conversations', title: 'Conversations', Page: ConversationsPage },
+  {
+    path: 'dead-letters',
+    title: 'Dead letters',
+    Page: DeadLettersPage,
+    count: (now) => now?.deadLetters?.total,
   },
 ]

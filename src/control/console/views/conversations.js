@@ -1,0 +1,136 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { invoke, openStream } from '../lib/api.js'
+import { html } from '../lib/html.js'
+import { List } from '../lib/list.js'
+import { isNarrow, now } from '../lib/live.js'
+import { Age, act, Empty, Outcome, Problem, useLoaded } from '../lib/parts.js'
+import { link, replace } from '../lib/router.js'
+import { Chat } from './message.js'
+import { senderOf } from './messages.js'
+
+const PAGE = 50
+
+/** Who talks with us, the newest first; one of them as a chat. */
+export function ConversationsPage({ path: [gateway, conversation], query }) {
+  if (conversation !== undefined)
+    return html`<${Conversation} key=${`${gateway} ${conversation}`} gateway=${gateway} conversation=${conversation} />`
+  return html`<${Conversations} key=${JSON.stringify(query)} filter=${query} />`
+}
+
+const keyOf = ({ gateway, conversation }) => `${gateway} ${conversation}`
+
+function Conversations({ filter }) {
+  const { pages, error, isEnd, more } = usePages((before) =>
+    invoke('conversation-list', { ...filter, limit: PAGE, ...before }),
+  )
+  const rows = [
+    ...new Map(
+      pages
+        .flatMap((page) => page.conversations)
+        .toReversed()
+        .map((one) => [keyOf(one), one]),
+    ).values(),
+  ].reverse()
+  const gateways = (now.value?.gateways ?? []).map(({ name }) => name)
+  const set = (change) => replace('conversations', { ...filter, ...change })
+  return html`<section class="page fills" aria-labelledby="title">
+    <header class="bar">
+      <h1 id="title">Conversations</h1>
+      <search class="filter">
+        <input type="search" aria-label="Search in what they wrote" placeholder="Search  /" value=${filter.text ?? ''} onChange=${(event) => set({ text: event.target.value })} />
+        <label class="pick"><span>Gateway</span><select value=${filter.gateway ?? ''} onChange=${(event) => set({ gateway: event.target.value })}>
+          <option value="">any</option>${gateways.map((name) => html`<option key=${name}>${name}</option>`)}
+        </select></label>
+      </search>
+    </header>
+    ${error && html`<${Problem} error=${error} retry=${more} />`}
+    ${
+      rows.length === 0 && isEnd
+        ? html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'Nobody has written yet.'}><a href=${link('conversations')}>Show all</a><//>`
+        : html`<${List} label="Conversations" items=${rows} height=${isNarrow.value ? 62 : 44} keyOf=${keyOf} onEnd=${more} row=${row} />`
+    }
+    <footer class="under">${rows.length}${isEnd ? '' : '+'} conversations</footer>
+  </section>`
+}
+
+function row({ gateway, conversation, at, messages, from, subject, text, outcome }) {
+  return html`<a class="message-row" href=${link(['conversations', gateway, conversation])}>
+    <${Age} at=${at} /><span class="gateway">${gateway}</span><span class="sender">${senderOf(from)}</span>
+    <span class="text">${messages > 1 && html`<span class="event">${messages}</span>`}${subject && html`<b>${subject}</b> `}${text}</span>
+    <${Outcome} outcome=${outcome} />
+  </a>`
+}
+
+/** Loads page after page by `load({ before })`, until one has no `next`. */
+function usePages(load) {
+  const [state, setState] = useState({ pages: [], isEnd: false })
+  const latest = useRef({ isBusy: false })
+  const more = useCallback(async () => {
+    const { isBusy, next, isEnd } = latest.current
+    if (isBusy || isEnd) return
+    latest.current.isBusy = true
+    try {
+      const page = await load(next ? { before: next } : {})
+      latest.current = { isBusy: false, next: page.next, isEnd: page.next === undefined }
+      setState(({ pages }) => ({ pages: [...pages, page], isEnd: page.next === undefined }))
+    } catch (error) {
+      latest.current.isBusy = false
+      setState((last) => ({ ...last, error }))
+    }
+  }, [])
+  useEffect(() => {
+    more()
+  }, [])
+  return { ...state, more }
+}
+
+/** One conversation as a chat, to be answered by hand. */
+function Conversation({ gateway, conversation }) {
+  const [older, setOlder] = useState([])
+  const { value, error, reload } = useLoaded(
+    (signal) => invoke('conversation-show', { gateway, conversation, limit: PAGE }, signal),
+    [],
+  )
+  const latest = useRef()
+  latest.current = reload
+  useEffect(() => {
+    const look = () => latest.current()
+    return openStream({ gateway, conversation, only: 'message,outcome' }, { message: look, outcome: look })
+  }, [])
+  const first = older[0] ?? value
+  const before = async () => {
+    const page = await invoke('conversation-show', { gateway, conversation, limit: PAGE, before: first.next })
+    setOlder([page, ...older])
+  }
+  const entries = [...older, ...(value ? [value] : [])].flatMap((page) => page.entries)
+  const asked = entries.findLast(({ role }) => role === 'sender')
+  return html`<section class="page conversation" aria-labelledby="title">
+    <a class="back" data-back href=${link('conversations')}>← Conversations</a>
+    <header class="bar"><h1 id="title">${asked ? senderOf(asked.from) : conversation} <span class="dim">in ${gateway}</span></h1>
+      <a class="button" href=${link('messages', { gateway, conversation })}>Its messages</a></header>
+    ${error && html`<${Problem} error=${error} retry=${reload} />`}
+    ${first?.next && html`<p><button type="button" onClick=${() => act(before)}>Show what was before</button></p>`}
+    ${value && html`<${Chat} entries=${entries} />`}
+    ${asked && html`<${Answer} asked=${asked} done=${reload} />`}
+  </section>`
+}
+
+function Answer({ asked, done }) {
+  const [text, setText] = useState('')
+  const send = async (event) => {
+    event.preventDefault()
+    const isSent = await act(async () => {
+      await invoke('gateway-send', { messageId: asked.id, text })
+      return `Your answer is on its way to ${senderOf(asked.from)}.`
+    })
+    if (!isSent) return
+    setText('')
+    done()
+    // By then it has left, or what keeps it is known.
+    setTimeout(done, 1_000)
+  }
+  return html`<form class="answer" onSubmit=${send}>
+    <label>Answer ${senderOf(asked.from)} by hand<textarea rows="3" required value=${text} onInput=${(event) => setText(event.target.value)}></textarea></label>
+    <div class="buttons"><button class="primary">Send the answer</button></div>
+  </form>`
+}

@@ -1,0 +1,206 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { invoke } from '../lib/api.js'
+import { html } from '../lib/html.js'
+import { List } from '../lib/list.js'
+import { changes, isNarrow } from '../lib/live.js'
+import { Age, act, ask, Badge, Empty, Facts, Json, Problem, useLoaded } from '../lib/parts.js'
+import { go, link, replace } from '../lib/router.js'
+
+const MOST = 500
+
+/** What could not be delivered: by what killed it, a kind in a list, one whole. */
+export function DeadLettersPage({ path: [id], query }) {
+  if (id !== undefined) return html`<${Letter} key=${id} id=${id} />`
+  if (query.pattern !== undefined) return html`<${Letters} key=${JSON.stringify(query)} filter=${query} />`
+  return html`<${Groups} filter=${query} />`
+}
+
+/** Reloads when dead letters have changed, but not while somebody is at what is shown: then it waits. */
+function useCalmReload(reload) {
+  const box = useRef()
+  const [isDue, setDue] = useState(false)
+  const change = changes.dead.value
+  useEffect(() => {
+    if (change > 0) setDue(true)
+  }, [change])
+  useEffect(() => {
+    if (!isDue) return
+    const look = () => {
+      if (box.current?.matches(':hover') || box.current?.contains(document.activeElement)) return
+      setDue(false)
+      reload()
+    }
+    look()
+    const timer = setInterval(look, 500)
+    return () => clearInterval(timer)
+  }, [isDue])
+  const show = () => {
+    setDue(false)
+    reload()
+  }
+  return { box, isDue, show }
+}
+
+function Groups({ filter }) {
+  const {
+    value: groups,
+    error,
+    reload,
+  } = useLoaded((signal) => invoke('dead-letter-groups', filter, signal), [JSON.stringify(filter)])
+  const { box, isDue, show } = useCalmReload(reload)
+  const total = groups?.reduce((sum, { count }) => sum + count, 0)
+  return html`<section class="page" aria-labelledby="title">
+    <header class="bar">
+      <h1 id="title">Dead letters</h1>
+      <p class="fresh">${isDue && html`<button type="button" class="pill" onClick=${show}>Changed: show</button>`}</p>
+      <search class="filter">
+        <input type="search" aria-label="Search in the errors" placeholder="Search in the errors  /" value=${filter.error ?? ''} onChange=${(event) => replace('dead-letters', { ...filter, error: event.target.value })} />
+      </search>
+    </header>
+    ${error && html`<${Problem} error=${error} retry=${reload} />`}
+    ${groups?.length === 0 && html`<${Empty} title=${filter.error ? 'Nothing matches.' : 'No dead letters.'}>What cannot be delivered after all its attempts is kept here whole, until somebody decides.<//>`}
+    <div ref=${box}>
+      ${total > 0 && html`<p class="dim">${total} in ${groups.length} ${groups.length === 1 ? 'kind' : 'kinds'}, most first.</p>`}
+      <ul class="groups">${groups?.map((group) => html`<li key=${keyOfGroup(group)} class="card"><${Group} group=${group} reload=${reload} /></li>`)}</ul>
+    </div>
+  </section>`
+}
+
+const keyOfGroup = ({ queue, group, code, pattern }) => [queue, group, code, pattern].join(' ')
+const filterOf = ({ queue, group, code, pattern }) => ({ queue, group, code, pattern })
+
+function Group({ group, reload }) {
+  const { queue, group: name, code, error, count, first, last, sample } = group
+  return html`<div class="group">
+    <p class="group-head"><b class="many">${count}</b> <a href=${link('dead-letters', filterOf(group))}>${name || queue}</a> <${Badge}>${queue}<//> <code>${code}</code></p>
+    <p class="error">${error}</p>
+    ${sample && html`<p class="dim one-line">${sample}</p>`}
+    <p class="dim">last <${Age} at=${last} /> ago${count > 1 ? html`, first <${Age} at=${first} /> ago` : ''}</p>
+    <${Decide} filter=${filterOf(group)} count=${count} what=${`of “${name || queue}” that failed with: ${error}`} done=${reload} />
+  </div>`
+}
+
+/** Retry or drop for all that a filter leaves. Both say how many of what, and ask once. */
+function Decide({ filter, count, what, done }) {
+  const all = count === 1 ? 'the dead letter' : `all ${count} dead letters`
+  const decide = async (verb, { title, body, danger }) => {
+    if (
+      !(await ask({
+        title,
+        body: html`<p>${body}</p><p class="dim">${what}</p>`,
+        action: title.split(' ')[0],
+        danger,
+      }))
+    )
+      return
+    await act(async () => {
+      const until = new Date().toISOString()
+      let sum = 0
+      for (let more = true; more; ) {
+        const answer = await invoke(`dead-letter-${verb}`, { all: true, ...filter, until })
+        sum += answer.count
+        more = answer.more
+      }
+      return verb === 'retry' ? `${sum} back in their lanes.` : `${sum} dropped.`
+    })
+    done()
+  }
+  return html`<div class="buttons">
+    <button type="button" onClick=${() => decide('retry', { title: `Retry ${all}?`, body: 'They go back to the end of their lanes, with fresh attempts.' })}>Retry ${count === 1 ? '' : 'all'}</button>
+    <button type="button" class="danger" onClick=${() => decide('drop', { title: `Drop ${all}?`, body: 'They are removed for good. Nobody gets them any more.', danger: true })}>Drop ${count === 1 ? '' : 'all'} …</button>
+  </div>`
+}
+
+/** Those of one kind. */
+function Letters({ filter }) {
+  const {
+    value: letters = [],
+    error,
+    reload,
+  } = useLoaded((signal) => invoke('dead-letter-list', { ...filter, limit: MOST }, signal), [])
+  const { box, isDue, show } = useCalmReload(reload)
+  return html`<section class="page fills" aria-labelledby="title">
+    <a class="back" data-back href=${link('dead-letters')}>← All kinds</a>
+    <header class="bar">
+      <h1 id="title">Dead letters of ${filter.group || filter.queue}</h1>
+      <p class="fresh">${isDue && html`<button type="button" class="pill" onClick=${show}>Changed: show</button>`}</p>
+      ${letters.length > 0 && html`<${Decide} filter=${filter} count=${letters.length < MOST ? letters.length : `${MOST} and more`} what=${`of “${filter.group}”: ${errorOf(letters[0])}`} done=${reload} />`}
+    </header>
+    ${error && html`<${Problem} error=${error} retry=${reload} />`}
+    <div ref=${box} class="fills">
+      <${List} label="Dead letters" items=${letters} height=${isNarrow.value ? 62 : 44} keyOf=${({ id }) => id} row=${letterRow} />
+    </div>
+  </section>`
+}
+
+const errorOf = ({ errors, reason }) => errors.at(-1)?.message ?? reason
+
+function letterRow(letter) {
+  const { id, at, message } = letter
+  return html`<a class="message-row" href=${link(['dead-letters', id])}>
+    <${Age} at=${at} /><span class="gateway">${message?.gateway}</span><span class="sender">${message?.from?.name ?? message?.from?.id}</span>
+    <span class="text">${message?.text ?? JSON.stringify(letter.data)}</span><span class="dim">${errorOf(letter).slice(0, 60)}</span>
+  </a>`
+}
+
+/** One whole: its message, each attempt with its error, and what can be done. */
+function Letter({ id }) {
+  const {
+    value: letter,
+    error,
+    reload,
+  } = useLoaded((signal) => invoke('dead-letter-show', { id }, signal), [id])
+  const [text, setText] = useState()
+  const back = html`<a class="back" data-back href=${link('dead-letters')}>← Dead letters</a>`
+  if (!letter)
+    return html`<section class="page">${back}${error && html`<${Problem} error=${error} retry=${reload} />`}</section>`
+  const { message, errors, queue, group, reason, lane, at } = letter
+  const one = `“${(message?.text ?? id).slice(0, 120)}”`
+  const decide = async (verb, question) => {
+    if (!(await ask(question))) return
+    const isDone = await act(async () => {
+      await invoke(`dead-letter-${verb}`, { id })
+      changes.dead.value++
+      return verb === 'retry' ? 'It is back in its lane.' : 'It is dropped.'
+    })
+    if (isDone) go('dead-letters')
+  }
+  const resend = () =>
+    act(async () => {
+      const next = await invoke('message-resend', { id, ...(text !== message.text && { text }) })
+      go(['messages', next.id])
+      return 'It is accepted as a new message; the dead letter stays until you drop it.'
+    })
+  return html`<section class="page" aria-labelledby="title">
+    ${back}
+    <header class="bar"><h1 id="title">${errorOf(letter)}</h1>
+      <div class="buttons">
+        <button type="button" class="primary" onClick=${() => decide('retry', { title: 'Retry this dead letter?', body: `It goes back to the end of its lane, with fresh attempts: ${one}`, action: 'Retry' })}>Retry</button>
+        <button type="button" class="danger" onClick=${() => decide('drop', { title: 'Drop this dead letter?', body: `It is removed for good: ${one}`, action: 'Drop', danger: true })}>Drop …</button>
+      </div></header>
+    <${Facts} of=${{
+      id:
+        message && queue === 'dispatch'
+          ? html`<a href=${link(['messages', id])}>${id}</a>`
+          : html`<code>${id}</code>`,
+      died: html`<${Age} at=${at} /> ago, ${reason}`,
+      queue,
+      [queue === 'outbox' ? 'gateway' : 'route']: group,
+      lane,
+    }} />
+    ${reason === 'ambiguous' && html`<p class="problem">It may have arrived: look there before a retry.</p>`}
+    <h2>Attempts</h2>
+    <ol class="timeline">${errors.map(
+      (each, index) => html`<li key=${index} class="bad"><div class="when"><${Age} at=${each.at} /> ago</div>
+      <div><code>${each.code}</code><p class="error">${each.message}</p>${each.stack && html`<details><summary>Stack</summary><pre tabindex="0">${each.stack}</pre></details>`}</div></li>`,
+    )}</ol>
+    ${
+      message && queue === 'dispatch'
+        ? html`<h2>Edit and send again</h2>
+          <p class="hint">As a new message of the same sender and conversation. With another text the sender counts as not verified.</p>
+          <textarea rows="6" aria-label="Text" value=${text ?? message.text} onInput=${(event) => setText(event.target.value)}></textarea>
+          <div class="buttons"><button type="button" onClick=${resend}>Send again</button></div>`
+        : html`<h2>What was to be delivered</h2><${Json} value=${letter.data} label="Data" />`
+    }
+  </section>`
+}
