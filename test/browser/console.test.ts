@@ -7,6 +7,7 @@ import { openSite } from '../fixtures/daemon.ts'
 const ROUTES = `
 gateways:
   demo: { transport: webhook, path: /hooks/demo, verify: { scheme: none } }
+  chat: { transport: websocket, path: /chat }
 routes:
   - { name: bad, match: { gateway: demo, text: /fail/ }, skill: fail, retry: { attempts: 1 } }
   - { name: all, match: { gateway: demo }, skill: echo }
@@ -41,7 +42,7 @@ describe('the operator console', { timeout: 90_000 }, async () => {
     await page.getByText('That is not the control token.').waitFor()
     await page.getByLabel('Control token').fill(daemon.token)
     await page.getByRole('button', { name: 'Open' }).click()
-    await page.getByText('Live').waitFor()
+    await page.getByText('Live', { exact: true }).waitFor()
   })
 
   test('messages come in live, as text and never as markup, and stay where they are under the pointer', async () => {
@@ -78,11 +79,38 @@ describe('the operator console', { timeout: 90_000 }, async () => {
     assert.equal(await rows.count(), 1)
   })
 
+  test('dead letters stand together by what killed them, and are dropped when asked once', async () => {
+    for (const text of ['fail 1', 'fail 2']) await post(text)
+    await page.getByRole('link', { name: 'Dead letters 2' }).click()
+    const kind = page.getByRole('listitem').filter({ hasText: '<b>no</b>' })
+    await kind.getByRole('link', { name: 'bad' }).click()
+    await page.getByText('fail 1').click()
+    await page.getByText('Edit and send again').waitFor()
+    await page.getByRole('button', { name: 'Retry' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click()
+    await page.getByText('It is back in its lane.').waitFor()
+    await kind.getByRole('button', { name: 'Drop all' }).click()
+    await page.getByText('Drop all 2 dead letters?').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Drop' }).click()
+    await page.getByText('No dead letters.').waitFor()
+    assert.deepEqual(await daemon.invoke('dead-letter-list'), [])
+  })
+
+  test('a conversation is a chat, and answered by hand', async () => {
+    const chat = await daemon.chat('/chat')
+    chat.send({ type: 'message', text: 'is anybody there?', conversation: 'c1' })
+    await page.getByRole('link', { name: 'Conversations' }).click()
+    await page.getByText('is anybody there?').click()
+    await page.getByLabel('by hand').fill('I am.')
+    await page.getByRole('button', { name: 'Send the answer' }).click()
+    await page.locator('.reply').getByText('I am.').waitFor()
+  })
+
   test('says at once that the daemon is gone, and goes on when it is back', async () => {
     await daemon.end('SIGKILL')
     await page.getByText('The daemon does not answer').waitFor()
     await site.start({ TRIVIUM_CONTROL_LISTEN: new URL(daemon.control).host })
-    await page.getByText('Live').waitFor()
+    await page.getByText('Live', { exact: true }).waitFor()
     assert.equal(await page.getByText('The daemon does not answer').count(), 0)
   })
 })
