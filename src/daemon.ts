@@ -82,8 +82,8 @@ export async function createDaemon(options: DaemonOptions) {
   let draining = false
 
   const metrics = createMetrics({ version })
-  const tracing = mode === 'serve' ? await startTracing(env, log) : undefined
   const store = await openStore(config.daemon, log)
+  const tracing = mode === 'serve' ? await startTracing(env, log, store.journal.get) : undefined
   const files = createLogs({ dir: dataDir, now, log })
   const shared = store.kind === 'redis' ? shareLogs(files, { store, dataDir, log }) : undefined
   const logs = shared ?? files
@@ -115,9 +115,10 @@ export async function createDaemon(options: DaemonOptions) {
     refusals,
     logged: options.logged ?? (() => []),
     pushed: (messageId) => push.attemptsOf(messageId),
+    traceUrl: (trace) => config.daemon.traceUrl?.replaceAll('{traceId}', trace),
   })
 
-  const push = createPush({ ...base, pushed: metrics.pushed })
+  const push = createPush({ ...base, pushed: metrics.pushed, traced: tracing?.event })
   const publicUrl = () => config.daemon.publicUrl
   const asking = createApprovalAsking({ ...base, outbox: roads.outbox, publicUrl })
   const runtime = createRuntimeServices({
@@ -164,11 +165,15 @@ export async function createDaemon(options: DaemonOptions) {
     services: { ...roads.services, ...runtime, ...durable.services, subscriptions: push.service },
     globals: runtime.globals,
     skills: [...builtInSkills, approvalClick(approvals), approvalWords],
-    middleware: createMiddleware({ access: access.rules, ask: asking.ask }),
+    middleware: [
+      ...createMiddleware({ access: access.rules, ask: asking.ask }),
+      ...(tracing ? [tracing.middleware] : []),
+    ],
     loadMarkdown: createMarkdownLoader({
       sources: () => ({ model: config.model, env }),
       runs,
       budgets,
+      telemetry: tracing?.models,
       onUsage({ messageId, ...detail }) {
         metrics.tokens(detail.model, detail.inputTokens, detail.outputTokens)
         if (messageId !== undefined) note(messageId, { road: 'dispatch', what: 'model', detail })
@@ -285,7 +290,7 @@ export async function createDaemon(options: DaemonOptions) {
       return { ...(await durable.overview()), approvals: pending.length }
     },
   })
-  const control = createControlServer(operator, manager, metrics, () => config)
+  const control = createControlServer(operator, manager, metrics, tracing, () => config)
   const trim = async () => {
     const { removed } = await store.trim(withSharedLogs(config.daemon.retention))
     // What is left is removed at once, but not in one go.

@@ -66,6 +66,11 @@ const daemon = z
       .url({ protocol: /^https?$/, error: 'expected https://…' })
       .exactOptional()
       .describe('How `listen` is reached from outside: links in mail begin with it.'),
+    'trace-url': z
+      .url({ protocol: /^https?$/, error: 'expected https://… with {traceId} in it' })
+      .includes('{traceId}')
+      .exactOptional()
+      .describe('Where people look at traces: `{traceId}` stands for that of a message.'),
     token: z.string().min(8).exactOptional().describe('The control token; without it the daemon makes one.'),
     'redis-url': redisUrl.exactOptional().describe('Set: the Redis store. Else the embedded one.'),
     'redis-prefix': z
@@ -178,6 +183,7 @@ export const DAEMON_VARIABLES = {
   TRIVIUM_LISTEN: 'listen',
   TRIVIUM_CONTROL_LISTEN: 'control-listen',
   TRIVIUM_PUBLIC_URL: 'public-url',
+  TRIVIUM_TRACE_URL: 'trace-url',
   TRIVIUM_TOKEN: 'token',
   REDIS_URL: 'redis-url',
   TRIVIUM_REDIS_PREFIX: 'redis-prefix',

@@ -28,6 +28,7 @@ import { wordsOf } from '../skills/prefix-skills.ts'
 import { createFeed } from './feed.ts'
 import { checkRedisServers } from './open-store.ts'
 import type { createRoadWorkers, Roads } from './roads.ts'
+import type { Tracing } from './tracing.ts'
 
 type Operator = ReturnType<typeof createOperator>
 
@@ -249,6 +250,7 @@ export function createControlServer(
   operator: Operator,
   manager: SkillManager,
   metrics: Metrics,
+  tracing: Tracing | undefined,
   config: () => Config,
 ) {
   let mcp: Promise<McpHttp> | undefined
@@ -270,7 +272,7 @@ export function createControlServer(
         tokens: () => config().tokens,
         metrics: async () => metrics.page(await operator.measured(), Date.now()),
       })
-      server = createServer(api)
+      server = createServer(tracing ? tracing.serve(api) : api)
       return listenOn(server, address, 'TRIVIUM_CONTROL_LISTEN')
     },
     async close() {

@@ -61,6 +61,7 @@ export function createRoads(deps: {
   router: Pick<Router, 'match'>
   logged(messageId: string): readonly object[]
   pushed(messageId: string): Promise<readonly object[]>
+  traceUrl(trace: string): string | undefined
 }) {
   const { store, gateways, metrics, tracing } = deps
   const { journal } = store
@@ -79,7 +80,7 @@ export function createRoads(deps: {
   const services = {
     events,
     messages: {
-      ...createMessages({ store, logged: deps.logged, pushed: deps.pushed, now: Date.now }),
+      ...createMessages({ ...deps, now: Date.now }),
       ...createSearch(store),
       resend: createResend({ store, accept, now: Date.now }),
       replay: createReplay({ store, match: deps.router.match, now: Date.now }),
@@ -138,7 +139,7 @@ export function createRoadWorkers(deps: {
       const sender = isLogTarget(reply)
         ? { send: () => roads.replies(reply.gateway).append(reply.conversation, reply) }
         : gateways.get(reply.gateway)
-      return sender && tracing ? tracing.sender(sender, store.journal.get) : sender
+      return sender && tracing ? tracing.sender(sender) : sender
     },
     async sent(reply, outcome, seconds) {
       metrics.sent(reply.gateway, outcome, seconds)
@@ -150,7 +151,8 @@ export function createRoadWorkers(deps: {
     invoke({ ref, event, by }, signal, rootId) {
       const caller =
         by.kind === 'route' ? deps.access.callerAs(by.id) : { kind: 'code' as const, id: 'subscription' }
-      return manager.invoke(ref, event, { signal, rootId, caller })
+      const run = () => manager.invoke(ref, event, { signal, rootId, caller })
+      return tracing ? tracing.event(`process ${ref}`, event, run) : run()
     },
   })
   const answer: Target = async (dispatched) => {

@@ -1,12 +1,16 @@
 import { randomBytes } from 'node:crypto'
+import type { RequestListener } from 'node:http'
 import { reasonOf } from '../core/errors.ts'
+import { type Event, MESSAGE_TOPIC } from '../core/event.ts'
 import { isJsonObject, parseJson, textAt } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import { type Accepted, completeMessage, type Message, type NewMessage } from '../core/message.ts'
+import { isId } from '../core/message-id.ts'
 import type { Target } from '../gateway/dispatch.ts'
 import type { Sender } from '../gateway/outbox-worker.ts'
 import { defined } from '../lib/defined.ts'
 import { inTime } from '../lib/pause.ts'
+import { createInSpan, modelTelemetry, skillLayer, traceRequests } from './spans.ts'
 
 export type Tracing = NonNullable<Awaited<ReturnType<typeof startTracing>>>
 
@@ -15,9 +19,14 @@ const MISSING =
 
 /**
  * Sends traces where the OTEL_* variables say: spans by the messaging conventions, one trace a message, around what the roads are made
- * of. Undefined, and nothing loaded, where none names a receiver; logged where the SDK, a large optional peer, is missing.
+ * of. Undefined, and nothing loaded, where none names a receiver; logged where the SDK, a large optional peer, is missing. `find` gives a
+ * message, where it is still there.
  */
-export async function startTracing(env: NodeJS.ProcessEnv, log: Log) {
+export async function startTracing(
+  env: NodeJS.ProcessEnv,
+  log: Log,
+  find: (id: string) => Promise<Message | undefined>,
+) {
   const isNamed = env.OTEL_EXPORTER_OTLP_ENDPOINT || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
   if (!isNamed || env.OTEL_SDK_DISABLED === 'true') return undefined
   // The SDK looks there, and does not know of `.env`.
@@ -26,8 +35,8 @@ export async function startTracing(env: NodeJS.ProcessEnv, log: Log) {
     (error: unknown) => void log.error({ reason: reasonOf(error) }, MISSING),
   )
   if (!library) return undefined
-  const { context, diag, DiagLogLevel, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } =
-    await import('@opentelemetry/api')
+  const api = await import('@opentelemetry/api')
+  const { context, diag, DiagLogLevel, propagation, ROOT_CONTEXT, SpanKind, trace } = api
   const { BullMQOtel } = await import('bullmq-otel')
   let given: { traceId: string; spanId: string } | undefined
   const idGenerator = {
@@ -49,6 +58,8 @@ export async function startTracing(env: NodeJS.ProcessEnv, log: Log) {
   const logger = { error: tell, warn: tell, info: silent, debug: silent, verbose: silent }
   diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })
   const tracer = trace.getTracer('trivium')
+  const inSpan = createInSpan(api, tracer)
+  const end = traceRequests(api, tracer)
 
   const options = (operation: string, kind: number, message: Partial<Message>, more: object = {}) => ({
     kind,
@@ -89,21 +100,25 @@ export async function startTracing(env: NodeJS.ProcessEnv, log: Log) {
     const parent = message
       ? trace.setSpanContext(ROOT_CONTEXT, received(message).spanContext())
       : ROOT_CONTEXT
-    return tracer.startActiveSpan(name, about, parent, async (span) => {
-      try {
-        return await work()
-      } catch (error) {
-        span.setStatus({ code: SpanStatusCode.ERROR, message: reasonOf(error) })
-        throw error
-      } finally {
-        span.end()
-      }
-    })
+    return inSpan(name, about, work, parent)
   }
 
   return {
     /** For BullMQ: who works on a job goes on with the trace of its message. */
     telemetry: new BullMQOtel({ tracerName: 'trivium' }),
+    models: modelTelemetry(api, tracer, inSpan),
+    middleware: skillLayer(inSpan),
+    /** For a listener of HTTP whose callers may bring a trace. */
+    serve:
+      (listener: RequestListener): RequestListener =>
+      (request, response) =>
+        context.with(
+          propagation.extract(ROOT_CONTEXT, request.headers),
+          listener,
+          undefined,
+          request,
+          response,
+        ),
     accept: (accept: (message: NewMessage) => Promise<Accepted>) => async (message: NewMessage) => {
       const receivedAt = Date.now()
       const parent = senderOf(message, context.active())
@@ -121,8 +136,7 @@ export async function startTracing(env: NodeJS.ProcessEnv, log: Log) {
         const about = options('process', SpanKind.CONSUMER, message, more)
         return within(message, `process ${route.name}`, about, () => target(dispatch))
       },
-    /** `find` gives the message that is answered, where it is still there. */
-    sender: (sender: Sender, find: (id: string) => Promise<Message | undefined>): Sender => ({
+    sender: (sender: Sender): Sender => ({
       ...sender,
       async send(reply) {
         const { inReplyTo: id, gateway, conversation } = reply
@@ -131,6 +145,16 @@ export async function startTracing(env: NodeJS.ProcessEnv, log: Log) {
         return within(message, `send ${gateway}`, about, () => sender.send(reply))
       },
     }),
-    stop: () => inTime(sdk.shutdown(), AbortSignal.timeout(2_000)),
+    /** What is done about an event belongs to its message, or to the message that made a skill publish it. */
+    async event<T>(name: string, { id, topic, rootContextId }: Event, work: () => Promise<T>): Promise<T> {
+      const cause = topic === MESSAGE_TOPIC ? id : (rootContextId ?? '')
+      const message = isId(cause) ? await find(cause).catch(() => undefined) : undefined
+      const about = options('process', SpanKind.CONSUMER, { id, gateway: topic })
+      return within(message, name, about, work)
+    },
+    stop() {
+      end()
+      return inTime(sdk.shutdown(), AbortSignal.timeout(2_000))
+    },
   }
 }

@@ -17,6 +17,8 @@ export function createMessages(deps: {
   /** What this daemon has logged of a message, and the attempts to push it. */
   logged(messageId: string): readonly object[]
   pushed(messageId: string): Promise<readonly object[]>
+  /** Where people look at a trace, as far as that is known. */
+  traceUrl(trace: string): string | undefined
   now(): number
 }) {
   const { store, now } = deps
@@ -56,7 +58,8 @@ export function createMessages(deps: {
       const history = [accepted, ...notes]
       const receive = receiveStanding(notes, now())
       const logs = isOperator(caller) && { logs: deps.logged(id) }
-      return { message, outcome, history, receive, events, pushes, ...logs }
+      const traceUrl = deps.traceUrl(message.trace)
+      return { message, outcome, history, receive, events, pushes, ...logs, ...defined({ traceUrl }) }
     },
     async list(args, { caller }) {
       if (args.gateway !== undefined) requireGateway(caller, args.gateway)

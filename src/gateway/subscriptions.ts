@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import type { Event } from '../core/event.ts'
+import { type Event, eventSchema } from '../core/event.ts'
 import { type Json, toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import { makeId } from '../core/message-id.ts'
@@ -12,7 +12,7 @@ const jobSchema = z.object({
   ref: z.string(),
   /** Who subscribed: the skill runs with the rights that they have then. */
   by: z.object({ kind: z.enum(['route', 'cli', 'http', 'mcp', 'code']), id: z.string().exactOptional() }),
-  event: z.unknown(),
+  event: eventSchema,
 })
 const subscriptionSchema = jobSchema.omit({ event: true }).extend({ topic: z.string(), group: z.string() })
 

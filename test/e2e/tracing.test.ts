@@ -5,6 +5,7 @@ import { Queue } from 'bullmq'
 import { z } from 'zod'
 import { openSite } from '../fixtures/daemon.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
+import { startOpenAiServer } from '../fixtures/openai-server.ts'
 import { startQueueWorker } from '../fixtures/queue-worker.ts'
 import { startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
@@ -22,6 +23,8 @@ const exported = z.object({
               traceId: z.string(),
               spanId: z.string(),
               parentSpanId: z.string().optional(),
+              attributes: z.array(z.object({ key: z.string(), value: z.looseObject({}) })).default([]),
+              status: z.looseObject({ code: z.number().optional() }).default({}),
             }),
           ),
         }),
@@ -118,6 +121,127 @@ routes: [{ name: invoices, queue: invoices }]
       .map(({ parentSpanId }) => parentSpanId),
     [own?.spanId, own?.spanId],
   )
+})
+
+const MODEL_SKILL = `---
+name: helper
+description: Helps.
+allowed-tools: echo
+---
+Answer :arg[text]
+`
+const ASK = `export default {
+  description: 'asks others',
+  async run({ args, manager }) {
+    await (await fetch(process.env.ELSEWHERE)).text()
+    await manager.invoke('event-emit', { topic: 'asked', type: 'question', data: {} })
+    return manager.invoke('helper', { text: args.text })
+  },
+}`
+
+test('a trace has the skill, what it invokes, the steps of a model and its tools, and goes out by HTTP', {
+  timeout: 60_000,
+}, async (t) => {
+  const receiver = await startReceiver(t)
+  const model = await startOpenAiServer([
+    { calls: [{ name: 'echo', args: { text: 'tool says' } }], usage: { input: 11, output: 4 } },
+    { text: 'Done.' },
+  ])
+  t.after(model.close)
+  const heard: { path: string; traceparent: string }[] = []
+  const elsewhere = await serveHttp((request, response) => {
+    heard.push({ path: request.url ?? '', traceparent: String(request.headers.traceparent) })
+    response.end('hello')
+  })
+  t.after(elsewhere.close)
+  const push = (name: string, topic: string) =>
+    `  - { name: ${name}, topic: ${topic}, url: '${elsewhere.url}/${name}?key=hidden', allow-private: true, secret: whsec_${'A'.repeat(32)} }`
+  const site = openSite({
+    env: {
+      ...receiver.env,
+      ELSEWHERE: `${elsewhere.url}/elsewhere?key=hidden`,
+      TRIVIUM_TRACE_URL: 'https://traces.example/trace/{traceId}',
+    },
+    skills: { ask: ASK },
+    routes: `
+gateways: { shop: { transport: webhook, path: /shop, respond: result, verify: { scheme: none } } }
+model: { name: "openai-compatible:tiny", base-url: "${model.url}", api-key: test-key-123456 }
+subscriptions:
+${push('crm', 'gateway-message')}
+${push('bi', 'asked')}
+routes: [{ name: all, skill: ask }]
+`,
+  })
+  site.write('skills/helper/SKILL.md', MODEL_SKILL)
+  const daemon = await site.start()
+  const [trace, sender] = ['5bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7']
+  const traceparent = `00-${trace}-${sender}-01`
+  const answer = await daemon.post('/shop', 'please', { traceparent })
+  const id = String(answer.headers.get('location') ?? Object(answer.body).id)
+
+  const seen = () => receiver.spans().filter((span) => span.traceId === trace)
+  const names = [
+    'receive shop',
+    'process all',
+    'skill ask',
+    'GET',
+    'skill event-emit',
+    'skill helper',
+    'chat tiny',
+  ]
+  const more = ['POST', 'execute_tool echo', 'skill echo', 'send shop', 'push crm', 'push bi']
+  const missing = () => [...names, ...more].filter((name) => !seen().some((span) => span.name === name))
+  await until(() => missing().length === 0, 'the whole trace', 20_000).catch((error) => {
+    throw new Error(`${missing()} are missing of ${seen().map(({ name }) => name)}`, { cause: error })
+  })
+  const tree = (span: { name: string; parentSpanId?: string | undefined }): string => {
+    const parent = seen().find(({ spanId }) => spanId === span.parentSpanId)
+    return parent ? `${tree(parent)} > ${span.name}` : span.name
+  }
+  const ways = new Set(seen().map(tree))
+  const ask = 'receive shop > process all > skill ask'
+  for (const way of [
+    'receive shop > send shop',
+    'receive shop > push crm > POST',
+    'receive shop > push bi > POST',
+    `${ask} > GET`,
+    `${ask} > skill event-emit`,
+    `${ask} > skill helper > chat tiny > POST`,
+    `${ask} > skill helper > execute_tool echo > skill echo`,
+  ])
+    assert.ok(ways.has(way), `${way}\n${[...ways].join('\n')}`)
+  const chat = seen().find(({ name }) => name === 'chat tiny')
+  const tokens = chat?.attributes.find(({ key }) => key === 'gen_ai.usage.input_tokens')
+  assert.equal(Number(tokens?.value.intValue), 11)
+  assert.doesNotMatch(JSON.stringify(seen()), /hidden|please|tool says/)
+
+  const spanIds = seen().map(({ spanId }) => spanId)
+  for (const path of ['/elsewhere', '/crm', '/bi']) {
+    const [, traceId, spanId = ''] =
+      heard.find((one) => one.path.startsWith(path))?.traceparent.split('-') ?? []
+    assert.deepEqual([traceId, spanIds.includes(spanId)], [trace, true], path)
+  }
+  const shown = Object(await daemon.invoke('message-show', { id }))
+  assert.equal(shown.traceUrl, `https://traces.example/trace/${trace}`)
+
+  // A call over HTTP goes on with the trace of its caller, and says so where it fails.
+  const own = trace.replaceAll('5', '6')
+  await fetch(`${daemon.control}/v1/skills/message-show`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${daemon.token}`,
+      'content-type': 'application/json',
+      traceparent: `00-${own}-${sender}-01`,
+    },
+    body: '{"id":"none"}',
+  })
+  const failed = await until(
+    () => receiver.spans().find(({ traceId }) => traceId === own),
+    'the trace of a call',
+  )
+  assert.deepEqual([failed.name, failed.parentSpanId, failed.status.code], ['skill message-show', sender, 2])
+  const type = failed.attributes.find(({ key }) => key === 'error.type')
+  assert.equal(type?.value.stringValue, 'message_not_found')
 })
 
 test('a receiver of traces that is down is told of', { timeout: 60_000 }, async () => {

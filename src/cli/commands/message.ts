@@ -136,7 +136,7 @@ function replyText(result: Json): string {
 
 /** The message without what only programs read, and what became of it. */
 function showMessage(found: Json): string {
-  const { message, outcome, history, logs, pushes, receive, events } = Object(found)
+  const { message, outcome, history, logs, pushes, receive, events, traceUrl } = Object(found)
   const { text, html: _html, data: _data, receivedAt, ...head } = message
   const received = new Date(Number(receivedAt)).toISOString()
   const lines = objectsIn(logs).map(({ at, level, message: text, stack: _, ...fields }) => {
@@ -147,7 +147,7 @@ function showMessage(found: Json): string {
     .map(({ at, road, what, detail }) => [timeOfDay(at), road, what, detailOf(detail)])
   const until = receive.until && { until: timeOfDay(receive.until) }
   return [
-    stringify({ received, outcome, ...head }),
+    stringify({ received, outcome, ...head, ...(traceUrl && { traceUrl }) }),
     String(text ?? ''),
     '',
     table(['time', 'road', 'what', ''], notes),

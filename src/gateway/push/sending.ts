@@ -21,6 +21,8 @@ export type SendingDeps = {
   store: Pick<Store, 'topics' | 'jobs' | 'journal' | 'onSignal' | 'stats'>
   /** Counts an attempt; tells how long one took that worked. */
   pushed(subscription: string, outcome: 'sent' | 'retry' | 'dead', seconds?: number): void
+  /** Does work about an event as part of its trace, where there are traces. */
+  traced?: (<T>(name: string, event: Event, work: () => Promise<T>) => Promise<T>) | undefined
   log: Log
   now(): number
 }
@@ -117,7 +119,8 @@ export async function startSending(
   /** `stays`: that it failed says nothing of the event, which keeps its place. */
   const attempt = async (event: Event, number: number) => {
     const at = now()
-    const { retryAt = 0, ...said } = await poster.post(event)
+    const post = () => poster.post(event)
+    const { retryAt = 0, ...said } = await (deps.traced?.(`push ${name}`, event, post) ?? post())
     const { reason, status } = said
     const wasOpen = circuit.isOpen()
     if (reason === undefined) {

@@ -40,6 +40,7 @@ export function createMarkdownLoader(options: {
   runs?: RunRecords
   /** What models may cost. */
   budgets?: Budgets
+  telemetry?: ModelRun['telemetry']
 }) {
   return async (found: FoundSkill, catalog: Catalog): Promise<Skill> => {
     const file = parseSkillFile(await readFile(found.path, 'utf8'))
@@ -65,8 +66,8 @@ export function createMarkdownLoader(options: {
       const tools = await createTools({ name, metadata, files }, ctx, catalog, record)
       const spend: ModelRun['spend'] = async (used) =>
         options.budgets?.spend(ctx.call, { model: modelId, ...used })
-      const told = renderPrompt(prompt, ctx)
-      const run = { modelId, sources, settings, tools, record, steer, onModel, spend, ...told }
+      const given = { tools, record, steer, onModel, spend, telemetry: options.telemetry }
+      const run = { modelId, sources, settings, ...given, ...renderPrompt(prompt, ctx) }
       const { text, trace, tools: uses, ...usage } = await runModel(ctx, run)
       ctx.locals.agent = { trace, ...usage }
       const whose = { skill: name, model: modelId, ...defined({ messageId: ctx.message?.id }) }

@@ -1,4 +1,4 @@
-import type { LanguageModel, LanguageModelUsage, ModelMessage, ToolSet } from 'ai'
+import type { LanguageModel, LanguageModelUsage, ModelMessage, TelemetryOptions, ToolSet } from 'ai'
 import { z } from 'zod'
 import type { ModelStep, Steer } from '../../core/call.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
@@ -42,6 +42,8 @@ export type ModelRun = {
   onModel: ((does: ModelStep) => void) | undefined
   /** Told what each step used, before the next one. */
   spend: (used: { inputTokens: number; outputTokens: number }) => Promise<void>
+  /** Told of each step, for traces. */
+  telemetry: TelemetryOptions | undefined
 }
 
 /**
@@ -108,7 +110,11 @@ async function stream(run: Streamed) {
     },
     maxRetries: settings.retries,
     abortSignal: signal,
-    ...defined({ maxOutputTokens: settings['max-output-tokens'], temperature: settings.temperature }),
+    ...defined({
+      maxOutputTokens: settings['max-output-tokens'],
+      temperature: settings.temperature,
+      telemetry: run.telemetry,
+    }),
     // Errors arrive as parts of the stream; without this the SDK prints them.
     onError() {},
   })

@@ -1,0 +1,157 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { Attributes, Context, Span, SpanOptions, Tracer } from '@opentelemetry/api'
+import type { Telemetry } from 'ai'
+import type { DiagnosticsChannel } from 'undici'
+import { reasonOf, TriviumError } from '../core/errors.ts'
+import { defineMiddleware, type Middleware } from '../core/skill.ts'
+import { defined } from '../lib/defined.ts'
+
+type Api = typeof import('@opentelemetry/api')
+
+/** Runs work in a span, which is that of all that it does. */
+export type InSpan = <T>(
+  name: string,
+  options: SpanOptions,
+  work: (span: Span) => PromiseLike<T>,
+  parent?: Context,
+) => Promise<T>
+
+export function createInSpan({ context, SpanStatusCode }: Api, tracer: Tracer): InSpan {
+  return (name, options, work, parent = context.active()) =>
+    tracer.startActiveSpan(name, options, parent, async (span) => {
+      try {
+        return await work(span)
+      } catch (error) {
+        fail(span, error, SpanStatusCode.ERROR)
+        throw error
+      } finally {
+        span.end()
+      }
+    })
+}
+
+function fail(span: Span, error: unknown, code: number): void {
+  span.setAttribute('error.type', error instanceof TriviumError ? error.code : 'error')
+  span.setStatus({ code, message: reasonOf(error) })
+}
+
+/** The outermost layer of each skill. What a call from outside says in logs is the id of the trace that it came with. */
+export function skillLayer(inSpan: InSpan): Middleware {
+  return defineMiddleware({
+    name: 'trace',
+    order: -1_000,
+    description: 'A span of OpenTelemetry',
+    always: true,
+    setup:
+      (_, { name }) =>
+      (ctx, next) =>
+        inSpan(`skill ${name}`, { attributes: { 'trivium.skill': name } }, (span) => {
+          ctx.call.trace = span.spanContext().traceId
+          return next()
+        }),
+  })
+}
+
+/** Spans of the steps of a model and of its tools, by the conventions for generative models; what is said is not in them. */
+export function modelTelemetry(
+  { context, SpanKind, SpanStatusCode, trace }: Api,
+  tracer: Tracer,
+  inSpan: InSpan,
+) {
+  /** A run has one step at a time. */
+  const steps = new Map<string, Span>()
+  const end = (callId: string, attributes: Attributes, error?: unknown) => {
+    const span = steps.get(callId)
+    steps.delete(callId)
+    span?.setAttributes(attributes)
+    if (span && error !== undefined) fail(span, error, SpanStatusCode.ERROR)
+    span?.end()
+  }
+  const said = (event: object) => ('error' in event ? event.error : new Error('it was cut off'))
+  const telemetry: Telemetry = {
+    executeLanguageModelCall({ callId, provider, modelId = '', execute }) {
+      const attributes = {
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.request.model': modelId,
+        ...defined({ 'gen_ai.provider.name': provider }),
+      }
+      const span = tracer.startSpan(`chat ${modelId}`, { kind: SpanKind.CLIENT, attributes })
+      steps.set(callId, span)
+      return context.with(trace.setSpan(context.active(), span), execute)
+    },
+    onLanguageModelCallEnd({ callId, usage, finishReason }) {
+      end(callId, {
+        'gen_ai.response.finish_reasons': [finishReason],
+        ...defined({
+          'gen_ai.usage.input_tokens': usage.inputTokens,
+          'gen_ai.usage.output_tokens': usage.outputTokens,
+        }),
+      })
+    },
+    onStepError: (event) => end(event.callId, {}, said(event)),
+    onAbort: (event) => end(event.callId, {}, said(event)),
+    executeTool({ toolCall, execute }) {
+      const { toolName = '', toolCallId } = toolCall ?? {}
+      const attributes = {
+        'gen_ai.operation.name': 'execute_tool',
+        'gen_ai.tool.name': toolName,
+        ...defined({ 'gen_ai.tool.call.id': toolCallId }),
+      }
+      return inSpan(`execute_tool ${toolName}`, { attributes }, execute)
+    },
+  }
+  return { integrations: [telemetry], recordInputs: false, recordOutputs: false }
+}
+
+type Sent = DiagnosticsChannel.RequestCreateMessage['request'] & {
+  addHeader(name: string, value: string): void
+}
+
+/**
+ * A span for each request that `fetch` and undici make within a trace, which goes on in its `traceparent`. Of the address only the host is
+ * told: the rest of a URL may be a secret. Returns what ends it.
+ */
+export function traceRequests(
+  { context, propagation, SpanKind, SpanStatusCode, trace }: Api,
+  tracer: Tracer,
+): () => void {
+  const spans = new WeakMap<object, Span>()
+  const listeners: Record<string, (request: Sent, message: object) => void> = {
+    create(request) {
+      if (!trace.getActiveSpan()) return
+      const { hostname, port, protocol } = new URL(String(request.origin))
+      const attributes = {
+        'http.request.method': request.method ?? 'GET',
+        'server.address': hostname,
+        'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
+      }
+      const span = tracer.startSpan(request.method ?? 'GET', { kind: SpanKind.CLIENT, attributes })
+      spans.set(request, span)
+      propagation.inject(trace.setSpan(context.active(), span), request, {
+        set: (_, name, value) => request.addHeader(name, value),
+      })
+    },
+    headers(request, message) {
+      const { response } = message as DiagnosticsChannel.RequestHeadersMessage
+      const span = spans.get(request)
+      span?.setAttribute('http.response.status_code', response.statusCode)
+      if (response.statusCode >= 400) span?.setStatus({ code: SpanStatusCode.ERROR })
+    },
+    trailers: (request) => spans.get(request)?.end(),
+    error(request, message) {
+      const span = spans.get(request)
+      if (!span) return
+      fail(span, (message as DiagnosticsChannel.RequestErrorMessage).error, SpanStatusCode.ERROR)
+      span.end()
+    },
+  }
+  const offs = Object.entries(listeners).map(([name, listen]) => {
+    const channel = `undici:request:${name}`
+    const heard = (message: unknown) => listen((message as { request: Sent }).request, message as object)
+    subscribe(channel, heard)
+    return () => unsubscribe(channel, heard)
+  })
+  return () => {
+    for (const off of offs) off()
+  }
+}
