@@ -27,8 +27,10 @@ const prepare = (text) => {
 parentPort?.on('message', (asked) => {
   try {
     parentPort?.postMessage(search(asked))
-  } catch (error) {
-    parentPort?.postMessage({ error, rows: [] })
+  } catch (thrown) {
+    // An error that is sent keeps no code of its own.
+    const { message, errcode } = Object(thrown)
+    parentPort?.postMessage({ error: { message, errcode }, rows: [] })
   }
 })
 
@@ -42,7 +44,7 @@ function search({ likes, gateways, conversation, outcomes, since, until, end, li
   }
   if (gateways) add(`j.gateway IN (${gateways.map(() => '?').join()})`, ...gateways)
   if (conversation) add('(j.conversation = ? OR j.seq = ?)', conversation.name, conversation.own)
-  for (const like of likes) add("j.payload LIKE ? ESCAPE '\\'", like)
+  for (const like of likes) add('j.payload LIKE ?', like)
   if (outcomes) add(`s.outcome IN (${outcomes.map(() => '?').join()})`, ...outcomes)
   const select = prepare(`SELECT j.seq, j.id, g.name AS gateway, j.received_at, j.payload, s.outcome
     FROM journal j CROSS JOIN gateway g ON g.id = j.gateway CROSS JOIN standing s ON s.seq = j.seq

@@ -20,7 +20,7 @@ type Asked = {
   limit: number
 }
 type Row = { id: string; gateway: string; received_at: number; payload: string; outcome: Outcome }
-type Answer = { error?: unknown; rows: Row[]; next?: string }
+type Answer = { error?: { message: string; errcode: number }; rows: Row[]; next?: string }
 type Waiting = { resolve(answer: Answer): void; reject(error: unknown): void }
 
 /** Ms after which the thread ends that nobody asks anything. */
@@ -34,26 +34,28 @@ export function createSearch({ gateways }: Pick<Parts, 'gateways'>, path: string
   let idle: NodeJS.Timeout | undefined
   const waiting: Waiting[] = []
 
-  const end = (error: unknown) => {
-    void worker?.terminate()
+  const end = async (error: unknown) => {
+    const ending = worker?.terminate()
     worker = undefined
     for (const one of waiting.splice(0)) one.reject(toStoreError(path, error))
+    await ending
   }
   const begin = () => {
     const made = new Worker(new URL('./search-worker.js', import.meta.url), { workerData: path })
-    made.unref()
     made.on('message', (answer: Answer) => {
       const asked = waiting.shift()
-      if (answer.error) asked?.reject(toStoreError(path, answer.error))
+      if (waiting.length === 0) made.unref()
+      if (answer.error) asked?.reject(toStoreError(path, Object.assign(new Error(), answer.error)))
       else asked?.resolve(answer)
     })
-    made.on('error', end)
+    made.on('error', (error) => void end(error))
     return made
   }
   const ask = (asked: Asked) => {
     clearTimeout(idle)
-    idle = setTimeout(() => end(new Error('nobody searches')), IDLE).unref()
+    idle = setTimeout(() => void end(new Error('nobody searches')), IDLE).unref()
     worker ??= begin()
+    worker.ref()
     worker.postMessage(asked)
     return new Promise<Answer>((resolve, reject) => waiting.push({ resolve, reject }))
   }
@@ -78,7 +80,8 @@ export function createSearch({ gateways }: Pick<Parts, 'gateways'>, path: string
     const fields = Object.entries(defined({ transport, event })).filter(([, value]) => isPlainText(value))
     const parts = [...said, ...fields.map(([name, value]) => `"${name}":"${value}"`)]
     return {
-      likes: parts.map((part) => `%${part.replaceAll(/[%_\\]/g, '\\$&')}%`),
+      // An underscore stands for any character: more is found, and looked at here.
+      likes: parts.map((part) => `%${part}%`),
       gateways: names,
       conversation:
         conversation === undefined ? undefined : { name: conversation, own: positionOf(conversation) ?? 0 },
@@ -94,7 +97,7 @@ export function createSearch({ gateways }: Pick<Parts, 'gateways'>, path: string
     search,
     close() {
       clearTimeout(idle)
-      end(new TriviumError('store_unavailable', { store: path, reason: 'it is closed' }))
+      return end(new TriviumError('store_unavailable', { store: path, reason: 'it is closed' }))
     },
   }
 }

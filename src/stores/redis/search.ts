@@ -2,7 +2,7 @@ import { makeId, positionOf, timeOf } from '../../core/message-id.ts'
 import { createMatcher, isPlainText } from '../../core/message-query.ts'
 import type { FoundMessages, Journal, MessageSearch } from '../../core/store.ts'
 import { type Entry, messageOf, parseHead, positionIn } from './codec.ts'
-import type { Server } from './scripts.ts'
+import { digest, type Server } from './scripts.ts'
 
 /** How many entries one command reads, and for how long (ms) one search goes on. */
 const SLICE = 200
@@ -14,11 +14,15 @@ const LARGEST = 4_000_000
 export function createSearch(call: Server['call'], main: string, outcomes: Journal['outcomes']) {
   return async (query: MessageSearch): Promise<FoundMessages> => {
     const deadline = Date.now() + LONGEST
-    const { gateways, before, limit, since = 0 } = query
+    const { gateways, conversation, before, limit, since = 0 } = query
+    const [wanted, own] = conversation === undefined ? [] : [digest(conversation), positionOf(conversation)]
     const matches = createMatcher(query)
     const parts = [query.sender, query.text].filter(isPlainText).map((part) => part.toLowerCase())
-    const mayMatch = ([, [, head, , payload]]: Entry) => {
-      if (gateways && !gateways.includes(parseHead(head).gateway)) return false
+    const mayMatch = (entry: Entry) => {
+      const [, [, head, , payload]] = entry
+      const origin = parseHead(head)
+      if (gateways && !gateways.includes(origin.gateway)) return false
+      if (wanted !== undefined && origin.conversation !== wanted && positionIn(entry) !== own) return false
       if (parts.length === 0) return true
       const text = payload.toLowerCase()
       return parts.every((part) => text.includes(part))
