@@ -76,6 +76,8 @@ export const sessionEntrySchema = z.object({
   values: z.record(z.string(), z.json()).exactOptional(),
   /** How many entries before this one are forgotten; on the oldest alone. */
   dropped: z.int().exactOptional(),
+  /** What was said in entries that are no longer there; on the oldest alone. */
+  summary: z.string().exactOptional(),
 })
 
 export type SessionEntry = z.infer<typeof sessionEntrySchema>
@@ -86,8 +88,14 @@ export type SessionId = { name: string; key: string; store: StateStoreName }
 export type SessionService = ServiceOf<typeof offered.sessions> & {
   /** Oldest first; `[]` for a session that is not there or has expired. */
   read(id: SessionId): Promise<SessionEntry[]>
-  /** Drops the oldest beyond `maxEntries` and what a session may take up; it expires `ttl` ms after its last entry. */
-  append(id: SessionId, entry: SessionEntry, limits: { maxEntries: number; ttl: number }): Promise<void>
+  /** Drops the oldest beyond `maxEntries`, `maxTokens` and what a session may take up; it expires `ttl` ms after its last entry. */
+  append(
+    id: SessionId,
+    entry: SessionEntry,
+    limits: { maxEntries: number; maxTokens?: number; ttl: number },
+  ): Promise<void>
+  /** Puts a summary in the place of the entries up to that time, all but the newest at most, and returns what there is then. */
+  compact(id: SessionId, until: number, summary: string, ttl: number): Promise<SessionEntry[]>
 }
 
 export type StateStoreName = z.infer<typeof offered.storeName>

@@ -16,6 +16,8 @@ export type Skill<Args = unknown> = {
   /** Names middleware and their settings: `session`, `timeout`, `approval`, a transport's `route`, … */
   metadata?: JsonObject
   run(ctx: SkillContext<Args>): unknown
+  /** Makes a summary of at most so many tokens of what a session remembers; for `session: {summarize: true}`. */
+  summarize?(ctx: SkillContext, history: string, maxTokens: number): Promise<string>
 }
 
 /** What a skill works with. One per invocation; `globals` is shared by the process. */

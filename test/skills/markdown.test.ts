@@ -301,3 +301,52 @@ describe('a provider that fails', () => {
     })
   }
 })
+
+describe('a session that outgrows its max-tokens', () => {
+  const front = (more: string) =>
+    `model: local:m\nmetadata: { session: { key: args.sessionId, max-tokens: 200${more} } }`
+  /** Says `turn 0`, `turn 1`, … at some length, and gives the prompt of each turn. */
+  const talk = async (t: TestContext, more: string, summaries: ModelAnswer[] = []) => {
+    const asked: string[] = []
+    const prompts: string[] = []
+    const answer = ({ messages }: ModelRequest): ModelAnswer => {
+      const text = JSON.stringify(messages)
+      const isSummary = text.includes('Summarise this record')
+      ;(isSummary ? asked : prompts).push(text)
+      return isSummary ? (summaries[asked.length - 1] ?? { text: `sum ${asked.length}` }) : { text: 'ok' }
+    }
+    const script = Array.from({ length: 40 }, () => answer)
+    const { manager, usage } = await start(t, skillFile('Go.', front(more)), script)
+    for (let turn = 0; turn < 9; turn++)
+      await manager.invoke('helper', { text: `turn ${turn}. ${'word '.repeat(30)}`, sessionId: 's' })
+    return { asked, prompts, usage, lines: manager.lines }
+  }
+  const turnsIn = (text = '') => [...text.matchAll(/turn (\d)/g)].map(([, turn]) => Number(turn))
+
+  test('drops the oldest entries with a mark', async (t) => {
+    const { asked, prompts } = await talk(t, '')
+    assert.deepEqual(turnsIn(prompts.at(-1)), [6, 7, 8])
+    assert.match(prompts.at(-1) ?? '', /\[6 older entries are left out\]/)
+    assert.equal(asked.length, 0)
+  })
+
+  test('summarises them where that is configured, each summary with the one before it', async (t) => {
+    const { asked, prompts, usage } = await talk(t, ', summarize: true')
+    assert.ok(asked.length >= 2 && asked.length <= 5, `${asked.length} summaries`)
+    assert.deepEqual(turnsIn(asked[0]).slice(0, 2), [0, 1])
+    assert.match(asked[1] ?? '', /sum 1/)
+    assert.match(prompts.at(-1) ?? '', /summary of what was said before/)
+    assert.ok(prompts.at(-1)?.includes(`sum ${asked.length}`))
+    const told = [...asked.flatMap((one) => turnsIn(one)), ...turnsIn(prompts.at(-1))]
+    assert.deepEqual(told, [0, 1, 2, 3, 4, 5, 6, 7, 8], 'nothing is lost, and nothing told twice')
+    assert.equal(usage.length, asked.length + 9, 'what a summary costs is counted')
+  })
+
+  test('leaves them out, with a line in the log, where the summary fails, and tries again', async (t) => {
+    const { asked, prompts, lines } = await talk(t, ', summarize: true', [{ status: 400, message: 'no' }])
+    const failed = prompts.find((prompt) => prompt.includes('older entries are left out'))
+    assert.ok(failed)
+    assert.ok(asked.length > 1 && prompts.at(-1)?.includes('sum '))
+    assert.equal(lines.filter(({ message }) => message.includes('not summarised')).length, 1)
+  })
+})

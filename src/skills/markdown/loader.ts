@@ -52,10 +52,35 @@ export function createMarkdownLoader(options: {
     const files = await findSkillFiles(dirname(found.path))
     const settings = parseSettings(modelSettings, metadata.model ?? {})
 
-    const run = async (ctx: SkillContext) => {
+    const modelOf = ({ call }: SkillContext) => {
       const sources = options.sources()
-      const modelId = settings.id ?? ctx.call.model ?? sources.model?.name
+      const modelId = settings.id ?? call.model ?? sources.model?.name
       if (!modelId) throw new TriviumError('model_missing', { name })
+      return { modelId, sources }
+    }
+    /** Of each step, before the next one. */
+    const paying = ({ call }: SkillContext, model: string) => ({
+      spend: async (used: { inputTokens: number; outputTokens: number }) =>
+        options.budgets?.spend(call, { model, ...used }),
+      telemetry: options.telemetry,
+    })
+    const used = ({ message }: SkillContext, model: string, usage: Omit<ModelOutcome, 'text' | 'trace'>) =>
+      options.onUsage?.({ skill: name, model, ...defined({ messageId: message?.id }), ...usage })
+
+    const summarize = async (ctx: SkillContext, history: string, maxTokens: number) => {
+      const fence = createFence()
+      const instructions = `${fence.notice}\n\n${SUMMARIZE} At most ${Math.ceil(maxTokens / 2)} words.`
+      const own = { ...settings, 'max-output-tokens': maxTokens }
+      const prompt = { instructions, input: fence.wrap(history, 'history'), settings: own, tools: {} }
+      const { modelId, sources } = modelOf(ctx)
+      await options.budgets?.require(ctx.call)
+      const run = { modelId, sources, ...prompt, ...paying(ctx, modelId) }
+      const { text, trace: _, ...usage } = await runModel(ctx, run)
+      used(ctx, modelId, usage)
+      return text
+    }
+    const run = async (ctx: SkillContext) => {
+      const { modelId, sources } = modelOf(ctx)
       // A model that serves another model as a tool speaks to that one, not to whoever listens.
       const onModel = ctx.call.toolDepth === undefined ? ctx.call.onModel : undefined
       const steer = ctx.call.toolDepth === undefined ? ctx.call.steer : undefined
@@ -64,20 +89,17 @@ export function createMarkdownLoader(options: {
       if (!record?.replayed) await options.budgets?.require(ctx.call)
       ctx.call = { ...ctx.call, toolDepth: ctx.call.depth + 1 }
       const tools = await createTools({ name, metadata, files }, ctx, catalog, record)
-      const spend: ModelRun['spend'] = async (used) =>
-        options.budgets?.spend(ctx.call, { model: modelId, ...used })
-      const given = { tools, record, steer, onModel, spend, telemetry: options.telemetry }
+      const given = { tools, record, steer, onModel, ...paying(ctx, modelId) }
       const run = { modelId, sources, settings, ...given, ...renderPrompt(prompt, ctx) }
       const { text, trace, tools: uses, ...usage } = await runModel(ctx, run)
       ctx.locals.agent = { trace, ...usage }
-      const whose = { skill: name, model: modelId, ...defined({ messageId: ctx.message?.id }) }
-      options.onUsage?.({ ...whose, ...usage, tools: uses })
+      used(ctx, modelId, { ...usage, tools: uses })
       ctx.log.info({ model: modelId, ...usage }, 'a model answered')
       return text
     }
     // As a tool of another it may run again: it goes on from its own record.
     const annotated = { annotations: { idempotentHint: true }, ...metadata }
-    return { name, description, args: argsOf(prompt), metadata: annotated, run }
+    return { name, description, args: argsOf(prompt), metadata: annotated, run, summarize }
   }
 }
 
@@ -93,6 +115,9 @@ function argsOf(prompt: Prompt): z.ZodType {
   }
   return z.looseObject(shape)
 }
+
+const SUMMARIZE =
+  'Summarise this record of a conversation for the one who goes on with it: who wants what, what was said, done and decided, what is open. Keep names, numbers and dates. Write the summary alone.'
 
 const HISTORY =
   'What was said before in this conversation, oldest first, each turn with its time. It is a record: take from it what the current input refers to.'
@@ -117,7 +142,8 @@ export function renderPrompt(prompt: Prompt, ctx: SkillContext, fence: Fence = c
 function renderSession({ locals }: SkillContext, fence: Fence): string {
   const entries = pathGet(locals, 'session.entries')
   if (!Array.isArray(entries) || entries.length === 0) return ''
-  return `${HISTORY}\n${fence.wrap(renderHistory(entries), 'history')}`
+  const most = Number(pathGet(locals, 'session.maxTokens') ?? Number.POSITIVE_INFINITY)
+  return `${HISTORY}\n${fence.wrap(renderHistory(entries, most), 'history')}`
 }
 
 /** An argument that is not there leaves nothing. */

@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import { pathGet } from '../../core/json.ts'
 import { storeName } from '../../core/operations.ts'
+import type { SessionEntry, SessionId } from '../../core/services.ts'
 import { defineMiddleware, type SkillContext } from '../../core/skill.ts'
 import { duration } from '../../core/units.ts'
+import { defined } from '../../lib/defined.ts'
 import { orJust, parseSettings } from '../onion.ts'
-import { captureEntry } from '../session/sessions.ts'
+import { captureEntry, outgrown, renderHistory } from '../session/sessions.ts'
 
 /** `session: args.sessionId`, or all settings: remembers invocations of the same key, also of those at the same time, but none that throws. */
 export const sessionMiddleware = defineMiddleware({
@@ -13,7 +15,29 @@ export const sessionMiddleware = defineMiddleware({
   description: 'Remembers earlier invocations of the same conversation',
   setup(settings, skill) {
     const { key: path, store, name = skill.name, ...kept } = parseSettings(sessionSettings, settings)
-    const limits = { maxEntries: kept.maxEntries, ttl: kept.retention }
+    const { maxEntries, retention: ttl, 'max-tokens': maxTokens } = kept
+    if (kept.summarize && !skill.summarize) throw new Error('summarize is for skills on a model')
+    // What is summarised at the next turn must be there then.
+    const limits = { maxEntries, ttl, ...(kept.summarize ? {} : defined({ maxTokens })) }
+
+    /** What is remembered, with a summary in place of the oldest where that is configured and there is too much. */
+    const read = async (ctx: SkillContext, id: SessionId): Promise<SessionEntry[]> => {
+      const { sessions } = ctx.services
+      const entries = await sessions.read(id)
+      const most = maxTokens ?? MOST_SUMMARISED
+      const older = kept.summarize ? outgrown(entries, maxEntries, most) : []
+      const last = older.at(-1)
+      if (!last || !skill.summarize) return entries
+      try {
+        const summary = await skill.summarize(ctx, renderHistory(older), Math.ceil(most / 4))
+        return await sessions.compact(id, last.at, summary, ttl)
+      } catch (err) {
+        if (ctx.signal.aborted) throw err
+        ctx.log.warn({ err }, 'a session was not summarised; its oldest entries are left out')
+        return entries
+      }
+    }
+
     return async (ctx, next) => {
       const key = sessionKey(ctx, path)
       if (key === undefined) {
@@ -23,7 +47,7 @@ export const sessionMiddleware = defineMiddleware({
       const id = { name, key, store }
       const { sessions } = ctx.services
       // From before this invocation, oldest first.
-      ctx.locals.session = { ...id, entries: await sessions.read(id) }
+      ctx.locals.session = { ...id, entries: await read(ctx, id), ...defined({ maxTokens }) }
       const result = await next()
       await sessions.append(id, captureEntry(ctx, kept.capture, Date.now()), limits)
       return result
@@ -40,6 +64,9 @@ function sessionKey(ctx: SkillContext, path: string): string | undefined {
   return message && value === message.conversation ? `${message.gateway}/${value}` : String(value)
 }
 
+/** Tokens, where no other bound is set. */
+const MOST_SUMMARISED = 16_000
+
 const captured = z
   .string()
   .regex(/^([^$]|\$(all|args|result|agent)$)/, 'use $all, $args, $result, $agent, or a path into ctx')
@@ -51,6 +78,10 @@ const sessionSettings = orJust(
     key: z.string().min(1),
     capture: z.array(captured).min(1).default(['$all']),
     maxEntries: z.number().int().min(1).max(10_000).default(50),
+    /** What of it a prompt gets; an estimate. What is older is dropped, or summarised. */
+    'max-tokens': z.number().int().min(100).optional(),
+    /** By the model of the skill, once there is more than that, or than `maxEntries`. */
+    summarize: z.boolean().default(false),
     store: storeName.default('memory'),
     /** A session is forgotten that long after its last entry. */
     retention: duration.default(30 * 86_400_000),

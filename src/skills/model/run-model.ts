@@ -35,11 +35,11 @@ export type ModelRun = {
   input: string
   tools: ToolSet
   /** What it did in earlier attempts, and where this one is kept. */
-  record: RunRecord | undefined
+  record?: RunRecord | undefined
   /** What comes meanwhile, and how that is put to it. */
-  steer: Steer | undefined
-  heard(message: Message): string
-  onModel: ((does: ModelStep) => void) | undefined
+  steer?: Steer | undefined
+  heard?(message: Message): string
+  onModel?: ((does: ModelStep) => void) | undefined
   /** Told what each step used, before the next one. */
   spend: (used: { inputTokens: number; outputTokens: number }) => Promise<void>
   /** Told of each step, for traces. */
@@ -105,7 +105,7 @@ async function stream(run: Streamed) {
       const more = steer.messages.slice(heard, before)
       heard += more.length
       record?.hears(heard)
-      steered[stepNumber] = more.map((one) => ({ role: 'user', content: run.heard(one) }))
+      steered[stepNumber] = more.map((one) => ({ role: 'user', content: run.heard?.(one) ?? one.text }))
       return more.length > 0 ? { messages: [...messages, ...steered[stepNumber]] } : undefined
     },
     maxRetries: settings.retries,

@@ -11,6 +11,7 @@ import {
 } from '../../core/services.ts'
 import type { SkillContext } from '../../core/skill.ts'
 import { updateKv } from '../../core/update-kv.ts'
+import { defined } from '../../lib/defined.ts'
 import { headOf } from '../../lib/head-of.ts'
 
 /** What is kept of a session, under a key of its name and its own key. */
@@ -28,11 +29,22 @@ export function createSessionService(backends: Record<StateStoreName, StateBacke
     async read(id) {
       return entriesOf((await backends[id.store].get(keyOf(id)))?.value)
     },
-    async append(id, entry, { maxEntries, ttl }) {
+    async append(id, entry, { ttl, ...limits }) {
       await updateKv(backends[id.store], keyOf(id), (current) => {
-        const entries = withEntry(entriesOf(current), entry, maxEntries).map((one) => ({ ...one }))
+        const entries = withEntry(entriesOf(current), entry, limits).map((one) => ({ ...one }))
         return { value: { name: id.name, session: id.key, entries }, ttl }
       })
+    },
+    async compact(id, until, summary, ttl) {
+      const value = await updateKv(backends[id.store], keyOf(id), (current) => {
+        const before = entriesOf(current)
+        const [oldest, ...rest] = before.filter(({ at }, index) => at > until || index === before.length - 1)
+        // Another run at the same time may have done it.
+        if (!oldest || rest.length + 1 === before.length) return undefined
+        const { dropped: _, ...kept } = oldest
+        return { value: { name: id.name, session: id.key, entries: [{ ...kept, summary }, ...rest] }, ttl }
+      })
+      return entriesOf(value)
     },
     async delete({ name, key, store }) {
       const deleted = storesOf(store).map((one) => backends[one].delete(keyOf({ name, key })))
@@ -104,16 +116,48 @@ const LARGEST_SESSION = 256_000
 /** What stays of a part of an entry that is too large. */
 const SHORT = 4_000
 
+type Limits = { maxEntries: number; maxTokens?: number }
+
 /** The entries of a session with one more. The oldest go where they are too many or too large; the one behind them counts them. */
-function withEntry(entries: readonly SessionEntry[], entry: SessionEntry, maxEntries: number) {
+function withEntry(
+  entries: readonly SessionEntry[],
+  entry: SessionEntry,
+  { maxEntries, maxTokens = Number.POSITIVE_INFINITY }: Limits,
+) {
   const kept = [...entries, bounded(entry)]
-  let dropped = kept[0]?.dropped ?? 0
-  while (kept.length > 1 && (kept.length > maxEntries || sizeOf(kept) > LARGEST_SESSION)) {
+  let { dropped = 0, summary } = kept[0] ?? {}
+  const isTooMuch = () =>
+    kept.length > maxEntries || sizeOf(kept) > LARGEST_SESSION || tokensOf(kept) > maxTokens
+  while (kept.length > 1 && isTooMuch()) {
     kept.shift()
     dropped += 1
   }
   const [oldest, ...rest] = kept
-  return oldest && dropped > 0 ? [{ ...oldest, dropped }, ...rest] : kept
+  return oldest && dropped > 0 ? [{ ...oldest, dropped, ...defined({ summary }) }, ...rest] : kept
+}
+
+/** What a text costs a model: an estimate on the safe side, as each counts in its own way. */
+function tokensIn(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / 3)
+}
+
+function tokensOf(entries: readonly SessionEntry[]): number {
+  return entries.reduce(
+    (sum, entry) => sum + tokensIn(renderEntry(entry)),
+    tokensIn(entries[0]?.summary ?? ''),
+  )
+}
+
+/** The entries to put together in a summary once there are too many: the newest, of half of what there may be, stay as they are. */
+export function outgrown(entries: readonly SessionEntry[], maxEntries: number, maxTokens: number) {
+  if (entries.length < maxEntries && tokensOf(entries) <= maxTokens) return []
+  let [room, kept] = [maxTokens / 2, 0]
+  for (const entry of entries.toReversed()) {
+    room -= tokensIn(renderEntry(entry))
+    if (kept > 0 && (room < 0 || kept >= maxEntries / 2)) break
+    kept++
+  }
+  return entries.slice(0, -kept)
 }
 
 /** The trace is shortened before what was asked and answered. */
@@ -141,17 +185,27 @@ const LONGEST_TEXT = 16_000
 const LONGEST_HISTORY = 64_000
 
 /** Entries as text for a prompt, oldest first, with a mark for what does not fit: ends of texts, the oldest. */
-export function renderHistory(entries: readonly SessionEntry[]): string {
+export function renderHistory(
+  entries: readonly SessionEntry[],
+  maxTokens: number = Number.POSITIVE_INFINITY,
+): string {
+  const { dropped = 0, summary } = entries[0] ?? {}
   const kept: string[] = []
   let room = LONGEST_HISTORY
+  let tokens = maxTokens - tokensIn(summary ?? '')
   for (const entry of entries.toReversed()) {
     const text = renderEntry(entry)
     room -= text.length
-    if (room < 0 && kept.length > 0) break
+    tokens -= tokensIn(text)
+    if (Math.min(room, tokens) < 0 && kept.length > 0) break
     kept.unshift(text)
   }
-  const missing = entries.length - kept.length + (entries[0]?.dropped ?? 0)
-  return [...(missing > 0 ? [`[${missing} older entries are left out]`] : []), ...kept].join('\n\n')
+  const missing = entries.length - kept.length + dropped
+  return [
+    ...(summary === undefined ? [] : [`[summary of what was said before]\n${summary}`]),
+    ...(missing > 0 ? [`[${missing} older entries are left out]`] : []),
+    ...kept,
+  ].join('\n\n')
 }
 
 function renderEntry(entry: SessionEntry): string {
