@@ -100,6 +100,21 @@ function annotated(skill: Skill): Skill {
   return Object.keys(hints).length > 0 ? { ...skill, metadata: { ...metadata, annotations: hints } } : skill
 }
 
+/** Files that are made in words: a model's table, a report. */
+const artifactSave = defineSkill({
+  name: 'artifact-save',
+  description: 'Keeps a text as a file, and attaches it to the answer of the model that saves it.',
+  args: z.strictObject({
+    name: z.string().min(1).max(255).describe('The name of the file: report.csv'),
+    type: z.string().default('text/plain').describe('Its media type'),
+    text: z.string().describe('What is in it'),
+  }),
+  async run({ args: { name, type, text }, artifacts }) {
+    const saved = await artifacts.save(name, type, text)
+    return { text: `Saved ${name}, ${saved.size} bytes.`, attachments: [saved] }
+  },
+})
+
 /** What `ctx.services` can do, as skills. */
 export const builtInSkills: readonly Skill[] = [
   ...skillsOf('event-', operations.events, ({ events }) => events),
@@ -109,6 +124,7 @@ export const builtInSkills: readonly Skill[] = [
   ...skillsOf('message-', operations.messages, ({ messages }) => messages),
   ...skillsOf('conversation-', operations.conversations, ({ conversations }) => conversations),
   ...stateSkills,
+  artifactSave,
   ...skillsOf('session-', operations.sessions, ({ sessions }) => sessions),
   ...skillsOf('callback-', operations.callbacks, ({ callbacks }) => callbacks),
   ...skillsOf('approval-', operations.approvals, ({ approvals }) => approvals),

@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { z } from 'zod'
-import { TriviumError } from '../../core/errors.ts'
+import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { pathGet } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import type { Skill, SkillContext } from '../../core/skill.ts'
 import { defined } from '../../lib/defined.ts'
 import { SKILL_NAME } from '../load-code.ts'
+import { NO_FILES, type ReadFiles, readFiles, refusesFiles, withoutParts } from '../model/attachments.ts'
 import type { Budgets } from '../model/budget.ts'
 import {
   type ModelOutcome,
@@ -23,8 +24,10 @@ import type { FoundSkill } from '../registry.ts'
 import { renderHistory } from '../session/sessions.ts'
 import { compilePrompt, type Prompt, parseSkillFile } from './skill-file.ts'
 
+type Cost = Omit<ModelOutcome, 'text' | 'trace' | 'files'>
+
 /** What one run of a model cost. */
-export type ModelUsage = Omit<ModelOutcome, 'text' | 'trace'> & {
+export type ModelUsage = Cost & {
   skill: string
   model: string
   messageId?: string
@@ -64,7 +67,7 @@ export function createMarkdownLoader(options: {
         options.budgets?.spend(call, { model, ...used }),
       telemetry: options.telemetry,
     })
-    const used = ({ message }: SkillContext, model: string, usage: Omit<ModelOutcome, 'text' | 'trace'>) =>
+    const used = ({ message }: SkillContext, model: string, usage: Cost) =>
       options.onUsage?.({ skill: name, model, ...defined({ messageId: message?.id }), ...usage })
 
     const summarize = async (ctx: SkillContext, history: string, maxTokens: number) => {
@@ -75,7 +78,7 @@ export function createMarkdownLoader(options: {
       const { modelId, sources } = modelOf(ctx)
       await options.budgets?.require(ctx.call)
       const run = { modelId, sources, ...prompt, ...paying(ctx, modelId) }
-      const { text, trace: _, ...usage } = await runModel(ctx, run)
+      const { text, trace: _, files: __, ...usage } = await runModel(ctx, run)
       used(ctx, modelId, usage)
       return text
     }
@@ -89,13 +92,27 @@ export function createMarkdownLoader(options: {
       if (!record?.replayed) await options.budgets?.require(ctx.call)
       ctx.call = { ...ctx.call, toolDepth: ctx.call.depth + 1 }
       const tools = await createTools({ name, metadata, files }, ctx, catalog, record)
-      const given = { tools, record, steer, onModel, ...paying(ctx, modelId) }
-      const run = { modelId, sources, settings, ...given, ...renderPrompt(prompt, ctx) }
-      const { text, trace, tools: uses, ...usage } = await runModel(ctx, run)
+      const paid = paying(ctx, modelId)
+      let hasBegun = false
+      const spend: ModelRun['spend'] = (step) => {
+        hasBegun = true
+        return paid.spend(step)
+      }
+      const given = { modelId, sources, settings, tools, record, steer, onModel, ...paid, spend }
+      const asked = messagesOf(ctx)
+      const read = await readFiles(asked, settings.attachments, ctx)
+      const runWith = (files: ReadFiles) =>
+        runModel(ctx, { ...given, ...renderPrompt(prompt, ctx, createFence(), files), files: files.parts })
+      const outcome = await runWith(read).catch((error) => {
+        if (hasBegun || read.parts.length === 0 || !refusesFiles(error)) throw error
+        ctx.log.warn({ model: modelId, reason: reasonOf(error) }, 'the model is asked again without files')
+        return runWith(withoutParts(read, asked))
+      })
+      const { text, trace, tools: uses, files: made, ...usage } = outcome
       ctx.locals.agent = { trace, ...usage }
       used(ctx, modelId, { ...usage, tools: uses })
       ctx.log.info({ model: modelId, ...usage }, 'a model answered')
-      return text
+      return made.length > 0 ? { text, attachments: made } : text
     }
     // As a tool of another it may run again: it goes on from its own record.
     const annotated = { annotations: { idempotentHint: true }, ...metadata }
@@ -123,7 +140,12 @@ const HISTORY =
   'What was said before in this conversation, oldest first, each turn with its time. It is a record: take from it what the current input refers to.'
 
 /** Fills a prompt. Nothing in a value is a directive, and what may come from a message is fenced. The history stands first where it has no place. */
-export function renderPrompt(prompt: Prompt, ctx: SkillContext, fence: Fence = createFence()) {
+export function renderPrompt(
+  prompt: Prompt,
+  ctx: SkillContext,
+  fence: Fence = createFence(),
+  files: ReadFiles = NO_FILES,
+) {
   const history = renderSession(ctx, fence)
   const placed = prompt.some((piece) => typeof piece !== 'string' && piece.directive === 'session-history')
   const body = prompt.map((piece) => {
@@ -133,9 +155,9 @@ export function renderPrompt(prompt: Prompt, ctx: SkillContext, fence: Fence = c
   const parts = [fence.notice, placed ? '' : history, body.join('')]
   return {
     instructions: parts.filter((part) => part !== '').join('\n\n'),
-    input: renderInput(ctx, fence),
+    input: renderInput(ctx, fence, files),
     /** A message that comes while the model runs. */
-    heard: (message: Message) => renderMessage(message, fence),
+    heard: (message: Message) => renderMessage(message, fence, NO_FILES),
   }
 }
 
@@ -155,24 +177,37 @@ function renderArg(ctx: SkillContext, path: string, fence: Fence): string {
   return isFromOutside(ctx) ? fence.wrap(text, `argument ${path}`) : text
 }
 
-function renderInput(ctx: SkillContext, fence: Fence): string {
-  const { message, args } = ctx
-  if (!message || pathGet(args, 'message.id') !== message.id) {
+/** What a skill was dispatched for: its message, or several; none where it was invoked in another way. */
+function messagesOf({ message, args }: SkillContext): Message[] {
+  if (!message || pathGet(args, 'message.id') !== message.id) return []
+  return (
+    z
+      .array(z.custom<Message>((one) => pathGet(one, 'from.id') !== undefined))
+      .safeParse(pathGet(args, 'messages')).data ?? [message]
+  )
+}
+
+function renderInput(ctx: SkillContext, fence: Fence, files: ReadFiles): string {
+  const { args } = ctx
+  const all = messagesOf(ctx)
+  if (all.length === 0) {
     const text = JSON.stringify(args ?? {}, null, 2)
     return isFromOutside(ctx) ? fence.wrap(text, 'arguments') : `Arguments:\n${text}`
   }
-  const all = z
-    .array(z.custom<Message>((one) => pathGet(one, 'from.id') !== undefined))
-    .safeParse(pathGet(args, 'messages')).data ?? [message]
-  return all.map((one) => renderMessage(one, fence)).join('\n\n')
+  const texts = files.texts.map(({ name, text }) =>
+    fence.wrap(text, `file ${name.replaceAll(/["<>\s]+/g, ' ')}`),
+  )
+  return [...all.map((one) => renderMessage(one, fence, files)), ...texts].join('\n\n')
 }
 
-function renderMessage(message: Message, fence: Fence): string {
+function renderMessage(message: Message, fence: Fence, { told }: ReadFiles): string {
   const { name, address, id } = message.from
   const head = [
     `From: ${[name, address ?? id].filter(Boolean).join(' ')}`,
     ...(message.subject === undefined ? [] : [`Subject: ${message.subject}`]),
-    ...message.attachments.map((one) => `Attachment: ${one.name} (${one.type}, ${one.size} bytes)`),
+    ...message.attachments.map(({ name, type, size, sha256 }) =>
+      [`Attachment: ${name} (${type}, ${size} bytes)`, told.get(sha256)].filter(Boolean).join(', '),
+    ),
   ]
   return fence.wrap(`${head.join('\n')}\n\n${message.text}`, `message through ${message.transport}`)
 }

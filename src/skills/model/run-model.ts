@@ -1,14 +1,23 @@
-import type { LanguageModel, LanguageModelUsage, ModelMessage, TelemetryOptions, ToolSet } from 'ai'
+import type {
+  FilePart,
+  LanguageModel,
+  LanguageModelUsage,
+  ModelMessage,
+  TelemetryOptions,
+  TextPart,
+  ToolSet,
+} from 'ai'
 import { z } from 'zod'
 import type { ModelStep, Steer } from '../../core/call.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import type { Message } from '../../core/message.ts'
+import { type Attachment, attachmentSchema, type Message } from '../../core/message.ts'
 import type { SkillContext } from '../../core/skill.ts'
 import { timerDuration } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import { runBounded } from '../bounded.ts'
 import { orJust } from '../onion.ts'
+import { attachmentSettings } from './attachments.ts'
 import { isFinal, type RunRecord } from './run-record.ts'
 import { createToolUses } from './tool-uses.ts'
 
@@ -19,6 +28,7 @@ const settings = z.strictObject({
   'max-tokens': z.number().int().min(1).default(200_000),
   'max-output-tokens': z.number().int().min(1).optional(),
   temperature: z.number().min(0).max(2).optional(),
+  attachments: attachmentSettings,
   timeout: timerDuration.default(120_000),
   retries: z.number().int().min(0).max(10).default(2),
 })
@@ -33,6 +43,8 @@ export type ModelRun = {
   settings: z.infer<typeof settings>
   instructions: string
   input: string
+  /** Files that go with the input. */
+  files?: readonly FilePart[]
   tools: ToolSet
   /** What it did in earlier attempts, and where this one is kept. */
   record?: RunRecord | undefined
@@ -76,7 +88,7 @@ const MOST_SAID = 4_000_000
 
 async function stream(run: Streamed) {
   const { isStepCount, streamText, wrapLanguageModel } = await import('ai')
-  const { settings, skill, log, signal, record } = run
+  const { settings, skill, log, signal, record, files = [] } = run
   const maxSteps = settings['max-steps']
   const maxTokens = settings['max-tokens']
   run.onModel?.({})
@@ -85,10 +97,11 @@ async function stream(run: Streamed) {
   /** What was put to the model before each step. */
   const steered: ModelMessage[][] = []
   let heard = 0
+  const asked: TextPart = { type: 'text', text: run.input }
   const result = streamText({
     model: record ? wrapLanguageModel({ model: run.model, middleware: record.middleware }) : run.model,
     instructions: run.instructions,
-    prompt: run.input,
+    prompt: files.length > 0 ? [{ role: 'user', content: [asked, ...files] }] : run.input,
     tools: run.tools,
     stopWhen: [
       isStepCount(maxSteps),
@@ -166,9 +179,22 @@ async function stream(run: Streamed) {
     outputTokens,
     ms: Date.now() - begun,
     tools: uses.list(),
+    files: filesOf(steps),
     ...(replayed > 0 && { replayed }),
     ...(finish !== 'stop' && defined({ finish })),
   }
+}
+
+/** The files that an answer may take along. */
+const MOST_FILES = 10
+const replySchema = z.object({ attachments: z.array(attachmentSchema).max(MOST_FILES) })
+
+/** What tools made for a reply goes along with the answer. */
+function filesOf(steps: readonly { toolResults: readonly { output: unknown }[] }[]): Attachment[] {
+  const made = steps
+    .flatMap(({ toolResults }) => toolResults)
+    .flatMap(({ output }) => replySchema.safeParse(output).data?.attachments ?? [])
+  return [...new Map(made.map((one) => [one.sha256, one])).values()].slice(0, MOST_FILES)
 }
 
 type Step = { usage: LanguageModelUsage }

@@ -1,0 +1,163 @@
+import { buffer } from 'node:stream/consumers'
+import { inflateSync } from 'node:zlib'
+import type { FilePart } from 'ai'
+import { z } from 'zod'
+import { reasonOf } from '../../core/errors.ts'
+import { pathGet } from '../../core/json.ts'
+import type { Attachment, Message } from '../../core/message.ts'
+import type { SkillContext } from '../../core/skill.ts'
+import { size } from '../../core/units.ts'
+
+const count = (most: number, usual: number) => z.int().min(1).max(most).default(usual)
+
+/** `attachments: {max-size, max-count, max-pages}` of a model, or `off`: the files of a message that it gets to read. */
+export const attachmentSettings = z
+  .union([
+    z.literal(['off', false]).transform(() => undefined),
+    z.strictObject({
+      /** Of one file, in bytes, and of all together four times that. */
+      'max-size': size.default(5 * 1024 * 1024),
+      'max-count': count(50, 10),
+      /** Of one PDF. */
+      'max-pages': count(1000, 50),
+    }),
+  ])
+  .prefault({})
+type Settings = z.output<typeof attachmentSettings>
+
+/** What of the files of messages goes to a model. `told`, by hash: what the prompt says of a file beside its name. */
+export type ReadFiles = {
+  parts: FilePart[]
+  texts: { name: string; text: string }[]
+  told: ReadonlyMap<string, string>
+}
+
+export const NO_FILES: ReadFiles = { parts: [], texts: [], told: new Map() }
+
+/** Characters of all text files together. */
+const MOST_TEXT = 64_000
+
+/** Reads images, PDFs and texts within the limits, by what they are and not by what they are called. A file that is left out is told. */
+export async function readFiles(
+  messages: readonly Message[],
+  settings: Settings,
+  { services, call, log }: Pick<SkillContext, 'services' | 'call' | 'log'>,
+): Promise<ReadFiles> {
+  const all = messages.flatMap(({ id, attachments }) => attachments.map((one) => ({ one, id })))
+  if (!settings || all.length === 0) return NO_FILES
+  const { parts, texts, told }: ReadFiles & { told: Map<string, string> } = {
+    parts: [],
+    texts: [],
+    told: new Map(),
+  }
+  const most = settings['max-size']
+  let [bytesLeft, textLeft] = [4 * most, MOST_TEXT]
+
+  const read = async (one: Attachment, messageId: string): Promise<string> => {
+    if (parts.length + texts.length >= settings['max-count'])
+      return `only ${settings['max-count']} files are read`
+    if (one.size > most) return `over ${most} bytes`
+    if (one.size > bytesLeft) return 'too much together with the others'
+    const bytes = await buffer(await services.artifacts.open({ artifact: one, messageId }, call))
+    const mediaType = typeOf(bytes)
+    const pages = mediaType === 'application/pdf' ? pagesOf(bytes) : 1
+    if (pages === 0) return 'its pages cannot be counted'
+    if (pages > settings['max-pages']) return `${pages} pages, over ${settings['max-pages']}`
+    if (mediaType) {
+      bytesLeft -= one.size
+      parts.push({ type: 'file', data: bytes, mediaType, filename: one.name })
+      return ''
+    }
+    const text = isText(one) ? textOf(bytes) : undefined
+    if (text === undefined) return 'of a kind that cannot be read'
+    if (textLeft === 0) return 'too much text together with the others'
+    const cut = text.slice(0, textLeft)
+    textLeft -= cut.length
+    texts.push({
+      name: one.name,
+      text: cut.length < text.length ? `${cut}\n[… ${text.length - cut.length} more]` : cut,
+    })
+    return ''
+  }
+
+  for (const { one, id } of all) {
+    if (told.has(one.sha256)) continue
+    const reason = await read(one, id).catch((error: unknown) => {
+      log.warn({ attachment: one.name, reason: reasonOf(error) }, 'a file could not be read for a model')
+      return 'it is not there any more'
+    })
+    told.set(one.sha256, reason === '' ? 'attached below' : `left out: ${reason}`)
+  }
+  return { parts, texts, told }
+}
+
+/** The same files without those that are not text, where a model cannot take them. */
+export function withoutParts({ parts, texts, told }: ReadFiles, messages: readonly Message[]): ReadFiles {
+  const names = new Set(parts.map(({ filename }) => filename))
+  const refused = messages.flatMap(({ attachments }) => attachments).filter(({ name }) => names.has(name))
+  const all = refused.map(({ sha256 }) => [sha256, 'left out: the model cannot read it'] as const)
+  return { parts: [], texts, told: new Map([...told, ...all]) }
+}
+
+/** Whether an error of a run says that the model, or its provider, does not take such files. */
+export function refusesFiles(error: unknown): boolean {
+  const status = Number(pathGet(error, 'cause.statusCode'))
+  return (
+    [400, 413, 415, 422].includes(status) ||
+    pathGet(error, 'cause.name') === 'AI_UnsupportedFunctionalityError'
+  )
+}
+
+const IMAGES: readonly [type: string, magic: RegExp][] = [
+  ['image/png', /^\x89PNG\r\n/],
+  ['image/jpeg', /^\xff\xd8\xff/],
+  ['image/gif', /^GIF8[79]a/],
+  ['image/webp', /^RIFF.{4}WEBP/s],
+  ['application/pdf', /^.{0,1000}?%PDF-\d/s],
+]
+
+function typeOf(bytes: Buffer): string | undefined {
+  const head = bytes.toString('latin1', 0, 1024)
+  return IMAGES.find(([, magic]) => magic.test(head))?.[0]
+}
+
+const TEXTS = /^text\/|^application\/(.*\+)?(json|xml|yaml|x-yaml|toml|javascript|sql|csv|x-ndjson)$/
+const TEXT_NAMES =
+  /\.(txt|md|csv|tsv|log|json|jsonl|ya?ml|toml|xml|html?|ini|conf|diff|patch|eml|ics|[jt]sx?|py|rb|go|rs|sh|sql)$/i
+
+function isText({ type, name }: Attachment): boolean {
+  return TEXTS.test(type.split(';')[0]?.trim().toLowerCase() ?? '') || TEXT_NAMES.test(name)
+}
+
+function textOf(bytes: Buffer): string | undefined {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return text.includes('\0') ? undefined : text
+  } catch {
+    return undefined
+  }
+}
+
+const PAGE = /\/Type\s*\/Page(?![A-Za-z])/g
+/** Where many objects are packed together, pages among them. */
+const PACKED = /\/Type\s*\/ObjStm[\s\S]{0,300}?stream\r?\n/g
+/** Bytes of each of those, unpacked, and how many are looked into. */
+const [MOST_UNPACKED, MOST_PACKED] = [4 * 1024 * 1024, 200]
+
+/** How many pages a PDF has; 0 where that is not to be seen, as in one with a password. */
+function pagesOf(bytes: Buffer): number {
+  const text = bytes.toString('latin1')
+  let pages = text.match(PAGE)?.length ?? 0
+  for (const found of [...text.matchAll(PACKED)].slice(0, MOST_PACKED)) {
+    const start = found.index + found[0].length
+    const end = text.indexOf('endstream', start)
+    try {
+      const packed = bytes.subarray(start, end < 0 ? undefined : end)
+      pages +=
+        inflateSync(packed, { maxOutputLength: MOST_UNPACKED }).toString('latin1').match(PAGE)?.length ?? 0
+    } catch {
+      // Encrypted, or packed in another way: what can be counted counts.
+    }
+  }
+  return pages
+}
