@@ -104,7 +104,7 @@ export async function createDaemon(options: DaemonOptions) {
       .note(messageId, [{ at: now(), ...what }])
       .catch((err) => log.warn({ messageId, ...what, err }, 'a note is missing in the history of a message'))
   }
-  const refusals = createRefusals({ count: metrics.refused, secrets: () => config.secrets, now })
+  const refusals = createRefusals({ count: metrics.refused, secrets: () => config.secrets, log, now })
   const permit = (skill: string, call: Call) => manager.permit(skill, call)
   const roads = createRoads({
     ...base,
@@ -184,7 +184,8 @@ export async function createDaemon(options: DaemonOptions) {
   })
 
   const importer = createFreshImporter()
-  const publicHttp = createPublicHttp({ log, host: config.daemon.listen.host })
+  const isVerbose = /^(debug|trace)$/.test(config.daemon.logLevel)
+  const publicHttp = createPublicHttp({ log, host: config.daemon.listen.host, each: isVerbose })
   mountApprovalPage(publicHttp, store.kv, approvals, access.callerAs)
   const depsOf = (gateway: string): TransportDeps => ({
     gateway,
@@ -290,7 +291,8 @@ export async function createDaemon(options: DaemonOptions) {
       return { ...(await durable.overview()), approvals: pending.length }
     },
   })
-  const control = createControlServer(operator, manager, metrics, tracing, () => config)
+  const seen = { tracing, log: isVerbose ? log : undefined }
+  const control = createControlServer(operator, manager, metrics, seen, () => config)
   const trim = async () => {
     const { removed } = await store.trim(withSharedLogs(config.daemon.retention))
     // What is left is removed at once, but not in one go.

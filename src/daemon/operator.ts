@@ -21,6 +21,7 @@ import { type Address, listenOn } from '../gateway/public-http.ts'
 import { noGateway } from '../gateway/receive.ts'
 import type { Router } from '../gateway/router.ts'
 import { draftOf, submit } from '../gateway/submit.ts'
+import { logRequests } from '../lib/http.ts'
 import type { Queues } from '../queues/queues.ts'
 import type { SkillManager } from '../skills/manager.ts'
 import type { McpHttp } from '../skills/mcp.ts'
@@ -250,7 +251,8 @@ export function createControlServer(
   operator: Operator,
   manager: SkillManager,
   metrics: Metrics,
-  tracing: Tracing | undefined,
+  /** Where its requests are told of, each where there is one. */
+  seen: { tracing: Tracing | undefined; log: Log | undefined },
   config: () => Config,
 ) {
   let mcp: Promise<McpHttp> | undefined
@@ -272,7 +274,8 @@ export function createControlServer(
         tokens: () => config().tokens,
         metrics: async () => metrics.page(await operator.measured(), Date.now()),
       })
-      server = createServer(tracing ? tracing.serve(api) : api)
+      const traced = seen.tracing ? seen.tracing.serve(api) : api
+      server = createServer(seen.log ? logRequests(seen.log, traced) : traced)
       return listenOn(server, address, 'TRIVIUM_CONTROL_LISTEN')
     },
     async close() {

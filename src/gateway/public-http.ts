@@ -5,7 +5,8 @@ import type { Duplex } from 'node:stream'
 import { errorBody, stoppingError, TriviumError, toTriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { RequestHandler, UpgradeHandler } from '../core/transport.ts'
-import { answerJson, isLoopback } from '../lib/http.ts'
+import { answerJson, isLoopback, logRequests, peerOf } from '../lib/http.ts'
+import { createRareLog } from '../lib/log-rarely.ts'
 import { createBodyReader } from './read-body.ts'
 
 /** Limits fit for the open internet; times in ms. */
@@ -21,23 +22,21 @@ const LIMITS = {
   maxConnections: 10_000,
 }
 
-/** One line of each kind of refusal in this time (ms): a flood of requests must not become a flood of log lines. */
-const QUIET = 10_000
-
-/** `host`: where it is going to listen. `bodies`: the most bytes of unfinished bodies. */
-export type PublicHttpOptions = { log: Log; host?: string; bodies?: number } & Partial<typeof LIMITS>
+/** `host`: where it is going to listen. `bodies`: the most bytes of unfinished bodies. `each`: logs each request, at debug. */
+export type PublicHttpOptions = { log: Log; host?: string; bodies?: number; each?: boolean } & Partial<
+  typeof LIMITS
+>
 
 /** What is served at a path: requests, or WebSockets. */
 type Entry = { mount?: RequestHandler; upgrade?: UpgradeHandler }
 
 /** Makes the one listener that all gateways share: bare node:http, one map look-up by the exact path, without the query. */
 export function createPublicHttp(given: PublicHttpOptions) {
-  const { log, host = '127.0.0.1', bodies, ...options } = given
+  const { log, host = '127.0.0.1', bodies, each = false, ...options } = given
   const { maxConnections, ...limits } = { ...LIMITS, ...options }
   const entries = new Map<string, Entry>()
   const open = new Set<Socket>()
-  /** Until when each kind of refusal is not logged, and how often it happened since it last was. */
-  const quiet = new Map<string, { until: number; count: number }>()
+  const logRarely = createRareLog(log)
   let leaving = false
 
   const server = createServer(
@@ -49,7 +48,7 @@ export function createPublicHttp(given: PublicHttpOptions) {
         headers.upgrade?.toLowerCase() === 'websocket' &&
         entries.get(pathOf(url))?.upgrade !== undefined,
     },
-    serve,
+    each ? logRequests(log, serve) : serve,
   )
   server.maxConnections = maxConnections
   server.on('connection', (socket) => {
@@ -59,23 +58,10 @@ export function createPublicHttp(given: PublicHttpOptions) {
   server.on('upgrade', serveUpgrade)
   server.on('drop', () => logRarely('connections', 'warn', 'connections are refused', { maxConnections }))
 
-  function logRarely(kind: string, level: 'info' | 'warn', text: string, fields: object) {
-    const { until, count } = quiet.get(kind) ?? { until: 0, count: 0 }
-    const isQuiet = performance.now() < until
-    if (!isQuiet) log[level]({ ...fields, times: count + 1 }, text)
-    quiet.set(kind, isQuiet ? { until, count: count + 1 } : { until: performance.now() + QUIET, count: 0 })
-  }
-
-  /** Counted by path and code: of a path that is not ours strangers could make up any number. */
-  function logRefusal(request: IncomingMessage, error: TriviumError) {
-    const path = pathOf(request.url)
-    const { code, message } = error
-    const from = request.socket.remoteAddress
-    log.debug({ path: path.slice(0, 200), err: error, from }, 'a request was refused')
-    if (code === 'internal') log.error({ path, err: error }, 'a request handler failed')
-    else if (entries.has(path)) {
-      logRarely(`${path} ${code}`, 'info', 'requests are refused', { path, code, reason: message, from })
-    }
+  /** The gateway that refuses tells of it. */
+  function logFailure(request: IncomingMessage, error: TriviumError) {
+    if (error.code === 'internal')
+      log.error({ path: pathOf(request.url), err: error }, 'a request handler failed')
   }
 
   function serve(request: IncomingMessage, response: ServerResponse) {
@@ -85,7 +71,7 @@ export function createPublicHttp(given: PublicHttpOptions) {
     if (!mount) return void answerError(response, refusal(path))
     const failed = (thrown: unknown) => {
       const error = toTriviumError(thrown)
-      logRefusal(request, error)
+      logFailure(request, error)
       answerError(response, error)
     }
     Promise.try(mount, request, response).catch(failed)
@@ -101,13 +87,15 @@ export function createPublicHttp(given: PublicHttpOptions) {
   async function serveUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer) {
     // Between the handshake and the handler's own listener, a reset must not end the process.
     socket.on('error', (error) => log.debug({ err: error }, 'an upgraded connection broke'))
-    const { upgrade } = entries.get(pathOf(request.url)) ?? {}
+    const path = pathOf(request.url)
+    const { upgrade } = entries.get(path) ?? {}
+    if (each) log.debug({ path, from: peerOf(request) }, 'a WebSocket is asked for')
     try {
       if (!upgrade || !server.listening) throw stoppingError()
       await upgrade(request, socket, head)
     } catch (error) {
       const refusal = toTriviumError(error)
-      logRefusal(request, refusal)
+      logFailure(request, refusal)
       if (!socket.writable) return void socket.destroy()
       const response = new ServerResponse(request)
       response.assignSocket(request.socket)

@@ -1,19 +1,24 @@
+import type { Log } from '../core/log.ts'
 import type { Refusal } from '../core/services.ts'
 import type { Refused } from '../core/transport.ts'
 import { defined } from '../lib/defined.ts'
+import { createRareLog } from '../lib/log-rarely.ts'
 import { withoutSecrets } from '../lib/secrets.ts'
 
 /** How many refusals of a gateway are kept, and how many characters of what was sent. */
 const KEPT = 50
 const SHOWN = 500
 
-/** The newest refusals of each gateway, in the memory of this daemon; each is counted too. */
+/** The newest refusals of each gateway, in the memory of this daemon. Each is counted, and logged at debug; one of many of a kind at info. */
 export function createRefusals(options: {
   count(gateway: string, reason: string): void
   /** Texts that must not be shown. */
   secrets(): readonly string[]
+  log: Log
   now(): number
 }) {
+  const { log } = options
+  const logRarely = createRareLog(log)
   const newest = new Map<string, Refusal[]>()
   const shown = ({ body, ...refusal }: Refusal): Refusal => {
     if (body === undefined) return refusal
@@ -23,6 +28,8 @@ export function createRefusals(options: {
   return {
     add(gateway: string, reason: string, { body, ...who }: Refused = {}): void {
       options.count(gateway, reason)
+      log.debug({ gateway, reason, ...who }, 'it was refused')
+      logRarely(`${gateway} ${reason}`, 'info', 'what came in is refused', { gateway, reason, ...who })
       const one = { at: options.now(), gateway, reason, ...who, ...defined({ body: beginOf(body) }) }
       newest.set(gateway, [one, ...(newest.get(gateway) ?? [])].slice(0, KEPT))
     },

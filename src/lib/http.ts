@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { isIP } from 'node:net'
 
 /** Answers with JSON text, beside the headers that are set already. */
@@ -11,6 +11,28 @@ export function answerJson(response: ServerResponse, status: number, json: strin
 /** The address of whoever sends a request. */
 export function peerOf({ socket }: IncomingMessage): string {
   return socket.remoteAddress?.replace(/^::ffff:/, '') ?? 'unknown'
+}
+
+/** Serves as `listener` does, and logs each request once it is answered or broken off; not its query, which may hold a secret. */
+export function logRequests(
+  log: { debug(fields: object, message: string): void },
+  listener: RequestListener,
+): RequestListener {
+  return (request, response) => {
+    const began = performance.now()
+    const { method, url = '' } = request
+    const [path = ''] = url.split('?', 1)
+    const about = { method, path: path.slice(0, 200), from: peerOf(request) }
+    response.once('close', () => {
+      const status = response.writableFinished ? response.statusCode : undefined
+      const ms = Math.round(performance.now() - began)
+      log.debug(
+        { ...about, status, ms },
+        status === undefined ? 'a request was broken off' : 'a request was answered',
+      )
+    })
+    listener(request, response)
+  }
 }
 
 /** What stands behind `?` in the address of a request. */

@@ -127,6 +127,9 @@ describe('what a daemon tells about itself', { timeout: 300_000 }, () => {
       [refusals.length, refusals[0].body.slice(0, 3), refusals[0].body.length],
       [50, '59 ', 500],
     )
+    const lines = suite.daemon.output().match(/.*"gateway":"signed","reason":"signature_invalid".*/g)
+    assert.match(lines?.[0] ?? '', /"level":30.*"why":"[^"]*not authentic.*"msg":"what came in is refused"/)
+    assert.ok(Number(lines?.length) < 5, `${lines?.length} lines for 61 of a kind`)
   })
 
   test('a daemon that is frozen is told from one that does not run', async () => {

@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, describe, test } from 'node:test'
+import { TriviumError } from '../../src/core/errors.ts'
 import { createPublicHttp, type PublicHttpOptions } from '../../src/gateway/public-http.ts'
 import { openSocket, sendRaw } from '../chaos/raw-http.ts'
 import { quiet } from '../contract/store/kit.ts'
 import { until } from '../fixtures/until.ts'
+import { createMemoryLog } from '../skills/support/log.ts'
 
 const closing: (() => Promise<void> | void)[] = []
 after(async () => {
   for (const close of closing.reverse()) await close()
 })
 
-async function start(options: Omit<PublicHttpOptions, 'log'> = {}) {
+async function start(options: Partial<PublicHttpOptions> = {}) {
   const http = createPublicHttp({ log: quiet, connectionsCheckingInterval: 50, ...options })
   const { port } = await http.listen({ host: '127.0.0.1', port: 0 })
   closing.push(() => http.close(0))
@@ -41,6 +43,26 @@ async function raw(url: string) {
 }
 
 describe('the public listener', () => {
+  test('logs each request where that is wanted: how it ended, and not its query', async () => {
+    const log = createMemoryLog()
+    const { http, url } = await start({ log, each: true })
+    http.mount('/fails', () => Promise.reject(new TriviumError('unauthorized')))
+    await fetch(`${url}/echo?key=hidden`, { method: 'POST', body: 'hello' })
+    for (const path of ['fails', 'none']) await fetch(`${url}/${path}`)
+    await until(() => log.lines.length === 3, 'a line for each')
+    const told = log.lines.map(({ level, fields }) => [
+      level,
+      Object(fields).method,
+      Object(fields).path,
+      Object(fields).status,
+    ])
+    assert.deepEqual(told, [
+      ['debug', 'POST', '/echo', 200],
+      ['debug', 'GET', '/fails', 401],
+      ['debug', 'GET', '/none', 404],
+    ])
+  })
+
   test('serves a POST that offers h2c as plain HTTP, and the absolute form of a target', async () => {
     const { url } = await start()
     for (const [target, upgrade] of [

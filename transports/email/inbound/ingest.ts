@@ -83,7 +83,7 @@ export function createIngest(parts: {
       const why = identity?.detail ?? 'allowed-senders does not name it'
       const tell = () => {
         deps.refused(reason, { from, why, body: `${mail.subject ?? ''}\n${mail.text}` })
-        log.warn({ from, reason, mailId: mail.messageId, ...defined({ identity }) }, 'a mail was refused')
+        log.debug({ from, reason, mailId: mail.messageId, ...defined({ identity }) }, 'a mail was refused')
       }
       return { outcome: 'refused', tell }
     }
