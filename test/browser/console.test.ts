@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { after, describe, test } from 'node:test'
-import { chromium } from 'playwright-core'
+import axe from 'axe-core'
+import { chromium, type Page } from 'playwright-core'
 import { openSite } from '../fixtures/daemon.ts'
 
 const ROUTES = `
@@ -24,6 +25,7 @@ describe('the operator console', { timeout: 90_000 }, async () => {
     args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
   })
   const page = await browser.newPage({ viewport: { width: 1200, height: 900 } })
+  page.setDefaultTimeout(10_000)
   const rows = page.getByRole('list', { name: 'Messages' }).getByRole('listitem')
   const faults: string[] = []
   page.on('pageerror', (error) => faults.push(error.message))
@@ -70,6 +72,20 @@ describe('the operator console', { timeout: 90_000 }, async () => {
     await page.waitForURL('**/#/messages')
   })
 
+  test('a message says what became of it, and is sent again with another text', async () => {
+    const id = await post('fail once')
+    await page.goto(`${daemon.control}/#/messages/${id}`)
+    await page.getByRole('heading', { name: /dead$/ }).waitFor()
+    const told = /accept accepted.*dispatch dead.*attempt 1.*Skill fail failed: <b>no<\/b>/
+    await page.locator('.timeline').filter({ hasText: told }).waitFor()
+    await page.getByRole('button', { name: 'Edit and send again' }).click()
+    await page.getByRole('textbox', { name: 'Text' }).fill('better')
+    await page.getByRole('button', { name: 'Send again', exact: true }).click()
+    await page.getByRole('heading', { name: 'better done' }).waitFor()
+    assert.ok(!page.url().endsWith(id))
+    await daemon.invoke('dead-letter-drop', { id })
+  })
+
   test('a search is in the address and outlives a reload', async () => {
     await page.keyboard.press('/')
     await page.keyboard.type('world')
@@ -106,6 +122,37 @@ describe('the operator console', { timeout: 90_000 }, async () => {
     await page.locator('.reply').getByText('I am.').waitFor()
   })
 
+  test('nothing keeps anybody out: no view has a fault that axe finds, in the light or the dark, nor is wider than a phone', async () => {
+    const id = await post('fail for good')
+    await page.getByRole('link', { name: 'Dead letters 1' }).waitFor()
+    const names = await page
+      .locator('nav a[href^="#"]')
+      .evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''))
+    const places = [
+      ...names,
+      '#/messages?text=nowhere',
+      `#/messages/${id}`,
+      `#/dead-letters/${id}`,
+      `#/conversations/demo/${id}`,
+    ]
+    for (const [width, colorScheme] of [
+      [1440, 'light'],
+      [390, 'dark'],
+    ] as const) {
+      await page.setViewportSize({ width, height: 844 })
+      await page.emulateMedia({ colorScheme })
+      for (const place of places) {
+        await page.goto(`${daemon.control}/${place}`)
+        await page.getByRole('heading', { level: 1 }).waitFor()
+        assert.deepEqual(await faultsOf(page), [], `${place} at ${width}`)
+        assert.ok(
+          await page.evaluate('document.documentElement.scrollWidth <= innerWidth'),
+          `${place} at ${width}`,
+        )
+      }
+    }
+  })
+
   test('says at once that the daemon is gone, and goes on when it is back', async () => {
     await daemon.end('SIGKILL')
     await page.getByText('The daemon does not answer').waitFor()
@@ -114,3 +161,11 @@ describe('the operator console', { timeout: 90_000 }, async () => {
     assert.equal(await page.getByText('The daemon does not answer').count(), 0)
   })
 })
+
+/** What axe calls moderate or worse. */
+async function faultsOf(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source)
+  const run = `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations.filter(({ impact }) => impact !== 'minor')
+    .map(({ id, nodes }) => id + ': ' + nodes.map(({ target }) => target).join(', ')))`
+  return page.evaluate(run)
+}

@@ -30,6 +30,10 @@ function skip(event) {
 }
 
 function Navigation({ current }) {
+  // On a phone the names are a strip that scrolls.
+  useEffect(() => {
+    document.querySelector('.side [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [current])
   return html`<header class="side">
     <a class="name" href=${link('now')}><img src="icon.svg" alt="" width="22" height="22" />Trivium</a>
     <nav aria-label="Views">
@@ -113,7 +117,7 @@ function SignIn() {
     <form onSubmit=${submit}>
       <h1><img src="icon.svg" alt="" width="32" height="32" /> Trivium</h1>
       <label for="token">Control token</label>
-      <input id="token" type="password" autocomplete="off" spellcheck=${false} required value=${given} onInput=${(event) => setGiven(event.target.value)} />
+      <input id="token" type="password" autocomplete="off" autofocus spellcheck=${false} required value=${given} onInput=${(event) => setGiven(event.target.value)} />
       <p class="hint">It stands in <code>control-token</code> in the data directory, or is what you set as <code>TRIVIUM_TOKEN</code>.</p>
       <button type="submit" class="primary" disabled=${isTrying}>Open the console</button>
       <p class="error" role="alert">${signInError.value}</p>
@@ -125,4 +129,6 @@ effect(() => {
   const view = VIEWS.find(({ path }) => path === (route.value.path[0] ?? 'now'))
   document.title = `${view?.title ?? 'Console'} · Trivium`
 })
-render(html`<${App} />`, document.getElementById('app'))
+const app = document.getElementById('app')
+app.replaceChildren()
+render(html`<${App} />`, app)

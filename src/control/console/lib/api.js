@@ -21,6 +21,12 @@ export function signIn(given) {
   sessionStorage.setItem('token', given)
 }
 
+// Such an address may also be pasted where the console is open already.
+addEventListener('hashchange', () => {
+  const given = tokenInAddress()
+  if (given) signIn(given)
+})
+
 export function signOut(reason = '') {
   signInError.value = reason
   token.value = ''

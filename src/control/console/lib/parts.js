@@ -22,6 +22,15 @@ export function took(ms) {
   return ms < 1_000 ? `${Math.round(ms)} ms` : ms < 60_000 ? `${(ms / 1_000).toFixed(2)} s` : span(ms)
 }
 
+/** A text in one line; the JSON that webhooks bring without its marks. */
+export function preview(text) {
+  if (!/^\s*[[{]/.test(text)) return text
+  return text
+    .replace(/"\s*:\s*/g, ': ')
+    .replace(/[}\]"]*,\s*"?/g, ', ')
+    .replace(/["{}[\]]/g, '')
+}
+
 /** When it was, as an age that goes on; the whole time on hover. */
 export function Age({ at }) {
   const iso = new Date(at).toISOString()

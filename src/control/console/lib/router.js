@@ -22,8 +22,10 @@ export function link(path, query = {}) {
   return `#/${[path].flat().map(encodeURIComponent).join('/')}${search && `?${search}`}`
 }
 
+/** Goes there at once: keys that follow are for the place that is shown then. */
 export function go(path, query) {
-  location.hash = link(path, query)
+  history.pushState(null, '', link(path, query))
+  route.value = read()
 }
 
 /** As `go`, without a step for the back button: for what is typed. */

@@ -3,7 +3,7 @@ import { invoke, openStream } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
 import { isNarrow, now } from '../lib/live.js'
-import { Age, act, Empty, Outcome, Problem, useLoaded } from '../lib/parts.js'
+import { Age, act, Empty, Outcome, Problem, preview, useLoaded } from '../lib/parts.js'
 import { link, replace } from '../lib/router.js'
 import { Chat } from './message.js'
 import { senderOf } from './messages.js'
@@ -56,7 +56,7 @@ function Conversations({ filter }) {
 function row({ gateway, conversation, at, messages, from, subject, text, outcome }) {
   return html`<a class="message-row" href=${link(['conversations', gateway, conversation])}>
     <${Age} at=${at} /><span class="gateway">${gateway}</span><span class="sender">${senderOf(from)}</span>
-    <span class="text">${messages > 1 && html`<span class="event">${messages}</span>`}${subject && html`<b>${subject}</b> `}${text}</span>
+    <span class="text">${messages > 1 && html`<span class="event">${messages}</span>`}${subject && html`<b>${subject}</b> `}${preview(text)}</span>
     <${Outcome} outcome=${outcome} />
   </a>`
 }

@@ -3,7 +3,7 @@ import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
 import { changes, isNarrow } from '../lib/live.js'
-import { Age, act, ask, Badge, Empty, Facts, Json, Problem, useLoaded } from '../lib/parts.js'
+import { Age, act, ask, Badge, Empty, Facts, Json, Problem, preview, useLoaded } from '../lib/parts.js'
 import { go, link, replace } from '../lib/router.js'
 
 const MOST = 500
@@ -74,7 +74,7 @@ function Group({ group, reload }) {
   return html`<div class="group">
     <p class="group-head"><b class="many">${count}</b> <a href=${link('dead-letters', filterOf(group))}>${name || queue}</a> <${Badge}>${queue}<//> <code>${code}</code></p>
     <p class="error">${error}</p>
-    ${sample && html`<p class="dim one-line">${sample}</p>`}
+    ${sample && html`<p class="dim one-line">${preview(sample)}</p>`}
     <p class="dim">last <${Age} at=${last} /> ago${count > 1 ? html`, first <${Age} at=${first} /> ago` : ''}</p>
     <${Decide} filter=${filterOf(group)} count=${count} what=${`of “${name || queue}” that failed with: ${error}`} done=${reload} />
   </div>`
@@ -139,7 +139,7 @@ function letterRow(letter) {
   const { id, at, message } = letter
   return html`<a class="message-row" href=${link(['dead-letters', id])}>
     <${Age} at=${at} /><span class="gateway">${message?.gateway}</span><span class="sender">${message?.from?.name ?? message?.from?.id}</span>
-    <span class="text">${message?.text ?? JSON.stringify(letter.data)}</span><span class="dim">${errorOf(letter).slice(0, 60)}</span>
+    <span class="text">${preview(message?.text ?? JSON.stringify(letter.data))}</span><span class="dim">${errorOf(letter).slice(0, 60)}</span>
   </a>`
 }
 

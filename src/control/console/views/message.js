@@ -19,18 +19,17 @@ import {
 import { go, link } from '../lib/router.js'
 import { senderOf } from './messages.js'
 
-/** Ms after which a message that is not finished is looked at again. */
-const AGAIN = 1_500
+/** Ms after which a message is looked at again: one that is finished may be answered, pushed or pulled yet. */
+const AGAIN = { open: 1_500, finished: 5_000 }
 const OPEN = new Set(['waiting', 'running', 'retrying', 'approval'])
 
 /** A message tells its story. */
 export function MessagePage({ id }) {
   const { value: shown, error, reload } = useLoaded((signal) => invoke('message-show', { id }, signal), [id])
   useEffect(() => {
-    if (!shown || !OPEN.has(shown.outcome)) return
-    const timer = setTimeout(reload, AGAIN)
+    const timer = setTimeout(reload, OPEN.has(shown?.outcome) ? AGAIN.open : AGAIN.finished)
     return () => clearTimeout(timer)
-  }, [shown])
+  }, [shown, error])
   if (error && !shown)
     return html`<section class="page"><${Back} /><${Problem} error=${error} retry=${reload} /></section>`
   if (!shown) return html`<section class="page" aria-busy="true"><${Back} /></section>`
@@ -38,33 +37,56 @@ export function MessagePage({ id }) {
   return html`<section class="page message" aria-labelledby="title">
     <${Back} />
     <header class="bar">
-      <h1 id="title">${message.subject ?? (message.text.split('\n')[0].slice(0, 80) || 'A message without text')} <${Outcome} outcome=${outcome} /></h1>
+      <h1 id="title">${titleOf(message)} <${Outcome} outcome=${outcome} /></h1>
       <${Actions} shown=${shown} reload=${reload} />
     </header>
     <div class="columns">
       <div>
         <${Facts} of=${factsOf(shown)} />
         <h2>Text</h2>
-        <pre class="body" tabindex="0" aria-label="Text">${message.text || '(none)'}</pre>
+        <pre class="body" tabindex="0" aria-label="Text">${readable(message.text) || '(none)'}</pre>
         ${message.attachments?.length > 0 && html`<h2>Files</h2><ul class="files">${message.attachments.map((file) => html`<li key=${file.sha256}><${File} file=${file} message=${id} /></li>`)}</ul>`}
-        <h2>The conversation</h2>
         <${Around} message=${message} />
       </div>
       <div>
         <h2>What became of it</h2>
         <${Timeline} shown=${shown} />
         <${Explain} id=${id} />
-        ${
-          shown.logs?.length > 0 &&
-          html`<h2>Log</h2><ol class="log">${shown.logs.map(
-            ({ at, level, message: text, ...fields }) => html`<li key=${at + text} class=${level}>
-          <span>${timeOfDay(at)}</span> <b>${level}</b> ${text} <span class="fields">${fieldsOf(fields)}</span></li>`,
-          )}</ol>`
-        }
+        <${Log} lines=${shown.logs ?? []} />
         <details><summary>The whole message</summary><${Json} value=${message} label="The message" /></details>
       </div>
     </div>
   </section>`
+}
+
+function titleOf({ subject, text, gateway, data }) {
+  if (subject) return subject
+  // What a webhook brought is JSON: its event says more than its first line.
+  if (data?.event || text.startsWith('{')) return `${data?.event ?? 'A message'} at ${gateway}`
+  return text.split('\n')[0].slice(0, 80) || 'A message without text'
+}
+
+/** JSON with indents, as webhooks bring it in one line; other text as it is. */
+function readable(text) {
+  if (!/^\s*[[{]/.test(text)) return text
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}
+
+/** The lines that this daemon wrote while it was at the message. */
+function Log({ lines }) {
+  if (lines.length === 0) return null
+  return html`<h2>Log</h2>
+    <ol class="log">${lines.map(
+      ({ at, level, message, error, stack, ...fields }, index) => html`<li key=${index} class=${level}>
+      <time title=${new Date(at).toISOString()}>${timeOfDay(at)}</time> <b>${level}</b> ${message} <span class="fields">${fieldsOf(fields)}</span>
+      ${error && html`<p class="error">${error}</p>`}
+      ${stack && html`<details><summary>Stack</summary><pre tabindex="0" aria-label="Stack">${stack}</pre></details>`}
+    </li>`,
+    )}</ol>`
 }
 
 function Back() {
@@ -157,11 +179,11 @@ function Timeline({ shown }) {
 }
 
 function Detail({ detail }) {
-  const { text, error, tools, ms, args, ...rest } = detail
-  const { stack, ...said } = rest
+  // The key is the message's id and the route's name over again.
+  const { text, error, reason, tools, ms, args, key, delay, ...said } = detail
   return html`${ms !== undefined && html`<span class="took">${took(ms)}</span> `}<span class="fields">${fieldsOf(said)}</span>
-    ${error && html`<p class="error">${error}</p>`}
-    ${stack && html`<details><summary>Stack</summary><pre tabindex="0">${stack}</pre></details>`}
+    ${(error || reason) && html`<p class="error">${error ?? reason}</p>`}
+    ${delay !== undefined && html`<p class="dim">The next attempt ${took(delay)} after it.</p>`}
     ${
       tools?.length > 0 &&
       html`<ul class="tools">${tools.map(
@@ -216,16 +238,17 @@ function Around({ message }) {
     (signal) => invoke('conversation-show', { gateway, conversation, limit: 20 }, signal),
     [id],
   )
-  if (error) return html`<p class="dim">${error.message}</p>`
-  if (!value) return html`<p class="dim">…</p>`
-  return html`<${Chat} entries=${value.entries} here=${id} />`
+  if (error) return html`<h2>The conversation</h2><p class="dim">${error.message}</p>`
+  // Alone it would be said twice.
+  if (!value || value.entries.every((entry) => entry.id === id)) return null
+  return html`<h2>The conversation</h2><${Chat} entries=${value.entries} here=${id} />`
 }
 
 /** Who wrote on the left, what was answered on the right. */
 export function Chat({ entries, here }) {
   if (entries.length === 0) return html`<${Empty} title="Nothing is left of it." />`
   return html`<ol class="chat">${entries.map(
-    (entry, at) => html`<li key=${at} class=${`${entry.role} ${entry.id === here ? 'here' : ''}`}>
+    (entry, at) => html`<li key=${at} class=${`${entry.role} ${here && entry.id === here ? 'here' : ''}`}>
     <p class="who">${entry.role === 'reply' ? (entry.by ?? 'reply') : html`<a href=${link(['messages', entry.id])}>${senderOf(entry.from)}</a>`} · <${Age} at=${entry.at} /> ago
       ${entry.state && entry.state !== 'sent' && html` <${Badge} kind="bad">${entry.state}<//>`}</p>
     <p class="said">${entry.text || '(no text)'}</p>
@@ -256,6 +279,7 @@ function Actions({ shown, reload }) {
     reload()
   }
   return html`<div class="buttons">
+    ${outcome === 'approval' && html`<a class="button" href=${link('approvals')}>Decide …</a>`}
     ${outcome === 'dead' && html`<button type="button" class="primary" onClick=${again}>Retry</button>`}
     <button type="button" onClick=${() => setForm('answer')}>Answer …</button>
     <button type="button" onClick=${() => setForm('resend')}>Edit and send again …</button>

@@ -1,9 +1,9 @@
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { invoke, openStream } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
 import { isNarrow, now } from '../lib/live.js'
-import { Age, Empty, Outcome, Problem } from '../lib/parts.js'
+import { Age, Empty, Outcome, Problem, preview } from '../lib/parts.js'
 import { link, replace } from '../lib/router.js'
 
 const OUTCOMES = ['waiting', 'running', 'retrying', 'approval', 'done', 'dead', 'dropped', 'unrouted']
@@ -47,20 +47,20 @@ function row(message) {
   return html`<a class="message-row" href=${link(['messages', id])}>
     <${Age} at=${at} /><span class="gateway">${gateway}</span>
     <span class="sender">${senderOf(from)}</span>
-    <span class="text">${event && html`<span class="event">${event}</span>`}${subject && html`<b>${subject}</b> `}${text}</span>
+    <span class="text">${event && html`<span class="event">${event}</span>`}${subject && html`<b>${subject}</b> `}${preview(text)}</span>
     <${Outcome} outcome=${outcome} />
   </a>`
 }
 
 export function senderOf(from = {}) {
-  return from.name ?? from.address ?? from.id ?? ''
+  return from.name || from.address || from.id || ''
 }
 
 function Filter({ filter, set, focus }) {
   const [text, setText] = useState(filter.text ?? '')
   const input = useRef()
   useEffect(() => setText(filter.text ?? ''), [filter.text])
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (focus) input.current.focus()
   }, [focus])
   useEffect(() => {
