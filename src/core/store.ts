@@ -50,8 +50,6 @@ export type Journal = {
    */
   accept(messages: readonly NewMessage[]): Promise<Accepted[]>
   get(id: string): Promise<Message | undefined>
-  /** Newest first. `before` is a message id to page on from. */
-  list(filter: MessageFilter): Promise<Message[]>
   /** Newest first: what matches in the part of the journal that can be looked at in a quarter of a second or so. */
   search(search: MessageSearch): Promise<FoundMessages>
   /** How each of these messages stands; undefined for one that is not retained. */
@@ -68,8 +66,6 @@ export type Journal = {
    */
   pumped(cursor: number, last: string, jobs: readonly NewJob[]): Promise<boolean>
 }
-
-export type MessageFilter = { gateway?: string; conversation?: string; before?: string; limit: number }
 
 /** `before` is a message id to page on from; `outcomes`: only with one of these. */
 export type MessageSearch = MessageQuery & {

@@ -2,14 +2,10 @@ import { requireGateway } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { MESSAGE_TOPIC } from '../core/event.ts'
 import { isOperator } from '../core/identity.ts'
-import { LARGE_READ, type Message } from '../core/message.ts'
 import { positionOf, timeOf } from '../core/message-id.ts'
 import type { Services } from '../core/services.ts'
-import type { MessageFilter, Note, Store } from '../core/store.ts'
+import type { Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
-
-/** How many messages are read at once where many are listed: each may be large. */
-const PAGE = 20
 
 /** Looking at messages and their history on the three roads. */
 export function createMessages(deps: {
@@ -33,14 +29,6 @@ export function createMessages(deps: {
     }))
   }
 
-  /** A page of the messages that a caller may see. */
-  const page = async (filter: MessageFilter, gateways: readonly (string | undefined)[]) => {
-    const lists = gateways.map((gateway) => store.journal.list({ ...filter, ...defined({ gateway }) }))
-    // Ids sort as the journal does.
-    const all = (await Promise.all(lists)).flat().toSorted((a, b) => (a.id < b.id ? 1 : -1))
-    return all.slice(0, filter.limit)
-  }
-
   return {
     async show({ id }, { caller }) {
       const message = await store.journal.get(id)
@@ -61,22 +49,7 @@ export function createMessages(deps: {
       const traceUrl = deps.traceUrl(message.trace)
       return { message, outcome, history, receive, events, pushes, ...logs, ...defined({ traceUrl }) }
     },
-    async list(args, { caller }) {
-      if (args.gateway !== undefined) requireGateway(caller, args.gateway)
-      const gateways = args.gateway === undefined ? (caller.gateways ?? [undefined]) : [args.gateway]
-      const found: Message[] = []
-      let isMore = true
-      for (let size = 0; isMore && size < LARGE_READ; ) {
-        const limit = Math.min(PAGE, args.limit - found.length)
-        const before = found.at(-1)?.id ?? args.before
-        const some = await page({ ...args, limit, ...defined({ before }) }, gateways)
-        found.push(...some)
-        size += some.reduce((sum, { text }) => sum + text.length, 0)
-        isMore = some.length === PAGE && found.length < args.limit
-      }
-      return found
-    },
-  } satisfies Pick<Services['messages'], 'show' | 'list'>
+  } satisfies Pick<Services['messages'], 'show'>
 }
 
 /** Its last note on that road tells. */

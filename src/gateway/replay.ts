@@ -1,9 +1,7 @@
 import { requireGateway } from '../core/call.ts'
 import type { Message } from '../core/message.ts'
-import { timeOf } from '../core/message-id.ts'
 import type { Services } from '../core/services.ts'
 import type { NewJob, Store } from '../core/store.ts'
-import { defined } from '../lib/defined.ts'
 import { DISPATCH_QUEUE } from './dispatch.ts'
 import { isAwaited, jobFor } from './pump.ts'
 
@@ -22,32 +20,26 @@ export function createReplay(deps: {
 }): Services['messages']['replay'] {
   const { store, match, now } = deps
 
-  const wasUnrouted = async ({ id }: Message) =>
-    (await store.journal.history(id)).findLast(({ road }) => road === 'dispatch')?.what === 'unrouted'
-
   return async ({ since, gateway, dryRun }, { caller, signal }) => {
     if (gateway !== undefined) requireGateway(caller, gateway)
-    const allowed = (message: Message) => caller.gateways?.includes(message.gateway) ?? true
     /** The oldest last: these go first, and what is too many waits for the next call. */
     const found: NewJob[] = []
     let [unrouted, seen, more] = [0, 0, 0]
-    for (let before: string | undefined; ; ) {
+    let before: string | undefined
+    do {
       signal.throwIfAborted()
-      const page = await store.journal.list({ limit: PAGE, ...defined({ gateway, before }) })
-      const recent = page.filter((message) => timeOf(message.id) >= since)
-      const mine = recent.filter((message) => allowed(message) && !isAwaited(message))
-      const standing = await Promise.all(mine.map(wasUnrouted))
-      for (const message of mine.filter((_, index) => standing[index])) {
+      const gateways = gateway === undefined ? caller.gateways : [gateway]
+      const page = await store.journal.search({ gateways, since, before, limit: PAGE })
+      for (const { message, outcome } of page.found) {
+        if (outcome !== 'unrouted' || isAwaited(message)) continue
         const route = match(message)
         if (route) found.push(jobFor(message, route.name))
         else unrouted++
       }
       more += found.splice(0, found.length - MOST).length
-      seen += recent.length
-      before = page.at(-1)?.id
-      // A page is short where messages are large: only an empty one is the end.
-      if (before === undefined || recent.length < page.length) break
-    }
+      seen += page.found.length
+      before = page.next
+    } while (before !== undefined)
     const jobs = found.reverse()
     const routes: Record<string, number> = {}
     for (let at = 0; at < jobs.length; at += PAGE) {

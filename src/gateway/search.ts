@@ -1,5 +1,5 @@
 import { type Caller, requireGateway } from '../core/call.ts'
-import type { Message } from '../core/message.ts'
+import { LARGE_READ, type Message } from '../core/message.ts'
 import { timeOf } from '../core/message-id.ts'
 import type { MessageQuery, Outcome } from '../core/message-query.ts'
 import type { Services } from '../core/services.ts'
@@ -30,8 +30,23 @@ export function searchOf({ gateway, outcome, ...query }: Filter, caller: Pick<Ca
 }
 
 /** Messages by what is in them and how they stand, a page at a time. */
-export function createSearch(store: Pick<Store, 'journal'>): Pick<Services['messages'], 'search'> {
+export function createSearch(store: Pick<Store, 'journal'>): Pick<Services['messages'], 'search' | 'list'> {
   return {
+    async list({ limit, before, ...filter }, { caller }) {
+      const search = searchOf(filter, caller)
+      const found: Message[] = []
+      let size = 0
+      let next = before
+      do {
+        const page = await store.journal.search({ ...search, before: next, limit: limit - found.length })
+        for (const { message } of page.found) {
+          found.push(message)
+          size += message.text.length
+        }
+        next = page.next
+      } while (next !== undefined && found.length < limit && size < LARGE_READ)
+      return found
+    },
     async search({ limit, before, ...filter }, { caller }) {
       const { found, next } = await store.journal.search({ ...searchOf(filter, caller), before, limit })
       const messages = found.map(({ message, outcome }) => rowOf(message, outcome))

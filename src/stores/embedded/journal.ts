@@ -1,7 +1,7 @@
 import { decodeMessage, encodeMessage, type Message, type NewMessage } from '../../core/message.ts'
 import { makeId, positionOf } from '../../core/message-id.ts'
 import type { Outcome } from '../../core/message-query.ts'
-import type { Journal, MessageFilter, Note } from '../../core/store.ts'
+import type { Journal, Note } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import { createFreshMessages } from '../shared/fresh-messages.ts'
 import { insertJob } from './job-rows.ts'
@@ -87,25 +87,6 @@ export function createJournal(parts: Parts, search: Journal['search']) {
     sql.get<{ outcome: Outcome }>`SELECT outcome FROM standing
       WHERE seq = ${positionOf(id) ?? 0} AND id = ${id}`?.outcome
 
-  function list({ gateway, conversation, before, limit }: MessageFilter): Message[] {
-    const end = before === undefined ? Number.MAX_SAFE_INTEGER : (positionOf(before) ?? 0)
-    const number = gateway === undefined ? 0 : gateways.find(gateway)
-    if (number === undefined) return []
-    const found = () => {
-      // A message that is its own conversation has no index entry: its position is in the id.
-      if (conversation !== undefined)
-        return sql.all<Place>`SELECT seq FROM (SELECT seq, gateway FROM journal WHERE conversation = ${conversation}
-            UNION ALL SELECT seq, gateway FROM journal
-              WHERE seq = ${positionOf(conversation) ?? 0} AND id = ${conversation})
-          WHERE seq < ${end} AND ${number} IN (0, gateway) ORDER BY seq DESC LIMIT ${limit} + 0`
-      return number === 0
-        ? sql.all<Place>`SELECT seq FROM journal WHERE seq < ${end} ORDER BY seq DESC LIMIT ${limit} + 0`
-        : sql.all<Place>`SELECT seq FROM journal WHERE gateway = ${number} AND seq < ${end}
-            ORDER BY seq DESC LIMIT ${limit} + 0`
-    }
-    return found().flatMap(({ seq }) => at(seq) ?? [])
-  }
-
   const journal: Journal = {
     accept: (messages) =>
       messages.length === 0 ? Promise.resolve([]) : writer.write(() => append(messages)),
@@ -114,7 +95,6 @@ export function createJournal(parts: Parts, search: Journal['search']) {
         const seq = find(id)
         return seq === undefined ? undefined : at(seq)
       }),
-    list: (filter) => parts.read(() => list(filter)),
     search,
     outcomes: (ids) => parts.read(() => ids.map(outcome)),
     note: (id, notes) =>

@@ -1,15 +1,12 @@
 import { encodeMessage, type Message, type NewMessage } from '../../core/message.ts'
 import { idParts, positionOf, randomTail } from '../../core/message-id.ts'
 import type { Outcome } from '../../core/message-query.ts'
-import type { Journal, MessageFilter, Store } from '../../core/store.ts'
+import type { Journal, Store } from '../../core/store.ts'
 import type { FreshMessages } from '../shared/fresh-messages.ts'
-import { append, decodeNote, type Entry, encodeNotes, messageOf, parseHead, positionIn } from './codec.ts'
+import { append, decodeNote, type Entry, encodeNotes, messageOf } from './codec.ts'
 import { jobArgs } from './jobs.ts'
 import { type Args, digest, inBatches, type Server } from './scripts.ts'
 import { createSearch } from './search.ts'
-
-/** How many entries one call reads at most while it searches the journal for a filter. */
-const SLICE = 100
 
 /** `begun`: whether the journal has messages, or had. `ping` is that of the store. */
 export function createJournal(
@@ -24,27 +21,6 @@ export function createJournal(
     const [found] = await call<Entry[]>('XRANGE', `${main}journal`, place, place)
     const message = found && messageOf(found)
     return message?.id === id ? message : undefined
-  }
-
-  async function list({ gateway, conversation, before, limit }: MessageFilter): Promise<Message[]> {
-    const wanted = conversation === undefined ? '' : digest(conversation)
-    const own = conversation === undefined ? undefined : positionOf(conversation)
-    const matches = (entry: Entry) => {
-      const origin = parseHead(entry[1][1])
-      if (gateway !== undefined && gateway !== origin.gateway) return false
-      if (conversation === undefined || origin.conversation === wanted) return true
-      return origin.conversation === '' && positionIn(entry) === own
-    }
-    const found: Message[] = []
-    let from = before === undefined ? Number.MAX_SAFE_INTEGER : (positionOf(before) ?? 0) - 1
-    for (let count = limit; found.length < limit && from > 0; count *= 2) {
-      const range = [`${main}journal`, `${from}-0`, '-', 'COUNT', Math.min(count, SLICE)] as const
-      const entries = await call<Entry[]>('XREVRANGE', ...range)
-      found.push(...entries.filter(matches).map(messageOf))
-      const last = entries.at(-1)
-      from = last ? positionIn(last) - 1 : 0
-    }
-    return found.slice(0, limit)
   }
 
   const outcomes = async (ids: readonly string[]) => {
@@ -73,8 +49,6 @@ export function createJournal(
     },
 
     get,
-
-    list,
 
     search: createSearch(call, main, outcomes),
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
 import type { Message } from '../../../src/core/message.ts'
 import { isId, positionOf } from '../../../src/core/message-id.ts'
-import { acceptAll, MINUTE, part, type StoreFactory, saying, until, WEEK } from './kit.ts'
+import { acceptAll, MINUTE, newest, part, type StoreFactory, saying, until, WEEK } from './kit.ts'
 
 const ODD_KEYS = [
   '__proto__',
@@ -107,7 +107,7 @@ export function journalContract(factory: StoreFactory): void {
         first.map(({ id }) => ({ id, duplicate: true })),
       )
       for (const key of ODD_KEYS) {
-        const [found, ...more] = await store.journal.list({ conversation: `c${key}`, limit: 10 })
+        const [found, ...more] = await newest(store, 10, { conversation: `c${key}` })
         assert.equal(found?.text, key)
         assert.deepEqual(more, [])
       }
@@ -122,30 +122,6 @@ export function journalContract(factory: StoreFactory): void {
         assert.equal(message.text, texts[index])
         assert.equal(JSON.stringify(message.data), JSON.stringify(data))
       }
-    },
-    'the list is newest first, filtered, and pages with before': async ({ store }) => {
-      await acceptAll(store, ['a1', 'a2'], { gateway: 'a', conversation: 'x' })
-      await acceptAll(store, ['b1', 'b2', 'b3'], { gateway: 'b', conversation: 'x' })
-      await acceptAll(store, ['b4'], { gateway: 'b', conversation: 'y' })
-      const texts = async (filter: Parameters<typeof store.journal.list>[0]) =>
-        (await store.journal.list(filter)).map((message) => message.text)
-      assert.deepEqual(await texts({ limit: 3 }), ['b4', 'b3', 'b2'])
-      const [, , last] = await store.journal.list({ limit: 3 })
-      assert.deepEqual(await texts({ limit: 9, before: last?.id ?? '' }), ['b1', 'a2', 'a1'])
-      assert.deepEqual(await texts({ limit: 9, gateway: 'a' }), ['a2', 'a1'])
-      assert.deepEqual(await texts({ limit: 9, conversation: 'x' }), ['b3', 'b2', 'b1', 'a2', 'a1'])
-      assert.deepEqual(await texts({ limit: 9, conversation: 'x', gateway: 'b' }), ['b3', 'b2', 'b1'])
-      assert.deepEqual(await texts({ limit: 9, gateway: 'none' }), [])
-    },
-    'the conversation of a message alone is found by its id': async ({ store }) => {
-      const [id = ''] = await acceptAll(store, ['alone'])
-      await acceptAll(store, ['reply'], { conversation: id })
-      await acceptAll(store, ['other'])
-      const found = await store.journal.list({ conversation: id, limit: 10 })
-      assert.deepEqual(
-        found.map((message) => message.text),
-        ['reply', 'alone'],
-      )
     },
     'notes make the history, oldest first, and survive a restart': async (bench) => {
       const [id = '', other = ''] = await acceptAll(bench.store, ['a', 'b'])

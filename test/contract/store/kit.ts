@@ -4,7 +4,7 @@ import type { Event } from '../../../src/core/event.ts'
 import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
 import type { Log } from '../../../src/core/log.ts'
 import type { Message, NewMessage } from '../../../src/core/message.ts'
-import type { Claim, DeadReason, NewJob, Store } from '../../../src/core/store.ts'
+import type { Claim, DeadReason, MessageSearch, NewJob, Store } from '../../../src/core/store.ts'
 
 export { until } from '../../fixtures/until.ts'
 
@@ -112,6 +112,11 @@ export function saying(text: string, rest: Partial<NewMessage> = {}): NewMessage
 export async function acceptAll(store: Store, texts: readonly string[], rest: Partial<NewMessage> = {}) {
   const answers = await store.journal.accept(texts.map((text) => saying(text, rest)))
   return answers.map((answer) => answer.id)
+}
+
+/** The newest messages that match, newest first, as far as one search goes. */
+export async function newest({ journal }: Store, limit: number, query: Omit<MessageSearch, 'limit'> = {}) {
+  return (await journal.search({ ...query, limit })).found.map(({ message }) => message)
 }
 
 /** Publishes events with these names as data and returns their ids. */

@@ -12,6 +12,7 @@ import {
   HOUR,
   job,
   MINUTE,
+  newest,
   part,
   publishAll,
   readGroup,
@@ -39,7 +40,7 @@ async function pumpAll(store: Store): Promise<void> {
 }
 
 async function textsOf(store: Store): Promise<string[]> {
-  return (await store.journal.list({ limit: 1_000 })).map(({ text }) => text).reverse()
+  return (await newest(store, 1_000)).map(({ text }) => text).reverse()
 }
 
 /** What trimming removes, and what it never does. */
@@ -57,7 +58,7 @@ export function retentionContract(factory: StoreFactory): void {
       const again = await store.journal.accept([saying('old', { key: 'k' })])
       assert.deepEqual(again, [{ id: old, duplicate: true }])
       assert.deepEqual(await store.journal.history(old), [])
-      assert.equal((await store.journal.list({ conversation: 'c', limit: 9 })).length, 1)
+      assert.equal((await newest(store, 9, { conversation: 'c' })).length, 1)
       assert.equal((await store.receive.take({}))?.message.text, 'new')
       assert.equal(await store.receive.take({ conversation: 'c' }), undefined)
       assert.equal((await store.topics.tail(MESSAGE_TOPIC, 0, 9)).length, 1)

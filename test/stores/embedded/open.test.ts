@@ -16,6 +16,7 @@ import {
   failure,
   job,
   MINUTE,
+  newest,
   publishAll,
   readGroup,
 } from '../../contract/store/kit.ts'
@@ -118,7 +119,7 @@ describe('opening the embedded store', () => {
         store,
         Array.from({ length: 2_000 }, () => 'x'.repeat(1_000)),
       )
-      await store.journal.pumped(0, (await store.journal.list({ limit: 1 }))[0]?.id ?? '', [])
+      await store.journal.pumped(0, (await newest(store, 1))[0]?.id ?? '', [])
       while ((await store.trim({ journal: { maxAge: DAY, maxCount: 1 } })).removed > 0);
     })
     const { before, after } = compactDatabase(dir)

@@ -64,10 +64,10 @@ export async function underLoad(stores: readonly Store[], happens: () => Promise
   const there = new Set<string>()
   const [store] = stores
   for (let before: string | undefined; store; ) {
-    const page = await store.journal.list({ limit: 500, ...(before === undefined ? {} : { before }) })
-    if (page.length === 0) break
-    for (const { text } of page) there.add(text)
-    before = page.at(-1)?.id
+    const page = await store.journal.search({ limit: 500, before })
+    for (const { message } of page.found) there.add(message.text)
+    before = page.next
+    if (before === undefined) break
   }
   const got = new Set(taken)
   const lost = [...accepted].filter((text) => !there.has(text) || !got.has(text)).length

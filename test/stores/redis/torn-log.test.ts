@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Store } from '../../../src/core/store.ts'
-import { saying } from '../../contract/store/kit.ts'
+import { newest, saying } from '../../contract/store/kit.ts'
 import { until } from '../../fixtures/until.ts'
 import { redisOf } from './kit.ts'
 
@@ -29,8 +29,8 @@ describe('a Redis that crashed in the middle of a write, and crashes once more',
       await server.kill()
       await server.start()
       await accept(await current(), 'after')
-      const texts = (await stores.at(-1)?.journal.list({ limit: 10 }))?.map(({ text }) => text)
-      assert.deepEqual(texts?.sort(), ['after', 'between', 'whole'])
+      const texts = (await newest(await current(), 10)).map(({ text }) => text)
+      assert.deepEqual(texts.sort(), ['after', 'between', 'whole'])
     })
   }
 })
