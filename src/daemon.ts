@@ -2,14 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
-import { isDeepStrictEqual } from 'node:util'
 import { transports } from '../transports/registry.ts'
 import type { RoutedSkill } from './config/gateways.ts'
 import type { Config } from './config/load-config.ts'
 import { createHistory } from './control/history.ts'
 import { createMetrics, type LastReload } from './control/metrics.ts'
 import type { Call } from './core/call.ts'
-import { reasonOf, TriviumError } from './core/errors.ts'
+import { reasonOf } from './core/errors.ts'
 import { toJson } from './core/json.ts'
 import type { Log } from './core/log.ts'
 import type { Note } from './core/store.ts'
@@ -19,6 +18,7 @@ import { approvalWords, createApprovalWords, WORDS_ROUTE } from './daemon/approv
 import { approvalClick, CLICK_ROUTE, createApprovalAsking, mountApprovalPage } from './daemon/approvals.ts'
 import { createDurableParts, SCHEDULED } from './daemon/assistant.ts'
 import { createAssistantWorld } from './daemon/assistant-world.ts'
+import { needRestart, refuseEmptied } from './daemon/changes.ts'
 import { SHIPPED_SKILLS } from './daemon/known-skills.ts'
 import { openStore } from './daemon/open-store.ts'
 import { createControlServer, createOperator } from './daemon/operator.ts'
@@ -40,6 +40,7 @@ import { builtInSkills } from './skills/built-in.ts'
 import { createFreshImporter } from './skills/load-code.ts'
 import { createSkillManager } from './skills/manager.ts'
 import { createMarkdownLoader } from './skills/markdown/loader.ts'
+import { createMcpServers } from './skills/mcp/servers.ts'
 import { createMiddleware } from './skills/middleware/index.ts'
 import { createBudgets } from './skills/model/budget.ts'
 import { createRunRecords } from './skills/model/run-record.ts'
@@ -160,6 +161,13 @@ export async function createDaemon(options: DaemonOptions) {
     prices: () => config.model?.prices ?? {},
     refused: metrics.overBudget,
   })
+  const mcp = createMcpServers({
+    version,
+    kv: store.kv,
+    login: async () => undefined,
+    changed: (skills) => manager.useRemote(skills),
+    log,
+  })
   const manager = await createSkillManager({
     folders: [...config.skills.folders, SHIPPED_SKILLS],
     services: { ...roads.services, ...runtime, ...durable.services, subscriptions: push.service },
@@ -180,6 +188,7 @@ export async function createDaemon(options: DaemonOptions) {
       },
     }),
     ended: roads.events.releaseOwn,
+    missing: mcp.missing,
     log,
   })
 
@@ -230,6 +239,7 @@ export async function createDaemon(options: DaemonOptions) {
     if (late.length > 0) log.warn({ settings: late }, 'these changes take effect at the next start only')
     config = next
     access.use(next)
+    await mcp.use(next.mcp.servers, { connect: mode === 'serve' })
     await queues.use(next.routes.flatMap(({ queue }) => queue ?? []))
     router.use(withOwnRoutes(next))
     // Before the gateways: what comes in is for new subscriptions too.
@@ -256,8 +266,12 @@ export async function createDaemon(options: DaemonOptions) {
     return toJson({ ok: true, warnings: warnings() })
   }
   /** What a skill brings has no line. */
-  const warnings = () =>
-    config.warnings.map(({ file, line, message }) => (line === undefined ? `${file}: ${message}` : message))
+  const warnings = () => [
+    ...config.warnings.map(({ file, line, message }) =>
+      line === undefined ? `${file}: ${message}` : message,
+    ),
+    ...mcp.strangers(manager.list().flatMap(({ name }) => manager.get(name) ?? [])),
+  ]
   const inTurn = createTurns()
   const reread = () => inTurn(readAgain)
   const reload = async () => {
@@ -279,6 +293,7 @@ export async function createDaemon(options: DaemonOptions) {
     explain: (message) =>
       router.explain(message).filter(({ route, matched }) => matched || !OWN_ROUTES.includes(route)),
     config: () => config,
+    mcp,
     reload,
     lastReload: () => lastReload,
     subscriptions: push.service.list,
@@ -352,6 +367,7 @@ export async function createDaemon(options: DaemonOptions) {
         // Closing the gateways ends the requests and the connections that they hold.
         () => Promise.all([publicHttp.close(left()), gateways.close()]),
         () => Promise.all([manager.close(), importer.close()]),
+        () => mcp.close(),
         () => queues.close(),
         () => control.close(),
         () => Promise.all(housekeeping.map((task) => task.stop())),
@@ -373,25 +389,3 @@ function withOwnRoutes({ routes }: Pick<Config, 'routes'>) {
   return [CLICK_ROUTE, ...routes, WORDS_ROUTE]
 }
 const OWN_ROUTES = [CLICK_ROUTE.name, WORDS_ROUTE.name]
-
-/** Throws for a file that was emptied or is half saved: what is accepted meanwhile would go nowhere for good. */
-function refuseEmptied(old: Config, next: Config): void {
-  const gone = (['gateways', 'routes'] as const).filter(
-    (part) => old.inFile[part] > 0 && next.inFile[part] === 0,
-  )
-  if (gone.length === 0) return
-  const what = `${next.file} has no ${gone.join(' and no ')} any more`
-  throw new TriviumError('config_invalid', { details: `${what}; restart the daemon if that is meant` })
-}
-
-/** What is read anew whenever it is needed. */
-const LIVE = ['grace', 'drainDelay', 'retention', 'publicUrl']
-
-/** What changed of that which is built into the parts when they are made. */
-function needRestart(old: Config, next: Config): string[] {
-  const before: Record<string, unknown> = { ...old.daemon, skills: old.skills, queues: old.queues }
-  const after = { ...next.daemon, skills: next.skills, queues: next.queues }
-  return Object.entries(after).flatMap(([name, value]) =>
-    LIVE.includes(name) || isDeepStrictEqual(before[name], value) ? [] : [name],
-  )
-}

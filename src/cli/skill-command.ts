@@ -2,6 +2,7 @@ import { Command, Option } from 'commander'
 import { z } from 'zod'
 import { TriviumError } from '../core/errors.ts'
 import { isJsonObject, type JsonObject, jsonObjectSchema, objectsIn, parseJson } from '../core/json.ts'
+import { mcpServerOf } from '../core/mcp.ts'
 import { skillJsonSchema } from '../core/skill.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { isCallbackName } from '../skills/callbacks/callback-service.ts'
@@ -74,7 +75,9 @@ async function open(name: string, argv: readonly string[], context: CommandConte
   } catch (error) {
     if (!isNotRunning(error) || isCallbackName(name)) throw error
     const known = (await skillsWithout(environs)).map((skill) => skill.name)
-    throw known.includes(name) ? error : unknownCommand(name, known, context)
+    throw known.includes(name) || mcpServerOf(name) !== undefined
+      ? error
+      : unknownCommand(name, known, context)
   }
 }
 

@@ -4,6 +4,7 @@ import { reasonOf } from '../core/errors.ts'
 import { LOG_TOPIC, MESSAGE_TOPIC, REPLY_TOPICS } from '../core/event.ts'
 import { compileMember, partsOf } from '../core/identity.ts'
 import { isJsonObject } from '../core/json.ts'
+import { mcpServerOf } from '../core/mcp.ts'
 import { type PushSubscription, pushSchema } from '../core/push.ts'
 import { nearest, noSuch, quote } from '../lib/nearest.ts'
 import type { Checker } from './checker.ts'
@@ -12,7 +13,7 @@ import type { sections } from './sections.ts'
 
 /** Checks sections of the file against each other: what they name must be there. */
 export function createCrossChecks(world: RouteWorld, checker: Checker) {
-  const { gateways, skills } = world
+  const { gateways, servers, skills } = world
   const gatewayNames = gateways.map(({ name }) => name)
   const skillNames = skills?.map(({ name }) => name) ?? []
   return {
@@ -71,6 +72,7 @@ export function createCrossChecks(world: RouteWorld, checker: Checker) {
         }
         for (const [index, skill] of rights.skills.entries()) {
           if (!skills || skillNames.includes(skill) || /[*?[{/]/.test(skill)) continue
+          if (servers.includes(mcpServerOf(skill) ?? '')) continue
           report('skills', noSuch('skill', skill, skillNames), index)
         }
       }

@@ -10,6 +10,7 @@ import { type Checker, createChecker } from './checker.ts'
 import { createCrossChecks } from './cross-checks.ts'
 import { type Environment, readEnvironment, secretsOf, withoutValues } from './environment.ts'
 import { parseGateways, type RoutedSkill, type TransportSchemas } from './gateways.ts'
+import { parseMcp } from './mcp.ts'
 import { parseRoutes } from './routes.ts'
 import { DAEMON_VARIABLES, type DaemonConfig, modelSchema, sections } from './sections.ts'
 import { formatProblems, type Problem, readYaml } from './yaml-file.ts'
@@ -107,7 +108,9 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   for (const name of Object.keys(daemon.retention.gateways).filter((each) => !names.includes(each))) {
     checker.report(['daemon', 'retention', 'gateways', name], 'key', noSuch('gateway', name, names))
   }
-  const known = { gateways, transports: Object.keys(transports), ...defined({ skills }) }
+  const mcp = parseMcp(given.mcp, file, checker)
+  const servers = [...mcp.servers, ...mcp.off].map(({ name }) => name)
+  const known = { gateways, servers, transports: Object.keys(transports), ...defined({ skills }) }
   const world = { folder: dirname(file), ...known }
   const check = createCrossChecks(world, checker)
   check.answers()
@@ -146,6 +149,8 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     /** Where BullMQ queues are; `redis` is absent where none is used. */
     queues,
     tokens,
+    /** Other MCP servers. */
+    mcp,
     /** How many the file itself has: skills bring routes, and the gateway of the command line is always there. */
     inFile: { gateways: sizeOf(given.gateways), routes: sizeOf(given.routes) },
     /** Absolute folders. */

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isJsonObject } from '../core/json.ts'
+import { mcpServerOf } from '../core/mcp.ts'
 import { compilePattern } from '../core/pattern.ts'
 import { isMatchKey, type Route, type RouteMatch, routeSchema } from '../core/route.ts'
 import { attempt } from '../lib/attempt.ts'
@@ -15,12 +16,14 @@ export type RouteWorld = {
   folder: string
   gateways: readonly GatewayConfig[]
   transports: readonly string[]
+  /** Other MCP servers. Which tools they have is known only once they were reached. */
+  servers: readonly string[]
   skills?: readonly RoutedSkill[]
 }
 
 /** Parses and checks `routes:`. Those that skills bring (mistakes are warnings there) stand before a final route that takes everything. */
 export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): Route[] {
-  const { gateways, transports, skills = [] } = world
+  const { gateways, transports, servers, skills = [] } = world
   const transportOf = (name: string) => gateways.find((gateway) => gateway.name === name)?.transport
   const routes: Route[] = []
   /** Where each route stands, for people. */
@@ -51,7 +54,7 @@ export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): 
     const conflict = conflictOf(route)
     if (conflict) checker.report([...path, 'name'], 'value', conflict)
     checkGateways(route.match, path, world, checker)
-    if (world.skills) checkSkill(route, path, skills, checker)
+    if (world.skills) checkSkill(route, path, world, checker)
     add(route, `line ${checker.lineOf([...path, 'name'])}`)
   }
   const last = routes.at(-1)
@@ -69,7 +72,13 @@ export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): 
     }
     const { prefixes, ref } = skill.metadata ?? {}
     const names = skills.map(({ name }) => name)
-    if (prefixes && typeof ref === 'string' && !names.includes(ref)) warn(noSuch('skill', ref, names))
+    if (
+      prefixes &&
+      typeof ref === 'string' &&
+      !names.includes(ref) &&
+      !servers.includes(mcpServerOf(ref) ?? '')
+    )
+      warn(noSuch('skill', ref, names))
   }
   return [...routes, ...rest]
 }
@@ -102,12 +111,13 @@ export function checkGateways(match: RouteMatch, path: Path, world: RouteWorld, 
 function checkSkill(
   { skill: name, args }: Route,
   path: Path,
-  skills: readonly RoutedSkill[],
+  { skills = [], servers }: RouteWorld,
   checker: Checker,
 ): void {
   if (name === undefined) return
   const skill = skills.find((each) => each.name === name)
   if (!skill) {
+    if (servers.includes(mcpServerOf(name) ?? '')) return
     const names = skills.map((each) => each.name)
     checker.report([...path, 'skill'], 'value', noSuch('skill', name, names))
     return

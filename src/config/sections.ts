@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { budgetSchema, pricesSchema } from '../core/budget.ts'
 import { MESSAGE_TOPIC } from '../core/event.ts'
+import { mcpServerSchema } from '../core/mcp.ts'
 import { pushSchema } from '../core/push.ts'
 import { routeSchema } from '../core/route.ts'
 import { duration, timerDuration } from '../core/units.ts'
@@ -164,6 +165,9 @@ export const sections = {
     })
     .describe('What people share of the assistant, and where they live.'),
   tokens: z.array(token).describe('Bearer tokens of programs for the control API.'),
+  mcp: z
+    .record(z.string(), mcpServerSchema)
+    .describe('Other MCP servers: their tools are skills, named `<server>.<tool>`.'),
   model: z
     .union([z.string(), modelSchema])
     .describe('The model that markdown skills run on: its name alone, or a mapping.'),

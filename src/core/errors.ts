@@ -91,6 +91,12 @@ export const catalogue = {
   model_failed: passing(502, 'Model {model} failed: {reason}'),
   budget_exhausted: passing(429, 'The budget of {limit} {whose} is used up. It goes on at {at}.'),
   model_limit: final(500, 'Skill {name} reached its limit of {limit}.'),
+  mcp_unavailable: passing(503, 'MCP server {server} cannot be used: {reason}.{todo}'),
+  mcp_failed: passing(502, 'Tool {tool} of MCP server {server} failed: {reason}'),
+  mcp_unknown: final(
+    502,
+    'MCP server {server} was lost while {tool} ran, and nobody knows whether it happened: {reason}. Look before you call it again.',
+  ),
   state_conflict: passing(409, '{what} kept changing while it was written. Try again.'),
   not_running: { ...final(503, 'No daemon is running for {path}. Start one with `trivium start`.'), exit: 3 },
   not_answering: passing(

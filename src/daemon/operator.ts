@@ -24,7 +24,8 @@ import { draftOf, submit } from '../gateway/submit.ts'
 import { logRequests } from '../lib/http.ts'
 import type { Queues } from '../queues/queues.ts'
 import type { SkillManager } from '../skills/manager.ts'
-import type { McpHttp } from '../skills/mcp.ts'
+import type { McpHttp } from '../skills/mcp/server.ts'
+import type { McpServers } from '../skills/mcp/servers.ts'
 import { wordsOf } from '../skills/prefix-skills.ts'
 import { createFeed } from './feed.ts'
 import { checkRedisServers } from './open-store.ts'
@@ -45,6 +46,8 @@ export function createOperator(deps: {
   roads: Roads
   explain: Router['explain']
   config(): Config
+  /** Other MCP servers. */
+  mcp: Pick<McpServers, 'list' | 'try'>
   log: Log
   reload(): Promise<Json>
   lastReload(): LastReload
@@ -88,6 +91,14 @@ export function createOperator(deps: {
       deps.budgets(),
     ])
     return { stats, groups, subscriptions, budgets, reload: deps.lastReload(), gateways: gateways.list() }
+  }
+
+  /** Those that a running daemon has, or that can be reached from here. */
+  const checkMcp = async (): Promise<Check[]> => {
+    const servers = deps.listening() ? deps.mcp.list() : await deps.mcp.try(deps.config().mcp.servers)
+    return servers.map(({ name, ok, detail, tools }) => {
+      return { name: `mcp ${name}`, ok, detail: ok ? `${detail}; ${tools} tools` : detail }
+    })
   }
 
   const { list: approvals } = deps.approvals
@@ -166,6 +177,7 @@ export function createOperator(deps: {
         subscriptions,
         disabled: disabled.map(({ name, transport, why = '' }) => ({ name, transport, why })),
         queues: deps.queues.list(),
+        mcp: deps.mcp.list(),
         assistant,
         budgets,
         skills: manager.list(),
@@ -191,11 +203,15 @@ export function createOperator(deps: {
         const detail = `the last good one stays in force; ${reload.error}`
         first.push({ name: 'configuration of the daemon', ok: false, detail })
       }
+      const off = deps.config().mcp.off.map(({ name, why }): Check => {
+        return { name: `mcp ${name}`, ok: true, warning: true, detail: `off: ${why}` }
+      })
       const checks = await Promise.all([
         checkRedisServers(deps.config(), deps.log),
         ...enabled.map(gateways.check),
+        checkMcp(),
       ])
-      return toJson([...first, ...checks.flat(), ...idle])
+      return toJson([...first, ...checks.flat(), ...idle, ...off])
     },
     async submit(submission: Submission, signal: AbortSignal) {
       const { accept } = roads.accept
@@ -265,7 +281,7 @@ export function createControlServer(
         ...operator,
         async mcp(request, response, caller) {
           // Most daemons never get a request for it.
-          mcp ??= import('../skills/mcp.ts').then(({ createMcpHttp }) =>
+          mcp ??= import('../skills/mcp/server.ts').then(({ createMcpHttp }) =>
             createMcpHttp({ manager, version: operator.version }),
           )
           await (await mcp).handle(request, response, caller, request.body)

@@ -21,6 +21,8 @@ export type SkillManagerOptions = RegistryOptions & {
   services: Services
   /** Called when an invocation that belongs to no message is over. */
   ended?(rootId: string): Promise<void>
+  /** Why a skill of another server is not there; undefined for names that lead to none. */
+  missing?(name: string): TriviumError | undefined
   /** Shared by all invocations. */
   globals?: Record<string, unknown>
 }
@@ -34,9 +36,12 @@ export async function createSkillManager(options: SkillManagerOptions) {
   const registry = createRegistry(options)
   await registry.reload()
   const listeners = new Set<() => void>()
+  const tell = () => {
+    for (const listener of [...listeners]) listener()
+  }
   const reload = async () => {
     await registry.reload()
-    for (const listener of [...listeners]) listener()
+    tell()
   }
   let stopWatching: (() => Promise<void>) | undefined
   let closed = false
@@ -50,7 +55,8 @@ export async function createSkillManager(options: SkillManagerOptions) {
       const load = () => callbackSkill(name)
       return { onion: createOnion(load(), registry.middleware()), source: { name, kind: 'built-in', load } }
     }
-    throw new TriviumError('skill_not_found', { name, hint: didYouMean(name, registry.names()) })
+    const missing = options.missing?.(name)
+    throw missing ?? new TriviumError('skill_not_found', { name, hint: didYouMean(name, registry.names()) })
   }
 
   /** `approval` in the metadata, unless the skill has settings of its own for it. */
@@ -176,6 +182,11 @@ export async function createSkillManager(options: SkillManagerOptions) {
     },
     errors: registry.errors,
     known: registry.known,
+    /** The skills of other servers, in place of those that there were. */
+    useRemote(skills: readonly Skill[]) {
+      registry.useRemote(skills)
+      tell()
+    },
     /** Loads all skills anew. A broken one keeps its last good version. */
     reload,
     /** Reloads what changes on disk; `changed` is called after each reload. Ends with `close`. */

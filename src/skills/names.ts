@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { workerOf } from '../core/assistant-services.ts'
 import { MESSAGE_TOPIC } from '../core/event.ts'
@@ -20,6 +21,21 @@ export function createNameMatcher(spec: string | readonly string[]) {
     /** As `matches`, but a bare `*` names nothing. */
     names: (name: string) => patterns.some((pattern) => !/^\*+$/.test(pattern.source) && pattern.test(name)),
   }
+}
+
+/** Providers take letters, digits, `_` and `-` alone, and not many, in the name of a tool: `files.read` is `files__read` there. */
+export function toolNameOf(skill: string): string {
+  const name = skill.replaceAll('.', '__')
+  return name.length > LONGEST_TOOL
+    ? `${name.slice(0, LONGEST_TOOL - 9)}-${hash('sha1', name).slice(0, 8)}`
+    : name
+}
+
+const LONGEST_TOOL = 64
+
+/** The skill that a model means, for people. */
+export function skillOfTool(tool: string): string {
+  return tool.replaceAll('__', '.')
 }
 
 /** The messages of all conversations are a topic; any other topic is the skills' own. */

@@ -17,7 +17,7 @@ export type BrokenSkill = { name: string; path: string; reason: string; kept: bo
 /** Where a skill comes from. `path` is missing where it is built in. */
 type SkillSource = {
   name: string
-  kind: FoundSkill['kind'] | 'prefix' | 'built-in'
+  kind: FoundSkill['kind'] | 'prefix' | 'built-in' | 'mcp'
   path?: string
   load(): Skill | Promise<Skill>
 }
@@ -40,10 +40,13 @@ export function createRegistry(options: RegistryOptions) {
   const { folders, log, middleware: shipped = [], skills: builtIn = [] } = options
   const importer = createFreshImporter(folders)
   const catalog: Catalog = {
-    names: () => [...skills.keys()].sort(),
-    get: (name) => skills.get(name)?.onion.skill,
+    names: () => [...skills.keys(), ...remote.keys()].sort(),
+    get: (name) => find(name)?.onion.skill,
   }
   let skills: ReadonlyMap<string, RegisteredSkill> = new Map()
+  /** Those of other servers, by names that no skill of ours has. */
+  let remote: ReadonlyMap<string, RegisteredSkill> = new Map()
+  const find = (name: string) => skills.get(name) ?? remote.get(name)
   let failures: readonly BrokenSkill[] = []
   let middleware = shipped
   /** The last good version of each file in `middleware/`. */
@@ -74,6 +77,21 @@ export function createRegistry(options: RegistryOptions) {
     await Promise.all(sources.map(load))
     failures = failed.sort((a, b) => a.name.localeCompare(b.name))
     middleware = layers
+    useRemote([...remote.values()].map(({ onion }) => onion.skill))
+  }
+
+  const useRemote = (all: readonly Skill[]) => {
+    const wrapped = all.flatMap((skill): [string, RegisteredSkill][] => {
+      const { name } = skill
+      try {
+        const source = { name, kind: 'mcp', load: () => skill } as const
+        return [[name, { onion: createOnion(skill, middleware), source }]]
+      } catch (error) {
+        log.error({ skill: name, reason: reasonOf(error) }, 'a tool of an MCP server cannot be used')
+        return []
+      }
+    })
+    remote = new Map(wrapped)
   }
 
   /** Each module in `<folder>/middleware/` is one, named by its file. */
@@ -134,7 +152,9 @@ export function createRegistry(options: RegistryOptions) {
   const inTurn = createTurns()
 
   return {
-    get: (name: string) => skills.get(name),
+    get: find,
+    /** Replaces the skills of other servers, which come and go with these. */
+    useRemote,
     names: catalog.names,
     broken: (name: string) => failures.find((one) => one.name === name),
     errors: () => failures,

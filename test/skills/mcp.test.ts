@@ -5,7 +5,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { z } from 'zod'
 import { pathGet } from '../../src/core/json.ts'
 import type { Skill } from '../../src/core/skill.ts'
-import { createMcpHttp } from '../../src/skills/mcp.ts'
+import { createMcpHttp } from '../../src/skills/mcp/server.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
 import { until } from '../fixtures/until.ts'
 import { cleanup } from './support/cleanup.ts'

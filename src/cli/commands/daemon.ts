@@ -51,7 +51,7 @@ async function serveMcp(environs: Environs): Promise<void> {
 
   // Late: the help loads every command.
   const { StdioServerTransport } = await import('@modelcontextprotocol/sdk/server/stdio.js')
-  const { createMcpServer } = await import('../../skills/mcp.ts')
+  const { createMcpServer } = await import('../../skills/mcp/server.ts')
   const server = createMcpServer({
     version: environs.version,
     caller: { kind: 'mcp' },

@@ -44,6 +44,9 @@ function humanStatus(status: Json): string {
     .filter(({ lag }) => Number(lag) > 0)
     .toSorted((a, b) => Number(b.lag) - Number(a.lag))
     .map(({ topic, group, lag }) => `${topic}/${group} is behind by ${lag}`)
+  const lost = all('mcp')
+    .filter(({ ok }) => !ok)
+    .map(({ name, detail }) => `${name} ${paint('red', 'FAILING')}: ${detail}`)
   const broken = all('broken').map(({ name }) => String(name))
   const lines = [
     at('running')
@@ -61,6 +64,7 @@ function humanStatus(status: Json): string {
     ...queues
       .slice(0, ROOM)
       .map(({ name, detail }) => `Queue ${name}  ${paint('red', 'FAILING')}: ${detail}`),
+    summary('MCP servers', all('mcp'), lost, 'all are there'),
     summary('Consumer groups', all('groups'), groups, 'none is behind'),
     ...all('budgets').flatMap(budgetLine),
     assistantLine(at('assistant')),

@@ -16,6 +16,7 @@ import type { SkillContext } from '../../core/skill.ts'
 import { timerDuration } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import { runBounded } from '../bounded.ts'
+import { skillOfTool } from '../names.ts'
 import { orJust } from '../onion.ts'
 import { attachmentSettings } from './attachments.ts'
 import { isFinal, type RunRecord } from './run-record.ts'
@@ -140,7 +141,7 @@ async function stream(run: Streamed) {
     if (size > MOST_SAID) throw limit(skill, `${MOST_SAID} characters`)
     if (part.type === 'text-delta') run.onModel?.({ text: part.text, ...known })
     if (part.type === 'tool-call') {
-      run.onModel?.({ tool: part.toolName, ...known })
+      run.onModel?.({ tool: skillOfTool(part.toolName), ...known })
       uses.begin(part)
     }
     if (part.type === 'tool-result' || part.type === 'tool-error') uses.end(part)

@@ -1,4 +1,5 @@
 import { reasonOf } from '../../core/errors.ts'
+import { skillOfTool } from '../names.ts'
 
 /** Tools that are told of, and characters of what one was given. */
 const USES = 50
@@ -10,7 +11,8 @@ type ToolUse = { tool: string; args: string; ms?: number; error?: string }
 export function createToolUses() {
   const uses = new Map<string, ToolUse & { at: number }>()
   return {
-    begin({ toolCallId, toolName: tool, input }: { toolCallId: string; toolName: string; input: unknown }) {
+    begin({ toolCallId, toolName, input }: { toolCallId: string; toolName: string; input: unknown }) {
+      const tool = skillOfTool(toolName)
       const args = (JSON.stringify(input) ?? '').slice(0, GIVEN)
       if (uses.size < USES) uses.set(toolCallId, { tool, args, at: Date.now() })
     },

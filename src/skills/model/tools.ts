@@ -7,7 +7,7 @@ import { TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject, pathGet, toJson } from '../../core/json.ts'
 import { type Skill, type SkillContext, skillJsonSchema } from '../../core/skill.ts'
 import { headOf } from '../../lib/head-of.ts'
-import { createNameMatcher, isForeignTraffic, nameSpec, skillRunLater } from '../names.ts'
+import { createNameMatcher, isForeignTraffic, nameSpec, skillRunLater, toolNameOf } from '../names.ts'
 import type { RunRecord } from './run-record.ts'
 
 /** What reaches beyond the conversation. A model gets it only by name: not by `*`, nor without `allowed-tools`. */
@@ -51,7 +51,7 @@ export async function createTools(
     hints: { repeatable: boolean; guarded: boolean },
     call: (name: string, input: unknown, within: Within) => unknown = invoke,
   ) => {
-    tools[name] = dynamicTool({
+    tools[toolNameOf(name)] = dynamicTool({
       description,
       // zod made it: it is JSON Schema, only typed as any JSON object.
       inputSchema: jsonSchema(schema as JSONSchema7),

@@ -4,12 +4,12 @@ import { isDeepStrictEqual } from 'node:util'
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import { CallToolRequestSchema, ListToolsRequestSchema, type Tool } from '@modelcontextprotocol/sdk/types.js'
-import type { Caller } from '../core/call.ts'
-import { reasonOf, toTriviumError } from '../core/errors.ts'
-import { mayAskFor } from '../core/identity.ts'
-import { isJsonObject, type JsonObject, toJson } from '../core/json.ts'
-import type { SkillManager } from './manager.ts'
-import { toolSchema } from './model/tools.ts'
+import type { Caller } from '../../core/call.ts'
+import { reasonOf, toTriviumError } from '../../core/errors.ts'
+import { mayAskFor } from '../../core/identity.ts'
+import { isJsonObject, type JsonObject, toJson } from '../../core/json.ts'
+import type { SkillManager } from '../manager.ts'
+import { toolSchema } from '../model/tools.ts'
 
 type McpOptions = {
   /** The skill manager, or what a client of a running daemon knows. */

@@ -1,0 +1,228 @@
+import type { Client, OAuthClientProvider, Tool } from '@modelcontextprotocol/client'
+import { reasonOf, TriviumError } from '../../core/errors.ts'
+import { pathGet } from '../../core/json.ts'
+import type { Log } from '../../core/log.ts'
+import type { McpServer, McpStatus } from '../../core/mcp.ts'
+import { backoff } from '../../lib/backoff.ts'
+import { createLoop } from '../../lib/loop.ts'
+import { inTime } from '../../lib/pause.ts'
+import { openWay } from './transport.ts'
+
+export type McpConnection = ReturnType<typeof createMcpConnection>
+
+export type ConnectionOptions = {
+  server: McpServer
+  version: string
+  /** Its OAuth login, of a server over HTTP; undefined where there is none yet. */
+  login?(): Promise<OAuthClientProvider | undefined>
+  /** What it offers: after each connect, and whenever that changed. */
+  listed(tools: readonly Tool[]): void
+  log: Log
+}
+
+/** Ms: until it must have connected (a package may have to be downloaded), and have listed its tools. */
+const [CONNECT_WITHIN, LIST_WITHIN] = [60_000, 30_000]
+/** Ms between looks whether a server over HTTP, which has no connection to lose, is there and offers the same. */
+const LOOK_EVERY = 60_000
+/** After so long (ms) a connection counts as good, and the next failure as the first. */
+const STEADY = 30_000
+const BACKOFF = { first: 500, longest: 60_000 }
+/** Ms that a call waits for a connection that is being made. */
+const CALL_WAITS = 10_000
+/** What the SDK is given where the skill's own deadline counts: it wants a number. */
+const NEVER = 2 ** 31 - 1
+
+/** The connection to one server, which is made again whenever it is lost, with longer and longer pauses. */
+export function createMcpConnection(options: ConnectionOptions) {
+  const { server } = options
+  const log = options.log.child({ mcp: server.name })
+  const ended = new AbortController()
+  let client: Client | undefined
+  let state: McpStatus['state'] = 'connecting'
+  let reason = 'it was not reached yet'
+  let failures = 0
+  let tools = 0
+  let upSince = 0
+  /** Settles after the attempt that runs. */
+  let attempt = Promise.withResolvers<void>()
+  /** What connections ended by: the next one may be there before a call learns that it was cut off. */
+  const ends = new WeakMap<Client, string>()
+  /** A server that knew the older protocol alone is not asked for the newer one again. */
+  let isLegacy = false
+
+  const lose = (lost: Client, why: string) => {
+    if (!ends.has(lost)) ends.set(lost, why)
+    if (client !== lost) return
+    client = undefined
+    if (performance.now() - upSince > STEADY) failures = 0
+    fail(why)
+    void lost.close().catch(() => {})
+    loop.wake()
+  }
+  const fail = (why: string, isLogin = false) => {
+    const isNews = reason !== why
+    state = isLogin ? 'login' : 'down'
+    reason = why
+    failures += 1
+    if (isNews && !ended.signal.aborted) log.warn({ reason: why }, 'an MCP server is lost')
+  }
+  const list = async (from: Client) => {
+    const listed = await from.listTools(undefined, { timeout: LIST_WITHIN, cacheMode: 'refresh' })
+    tools = listed.tools.length
+    options.listed(listed.tools)
+  }
+
+  const open = async () => {
+    const { Client } = await import('@modelcontextprotocol/client')
+    const made: Client = new Client(
+      { name: 'trivium', version: options.version },
+      {
+        versionNegotiation: { mode: 'auto', probe: { timeoutMs: 5_000 } },
+        listChanged: {
+          tools: {
+            autoRefresh: false,
+            onChanged: () => void list(made).catch((error) => lose(made, reasonOf(error))),
+          },
+        },
+      },
+    )
+    const login = await options.login?.()
+    const way = await openWay(server, {
+      login,
+      log,
+      fault: (why) => lose(made, why),
+    })
+    made.onclose = () => lose(made, way.lastWords())
+    try {
+      const within = { timeout: CONNECT_WITHIN, signal: ended.signal }
+      await made.connect(way.transport, { ...within, ...(isLegacy && { prior: { kind: 'legacy' } }) })
+      isLegacy = made.getProtocolEra() === 'legacy'
+      client = made
+      await list(made)
+      upSince = performance.now()
+      state = 'up'
+      const version = made.getNegotiatedProtocolVersion()
+      reason = [made.getServerVersion()?.name, version].filter(Boolean).join(', ')
+      log.info({ protocol: version, tools }, 'an MCP server is connected')
+    } catch (error) {
+      client = undefined
+      await made.close().catch(() => {})
+      throw new Error(way.explain(error), { cause: error })
+    }
+  }
+
+  const step = async () => {
+    if (client) {
+      // Over stdio the end of the process says it.
+      const now = client
+      if (server.url !== undefined) await list(now).catch((error: unknown) => lose(now, reasonOf(error)))
+    } else {
+      try {
+        await open()
+      } catch (error) {
+        const isLogin = (await kindOf(error)) === 'login'
+        fail(isLogin ? LOGIN : reasonOf(error), isLogin)
+      }
+      attempt.resolve()
+      attempt = Promise.withResolvers()
+    }
+    if (!client) return backoff(failures, BACKOFF)
+    return server.url === undefined ? undefined : LOOK_EVERY
+  }
+  const loop = createLoop({ step, failed: (err) => log.error({ err }, 'an MCP connection is stuck') })
+  const unavailable = () => {
+    const todo = state === 'login' ? ` Run \`trivium mcp login ${server.name}\`.` : ''
+    return new TriviumError('mcp_unavailable', { server: server.name, reason, todo })
+  }
+  const connected = async (signal: AbortSignal): Promise<Client> => {
+    // Somebody waits: a server that is down is tried now, and not when its pause is over.
+    if (!client) loop.wake()
+    const late = AbortSignal.any([signal, ended.signal, AbortSignal.timeout(CALL_WAITS)])
+    if (!client) await inTime(attempt.promise, late)
+    if (!client) throw unavailable()
+    return client
+  }
+
+  return {
+    name: server.name,
+    start: () => loop.start(),
+    /** Resolves after the first attempt, however it ended. */
+    tried: attempt.promise,
+    /** Connects once, for who only wants to know: `status` says how it went. */
+    once: step,
+    /** Tries again at once, after a login. */
+    wake: () => loop.wake(),
+    status: (): McpStatus => ({
+      name: server.name,
+      at: server.url ?? server.command ?? '',
+      ok: state === 'up',
+      state,
+      detail: state === 'login' ? `${reason}; run \`trivium mcp login ${server.name}\`` : reason,
+      tools,
+    }),
+    /**
+     * Calls a tool. Throws `mcp_unavailable` where it surely did not run, `mcp_failed`, and `mcp_unknown` where one that is not
+     * `repeatable` was cut off.
+     */
+    async call(
+      tool: string,
+      args: Record<string, unknown>,
+      call: { signal: AbortSignal; repeatable: boolean },
+    ) {
+      const { signal } = call
+      const values = { server: server.name, tool }
+      for (let tried = 0; ; tried++) {
+        const used = await connected(signal)
+        try {
+          return await used.callTool({ name: tool, arguments: args }, { signal, timeout: NEVER })
+        } catch (error) {
+          if (signal.aborted) throw error
+          const kind = await kindOf(error)
+          // A server that began anew knows our session no more: it has not run anything.
+          if (kind === 'session' && tried === 0) {
+            lose(used, 'it forgot the session')
+            continue
+          }
+          if (kind === 'answered')
+            throw new TriviumError('mcp_failed', { ...values, reason: reasonOf(error) })
+          lose(used, kind === 'login' ? LOGIN : reasonOf(error))
+          if (kind !== 'lost') throw unavailable()
+          const why = ends.get(used) ?? reasonOf(error)
+          const code = call.repeatable ? 'mcp_failed' : 'mcp_unknown'
+          throw new TriviumError(code, { ...values, reason: why }, { cause: error })
+        }
+      }
+    },
+    async close() {
+      ended.abort()
+      const last = client
+      client = undefined
+      await Promise.all([loop.stop(), last?.close()])
+    },
+  }
+}
+
+const LOGIN = 'it wants a login'
+
+/** How a call failed: the server said so, it forgot us, it never got the call, or nobody knows. `login`: it wants to know who calls. */
+async function kindOf(error: unknown): Promise<'answered' | 'session' | 'refused' | 'login' | 'lost'> {
+  const { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError } = await import(
+    '@modelcontextprotocol/client'
+  )
+  const cause = error instanceof Error ? error.cause : undefined
+  const is = (kind: abstract new (...args: never[]) => Error) =>
+    error instanceof kind || cause instanceof kind
+  if (is(UnauthorizedError)) return 'login'
+  const http = [error, cause].find((one) => one instanceof SdkHttpError)
+  if (http) {
+    if (http.status === 401) return 'login'
+    if (http.status === 404) return 'session'
+    return http.status < 500 ? 'refused' : 'lost'
+  }
+  if (is(ProtocolError)) return 'answered'
+  if (error instanceof SdkError) {
+    if (error.code === SdkErrorCode.NotConnected) return 'refused'
+    return error.code === SdkErrorCode.ConnectionClosed ? 'lost' : 'answered'
+  }
+  return /ECONNREFUSED|ENOTFOUND|EAI_AGAIN/.test(String(pathGet(error, 'cause.code'))) ? 'refused' : 'lost'
+}

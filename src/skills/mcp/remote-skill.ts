@@ -1,0 +1,131 @@
+import type { CallToolResult, Tool } from '@modelcontextprotocol/client'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { z } from 'zod'
+import { TriviumError } from '../../core/errors.ts'
+import { isJsonObject, type JsonObject, toJson } from '../../core/json.ts'
+import type { McpServer } from '../../core/mcp.ts'
+import type { Attachment } from '../../core/message.ts'
+import type { Skill, SkillContext } from '../../core/skill.ts'
+import { attempt } from '../../lib/attempt.ts'
+import { defined } from '../../lib/defined.ts'
+import { createNameMatcher } from '../names.ts'
+import type { McpConnection } from './connection.ts'
+
+/** A tool as it is kept, so that its skill is known while its server is away. */
+export type RemoteTool = Pick<Tool, 'name' | 'description' | 'annotations'> & { inputSchema: JsonObject }
+
+/** The skills of a server's tools that `tools:` names. Characters that no skill's name has become `-`, and doubles are numbered. */
+export function remoteSkills(
+  server: McpServer,
+  tools: readonly RemoteTool[],
+  call: McpConnection['call'],
+): Skill[] {
+  const wanted = createNameMatcher(server.tools)
+  const taken = new Set<string>()
+  return tools
+    .filter(({ name }) => wanted.matches(name))
+    .map((tool) => {
+      const plain = tool.name.replaceAll(/[^\w.-]/g, '-').slice(0, LONGEST_NAME)
+      let name = plain
+      for (let count = 2; taken.has(name); count++) name = `${plain}-${count}`
+      taken.add(name)
+      return remoteSkill(`${server.name}.${name}`, server, tool, call)
+    })
+}
+
+const LONGEST_NAME = 100
+const LONGEST_DESCRIPTION = 4_000
+
+function remoteSkill(name: string, server: McpServer, tool: RemoteTool, call: McpConnection['call']): Skill {
+  const { annotations = {}, description = annotations.title ?? `The tool ${tool.name} of ${server.name}` } =
+    tool
+  const { readOnlyHint, destructiveHint, idempotentHint } = annotations
+  // By the protocol what changes something is destructive unless it says otherwise; what says nothing at all is left alone.
+  const isDestructive = readOnlyHint !== true && (destructiveHint ?? readOnlyHint === false)
+  const { approval: wanted, approvers, access, timeout, maxResult } = server
+  const needsApproval =
+    wanted === 'always' ||
+    (wanted === 'destructive' && isDestructive) ||
+    (Array.isArray(wanted) && createNameMatcher(wanted).matches(tool.name))
+  const repeatable = readOnlyHint === true || idempotentHint === true
+  return {
+    name,
+    description: description.slice(0, LONGEST_DESCRIPTION),
+    args: argsOf(tool.inputSchema),
+    metadata: {
+      annotations: toJson(annotations),
+      timeout,
+      ...(needsApproval && { approval: { title: `Run ${name}: ${firstSentence(description)}`, approvers } }),
+      ...defined({ access }),
+    },
+    async run(ctx) {
+      const args = isJsonObject(ctx.args) ? ctx.args : {}
+      const result = await call(tool.name, args, { signal: ctx.signal, repeatable })
+      const failed = (reason: string) =>
+        new TriviumError('mcp_failed', { server: server.name, tool: tool.name, reason })
+      if (JSON.stringify(result).length > maxResult) {
+        throw failed(`its answer is over the limit of ${maxResult} bytes (max-result)`)
+      }
+      if (result.isError) throw failed(textOf(result) || 'it does not say why')
+      return answerOf(result, ctx)
+    },
+  }
+}
+
+/** What a tool does is often told at length; who approves it reads the arguments too. */
+function firstSentence(text: string): string {
+  return (/^.{1,200}?(?=[.\n]|$)/s.exec(text)?.[0] ?? text.slice(0, 200)).trim()
+}
+
+/** The schema of the server, which says what callers give; it checks them as well as it can be compiled here. */
+function argsOf(inputSchema: JsonObject): z.ZodType {
+  const { $schema: _, ...schema } = inputSchema
+  let compiled: ValidateFunction | undefined | false
+  // A transform, and no refinement: a schema that stands for another in JSON Schema must have no parent.
+  const args = z.looseObject({}).transform((given, context) => {
+    // What cannot be compiled is left to the server, which checks in any case.
+    compiled ??= attempt(() => new Ajv2020({ strict: false, logger: false }).compile(schema)) ?? false
+    if (!compiled || compiled(given)) return given
+    for (const { instancePath, message = 'is wrong', params } of compiled.errors ?? []) {
+      const path = instancePath.split('/').slice(1)
+      const missing = params.missingProperty
+      if (typeof missing === 'string') path.push(missing)
+      context.addIssue({ code: 'custom', path, message, input: given })
+    }
+    return z.NEVER
+  })
+  args._zod.toJSONSchema = () => ({ ...schema, type: 'object' })
+  return args
+}
+
+/** What a tool answered, as a skill does: its structured content, else its text; with files, both. */
+async function answerOf(result: CallToolResult, { artifacts }: SkillContext): Promise<unknown> {
+  const attachments: Attachment[] = []
+  for (const [at, part] of result.content.entries()) {
+    const file = fileOf(part)
+    if (!file) continue
+    const name = file.name ?? `${part.type}-${at + 1}.${file.type.split(/[/+;]/)[1] ?? 'bin'}`
+    attachments.push(await artifacts.save(name, file.type, Buffer.from(file.data, 'base64')))
+  }
+  const text = textOf(result)
+  const said = result.structuredContent === undefined ? text : toJson(result.structuredContent)
+  if (attachments.length === 0) return said
+  return { ...(isJsonObject(said) ? said : {}), text, attachments }
+}
+
+function fileOf(part: CallToolResult['content'][number]) {
+  if (part.type === 'image' || part.type === 'audio')
+    return { data: part.data, type: part.mimeType, name: undefined }
+  if (part.type !== 'resource' || !('blob' in part.resource)) return undefined
+  const { blob: data, mimeType: type = 'application/octet-stream', uri } = part.resource
+  return { data, type, name: /[^/]+$/.exec(uri)?.[0] }
+}
+
+function textOf({ content }: CallToolResult): string {
+  const texts = content.flatMap((part) => {
+    if (part.type === 'text') return part.text
+    if (part.type === 'resource_link') return part.uri
+    return part.type === 'resource' && 'text' in part.resource ? part.resource.text : []
+  })
+  return texts.join('\n')
+}

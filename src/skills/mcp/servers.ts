@@ -1,0 +1,137 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { OAuthClientProvider } from '@modelcontextprotocol/client'
+import { z } from 'zod'
+import { TriviumError } from '../../core/errors.ts'
+import { jsonObjectSchema, toJson } from '../../core/json.ts'
+import type { Log } from '../../core/log.ts'
+import { MCP_NAME, type McpServer, type McpStatus, mcpServerOf } from '../../core/mcp.ts'
+import type { Skill } from '../../core/skill.ts'
+import type { KeyValues } from '../../core/store.ts'
+import { didYouMean, noSuch } from '../../lib/nearest.ts'
+import { pause } from '../../lib/pause.ts'
+import { createNameMatcher, nameSpec } from '../names.ts'
+import { createMcpConnection, type McpConnection } from './connection.ts'
+import { type RemoteTool, remoteSkills } from './remote-skill.ts'
+
+export type McpServers = ReturnType<typeof createMcpServers>
+
+type Deps = {
+  version: string
+  kv: KeyValues
+  /** Its OAuth login, where there is one. */
+  login(server: McpServer): Promise<OAuthClientProvider | undefined>
+  /** Given all skills of all servers whenever they changed. */
+  changed(skills: readonly Skill[]): void
+  log: Log
+}
+
+type Entry = { server: McpServer; connection: McpConnection; tools: RemoteTool[]; isKnown: boolean }
+
+/** As they are kept on the store. What a server says is none of ours: it is read again by a schema. */
+const keptSchema = z.array(
+  z.object({
+    name: z.string(),
+    description: z.string().exactOptional(),
+    annotations: z.object({}).catchall(z.any()).exactOptional(),
+    inputSchema: jsonObjectSchema,
+  }),
+)
+
+/** A server may offer that many tools; the first ones count. */
+const MOST_TOOLS = 1_000
+/** Ms that the first start waits for servers that were never reached: routes and models are to find their tools. */
+const FIRST_WAIT = 5_000
+
+/** The other MCP servers of routes.yaml. What they offer is remembered, so that their skills are known while they are away. */
+export function createMcpServers({ version, kv, login, changed, log }: Deps) {
+  const entries = new Map<string, Entry>()
+
+  const tell = () =>
+    changed(
+      [...entries.values()].flatMap(({ server, tools, connection }) =>
+        remoteSkills(server, tools, connection.call),
+      ),
+    )
+
+  const add = async (server: McpServer) => {
+    const key = `mcp/tools/${server.name}`
+    const kept = keptSchema.safeParse((await kv.get(key))?.value)
+    const entry: Entry = {
+      server,
+      tools: kept.data ?? [],
+      isKnown: kept.success,
+      connection: createMcpConnection({
+        server,
+        version,
+        login: () => login(server),
+        listed(all) {
+          const tools = keptSchema.parse(toJson(all.slice(0, MOST_TOOLS)))
+          if (entry.isKnown && isDeepStrictEqual(tools, entry.tools)) return
+          Object.assign(entry, { tools, isKnown: true })
+          tell()
+          kv.set(key, toJson(tools)).catch((err: unknown) =>
+            log.warn({ mcp: server.name, err }, 'the tools of an MCP server could not be kept'),
+          )
+        },
+        log,
+      }),
+    }
+    entries.set(server.name, entry)
+  }
+
+  return {
+    /** Connects to what is new or changed, and forgets what is gone. Resolves at once, but for servers that were never reached. */
+    async use(servers: readonly McpServer[], { connect }: { connect: boolean }) {
+      const gone = [...entries.values()].filter(
+        ({ server }) => !servers.some((one) => isDeepStrictEqual(one, server)),
+      )
+      for (const { server } of gone) entries.delete(server.name)
+      const fresh = servers.filter(({ name }) => !entries.has(name))
+      await Promise.all([...fresh.map(add), ...gone.map(({ connection }) => connection.close())])
+      if (gone.length > 0 || fresh.length > 0) tell()
+      if (!connect) return
+      const begun = fresh.flatMap(({ name }) => entries.get(name) ?? [])
+      for (const { connection } of begun) connection.start()
+      const unknown = begun.filter(({ isKnown }) => !isKnown)
+      await Promise.race([Promise.all(unknown.map(({ connection }) => connection.tried)), pause(FIRST_WAIT)])
+    },
+    list: (): McpStatus[] => [...entries.values()].map(({ connection }) => connection.status()),
+    names: () => [...entries.keys()],
+    /** For a daemon that does not run: connects to each once, and tells how that went. */
+    async try(servers: readonly McpServer[]): Promise<McpStatus[]> {
+      await Promise.all(servers.map(add))
+      return Promise.all(
+        [...entries.values()].map(async ({ connection }) => {
+          await connection.once()
+          return connection.status()
+        }),
+      )
+    },
+    /** Why a name that leads to one of the servers is no skill; undefined for any other name. */
+    missing(skill: string): TriviumError | undefined {
+      const entry = entries.get(mcpServerOf(skill) ?? '')
+      if (!entry) return undefined
+      const { ok, detail } = entry.connection.status()
+      const server = entry.server.name
+      if (!ok && !entry.isKnown) {
+        return new TriviumError('mcp_unavailable', { server, reason: detail, todo: '' })
+      }
+      const names = remoteSkills(entry.server, entry.tools, entry.connection.call).map(({ name }) => name)
+      return new TriviumError('skill_not_found', { name: skill, hint: didYouMean(skill, names) })
+    },
+    /** What is said of skills whose `allowed-tools` name the tools of a server that there is not. */
+    strangers(skills: readonly Skill[]): string[] {
+      const known = [...entries.keys()]
+      return skills.flatMap(({ name, metadata }) => {
+        const allowed = nameSpec.safeParse(metadata?.['allowed-tools']).data ?? []
+        const servers = createNameMatcher(allowed)
+          .spec.split(/[\s,]+/)
+          .flatMap((one) => mcpServerOf(one) ?? [])
+        return servers
+          .filter((server) => MCP_NAME.test(server) && !known.includes(server))
+          .map((server) => `skill ${name}: allowed-tools: ${noSuch('MCP server', server, known)}`)
+      })
+    },
+    close: () => Promise.all([...entries.values()].map(({ connection }) => connection.close())),
+  }
+}

@@ -1,0 +1,146 @@
+import { existsSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { Readable } from 'node:stream'
+import type { OAuthClientProvider, Transport } from '@modelcontextprotocol/client'
+import { reasonOf } from '../../core/errors.ts'
+import { pathGet } from '../../core/json.ts'
+import type { Log } from '../../core/log.ts'
+import type { McpServer } from '../../core/mcp.ts'
+import { defined } from '../../lib/defined.ts'
+import { headOf } from '../../lib/head-of.ts'
+import { createTokenBucket } from '../../lib/token-bucket.ts'
+
+/** The way to a server for one connection. */
+export type McpWay = {
+  transport: Transport
+  /** Why it ended, as far as it said so on its standard error. */
+  lastWords(): string
+  /** Why it cannot be reached, for people, from what connecting threw. */
+  explain(error: unknown): string
+}
+
+type Deps = {
+  login: OAuthClientProvider | undefined
+  log: Log
+  /** Called once a server has to be given up: it says too much. */
+  fault(reason: string): void
+}
+
+/** A list of tools may be larger than an answer. */
+const LEAST_LIMIT = 4 * 1024 ** 2
+/** Characters of a line of a server's standard error, and lines a minute. */
+const LONGEST_LINE = 1_000
+const LINES = { count: 300, per: 60_000 }
+/** Ms before its end that a server may have said why. */
+const JUST_NOW = 3_000
+
+/** Makes the transport: a process of its own, or streamable HTTP. Nothing runs until a client connects to it. */
+export async function openWay(server: McpServer, deps: Deps): Promise<McpWay> {
+  return server.url === undefined ? openProcess(server, deps) : openHttp(server, server.url, deps)
+}
+
+async function openProcess(server: McpServer, { log, fault }: Deps): Promise<McpWay> {
+  const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio')
+  const { command = '', args, env, folder: cwd } = server
+  const limit = limitOf(server)
+  const transport = new StdioClientTransport({
+    ...defined({ command, args, env, cwd }),
+    stderr: 'pipe',
+    maxBufferSize: limit,
+  })
+  let last: string | undefined
+  let saidAt = 0
+  // A greeting of long ago is no reason.
+  const words = () => (performance.now() - saidAt < JUST_NOW ? last : undefined)
+  if (transport.stderr instanceof Readable) {
+    const take = createTokenBucket(LINES, Date.now)
+    createInterface({ input: transport.stderr }).on('line', (line) => {
+      if (line.trim() === '') return
+      last = headOf(line, LONGEST_LINE)
+      saidAt = performance.now()
+      if (take() === 0) log.info({ stderr: last }, 'an MCP server says')
+    })
+  }
+  // The client puts its own handler around this one.
+  transport.onerror = (error) => {
+    if (error.message.includes('exceeded maximum size')) fault(tooLarge(limit))
+    else log.debug({ reason: error.message }, 'an MCP server wrote what is no MCP')
+  }
+  return {
+    transport,
+    lastWords: () => ['its process ended', words()].filter(Boolean).join('; its last words were: '),
+    explain(error) {
+      const code = pathGet(error, 'code') ?? pathGet(error, 'cause.code')
+      if (code === 'ENOENT' && existsSync(cwd)) return `there is no command ${command}; ${remedyFor(command)}`
+      if (code === 'ENOENT') return `there is no folder ${cwd} to start it in`
+      if (code === 'EACCES') return `${command} is no program that may be run`
+      return [reasonOf(error), words()].filter(Boolean).join('; its last words were: ')
+    },
+  }
+}
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  npx: 'install Node.js',
+  node: 'install Node.js',
+  uvx: 'install uv (docs.astral.sh/uv)',
+  uv: 'install uv (docs.astral.sh/uv)',
+  docker: 'install Docker',
+  python: 'install Python',
+  python3: 'install Python',
+}
+
+function remedyFor(command: string): string {
+  return REMEDIES[command] ?? 'install it, or write its whole path'
+}
+
+async function openHttp(server: McpServer, address: string, { login, fault }: Deps): Promise<McpWay> {
+  const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
+  const limit = limitOf(server)
+  const transport = new StreamableHTTPClientTransport(new URL(address), {
+    requestInit: { headers: server.headers ?? {} },
+    fetch: boundedFetch(limit, () => fault(tooLarge(limit))),
+    ...defined({ authProvider: login }),
+  })
+  return {
+    transport,
+    lastWords: () => 'it closed the connection',
+    explain: innermost,
+  }
+}
+
+/** What began it: `fetch failed` says nothing. */
+function innermost(error: unknown): string {
+  const cause = error instanceof Error ? (pathGet(error, 'data.cause') ?? error.cause) : undefined
+  return cause instanceof Error ? innermost(cause) : reasonOf(error)
+}
+
+/** A fetch whose answers, and each event of those that are streams, are cut off over the limit. */
+function boundedFetch(limit: number, exceeded: () => void) {
+  return async (url: string | URL, init?: RequestInit): Promise<Response> => {
+    const response = await fetch(url, init)
+    if (!response.body) return response
+    let size = 0
+    const counter = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        // A blank line ends an event, and stands in no JSON that is not made for people.
+        const end = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).lastIndexOf('\n\n')
+        size = end < 0 ? size + chunk.byteLength : chunk.byteLength - end
+        if (size <= limit) return controller.enqueue(chunk)
+        controller.error(new Error(tooLarge(limit)))
+        exceeded()
+      },
+    })
+    const { status, statusText, headers } = response
+    const bounded = new Response(response.body.pipeThrough(counter), { status, statusText, headers })
+    Object.defineProperty(bounded, 'url', { value: response.url })
+    return bounded
+  }
+}
+
+function limitOf({ maxResult }: McpServer): number {
+  return Math.max(LEAST_LIMIT, 2 * maxResult)
+}
+
+function tooLarge(limit: number): string {
+  return `it sent more than ${limit} bytes at once (max-result)`
+}
