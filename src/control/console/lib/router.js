@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { options } from 'preact'
 
 /** Where one is, as the address says behind the `#`: `#/messages/ID?text=x` is `{ path: ['messages', 'ID'], query: { text: 'x' } }`. */
 export const route = signal(read())
@@ -22,10 +23,13 @@ export function link(path, query = {}) {
   return `#/${[path].flat().map(encodeURIComponent).join('/')}${search && `?${search}`}`
 }
 
-/** Goes there at once: keys that follow are for the place that is shown then. */
+/** Goes there, and has it shown before it returns: keys that follow at once are for that place. */
 export function go(path, query) {
   history.pushState(null, '', link(path, query))
+  const { debounceRendering } = options
+  options.debounceRendering = (render) => render()
   route.value = read()
+  options.debounceRendering = debounceRendering
 }
 
 /** As `go`, without a step for the back button: for what is typed. */

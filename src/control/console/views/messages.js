@@ -59,13 +59,21 @@ export function senderOf(from = {}) {
 function Filter({ filter, set, focus }) {
   const [text, setText] = useState(filter.text ?? '')
   const input = useRef()
-  useEffect(() => setText(filter.text ?? ''), [filter.text])
+  // Where the address changes by what is typed here, more may be typed already.
+  const typed = useRef(filter.text)
+  useEffect(() => {
+    if (filter.text !== typed.current) setText(filter.text ?? '')
+    typed.current = filter.text
+  }, [filter.text])
   useLayoutEffect(() => {
     if (focus) input.current.focus()
   }, [focus])
   useEffect(() => {
     if (text === (filter.text ?? '')) return
-    const timer = setTimeout(() => set({ text }), SETTLE)
+    const timer = setTimeout(() => {
+      typed.current = text || undefined
+      set({ text })
+    }, SETTLE)
     return () => clearTimeout(timer)
   }, [text])
   const gateways = [
