@@ -3,7 +3,7 @@ import type { Reader, STREAMED } from '../control/stream.ts'
 import { reasonOf } from '../core/errors.ts'
 import { MESSAGE_TOPIC } from '../core/event.ts'
 import type { Message } from '../core/message.ts'
-import { positionOf } from '../core/message-id.ts'
+import { makeId, positionOf } from '../core/message-id.ts'
 import { createMatcher, type Outcome, SEARCHED } from '../core/message-query.ts'
 import type { Approval } from '../core/services.ts'
 import type { DeadLetter, Store } from '../core/store.ts'
@@ -74,23 +74,23 @@ function startWatching(deps: FeedDeps) {
   const watch = ({ message, outcome }: Watched) => {
     watched.delete(message.id)
     if (outcome === 'done' || outcome === 'unrouted' || outcome === 'dropped') return
-    const { html: _html, text, ...rest } = message
-    watched.set(message.id, { message: { ...rest, text: text.slice(0, SEARCHED) }, outcome })
+    watched.set(message.id, { message: inShort(message), outcome })
     for (const id of watched.keys()) if (watched.size > WATCHED) watched.delete(id)
   }
 
-  /** The newest messages after a position, oldest first, up to one; and how many of them are left out. */
+  /** The newest messages after a position up to another, oldest first; and how many of them are left out. */
   const newest = async (after: number, end: number, most: number) => {
     const found: Watched[] = []
-    let before: string | undefined
-    do {
+    // What came meanwhile is for the next look.
+    let before: string | undefined = makeId(now(), end + 1)
+    while (before !== undefined) {
       const limit = Math.min(PAGE, most - found.length, end - after - found.length)
-      const page = limit > 0 ? await journal.search({ limit, before }) : { found: [] }
+      if (limit === 0) break
+      const page = await journal.search({ limit, before })
       found.push(...page.found.filter(({ message }) => (positionOf(message.id) ?? 0) > after))
       before = page.found.length < limit ? undefined : page.next
-    } while (before !== undefined)
-    const last = Math.max(end, positionOf(found[0]?.message.id ?? '') ?? 0)
-    return { found: found.reverse(), last, missed: last - after - found.length }
+    }
+    return { found: found.reverse(), missed: end - after - found.length }
   }
 
   const show = (reader: Reader, found: readonly Watched[], missed: number) => {
@@ -106,8 +106,8 @@ function startWatching(deps: FeedDeps) {
   const lookForMessages = async () => {
     const end = await topics.end(MESSAGE_TOPIC)
     if (end <= seen) return
-    const { found, last, missed } = await newest(seen, end, PAGE)
-    seen = last
+    const { found, missed } = await newest(seen, end, PAGE)
+    seen = end
     for (const one of found) watch(one)
     for (const reader of readers.keys()) show(reader, found, missed)
   }
@@ -248,6 +248,11 @@ function startWatching(deps: FeedDeps) {
     },
     stop: loop.stop,
   }
+}
+
+/** A message without what may be large and no filter looks at. Copied: a slice keeps the whole text alive. */
+function inShort({ html: _html, data: { event }, text, ...rest }: Message): Message {
+  return { ...rest, data: defined({ event }), text: Buffer.from(text.slice(0, SEARCHED)).toString() }
 }
 
 /** What a dead letter is in short. */
