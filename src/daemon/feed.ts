@@ -73,7 +73,7 @@ function startWatching(deps: FeedDeps) {
   }
   const watch = ({ message, outcome }: Watched) => {
     watched.delete(message.id)
-    if (outcome === 'done' || outcome === 'unrouted' || outcome === 'dropped') return
+    if (/^(done|unrouted|dropped|merged)$/.test(outcome)) return
     watched.set(message.id, { message: inShort(message), outcome })
     for (const id of watched.keys()) if (watched.size > WATCHED) watched.delete(id)
   }

@@ -15,9 +15,15 @@ const duration = Number(process.env.CHAOS_MINUTES ?? 2) * MINUTE
 const STEPS = 5
 
 const routes = (url: string) => `
-gateways: { hook: { transport: webhook, path: /hook, verify: { scheme: none }, conversation: data.body.to } }
+gateways:
+  queue: &hook { transport: webhook, path: /queue, verify: { scheme: none }, conversation: data.body.to }
+  collect: { <<: *hook, path: /collect }
+  steer: { <<: *hook, path: /steer }
 model: { name: "openai-compatible:tiny", base-url: "${url}", api-key: "test-key-123456" }
-routes: [{ name: all, skill: helper, retry: { attempts: 1000, delay: 10ms, max-delay: 100ms } }]
+routes:
+  - &all { name: queue, match: { gateway: queue }, skill: helper, retry: { attempts: 1000, delay: 10ms, max-delay: 100ms } }
+  - { <<: *all, name: collect, match: { gateway: collect }, while-busy: collect }
+  - { <<: *all, name: steer, match: { gateway: steer }, while-busy: steer }
 `
 const HELPER = '---\nname: helper\ndescription: Helps.\nallowed-tools: note gateway-send\n---\nHelp.\n'
 const NOTE = `
@@ -60,6 +66,7 @@ for (const store of ['embedded', 'redis'] as const)
     test('no tool runs twice, and each message comes to one end', async () => {
       const random = createRandom(seed)
       const end = Date.now() + duration
+      const modes = ['queue', 'collect', 'steer']
       const sent: string[] = []
       let crashes = 0
       /** Nobody wants anything to be run again. */
@@ -71,10 +78,10 @@ for (const store of ['embedded', 'redis'] as const)
       while (Date.now() < end) {
         for (let more = 0; more < 3; more++) {
           const body = JSON.stringify({
-            to: `c${random.between(0, 3)}`,
+            to: `c${random.between(0, 1)}`,
             text: `This is number ${sent.length}.`,
           })
-          const posted = Object((await daemons[0]?.post('/hook', body))?.body)
+          const posted = Object((await daemons[0]?.post(`/${modes[random.between(0, 2)]}`, body))?.body)
           sent.push(posted.id)
         }
         await pause(random.between(0, 600))
@@ -86,7 +93,7 @@ for (const store of ['embedded', 'redis'] as const)
       }
       const endsOf = async (id: string) => {
         const { history } = Object(await daemons[0]?.invoke('message-show', { id }))
-        return history.filter(({ what }: { what: string }) => what === 'done').length
+        return history.filter(({ what }: { what: string }) => /^(done|collected|steered)$/.test(what)).length
       }
       for (const id of sent) {
         const look = () => denials().then(() => endsOf(id))

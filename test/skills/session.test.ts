@@ -192,12 +192,15 @@ describe('capture', () => {
     })
   }
 
-  test('keeps the id of the message in place of the whole message', async (t) => {
+  test('keeps the id of the message in place of the whole message, once however often it is dispatched', async (t) => {
     const { manager, services } = await startRuntime(t, { skills: [recall('args.sessionId')] })
     const message = messageOf({ text: 'x'.repeat(10_000) })
-    await manager.invoke('subject', { sessionId: 's', message }, { message })
-    const [entry] = await services.sessions.read({ name: 'subject', key: 's', store: 'memory' })
-    assert.deepEqual(pathGet(entry, 'args.message'), { id: message.id })
+    for (const _ of [1, 2]) await manager.invoke('subject', { sessionId: 's', message }, { message })
+    const entries = await services.sessions.read({ name: 'subject', key: 's', store: 'memory' })
+    assert.deepEqual(
+      entries.map((entry) => pathGet(entry, 'args.message')),
+      [{ id: message.id }],
+    )
   })
 
   test('of a result that JSON cannot carry does not make the skill fail', async (t) => {

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { type Call, createSendCounter, type SendCounter, type Within } from '../../core/call.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { type Json, pathGet } from '../../core/json.ts'
+import type { Log } from '../../core/log.ts'
 import type { SkillContext } from '../../core/skill.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { pause } from '../../lib/pause.ts'
@@ -50,7 +51,7 @@ export function createRunRecords(kv: KeyValues) {
   /** Names a run within its outermost call: the same in each attempt. */
   const nameOf = (ctx: SkillContext): string => {
     const { place, skill, depth, sends } = ctx.call
-    if (depth === 0) return ''
+    if (depth === 0) return `${skill}/`
     const what = `${skill}#${hash('sha256', JSON.stringify(slimArgs(ctx))).slice(0, 16)}`
     const known = counts.get(sends) ?? new Map<string, number>()
     const before = known.get(what) ?? 0
@@ -73,7 +74,7 @@ export function createRunRecords(kv: KeyValues) {
       touched.add(rootId)
       const name = nameOf(ctx)
       const base = `${PREFIX}${rootId}/${name}`
-      return createRecord({ kv, base, name, known: await read(base), call: ctx.call })
+      return createRecord({ kv, base, name, known: await read(base), call: ctx.call, log: ctx.log })
     },
     /** Forgets the runs of an outermost call that has ended for good. */
     async end(rootId: string): Promise<void> {
@@ -92,8 +93,9 @@ function createRecord(run: {
   name: string
   known: Map<string, Json | undefined>
   call: Call
+  log: Log
 }) {
-  const { kv, base, name, known, call } = run
+  const { kv, base, name, known, call, log } = run
   const steps: z.infer<typeof stepSchema>[] = []
   for (let step = known.get('0'); step !== undefined; step = known.get(String(steps.length)))
     steps.push(stepSchema.parse(step))
@@ -169,7 +171,7 @@ function createRecord(run: {
      * somebody approves that; otherwise the model is told. `guarded`: it needs an approval anyway, and has not begun without.
      */
     async tool(
-      { id, repeatable, guarded, signal }: ToolCall,
+      { name: called, id, repeatable, guarded, signal }: ToolCall,
       tool: (within: Within) => Promise<Json>,
     ): Promise<Json> {
       const index = calls.indexOf(id)
@@ -184,6 +186,7 @@ function createRecord(run: {
       const place = `${name}${at}`
       const mayHaveBegun = current < replayed && !entry.waits && !(guarded && entry.runs === 0)
       const isCutOff = mayHaveBegun && !repeatable
+      if (isCutOff) log.warn({ tool: called }, 'it is ambiguous whether a tool ran: it was cut off')
       const guard = {
         begins: () => keepTool(at, { runs: entry.runs + 1 }, signal),
         ...(isCutOff && { again: `${place}.${entry.runs}` }),
@@ -207,7 +210,7 @@ function createRecord(run: {
   }
 }
 
-type ToolCall = { id: string; repeatable: boolean; guarded: boolean; signal: AbortSignal }
+type ToolCall = { name: string; id: string; repeatable: boolean; guarded: boolean; signal: AbortSignal }
 
 const UNKNOWN = 'It was cut off and not run again: whether it happened is not known'
 

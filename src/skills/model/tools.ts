@@ -57,7 +57,7 @@ export async function createTools(
       inputSchema: jsonSchema(schema as JSONSchema7),
       execute(input, { toolCallId: id, abortSignal: signal = ctx.signal }) {
         const run = async (within: Within) => bounded(toJson(await call(name, input, within)))
-        return record ? record.tool({ id, ...hints, signal }, run) : run({})
+        return record ? record.tool({ name, id, ...hints, signal }, run) : run({})
       },
     })
   }

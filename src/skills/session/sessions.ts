@@ -124,8 +124,11 @@ function withEntry(
   entry: SessionEntry,
   { maxEntries, maxTokens = Number.POSITIVE_INFINITY }: Limits,
 ) {
-  const kept = [...entries, bounded(entry)]
-  let { dropped = 0, summary } = kept[0] ?? {}
+  const message = pathGet(entry.args, 'message.id')
+  // A message that is dispatched once more takes its own place.
+  const others = entries.filter(({ args }) => !message || pathGet(args, 'message.id') !== message)
+  const kept = [...others, bounded(entry)]
+  let { dropped = 0, summary } = entries[0] ?? {}
   const isTooMuch = () =>
     kept.length > maxEntries || sizeOf(kept) > LARGEST_SESSION || tokensOf(kept) > maxTokens
   while (kept.length > 1 && isTooMuch()) {
@@ -133,7 +136,8 @@ function withEntry(
     dropped += 1
   }
   const [oldest, ...rest] = kept
-  return oldest && dropped > 0 ? [{ ...oldest, dropped, ...defined({ summary }) }, ...rest] : kept
+  const told = { ...(dropped > 0 && { dropped }), ...defined({ summary }) }
+  return oldest ? [{ ...oldest, ...told }, ...rest] : kept
 }
 
 /** What a text costs a model: an estimate on the safe side, as each counts in its own way. */

@@ -41,6 +41,7 @@ const OUTCOMES = {
   done: 'good',
   dead: 'bad',
   dropped: 'dim',
+  merged: 'dim',
   retrying: 'warn',
   approval: 'warn',
   unrouted: 'dim',

@@ -6,7 +6,17 @@ import { isNarrow, now } from '../lib/live.js'
 import { Age, Empty, Outcome, Problem, preview } from '../lib/parts.js'
 import { link, replace } from '../lib/router.js'
 
-const OUTCOMES = ['waiting', 'running', 'retrying', 'approval', 'done', 'dead', 'dropped', 'unrouted']
+const OUTCOMES = [
+  'waiting',
+  'running',
+  'retrying',
+  'approval',
+  'done',
+  'dead',
+  'dropped',
+  'merged',
+  'unrouted',
+]
 const PAGE = 100
 /** More than these are not kept in the page; what is older is found by a search. */
 const MOST = 100_000
