@@ -58,6 +58,9 @@ export type SkillContext<Args = unknown> = {
   call: Call
 }
 
+/** Beside a skill: the cases of its evaluation, and what was recorded of them. */
+export const [CASES_FILE, RECORD_FILE] = ['cases.yaml', 'cases.recorded.json']
+
 /** Declares a code skill with its argument type inferred. */
 export function defineSkill<Args>(skill: Skill<Args>): Skill<Args> {
   return skill

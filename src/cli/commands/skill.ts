@@ -5,9 +5,10 @@ import { reasonOf } from '../../core/errors.ts'
 import { type Json, objectsIn, pathGet } from '../../core/json.ts'
 import { type AddCommand, type Environs, loadFor, ownFile, usage } from '../command.ts'
 import { ask } from '../connection.ts'
-import { shorten, show, table } from '../terminal.ts'
+import type { evaluate } from '../evaluation/run.ts'
+import { paint, shorten, show, table } from '../terminal.ts'
 
-/** `trivium skill list|show|new`. */
+/** `trivium skill list|show|new|test`. */
 export const addSkill: AddCommand = (program, context) => {
   const command = program.command('skill').description('the skills: what there is, what they take, a new one')
 
@@ -42,6 +43,44 @@ export const addSkill: AddCommand = (program, context) => {
       const path = await makeSkill(context.environs(), name, file, content.replaceAll('hello', name))
       show(context.terminal(), { path }, () => `Made ${path}. A daemon that runs has it already.`)
     })
+
+  command
+    .command('test <name>')
+    .description('run the cases of a skill (cases.yaml in its folder), as they were recorded')
+    .option('--live', 'ask the model and run the tools')
+    .option('--record', 'the same, and keep what they answer beside the cases')
+    .option('--case <glob>', 'only the cases of that name')
+    .action(async (name: string, { live, record, case: only }: TestOptions) => {
+      const { evaluate } = await import('../evaluation/run.ts')
+      const terminal = context.terminal()
+      const mode = record ? 'record' : live ? 'live' : 'recorded'
+      const result = await evaluate(context.environs(), { name, mode, only }, (done, all, one) =>
+        terminal.progress(`${done + 1} of ${all}: ${one} …`),
+      )
+      terminal.progress('')
+      show(terminal, result, () => tested(result))
+      if (!result.ok) context.exit(1)
+    })
+}
+
+type TestOptions = { live?: true; record?: true; case?: string }
+
+function tested({ cases, mode, file }: Awaited<ReturnType<typeof evaluate>>): string {
+  const rows = cases.map(({ name, ok, tools, tokens, ms, wrong }) => {
+    const called = tools.map((tool) => tool.name).join(', ')
+    return [
+      name,
+      ok ? paint('green', 'ok') : paint('red', 'FAILED'),
+      tokens,
+      `${ms} ms`,
+      called,
+      wrong.join('; '),
+    ]
+  })
+  const failed = cases.filter(({ ok }) => !ok).length
+  const sum = `${cases.length} cases (${mode}), ${failed === 0 ? 'all passed' : `${failed} failed`}`
+  const list = table(['case', '', 'tokens', 'time', 'tools', 'what is wrong'], rows)
+  return [list, '', sum, ...(file ? [`Recorded what passed in ${file}`] : [])].join('\n')
 }
 
 function listed(skills: Json, broken: unknown): string {

@@ -5,7 +5,7 @@ import type { JSONSchema7, ToolSet } from 'ai'
 import type { Within } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject, pathGet, toJson } from '../../core/json.ts'
-import { type Skill, type SkillContext, skillJsonSchema } from '../../core/skill.ts'
+import { CASES_FILE, RECORD_FILE, type Skill, type SkillContext, skillJsonSchema } from '../../core/skill.ts'
 import { headOf } from '../../lib/head-of.ts'
 import { createNameMatcher, isForeignTraffic, nameSpec, skillRunLater, toolNameOf } from '../names.ts'
 import type { RunRecord } from './run-record.ts'
@@ -100,6 +100,9 @@ function bounded(answer: Json): Json {
 /** No skill has this name: theirs have no underscore. */
 const FILE_TOOL = 'read_skill_file'
 
+/** What is not for the model. */
+const OWN_FILES = ['SKILL.md', CASES_FILE, RECORD_FILE]
+
 const MAX_FILES = 100
 const MAX_BYTES = 256 * 1024
 
@@ -109,7 +112,7 @@ export async function findSkillFiles(folder: string) {
   const names = entries
     .filter((entry) => entry.isFile())
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join('/'))
-    .filter((name) => name !== 'SKILL.md' && !/(^|\/)\./.test(name))
+    .filter((name) => !OWN_FILES.includes(name) && !/(^|\/)\./.test(name))
     .sort()
     .slice(0, MAX_FILES)
   return {

@@ -1,0 +1,109 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { z } from 'zod'
+import { check, findingsOf } from '../../config/checker.ts'
+import { formatProblems, readYaml } from '../../config/yaml-file.ts'
+import { TriviumError } from '../../core/errors.ts'
+import { jsonObjectSchema, parseJson } from '../../core/json.ts'
+import { compilePattern } from '../../core/pattern.ts'
+import { CASES_FILE, RECORD_FILE } from '../../core/skill.ts'
+import { writeWhole } from '../../lib/disk.ts'
+import { withoutSecrets } from '../../lib/secrets.ts'
+import { usage } from '../command.ts'
+
+/** `/regex/`, or words that occur, case aside. */
+const wanted = z
+  .string()
+  .min(1)
+  .transform((source, context) => {
+    const isPattern = /^\/.*\/\w*$/s.test(source)
+    try {
+      const { test } = compilePattern(isPattern ? source : `*${source.replaceAll(/[\\*?[\]{}]/g, '\\$&')}*`)
+      return { source, test }
+    } catch (error) {
+      context.addIssue({
+        code: 'custom',
+        message: `the pattern ${error instanceof Error ? error.message : error}`,
+        input: source,
+      })
+      return z.NEVER
+    }
+  })
+const some = z.union([wanted.transform((one) => [one]), z.array(wanted)]).default([])
+const tool = z.union([
+  z
+    .string()
+    .min(1)
+    .transform((name) => ({ name, args: {} })),
+  z.strictObject({ name: z.string().min(1), args: jsonObjectSchema.default({}) }),
+])
+
+const caseSchema = z.strictObject({
+  name: z.string().min(1).exactOptional(),
+  /** What is said, or the arguments. */
+  input: z.union([z.string(), jsonObjectSchema]),
+  from: z.string().min(1).default('tester'),
+  /** Cases of the same conversation remember each other. */
+  conversation: z.string().min(1).exactOptional(),
+  expect: z.strictObject({
+    text: some,
+    not: some,
+    /** The calls of tools, all of them and in order; of their arguments those that are named. */
+    tools: z.array(tool).exactOptional(),
+    tokens: z.int().min(1).exactOptional(),
+    /** The code of the error with which it ends. */
+    error: z.string().min(1).exactOptional(),
+  }),
+})
+const fileSchema = z.strictObject({ cases: z.array(caseSchema).min(1) })
+
+/** A case of an evaluation; its name is its own, or its place. */
+export type Case = z.output<typeof caseSchema> & { name: string }
+
+/** What a model and its tools answered, by the case, as runs are kept on the store. `model`: who answered. */
+const recordSchema = z.object({
+  version: z.literal(1),
+  model: z.string(),
+  cases: z.record(z.string(), z.record(z.string(), z.json())),
+})
+export type Recorded = z.infer<typeof recordSchema>
+
+/** Reads the cases beside a skill. Throws `usage` where there are none, `config_invalid` with the places of what is wrong. */
+export async function readCases(skillPath: string, cwd: string): Promise<Case[]> {
+  const path = join(dirname(skillPath), CASES_FILE)
+  if (!existsSync(path)) throw usage(`There are no cases: write ${path} (docs/skills.md, Evaluations).`)
+  const { yaml, problems } = await readYaml(path, cwd)
+  if (!yaml) throw invalid(problems)
+  const { data, issues } = check(fileSchema, yaml.value)
+  if (!data) throw invalid(findingsOf(issues).map((one) => yaml.problem(one.path, one.what, one.message)))
+  const cases = data.cases.map((one, index) => ({ ...one, name: one.name ?? `case ${index + 1}` }))
+  const twice = cases.findIndex(
+    ({ name }, index) => cases.findIndex((other) => other.name === name) !== index,
+  )
+  if (twice >= 0) throw invalid([yaml.problem(['cases', twice], 'value', 'another case has this name')])
+  return cases
+}
+
+function invalid(problems: Parameters<typeof formatProblems>[0]): TriviumError {
+  return new TriviumError('config_invalid', { details: formatProblems(problems) })
+}
+
+/** Reads what was recorded; undefined where nothing was. Throws `usage` for a file that cannot be read. */
+export function readRecord(skillPath: string): Recorded | undefined {
+  const path = join(dirname(skillPath), RECORD_FILE)
+  if (!existsSync(path)) return undefined
+  const found = recordSchema.safeParse(parseJson(readFileSync(path, 'utf8')))
+  if (found.data) return found.data
+  throw usage(`${path} cannot be read; make it anew with --record.`)
+}
+
+/** Writes it without the secrets of the configuration and of the environment. */
+export async function writeRecord(
+  skillPath: string,
+  record: Recorded,
+  secrets: readonly string[],
+): Promise<string> {
+  const path = join(dirname(skillPath), RECORD_FILE)
+  await writeWhole(path, `${withoutSecrets(JSON.stringify(record, null, 2), secrets)}\n`)
+  return path
+}

@@ -1,0 +1,75 @@
+import { isJsonObject, type Json, objectsIn, parseJson, pathGet } from '../../core/json.ts'
+import type { Case } from './cases.ts'
+
+/** What became of a case: how it ended, and how its run is kept on the store. */
+export type Outcome = {
+  text: string
+  error?: { code: string; message: string }
+  entries: Record<string, Json>
+}
+
+/** A call of a tool by a model. */
+export type ToolUse = { name: string; args: Json }
+
+/** The tools that a run called, in order, and its tokens in and out. */
+export function usesOf(entries: Outcome['entries']): { tools: ToolUse[]; tokens: number } {
+  const steps = Object.keys(entries)
+    .filter((name) => /^\d+$/.test(name))
+    .sort((a, b) => Number(a) - Number(b))
+  const parts = steps.flatMap((name) => objectsIn(pathGet(entries[name], 'parts')))
+  const tools = parts
+    .filter(({ type }) => type === 'tool-call')
+    .map(({ toolName, input }) => ({ name: String(toolName), args: parseJson(String(input)) ?? null }))
+  const tokens = parts
+    .filter(({ type }) => type === 'finish')
+    .flatMap(({ usage }) => [pathGet(usage, 'inputTokens.total'), pathGet(usage, 'outputTokens.total')])
+    .reduce<number>((sum, count) => sum + (Number(count) || 0), 0)
+  return { tools, tokens }
+}
+
+/** What is not as a case expects it, each in a sentence; none: it passed. */
+export function judge({ expect }: Case, { text, error, entries }: Outcome): string[] {
+  const { tools, tokens } = usesOf(entries)
+  const called = tools.map(({ name }) => name).join(', ') || 'none'
+  const wrong = (is: boolean, what: string) => (is ? [what] : [])
+  return [
+    ...wrong(
+      expect.error !== error?.code,
+      error ? `it failed: ${error.message}` : `it did not fail with ${expect.error}`,
+    ),
+    ...(error
+      ? []
+      : expect.text.flatMap(({ source, test }) =>
+          wrong(!test(text), `the text lacks ${source}: ${short(text)}`),
+        )),
+    ...expect.not.flatMap(({ source, test }) => wrong(test(text), `the text has ${source}: ${short(text)}`)),
+    ...wrong(
+      expect.tools !== undefined &&
+        (expect.tools.length !== tools.length ||
+          expect.tools.some(
+            ({ name, args }, at) => tools[at]?.name !== name || !holds(tools[at]?.args, args),
+          )),
+      `other tools were called: ${called}${tools.length > 0 ? ` (${short(JSON.stringify(tools.map(({ args }) => args)))})` : ''}`,
+    ),
+    ...wrong(
+      expect.tokens !== undefined && tokens > expect.tokens,
+      `${tokens} tokens, over ${expect.tokens}`,
+    ),
+  ]
+}
+
+/** Whether all that is wanted is in a value, at any depth. */
+function holds(value: Json | undefined, wanted: Json): boolean {
+  if (isJsonObject(wanted)) {
+    return isJsonObject(value) && Object.entries(wanted).every(([key, one]) => holds(value[key], one))
+  }
+  if (!Array.isArray(wanted)) return value === wanted
+  return (
+    Array.isArray(value) && value.length === wanted.length && wanted.every((one, at) => holds(value[at], one))
+  )
+}
+
+function short(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim()
+  return line.length > 200 ? `${line.slice(0, 200)}…` : line || '(nothing)'
+}

@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readEnvironment } from '../../config/environment.ts'
+import { createLogger } from '../../control/logger.ts'
+import { toTriviumError } from '../../core/errors.ts'
+import { isJsonObject, type Json } from '../../core/json.ts'
+import { messageSchema } from '../../core/message.ts'
+import { compilePattern } from '../../core/pattern.ts'
+import { createDaemon, type Daemon } from '../../daemon.ts'
+import { defined } from '../../lib/defined.ts'
+import { type Environs, loadFor, usage } from '../command.ts'
+import { type Case, type Recorded, readCases, readRecord, writeRecord } from './cases.ts'
+import { judge, type Outcome, type ToolUse, usesOf } from './judge.ts'
+
+/** `recorded`: model and tools answer as they did when it was recorded. `live`: they are asked. `record`: and that is kept. */
+export type EvaluationMode = 'recorded' | 'live' | 'record'
+
+/** How one case went. */
+export type CaseResult = {
+  name: string
+  ok: boolean
+  wrong: string[]
+  text: string
+  tools: ToolUse[]
+  tokens: number
+  ms: number
+}
+
+/** Nobody listens there: a recorded run that asks for more than was recorded fails. */
+const NOBODY = 'http://127.0.0.1:9/v1'
+/** As dispatch names what a route runs. */
+const ROUTE = 'evaluation'
+const MOST_ENTRIES = 10_000
+
+/**
+ * Runs the cases of a skill one after the other, in a daemon of their own with an empty data directory: nothing that they keep or send
+ * reaches yours. `told` hears of each case before it runs.
+ */
+export async function evaluate(
+  environs: Environs,
+  { name, mode, only }: { name: string; mode: EvaluationMode; only: string | undefined },
+  told: (done: number, all: number, name: string) => void,
+) {
+  const first = await loadFor(environs)
+  const env = await readEnvironment(environs.cwd, environs.env)
+  const dataDir = mkdtempSync(join(tmpdir(), 'trivium-evaluation-'))
+  let record: Recorded | undefined
+  const load = async () => {
+    const { daemon: settings, model, ...config } = first
+    const { redisUrl: _, ...daemon } = { ...settings, dataDir }
+    const given = record && mode === 'recorded' ? { name: record.model, baseUrl: NOBODY } : model
+    return { ...config, daemon, gateways: [], routes: [], subscriptions: [], ...defined({ model: given }) }
+  }
+  const log = createLogger({
+    level: 'error',
+    secrets: () => first.secrets,
+    destination: process.stderr,
+    pretty: true,
+  })
+  const make = () => createDaemon({ load, mode: 'local', version: environs.version, env, log })
+  let daemon = await make()
+  try {
+    const { path } = daemon.manager.describe(name)
+    if (path === undefined) throw usage(`Skill ${name} comes with Trivium and has no folder for cases.`)
+    const all = await readCases(path, environs.cwd)
+    const isMeant = only === undefined ? () => true : compilePattern(only).test
+    const cases = all.filter((one) => isMeant(one.name))
+    if (cases.length === 0)
+      throw usage(`No case is called ${only}: there are ${all.map((one) => one.name).join(', ')}.`)
+    record = readRecord(path)
+    if (mode === 'recorded' && record) {
+      await daemon.stop()
+      daemon = await make()
+    }
+    const results: CaseResult[] = []
+    const kept: Recorded['cases'] = {}
+    for (const [index, one] of cases.entries()) {
+      told(index, cases.length, one.name)
+      const known = mode === 'recorded' ? record?.cases[one.name] : {}
+      const [result, entries] = known ? await runCase(daemon, name, one, known) : [missing(one), undefined]
+      results.push(result)
+      if (entries && result.ok) kept[one.name] = entries
+    }
+    const model = usedModel(daemon, name, first.model?.name)
+    const recorded =
+      mode === 'record'
+        ? { version: 1 as const, model, cases: { ...without(record, all), ...kept } }
+        : undefined
+    const secrets = [...first.secrets, ...Object.entries(env).flatMap(secretOf)]
+    const file = recorded && (await writeRecord(path, recorded, secrets))
+    return { skill: name, mode, ok: results.every(({ ok }) => ok), cases: results, ...defined({ file }) }
+  } finally {
+    await daemon.stop()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+/** Runs a case as dispatch would, and gives how it went and what model and tools answered. */
+async function runCase(daemon: Daemon, skill: string, one: Case, known: Outcome['entries']) {
+  const { kv } = daemon.store
+  const id = randomUUID()
+  const base = `run:${id}/`
+  for (const [name, value] of Object.entries(known)) await kv.set(base + name, value)
+  const conversation = one.conversation ?? one.name
+  const args = isJsonObject(one.input) ? one.input : { text: one.input }
+  const text = typeof args.text === 'string' ? args.text : ''
+  const head = { id, gateway: ROUTE, transport: 'cli', conversation, text }
+  const message = messageSchema.parse({
+    ...head,
+    from: { id: one.from, verified: true },
+    receivedAt: Date.now(),
+  })
+  const dispatched = { ...args, text, from: one.from, message, route: ROUTE, sessionId: conversation }
+  const begun = performance.now()
+  const said = await daemon.manager
+    .invoke(skill, dispatched, { message, route: ROUTE, rootId: id, caller: { kind: 'cli', id: one.from } })
+    .then(
+      (result) => ({
+        text:
+          typeof result === 'string' ? result : String(Object(result).text ?? JSON.stringify(result) ?? ''),
+      }),
+      (thrown: unknown) => {
+        const { code, message } = toTriviumError(thrown)
+        return { text: '', error: { code, message } }
+      },
+    )
+  const ms = Math.round(performance.now() - begun)
+  const keys = await kv.list(base, MOST_ENTRIES)
+  const values = await Promise.all(
+    keys.map(async (key) => [key.slice(base.length), (await kv.get(key))?.value ?? null] as const),
+  )
+  const entries: Record<string, Json> = Object.fromEntries(values)
+  const wrong = judge(one, { ...said, entries })
+  const result = { name: one.name, ok: wrong.length === 0, wrong, text: said.text, ...usesOf(entries), ms }
+  return [result, entries] as const
+}
+
+function missing({ name }: Case): CaseResult {
+  const wrong = ['it is not recorded; run with --record, or --live']
+  return { name, ok: false, wrong, text: '', tools: [], tokens: 0, ms: 0 }
+}
+
+/** What was recorded of the cases that there still are. */
+function without(record: Recorded | undefined, cases: readonly Case[]): Recorded['cases'] {
+  const names = new Set(cases.map(({ name }) => name))
+  return Object.fromEntries(Object.entries(record?.cases ?? {}).filter(([name]) => names.has(name)))
+}
+
+function usedModel({ manager }: Daemon, skill: string, configured = 'none:none'): string {
+  const { model } = manager.get(skill)?.metadata ?? {}
+  const own: unknown = typeof model === 'string' ? model : Object(model).id
+  return typeof own === 'string' ? own : configured
+}
+
+/** What the environment calls a key, a token, a secret or a password. */
+function secretOf([name, value]: [string, string | undefined]): string[] {
+  return /KEY|TOKEN|SECRET|PASS/i.test(name) && value && value.length >= 8 ? [value] : []
+}

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { openSite } from '../fixtures/daemon.ts'
+import { startOpenAiServer } from '../fixtures/openai-server.ts'
+
+const CASES = `cases:
+  - name: adds
+    input: what is two and two?
+    conversation: sums
+    expect:
+      text: [four, /FOUR/i]
+      not: five
+      tools: [{ name: state-set, args: { key: sum } }]
+      tokens: 100
+  - input: { text: and again?, tone: kind }
+    conversation: sums
+    expect: { text: still }
+`
+const key = 'sk-very-secret-key-1234'
+
+describe('trivium skill test', { timeout: 90_000 }, async () => {
+  const set = { name: 'state-set', args: { key: 'sum', value: `4 ${key}` } }
+  const model = await startOpenAiServer([
+    { calls: [set], usage: { input: 20, output: 5 } },
+    { text: 'It is four.', usage: { input: 30, output: 5 } },
+    { text: `Still four, ${key}.` },
+  ])
+  after(() => model.close())
+  const site = openSite({
+    routes: `gateways: {}\nmodel: { name: "local:tiny", base-url: "${model.url}", api-key: "${key}" }\nroutes: []\n`,
+  })
+  const front =
+    '---\nname: sums\ndescription: Adds.\nallowed-tools: state-set\nmetadata:\n  session: args.sessionId\n---\n'
+  site.write('skills/sums/SKILL.md', `${front}Add. :arg[tone]\n`)
+  const recorded = join(site.dir, 'skills/sums/cases.recorded.json')
+  const run = (...args: string[]) => site.run(['skill', 'test', 'sums', ...args])
+
+  test('tells what is missing, and where a file of cases is wrong', async () => {
+    const none = await run()
+    assert.deepEqual([none.code, /no cases: write .*skills\/sums\/cases\.yaml/.test(none.err)], [2, true])
+    site.write(
+      'skills/sums/cases.yaml',
+      'cases:\n  - input: hi\n    expect: { texts: a }\n  - input: 1\n    expect: { text: "/(/" }\n',
+    )
+    const { code, err } = await run()
+    assert.equal(code, 2)
+    assert.match(err, /cases\.yaml:3:15 {2}unknown key "texts"; did you mean "text"\?/)
+    assert.match(err, /cases\.yaml:4:/)
+    assert.match(err, /cases\.yaml:5:.*RE2/)
+    site.write('skills/sums/cases.yaml', CASES)
+    const unrecorded = await run()
+    assert.equal(unrecorded.code, 1)
+    assert.match(unrecorded.out, /adds +FAILED .*not recorded; run with\s+--record/s)
+  })
+
+  test('records what a model answers, without secrets, and touches nothing of yours', async () => {
+    const { code, out, err } = await run('--record')
+    assert.equal(code, 0, out + err)
+    assert.match(out, /adds +ok +60 +\d+ ms +state-set/)
+    assert.match(out, /2 cases \(record\), all passed\nRecorded what passed in .*cases\.recorded\.json/)
+    const kept = readFileSync(recorded, 'utf8')
+    assert.doesNotMatch(kept, new RegExp(key))
+    assert.match(kept, /Still four, \[secret\]/)
+    assert.equal(existsSync(join(site.dir, '.trivium/state')), false)
+    const prompts = model.requests.map(({ messages }) => JSON.stringify(messages))
+    assert.match(prompts[2] ?? '', /It is four/, 'a conversation remembers')
+    assert.match(prompts[2] ?? '', /Add\. .*kind/)
+    assert.doesNotMatch(prompts[0] ?? '', /cases/)
+  })
+
+  test('runs against the record with nobody asked, and fails where it is not as expected', async () => {
+    const again = await run('--json')
+    assert.equal(again.code, 0, again.err)
+    assert.partialDeepStrictEqual(JSON.parse(again.out), {
+      ...{ skill: 'sums', mode: 'recorded', ok: true },
+      cases: [
+        { name: 'adds', tokens: 60, tools: [{ name: 'state-set' }] },
+        { name: 'case 2', ok: true },
+      ],
+    })
+    site.write(
+      'skills/sums/cases.yaml',
+      CASES.replace('four,', 'five,')
+        .replace('not: five', 'not: is')
+        .replace('key: sum', 'key: other')
+        .replace('100', '50'),
+    )
+    const { code, out } = await run('--case', 'add*', '--json')
+    assert.equal(code, 1)
+    const [{ wrong }] = JSON.parse(out).cases
+    assert.equal(wrong.length, 4)
+    assert.match(
+      wrong.join('\n'),
+      /lacks five: It is four\.\n.*has is.*\n.*other tools.*\n60 tokens, over 50/,
+    )
+    assert.equal(model.requests.length, 3, 'a record asks no model')
+    assert.equal((await run('--case', 'nothing')).code, 2)
+    assert.match((await run('--live', '--case', 'adds')).out, /it failed: Model local:tiny/)
+  })
+})
