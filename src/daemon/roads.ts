@@ -218,6 +218,7 @@ export function createRoadWorkers(deps: {
       }
     },
     unrouted: transcript.received,
+    steered: transcript.received,
     ended: (message) => void roads.events.releaseOwn(message.id),
     settled({ id }, isDone) {
       if (!isDone) return runs.leave(id)

@@ -42,6 +42,8 @@ export function createDispatch(options: {
   /** Runs the target of a route, its skill or a job of its queue. Must end soon after `signal` aborts. */
   invoke: Target
   unrouted?(message: Message): unknown
+  /** Called for a message that goes to a model which runs. */
+  steered?(message: Message): unknown
   /** Called when a message needs no more attempts, so that what its invocations left behind can go. */
   ended?(message: Message): void
   /** Called once it is stored how an attempt ended; `isDone`: nothing is left to do. */
@@ -151,10 +153,12 @@ export function createDispatch(options: {
   const steerOf = (job: ClaimedJob, group: string, messages: Message[]): Steer => ({
     messages,
     async listen() {
+      const found = await store.jobs.follow(DISPATCH_QUEUE, { id: job.id, token: job.token, group })
       // A claim that is lost ends the attempt by itself.
-      messages.push(
-        ...((await store.jobs.follow(DISPATCH_QUEUE, { id: job.id, token: job.token, group })) ?? []),
-      )
+      for (const message of found ?? []) {
+        messages.push(message)
+        await options.steered?.(message)
+      }
     },
   })
 

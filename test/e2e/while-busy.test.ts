@@ -152,5 +152,7 @@ routes:
       ['is steered', 'done'],
     )
     assert.equal(chat.all('message').length, 1)
+    const transcript = readFileSync(join(site.dir, '.trivium', 'messages.jsonl'), 'utf8')
+    assert.equal(transcript.split('"rather tea"').length, 2)
   })
 })
