@@ -90,12 +90,17 @@ const READS = createNameMatcher(
 const REPEATS = createNameMatcher(
   'state-set state-delete gateway-send event-subscribe event-unsubscribe forget',
 )
+/** What cannot be taken back, so that whoever offers them to people asks first. */
+const DESTROYS = createNameMatcher(
+  '*-delete *-drop slack-installs-remove event-seek event-unsubscribe callback-release forget approval-decide subscription-replay',
+)
 
 function annotated(skill: Skill): Skill {
   const { name, metadata } = skill
   const hints = {
     ...(READS.matches(name) && { readOnlyHint: true }),
     ...(REPEATS.matches(name) && { idempotentHint: true }),
+    ...(DESTROYS.matches(name) && { destructiveHint: true }),
   }
   return Object.keys(hints).length > 0 ? { ...skill, metadata: { ...metadata, annotations: hints } } : skill
 }

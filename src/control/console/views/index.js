@@ -1,14 +1,21 @@
 import { html } from '../lib/html.js'
+import { ComposePage } from './compose.js'
+import { ConfigurationPage } from './configuration.js'
 import { ConversationsPage } from './conversations.js'
 import { DeadLettersPage } from './dead-letters.js'
+import { GatewayPage, GatewaysPage } from './gateways.js'
 import { MessagePage } from './message.js'
 import { MessagesPage } from './messages.js'
+import { NowPage } from './now.js'
+import { QueuesPage } from './queues.js'
+import { SkillsPage } from './skills.js'
 
 /**
  * The views, in the order of the navigation: `path` is where each is behind the `#`, `Page` gets the rest of the path and the query, and
  * `count(now)` is the number beside its name, of what wants somebody.
  */
 export const VIEWS = [
+  { path: 'now', title: 'Now', Page: NowPage },
   {
     path: 'messages',
     title: 'Messages',
@@ -22,4 +29,15 @@ export const VIEWS = [
     Page: DeadLettersPage,
     count: (now) => now?.deadLetters?.total,
   },
+  { path: 'queues', title: 'Groups and queues', Page: QueuesPage },
+  {
+    path: 'gateways',
+    title: 'Gateways',
+    Page: ({ path: [name] }) =>
+      name ? html`<${GatewayPage} key=${name} name=${name} />` : html`<${GatewaysPage} />`,
+    count: (now) => now?.gateways?.filter(({ ok }) => !ok).length,
+  },
+  { path: 'skills', title: 'Skills', Page: ({ path: [name] }) => html`<${SkillsPage} name=${name} />` },
+  { path: 'compose', title: 'Test message', Page: ComposePage },
+  { path: 'configuration', title: 'Configuration', Page: ConfigurationPage },
 ]

@@ -1,0 +1,88 @@
+import { useState } from 'preact/hooks'
+import { html } from './html.js'
+import { fieldsOf, readFields, readJson } from './schema.js'
+
+/**
+ * A form for a JSON schema. `run(args)` gets what it says once that can be read; `errors` are of the daemon, by the field's name.
+ * `start` has what stands in it at first, by name.
+ */
+export function SchemaForm({ schema, run, errors = {}, isBusy, action = 'Run', start = {} }) {
+  const fields = fieldsOf(schema)
+  const [values, setValues] = useState(start)
+  const [own, setOwn] = useState({})
+  const submit = (event) => {
+    event.preventDefault()
+    const { args, errors: wrong } = fields ? readFields(fields, values) : readWhole(values[''])
+    setOwn(wrong)
+    const [first] = Object.keys(wrong)
+    if (first === undefined) run(args)
+    else event.target.querySelector(`[data-field="${CSS.escape(first)}"]`)?.focus()
+  }
+  const shown = fields ?? [
+    { name: '', kind: 'json', required: false, description: 'The arguments, as JSON', shape: 'object' },
+  ]
+  return html`<form class="form" noValidate onSubmit=${submit}>
+    ${shown.map(
+      (
+        field,
+      ) => html`<${Field} key=${field.name} field=${field} value=${values[field.name] ?? ''} error=${own[field.name] ?? errors[field.name]}
+        set=${(value) => setValues((last) => ({ ...last, [field.name]: value }))} />`,
+    )}
+    ${fields?.length === 0 && html`<p class="dim">It takes no arguments.</p>`}
+    <div class="buttons"><button class="primary" disabled=${isBusy}>${isBusy ? 'Running …' : action}</button></div>
+  </form>`
+}
+
+function readWhole(text = '') {
+  try {
+    return { args: text.trim() === '' ? {} : readJson(text, 'object'), errors: {} }
+  } catch (error) {
+    return { args: {}, errors: { '': error.message } }
+  }
+}
+
+/** One argument: its name, what it is for, and what is wrong with it. */
+export function Field({ field, value, set, error }) {
+  const { name, required, description, kind } = field
+  const id = `field-${name || 'all'}`
+  const notes = [description, kind === 'lines' && 'One a line.', kind === 'json' && name && 'As JSON.']
+    .filter(Boolean)
+    .join(' ')
+  const attributes = {
+    id,
+    'data-field': name,
+    'aria-required': required,
+    'aria-invalid': error !== undefined,
+    'aria-describedby': `${id}-notes ${id}-error`,
+    value,
+    spellcheck: kind === 'long',
+    placeholder: placeholderOf(field),
+    onInput: (event) => set(event.target.value),
+  }
+  return html`<div class="field">
+    <label for=${id}>${name || 'arguments'}${required && html`<span class="needed"> needed</span>`}</label>
+    ${inputOf(field, attributes)}
+    <p class="hint" id=${`${id}-notes`}>${notes}</p>
+    <p class="error" id=${`${id}-error`} role=${error ? 'alert' : undefined}>${error}</p>
+  </div>`
+}
+
+function inputOf({ kind, options, otherwise, required }, attributes) {
+  if (kind === 'flag' || kind === 'choice') {
+    const many = kind === 'flag' ? [true, false] : options
+    const none = required ? 'choose …' : otherwise === undefined ? 'not given' : `${otherwise} (default)`
+    const { placeholder: _placeholder, onInput, ...rest } = attributes
+    return html`<select ...${rest} onChange=${onInput}><option value="">${none}</option>
+      ${many.map((option) => html`<option key=${option} value=${String(option)}>${String(option)}</option>`)}</select>`
+  }
+  if (kind === 'number') return html`<input type="number" step="any" ...${attributes} />`
+  if (kind === 'text') return html`<input type="text" autocomplete="off" ...${attributes} />`
+  return html`<textarea rows=${kind === 'long' ? 4 : 3} class=${kind === 'long' ? 'prose' : ''} ...${attributes}></textarea>`
+}
+
+function placeholderOf({ otherwise, kind, shape }) {
+  if (kind === 'lines') return Array.isArray(otherwise) ? otherwise.join('\n') : undefined
+  if (otherwise !== undefined && otherwise !== null)
+    return typeof otherwise === 'string' ? otherwise : JSON.stringify(otherwise)
+  return kind === 'json' ? { object: '{ }', array: '[ ]' }[shape] : undefined
+}

@@ -1,0 +1,131 @@
+/** Names of arguments that are written in more than a line. */
+const LONG = /^(text|body|prompt|content|message|instructions?|description|html|markdown|sql|query)$/i
+
+/**
+ * The fields of a form for a JSON schema of an object: `{ name, kind, required, description, otherwise, … }`. `kind` is `text`, `long`,
+ * `number`, `flag`, `choice`, `lines` (a list of texts) or `json`. Undefined where the schema names no properties: then all is one JSON.
+ */
+export function fieldsOf(schema) {
+  const whole = resolved(schema, schema)
+  if (!whole?.properties || Object.keys(whole.properties).length === 0)
+    return whole?.additionalProperties === false ? [] : undefined
+  const required = new Set(whole.required ?? [])
+  const fields = Object.entries(whole.properties).map(([name, given]) => {
+    const own = { ...resolved(given, schema), ...described(given) }
+    const { description, title, default: otherwise } = own
+    return {
+      name,
+      required: required.has(name),
+      description: description ?? title,
+      otherwise,
+      ...kindOf(name, own, schema),
+    }
+  })
+  // What must be given comes first; the schema's order otherwise.
+  return fields.toSorted((a, b) => Number(b.required) - Number(a.required))
+}
+
+/** What stands beside a reference is of this place. */
+function described({ $ref: _reference, ...given }) {
+  return given
+}
+
+/** Follows references inside the schema, and takes the one that is not null of what may be null. */
+function resolved(schema, root, depth = 0) {
+  if (typeof schema !== 'object' || schema === null || depth > 20) return {}
+  if (typeof schema.$ref === 'string' && schema.$ref.startsWith('#')) {
+    const steps = schema.$ref.slice(1).split('/').filter(Boolean)
+    return resolved(
+      steps.reduce((at, step) => at?.[step.replaceAll('~1', '/').replaceAll('~0', '~')], root),
+      root,
+      depth + 1,
+    )
+  }
+  const others = (schema.anyOf ?? schema.oneOf)?.filter((one) => one.type !== 'null')
+  if (others?.length === 1)
+    return {
+      ...resolved(others[0], root, depth + 1),
+      ...described(schema),
+      anyOf: undefined,
+      oneOf: undefined,
+    }
+  return schema
+}
+
+function kindOf(name, schema, root) {
+  const [type, ...others] = [schema.type].flat().filter((each) => each !== 'null')
+  if (schema.const !== undefined) return { kind: 'choice', options: [schema.const] }
+  if (schema.enum) return { kind: 'choice', options: schema.enum }
+  if (others.length > 0) return { kind: 'json' }
+  if (type === 'boolean') return { kind: 'flag' }
+  if (type === 'number' || type === 'integer') return { kind: 'number' }
+  if (type === 'string') return { kind: LONG.test(name) || schema.maxLength > 500 ? 'long' : 'text' }
+  const item = schema.items && resolved(schema.items, root)
+  if (type === 'array' && item?.type === 'string' && !item.enum) return { kind: 'lines' }
+  return { kind: 'json', shape: type }
+}
+
+/**
+ * What a form says as arguments. `values` has a text for each field by its name; an empty one leaves the argument out. `errors` has what is
+ * wrong by the name of the field.
+ */
+export function readFields(fields, values) {
+  const args = {}
+  const errors = {}
+  for (const field of fields) {
+    const text = values[field.name] ?? ''
+    if (text.trim() === '') {
+      if (field.required) errors[field.name] = 'This is needed.'
+      continue
+    }
+    try {
+      args[field.name] = readField(field, text)
+    } catch (error) {
+      errors[field.name] = error.message
+    }
+  }
+  return { args, errors }
+}
+
+/** Bounds are for the daemon to check: it knows more of them than the schema says. */
+function readField({ kind, options, shape }, text) {
+  if (kind === 'flag') return text === 'true'
+  if (kind === 'choice') return options.find((option) => String(option) === text)
+  if (kind === 'lines') return text.split('\n').filter((line) => line.trim() !== '')
+  if (kind === 'json') return readJson(text, shape)
+  if (kind === 'number' && Number.isNaN(Number(text))) throw new Error('This is no number.')
+  return kind === 'number' ? Number(text) : text
+}
+
+/** Reads JSON; what is wrong with it is told with its line. `shape`: `object` or `array`, where it must be one. */
+export function readJson(text, shape) {
+  let value
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    const [, position] = /position (\d+)/.exec(error.message) ?? []
+    const line = position === undefined ? undefined : text.slice(0, Number(position)).split('\n').length
+    throw new Error(
+      `No JSON${line === undefined ? '' : `, line ${line}`}: ${error.message.replace(/ in JSON at position.*| \(line.*/, '')}`,
+    )
+  }
+  const isArray = Array.isArray(value)
+  if (shape === 'array' && !isArray) throw new Error('This must be a list: [ … ]')
+  if (shape === 'object' && (isArray || typeof value !== 'object' || value === null))
+    throw new Error('This must be an object: { … }')
+  return value
+}
+
+/** What the daemon says of arguments, by the field that it is of: `order: Too small; amount is missing`. The rest has the name ''. */
+export function errorsByField(fields, message) {
+  const found = {}
+  const [, details = message] = /cannot take these arguments: (.*)$/s.exec(message) ?? []
+  for (const part of details.split('; ')) {
+    const [, name, place = '', said] = /^([\w-]+)((?:\.[\w-]+)*)(?:: | is )(.*)$/s.exec(part) ?? []
+    const field = fields.find((each) => each.name === name)
+    const key = field ? field.name : ''
+    const text = field ? [place.slice(1), said].filter(Boolean).join(': ') : part
+    found[key] = found[key] ? `${found[key]}; ${text}` : text
+  }
+  return found
+}

@@ -1,0 +1,100 @@
+import { call, invoke } from '../lib/api.js'
+import { html } from '../lib/html.js'
+import { now } from '../lib/live.js'
+import { Age, Badge, Empty, Facts, Problem, span, useLoaded } from '../lib/parts.js'
+import { link } from '../lib/router.js'
+
+/** Every gateway, and the newest refusals of all. */
+export function GatewaysPage() {
+  const gateways = now.value?.gateways ?? []
+  const { value: status } = useLoaded(
+    (signal) => call('GET', '/v1/status', undefined, signal),
+    [gateways.length],
+  )
+  return html`<section class="page" aria-labelledby="title">
+    <header class="bar"><h1 id="title">Gateways</h1></header>
+    <div class="cards">${gateways.map((each) => html`<${Card} key=${each.name} gateway=${each} />`)}
+      ${(status?.disabled ?? []).map(
+        ({ name, transport, why }) => html`<article class="card" key=${name}>
+        <header class="card-head"><h3>${name}</h3><${Badge}>off<//></header><p class="dim">${transport}</p><p>${why}</p></article>`,
+      )}
+    </div>
+    <h2>Newest refusals</h2>
+    <${Refusals} />
+  </section>`
+}
+
+function Card({ gateway: { name, transport, ok, detail } }) {
+  return html`<article class="card">
+    <header class="card-head"><h3><a href=${link(['gateways', name])}>${name}</a></h3><${Standing} ok=${ok} /></header>
+    <p class="dim">${transport}</p>
+    <p class=${ok ? 'detail' : 'detail error'}>${detail ?? ''}</p>
+  </article>`
+}
+
+function Standing({ ok }) {
+  return html`<${Badge} kind=${ok ? 'good' : 'bad'}>${ok ? 'works' : 'does not work'}<//>`
+}
+
+/** One gateway: how it stands, what checks find, what it refused. */
+export function GatewayPage({ name }) {
+  const found = now.value?.gateways?.find((each) => each.name === name)
+  const { connections, secondsSinceEvent } = found?.gauges ?? {}
+  return html`<section class="page" aria-labelledby="title">
+    <a class="back" data-back href=${link('gateways')}>← Gateways</a>
+    <header class="bar"><h1 id="title">${name} ${found && html`<${Standing} ok=${found.ok} />`}</h1>
+      <div class="buttons"><a class="button" href=${link('messages', { gateway: name })}>Its messages</a>
+        <a class="button" href=${link('compose', { gateway: name })}>Send a test message</a></div></header>
+    ${now.value && !found && html`<${Empty} title="It does not run."><a href=${link('configuration')}>See the configuration</a><//>`}
+    ${
+      found &&
+      html`<${Facts} of=${{
+        transport: found.transport,
+        [found.ok ? 'detail' : 'last error']:
+          html`<span class=${found.ok ? '' : 'error'}>${found.detail ?? (found.ok ? 'it works' : 'it does not say why')}</span>`,
+        connections: connections === undefined ? undefined : String(connections),
+        'last event':
+          secondsSinceEvent === undefined
+            ? undefined
+            : `${span(secondsSinceEvent * 1000)} ago, or none since the start`,
+        'may send to': found.open ? 'anybody (open: true)' : 'whoever wrote to it',
+      }} />`
+    }
+    <h2>Checks</h2>
+    <${Checks} name=${name} />
+    <h2>Refusals</h2>
+    <${Refusals} gateway=${name} />
+  </section>`
+}
+
+/** What `trivium doctor` finds of it; asked for, since it calls the provider. */
+function Checks({ name }) {
+  const { value, error, reload } = useLoaded((signal) => call('GET', '/v1/doctor', undefined, signal), [name])
+  if (error) return html`<${Problem} error=${error} retry=${reload} />`
+  const own = (value ?? []).filter((check) => check.name.startsWith(`${name}: `))
+  return html`<ul class="plain">${own.map(
+    ({ name: what, ok, warning, detail }) => html`<li key=${what}>
+      <${Badge} kind=${ok ? (warning ? 'warn' : 'good') : 'bad'}>${ok ? (warning ? 'mind' : 'good') : 'wrong'}<//> <b>${what.slice(name.length + 2)}</b> ${detail}</li>`,
+  )}
+    ${value && own.length === 0 && html`<li class="dim">Nothing to check.</li>`}${!value && html`<li class="dim">Checking …</li>`}</ul>
+  <p><button type="button" disabled=${!value} onClick=${reload}>Check again</button></p>`
+}
+
+/** When, from where, why, and how it began: as text, whoever wrote it. */
+function Refusals({ gateway }) {
+  const refused = now.value?.rates?.refused ?? 0
+  const { value, error, reload } = useLoaded(
+    (signal) => invoke('refused', gateway ? { gateway } : {}, signal),
+    [gateway, refused],
+  )
+  if (error) return html`<${Problem} error=${error} retry=${reload} />`
+  const refusals = value?.refusals ?? []
+  if (value && refusals.length === 0) return html`<p class="dim">None since this daemon started.</p>`
+  return html`<ul class="refusals">${refusals.slice(0, 50).map(
+    ({ at, gateway: by, reason, from, why, body }, index) => html`<li key=${`${at} ${index}`}>
+      <p><${Age} at=${at} /> <b>${by}</b> <code>${reason}</code> ${from && html`<span class="dim">from ${from}</span>`}</p>
+      ${why && html`<p>${why}</p>`}
+      ${body && html`<details><summary>What was sent</summary><pre tabindex="0" aria-label="What was sent">${body}</pre></details>`}
+    </li>`,
+  )}</ul>`
+}

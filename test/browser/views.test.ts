@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { after, describe, test } from 'node:test'
+import { chromium } from 'playwright-core'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  shop: { transport: webhook, path: /hooks/shop, verify: { scheme: none } }
+  bank: { transport: webhook, path: /hooks/bank, verify: { scheme: github, secret: "\${BANK_SECRET}" } }
+subscriptions:
+  - { name: crm, topic: orders, url: "http://127.0.0.1:9/crm", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)} }
+routes:
+  - { name: refunds, match: { gateway: shop, text: "*refund*" }, skill: fail, retry: { attempts: 1 } }
+  - { name: rest, match: { gateway: shop }, skill: echo }
+`
+const FAIL = `export default { description: 'fails', run() { throw new Error('no') } }`
+const PAY = `import { z } from 'zod'
+export default {
+  description: 'Pays back',
+  args: z.strictObject({
+    note: z.string().optional(),
+    order: z.string().min(3).describe('Its number'),
+    amount: z.number().max(500).default(20),
+    reason: z.enum(['late', 'broken']).default('late'),
+    tags: z.array(z.string()).default([]),
+    to: z.object({ city: z.string() }).optional(),
+  }),
+  metadata: { annotations: { destructiveHint: true } },
+  run: ({ args }) => ({ said: '<b>paid</b>', args }),
+}`
+const SECRET = 'of-the-environment-1'
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
+
+describe('the views of an operator', { timeout: 90_000 }, async () => {
+  assert.ok(CHROMIUM, 'Chromium is needed: apt-get install chromium')
+  const site = openSite({ routes: ROUTES, skills: { fail: FAIL, pay: PAY }, env: { BANK_SECRET: SECRET } })
+  const daemon = await site.start()
+  const browser = await chromium.launch({
+    executablePath: CHROMIUM,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+  })
+  const page = await browser.newPage({ viewport: { width: 1200, height: 900 } })
+  const faults: string[] = []
+  page.on('pageerror', (error) => faults.push(error.message))
+  after(async () => {
+    await browser.close()
+    assert.deepEqual(faults, [])
+  })
+  const show = (view: string) => page.goto(`${daemon.control}/#/${view}`)
+  const press = (name: string | RegExp) => page.getByRole('button', { name }).click()
+  const dialog = page.getByRole('dialog')
+  const answer = (name: string) => dialog.getByRole('button', { name }).click()
+
+  test('Now says that all is well, then what is wrong, worst first, with a way there, and nothing else moves', async () => {
+    await page.goto(`${daemon.control}/#token=${daemon.token}`)
+    await page.getByText('All is well.').waitFor()
+    const chart = page.getByRole('figure', { name: 'Messages a second' })
+    await chart.locator('canvas').waitFor()
+    const place = await chart.boundingBox()
+    await daemon.invoke('subscription-pause', { name: 'crm' })
+    await daemon.post('/hooks/shop', JSON.stringify({ text: 'a refund' }))
+    await page.getByRole('link', { name: '1 dead letter', exact: true }).waitFor()
+    await page.getByRole('link', { name: 'Push crm is paused' }).waitFor()
+    const titles = page.getByRole('region', { name: 'What is wrong' }).getByRole('link')
+    assert.deepEqual(await titles.allTextContents(), ['1 dead letter', 'Push crm is paused'])
+    assert.deepEqual(await chart.boundingBox(), place)
+    await titles.first().click()
+    await page.getByRole('heading', { name: 'Dead letters' }).waitFor()
+  })
+
+  test('a push is resumed and a group’s unread events are skipped once it is confirmed, by name', async () => {
+    await daemon.invoke('event-subscribe', { topic: 'orders', queue: 'audit' })
+    await daemon.invoke('event-emit', { topic: 'orders', data: 1 })
+    await show('queues')
+    await press('Resume crm')
+    await dialog.getByText('Push to crm again?').waitFor()
+    await answer('Resume')
+    await press('Pause crm')
+    await answer('Cancel')
+    await page.getByText('ECONNREFUSED').first().waitFor()
+    await press('Skip what audit has not read of orders')
+    await answer('Skip 1 event')
+    await until(async () => {
+      const { groups } = Object(Object(await daemon.get('/v1/status')).result)
+      return groups.some((each: object) => Object(each).group === 'audit' && Object(each).lag === 0)
+    }, 'a group that has nothing left')
+  })
+
+  test('a gateway shows how it stands, its checks and what it refused, as text', async () => {
+    await daemon.post('/hooks/bank', '{"x":"<i>no</i>"}')
+    await show('gateways/bank')
+    await page.getByText('signature_invalid').waitFor()
+    await page.getByText('What was sent').click()
+    await page.getByText('{"x":"<i>no</i>"}').waitFor()
+    assert.equal(await page.locator('main i').count(), 0)
+    await page.getByText(/verify github/).waitFor()
+  })
+
+  test('a skill is tried by a form of its schema: what is wrong stands at its field, and one that destroys asks', async () => {
+    await show('skills/pay')
+    const error = (name: string) => page.locator(`#field-${name}-error`)
+    await press('Run')
+    assert.equal(await error('order').textContent(), 'This is needed.')
+    assert.equal(await page.locator(':focus').getAttribute('id'), 'field-order')
+    await page.getByLabel('order').fill('42')
+    await page.getByLabel('to', { exact: true }).fill('{ "city": ')
+    await press('Run')
+    await error('to').getByText('No JSON').waitFor()
+    await page.getByLabel('to', { exact: true }).fill('{ "city": 7 }')
+    await press('Run')
+    await dialog.getByText('"city": 7').waitFor()
+    await answer('Run pay')
+    await error('order').getByText('Too small').waitFor()
+    await error('to').getByText('city').waitFor()
+    await page.getByLabel('order').fill('4242')
+    await page.getByLabel('to', { exact: true }).fill('')
+    await page.getByLabel('reason').selectOption('broken')
+    await page.getByLabel('tags').fill('a\nb')
+    await press('Run')
+    await answer('Run pay')
+    const result = await page.getByLabel('Result', { exact: true }).textContent()
+    const args = { order: '4242', amount: 20, reason: 'broken', tags: ['a', 'b'] }
+    assert.deepEqual(JSON.parse(result ?? ''), { said: '<b>paid</b>', args })
+  })
+
+  test('a test message shows what the routes would do before it is sent, and its reply after', async () => {
+    await show('compose?gateway=shop')
+    const verdict = page.locator('.verdict')
+    await verdict.getByText('rest answers: the skill echo runs.').waitFor()
+    await page.getByLabel('text').fill('a refund, please')
+    await verdict.getByText('refunds answers: the skill fail runs.').waitFor()
+    const messages = async () => Object(await daemon.invoke('message-search', {})).messages.length
+    assert.equal(await messages(), 1)
+    await page.getByLabel('text').fill('<u>hello</u>')
+    await verdict.getByText('rest answers').waitFor()
+    await press('Put it through')
+    await dialog.getByText('Put this message through shop?').waitFor()
+    await answer('Put it through')
+    await page.getByLabel('Reply').getByText('<u>hello</u>').waitFor()
+    assert.equal(await messages(), 2)
+  })
+
+  test('the configuration stands as read, without secrets; a reload that failed says where, here and in Now', async () => {
+    await show('configuration')
+    const file = page.getByLabel('routes.yaml as read')
+    await file.getByText('BANK_SECRET').waitFor()
+    const shown = await page.locator('main').textContent()
+    assert.ok(!shown?.includes(SECRET) && !shown?.includes('whsec_'), shown ?? '')
+    site.write('routes.yaml', ROUTES.replace('skill: echo', 'skil: echo'))
+    await page
+      .getByLabel('What is wrong')
+      .getByText(/routes\.yaml:9.*unknown key "skil"/)
+      .waitFor()
+    await show('now')
+    await page.getByRole('link', { name: 'The last reload failed' }).waitFor()
+    site.write('routes.yaml', ROUTES)
+    await page.getByRole('link', { name: 'The last reload failed' }).waitFor({ state: 'detached' })
+  })
+})
