@@ -16,7 +16,7 @@ export function GatewaysPage() {
     <div class="cards">${gateways.map((each) => html`<${Card} key=${each.name} gateway=${each} />`)}
       ${(status?.disabled ?? []).map(
         ({ name, transport, why }) => html`<article class="card" key=${name}>
-        <header class="card-head"><h3>${name}</h3><${Badge}>off<//></header><p class="dim">${transport}</p><p>${why}</p></article>`,
+        <header class="card-head"><h2>${name}</h2><${Badge}>off<//></header><p class="dim">${transport}</p><p>${why}</p></article>`,
       )}
     </div>
     <h2>Newest refusals</h2>
@@ -26,7 +26,7 @@ export function GatewaysPage() {
 
 function Card({ gateway: { name, transport, ok, detail } }) {
   return html`<article class="card">
-    <header class="card-head"><h3><a href=${link(['gateways', name])}>${name}</a></h3><${Standing} ok=${ok} /></header>
+    <header class="card-head"><h2><a href=${link(['gateways', name])}>${name}</a></h2><${Standing} ok=${ok} /></header>
     <p class="dim">${transport}</p>
     <p class=${ok ? 'detail' : 'detail error'}>${detail ?? ''}</p>
   </article>`
