@@ -139,6 +139,8 @@ export async function createDaemon(options: DaemonOptions) {
       ...base,
       manager: () => manager,
       outbox: roads.outbox,
+      router,
+      rules: access.rules,
       config: () => config,
     }),
     invoke: (name, args, invokeOptions) => manager.invoke(name, args, invokeOptions),

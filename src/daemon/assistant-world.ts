@@ -1,14 +1,21 @@
 import type { Config } from '../config/load-config.ts'
-import { requireGateway } from '../core/call.ts'
+import { type Caller, requireGateway } from '../core/call.ts'
 import { reasonOf } from '../core/errors.ts'
-import { messageSchema } from '../core/message.ts'
+import { isOperator } from '../core/identity.ts'
+import { type Message, messageSchema } from '../core/message.ts'
 import type { Store } from '../core/store.ts'
 import type { Gateways } from '../gateway/gateways.ts'
 import type { Outbox } from '../gateway/outbox.ts'
+import type { Router } from '../gateway/router.ts'
 import { defined } from '../lib/defined.ts'
 import type { SkillManager } from '../skills/manager.ts'
+import type { AccessRule } from '../skills/middleware/access.ts'
 import { wordsOf } from '../skills/prefix-skills.ts'
+import { isCommandLine } from '../state/assistant/viewer.ts'
 import type { World } from '../state/assistant/world.ts'
+
+/** What of a match depends on the words alone. */
+const SAID = new Set(['text', 'prefix', 'subject'])
 
 /** What the assistant needs of the daemon: its skills, and a way to people. */
 export function createAssistantWorld(deps: {
@@ -17,13 +24,36 @@ export function createAssistantWorld(deps: {
   store: { journal: Pick<Store['journal'], 'get'> }
   outbox: Pick<Outbox, 'reply' | 'sendTo'>
   gateways: Pick<Gateways, 'spec'>
+  router: Pick<Router, 'explain' | 'routes'>
+  /** The roles in force. */
+  rules(): readonly AccessRule[]
   config(): Config
   now(): number
 }): World {
   const { manager, store, outbox, gateways, config, now } = deps
+  /** Without roles everybody may everything that is offered; offered is what a route leads to. */
+  const isGranted = (skill: string, caller: Caller) =>
+    deps.rules().some(({ who, skills }) => who(caller) && skills.matches(skill))
+  /** Whether somebody could write a message here that a route hands to the skill. */
+  const isRouted = (skill: string, message: Message) =>
+    deps.router
+      .explain(message)
+      .some(
+        (route) =>
+          route.skill === skill &&
+          route.keys.every(({ key, matched }) => matched || SAID.has(key)) &&
+          !deps.router.routes().some(({ name, approval }) => name === route.route && approval),
+      )
+
   return {
     words: () => wordsOf(manager()),
-    isSkill: (name) => manager().get(name) !== undefined,
+    isFor(skill, call) {
+      const { message, caller } = call
+      if (!manager().get(skill)) return false
+      if (isOperator(caller) || isCommandLine(message)) return true
+      const isWord = wordsOf(manager()).some(({ name }) => name === skill)
+      return isWord || isGranted(skill, caller) || (message !== undefined && isRouted(skill, message))
+    },
     permit: (skill, call) => manager().permit(skill, call),
     run(skill, args, call) {
       const { caller, message, route, model, trace, signal, rootId, sends } = call
@@ -45,8 +75,8 @@ export function createAssistantWorld(deps: {
       const gateway = 'message' in whom ? whom.message.gateway : whom.gateway
       const spec = gateways.spec(gateway)
       if (!spec) return `gateway ${gateway} does not run here`
-      // As for `gateway-send`: who writes reaches others only where the gateway is open.
-      if (call.message && !spec.open) return `gateway ${gateway} is not \`open\``
+      // As for `gateway-send`: others are reached only where the gateway is open.
+      if ((call.message || 'to' in whom) && !spec.open) return `gateway ${gateway} is not \`open\``
       try {
         requireGateway(call.caller, gateway)
         const sending = { key, text, by: `skill ${call.skill}` }

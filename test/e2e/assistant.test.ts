@@ -213,6 +213,14 @@ describe('the assistant in a running daemon', { timeout: 300_000 }, async () => 
     assert.match(await bob.ask(`done ${id}: seven`), /was done before/)
 
     assert.match(
+      await bob.ask('delegate to deploy: v9'),
+      /^Delegated delegation-\d+ to deploy\.$/,
+      'no route leads there',
+    )
+    assert.match(await bob.ask('schedule in 1 year deploy v9'), /^schedule-1: I say "deploy v9"/)
+    assert.equal(await bob.ask('cancel schedule-1'), 'Cancelled schedule-1.')
+    assert.match(await bob.ask('delegate to echo: hi'), /\(echo\): You said: hi$/)
+    assert.match(
       await ada.ask('schedule in 1 second: the tea is ready'),
       /^schedule-\d+: I say "the tea is ready"/,
     )

@@ -17,7 +17,7 @@ import { callFrom, quiet, temporaryDir } from './kit.ts'
 /** No skills, and nobody to ask. */
 const unknownWorld: World = {
   words: () => [],
-  isSkill: () => false,
+  isFor: () => false,
   permit: async () => {},
   run: () => assert.fail('there is no skill'),
   report: async () => {},

@@ -110,6 +110,8 @@ export const LIMITS = {
   openWork: { most: 1_000, what: 'Work for others', todo: 'Finish some of it with `delegation-accept`.' },
   task: { most: 10_000, what: 'A task' },
   result: { most: 100_000, what: 'A result' },
+  /** Of one person. */
+  ownSchedules: { most: 100, what: 'Your schedules', todo: 'Cancel some of them.' },
   schedules: { most: 1_000, what: 'Schedules', todo: 'Remove some with `schedule-delete`.' },
   scheduleArgs: { most: 20_000, what: 'The arguments of a schedule' },
 } satisfies Record<string, Limit>

@@ -1,7 +1,7 @@
 import { askedBy, channelOf, type Delegation, workerOf } from '../../core/assistant-services.ts'
 import type { Call } from '../../core/call.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
-import { partsOf } from '../../core/identity.ts'
+import { identityOf, partsOf } from '../../core/identity.ts'
 import { type Json, toJson } from '../../core/json.ts'
 import type { Services } from '../../core/services.ts'
 import { defined } from '../../lib/defined.ts'
@@ -17,7 +17,7 @@ import {
   said,
 } from './assistant-state.ts'
 import type { TranscriptIndex } from './transcript-index.ts'
-import type { viewerOf } from './viewer.ts'
+import { viewerOf } from './viewer.ts'
 import { textOf, type World } from './world.ts'
 
 const KEPT_FINISHED = 500
@@ -117,7 +117,8 @@ export function createDelegating(deps: {
     const identity = `${gateway}:${name}`
     const last = await index.lastMessage(gateway, name)
     const message = last === undefined ? undefined : await world.message(last)
-    if (message) return { identity, whom: { message } }
+    // Whoever only says to be them is not asked.
+    if (message && identityOf(message) === identity) return { identity, whom: { message } }
     const isAddress = transport === 'email' ? name.includes('@') : transport === 'slack' && given !== ''
     return isAddress ? { identity, whom: { gateway, to: name } } : undefined
   }
@@ -146,7 +147,7 @@ export function createDelegating(deps: {
     async delegate({ text, worker: given }, call) {
       const { worker, task } = workerOf(text, given)
       said(task, HINT)
-      return world.isSkill(worker) ? runSkill(worker, task, call) : askPerson(worker, task, call)
+      return world.isFor(worker, call) ? runSkill(worker, task, call) : askPerson(worker, task, call)
     },
     async 'work-done'({ text }, call) {
       const [, number, result = ''] = NAMED.exec(text) ?? []
@@ -154,7 +155,7 @@ export function createDelegating(deps: {
         number === undefined ? '' : `delegation-${number}`,
         'Say which work: done delegation-2: all paid.',
       )
-      const { owner, sees } = viewer(call)
+      const { owner, sees } = viewerOf(call, 'person')
       const one = byId((await load()).delegations, id)
       // Operators see everything; who delegated may end it too.
       if (one.worker !== owner && one.takenBy !== owner && !sees(one.owner ?? one.channel)) throw notThere(id)

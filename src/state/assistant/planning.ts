@@ -17,19 +17,19 @@ const HINT =
 /** Schedules in plain words. What is said at the planned time is what a person would say then; other words are said to them. */
 export function createPlanning(deps: {
   schedules: Pick<ReturnType<typeof createSchedules>, 'create' | 'list' | 'delete'>
-  world: Pick<World, 'words' | 'isSkill' | 'timezone'>
+  world: Pick<World, 'words' | 'isFor' | 'timezone'>
   now: () => number
 }) {
   const { schedules, world, now } = deps
 
   /** The skill that answers these words, as a route of the assistant would choose it. */
-  const skillFor = (text: string): Pick<Schedule, 'skill' | 'args'> => {
+  const skillFor = (text: string, call: Call): Pick<Schedule, 'skill' | 'args'> => {
     const word = world
       .words()
       .find(({ prefixes }) => prefixes.some((prefix) => compilePrefix(prefix).test(text)))
     if (word) return { skill: word.name, args: { text } }
     const [, skill = '', rest = ''] = /^([a-z][a-z0-9-]*)\s*:?\s*(.*)$/s.exec(text) ?? []
-    if (skill !== '' && world.isSkill(skill)) return { skill, args: { text: rest } }
+    if (skill !== '' && world.isFor(skill, call)) return { skill, args: { text: rest } }
     return { skill: 'remind', args: { text } }
   }
 
@@ -56,7 +56,7 @@ export function createPlanning(deps: {
     const found = await readWhen(text, { timezone, now: now() })
     if (!found) throw new TriviumError('usage', { details: `That names no time that I understand. ${HINT}` })
     const { what, when, ...times } = found
-    const run = skillFor(said(what, `Say what is to be done ${when}: schedule ${when} digest.`))
+    const run = skillFor(said(what, `Say what is to be done ${when}: schedule ${when} digest.`), call)
     if (isPlanning(run.skill, world))
       throw new TriviumError('usage', { details: 'A schedule cannot make schedules.' })
     if (plannedTimes({ ...times, created: new Date(now()).toISOString() }).next(now()) === undefined)

@@ -14,7 +14,8 @@ export type Word = {
 /** What the assistant needs of the daemon beside its state. */
 export type World = {
   words(): readonly Word[]
-  isSkill(name: string): boolean
+  /** Whether there is such a skill, and who calls could have it answer them: by a word, by a route, by a role; operators all. */
+  isFor(skill: string, call: Call): boolean
   /** Throws where the call may not have the skill run. */
   permit(skill: string, call: Call): Promise<void>
   /** Runs a skill for who called, within their call. */

@@ -66,6 +66,8 @@ export function createSchedules(deps: {
       requireRoom(LIMITS.scheduleArgs, JSON.stringify({ name: schedule.name, args }))
       const { made } = await state.update((draft): Schedule => {
         requireRoom(LIMITS.schedules, draft.schedules.length)
+        const own = ({ by }: Schedule) => by !== undefined && by.id === schedule.by?.id
+        requireRoom(LIMITS.ownSchedules, draft.schedules.filter(own).length)
         const one = { id: nextId(draft, 'schedule'), ...schedule }
         draft.schedules.push(one)
         return one
