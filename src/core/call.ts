@@ -1,4 +1,5 @@
 import { TriviumError } from './errors.ts'
+import type { Json } from './json.ts'
 import type { Message } from './message.ts'
 
 /** Who made the outermost call. `roles` come from access rules and tokens; `id` of a route's is an identity (`identityOf`). */
@@ -56,6 +57,8 @@ export type Call = {
   place?: string
   /** Set on a call of a tool that runs only once somebody has approved it. */
   guard?: Guard | undefined
+  /** Told of an approval that the outermost skill waits for: the invocation ends then, and goes on when it is made again with its `rootId`. */
+  parks?: (asked: { id: string; title: string; args: Json }) => void
   signal: AbortSignal
 }
 
@@ -89,7 +92,17 @@ export type SendCounter = {
 export type InvokeOptions = Partial<
   Pick<
     Call,
-    'caller' | 'message' | 'route' | 'trace' | 'rootId' | 'sends' | 'onModel' | 'steer' | 'model' | 'signal'
+    | 'caller'
+    | 'message'
+    | 'route'
+    | 'trace'
+    | 'rootId'
+    | 'sends'
+    | 'onModel'
+    | 'parks'
+    | 'steer'
+    | 'model'
+    | 'signal'
   >
 > & {
   /** Ms for the whole invocation; nested calls share the deadline. */

@@ -24,7 +24,7 @@ import { draftOf, submit } from '../gateway/submit.ts'
 import { logRequests } from '../lib/http.ts'
 import type { Queues } from '../queues/queues.ts'
 import type { SkillManager } from '../skills/manager.ts'
-import type { McpHttp } from '../skills/mcp/server.ts'
+import type { McpHttp } from '../skills/mcp/http.ts'
 import type { McpServers } from '../skills/mcp/servers.ts'
 import { wordsOf } from '../skills/prefix-skills.ts'
 import { createFeed } from './feed.ts'
@@ -159,7 +159,8 @@ export function createOperator(deps: {
     skills: () =>
       manager.list().map((info) => {
         const skill = manager.get(info.name)
-        return toJson({ ...info, args: skill ? skillJsonSchema(skill) : {} })
+        const { annotations } = skill?.metadata ?? {}
+        return toJson({ ...info, annotations, args: skill ? skillJsonSchema(skill) : {} })
       }),
     describe: (name: string) => toJson(manager.describe(name)),
     async status() {
@@ -281,7 +282,7 @@ export function createControlServer(
         ...operator,
         async mcp(request, response, caller) {
           // Most daemons never get a request for it.
-          mcp ??= import('../skills/mcp/server.ts').then(({ createMcpHttp }) =>
+          mcp ??= import('../skills/mcp/http.ts').then(({ createMcpHttp }) =>
             createMcpHttp({ manager, version: operator.version }),
           )
           await (await mcp).handle(request, response, caller, request.body)

@@ -213,13 +213,13 @@ function createRootCall(
   skill: string,
   options: InvokeOptions & { rootId: string; signal: AbortSignal },
 ): Call {
-  const { message, route, model, onModel, steer, signal } = options
+  const { message, route, model, onModel, parks, steer, signal } = options
   return {
     rootId: options.rootId,
     trace: options.trace ?? message?.trace ?? randomUUID().replaceAll('-', ''),
     caller: options.caller ?? { kind: 'code' },
     sends: options.sends ?? createSendCounter(),
-    ...defined({ message, route, model, onModel, steer }),
+    ...defined({ message, route, model, onModel, parks, steer }),
     skill,
     depth: 0,
     signal,

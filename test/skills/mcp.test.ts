@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict'
+import { text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
+import {
+  Client as NewClient,
+  StreamableHTTPClientTransport as NewTransport,
+} from '@modelcontextprotocol/client'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { z } from 'zod'
-import { pathGet } from '../../src/core/json.ts'
+import type { Caller } from '../../src/core/call.ts'
+import { parseJson, pathGet } from '../../src/core/json.ts'
 import type { Skill } from '../../src/core/skill.ts'
-import { createMcpHttp } from '../../src/skills/mcp/server.ts'
+import { createMcpHttp } from '../../src/skills/mcp/http.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
 import { until } from '../fixtures/until.ts'
 import { cleanup } from './support/cleanup.ts'
@@ -13,12 +19,13 @@ import { skillOf } from './support/manager.ts'
 import { startRuntime } from './support/runtime.ts'
 
 /** Serves the skills; resolves to the address of `/mcp`. */
-async function serve(t: TestContext, skills: Skill[] = []): Promise<URL> {
+async function serve(t: TestContext, skills: Skill[] = [], caller: Caller = { kind: 'mcp' }): Promise<URL> {
   const { manager } = await startRuntime(t, { skills })
   const mcp = createMcpHttp({ manager, version: '1' })
-  const { url, close } = await serveHttp((request, response) =>
-    mcp.handle(request, response, { kind: 'mcp' }),
-  )
+  const { url, close } = await serveHttp(async (request, response) => {
+    const body = request.method === 'POST' ? parseJson(await text(request)) : undefined
+    await mcp.handle(request, response, caller, body)
+  })
   cleanup(t, close)
   cleanup(t, () => mcp.close())
   return new URL(`${url}/mcp`)
@@ -83,4 +90,72 @@ describe('MCP over HTTP', () => {
     assert.equal((await ask({ 'mcp-session-id': 'gone' }, 'POST')).status, 404)
     assert.equal((await ask({}, 'GET')).status, 400)
   })
+
+  test('speaks the current protocol, each request for itself, and the older one', async (t) => {
+    const skill = skillOf(({ call }) => {
+      call.onModel?.({ tool: 'state-get' })
+      return { done: true }
+    })
+    const url = await serve(t, [{ ...skill, metadata: { annotations: { readOnlyHint: true } } }])
+    const [client] = await connectNew(t, url)
+    assert.equal(client.getProtocolEra(), 'modern')
+    const listed = (await client.listTools()).tools.find(({ name }) => name === 'subject')
+    assert.deepEqual(listed?.annotations, { readOnlyHint: true })
+    const heard: unknown[] = []
+    const onprogress = ({ message }: { message?: string | undefined }) => heard.push(message)
+    const { structuredContent } = await client.callTool({ name: 'subject' }, { onprogress })
+    assert.deepEqual(structuredContent, { done: true })
+    assert.deepEqual(heard, ['calls state-get'])
+  })
+
+  test("asks the client's person to approve, by either protocol, and runs what was approved once", async (t) => {
+    let runs = 0
+    const skill = skillOf(() => ({ runs: ++runs }))
+    const url = await serve(t, [{ ...skill, metadata: { approval: true } }])
+    for (const mode of ['auto', 'legacy'] as const) {
+      const answers = [true, false]
+      const [client, questions] = await connectNew(t, url, mode, () => answers.shift() === true)
+      const call = () => client.callTool({ name: 'subject', arguments: { what: 'this' } })
+      const before = runs
+      assert.deepEqual((await call()).structuredContent, { runs: before + 1 })
+      assert.match(String(textOf(await call())), /approval_denied/)
+      assert.equal(runs, before + 1)
+      assert.match(questions[0] ?? '', /Run subject: .*"what": "this"/s)
+    }
+  })
+
+  test('a program with a token decides nothing, and is not asked', async (t) => {
+    const caller = { kind: 'mcp', id: 'worker', skills: ['subject'] } as const
+    const url = await serve(t, [{ ...skillOf(() => 'ran'), metadata: { approval: true } }], caller)
+    const [client, questions] = await connectNew(t, url, 'auto', () => true)
+    assert.deepEqual(
+      (await client.listTools()).tools.map(({ name }) => name),
+      ['subject'],
+    )
+    await assert.rejects(client.callTool({ name: 'subject' }, { timeout: 300 }), /timed out/)
+    assert.deepEqual(questions, [])
+  })
 })
+
+/** A client of the current library, and what its person was asked. */
+async function connectNew(
+  t: TestContext,
+  url: URL,
+  mode: 'auto' | 'legacy' = 'auto',
+  approves?: () => boolean,
+): Promise<[NewClient, string[]]> {
+  const client = new NewClient(
+    { name: 'test', version: '2' },
+    { versionNegotiation: { mode }, capabilities: approves ? { elicitation: {} } : {} },
+  )
+  const questions: string[] = []
+  if (approves) {
+    client.setRequestHandler('elicitation/create', ({ params }) => {
+      questions.push(params.message)
+      return { action: 'accept', content: { approve: approves() } }
+    })
+  }
+  await client.connect(new NewTransport(url))
+  cleanup(t, () => client.close())
+  return [client, questions]
+}

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { isJsonObject, objectsIn } from '../../core/json.ts'
+import type { McpOptions } from '../../skills/mcp/server.ts'
 import type { AddCommand, Environs } from '../command.ts'
 import { ask, connect } from '../connection.ts'
 import { pretty } from '../terminal.ts'
@@ -42,38 +43,37 @@ async function serveMcp(environs: Environs): Promise<void> {
   const client = `mcp-${randomUUID()}`
   const daemon = () => connect(environs, client)
   const fetchSkills = async () =>
-    objectsIn(await (await daemon()).skills()).map(({ name, description, args }) => ({
+    objectsIn(await (await daemon()).skills()).map(({ name, description, args, annotations = {} }) => ({
       name: String(name),
       description: String(description),
       args: isJsonObject(args) ? args : {},
+      metadata: { annotations },
     }))
   let skills = await fetchSkills()
 
   // Late: the help loads every command.
-  const { StdioServerTransport } = await import('@modelcontextprotocol/sdk/server/stdio.js')
+  const { serveStdio } = await import('@modelcontextprotocol/server/stdio')
   const { createMcpServer } = await import('../../skills/mcp/server.ts')
-  const server = createMcpServer({
-    version: environs.version,
-    caller: { kind: 'mcp' },
-    manager: {
-      list: () => skills,
-      // The ref of a callback is in no list.
-      describe: (name) => ({ args: skills.find((skill) => skill.name === name)?.args ?? {} }),
-      invoke: async (name, args, options) => (await daemon()).invoke(name, args, options?.signal),
-      onChange(tell) {
-        const look = async () => {
-          const before = JSON.stringify(skills)
-          skills = await fetchSkills()
-          if (JSON.stringify(skills) !== before) tell()
-        }
-        // While no daemon runs there is nothing to tell.
-        const timer = setInterval(() => void look().catch(() => {}), LOOK_EVERY)
-        return () => clearInterval(timer)
-      },
+  const manager: McpOptions['manager'] = {
+    list: () => skills,
+    // The ref of a callback is in no list.
+    describe: (name) => skills.find((skill) => skill.name === name) ?? { args: {} },
+    invoke: async (name, args, options) => (await daemon()).invoke(name, args, options?.signal),
+    onChange(tell) {
+      const look = async () => {
+        const before = JSON.stringify(skills)
+        skills = await fetchSkills()
+        if (JSON.stringify(skills) !== before) tell()
+      }
+      // While no daemon runs there is nothing to tell.
+      const timer = setInterval(() => void look().catch(() => {}), LOOK_EVERY)
+      return () => clearInterval(timer)
     },
-  })
+  }
   const ended = new Promise<void>((resolve) => process.stdin.once('end', resolve))
-  await server.connect(new StdioServerTransport())
+  const { version } = environs
+  // The daemon asks its own people: what is handed on here has no way back to this client's.
+  const server = serveStdio(() => createMcpServer({ version, manager, caller: { kind: 'mcp' }, asks: false }))
   await ended
   await server.close()
 }

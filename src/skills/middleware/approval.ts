@@ -65,7 +65,10 @@ export function createApprovalMiddleware(
 
 async function decision(asked: Approval, ctx: SkillContext): Promise<Approval> {
   const pending = new TriviumError('approval_pending', { name: asked.skill, id: asked.id })
-  if (ctx.message) throw pending
+  const { parks, depth } = ctx.call
+  // Only the outermost: what ran before a nested one would run again.
+  if (parks && depth === 0) parks(asked)
+  if (ctx.message || (parks && depth === 0)) throw pending
   try {
     const decided = await ctx.services.approvals.wait(asked.id, asked.timeout, ctx.signal)
     if (decided) return decided

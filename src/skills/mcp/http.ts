@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isDeepStrictEqual } from 'node:util'
+import { NodeStreamableHTTPServerTransport, toNodeHandler, toWebRequest } from '@modelcontextprotocol/node'
+import { type AuthInfo, createMcpHandler, isLegacyRequest } from '@modelcontextprotocol/server'
+import type { Caller } from '../../core/call.ts'
+import { reasonOf } from '../../core/errors.ts'
+import { createMcpServer, type McpOptions } from './server.ts'
+
+export type McpHttp = ReturnType<typeof createMcpHttp>
+
+/** A session that was not used for that long is forgotten. */
+const IDLE = 30 * 60_000
+
+type Session = {
+  caller: Caller
+  transport: NodeStreamableHTTPServerTransport
+  running: number
+  idle?: NodeJS.Timeout
+}
+
+/**
+ * MCP over streamable HTTP. By the current protocol each request stands for itself. Sessions of older clients live in this
+ * process: one that reaches another daemon is told 404 and begins anew.
+ */
+export function createMcpHttp(given: Omit<McpOptions, 'caller' | 'asks'>) {
+  const options = { ...given, asks: true }
+  const sessions = new Map<string, Session>()
+  /** Who makes a request: the library hands on what stands for its token. */
+  const callers = new WeakMap<AuthInfo, Caller>()
+  const stateless = createMcpHandler(
+    ({ authInfo }) => {
+      const caller = authInfo && callers.get(authInfo)
+      if (!caller) throw new Error('nobody knows who calls')
+      return createMcpServer({ ...options, caller })
+    },
+    { legacy: 'reject' },
+  )
+  const answer = toNodeHandler(stateless)
+  const stopTelling = given.manager.onChange(() => stateless.notify.toolsChanged())
+
+  const open = async (caller: Caller): Promise<Session> => {
+    const id = randomUUID()
+    const transport = new NodeStreamableHTTPServerTransport({
+      sessionIdGenerator: () => id,
+      onsessioninitialized: () => {
+        sessions.set(id, session)
+      },
+    })
+    const session: Session = { caller, transport, running: 0 }
+    transport.onclose = () => sessions.delete(id)
+    await createMcpServer({ ...options, caller }).connect(transport)
+    return session
+  }
+
+  /** Of a client with an older protocol. A session is for callers with the same rights. */
+  const inSession = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    caller: Caller,
+    body: unknown,
+  ) => {
+    const id = request.headers['mcp-session-id']
+    const named = typeof id === 'string' ? sessions.get(id) : undefined
+    const known = isDeepStrictEqual(named?.caller, caller) ? named : undefined
+    if (id !== undefined && !known) return refuse(response, 404, 'Session not found')
+    if (!known && request.method !== 'POST') return refuse(response, 400, 'Initialize a session first')
+    const session = known ?? (await open(caller))
+    session.running += 1
+    clearTimeout(session.idle)
+    response.once('close', () => {
+      session.running -= 1
+      if (session.running === 0) session.idle = setTimeout(() => void session.transport.close(), IDLE).unref()
+    })
+    await session.transport.handleRequest(request, response, body)
+  }
+
+  return {
+    /** Answers one request to `/mcp`, of which the `body` was read already. Never rejects. */
+    async handle(request: IncomingMessage, response: ServerResponse, caller: Caller, body: unknown) {
+      try {
+        const auth: AuthInfo = { token: '', clientId: caller.id ?? '', scopes: [] }
+        callers.set(auth, caller)
+        const { method = 'GET', url = '/' } = request
+        const asked = Object.assign(request, { method, url, auth })
+        const content = method === 'POST' ? body : undefined
+        const isOlder =
+          method !== 'POST' || (await isLegacyRequest(await toWebRequest(asked, content), content))
+        if (isOlder) await inSession(request, response, caller, content)
+        else await answer(asked, response, content)
+      } catch (error) {
+        if (response.headersSent) response.destroy()
+        else refuse(response, 500, reasonOf(error))
+      }
+    },
+    async close() {
+      stopTelling()
+      const all = [...sessions.values()].map(({ transport }) => transport.close())
+      await Promise.all([stateless.close(), ...all])
+    },
+  }
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  response.writeHead(status, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ jsonrpc: '2.0', error: { code: -32000, message }, id: null }))
+}
