@@ -12,7 +12,8 @@ export type Readings = {
   gateways: readonly ({ name: string } & Health)[]
   /** What is worked on in this daemon, and since when (Unix ms). */
   running: readonly { road: string; gateway: string; since: number }[]
-  /** Undefined where the store is away, or takes no writes. */
+  takesWrites: boolean
+  /** Undefined where the store is away. */
   stored: Stored | undefined
 }
 
@@ -105,7 +106,7 @@ export function createMetrics(build: { version: string }) {
   const tokens = counter('model_tokens_total', 'Tokens that models used.', 'model', 'direction')
 
   gauge('build_info', 'Always 1.', 'version', 'node').set({ ...build, node: process.versions.node }, 1)
-  const storeUp = gauge('store_up', '1 where the store takes writes; 0 also hides what only it can tell.')
+  const storeUp = gauge('store_up', '1 where the store takes writes.')
   const reloaded = gauge('config_last_reload_successful', '1 where the configuration in force is the file.')
   const reloadedAt = gauge('config_last_reload_success_timestamp_seconds', 'When it was last read and right.')
   const up = gauge('gateway_up', '1 where a gateway does its work.', 'gateway')
@@ -134,10 +135,10 @@ export function createMetrics(build: { version: string }) {
     most,
   ]
 
-  const read = ({ stored, reload, gateways, running }: Readings, now: number) => {
+  const read = ({ takesWrites, stored, reload, gateways, running }: Readings, now: number) => {
     const age = (at: number) => Math.max(0, (now - at) / 1000)
     for (const each of labelled) each.reset()
-    storeUp.set(stored ? 1 : 0)
+    storeUp.set(takesWrites ? 1 : 0)
     reloaded.set(reload.ok ? 1 : 0)
     reloadedAt.set(reload.goodAt / 1000)
     for (const { name: gateway, ok, gauges = {} } of gateways) {

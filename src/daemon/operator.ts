@@ -133,16 +133,20 @@ export function createOperator(deps: {
     version: deps.version,
     history: () => ({ every: deps.history.every, points: deps.history.points() }),
     read: feed.read,
-    /** What the page of metrics tells; of the store only where it takes writes. */
+    /** What the page of metrics tells. */
     async measured(): Promise<Readings> {
-      const [stored] = await Promise.all([readings(), store.oldestWaiting(), store.ping()]).then(
-        ([{ stats, groups, subscriptions, budgets }, waiting]) => {
-          const lasting = groups.filter(({ group }) => isLasting(group))
-          return [{ stats, groups: lasting, subscriptions, budgets, waiting }]
-        },
-        () => [],
-      )
-      return { stored, reload: deps.lastReload(), gateways: gateways.list(), running: deps.running() }
+      const look = async () => {
+        const [{ groups, ...known }, waiting] = await Promise.all([readings(), store.oldestWaiting()])
+        return { ...known, groups: groups.filter(({ group }) => isLasting(group)), waiting }
+      }
+      const [writes, stored] = await Promise.all([ping(store), look().catch(() => undefined)])
+      return {
+        takesWrites: writes.ok,
+        stored,
+        reload: deps.lastReload(),
+        gateways: gateways.list(),
+        running: deps.running(),
+      }
     },
     invoke: manager.invoke,
     asyncapi() {

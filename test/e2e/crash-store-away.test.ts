@@ -146,6 +146,8 @@ describe('while the disk of the embedded store is full', { timeout: 60_000, skip
       return ready.status === 503 ? ready : undefined
     }, 'not ready')
     assert.match(await answer.text(), /database or disk is full/)
+    const metrics = await (await fetch(`${daemon.control}/metrics`)).text()
+    assert.match(metrics, /^trivium_store_up 0$[\s\S]*^trivium_depth\{road="receive"\} [1-9]/m)
     rmSync(join(disk, 'rest'))
   })
 
