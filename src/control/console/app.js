@@ -1,7 +1,7 @@
 import { effect } from '@preact/signals'
 import { render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { call, signIn, signInError, signOut, token } from './lib/api.js'
+import { call, openQueues, signIn, signInError, signOut, token } from './lib/api.js'
 import { html } from './lib/html.js'
 import { keysNow, onKey } from './lib/keys.js'
 import { clock, goneAt, now, state } from './lib/live.js'
@@ -44,20 +44,16 @@ function Navigation({ current }) {
             <span>${title}</span>${many > 0 && html`<span class="count">${many >= 1_000 ? '1000+' : many}</span>`}
           </a></li>`
         })}
-        ${(now.value?.queues?.length ?? 0) > 0 && html`<li><a href="/queues/" onClick=${openQueues}>Bull Board</a></li>`}
+        ${(now.value?.queues?.length ?? 0) > 0 && html`<li><a href="/queues/" onClick=${toQueues}>Bull Board</a></li>`}
       </ul>
     </nav>
     <${Standing} />
   </header>`
 }
 
-/** Bull Board's pages send no token: a cookie for them alone stands in for it. */
-function openQueues(event) {
+function toQueues(event) {
   event.preventDefault()
-  act(async () => {
-    await call('POST', '/queues/login')
-    location.assign('/queues/')
-  })
+  act(openQueues)
 }
 
 function Standing() {

@@ -80,6 +80,12 @@ export async function download(sha256, message) {
 export const invoke = (skill, args = {}, signal) =>
   call('POST', `/v1/skills/${encodeURIComponent(skill)}`, args, signal)
 
+/** Goes to Bull Board. Its pages send no token: a cookie for them alone stands in for it. */
+export async function openQueues() {
+  await call('POST', '/queues/login')
+  location.assign('/queues/')
+}
+
 /** Ms without a byte after which the stream counts as broken: the daemon writes every ten seconds. */
 const SILENCE = 25_000
 const PAUSE = { first: 500, longest: 8_000 }

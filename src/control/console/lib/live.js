@@ -40,8 +40,9 @@ effect(() => {
         state.value = isLive ? 'live' : 'gone'
         if (isLive && wasGone) for (const each of Object.values(changes)) each.value++
       },
+      // Where the store is away there is nothing but the reason: what is shown is of before.
       now: (value) => {
-        now.value = value
+        now.value = value.error ? { ...now.peek(), ...value } : value
       },
       history: ({ points: known }) => {
         points.value = known

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { html } from './html.js'
-import { clock } from './live.js'
+import { clock, now } from './live.js'
 
 const UNITS = [
   ['d', 86_400_000],
@@ -65,6 +65,12 @@ export function Problem({ error, retry }) {
     <p>${error.message}</p>
     ${retry && html`<button type="button" onClick=${retry}>Try again</button>`}
   </div>`
+}
+
+/** Says that the store is away, and what is shown of before. */
+export function StoreAway() {
+  const { error } = now.value ?? {}
+  return error ? html`<${Problem} error=${{ message: `What you see is of before. ${error}` }} />` : null
 }
 
 /** JSON to read; long ones are cut, with a way to see the rest. */

@@ -1,6 +1,8 @@
 const MINUTE = 60_000
 /** Ms after which somebody should know that something waits; replies may wait for a provider. */
 const LONG = { dispatch: 5 * MINUTE, outbox: 5 * MINUTE }
+/** Ms after which an attempt most likely hangs. */
+const HANGS = 30 * MINUTE
 /** So many events behind, a group's reader is most likely gone. */
 const FAR = 1_000
 /** Seconds from one point of the history to the next. */
@@ -69,6 +71,17 @@ export function troublesOf(now, points, at, span) {
           `The oldest message of ${gateway || 'a gateway'} ${WAITS[road]}.`,
           'messages',
           { gateway, outcome: road === 'dispatch' ? 'waiting' : undefined },
+        ),
+      ),
+    ...(now.running ?? [])
+      .filter(({ oldestAt }) => at - oldestAt > HANGS)
+      .map(({ road, gateway, oldestAt }) =>
+        warn(
+          `running ${road} ${gateway}`,
+          `Running since ${span(at - oldestAt)}`,
+          `An attempt for ${gateway || 'a gateway'} does not end.`,
+          'messages',
+          { gateway, outcome: road === 'dispatch' ? 'running' : undefined },
         ),
       ),
     now.approvals > 0 &&

@@ -1,7 +1,7 @@
 import { call, invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
-import { Age, Badge, Empty, Facts, Problem, span, useLoaded } from '../lib/parts.js'
+import { Age, Badge, Empty, Facts, Problem, StoreAway, span, useLoaded } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 
 /** Every gateway, and the newest refusals of all. */
@@ -13,6 +13,7 @@ export function GatewaysPage() {
   )
   return html`<section class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Gateways</h1></header>
+    <${StoreAway} />
     <div class="cards">${gateways.map((each) => html`<${Card} key=${each.name} gateway=${each} />`)}
       ${(status?.disabled ?? []).map(
         ({ name, transport, why }) => html`<article class="card" key=${name}>
@@ -45,7 +46,8 @@ export function GatewayPage({ name }) {
     <header class="bar"><h1 id="title">${name} ${found && html`<${Standing} ok=${found.ok} />`}</h1>
       <div class="buttons"><a class="button" href=${link('messages', { gateway: name })}>Its messages</a>
         <a class="button" href=${link('compose', { gateway: name })}>Send a test message</a></div></header>
-    ${now.value && !found && html`<${Empty} title="It does not run."><a href=${link('configuration')}>See the configuration</a><//>`}
+    <${StoreAway} />
+    ${now.value && !now.value.error && !found && html`<${Empty} title="It does not run."><a href=${link('configuration')}>See the configuration</a><//>`}
     ${
       found &&
       html`<${Facts} of=${{

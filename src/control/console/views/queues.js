@@ -1,7 +1,7 @@
-import { call, invoke } from '../lib/api.js'
+import { invoke, openQueues } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { now, points } from '../lib/live.js'
-import { Age, act, ask, Badge, Empty, Problem, took, useLoaded } from '../lib/parts.js'
+import { Age, act, ask, Badge, Empty, Problem, StoreAway, took, useLoaded } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 
@@ -11,6 +11,7 @@ export function QueuesPage() {
   const own = groups.filter(({ group }) => !subscriptions.some(({ name }) => name === group))
   return html`<section class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Groups and queues</h1></header>
+    <${StoreAway} />
     <h2>Consumer groups</h2>
     ${own.length === 0 ? html`<p class="dim">Nobody reads events as a group. <code>npx trivium event-wait --topic gateway-message --queue mine</code> makes one.</p>` : html`<${Groups} groups=${own} />`}
     <h2>Push subscriptions</h2>
@@ -44,18 +45,19 @@ function Groups({ groups }) {
       return to === 'start' ? `${group} reads ${topic} again.` : `${group} goes on with what comes now.`
     })
   }
-  return html`<div class="scrolls" tabindex="0" role="region" aria-label="Consumer groups"><table>
-    <thead><tr><th>topic</th><th>group</th><th class="number">behind</th><th class="number">being read</th><th><span class="hidden">actions</span></th></tr></thead>
-    <tbody>${groups.map(
-      (each) => html`<tr key=${`${each.topic}/${each.group}`}>
-        <td>${each.topic}</td><td>${each.group}</td>
-        <td class="number">${each.lag.toLocaleString('en')}</td><td class="number">${each.pending.toLocaleString('en')}</td>
-        <td><div class="buttons ends">
-          <button type="button" onClick=${() => seek(each, 'start')} aria-label=${`Read ${each.topic} again as ${each.group}`}>Read again …</button>
-          <button type="button" class="danger" disabled=${each.lag === 0} onClick=${() => seek(each, 'now')} aria-label=${`Skip what ${each.group} has not read of ${each.topic}`}>Skip …</button>
-        </div></td>
-      </tr>`,
-    )}</tbody></table></div>`
+  return html`<div class="cards">${groups.map(
+    (
+      each,
+    ) => html`<article class="card" key=${`${each.topic}/${each.group}`} aria-label=${`Group ${each.group} of ${each.topic}`}>
+      <header class="card-head"><h3>${each.group}</h3><${Badge} kind=${each.lag > 0 ? 'warn' : 'good'}>${each.lag > 0 ? 'behind' : 'up to date'}<//></header>
+      <p class="dim">${each.topic}</p>
+      <p class="figures">${count(each.lag, 'event')} behind, ${each.pending.toLocaleString('en')} being read</p>
+      <div class="buttons">
+        <button type="button" onClick=${() => seek(each, 'start')} aria-label=${`Read ${each.topic} again as ${each.group}`}>Read again …</button>
+        <button type="button" class="danger" disabled=${each.lag === 0} onClick=${() => seek(each, 'now')} aria-label=${`Skip what ${each.group} has not read of ${each.topic}`}>Skip …</button>
+      </div>
+    </article>`,
+  )}</div>`
 }
 
 const STATES = { active: 'good', failing: 'bad', disabled: 'bad', paused: 'warn' }
@@ -116,8 +118,8 @@ function Subscription({ known }) {
   return html`<article class="card" aria-labelledby=${`push-${name}`}>
     <header class="card-head"><h3 id=${`push-${name}`}>${name}</h3><${Badge} kind=${STATES[state]}>${state}<//></header>
     <p class="dim">${topic} → ${url}</p>
-    <p class="detail">${detail ?? ''}</p>
-    <p>${count(waiting, 'event')} waiting, ${dead > 0 ? html`<a href=${link('dead-letters', { queue: `push/${name}` })}>${count(dead, 'dead letter')}</a>` : 'none dead'}</p>
+    <p class="detail">${state === 'paused' ? `Paused ${detail}` : (detail ?? '')}</p>
+    <p class="figures">${count(waiting, 'event')} waiting, ${dead > 0 ? html`<a href=${link('dead-letters', { queue: `push/${name}` })}>${count(dead, 'dead letter')}</a>` : 'none dead'}</p>
     <div class="buttons">
       ${
         state === 'active' || state === 'failing'
@@ -148,13 +150,5 @@ function Queues({ queues }) {
     ({ name, ok, detail }) =>
       html`<li key=${name}><b>${name}</b> <${Badge} kind=${ok ? 'good' : 'bad'}>${ok ? 'reachable' : 'away'}<//> <span class="dim">${detail}</span></li>`,
   )}</ul>
-  <p><button type="button" onClick=${openBoard}>Open Bull Board</button></p>`
-}
-
-/** Its pages send no token: a cookie for them alone stands in for it. */
-export function openBoard() {
-  return act(async () => {
-    await call('POST', '/queues/login')
-    location.assign('/queues/')
-  })
+  <p><button type="button" onClick=${() => act(openQueues)}>Open Bull Board</button></p>`
 }
