@@ -247,9 +247,6 @@ export const assistant = {
   }).describe(
     'Sums up what was said and done: by the model where there is one, else by counts and first lines.',
   ),
-  'digest-queue': open({
-    text: text.describe('What the digest is about'),
-  }).describe('Queues a digest, for whoever takes work as the worker "digest".'),
   delegate: open({
     text: text.describe('The work; in front of it, with a colon, who does it'),
     worker: optional('A skill, a person, or the name of a worker; default: whoever works as "worker"'),

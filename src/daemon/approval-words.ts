@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import type { Caller } from '../core/call.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
+import { pathGet } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
 import { routeSchema } from '../core/route.ts'
 import type { Approval, ApprovalService } from '../core/services.ts'
 import { defineSkill, type Skill } from '../core/skill.ts'
+import { headOf } from '../lib/head-of.ts'
 import { mayDecide } from '../skills/approvals/approval-service.ts'
 import { isCommandLine } from '../state/assistant/viewer.ts'
 
@@ -65,6 +67,8 @@ function isAskedIn({ gateway, conversation, ...rest }: Message, { message }: App
   return message.conversation === conversation || isCommandLine({ gateway, conversation, ...rest })
 }
 
-function line({ id, title }: Approval): string {
-  return `- approve ${id.slice(0, 6)}, or deny ${id.slice(0, 6)}: ${title.split('\n')[0]}`
+function line({ id, title, args }: Approval): string {
+  const text = pathGet(args, 'text')
+  const what = [title.split('\n')[0], ...(typeof text === 'string' ? [headOf(text, 80)] : [])].join(': ')
+  return `- approve ${id.slice(0, 6)}, or deny ${id.slice(0, 6)}: ${what}`
 }

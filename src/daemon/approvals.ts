@@ -203,6 +203,6 @@ type HowToDecide = { link?: string | undefined; byWords?: boolean }
 function askForApproval(approval: Approval, { link, byWords = false }: HowToDecide): string {
   const how = link
     ? `Look at the whole and decide: ${link}`
-    : `This needs an approval: ${byWords ? 'say yes or no, or ' : ''}trivium approval-decide --id ${approval.id} --approve`
+    : `This needs an approval: ${byWords ? 'who may decide says yes or no here, or ' : ''}trivium approval-decide --id ${approval.id} --approve`
   return `${describeApproval(approval, `\`\`\`\n${briefArguments(approval)}\n\`\`\``)}\n\n${how}`
 }

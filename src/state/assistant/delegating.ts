@@ -37,7 +37,7 @@ export function createDelegating(deps: {
   const { load, change, viewer, index, world, time } = deps
 
   /** The same work of the same message again, as in a repeated attempt, is the one that is there. */
-  const give = (given: Pick<Delegation, 'kind' | 'worker' | 'task' | 'status'>, call: Call) => {
+  const give = (given: Pick<Delegation, 'worker' | 'task' | 'status'>, call: Call) => {
     const channel = channelOf(call)
     const { owner } = viewer(call)
     const asked = askedBy(call)
@@ -45,22 +45,25 @@ export function createDelegating(deps: {
     return change(
       (draft) => {
         const isSame = (one: Delegation) =>
-          isOpen(one) &&
-          one.worker === given.worker &&
-          one.task === given.task &&
-          one.askedBy?.id === asked?.id
+          one.worker === given.worker && one.task === given.task && one.askedBy?.id === asked?.id
         const standing = asked && draft.delegations.find(isSame)
         if (standing) return { one: standing, isNew: false }
         requireRoom(LIMITS.openWork, draft.delegations.filter(isOpen).length)
         const id = nextId(draft, 'delegation')
-        const one: Delegation = { id, ...given, channel, owner, time: time(), ...defined({ askedBy: asked }) }
+        const one: Delegation = {
+          id,
+          kind: 'task',
+          ...given,
+          channel,
+          owner,
+          time: time(),
+          ...defined({ askedBy: asked }),
+        }
         draft.delegations.push(one)
         return { one, isNew: true }
       },
       ({ one: { id, worker }, isNew }) =>
-        isNew
-          ? { event: given.kind === 'digest' ? 'digest_queued' : 'work_delegated', channel, id, worker }
-          : undefined,
+        isNew ? { event: 'work_delegated', channel, id, worker } : undefined,
     )
   }
 
@@ -95,7 +98,8 @@ export function createDelegating(deps: {
 
   const runSkill = async (worker: string, task: string, call: Call) => {
     await world.permit(worker, call)
-    const { one } = await give({ kind: 'task', worker, task, status: 'working' }, call)
+    const { one } = await give({ worker, task, status: 'working' }, call)
+    if (!isOpen(one)) return { text: reportOf(one), delegation: one }
     try {
       const result = toJson(await world.run(worker, { text: task }, call))
       const done = await finish(one.id, result, false)
@@ -125,10 +129,7 @@ export function createDelegating(deps: {
 
   const askPerson = async (worker: string, task: string, call: Call) => {
     const person = await personOf(worker, call)
-    const { one } = await give(
-      { kind: 'task', worker: person?.identity ?? worker, task, status: 'queued' },
-      call,
-    )
+    const { one } = await give({ worker: person?.identity ?? worker, task, status: 'queued' }, call)
     const who = viewer(call).owner
     const text = `${who} asks you (${one.id}): ${task}\n\nAnswer with: done ${one.id}: what came of it`
     const reason = person && (await world.ask(person.whom, text, `ask:${one.id}:${one.time}`, call))
@@ -139,11 +140,6 @@ export function createDelegating(deps: {
   }
 
   const assistant = {
-    async 'digest-queue'({ text }, call) {
-      const task = text || 'what happened since the last digest'
-      const { one } = await give({ kind: 'digest', worker: 'digest', task, status: 'queued' }, call)
-      return { text: `Queued digest ${one.id}.`, digest: one }
-    },
     async delegate({ text, worker: given }, call) {
       const { worker, task } = workerOf(text, given)
       said(task, HINT)
