@@ -40,6 +40,7 @@ import { builtInSkills } from './skills/built-in.ts'
 import { createFreshImporter } from './skills/load-code.ts'
 import { createSkillManager } from './skills/manager.ts'
 import { createMarkdownLoader } from './skills/markdown/loader.ts'
+import { createMcpLogins } from './skills/mcp/logins.ts'
 import { createMcpServers } from './skills/mcp/servers.ts'
 import { createMiddleware } from './skills/middleware/index.ts'
 import { createBudgets } from './skills/model/budget.ts'
@@ -166,7 +167,7 @@ export async function createDaemon(options: DaemonOptions) {
   const mcp = createMcpServers({
     version,
     kv: store.kv,
-    login: async () => undefined,
+    login: createMcpLogins(dataDir).of,
     changed: (skills) => manager.useRemote(skills),
     log,
   })

@@ -33,6 +33,13 @@ export const addMcp: AddCommand = (program, context) => {
       'serve the skills of the running daemon over MCP on stdin and stdout, for assistants and editors',
     )
     .action(() => serveMcp(context.environs()))
+    .command('login <server>')
+    .description('consent, in a browser, to what an MCP server of routes.yaml is used for (OAuth)')
+    .option('--port <number>', 'of the address that the browser is sent back to; by default any', '0')
+    .action(async (server: string, { port }: { port: string }) => {
+      const { logIn } = await import('./mcp-login.ts')
+      await logIn(server, Number(port), context)
+    })
 }
 
 /** How often the daemon is asked whether it has other skills than before. */

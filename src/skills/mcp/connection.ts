@@ -37,6 +37,8 @@ export function createMcpConnection(options: ConnectionOptions) {
   const { server } = options
   const log = options.log.child({ mcp: server.name })
   const ended = new AbortController()
+  const isTold = Object.keys(server.headers ?? {}).some((name) => /^authorization$/i.test(name))
+  const wanted = isTold ? 'it refuses the authorization in `headers`' : LOGIN
   let client: Client | undefined
   let state: McpStatus['state'] = 'connecting'
   let reason = 'it was not reached yet'
@@ -120,8 +122,8 @@ export function createMcpConnection(options: ConnectionOptions) {
       try {
         await open()
       } catch (error) {
-        const isLogin = (await kindOf(error)) === 'login'
-        fail(isLogin ? LOGIN : reasonOf(error), isLogin)
+        const isRefused = (await kindOf(error)) === 'login'
+        fail(isRefused ? wanted : reasonOf(error), isRefused && wanted === LOGIN)
       }
       attempt.resolve()
       attempt = Promise.withResolvers()
@@ -185,7 +187,7 @@ export function createMcpConnection(options: ConnectionOptions) {
           }
           if (kind === 'answered')
             throw new TriviumError('mcp_failed', { ...values, reason: reasonOf(error) })
-          lose(used, kind === 'login' ? LOGIN : reasonOf(error))
+          lose(used, kind === 'login' ? wanted : reasonOf(error))
           if (kind !== 'lost') throw unavailable()
           const why = ends.get(used) ?? reasonOf(error)
           const code = call.repeatable ? 'mcp_failed' : 'mcp_unknown'

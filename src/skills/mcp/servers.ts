@@ -90,6 +90,8 @@ export function createMcpServers({ version, kv, login, changed, log }: Deps) {
       await Promise.all([...fresh.map(add), ...gone.map(({ connection }) => connection.close())])
       if (gone.length > 0 || fresh.length > 0) tell()
       if (!connect) return
+      // Somebody may have logged in, or mended what was wrong.
+      for (const { connection } of entries.values()) if (!connection.status().ok) connection.wake()
       const begun = fresh.flatMap(({ name }) => entries.get(name) ?? [])
       for (const { connection } of begun) connection.start()
       const unknown = begun.filter(({ isKnown }) => !isKnown)

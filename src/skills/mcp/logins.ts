@@ -1,0 +1,98 @@
+import { mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type {
+  OAuthClientProvider,
+  StoredOAuthClientInformation,
+  StoredOAuthTokens,
+} from '@modelcontextprotocol/client'
+import { z } from 'zod'
+import { isJsonObject, parseJson } from '../../core/json.ts'
+import type { McpServer } from '../../core/mcp.ts'
+import { defined } from '../../lib/defined.ts'
+import { orNothing, writeWhole } from '../../lib/disk.ts'
+
+/** What is kept of a login. The library checks what it takes of it. */
+const keptSchema = z.object({
+  /** A login is for one address: another server must never get its tokens. */
+  url: z.string(),
+  redirectUrl: z.string().exactOptional(),
+  client: z.custom<StoredOAuthClientInformation>(isJsonObject).exactOptional(),
+  tokens: z.custom<StoredOAuthTokens>(isJsonObject).exactOptional(),
+})
+
+type Kept = z.output<typeof keptSchema>
+
+/** A person who consents: where the browser is sent back to, and who shows them the address to open. */
+export type Consent = { redirectUrl: string; state: string; show(address: URL): void }
+
+/** The OAuth logins of MCP servers: in the data directory, a file each that only its owner reads. */
+export function createMcpLogins(dataDir: string) {
+  const dir = join(dataDir, 'mcp')
+
+  const read = async ({ name, url = '' }: McpServer): Promise<Kept> => {
+    const text = await readFile(join(dir, `${name}.json`), 'utf8').catch(orNothing)
+    const { data } = keptSchema.safeParse(parseJson(text ?? ''))
+    return data?.url === url ? data : { url }
+  }
+  const change = async (server: McpServer, values: { [K in keyof Kept]?: unknown }) => {
+    const kept = keptSchema.parse(defined({ ...(await read(server)), ...values }))
+    await mkdir(dir, { recursive: true, mode: 0o700 })
+    await writeWhole(join(dir, `${server.name}.json`), `${JSON.stringify(kept, null, 2)}\n`)
+  }
+
+  /** With a `consent` a login begins anew; without, one that ended stays ended. */
+  const provider = (server: McpServer, kept: Kept, consent?: Consent): OAuthClientProvider => {
+    const { clientId, clientSecret, scope } = server.oauth ?? {}
+    const redirectUrl = consent?.redirectUrl ?? kept.redirectUrl ?? 'http://127.0.0.1/callback'
+    let verifier = ''
+    return {
+      redirectUrl,
+      clientMetadata: {
+        client_name: 'Trivium',
+        redirect_uris: [redirectUrl],
+        grant_types: ['authorization_code', 'refresh_token'],
+        response_types: ['code'],
+        token_endpoint_auth_method: clientSecret === undefined ? 'none' : 'client_secret_basic',
+        ...defined({ scope }),
+      },
+      state: () => consent?.state ?? '',
+      async clientInformation() {
+        if (clientId !== undefined)
+          return { client_id: clientId, ...defined({ client_secret: clientSecret }) }
+        return (await read(server)).client
+      },
+      saveClientInformation: (client) => change(server, { client }),
+      tokens: async () => (await read(server)).tokens,
+      saveTokens: (tokens) => change(server, { tokens, redirectUrl }),
+      redirectToAuthorization: (address) => consent?.show(address),
+      saveCodeVerifier(given) {
+        verifier = given
+      },
+      codeVerifier: () => verifier,
+      async invalidateCredentials(what) {
+        if (what === 'tokens' || what === 'all') await change(server, { tokens: undefined })
+      },
+    }
+  }
+
+  return {
+    /** The login of a server; undefined where nobody logged in yet, or `headers` say who calls. */
+    async of(server: McpServer): Promise<OAuthClientProvider | undefined> {
+      const { url, headers = {}, oauth } = server
+      if (url === undefined || Object.keys(headers).some((name) => /^authorization$/i.test(name)))
+        return undefined
+      if (oauth?.grant === 'client_credentials') {
+        const { ClientCredentialsProvider } = await import('@modelcontextprotocol/client')
+        const { clientId = '', clientSecret = '', scope } = oauth
+        return new ClientCredentialsProvider({ clientId, clientSecret, ...defined({ scope }) })
+      }
+      const kept = await read(server)
+      return kept.tokens && provider(server, kept)
+    },
+    /** Begins a login with a person, which forgets the one before. */
+    async begin(server: McpServer, consent: Consent): Promise<OAuthClientProvider> {
+      await change(server, { client: undefined, tokens: undefined, redirectUrl: undefined })
+      return provider(server, { url: server.url ?? '' }, consent)
+    },
+  }
+}

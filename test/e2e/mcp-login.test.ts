@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { objectsIn, pathGet } from '../../src/core/json.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { startMcpHttpServer } from '../fixtures/mcp-http-server.ts'
+import { until } from '../fixtures/until.ts'
+
+const BIN = join(import.meta.dirname, '..', '..', 'bin', 'trivium.js')
+const PASSWORD = 'a-bearer-of-the-test'
+
+describe('MCP servers over HTTP', { timeout: 90_000 }, () => {
+  test('take a bearer token, or the login of a person, which is kept, renewed, and asked for again once it ended', async () => {
+    const remote = await startMcpHttpServer(PASSWORD)
+    after(() => remote.close())
+    const site = openSite({
+      routes: `
+gateways:
+  demo: { transport: webhook, path: /hooks/demo, verify: { scheme: none } }
+mcp:
+  told: { url: '${remote.url}', headers: { authorization: Bearer ${PASSWORD} } }
+  wrong: { url: '${remote.url}', headers: { authorization: Bearer no-such-password } }
+  person: { url: '${remote.url}' }
+`,
+    })
+    const daemon = await site.start()
+    const stateOf = async (name: string) =>
+      objectsIn(pathGet(await daemon.get('/v1/status'), 'result.mcp')).find((one) => one.name === name)
+    assert.equal(await daemon.invoke('told.hello'), 'hello')
+    assert.match(String((await stateOf('told'))?.detail), /over-http, 2026-07-28/)
+    assert.match(String((await stateOf('wrong'))?.detail), /refuses the authorization/)
+    await assert.rejects(daemon.invoke('person.hello'), /mcp_unavailable.*trivium mcp login person/)
+
+    const login = spawn(process.execPath, [BIN, 'mcp', 'login', 'person'], {
+      cwd: site.dir,
+      env: { PATH: process.env.PATH, HOME: site.dir },
+    })
+    let said = ''
+    for (const stream of [login.stdout, login.stderr]) stream.on('data', (chunk) => (said += chunk))
+    const address = await until(() => /^http\S+$/m.exec(said)?.[0], 'the address to open')
+    const callback = new URL(new URL(address).searchParams.get('redirect_uri') ?? '')
+    callback.search = 'code=forged&state=guessed'
+    assert.equal((await fetch(callback)).status, 400)
+    await fetch(address)
+    const [code] = await once(login, 'exit')
+    assert.equal(code, 0, said)
+    await until(
+      async () => (await daemon.invoke('person.hello').catch(() => '')) === 'hello',
+      'the login to be used',
+    )
+    assert.equal(statSync(join(site.dir, '.trivium/mcp/person.json')).mode & 0o777, 0o600)
+
+    remote.expire({ all: false })
+    assert.equal(await daemon.invoke('person.hello'), 'hello')
+    assert.equal(remote.logins(), 1)
+    remote.expire({ all: true })
+    await assert.rejects(daemon.invoke('person.hello'), /mcp_unavailable.*it wants a login/)
+    assert.equal((await stateOf('person'))?.state, 'login')
+    assert.equal((await site.run(['mcp', 'login', 'nobody'])).code, 2)
+    assert.doesNotMatch(daemon.output(), new RegExp(`${PASSWORD}|at-[0-9a-f]|rt-[0-9a-f]`))
+    await daemon.end()
+  })
+})
