@@ -155,10 +155,10 @@ describe('the operator console', { timeout: 90_000 }, async () => {
 
   test('says at once that the daemon is gone, and goes on when it is back', async () => {
     await daemon.end('SIGKILL')
-    await page.getByText('The daemon does not answer').waitFor()
+    await page.getByText('The daemon has not answered').waitFor()
     await site.start({ TRIVIUM_CONTROL_LISTEN: new URL(daemon.control).host })
     await page.getByText('Live', { exact: true }).waitFor()
-    assert.equal(await page.getByText('The daemon does not answer').count(), 0)
+    assert.equal(await page.getByText('The daemon has not answered').count(), 0)
   })
 })
 

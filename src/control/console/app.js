@@ -68,7 +68,7 @@ function Standing() {
 /** Says at once when the daemon is gone: what is shown is of before. It keeps its place, so that nothing moves. */
 function Gone() {
   const isGone = state.value === 'gone'
-  return html`<div class="gone" role="alert">${isGone && html`<p>The daemon does not answer since ${span(clock.value - goneAt.value)}. What you see is of before; trying again.</p>`}</div>`
+  return html`<div class="gone" role="alert">${isGone && html`<p>The daemon has not answered for ${span(clock.value - goneAt.value)}. What you see is from before; trying again.</p>`}</div>`
 }
 
 function Keys() {

@@ -92,7 +92,8 @@ const PAUSE = { first: 500, longest: 8_000 }
 
 /**
  * Reads the stream of events until the function that it returns is called; one that breaks is opened again, and goes on where it was.
- * `on` has a function for each event by its name; `on.state(isLive)` hears when the daemon is gone, and when it is back.
+ * `on` has a function for each event by its name; `on.state(isLive)` hears when the daemon is gone, and when it is back;
+ * `on.known()` gives the newest message that is there already, where the stream has told of none.
  */
 export function openStream(query, on) {
   const end = new AbortController()
@@ -109,7 +110,8 @@ export function openStream(query, on) {
     try {
       heard()
       const signal = AbortSignal.any([end.signal, silent.signal])
-      const headers = last === undefined ? {} : { 'last-event-id': last }
+      const known = last ?? on.known?.()
+      const headers = known === undefined ? {} : { 'last-event-id': known }
       const response = await request(`/v1/stream?${new URLSearchParams(query)}`, { signal, headers })
       if (response.status === 401) return signOut('That is not the control token.')
       if (!response.ok) throw new ApiError(response.status, 'internal', `It answered ${response.status}.`)

@@ -20,6 +20,8 @@ const OUTCOMES = [
 const PAGE = 100
 /** More than these are not kept in the page; what is older is found by a search. */
 const MOST = 100_000
+/** At the top of the tail no more than so many stay: a page that is open for a week stays small, and who scrolls gets the older ones again. */
+const TAIL = { most: 2_000, kept: 1_000 }
 /** Ms after the last key until what is typed is searched. */
 const SETTLE = 250
 
@@ -28,10 +30,15 @@ export function MessagesPage({ query }) {
   const { focus, ...filter } = query
   const found = useMessages(filter)
   const set = (change) => replace('messages', { ...filter, ...change })
-  return html`<section class="page messages" aria-labelledby="title">
+  const list = useRef()
+  const show = () => {
+    list.current.querySelector('.list').scrollTop = 0
+    found.show()
+  }
+  return html`<section ref=${list} class="page messages" aria-labelledby="title">
     <header class="bar">
       <h1 id="title">Messages</h1>
-      <p class="fresh">${found.fresh > 0 && html`<button type="button" class="pill" onClick=${found.show}>${found.fresh} new</button>`}</p>
+      <p class="fresh">${found.fresh > 0 && html`<button type="button" class="pill" onClick=${show}>${found.fresh} new</button>`}</p>
       <${Filter} filter=${filter} set=${set} focus=${focus === 'search'} />
     </header>
     ${found.error && html`<${Problem} error=${found.error} retry=${found.more} />`}
@@ -46,7 +53,7 @@ export function MessagesPage({ query }) {
           }
         <//>`
     }
-    <footer class="under">${found.rows.length.toLocaleString('en')}${found.isEnd ? '' : '+'} messages${found.searchedTo && !found.isEnd ? html`, searched back to ${new Date(found.searchedTo).toLocaleString()}` : ''}</footer>
+    <footer class="under">${found.rows.length.toLocaleString('en')}${found.isEnd ? '' : '+'} messages${found.searchedTo && !found.isEnd ? html`, searched back to ${new Date(found.searchedTo).toLocaleString()}` : ''}${found.missed > 0 && html`; ${found.missed.toLocaleString('en')} came in too fast to show: <button type="button" class="linkish" onClick=${found.anew}>show them</button>`}</footer>
   </section>`
 }
 
@@ -125,13 +132,14 @@ function useMessages(filter) {
   const [state, setState] = useState(NOTHING)
   const kept = useRef()
   const held = useRef()
+  const [turn, setTurn] = useState(0)
   useEffect(() => {
     setState(NOTHING)
     kept.current = createTail(filter, setState, () => held.current?.())
     return () => kept.current.close()
-  }, [JSON.stringify(filter)])
+  }, [JSON.stringify(filter), turn])
   const more = useCallback(() => kept.current?.more(), [])
-  return { ...state, more, held, show: () => kept.current.show() }
+  return { ...state, more, held, show: () => kept.current.show(), anew: () => setTurn(turn + 1) }
 }
 
 const NOTHING = { rows: [], fresh: 0, isEnd: false }
@@ -142,7 +150,7 @@ function createTail(filter, tell, isHeld) {
   const byId = new Map()
   /** What came in and is not shown yet, oldest first. */
   let fresh = []
-  let [rows, isEnd, isBusy] = [[], false, false]
+  let [rows, missed, isEnd, isBusy] = [[], 0, false, false]
   let [next, searchedTo, error, due] = []
 
   const add = (messages) => {
@@ -154,7 +162,7 @@ function createTail(filter, tell, isHeld) {
     due = undefined
     if (end.signal.aborted) return
     if (fresh.length > 0 && !isHeld()) takeIn()
-    tell({ rows, fresh: fresh.length, isEnd, error, searchedTo })
+    tell({ rows, fresh: fresh.length, missed, isEnd, error, searchedTo })
     if (fresh.length > 0) soon()
   }
   const soon = () => {
@@ -163,7 +171,10 @@ function createTail(filter, tell, isHeld) {
   const takeIn = () => {
     rows = [...fresh.reverse(), ...rows]
     fresh = []
-    for (const { id } of rows.splice(MOST)) byId.delete(id)
+    if (rows.length <= TAIL.most || isBusy) return
+    for (const { id } of rows.splice(TAIL.kept)) byId.delete(id)
+    next = rows.at(-1).id
+    isEnd = false
   }
   const more = async () => {
     if (isBusy || isEnd || rows.length >= MOST) return
@@ -192,6 +203,14 @@ function createTail(filter, tell, isHeld) {
       message(message) {
         fresh.push(...add([message]))
         if (fresh.length > MOST) for (const { id } of fresh.splice(0, MOST / 2)) byId.delete(id)
+        soon()
+      },
+      known: () => rows[0]?.id,
+      state(isLive) {
+        if (isLive && error) more()
+      },
+      gap(gap) {
+        missed += gap.missed
         soon()
       },
       outcome({ id, outcome }) {

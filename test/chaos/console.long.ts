@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { after, describe, test } from 'node:test'
+import { chromium } from 'playwright-core'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  demo: { transport: webhook, path: /hooks/demo, verify: { scheme: none } }
+routes:
+  - { name: all, match: { gateway: demo }, skill: quiet }
+`
+const QUIET = `export default { description: 'does nothing', run() { return { ok: true } } }`
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
+const SEEDED = 5_000
+const CALM = 60_000
+const BUSY = { perSecond: 1_000, ms: 20_000 }
+
+/** Kept in the page: how far things moved that nobody touched, and how long each key took until what it did was drawn. */
+const WATCH = `
+  window.moved = 0
+  window.answers = []
+  new PerformanceObserver((list) => {
+    for (const { hadRecentInput, value } of list.getEntries()) if (!hadRecentInput) moved += value
+  }).observe({ type: 'layout-shift', buffered: true })
+  new PerformanceObserver((list) => {
+    for (const { name, duration } of list.getEntries()) if (name === 'keydown') answers.push(duration)
+  }).observe({ type: 'event', durationThreshold: 16 })
+`
+
+describe('the console on a long day', { timeout: 600_000 }, async () => {
+  assert.ok(CHROMIUM, 'Chromium is needed: apt-get install chromium')
+  const site = openSite({ routes: ROUTES, skills: { quiet: QUIET } })
+  let daemon = await site.start()
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] })
+  after(() => browser.close())
+  const page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
+  const devtools = await page.context().newCDPSession(page)
+  const list = page.locator('.list')
+  const rows = page.getByRole('list', { name: 'Messages' }).getByRole('listitem')
+
+  let sent = 0
+  const post = async (count: number) => {
+    const texts = Array.from({ length: count }, () => `number ${++sent}`)
+    await Promise.all(texts.map((text) => daemon.post('/hooks/demo', JSON.stringify({ text }))))
+  }
+  /** So many a second for so long, as far as the machine can; gives how many there were. */
+  const traffic = async (perSecond: number, ms: number) => {
+    const before = sent
+    const batch = Math.max(1, Math.round(perSecond / 20))
+    for (const start = performance.now(); performance.now() - start < ms; ) {
+      const due = ((performance.now() - start) * perSecond) / 1_000
+      if (sent - before < due) await post(batch)
+      else await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    return sent - before
+  }
+  const heap = async () => {
+    await devtools.send('HeapProfiler.collectGarbage')
+    return Number(await page.evaluate('performance.memory.usedJSHeapSize'))
+  }
+  const count = async () => Number(await rows.first().getAttribute('aria-setsize'))
+
+  test('a list of 5,000 is scrolled to its end, and only what is seen is in the page', async () => {
+    await post(1)
+    while (sent < SEEDED) await post(Math.min(50, SEEDED - sent))
+    await page.goto(`${daemon.control}/#token=${daemon.token}`)
+    await page.getByText('Live', { exact: true }).waitFor()
+    await page.goto(`${daemon.control}/#/messages`)
+    await rows.first().waitFor()
+    await until(
+      async () => {
+        await list.evaluate((box) => box.scrollTo(0, box.scrollHeight))
+        return (await count()) === SEEDED
+      },
+      'all of them',
+      60_000,
+    )
+    await rows.filter({ hasText: /number 1\D/ }).waitFor()
+    assert.ok((await rows.count()) < 80)
+  })
+
+  test('through a minute of traffic the focus, the place and the row under the pointer stay', async () => {
+    await page.evaluate(WATCH)
+    await list.evaluate((box) => box.scrollTo(0, 44_000))
+    await page.keyboard.press('j')
+    await page.keyboard.press('j')
+    const seen = () =>
+      page.evaluate(`(() => {
+        const row = document.activeElement.closest('[data-key]')
+        return [row.dataset.key, row.getBoundingClientRect().top, document.querySelector('.list').scrollTop]
+      })()`)
+    const before = await seen()
+    const isOver = AbortSignal.timeout(CALM)
+    const sending = traffic(20, CALM)
+    while (!isOver.aborted) {
+      assert.deepEqual(await seen(), before)
+      await new Promise((resolve) => setTimeout(resolve, 1_000))
+    }
+    const fresh = await sending
+    await page.getByRole('button', { name: `${fresh} new` }).click()
+    await rows
+      .first()
+      .filter({ hasText: `number ${sent}` })
+      .waitFor()
+    assert.ok(Number(await page.evaluate('moved')) < 0.01, 'nothing moved by itself')
+  })
+
+  test('with a thousand messages a second the page answers keys within 100 ms, and its memory stays flat', async () => {
+    await page.mouse.move(5, 5)
+    await page.reload()
+    await rows.first().waitFor()
+    await traffic(BUSY.perSecond, 5_000)
+    await page.evaluate(WATCH)
+    const before = await heap()
+    const sending = traffic(BUSY.perSecond, BUSY.ms)
+    const isOver = AbortSignal.timeout(BUSY.ms)
+    while (!isOver.aborted) {
+      await page.keyboard.press('?')
+      await page.getByRole('heading', { name: 'Keys' }).waitFor()
+      await page.keyboard.press('Escape')
+      await new Promise((resolve) => setTimeout(resolve, 200))
+    }
+    const came = await sending
+    await rows.filter({ hasText: `number ${sent}` }).waitFor()
+    const answers = Object(await page.evaluate('answers')).toSorted((a: number, b: number) => a - b)
+    const typical = answers[Math.floor(answers.length * 0.95)] ?? 0
+    const grown = (await heap()) - before
+    const found = `${came} messages, ${answers.length} slow keys, 95 of 100 within ${typical} ms, ${Math.round(grown / 1024)} KB more`
+    console.log(found)
+    assert.ok(came > BUSY.perSecond * (BUSY.ms / 1_000) * 0.5, found)
+    assert.ok(typical <= 100, found)
+    assert.ok(grown < 4 * 1024 * 1024, found)
+  })
+
+  test('a daemon that dies is told of within a second, and nothing that came in since is missing', async () => {
+    await page.goto(`${daemon.control}/#/messages?event=none`)
+    await page.getByText('Nothing matches.').waitFor()
+    await page.goto(`${daemon.control}/#/messages`)
+    await rows.first().waitFor()
+    await daemon.end('SIGKILL')
+    await page.getByText('The daemon has not answered').waitFor({ timeout: 1_000 })
+    daemon = await site.start({ TRIVIUM_CONTROL_LISTEN: new URL(daemon.control).host })
+    const first = sent + 1
+    await post(10)
+    await page.getByText('Live', { exact: true }).waitFor()
+    await page.getByText('The daemon has not answered').waitFor({ state: 'detached' })
+    for (const number of [first, sent]) await rows.filter({ hasText: `number ${number}` }).waitFor()
+  })
+})
