@@ -141,6 +141,7 @@ export async function createDaemon(options: DaemonOptions) {
       manager: () => manager,
       outbox: roads.outbox,
       router,
+      ended: (rootId) => Promise.all([roads.events.releaseOwn(rootId), runs.end(rootId)]),
       rules: access.rules,
       config: () => config,
     }),

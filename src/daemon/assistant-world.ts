@@ -25,6 +25,8 @@ export function createAssistantWorld(deps: {
   outbox: Pick<Outbox, 'reply' | 'sendTo'>
   gateways: Pick<Gateways, 'spec'>
   router: Pick<Router, 'explain' | 'routes'>
+  /** Called when a call of ours is over for good. */
+  ended(rootId: string): Promise<unknown>
   /** The roles in force. */
   rules(): readonly AccessRule[]
   config(): Config
@@ -55,13 +57,16 @@ export function createAssistantWorld(deps: {
       return isWord || isGranted(skill, caller) || (message !== undefined && isRouted(skill, message))
     },
     permit: (skill, call) => manager().permit(skill, call),
-    run(skill, args, call) {
+    async run(skill, args, call) {
       const { caller, message, route, model, trace, signal, rootId, sends } = call
-      return manager().invoke(skill, args, {
-        // An approval belongs to this very call, also when it comes again; what it emits and subscribes to is its own.
-        rootId: `${rootId}:${skill}`,
+      // An approval belongs to this very call, also when it comes again; what it emits and subscribes to is its own.
+      const own = `${rootId}:${skill}`
+      const result = await manager().invoke(skill, args, {
+        rootId: own,
         ...defined({ caller, message, route, model, trace, signal, sends }),
       })
+      await deps.ended(own)
+      return result
     },
     async report(to, sending) {
       const { replyTarget } = to.data

@@ -75,7 +75,7 @@ export function createBudgets(deps: {
         deps.refused(budget)
         if (budget === 'sender') await kv.set(OVER + who, until, { ttl: Math.max(1, until - now()) })
         const whose = budget === 'sender' ? 'for each sender' : 'for all'
-        const at = `${new Date(until).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+        const at = `${new Date(Math.ceil(until / 60_000) * 60_000).toISOString().slice(0, 16).replace('T', ' ')} UTC`
         throw new TriviumError('budget_exhausted', { limit: amount.text, whose, at }, { cause: { until } })
       }
     },
@@ -86,7 +86,7 @@ export function createBudgets(deps: {
       const add = ([key, per]: [string, number]) =>
         updateKv(kv, key, (current): { value: Json; ttl: number } => {
           const at = now()
-          const part = per / PARTS
+          const part = partOf(per)
           const parts = within(spentSchema.parse(current ?? {}), per, at)
           const start = String(Math.floor(at / part) * part)
           const [before, paid] = parts[start] ?? [0, 0]
@@ -126,6 +126,11 @@ function senderOf({ caller, message }: Call): string | undefined {
   return caller.skills ? `${caller.kind} ${caller.id}` : undefined
 }
 
+/** In ms, whole: stores count in those. */
+function partOf(per: number): number {
+  return Math.ceil(per / PARTS)
+}
+
 function keyOf(who: string, per: number): string {
   return `${SPENT}${per}:${hash('sha256', who).slice(0, 32)}`
 }
@@ -133,7 +138,7 @@ function keyOf(who: string, per: number): string {
 /** The parts of which something is still within the time. */
 function within(parts: SpentParts, per: number, now: number): SpentParts {
   return Object.fromEntries(
-    Object.entries(parts).filter(([start]) => Number(start) + per + per / PARTS > now),
+    Object.entries(parts).filter(([start]) => Number(start) + per + partOf(per) > now),
   )
 }
 
@@ -148,7 +153,7 @@ function goesOnAt(parts: SpentParts, amount: Amount): number | undefined {
   for (const [start, spent] of Object.entries(parts).sort(([a], [b]) => Number(a) - Number(b))) {
     if (left < amount.most) return until
     left -= sumOf({ [start]: spent }, amount)
-    until = Number(start) + amount.per + amount.per / PARTS
+    until = Number(start) + amount.per + partOf(amount.per)
   }
   return left < amount.most ? until : Number.POSITIVE_INFINITY
 }
