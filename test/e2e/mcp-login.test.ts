@@ -31,6 +31,9 @@ mcp:
       objectsIn(pathGet(await daemon.get('/v1/status'), 'result.mcp')).find((one) => one.name === name)
     assert.equal(await daemon.invoke('told.hello'), 'hello')
     assert.match(String((await stateOf('told'))?.detail), /over-http, 2026-07-28/)
+    await assert.rejects(daemon.invoke('told.huge'), /mcp_unknown.*max-result/)
+    await assert.rejects(daemon.invoke('told.cut'), /mcp_unknown.*broke off/)
+    assert.equal(await daemon.invoke('told.hello'), 'hello')
     assert.match(String((await stateOf('wrong'))?.detail), /refuses the authorization/)
     await assert.rejects(daemon.invoke('person.hello'), /mcp_unavailable.*trivium mcp login person/)
 

@@ -100,7 +100,7 @@ describe('MCP servers over stdio', { timeout: 90_000 }, async () => {
     await fails('hand.silent', {}, /skill_timeout.*3s/)
     await fails('hand.huge', {}, /mcp_unknown.*max-result/)
     assert.equal(await daemon.invoke('hand.say', { words: 'I am back' }), 'I am back')
-    await fails('hand.die', {}, /mcp_unknown.*the disk is full/)
+    await fails('hand.die', {}, /mcp_unknown.*the disk is full \[secret\]/)
     await fails('hand.die-again', {}, /mcp_failed.*the disk is full/)
     await fails('gone.any', {}, /mcp_unavailable.*no command no-such-program; install it/)
     assert.equal(await daemon.invoke('hand.say', { words: 'again' }), 'again')

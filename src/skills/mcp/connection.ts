@@ -132,12 +132,18 @@ export function createMcpConnection(options: ConnectionOptions) {
     return server.url === undefined ? undefined : LOOK_EVERY
   }
   const loop = createLoop({ step, failed: (err) => log.error({ err }, 'an MCP connection is stuck') })
+  let isStarted = false
+  const start = () => {
+    if (!isStarted) loop.start()
+    isStarted = true
+  }
   const unavailable = () => {
     const todo = state === 'login' ? ` Run \`trivium mcp login ${server.name}\`.` : ''
     return new TriviumError('mcp_unavailable', { server: server.name, reason, todo })
   }
   const connected = async (signal: AbortSignal): Promise<Client> => {
-    // Somebody waits: a server that is down is tried now, and not when its pause is over.
+    // Somebody waits: a server that is down, or that nobody needed so far, is tried now.
+    start()
     if (!client) loop.wake()
     const late = AbortSignal.any([signal, ended.signal, AbortSignal.timeout(CALL_WAITS)])
     if (!client) await inTime(attempt.promise, late)
@@ -147,7 +153,7 @@ export function createMcpConnection(options: ConnectionOptions) {
 
   return {
     name: server.name,
-    start: () => loop.start(),
+    start,
     /** Resolves after the first attempt, however it ended. */
     tried: attempt.promise,
     /** Connects once, for who only wants to know: `status` says how it went. */
@@ -218,7 +224,8 @@ async function kindOf(error: unknown): Promise<'answered' | 'session' | 'refused
   const http = [error, cause].find((one) => one instanceof SdkHttpError)
   if (http) {
     if (http.status === 401) return 'login'
-    if (http.status === 404) return 'session'
+    // Some say 400 where the protocol says 404.
+    if (http.status === 404 || (http.status === 400 && /session/i.test(http.message))) return 'session'
     return http.status < 500 ? 'refused' : 'lost'
   }
   if (is(ProtocolError)) return 'answered'

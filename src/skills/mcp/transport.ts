@@ -8,6 +8,7 @@ import type { Log } from '../../core/log.ts'
 import type { McpServer } from '../../core/mcp.ts'
 import { defined } from '../../lib/defined.ts'
 import { headOf } from '../../lib/head-of.ts'
+import { withoutSecrets } from '../../lib/secrets.ts'
 import { createTokenBucket } from '../../lib/token-bucket.ts'
 
 /** The way to a server for one connection. */
@@ -22,7 +23,7 @@ export type McpWay = {
 type Deps = {
   login: OAuthClientProvider | undefined
   log: Log
-  /** Called once a server has to be given up: it says too much. */
+  /** Called once a connection has to be given up: it says too much, or breaks off. */
   fault(reason: string): void
 }
 
@@ -31,6 +32,8 @@ const LEAST_LIMIT = 4 * 1024 ** 2
 /** Characters of a line of a server's standard error, and lines a minute. */
 const LONGEST_LINE = 1_000
 const LINES = { count: 300, per: 60_000 }
+/** Shorter values would blot out half of what it says. */
+const LEAST_SECRET = 6
 /** Ms before its end that a server may have said why. */
 const JUST_NOW = 3_000
 
@@ -48,6 +51,8 @@ async function openProcess(server: McpServer, { log, fault }: Deps): Promise<Mcp
     stderr: 'pipe',
     maxBufferSize: limit,
   })
+  // It may say what it was given, and its last words are shown to whoever called.
+  const secrets = Object.values(env ?? {}).filter(({ length }) => length >= LEAST_SECRET)
   let last: string | undefined
   let saidAt = 0
   // A greeting of long ago is no reason.
@@ -56,7 +61,7 @@ async function openProcess(server: McpServer, { log, fault }: Deps): Promise<Mcp
     const take = createTokenBucket(LINES, Date.now)
     createInterface({ input: transport.stderr }).on('line', (line) => {
       if (line.trim() === '') return
-      last = headOf(line, LONGEST_LINE)
+      last = withoutSecrets(headOf(line, LONGEST_LINE), secrets)
       saidAt = performance.now()
       if (take() === 0) log.info({ stderr: last }, 'an MCP server says')
     })
@@ -98,7 +103,7 @@ async function openHttp(server: McpServer, address: string, { login, fault }: De
   const limit = limitOf(server)
   const transport = new StreamableHTTPClientTransport(new URL(address), {
     requestInit: { headers: server.headers ?? {} },
-    fetch: boundedFetch(limit, () => fault(tooLarge(limit))),
+    fetch: watchedFetch(limit, fault),
     ...defined({ authProvider: login }),
   })
   return {
@@ -114,26 +119,34 @@ function innermost(error: unknown): string {
   return cause instanceof Error ? innermost(cause) : reasonOf(error)
 }
 
-/** A fetch whose answers, and each event of those that are streams, are cut off over the limit. */
-function boundedFetch(limit: number, exceeded: () => void) {
+/**
+ * A fetch whose answers, and each event of those that are streams, are cut off over the limit. `fault` is told of that, and of an answer to a
+ * call that breaks off: the library would wait for the rest of it.
+ */
+function watchedFetch(limit: number, fault: (reason: string) => void) {
   return async (url: string | URL, init?: RequestInit): Promise<Response> => {
     const response = await fetch(url, init)
     if (!response.body) return response
-    let size = 0
-    const counter = new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        // A blank line ends an event, and stands in no JSON that is not made for people.
-        const end = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).lastIndexOf('\n\n')
-        size = end < 0 ? size + chunk.byteLength : chunk.byteLength - end
-        if (size <= limit) return controller.enqueue(chunk)
-        controller.error(new Error(tooLarge(limit)))
-        exceeded()
-      },
-    })
     const { status, statusText, headers } = response
-    const bounded = new Response(response.body.pipeThrough(counter), { status, statusText, headers })
-    Object.defineProperty(bounded, 'url', { value: response.url })
-    return bounded
+    const read = async function* (body: ReadableStream<Uint8Array>) {
+      let size = 0
+      try {
+        for await (const chunk of body) {
+          // A blank line ends an event, and stands in no JSON that is not made for people.
+          const end = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).lastIndexOf('\n\n')
+          size = end < 0 ? size + chunk.byteLength : chunk.byteLength - end
+          if (size > limit) throw new Error(tooLarge(limit))
+          yield chunk
+        }
+      } catch (error) {
+        if (size > limit) fault(tooLarge(limit))
+        else if (init?.method === 'POST' && !init.signal?.aborted) fault('its answer broke off')
+        throw error
+      }
+    }
+    const watched = new Response(ReadableStream.from(read(response.body)), { status, statusText, headers })
+    Object.defineProperty(watched, 'url', { value: response.url })
+    return watched
   }
 }
 
