@@ -30,12 +30,23 @@ export default {
   metadata: { annotations: { destructiveHint: true } },
   run: ({ args }) => ({ said: '<b>paid</b>', args }),
 }`
+const WIPE = `import { z } from 'zod'
+export default {
+  description: 'Wipes a disk',
+  args: z.strictObject({ disk: z.string(), how: z.string().default('fast') }),
+  metadata: { approval: true },
+  run: ({ args }) => 'wiped ' + args.disk,
+}`
 const SECRET = 'of-the-environment-1'
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
 
 describe('the views of an operator', { timeout: 90_000 }, async () => {
   assert.ok(CHROMIUM, 'Chromium is needed: apt-get install chromium')
-  const site = openSite({ routes: ROUTES, skills: { fail: FAIL, pay: PAY }, env: { BANK_SECRET: SECRET } })
+  const site = openSite({
+    routes: ROUTES,
+    skills: { fail: FAIL, pay: PAY, wipe: WIPE },
+    env: { BANK_SECRET: SECRET },
+  })
   const daemon = await site.start()
   const browser = await chromium.launch({
     executablePath: CHROMIUM,
@@ -86,6 +97,31 @@ describe('the views of an operator', { timeout: 90_000 }, async () => {
       const { groups } = Object(Object(await daemon.get('/v1/status')).result)
       return groups.some((each: object) => Object(each).group === 'audit' && Object(each).lag === 0)
     }, 'a group that has nothing left')
+  })
+
+  test('requests that are alike are told apart, decided once it is confirmed, and keep their places', async () => {
+    const asked = ['a', '<i>b</i>'].map((disk) => daemon.invoke('wipe', { disk }).catch(String))
+    await show('approvals')
+    const requests = page.getByRole('article')
+    await requests.nth(1).waitFor()
+    const titles = await page.getByRole('heading', { level: 2 }).allTextContents()
+    assert.deepEqual(
+      titles.toSorted(),
+      ['"<i>b</i>"', '"a"'].map((disk) => `Run wipe: Wipes a disk disk ${disk}`),
+    )
+    await press(/^Approve .*"a"/)
+    await dialog.getByText('it runs at once').waitFor()
+    assert.match((await dialog.textContent()) ?? '', /Approve: Run wipe.*diska.*howfast/)
+    await answer('Approve wipe')
+    assert.equal(await asked[0], 'wiped a')
+    await page.getByText('approved by').waitFor()
+    await press(/^Deny .*<i>b/)
+    await dialog.getByLabel('Why').fill('too late')
+    await answer('Deny wipe')
+    assert.match(String(await asked[1]), /too late/)
+    await page.getByText('too late').waitFor()
+    assert.equal(await requests.count(), 2)
+    assert.equal(await page.locator('main i').count(), 0)
   })
 
   test('a gateway shows how it stands, its checks and what it refused, as text', async () => {

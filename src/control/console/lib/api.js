@@ -34,7 +34,7 @@ export function signOut(reason = '') {
 }
 
 /** What the API answered with an error: `status`, `code` of docs/errors.md, 0 and `gone` where nobody answers. */
-export class ApiError extends Error {
+class ApiError extends Error {
   constructor(status, code, message) {
     super(message)
     this.status = status

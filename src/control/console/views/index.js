@@ -1,4 +1,5 @@
 import { html } from '../lib/html.js'
+import { ApprovalsPage } from './approvals.js'
 import { ComposePage } from './compose.js'
 import { ConfigurationPage } from './configuration.js'
 import { ConversationsPage } from './conversations.js'
@@ -28,6 +29,12 @@ export const VIEWS = [
     title: 'Dead letters',
     Page: DeadLettersPage,
     count: (now) => now?.deadLetters?.total,
+  },
+  {
+    path: 'approvals',
+    title: 'Approvals',
+    Page: ApprovalsPage,
+    count: (now) => now?.approvals,
   },
   { path: 'queues', title: 'Groups and queues', Page: QueuesPage },
   {

@@ -203,7 +203,7 @@ function fieldsOf(fields) {
     .join(' · ')
 }
 
-export function timeOfDay(at) {
+function timeOfDay(at) {
   return new Date(at).toISOString().slice(11, 23)
 }
 
