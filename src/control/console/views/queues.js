@@ -53,7 +53,7 @@ function Groups({ groups }) {
       <p class="dim">${each.topic}</p>
       <p class="figures">${count(each.lag, 'event')} behind, ${each.pending.toLocaleString('en')} being read</p>
       <div class="buttons">
-        <button type="button" onClick=${() => seek(each, 'start')} aria-label=${`Read ${each.topic} again as ${each.group}`}>Read again …</button>
+        <button type="button" onClick=${() => seek(each, 'start')} aria-label=${`Read again ${each.topic} as ${each.group}`}>Read again …</button>
         <button type="button" class="danger" disabled=${each.lag === 0} onClick=${() => seek(each, 'now')} aria-label=${`Skip what ${each.group} has not read of ${each.topic}`}>Skip …</button>
       </div>
     </article>`,
