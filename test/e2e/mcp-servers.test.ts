@@ -39,7 +39,7 @@ const tool = (name: string, more: object = {}) => ({ name, inputSchema: { type: 
 const WORDS = { type: 'object', properties: { words: { type: 'string' } }, required: ['words'] }
 const TOOLS = [
   tool('say', { inputSchema: WORDS }),
-  ...['huge', 'large', 'silent', 'junk', 'die'].map((name) => tool(name)),
+  ...['huge', 'large', 'silent', 'junk', 'image', 'die'].map((name) => tool(name)),
   tool('die-again', { annotations: { readOnlyHint: true } }),
   tool('say it/now'),
   tool('say it now'),
@@ -71,6 +71,11 @@ describe('MCP servers over stdio', { timeout: 90_000 }, async () => {
     })
     await fails('files.read_text_file', { path: 3 }, /skill_args_invalid.*path/)
     await fails('files.read_text_file', { path: '/etc/passwd' }, /mcp_failed.*Access denied/)
+    const picture = pathGet(await daemon.invoke('hand.image'), 'attachments.0')
+    assert.deepEqual(
+      [pathGet(picture, 'name'), pathGet(picture, 'type'), pathGet(picture, 'size')],
+      ['image-1.png', 'image/png', 5],
+    )
     await fails('files.nothing', {}, /skill_not_found/)
     const writing = daemon.invoke('files.write_file', { path: join(site.dir, 'b.txt'), content: 'new' })
     const asked = await until(
