@@ -53,6 +53,7 @@ describe('the views of an operator', { timeout: 90_000 }, async () => {
     args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
   })
   const page = await browser.newPage({ viewport: { width: 1200, height: 900 } })
+  page.setDefaultTimeout(15_000)
   const faults: string[] = []
   page.on('pageerror', (error) => faults.push(error.message))
   after(async () => {

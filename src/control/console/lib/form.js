@@ -4,11 +4,10 @@ import { fieldsOf, readFields, readJson } from './schema.js'
 
 /**
  * A form for a JSON schema. `run(args)` gets what it says once that can be read; `errors` are of the daemon, by the field's name.
- * `start` has what stands in it at first, by name.
  */
-export function SchemaForm({ schema, run, errors = {}, isBusy, action = 'Run', start = {} }) {
+export function SchemaForm({ schema, run, errors = {}, isBusy }) {
   const fields = fieldsOf(schema)
-  const [values, setValues] = useState(start)
+  const [values, setValues] = useState({})
   const [own, setOwn] = useState({})
   const submit = (event) => {
     event.preventDefault()
@@ -29,7 +28,7 @@ export function SchemaForm({ schema, run, errors = {}, isBusy, action = 'Run', s
         set=${(value) => setValues((last) => ({ ...last, [field.name]: value }))} />`,
     )}
     ${fields?.length === 0 && html`<p class="dim">It takes no arguments.</p>`}
-    <div class="buttons"><button class="primary" disabled=${isBusy}>${isBusy ? 'Running …' : action}</button></div>
+    <div class="buttons"><button class="primary" disabled=${isBusy}>${isBusy ? 'Running …' : 'Run'}</button></div>
   </form>`
 }
 

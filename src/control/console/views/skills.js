@@ -90,7 +90,7 @@ function TryIt({ skill: { name, args: schema, metadata } }) {
     setBusy(false)
   }
   const errors = came?.error?.code === 'skill_args_invalid' ? errorsByField(fields, came.error.message) : {}
-  return html`<${SchemaForm} schema=${schema} run=${run} isBusy=${isBusy} errors=${errors} action="Run" />
+  return html`<${SchemaForm} schema=${schema} run=${run} isBusy=${isBusy} errors=${errors} />
     <div class="came" aria-live="polite">
       ${came?.error && html`<h2>It failed <span class="dim">after ${took(came.ms)}</span></h2><div class="problem"><p>${came.error.message} <code>${came.error.code}</code></p></div>`}
       ${came && !came.error && html`<h2>Result <span class="dim">after ${took(came.ms)}</span></h2><${Json} value=${came.result ?? null} label="Result" />`}
