@@ -60,7 +60,10 @@ mcp:
     assert.equal(await daemon.invoke('person.hello'), 'hello')
     assert.equal(remote.logins(), 1)
     remote.expire({ all: true })
-    await assert.rejects(daemon.invoke('person.hello'), /mcp_unavailable.*it wants a login/)
+    await assert.rejects(
+      daemon.invoke('person.hello'),
+      /mcp_unavailable.*it wants a login.*trivium mcp login person/,
+    )
     assert.equal((await stateOf('person'))?.state, 'login')
     assert.equal((await site.run(['mcp', 'login', 'nobody'])).code, 2)
     assert.doesNotMatch(daemon.output(), new RegExp(`${PASSWORD}|at-[0-9a-f]|rt-[0-9a-f]`))

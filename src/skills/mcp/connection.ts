@@ -61,9 +61,9 @@ export function createMcpConnection(options: ConnectionOptions) {
     void lost.close().catch(() => {})
     loop.wake()
   }
-  const fail = (why: string, isLogin = false) => {
+  const fail = (why: string) => {
     const isNews = reason !== why
-    state = isLogin ? 'login' : 'down'
+    state = why === LOGIN ? 'login' : 'down'
     reason = why
     failures += 1
     if (isNews && !ended.signal.aborted) log.warn({ reason: why }, 'an MCP server is lost')
@@ -123,7 +123,7 @@ export function createMcpConnection(options: ConnectionOptions) {
         await open()
       } catch (error) {
         const isRefused = (await kindOf(error)) === 'login'
-        fail(isRefused ? wanted : reasonOf(error), isRefused && wanted === LOGIN)
+        fail(isRefused ? wanted : reasonOf(error))
       }
       attempt.resolve()
       attempt = Promise.withResolvers()

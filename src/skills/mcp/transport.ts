@@ -140,7 +140,7 @@ function watchedFetch(limit: number, fault: (reason: string) => void) {
         }
       } catch (error) {
         if (size > limit) fault(tooLarge(limit))
-        else if (init?.method === 'POST' && !init.signal?.aborted) fault('its answer broke off')
+        else if (isCall(init) && !init?.signal?.aborted) fault('its answer broke off')
         throw error
       }
     }
@@ -148,6 +148,11 @@ function watchedFetch(limit: number, fault: (reason: string) => void) {
     Object.defineProperty(watched, 'url', { value: response.url })
     return watched
   }
+}
+
+/** A stream of notices may well end: the tools are looked at again in any case. */
+function isCall(init: RequestInit | undefined): boolean {
+  return typeof init?.body === 'string' && init.body.includes('"tools/call"')
 }
 
 function limitOf({ maxResult }: McpServer): number {
