@@ -8,6 +8,7 @@ import { createTerminal, paint, type Streams, type Terminal, usageOutput } from 
 /** Every command that is no skill, in the order of the help; only what a command line names is loaded. */
 const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   start: async () => (await import('./commands/daemon.ts')).addStart,
+  demo: async () => (await import('./commands/demo.ts')).addDemo,
   init: async () => (await import('./commands/init.ts')).addInit,
   status: async () => (await import('./commands/status.ts')).addStatus,
   doctor: async () => (await import('./commands/doctor.ts')).addDoctor,

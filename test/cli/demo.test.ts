@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { describe, it } from 'node:test'
+import { startDemo } from '../fixtures/demo.ts'
+
+describe('trivium demo', () => {
+  it('fills a daemon with a day over every gateway, some of it failed, refused or waiting, and leaves nothing behind', async () => {
+    const demo = await startDemo({ messages: 250 })
+    const invoke = async (name: string, args: object) => {
+      const headers = {
+        authorization: `Bearer ${demo.token}`,
+        'content-type': 'application/json',
+        connection: 'close',
+      }
+      const response = await fetch(`${demo.url}/v1/skills/${name}`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(args),
+      })
+      return Object(await response.json()).result
+    }
+
+    const gateways = await invoke('gateway-list', {})
+    assert.deepEqual(gateways.map(({ name }: { name: string }) => name).toSorted(), [
+      'chat',
+      'cli',
+      'github',
+      'jobs',
+      'orders',
+      'payments',
+      'support',
+      'team',
+    ])
+    assert.ok(gateways.every(({ ok }: { ok: boolean }) => ok))
+    for (const { name } of gateways) {
+      const { messages } = await invoke('message-search', { gateway: name, limit: 1 })
+      assert.equal(messages.length, 1, name)
+    }
+    const oldest = await invoke('message-search', { until: '20h', limit: 1 })
+    assert.equal(oldest.messages.length, 1, 'the day is as long as a day')
+    const letters = await invoke('dead-letter-list', { limit: 100 })
+    assert.ok(letters.length > 0)
+    const pending = await invoke('approval-list', { status: 'pending' })
+    assert.ok(pending.length > 0)
+    const { refusals } = await invoke('refused', {})
+    assert.ok(refusals.length > 0)
+    const { conversations } = await invoke('conversation-list', { gateway: 'support', limit: 100 })
+    assert.ok(conversations.some(({ messages }: { messages: number }) => messages > 1))
+    const [crm] = (await invoke('subscription-list', {})).filter(
+      ({ name }: { name: string }) => name === 'crm',
+    )
+    assert.equal(crm.ok, false)
+
+    await demo.stop()
+    assert.equal(existsSync(dirname(demo.config)), false)
+  })
+})
