@@ -40,7 +40,7 @@ function readText(dataDir: string, name: string): string | undefined {
 }
 
 /** What commands talk to: a running daemon, or one made in this process for a moment. */
-export type Connection = ReturnType<typeof remote>
+export type Connection = Omit<ReturnType<typeof remote>, 'stream'>
 
 /** Connects, asks, prints the answer and closes the connection: what most commands do. */
 export async function ask(
@@ -55,7 +55,7 @@ export async function ask(
 }
 
 /** Connects to the running daemon. Throws `not_running`. `client` names who asks. */
-export async function connect(environs: Environs, client?: string): Promise<Connection> {
+export async function connect(environs: Environs, client?: string) {
   const { dataDir, token = readText(dataDir, 'control-token') } = await placeOf(environs)
   const file = readDaemonFile(dataDir)
   if (!file) throw new TriviumError('not_running', { path: dataDir })
@@ -128,6 +128,15 @@ function remote(control: string, token: string, client = clientName()) {
     explain: (what: string | Submission) =>
       typeof what === 'string' ? get(`messages/${encodeURIComponent(what)}/explain`) : post('explain', what),
     reload: () => post('reload', {}),
+    /** The stream of events, in chunks of text as they come; from behind the message `last` on. */
+    async stream(query: string, last: string | undefined, signal: AbortSignal) {
+      const since = last === undefined ? {} : { 'last-event-id': last }
+      const options = { headers: { ...headers, ...since }, signal }
+      const url = `http://${control}/v1/stream?${query}`
+      const response = await send(url, options)
+      if (response.statusCode !== 200) await answerOf(response, url)
+      return response.setEncoding('utf8')[Symbol.asyncIterator]()
+    },
     [Symbol.asyncDispose]: async () => {},
   }
 }
@@ -167,15 +176,22 @@ function clientName(): string {
 }
 
 /** node:http rather than fetch: a wait may take longer than fetch's five minutes. */
-async function fetchJson(url: string, options: RequestOptions, body?: unknown): Promise<Json> {
+function send(url: string, options: RequestOptions, body?: unknown): Promise<IncomingMessage> {
   const headers = { ...options.headers, 'content-type': 'application/json' }
-  const response = new Promise<IncomingMessage>((answer, fail) => {
-    const outgoing = request(url, { ...options, headers }, answer).on('error', fail)
+  return new Promise((answer, fail) => {
+    const outgoing = request(url, { ...options, headers }, answer)
+    outgoing.on('error', (cause) => fail(lost(url, cause)))
     outgoing.end(body === undefined ? undefined : JSON.stringify(body))
   })
-  const answer: Json = JSON.parse(
-    await response.then(text).catch((cause) => Promise.reject(lost(url, cause))),
-  )
+}
+
+async function fetchJson(url: string, options: RequestOptions, body?: unknown): Promise<Json> {
+  return answerOf(await send(url, options, body), url)
+}
+
+/** Reads an answer whole; throws the error that it tells of. */
+async function answerOf(response: IncomingMessage, url: string): Promise<Json> {
+  const answer: Json = JSON.parse(await text(response).catch((cause) => Promise.reject(lost(url, cause))))
   if (!isJsonObject(answer)) return answer
   if (isJsonObject(answer.error)) throw told(String(answer.error.code), String(answer.error.message))
   return answer.result ?? null

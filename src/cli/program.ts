@@ -11,6 +11,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   demo: async () => (await import('./commands/demo.ts')).addDemo,
   init: async () => (await import('./commands/init.ts')).addInit,
   status: async () => (await import('./commands/status.ts')).addStatus,
+  top: async () => (await import('./commands/top.ts')).addTop,
+  tail: async () => (await import('./commands/tail.ts')).addTail,
   doctor: async () => (await import('./commands/doctor.ts')).addDoctor,
   message: async () => (await import('./commands/message.ts')).addMessage,
   history: async () => (await import('./commands/history.ts')).addHistory,

@@ -16,6 +16,16 @@ export function createTerminal(json: boolean, { out, err }: Streams) {
     isTerminal,
     out: (text: string) => out(safe(text)),
     err: (text: string) => err(safe(text)),
+    /** Draws a screen in place of the one before, without flicker: each line is written over the one that was there. */
+    screen(lines: readonly string[]) {
+      const shown = lines.slice(0, process.stdout.rows || 24)
+      out(`\x1b[H${shown.map((line) => `${safe(line)}\x1b[K`).join('\n')}\x1b[J`)
+    },
+    /** Begins to draw screens, and gives what there was before back at the end. The function that it returns ends it. */
+    enterScreen() {
+      out('\x1b[?1049h\x1b[?25l')
+      return () => out('\x1b[?25h\x1b[?1049l')
+    },
     /** Shows how far something is, in place of the line before; only people at a terminal want it. */
     progress(text: string) {
       if (!json && process.stderr.isTTY) err(`\r\x1b[K${safe(text)}`)

@@ -91,11 +91,13 @@ export function createStory(text: string) {
 
   /** The innermost braces first: alternatives may name facts. */
   const phrase = (template: string, facts: Facts): string => {
-    const filled = template.replaceAll(
-      /\{(\w+)\}/g,
-      (whole, name) => new Map(Object.entries(facts)).get(name) ?? whole,
-    )
-    return filled.replaceAll(/\{([^{}]*\|[^{}]*)\}/g, (_, options: string) => random.pick(options.split('|')))
+    const known = new Map(Object.entries(facts))
+    let text = template.replaceAll(/\{(\w+)\}/g, (whole, name) => known.get(name) ?? whole)
+    for (let before = ''; before !== text; ) {
+      before = text
+      text = text.replaceAll(/\{([^{}]*\|[^{}]*)\}/g, (_, options: string) => random.pick(options.split('|')))
+    }
+    return text
   }
 
   return {

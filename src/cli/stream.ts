@@ -1,0 +1,62 @@
+import { createParser } from 'eventsource-parser'
+import { TriviumError } from '../core/errors.ts'
+import { type JsonObject, jsonObjectSchema, parseJson } from '../core/json.ts'
+import { backoff } from '../lib/backoff.ts'
+import { inTime, pause } from '../lib/pause.ts'
+import type { Environs } from './command.ts'
+import { connect } from './connection.ts'
+
+/** Ms without a byte after which the connection counts as broken: the daemon writes every ten seconds. */
+const SILENCE = 25_000
+const PAUSE = { first: 200, longest: 2_000 }
+
+/** What hears the stream: `event` each event, `gone` when it broke and is opened again, once until it is back. */
+export type StreamReader = { event(name: string, data: JsonObject): void; gone(reason: string): void }
+
+/**
+ * Reads the daemon's stream of events until `signal` aborts, over restarts of it: it goes on behind the message that came last. Throws where
+ * it cannot begin: `not_running`, `unauthorized`, `bad_request` for a filter that is none.
+ */
+export async function readStream(
+  environs: Environs,
+  query: Record<string, string>,
+  reader: StreamReader,
+  signal: AbortSignal,
+): Promise<void> {
+  let last: string | undefined
+  const parser = createParser({
+    onEvent({ event = 'message', data, id }) {
+      if (id !== undefined) last = id
+      reader.event(event, jsonObjectSchema.parse(parseJson(data)))
+    },
+  })
+  const open = async () => {
+    const connection = await connect(environs)
+    return connection.stream(new URLSearchParams(query).toString(), last, signal)
+  }
+  let chunks = await open()
+  for (let failures = 0; !signal.aborted; ) {
+    try {
+      for (;;) {
+        const next = await inTime(chunks.next(), AbortSignal.any([signal, AbortSignal.timeout(SILENCE)]))
+        if (!next || next.done) break
+        failures = 0
+        parser.feed(String(next.value))
+      }
+    } catch {
+      // As where it ends: it is opened again.
+    }
+    parser.reset()
+    if (signal.aborted) return
+    reader.gone('The daemon does not answer; trying again.')
+    for (let isOpen = false; !isOpen && !signal.aborted; ) {
+      await pause(backoff(++failures, PAUSE), signal)
+      try {
+        chunks = await open()
+        isOpen = true
+      } catch (error) {
+        if (!(error instanceof TriviumError) || error.code === 'unauthorized') throw error
+      }
+    }
+  }
+}
