@@ -11,6 +11,7 @@ const tasks = {
   chaos: ['ops/test.ts', '--chaos'],
   bench: ['ops/bench/main.ts'],
   build: ['ops/build.ts'],
+  screenshots: ['ops/screenshots.ts'],
 }
 
 const [name = '', ...args] = process.argv.slice(2)

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { startDemo } from '../fixtures/demo.ts'
 
 describe('trivium demo', () => {
   it('fills a daemon with a day over every gateway, some of it failed, refused or waiting, and leaves nothing behind', async () => {
     const demo = await startDemo({ messages: 250 })
+    after(demo.stop)
     const invoke = async (name: string, args: object) => {
       const headers = {
         authorization: `Bearer ${demo.token}`,
