@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { after, describe, test } from 'node:test'
+import { chromium } from 'playwright-core'
+import { faultsOf } from '../fixtures/axe.ts'
+import { startDemo } from '../fixtures/demo.ts'
+
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
+const SIZES = [
+  { width: 1440, height: 900 },
+  { width: 390, height: 844 },
+]
+
+describe('the console on the day of the demo', { timeout: 600_000 }, async () => {
+  assert.ok(CHROMIUM, 'Chromium is needed: apt-get install chromium')
+  const demo = await startDemo({ messages: 5_000 })
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] })
+  after(() => browser.close())
+  const ask = async (skill: string, args: object) => {
+    const headers = { authorization: `Bearer ${demo.token}`, 'content-type': 'application/json' }
+    const response = await fetch(`${demo.url}/v1/skills/${skill}`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(args),
+    })
+    return Object(await response.json()).result
+  }
+
+  for (const viewport of SIZES) {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      test(`each view is whole at ${viewport.width} px, ${colorScheme}`, async () => {
+        const page = await browser.newPage({ viewport, colorScheme })
+        const faults: string[] = []
+        page.on('pageerror', ({ message }) => faults.push(message))
+        await page.goto(`${demo.url}/#token=${demo.token}`)
+        const nav = page.getByRole('navigation').locator('a[href^="#/"]')
+        await nav.first().waitFor()
+        const views = await nav.evaluateAll((links) => links.map((link) => String(link.getAttribute('href'))))
+        assert.ok(views.length >= 9, views.join(' '))
+        const [dead] = await ask('dead-letter-list', { queue: 'dispatch', limit: 1 })
+        const { messages } = await ask('message-search', { gateway: 'support', outcome: 'done', limit: 1 })
+        const [{ id, gateway, conversation }] = messages
+        const one = [`#/messages/${id}`, `#/messages/${dead.id}`, `#/dead-letters/${dead.id}`]
+        const chat = `#/conversations/${gateway}/${encodeURIComponent(conversation)}`
+        for (const place of [...views, ...one, chat, '#/messages?outcome=dead']) {
+          await page.goto(`${demo.url}/${place}`)
+          await page.getByRole('heading', { level: 1 }).waitFor()
+          faults.push(...(await faultsOf(page)).map((fault) => `${place}: ${fault}`))
+        }
+        assert.deepEqual(faults, [])
+        await page.close()
+      })
+    }
+  }
+})
