@@ -33,7 +33,9 @@ export function createApprovalWords(approvals: Pick<ApprovalService, 'list' | 'd
     if (said === undefined || !CHATS.includes(message.transport)) return undefined
     const caller: Caller = isCommandLine(message) ? { kind: 'cli' } : sender
     const pending = await approvals.list({ status: 'pending', limit: 1000 })
-    const here = pending.filter((approval) => isAskedIn(message, approval))
+    const here = pending.filter(
+      (approval) => isAskedIn(message, approval) && (id !== '' || isMeant(message, approval)),
+    )
     const named = here.filter((approval) => approval.id.startsWith(id.toLowerCase()))
     const [only, ...others] = named.filter((approval) => mayDecide(approval, caller))
     if (only && others.length > 0)
@@ -65,6 +67,17 @@ export const approvalWords: Skill = defineSkill<unknown>({
 function isAskedIn({ gateway, conversation, ...rest }: Message, { message }: Approval): boolean {
   if (message?.gateway !== gateway) return false
   return message.conversation === conversation || isCommandLine({ gateway, conversation, ...rest })
+}
+
+/**
+ * Whether a word without an id may be about it: who wrote had seen it, and among many people in a Slack channel, who say yes to each
+ * other and have the buttons, it is said to the bot.
+ */
+function isMeant({ receivedAt, transport, data }: Message, { requestedAt }: Approval): boolean {
+  if (requestedAt > receivedAt) return false
+  return (
+    transport !== 'slack' || data.direct === true || data.mention === true || typeof data.thread === 'string'
+  )
 }
 
 function line({ id, title, args }: Approval): string {

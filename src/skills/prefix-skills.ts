@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
-import type { JsonObject } from '../core/json.ts'
+import { type JsonObject, pathGet } from '../core/json.ts'
 import { compilePrefix } from '../core/pattern.ts'
 import { defineSkill, type Skill } from '../core/skill.ts'
 import { orNothing } from '../lib/disk.ts'
@@ -50,6 +50,24 @@ export function wordsOf({ list, get }: Catalog) {
         prefixes: [prefixes ?? []].flat().map(String),
       }
     })
+}
+
+/** The skill that a call of one leads to, and with what: itself, unless it is a word for another. */
+export function meantBy(
+  name: string,
+  args: unknown,
+  get: (name: string) => Pick<Skill, 'metadata'> | undefined,
+): { name: string; args: unknown } {
+  const seen = new Set<string>()
+  let meant = { name, args }
+  while (!seen.has(meant.name)) {
+    seen.add(meant.name)
+    const { prefixes, ref } = get(meant.name)?.metadata ?? {}
+    if (typeof ref !== 'string' || !Array.isArray(prefixes)) break
+    const text = withoutPrefix(String(pathGet(meant.args, 'text') ?? ''), prefixes.map(String))
+    meant = { name: ref, args: { ...Object(meant.args), text } }
+  }
+  return meant
 }
 
 type Catalog = {

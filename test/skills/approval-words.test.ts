@@ -17,7 +17,7 @@ test('yes and no decide what waits in this conversation, by who may, and ask whi
   const decide = createApprovalWords(approvals)
   const [ada, bob] = ['ada', 'bob'].map((who): Caller => ({ kind: 'route', id: `chat:${who}` }))
   const says = (text: string, by = ada, parts = {}) =>
-    decide(messageOf({ text, conversation: 'c1', ...parts }), by ?? assert.fail())
+    decide(messageOf({ text, conversation: 'c1', receivedAt: Date.now(), ...parts }), by ?? assert.fail())
   const standing = async (id: string) => (await approvals.list({ id, limit: 1 }))[0]?.status
 
   for (const [text, by, parts] of [
@@ -27,6 +27,10 @@ test('yes and no decide what waits in this conversation, by who may, and ask whi
     ['yes', ada, { conversation: 'c3' }],
     ['yes', ada, { gateway: 'other' }],
     ['yes', ada, { transport: 'webhook' }],
+    // It waited behind the message that led to the question: who wrote it had not seen that.
+    ['yes', ada, { receivedAt: Date.now() - 60_000 }],
+    // In a channel people say yes to each other.
+    ['no', ada, { transport: 'slack', data: { mention: false, direct: false } }],
   ] as const)
     assert.equal(await says(text, by, parts), undefined, `${text} ${JSON.stringify(parts)}`)
   assert.equal(await says(`approve ${one}`, bob), 'You may not decide that.')

@@ -162,6 +162,31 @@ describe('tools of a model', () => {
     }
   })
 
+  test('go no further by words than by the skills that the words are for', async (t) => {
+    const words = [
+      { name: 'delegate-work', prefixes: ['delegate'], ref: 'delegate' },
+      { name: 'schedule', prefixes: ['schedule'], ref: 'schedule-in-words' },
+    ]
+    const skills = ['delegate', 'schedule-in-words', 'dead-letter-drop'].map((name) => {
+      return skillOf(() => 'it went through', { name, args: z.looseObject({}) })
+    })
+    const says = (name: string, text: string) => ({ name, args: { text } })
+    for (const [allowed, call, answer] of [
+      ['"*"', says('delegate-work', 'delegate to dead-letter-drop: x'), /dead-letter-drop.*does not name it/],
+      ['"*"', says('delegate-work', 'to ada: x'), /it went through/],
+      ['"*"', says('schedule', 'every day dead-letter-drop x'), /unavailable tool/],
+      ['schedule', says('schedule', 'every day dead-letter-drop x'), /does not name it/],
+      ['"*, schedule"', says('schedule', 'every day x'), /it went through/],
+    ] as const) {
+      const script = [{ calls: [call] }, { text: 'done' }]
+      const { manager, server, folder } = await start(t, allowing(allowed), script, { skills })
+      await writeIn(folder, 'skills.json', JSON.stringify(words))
+      await manager.reload()
+      await manager.invoke('helper')
+      assert.match(JSON.stringify(server.requests[1]?.messages.at(-1)), answer)
+    }
+  })
+
   test('run as skills; what is not allowed, and wrong arguments, are errors to the model, which goes on', async (t) => {
     const n = z.strictObject({ n: z.number() })
     const strict = skillOf((ctx) => pathGet(ctx.args, 'n'), { name: 'strict', args: n })

@@ -8,6 +8,7 @@ import { isJsonObject, type Json, type JsonObject, pathGet, toJson } from '../..
 import { CASES_FILE, RECORD_FILE, type Skill, type SkillContext, skillJsonSchema } from '../../core/skill.ts'
 import { headOf } from '../../lib/head-of.ts'
 import { createNameMatcher, isForeignTraffic, nameSpec, skillRunLater, toolNameOf } from '../names.ts'
+import { meantBy } from '../prefix-skills.ts'
 import type { RunRecord } from './run-record.ts'
 
 /** What reaches beyond the conversation. A model gets it only by name: not by `*`, nor without `allowed-tools`. */
@@ -30,12 +31,15 @@ export async function createTools(
 ): Promise<ToolSet> {
   const { dynamicTool, jsonSchema } = await import('ai')
   const allowed = createNameMatcher(nameSpec.parse(skill.metadata['allowed-tools'] ?? '*'))
-  const isOffered = (tool: string) =>
-    allowed.matches(tool) && (!OPERATOR.matches(tool) || allowed.names(tool))
+  const isOffered = (tool: string) => {
+    const { name } = meantBy(tool, {}, catalog.get)
+    return allowed.matches(tool) && (allowed.names(tool) || ![tool, name].some(OPERATOR.matches))
+  }
   const tools: ToolSet = {}
   const invoke = async (name: string, input: unknown, within: Within) => {
     const reason = `allowed-tools of ${skill.name} does not name it`
-    const later = skillRunLater(name, input)
+    const meant = meantBy(name, input, catalog.get)
+    const later = skillRunLater(meant.name, meant.args)
     if (later !== undefined && !isOffered(later)) {
       throw new TriviumError('forbidden', { what: `${name} with the skill ${later}`, reason })
     }
