@@ -15,6 +15,12 @@ export function partsOf(identity: string): { gateway: string; name: string; exte
   return { gateway, name, external: external !== undefined }
 }
 
+/** `support+tag@example.com` is delivered to `support@example.com`: of an address, or an identity with one. */
+export function withoutTag(address: string): string {
+  const [tag, at] = [address.indexOf('+'), address.lastIndexOf('@')]
+  return tag >= 0 && tag < at ? address.slice(0, tag) + address.slice(at) : address
+}
+
 const EXTERNAL = 'external:'
 const FORM = /^(\*|\w[\w.-]*):(external:)?(.+)$/s
 

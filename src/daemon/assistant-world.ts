@@ -1,6 +1,6 @@
 import type { Config } from '../config/load-config.ts'
 import { type Caller, requireGateway } from '../core/call.ts'
-import { reasonOf } from '../core/errors.ts'
+import { reasonOf, TriviumError } from '../core/errors.ts'
 import { isOperator } from '../core/identity.ts'
 import { type Message, messageSchema } from '../core/message.ts'
 import type { Store } from '../core/store.ts'
@@ -12,7 +12,7 @@ import type { SkillManager } from '../skills/manager.ts'
 import type { AccessRule } from '../skills/middleware/access.ts'
 import { wordsOf } from '../skills/prefix-skills.ts'
 import { isCommandLine } from '../state/assistant/viewer.ts'
-import type { World } from '../state/assistant/world.ts'
+import { goesOn, type World } from '../state/assistant/world.ts'
 
 /** What of a match depends on the words alone. */
 const SAID = new Set(['text', 'prefix', 'subject'])
@@ -59,14 +59,23 @@ export function createAssistantWorld(deps: {
     permit: (skill, call) => manager().permit(skill, call),
     async run(skill, args, call) {
       const { caller, message, route, model, trace, signal, rootId, sends } = call
+      let isOver = true
       // An approval belongs to this very call, also when it comes again; what it emits and subscribes to is its own.
       const own = `${rootId}:${skill}`
-      const result = await manager().invoke(skill, args, {
-        rootId: own,
-        ...defined({ caller, message, route, model, trace, signal, sends }),
-      })
-      await deps.ended(own)
-      return result
+      // Each begins anew, so that no depth ends a circle of them.
+      if (`${rootId}:`.includes(`:${skill}:`))
+        throw new TriviumError('usage', { details: `${skill} is at work on this already.` })
+      try {
+        return await manager().invoke(skill, args, {
+          rootId: own,
+          ...defined({ caller, message, route, model, trace, signal, sends }),
+        })
+      } catch (error) {
+        isOver = !goesOn(error, call)
+        throw error
+      } finally {
+        if (isOver) await deps.ended(own)
+      }
     },
     async report(to, sending) {
       const { replyTarget } = to.data

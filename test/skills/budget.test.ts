@@ -46,7 +46,15 @@ test('a budget slides: what was used goes on from the moment at which enough of 
   await use(one, callFrom('cli'), 1000)
   assert.equal(await until(callFrom('cli')), 24.5)
   assert.equal(refusals, 3)
+  // What the daemon runs for somebody counts as theirs, and a tag makes nobody of them.
+  await use(one, { ...bob, caller: { kind: 'code' } }, 100)
+  assert.notEqual(await until(bob), 12.25)
+  const eve = callFrom('mail', { who: 'eve@example.com' })
+  await use(one, callFrom('mail', { who: 'eve+1@example.com' }), 100)
+  assert.equal(await until(eve), 24.5)
   const [total, senders] = await two.standing()
-  assert.partialDeepStrictEqual(total, { budget: 'total', used: 1050, most: 1000 })
-  assert.partialDeepStrictEqual(senders, { over: [{ sender: 'team:bob' }] })
+  assert.partialDeepStrictEqual(total, { budget: 'total', used: 1250, most: 1000 })
+  assert.partialDeepStrictEqual(senders, {
+    over: [{ sender: 'mail:eve@example.com' }, { sender: 'team:bob' }],
+  })
 })

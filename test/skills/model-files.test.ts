@@ -20,6 +20,13 @@ const PDF = Buffer.concat([
   Buffer.from('\nendstream'),
 ])
 
+/** Small as it comes, and 50 times as large as what is looked through. */
+const ZEROS = deflateSync(Buffer.alloc(4_000_000))
+const BOMB = Buffer.concat([
+  PDF,
+  ...Array.from({ length: 200 }, () => [Buffer.from('\n<</Type /ObjStm>> stream\n'), ZEROS]).flat(),
+])
+
 /** A model skill that was sent these files, each with its declared type. */
 async function sent(
   t: TestContext,
@@ -57,6 +64,7 @@ test('images, PDFs and texts go to the model by what they are, and what is left 
       ['lie.json', 'application/json', Buffer.from([0xff, 0xfe])],
       ['large.csv', 'text/csv', 'x'.repeat(5 * 1024 * 1024 + 1)],
       ['locked.pdf', 'application/pdf', '%PDF-1.7 encrypted'],
+      ['bomb.pdf', 'application/pdf', BOMB],
       ['long.txt', 'text/plain', 'y'.repeat(70_000)],
       ['more.txt', 'text/plain', 'more'],
     ],
@@ -73,6 +81,7 @@ test('images, PDFs and texts go to the model by what they are, and what is left 
     /lie\.json .*?, left out: of a kind that cannot be read/,
     /large\.csv .*?, left out: over 5242880 bytes/,
     /locked\.pdf .*?, left out: its pages cannot be counted/,
+    /bomb\.pdf .*?, left out: its pages cannot be counted/,
     /long\.txt .*?, attached below/,
     /more\.txt .*?, left out: too much text/,
   ])

@@ -106,6 +106,32 @@ describe('what the state holds is bounded', () => {
     assert.deepEqual((await overview()).delegations, { done: 500, queued: most })
   })
 
+  test('one person leaves room for the work of others', async (t) => {
+    const own = work(LIMITS.ownWork.most, 'queued').map((one) => ({ ...one, owner: 'team:ada' }))
+    const { assistant } = await full(t, { delegations: own })
+    const more = { worker: 'x', text: 'dig' }
+    await assert.rejects(assistant.delegate(more, callFrom('team')), /Your work for others/)
+    await assistant.delegate(more, callFrom('team', { who: 'bob' }))
+  })
+
+  test('a digest of a message that is tried again covers the same time', async (t) => {
+    const { assistant, logs } = run(t)
+    await logs.message({
+      time: Date.parse(time),
+      channel: 'team',
+      role: 'user',
+      content: 'the roof leaks',
+      meta: { from: 'ada', conversation: 'c-1' },
+    })
+    const digest = () => assistant['digest-now']({ text: '' }, callFrom('team'))
+    assert.match((await digest()).text, /the roof leaks/)
+    assert.match((await digest()).text, /the roof leaks/)
+    await assert.rejects(assistant['digest-now']({ text: 'x'.repeat(1e6) }, cli), { code: 'limit_reached' })
+    await assert.rejects(assistant['schedule-in-words']({ text: `a${','.repeat(1e6)}x every day` }, cli), {
+      code: 'limit_reached',
+    })
+  })
+
   test('a note, a task, a query or a result that is too long is refused, and changes nothing', async (t) => {
     const { assistant, delegations, stateOf } = run(t)
     const { id } = (await assistant.delegate({ worker: 'ada', text: 'dig' }, cli)).delegation

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
+import { askedBy } from '../../src/core/assistant-services.ts'
 import type { Call } from '../../src/core/call.ts'
 import { assistantDocument } from '../../src/state/assistant/assistant-state.ts'
 import { createStateManager } from '../../src/state/documents/manager.ts'
@@ -86,6 +87,16 @@ describe('schedules', () => {
     assert.deepEqual(await one.delete({ id }, bob), { ok: true, existed: false })
     assert.deepEqual(await one.delete({ id }, ada), { ok: true, existed: true })
     assert.equal(await seen(cli), 1)
+  })
+
+  test('of one message are made once, however often it is tried', async (t) => {
+    const { scheduler, events } = await make(t)
+    const one = scheduler()
+    const ada = callFrom('team')
+    const asked = (name: string) => one.create({ ...hourly, name }, ada, askedBy(ada))
+    const [first, again, other] = [await asked('a'), await asked('a'), await asked('b')]
+    assert.deepEqual([again.id, events.length], [first.id, 2])
+    assert.notEqual(other.id, first.id)
   })
 })
 

@@ -141,21 +141,24 @@ function textOf(bytes: Buffer): string | undefined {
 const PAGE = /\/Type\s*\/Page(?![A-Za-z])/g
 /** Where many objects are packed together, pages among them. */
 const PACKED = /\/Type\s*\/ObjStm[\s\S]{0,300}?stream\r?\n/g
-/** Bytes of each of those, unpacked, and how many are looked into. */
-const [MOST_UNPACKED, MOST_PACKED] = [4 * 1024 * 1024, 200]
+/** Bytes of all those of a file, unpacked; a small file can hold a lot of nothing. */
+const MOST_UNPACKED = 16 * 1024 * 1024
 
 /** How many pages a PDF has; 0 where that is not to be seen, as in one with a password. */
 function pagesOf(bytes: Buffer): number {
   const text = bytes.toString('latin1')
   let pages = text.match(PAGE)?.length ?? 0
-  for (const found of [...text.matchAll(PACKED)].slice(0, MOST_PACKED)) {
+  let room = MOST_UNPACKED
+  for (const found of text.matchAll(PACKED)) {
     const start = found.index + found[0].length
     const end = text.indexOf('endstream', start)
     try {
       const packed = bytes.subarray(start, end < 0 ? undefined : end)
-      pages +=
-        inflateSync(packed, { maxOutputLength: MOST_UNPACKED }).toString('latin1').match(PAGE)?.length ?? 0
-    } catch {
+      const unpacked = inflateSync(packed, { maxOutputLength: room })
+      room -= unpacked.length
+      pages += unpacked.toString('latin1').match(PAGE)?.length ?? 0
+    } catch (error) {
+      if (pathGet(error, 'code') === 'ERR_BUFFER_TOO_LARGE') return 0
       // Encrypted, or packed in another way: what can be counted counts.
     }
   }

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Amount, Budget, BudgetStanding, Prices } from '../../core/budget.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
+import { identityOf, withoutTag } from '../../core/identity.ts'
 import type { Json } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import { compilePattern } from '../../core/pattern.ts'
@@ -120,9 +121,12 @@ export function createBudgets(deps: {
 
 /** Who pays: the sender of a message, proven or not, or a program with a token. Operators count for all alone. */
 function senderOf({ caller, message }: Call): string | undefined {
-  if (caller.kind === 'route' && caller.id !== undefined) return caller.id
-  if (caller.kind === 'route' || message)
-    return message && `${message.gateway}/${message.from.address ?? message.from.id}`
+  // Also where the daemon runs something of its own for them.
+  if (message) {
+    const { gateway, from } = message
+    return withoutTag(identityOf(message) ?? `${gateway}/${from.address ?? from.id}`)
+  }
+  if (caller.kind === 'route') return caller.id && withoutTag(caller.id)
   return caller.skills ? `${caller.kind} ${caller.id}` : undefined
 }
 

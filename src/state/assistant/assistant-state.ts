@@ -106,8 +106,16 @@ export const LIMITS = {
   unprovenNotes: { most: 1_000, what: 'Notes of senders without proof', todo: 'Remove some with `forget`.' },
   note: { most: 10_000, what: 'A note' },
   query: { most: 1_000, what: 'A search', todo: 'Search for fewer words.' },
+  /** Patterns look for the time at each place of it. */
+  timed: { most: 2_000, what: 'What names a time', todo: 'Say it shorter.' },
   /** Work that is queued or with a worker. */
   openWork: { most: 1_000, what: 'Work for others', todo: 'Finish some of it with `delegation-accept`.' },
+  /** Of one person. */
+  ownWork: {
+    most: 100,
+    what: 'Your work for others',
+    todo: 'Say of some what came of it: done delegation-1: all paid.',
+  },
   task: { most: 10_000, what: 'A task' },
   result: { most: 100_000, what: 'A result' },
   /** Of one person. */

@@ -1,7 +1,7 @@
 import { askedBy, channelOf, type Delegation, workerOf } from '../../core/assistant-services.ts'
 import type { Call } from '../../core/call.ts'
-import { reasonOf, TriviumError } from '../../core/errors.ts'
-import { identityOf, partsOf } from '../../core/identity.ts'
+import { reasonOf } from '../../core/errors.ts'
+import { identityOf, isOperator, partsOf } from '../../core/identity.ts'
 import { type Json, toJson } from '../../core/json.ts'
 import type { Services } from '../../core/services.ts'
 import { defined } from '../../lib/defined.ts'
@@ -18,11 +18,10 @@ import {
 } from './assistant-state.ts'
 import type { TranscriptIndex } from './transcript-index.ts'
 import { viewerOf } from './viewer.ts'
-import { textOf, type World } from './world.ts'
+import { goesOn, textOf, type World } from './world.ts'
 
 const KEPT_FINISHED = 500
 const HINT = 'Say what is to be done, and by whom: delegate to ada: check the invoices.'
-const WAITS = /^(approval_pending|budget_exhausted)$/
 const NAMED = /^(?:delegation)?-?(\d+)\s*[:,.–-]?\s*(.*)$/s
 
 /** Work for others: skills, people, and workers who take it. */
@@ -48,7 +47,10 @@ export function createDelegating(deps: {
           one.worker === given.worker && one.task === given.task && one.askedBy?.id === asked?.id
         const standing = asked && draft.delegations.find(isSame)
         if (standing) return { one: standing, isNew: false }
-        requireRoom(LIMITS.openWork, draft.delegations.filter(isOpen).length)
+        const open = draft.delegations.filter(isOpen)
+        requireRoom(LIMITS.openWork, open.length)
+        if (!isOperator(call.caller))
+          requireRoom(LIMITS.ownWork, open.filter((one) => one.owner === owner).length)
         const id = nextId(draft, 'delegation')
         const one: Delegation = {
           id,
@@ -105,8 +107,7 @@ export function createDelegating(deps: {
       const done = await finish(one.id, result, false)
       return { text: reportOf(done.one), delegation: done.one }
     } catch (error) {
-      // It waits for somebody, or the daemon stops: the same message comes again.
-      if (call.signal.aborted || (error instanceof TriviumError && WAITS.test(error.code))) throw error
+      if (goesOn(error, call)) throw error
       const failed = await finish(one.id, reasonOf(error), true)
       return { text: reportOf(failed.one), delegation: failed.one }
     }

@@ -1,11 +1,12 @@
+import { z } from 'zod'
 import type { Call } from '../../core/call.ts'
 import { reasonOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import type { Services } from '../../core/services.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { parseDuration } from '../../core/units.ts'
-import { type AssistantState, isOpen } from './assistant-state.ts'
-import { showTime } from './time-words.ts'
+import { type AssistantState, isOpen, LIMITS, requireRoom } from './assistant-state.ts'
+import { beginOf, showTime } from './time-words.ts'
 import type { Line, TranscriptIndex } from './transcript-index.ts'
 import type { viewerOf } from './viewer.ts'
 import { textOf, type World } from './world.ts'
@@ -13,8 +14,9 @@ import { textOf, type World } from './world.ts'
 const [HOUR, DAY] = [3_600_000, 86_400_000]
 /** The first digest, and how far back one without a time goes. */
 const [FIRST, FURTHEST] = [DAY, 7 * DAY]
-/** When somebody had their last one. */
+/** When somebody had their last one, since when, and for which message. */
 const LAST = 'assistant-digest:'
+const lastSchema = z.object({ at: z.number(), since: z.number(), message: z.string() })
 /** Lines that are looked at, characters that a model gets, and conversations and characters that are listed without one. */
 const [LINES, MATERIAL, LISTED, FIRST_LINE] = [2_000, 60_000, 20, 120]
 const WRITER = 'write-digest'
@@ -31,19 +33,23 @@ export function createDigest(deps: {
 }) {
   const { load, viewer, index, kv, world, now, log } = deps
 
-  const sinceLast = async (key: string) => {
-    const last = (await kv.get(key))?.value
-    return Math.max(typeof last === 'number' ? last : now() - FIRST, now() - FURTHEST)
+  /** The time of the last digest; of a message that had one before, as in a repeated attempt, where that began. */
+  const sinceLast = async (key: string, message: string) => {
+    const last = lastSchema.safeParse((await kv.get(key))?.value).data
+    if (message !== '' && last?.message === message) return last.since
+    return Math.max(last?.at ?? now() - FIRST, now() - FURTHEST)
   }
 
   return {
     async 'digest-now'({ text }, call) {
       const { owner, sees, reads } = viewer(call)
       const key = LAST + owner
-      const named = await periodOf(text, now())
-      const since = named ?? (await sinceLast(key))
+      const message = call.message?.id ?? ''
+      requireRoom(LIMITS.timed, text)
+      const named = await periodOf(text, now(), world.timezone())
+      const since = named ?? (await sinceLast(key, message))
       const iso = new Date(since).toISOString()
-      const lines = await index.since(iso, reads, { asking: call.message?.id ?? '', limit: LINES })
+      const lines = await index.since(iso, reads, { asking: message, limit: LINES })
       const { memory, delegations } = await load()
       const notes = memory.filter((note) => sees(note.owner) && note.time >= iso)
       const open = delegations.filter((one) => isOpen(one) && sees(one.owner ?? one.channel))
@@ -62,7 +68,7 @@ export function createDigest(deps: {
       const listed = [...firstLines(lines), ...extras.map(({ id, text }) => `- ${id}: ${oneLine(text)}`)]
       const brief = [head, ...listed.slice(0, LISTED)].join('\n')
       const written = lines.length > 0 && world.hasModel() ? await write(text, lines, call) : undefined
-      if (named === undefined) await kv.set(key, now(), { ttl: 30 * DAY })
+      if (named === undefined) await kv.set(key, { at: now(), since, message }, { ttl: 30 * DAY })
       return { text: written === undefined ? brief : `${head}\n\n${written}`, since }
     },
   } satisfies Partial<Services['assistant']>
@@ -85,7 +91,7 @@ export function createDigest(deps: {
 }
 
 /** When what is asked for begins: "12h", "of today", "since monday", "of the last week". Undefined: no time is named. */
-async function periodOf(text: string, now: number): Promise<number | undefined> {
+async function periodOf(text: string, now: number, timezone: string): Promise<number | undefined> {
   const plain = text
     .replace(/^(?:of|for|since|from|over)\s+/i, '')
     .replace(/^the\s+/i, '')
@@ -96,12 +102,8 @@ async function periodOf(text: string, now: number): Promise<number | undefined> 
   if (unit !== undefined)
     return now - ({ h: HOUR, d: DAY, w: 7 * DAY }[unit[0]?.toLowerCase() ?? ''] ?? 30 * DAY)
   if (plain === '') return undefined
-  const { casual } = await import('chrono-node')
-  const [found] = casual.parse(plain, new Date(now))
-  if (found?.index !== 0) return undefined
-  const start = found.start.date()
-  if (!found.start.isCertain('hour')) start.setHours(0, 0, 0, 0)
-  return start.getTime() < now ? start.getTime() : undefined
+  const start = await beginOf(plain, timezone, now)
+  return start !== undefined && start < now ? start : undefined
 }
 
 /** Of each conversation how it began and how much came, those with the newest last line first. */

@@ -5,7 +5,7 @@ import { pathGet } from '../../core/json.ts'
 import { compilePrefix } from '../../core/pattern.ts'
 import type { Services } from '../../core/services.ts'
 import { type createSchedules, plannedTimes } from '../schedules/schedules.ts'
-import { notThere, said } from './assistant-state.ts'
+import { LIMITS, notThere, requireRoom, said } from './assistant-state.ts'
 import { readWhen, showTime } from './time-words.ts'
 import type { World } from './world.ts'
 
@@ -51,6 +51,7 @@ export function createPlanning(deps: {
   }
 
   const plan = async (text: string, call: Call) => {
+    requireRoom(LIMITS.timed, text)
     const own = pathGet(call.message?.data, 'timezone')
     const timezone = typeof own === 'string' ? own : world.timezone()
     const found = await readWhen(text, { timezone, now: now() })

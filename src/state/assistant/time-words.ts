@@ -125,6 +125,25 @@ async function readMoment(text: string, timezone: string, now: number): Promise<
   return { ...split, timezone: wanted, cron: `${year}-${month}-${day}T${hour}:${minute}:00` }
 }
 
+/** When a day or a moment that a text begins with begins (Unix ms), as people in the zone say it. */
+export async function beginOf(text: string, timezone: string, now: number): Promise<number | undefined> {
+  const { casual } = await import('chrono-node')
+  const [found] = casual.parse(text, { instant: new Date(now), timezone: offsetAt(now, timezone) })
+  if (found?.index !== 0) return undefined
+  const { start } = found
+  if (start.isCertain('timezoneOffset')) return start.date().getTime()
+  const get = (part: 'year' | 'month' | 'day' | 'hour' | 'minute') => start.get(part) ?? 0
+  const clock = start.isCertain('hour') ? [get('hour'), get('minute')] : [0, 0]
+  const named = Date.UTC(get('year'), get('month') - 1, get('day'), ...clock)
+  // Of two mondays the nearer one is meant to be found, but what begins has begun.
+  const isNext =
+    start.isCertain('weekday') && !start.isCertain('day') && named > now + offsetAt(now, timezone) * 60_000
+  const local = isNext ? named - 7 * 86_400_000 : named
+  // The clocks may have changed since then.
+  const near = local - offsetAt(local, timezone) * 60_000
+  return local - offsetAt(near, timezone) * 60_000
+}
+
 /** Minutes by which a zone is ahead of UTC. */
 function offsetAt(time: number, timeZone: string): number {
   const parts = new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' }).formatToParts(time)

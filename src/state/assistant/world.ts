@@ -1,5 +1,6 @@
 import type { AskedBy } from '../../core/assistant-services.ts'
 import type { Call } from '../../core/call.ts'
+import { TriviumError } from '../../core/errors.ts'
 import type { Message } from '../../core/message.ts'
 
 /** Words by which a message reaches a skill. `verified`: only from senders of whom there is proof. */
@@ -36,6 +37,13 @@ export type World = {
   timezone(): string
   /** Whether there is a model to ask. */
   hasModel(): boolean
+}
+
+const WAITS = /^(approval_pending|budget_exhausted)$/
+
+/** Whether a run that threw goes on later: it waits for somebody, or the daemon stops, and the same message comes again. */
+export function goesOn(error: unknown, { signal }: Pick<Call, 'signal'>): boolean {
+  return signal.aborted || (error instanceof TriviumError && WAITS.test(error.code))
 }
 
 /** The text of what a skill returned. */

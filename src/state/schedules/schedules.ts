@@ -49,7 +49,7 @@ export function createSchedules(deps: {
   }
 
   const service = {
-    /** `askedBy`: who gets what the skill returns. */
+    /** `askedBy`: who gets what the skill returns; the same of the same message again, as in a repeated attempt, is the one that is there. */
     async create({ name, misfire, timezone = 'UTC', args, ...rest }, call, askedBy?: AskedBy) {
       await deps.permit(rest.skill, call)
       const schedule = {
@@ -64,16 +64,20 @@ export function createSchedules(deps: {
       }
       plannedTimes(schedule)
       requireRoom(LIMITS.scheduleArgs, JSON.stringify({ name: schedule.name, args }))
-      const { made } = await state.update((draft): Schedule => {
+      const { made } = await state.update((draft): { one: Schedule; isNew: boolean } => {
+        const isSame = (one: Schedule) =>
+          one.askedBy?.id === askedBy?.id && one.skill === schedule.skill && one.name === schedule.name
+        const standing = askedBy && draft.schedules.find(isSame)
+        if (standing) return { one: standing, isNew: false }
         requireRoom(LIMITS.schedules, draft.schedules.length)
         const own = ({ by }: Schedule) => by !== undefined && by.id === schedule.by?.id
         requireRoom(LIMITS.ownSchedules, draft.schedules.filter(own).length)
         const one = { id: nextId(draft, 'schedule'), ...schedule }
         draft.schedules.push(one)
-        return one
+        return { one, isNew: true }
       })
-      await record({ event: 'schedule_created', ...about(made) })
-      return made
+      if (made.isNew) await record({ event: 'schedule_created', ...about(made.one) })
+      return made.one
     },
     async list(_, call) {
       const { document } = await state.load()

@@ -1,3 +1,4 @@
+import { withoutTag } from '../../../src/core/identity.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
 import type { Attachment, NewMessage } from '../../../src/core/message.ts'
 import type { Artifacts } from '../../../src/core/transport.ts'
@@ -109,11 +110,6 @@ function inlineParts(mail: Mail, attachments: Attachment[]): JsonObject | undefi
     return part.contentId && path ? [[part.contentId, path] as const] : []
   })
   return entries.length > 0 ? Object.fromEntries(entries) : undefined
-}
-
-/** `support+tag@example.com` is delivered to `support@example.com`. */
-export function withoutTag(address: string): string {
-  return address.replace(/\+[^@]*(?=@)/, '')
 }
 
 function headersOf(mail: Mail): JsonObject {

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import nodemailer, { type SendMailOptions } from 'nodemailer'
 import { z } from 'zod'
 import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
+import { withoutTag } from '../../../src/core/identity.ts'
 import {
   type Probed,
   type Receipt,
@@ -13,7 +14,6 @@ import type { Rate } from '../../../src/core/units.ts'
 import { updateKv } from '../../../src/core/update-kv.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { createTokenBucket } from '../../../src/lib/token-bucket.ts'
-import { withoutTag } from '../inbound/to-message.ts'
 import type { ConnectImap } from '../mailbox/imap-connection.ts'
 import type { EmailOptions } from '../options.ts'
 import type { ReplyTarget } from '../reply-target.ts'
