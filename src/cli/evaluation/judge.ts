@@ -13,9 +13,11 @@ export type ToolUse = { name: string; args: Json }
 
 /** The tools that a run called, in order, and its tokens in and out. */
 export function usesOf(entries: Outcome['entries']): { tools: ToolUse[]; tokens: number } {
+  // Of the run of the skill itself: those within its tools lie deeper.
+  const numberOf = (name: string) => Number(/^[^/]+\/(\d+)$/.exec(name)?.[1])
   const steps = Object.keys(entries)
-    .filter((name) => /^\d+$/.test(name))
-    .sort((a, b) => Number(a) - Number(b))
+    .filter((name) => !Number.isNaN(numberOf(name)))
+    .sort((a, b) => numberOf(a) - numberOf(b))
   const parts = steps.flatMap((name) => objectsIn(pathGet(entries[name], 'parts')))
   const tools = parts
     .filter(({ type }) => type === 'tool-call')
