@@ -155,6 +155,10 @@ function createScheduleRuns(
         const { outcome, error } = failedAttempt(job, thrown, LIMITS.retry, Date.now())
         const told = { ok: false, error: error.message, again: outcome === 'retry' }
         await logs.event({ event: 'schedule_failed', ...about, ...told })
+        if (askedBy && outcome === 'dead') {
+          const text = `${name} (${id}) failed: ${error.message}`
+          await world.report(askedBy, { key: `schedule:${job.id}:failed`, text, by: `${SCHEDULED}${skill}` })
+        }
       }
       throw thrown
     }

@@ -227,6 +227,8 @@ describe('the assistant in a running daemon', { timeout: 300_000 }, async () => 
     assert.equal(await heard(ada), 'the tea is ready')
     assert.match(await ada.ask('schedule in 1 second digest'), /^schedule-\d+: digest, in 1 second/)
     assert.match(await heard(ada), /^Since .*\d messages?/)
+    assert.match(await ada.ask('schedule in 1 second forget memory-999'), /^schedule-\d+: forget memory-999/)
+    assert.match(await heard(ada), /^forget memory-999, in 1 second \(schedule-\d+\) failed: .*memory-999/)
     assert.match(await bob.ask('schedule list'), /^Nothing is planned/)
   })
 

@@ -42,7 +42,14 @@ export function createSessionService(backends: Record<StateStoreName, StateBacke
         // Another run at the same time may have done it.
         if (!oldest || rest.length + 1 === before.length) return undefined
         const { dropped: _, ...kept } = oldest
-        return { value: { name: id.name, session: id.key, entries: [{ ...kept, summary }, ...rest] }, ttl }
+        return {
+          value: {
+            name: id.name,
+            session: id.key,
+            entries: [{ ...kept, summary: headOf(summary, LONGEST_TEXT) }, ...rest],
+          },
+          ttl,
+        }
       })
       return entriesOf(value)
     },
