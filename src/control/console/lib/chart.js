@@ -4,6 +4,8 @@ import { html } from './html.js'
 
 const HOUR = 3_600
 const HEIGHT = 150
+/** Ms between two points, five seconds apart otherwise. */
+const BREAK = 30_000
 /** At once where somebody changes between light and dark: a canvas does not follow by itself. */
 const dark = matchMedia('(prefers-color-scheme: dark)')
 
@@ -15,9 +17,10 @@ export function Chart({ title, points, lines, show, least }) {
   const box = useRef()
   const values = useRef([])
   const kept = useRef()
+  const known = withBreaks(points)
   const data = [
-    points.map(({ at }) => at / 1000),
-    ...lines.map(({ of }) => points.map((point) => of(point) ?? null)),
+    known.map(({ at }) => at / 1000),
+    ...lines.map(({ of }) => known.map((point) => (point.isBreak ? null : (of(point) ?? null)))),
   ]
   const write = (plot) => {
     const { idx } = plot.cursor
@@ -65,6 +68,14 @@ export function Chart({ title, points, lines, show, least }) {
     </figcaption>
     <div class="plot" ref=${box} style=${{ height: `${HEIGHT}px` }}></div>
   </figure>`
+}
+
+/** A line ends where nothing was measured, as while the daemon was away. */
+function withBreaks(points) {
+  return points.flatMap((point, at) => {
+    const before = points[at - 1]?.at ?? point.at
+    return point.at - before > BREAK ? [{ at: before + 1, isBreak: true }, point] : [point]
+  })
 }
 
 function optionsFor(box, lines, show, least) {
