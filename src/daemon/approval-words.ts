@@ -23,6 +23,11 @@ export const WORDS_ROUTE = routeSchema.parse({
   skill: SKILL,
 })
 
+/** Whether somebody says what may be a decision: that goes into the call of no other message. */
+export function isDecision({ transport, text }: Pick<Message, 'transport' | 'text'>): boolean {
+  return CHATS.includes(transport) && WORDS.test(text)
+}
+
 /**
  * Takes "yes", "no", "approve 3fa9" as a decision on what waits for one in this very conversation (the command line is one), by somebody who may
  * decide. Returns what to answer; undefined where it is no such message, and whoever it is meant for answers.

@@ -32,6 +32,7 @@ import type { Queues } from '../queues/queues.ts'
 import type { SkillManager } from '../skills/manager.ts'
 import type { RunRecords } from '../skills/model/run-record.ts'
 import type { Access } from './access.ts'
+import { isDecision } from './approval-words.ts'
 import type { Tracing } from './tracing.ts'
 import type { Transcript } from './transcript.ts'
 
@@ -217,6 +218,7 @@ export function createRoadWorkers(deps: {
         throw error
       }
     },
+    isAlone: isDecision,
     unrouted: transcript.received,
     steered: transcript.received,
     ended: (message) => void roads.events.releaseOwn(message.id),

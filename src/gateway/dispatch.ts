@@ -39,6 +39,8 @@ export function createDispatch(options: {
   store: Pick<Store, 'jobs' | 'journal' | 'onSignal'>
   concurrency: number
   router: Pick<Router, 'match' | 'routes'>
+  /** Whether a message goes into the call of no other one, whatever the route says. */
+  isAlone?(message: Message): boolean
   /** Runs the target of a route, its skill or a job of its queue. Must end soon after `signal` aborts. */
   invoke: Target
   unrouted?(message: Message): unknown
@@ -198,7 +200,12 @@ export function createDispatch(options: {
 
   const pump = createPump({
     journal: store.journal,
-    match: router.match,
+    match(message) {
+      const route = router.match(message)
+      const merges = (route?.['while-busy'] ?? 'queue') !== 'queue' || route?.settle !== undefined
+      // As what is resumed it is of no group, and its route is found again.
+      return route && merges && options.isAlone?.(message) ? { name: '' } : route
+    },
     unrouted(message) {
       metrics.dispatched('', 'unrouted', 0)
       void options.unrouted?.(message)

@@ -107,6 +107,19 @@ routes:
     assert.deepEqual(taken, ['wait:one', 'a', 'wait:two'], 'the receive road has each')
   })
 
+  test('lets stand alone what may decide an approval', async () => {
+    const chat = await daemon.chat('/all')
+    await queue(chat, 'wait:five')
+    await logged('wait:five')
+    await queue(chat, 'a', 'yes', 'b', 'c')
+    site.write('five', '')
+    await until(() => chat.all('message').length === 4, 'all replies')
+    assert.deepEqual(
+      chat.all('message').map(({ text }) => text),
+      ['wait:five', 'a', 'yes', 'b|c'],
+    )
+  })
+
   test('takes only the newest, and notes the others as superseded', async () => {
     const chat = await daemon.chat('/new')
     await queue(chat, 'wait:three')
