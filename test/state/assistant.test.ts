@@ -132,6 +132,18 @@ describe('what the state holds is bounded', () => {
     })
   })
 
+  test('a search for what is said all the time takes moments', async (t) => {
+    const { assistant, logs } = run(t)
+    const said = Array.from({ length: 8_000 }, (_, at) => {
+      return { channel: 'team', role: 'user', content: `hello ${at}`, meta: { messageId: `${at}` } } as const
+    })
+    await Promise.all(said.map(logs.message))
+    await assistant['search-notes'](search('hello'), cli)
+    const begun = performance.now()
+    assert.equal((await assistant['search-notes'](search('hello'), cli)).search.results.length, 10)
+    assert.ok(performance.now() - begun < 1_500)
+  })
+
   test('a note, a task, a query or a result that is too long is refused, and changes nothing', async (t) => {
     const { assistant, delegations, stateOf } = run(t)
     const { id } = (await assistant.delegate({ worker: 'ada', text: 'dig' }, cli)).delegation

@@ -49,6 +49,9 @@ const COLUMNS = 'l.time, l.role, l.channel, l.conversation, l.message, l.sender'
 /** Parameters are null where that does not matter. */
 const OF_READER = `(:channel IS NULL OR l.channel = :channel)
   AND (:sender IS NULL OR l.conversation IN (SELECT conversation FROM line WHERE channel = :channel AND sender = :sender))`
+/** Looked up once, in the index, however many lines there are. */
+const NO_ECHO = `(:asking = '' OR l.message <> :asking)
+  AND l.message NOT IN (SELECT message FROM line WHERE skill <> '' AND skill IN ${ECHOES} AND message <> '')`
 
 /**
  * `search.db`: the transcript, to be searched by words. It is made from messages.jsonl and follows that when it is asked; who removes the
@@ -136,8 +139,7 @@ export function createTranscriptIndex({
       if (!of || words.length === 0) return []
       return ask(
         `SELECT ${COLUMNS}, snippet(words, 0, '', '', '…', 48) AS text FROM words JOIN line l ON l.id = words.rowid
-          WHERE words MATCH :match AND ${OF_READER} AND (:asking = '' OR l.message <> :asking) AND (:only = '' OR l.channel = :only)
-            AND NOT EXISTS (SELECT 1 FROM line e WHERE e.skill IN ${ECHOES} AND e.message = l.message AND e.message <> '')
+          WHERE words MATCH :match AND ${OF_READER} AND ${NO_ECHO} AND (:only = '' OR l.channel = :only)
           ORDER BY bm25(words), l.time DESC LIMIT :limit`,
         { ...readerOf(of), match: words.map((word) => `"${word}"*`).join(' '), asking, only: channel, limit },
       )
@@ -146,8 +148,7 @@ export function createTranscriptIndex({
     async since(time: string, of: Readable, { asking = '', limit = 1000 }) {
       if (!of) return []
       const lines = await ask(
-        `SELECT ${COLUMNS}, l.text FROM line l WHERE l.time >= :time AND ${OF_READER} AND (:asking = '' OR l.message <> :asking)
-            AND NOT EXISTS (SELECT 1 FROM line e WHERE e.skill IN ${ECHOES} AND e.message = l.message AND e.message <> '')
+        `SELECT ${COLUMNS}, l.text FROM line l WHERE l.time >= :time AND ${OF_READER} AND ${NO_ECHO}
           ORDER BY l.time DESC LIMIT :limit`,
         { ...readerOf(of), time, asking, limit },
       )
