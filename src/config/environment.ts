@@ -33,18 +33,21 @@ const WRITTEN = new RegExp(
 const MIN_SECRET = 6
 /** Values of variables that are surely no secret, and that logs must be able to show. */
 const PLAIN = /^(\d{1,5}|true|false|localhost|[\d.]+)$/
-const PASSWORD = /\/\/[^/@\s]*:([^/@\s]+)@|sentinel-password=([^&,\s]+)/g
+const PASSWORD =
+  /\/\/[^/@\s]*:([^/@\s]+)@|sentinel-password=([^&,\s]+)|^--?[\w-]*(?:secret|token|password|api-?key)=(.+)$/gi
+/** A flag of a command whose next word is a secret. */
+const FLAG = /^--?[\w-]*(secret|token|password|api-?key)$/i
 
 /** The texts that logs must not show, of variables and of what the file says. Longest first, so that one inside another goes too. */
 export function secretsOf(fromVariables: readonly string[], ...parts: unknown[]): string[] {
   const found = new Set(fromVariables)
   const collect = (value: unknown, key: string) => {
     if (typeof value === 'string') {
-      for (const [, password, sentinel = ''] of value.matchAll(PASSWORD)) found.add(password ?? sentinel)
+      for (const [, ...texts] of value.matchAll(PASSWORD)) found.add(texts.join(''))
       if (isSecretName(key)) found.add(value)
     }
     // `tokens` may be texts, texts by name, or mappings of which only some say a secret.
-    if (Array.isArray(value)) for (const item of value) collect(item, isJsonObject(item) ? '' : key)
+    if (Array.isArray(value)) for (const [at, item] of value.entries()) collect(item, keyIn(value, at, key))
     if (!isJsonObject(value)) return
     for (const [own, item] of Object.entries(value)) collect(item, SECRETS_KEY.test(key) ? key : own)
   }
@@ -57,7 +60,7 @@ export function secretsOf(fromVariables: readonly string[], ...parts: unknown[])
 const VARIABLES_ONLY = /^(\$\{[A-Za-z_]\w*\}|\s)+$/
 /** What stands before a password in an address: the user, or the name of a part of the query. */
 const IN_ADDRESS =
-  /(\/\/[^/@\s:]*:)[^/@\s]+(?=@)|([?&][\w-]*(?:secret|token|pass|key|sig|auth|credential)[\w-]*=)[^&#\s]+/gi
+  /(\/\/[^/@\s:]*:)[^/@\s]+(?=@)|((?:[?&]|^--?)[\w-]*(?:secret|token|pass|key|sig|auth|credential)[\w-]*=)[^&#\s]+/gi
 
 /** A copy of what the file says, before variables are put in, to show to people: texts under the name of a secret are masked. */
 export function withoutValues(written: unknown, key = ''): unknown {
@@ -65,13 +68,20 @@ export function withoutValues(written: unknown, key = ''): unknown {
     if (!isSecretName(key)) return written.replaceAll(IN_ADDRESS, '$1$2[secret]')
     return VARIABLES_ONLY.test(written) ? written : '[secret]'
   }
-  if (Array.isArray(written)) return written.map((item) => withoutValues(item, isJsonObject(item) ? '' : key))
+  if (Array.isArray(written)) return written.map((item, at) => withoutValues(item, keyIn(written, at, key)))
   if (!isJsonObject(written)) return written
   const shown = Object.entries(written).map(([own, item]) => [
     own,
     withoutValues(item, SECRETS_KEY.test(key) ? key : own),
   ])
   return Object.fromEntries(shown)
+}
+
+/** Under which name an item of a list stands: that of the list, or of the flag before it. */
+function keyIn(list: readonly unknown[], at: number, key: string): string {
+  const before = list[at - 1]
+  if (typeof before === 'string' && FLAG.test(before)) return 'secret'
+  return isJsonObject(list[at]) ? '' : key
 }
 
 /** Also one that is mistyped. */

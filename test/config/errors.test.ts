@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { z } from 'zod'
+import { secretsOf, withoutValues } from '../../src/config/environment.ts'
 import { loadConfig, readConfig } from '../../src/config/load-config.ts'
 import { TriviumError } from '../../src/core/errors.ts'
 import fc from '../fixtures/fast-check.ts'
@@ -135,6 +136,13 @@ test('no error shows a secret that is written in the file', async (t) => {
       },
     )
   }
+})
+
+test('among the words of a command its secrets are known, and not shown', () => {
+  const file = { mcp: { a: { args: ['-v', '--token=hunter2', '--api-key', 'hunter3', 'plain-words'] } } }
+  assert.deepEqual(secretsOf([], file).sort(), ['hunter2', 'hunter3'])
+  const shown = { a: { args: ['-v', '--token=[secret]', '--api-key', '[secret]', 'plain-words'] } }
+  assert.deepEqual(withoutValues(file), { mcp: shown })
 })
 
 describe('a file that cannot be read is told', () => {
