@@ -6,12 +6,15 @@ import { parseDuration } from './units.ts'
 export type Amount = { most: number; unit: string; per: number; text: string }
 
 const FORM = /^(\d{1,12}(?:\.\d{1,6})?)\s*([kM])?\s*(tokens?|[A-Z]{3})\s*\/\s*(\w+)$/
+/** A month must not pass for a minute. */
+const NAMED = /^(s|m|h|d|w)(?:ec|econd|in|inute|our|ay|eek)?$/
 const HINT = 'expected an amount in a time such as 200k tokens/1d, 5M tokens/7d or 20 EUR/30d'
 const [SHORTEST, LONGEST] = [1_000, 90 * 86_400_000]
 
 const amount = z.string({ error: HINT }).transform((text, context): Amount => {
   const [, number, times = '', unit = '', span = ''] = FORM.exec(text.trim()) ?? []
-  const per = parseDuration(/^\d/.test(span) ? span : `1${span[0] ?? ''}`) ?? 0
+  const [, named = ''] = NAMED.exec(span) ?? []
+  const per = parseDuration(/^\d/.test(span) ? span : span === 'month' ? '30d' : `1${named}`) ?? 0
   if (Number(number) > 0 && per >= SHORTEST && per <= LONGEST) {
     const most = Number(number) * (times === 'k' ? 1e3 : times === 'M' ? 1e6 : 1)
     return { most, unit: unit.startsWith('token') ? 'tokens' : unit, per, text: text.trim() }

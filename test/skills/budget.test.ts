@@ -58,3 +58,12 @@ test('a budget slides: what was used goes on from the moment at which enough of 
     over: [{ sender: 'mail:eve@example.com' }, { sender: 'team:bob' }],
   })
 })
+
+test('a budget says its time in full or short, and a month is no minute', () => {
+  const per = (text: string) => budgetSchema.safeParse({ total: text }).data?.total[0]?.per
+  assert.deepEqual(
+    ['1 EUR/30d', '1 EUR/month', '1 EUR/day', '1k tokens/h', '1k tokens/week', '1 EUR/minute'].map(per),
+    [30 * 24, 30 * 24, 24, 1, 7 * 24, 1 / 60].map((hours) => hours * HOUR),
+  )
+  assert.deepEqual(['1 EUR/moon', '1 EUR/year', '1 EUR/0d', '1 EUR'].map(per), Array(4).fill(undefined))
+})
