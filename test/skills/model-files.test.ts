@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { deflateSync } from 'node:zlib'
+import type { Skill } from '../../src/core/skill.ts'
 import { createMarkdownLoader } from '../../src/skills/markdown/loader.ts'
 import { createArtifactService, createArtifacts } from '../../src/state/artifacts/artifacts.ts'
 import { type ModelAnswer, startOpenAiServer } from '../fixtures/openai-server.ts'
 import { cleanup } from './support/cleanup.ts'
 import { createFolder, writeIn } from './support/folder.ts'
+import { skillOf } from './support/manager.ts'
 import { messageOf } from './support/message.ts'
 import { SHIPPED, startRuntime } from './support/runtime.ts'
 import { openStore } from './support/store.ts'
@@ -33,6 +35,7 @@ async function sent(
   given: [name: string, type: string, data: Buffer | string][],
   answers: ModelAnswer[],
   front = 'model: local:m',
+  skills: Skill[] = [],
 ) {
   const server = await startOpenAiServer(answers)
   cleanup(t, () => server.close())
@@ -43,6 +46,7 @@ async function sent(
   const sources = () => ({ env: {}, model: { name: 'local:m', baseUrl: server.url } })
   const { manager } = await startRuntime(t, {
     store,
+    skills,
     services: { artifacts: createArtifactService({ artifacts, store, keepFor: () => 60_000 }) },
     manager: { folders: [folder, SHIPPED], loadMarkdown: createMarkdownLoader({ sources }) },
   })
@@ -118,6 +122,19 @@ test('limits are the skill’s, and a model that takes no files is asked again w
   )
   assert.equal(await off.ask(), 'Off.')
   assert.doesNotMatch(off.asked(0), /base64|attached|left out/)
+})
+
+test('the files of a message that a tool looked at stay where they are', async (t) => {
+  const shown = {
+    gateway: 'mail',
+    text: 'See these.',
+    attachments: [
+      { name: 'pay.pdf', type: 'application/pdf', size: 1, sha256: 'a'.repeat(64), path: 'aa/a' },
+    ],
+  }
+  const look = skillOf(() => shown, { name: 'look' })
+  const script = [{ calls: [{ name: 'look', args: {} }] }, { text: 'I saw it.' }]
+  assert.equal(await (await sent(t, [], script, undefined, [look])).ask(), 'I saw it.')
 })
 
 test('what the model saves goes along with its answer, once', async (t) => {

@@ -188,7 +188,11 @@ async function stream(run: Streamed) {
 
 /** The files that an answer may take along. */
 const MOST_FILES = 10
-const replySchema = z.object({ attachments: z.array(attachmentSchema).max(MOST_FILES) })
+/** A message that a tool looked at has files too, and a gateway: they are not made for the reply. */
+const replySchema = z.object({
+  attachments: z.array(attachmentSchema).max(MOST_FILES),
+  gateway: z.undefined().optional(),
+})
 
 /** What tools made for a reply goes along with the answer. */
 function filesOf(steps: readonly { toolResults: readonly { output: unknown }[] }[]): Attachment[] {
