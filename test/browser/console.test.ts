@@ -11,14 +11,16 @@ gateways:
   chat: { transport: websocket, path: /chat }
 routes:
   - { name: bad, match: { gateway: demo, text: /fail/ }, skill: fail, retry: { attempts: 1 } }
+  - { name: counted, match: { gateway: demo, text: /order/ }, skill: counted, retry: { attempts: 1 } }
   - { name: all, match: { gateway: demo }, skill: echo }
 `
 const FAIL = `export default { description: 'fails', run() { throw new Error('<b>no</b>') } }`
+const COUNTED = `export default { description: 'fails by number', run({ args }) { throw new Error('order ' + args.text.replace(/\\D/g, '') + ' is lost') } }`
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
 
 describe('the operator console', { timeout: 90_000 }, async () => {
   assert.ok(CHROMIUM, 'Chromium is needed: apt-get install chromium')
-  const site = openSite({ routes: ROUTES, skills: { fail: FAIL } })
+  const site = openSite({ routes: ROUTES, skills: { fail: FAIL, counted: COUNTED } })
   const daemon = await site.start()
   const browser = await chromium.launch({
     executablePath: CHROMIUM,
@@ -112,14 +114,44 @@ describe('the operator console', { timeout: 90_000 }, async () => {
     assert.deepEqual(await daemon.invoke('dead-letter-list'), [])
   })
 
+  test('what a search does not show is not dropped, though it is of the same kind', async () => {
+    for (const text of ['order 17', 'order 18']) await post(text)
+    await page.goto(`${daemon.control}/#/dead-letters?error=order+17`)
+    await page.getByRole('button', { name: 'Drop', exact: false }).click()
+    await page.getByText('Drop the dead letter?').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Drop' }).click()
+    await page.getByText('Nothing matches.').waitFor()
+    const left = await daemon.invoke('dead-letter-list')
+    assert.deepEqual(
+      [left].flat().map((letter) => Object(letter).message.text),
+      [JSON.stringify({ text: 'order 18' })],
+    )
+    await daemon.invoke('dead-letter-drop', { all: true })
+  })
+
+  test('an address that is none, and a filter that is none, say so and leave the rest at work', async () => {
+    await page.goto(`${daemon.control}/#/messages/%E0%A4`)
+    await page.getByRole('alert').filter({ hasText: 'There is no message' }).waitFor()
+    await page.goto(`${daemon.control}/#/messages?outcome=nowhere`)
+    await page.getByRole('alert').getByRole('button', { name: 'Try again' }).waitFor()
+    await page.setViewportSize({ width: 390, height: 844 })
+    await page.getByRole('button', { name: 'Sign out' }).waitFor()
+    await page.setViewportSize({ width: 1200, height: 900 })
+    const again = page.waitForRequest(/v1\/stream\?outcome=nowhere/, { timeout: 1_000 })
+    await assert.rejects(again, 'the stream is asked for again')
+  })
+
   test('a conversation is a chat, and answered by hand', async () => {
     const chat = await daemon.chat('/chat')
     chat.send({ type: 'message', text: 'is anybody there?', conversation: 'c1' })
     await page.getByRole('link', { name: 'Conversations' }).click()
     await page.getByText('is anybody there?').click()
     await page.getByLabel('by hand').fill('I am.')
-    await page.getByRole('button', { name: 'Send the answer' }).click()
+    await page.getByRole('button', { name: 'Send the answer' }).dblclick()
     await page.locator('.reply').getByText('I am.').waitFor()
+    const [, gateway, conversation] = new URL(page.url()).hash.slice(2).split('/').map(decodeURIComponent)
+    const { entries } = Object(await daemon.invoke('conversation-show', { gateway, conversation }))
+    assert.equal(entries.length, 2)
   })
 
   test('nothing keeps anybody out: no view has a fault that axe finds, in the light or the dark, nor is wider than a phone', async () => {

@@ -1,11 +1,11 @@
 import { effect } from '@preact/signals'
 import { render } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useErrorBoundary, useState } from 'preact/hooks'
 import { call, openQueues, signIn, signInError, signOut, token } from './lib/api.js'
 import { html } from './lib/html.js'
 import { keysNow, onKey } from './lib/keys.js'
 import { clock, goneAt, now, state } from './lib/live.js'
-import { act, Question, span, Toast } from './lib/parts.js'
+import { act, Problem, Question, span, Toast } from './lib/parts.js'
 import { go, link, route } from './lib/router.js'
 import { VIEWS } from './views/index.js'
 
@@ -17,11 +17,18 @@ function App() {
     <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
     <${Navigation} current=${view} />
     <${Gone} />
-    <main id="main" tabindex="-1" key=${view.path}><${view.Page} path=${rest} query=${route.value.query} /></main>
+    <main id="main" tabindex="-1" key=${view.path}><${Guarded} of=${rest.join('/')}><${view.Page} path=${rest} query=${route.value.query} /><//></main>
     <${Keys} />
     <${Question} />
     <${Toast} />
   </div>`
+}
+
+/** A view that breaks says so, and takes the others not with it. */
+function Guarded({ of, children }) {
+  const [error, again] = useErrorBoundary((failure) => reportError(failure))
+  useEffect(again, [of])
+  return error ? html`<div class="page"><${Problem} error=${error} retry=${again} /></div>` : children
 }
 
 function skip(event) {

@@ -61,18 +61,24 @@ export async function call(method, path, body, signal) {
   const json =
     body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
   const response = await request(path, { method, signal, ...json })
-  const answer = await response.json().catch(() => ({}))
-  if (response.ok) return 'result' in answer ? answer.result : answer
+  if (!response.ok) throw await errorOf(response)
+  const answer = await response.json().catch((error) => {
+    throw error.name === 'AbortError' ? error : new ApiError(0, 'gone', 'The answer of the daemon broke off.')
+  })
+  return 'result' in answer ? answer.result : answer
+}
+
+async function errorOf(response) {
+  const { error } = await response.json().catch(() => ({}))
   if (response.status === 401) signOut('That is not the control token.')
-  const { code = 'internal', message = `It answered ${response.status}.` } = answer.error ?? {}
-  throw new ApiError(response.status, code, message)
+  const { code = 'internal', message = `It answered ${response.status}.` } = error ?? {}
+  return new ApiError(response.status, code, message)
 }
 
 /** The bytes of a file that a message brought. */
 export async function download(sha256, message) {
   const response = await request(`/v1/artifacts/${sha256}?${new URLSearchParams({ message })}`)
-  if (!response.ok)
-    throw new ApiError(response.status, 'artifact_not_found', 'The file is not there any more.')
+  if (!response.ok) throw await errorOf(response)
   return response.blob()
 }
 
@@ -93,7 +99,8 @@ const PAUSE = { first: 500, longest: 8_000 }
 /**
  * Reads the stream of events until the function that it returns is called; one that breaks is opened again, and goes on where it was.
  * `on` has a function for each event by its name; `on.state(isLive)` hears when the daemon is gone, and when it is back;
- * `on.known()` gives the newest message that is there already, where the stream has told of none.
+ * `on.known()` gives the newest message that is there already, where the stream has told of none; `on.refused(error)` hears, once and for
+ * all, that what was asked for is nothing that there is a stream of.
  */
 export function openStream(query, on) {
   const end = new AbortController()
@@ -113,8 +120,7 @@ export function openStream(query, on) {
       const known = last ?? on.known?.()
       const headers = known === undefined ? {} : { 'last-event-id': known }
       const response = await request(`/v1/stream?${new URLSearchParams(query)}`, { signal, headers })
-      if (response.status === 401) return signOut('That is not the control token.')
-      if (!response.ok) throw new ApiError(response.status, 'internal', `It answered ${response.status}.`)
+      if (!response.ok) throw await errorOf(response)
       on.state?.(true)
       pause = PAUSE.first
       let rest = ''
@@ -126,6 +132,7 @@ export function openStream(query, on) {
       }
     } finally {
       clearTimeout(timer)
+      silent.abort()
     }
   }
 
@@ -141,8 +148,9 @@ export function openStream(query, on) {
 
   async function keep() {
     while (!end.signal.aborted && token.value !== '') {
-      await read().catch(() => {})
+      const error = await read().catch((failure) => failure)
       if (end.signal.aborted) return
+      if (on.refused && /^(400|403|404)$/.test(error?.status)) return on.refused(error)
       on.state?.(false)
       await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random() / 2)))
       pause = Math.min(pause * 2, PAUSE.longest)

@@ -26,6 +26,19 @@ phone.addEventListener('change', () => {
 
 const HOUR_OF_POINTS = 720
 
+/** Ms: lists that may have changed are loaded again so often at most, or none would arrive while much happens. */
+const CALM = 1_000
+const due = new Map()
+
+function changed(name) {
+  if (due.has(name)) return
+  const tell = () => {
+    due.delete(name)
+    changes[name].value++
+  }
+  due.set(name, setTimeout(tell, CALM))
+}
+
 let close = () => {}
 effect(() => {
   close()
@@ -50,8 +63,8 @@ effect(() => {
       point: (point) => {
         points.value = [...points.peek(), point].slice(-HOUR_OF_POINTS)
       },
-      approval: () => changes.approvals.value++,
-      dead: () => changes.dead.value++,
+      approval: () => changed('approvals'),
+      dead: () => changed('dead'),
     },
   )
 })

@@ -22,10 +22,14 @@ export function took(ms) {
   return ms < 1_000 ? `${Math.round(ms)} ms` : ms < 60_000 ? `${(ms / 1_000).toFixed(2)} s` : span(ms)
 }
 
+/** Characters of it that may be seen. */
+const LINE = 1_000
+
 /** A text in one line; the JSON that webhooks bring without its marks. */
 export function preview(text) {
   if (!/^\s*[[{]/.test(text)) return text
   return text
+    .slice(0, LINE)
     .replace(/"\s*:\s*/g, ': ')
     .replace(/[}\]"]*,\s*"?/g, ', ')
     .replace(/["{}[\]]/g, '')
@@ -92,11 +96,13 @@ export function Facts({ of }) {
 
 export function Copy({ text, label = 'Copy' }) {
   const [done, setDone] = useState(false)
-  const copy = async () => {
-    await navigator.clipboard?.writeText(text)
-    setDone(true)
-    setTimeout(() => setDone(false), 1_500)
-  }
+  const copy = () =>
+    act(async () => {
+      if (!navigator.clipboard) throw new Error('The browser lets only pages by HTTPS or of localhost copy.')
+      await navigator.clipboard.writeText(text)
+      setDone(true)
+      setTimeout(() => setDone(false), 1_500)
+    })
   return html`<button type="button" onClick=${copy}>${done ? 'Copied' : label}</button>`
 }
 
@@ -140,6 +146,22 @@ export async function act(work) {
   }
 }
 
+/** `[isBusy, once]`: `once(work)` does nothing while what it began is not done, so that a second click sends nothing twice. */
+export function useOnce() {
+  const [isBusy, setBusy] = useState(false)
+  const isAt = useRef(false)
+  const set = (value) => {
+    isAt.current = value
+    setBusy(value)
+  }
+  const once = async (work) => {
+    if (isAt.current) return
+    set(true)
+    await work().finally(() => set(false))
+  }
+  return [isBusy, once]
+}
+
 export function Question() {
   const dialog = useRef()
   const asked = question.value
@@ -148,7 +170,9 @@ export function Question() {
   }, [asked])
   if (!asked) return null
   const end = (answer) => {
-    question.value = undefined
+    // Closed before it goes: so the focus is where it was.
+    dialog.current?.close()
+    if (question.peek() === asked) question.value = undefined
     asked.resolve(answer)
   }
   return html`<dialog ref=${dialog} class="question" aria-labelledby="question-title" onClose=${() => end(false)}>

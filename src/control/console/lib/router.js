@@ -11,8 +11,17 @@ addEventListener('hashchange', () => {
 function read() {
   const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?')
   return {
-    path: path.split('/').filter(Boolean).map(decodeURIComponent),
+    path: path.split('/').filter(Boolean).map(decoded),
     query: Object.fromEntries(new URLSearchParams(query)),
+  }
+}
+
+/** Of an address that somebody typed or cut off, too. */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
   }
 }
 
@@ -20,7 +29,10 @@ function read() {
 export function link(path, query = {}) {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
   const search = new URLSearchParams(given).toString()
-  return `#/${[path].flat().map(encodeURIComponent).join('/')}${search && `?${search}`}`
+  return `#/${[path]
+    .flat()
+    .map((part) => encodeURIComponent(String(part).toWellFormed()))
+    .join('/')}${search && `?${search}`}`
 }
 
 /** Goes there, and has it shown before it returns: keys that follow at once are for that place. */

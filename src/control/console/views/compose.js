@@ -42,9 +42,12 @@ export function ComposePage({ query }) {
   const send = async (event) => {
     event.preventDefault()
     if (Object.keys(errors).length > 0) return say('Something in the form is not right.', 'bad')
+    const routes = await call('POST', '/v1/explain', draft).catch((error) => setCame({ error }))
+    if (!routes) return
+    const taken = routes.find((route) => route.chosen)
     const title = `Put this message through ${gateway}?`
-    const body = chosen
-      ? `It is accepted as if it had come in there. The route ${chosen.route} takes it: ${doesOf(chosen)}. Replies come back here and go to nobody else.`
+    const body = taken
+      ? `It is accepted as if it had come in there. The route ${taken.route} takes it: ${doesOf(taken)}. Replies come back here and go to nobody else.`
       : 'It is accepted as if it had come in there. No route takes it; it is kept, for receive and events.'
     if (!(await ask({ title, body, action: 'Put it through' }))) return
     setBusy(true)

@@ -3,12 +3,16 @@ import { invoke, openStream } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
 import { isNarrow, now } from '../lib/live.js'
-import { Age, act, Empty, Outcome, Problem, preview, useLoaded } from '../lib/parts.js'
+import { Age, act, Empty, Outcome, Problem, preview, useLoaded, useOnce } from '../lib/parts.js'
 import { link, replace } from '../lib/router.js'
 import { Chat } from './message.js'
 import { senderOf } from './messages.js'
 
 const PAGE = 50
+/** Messages of one conversation that are shown at most. */
+const MOST = 1_000
+/** Ms from what comes in to a look at it: much may come at once. */
+const CALM = 400
 
 /** Who talks with us, the newest first; one of them as a chat. */
 export function ConversationsPage({ path: [gateway, conversation], query }) {
@@ -77,7 +81,8 @@ function usePages(load) {
       latest.current.isBusy = false
       setState((last) => ({ ...last, error }))
     }
-  }, [])
+    // Anew with each page: one may bring no row that was not there.
+  }, [state.pages.length])
   useEffect(() => {
     more()
   }, [])
@@ -86,30 +91,37 @@ function usePages(load) {
 
 /** One conversation as a chat, to be answered by hand. */
 function Conversation({ gateway, conversation }) {
-  const [older, setOlder] = useState([])
+  const [limit, setLimit] = useState(PAGE)
   const { value, error, reload } = useLoaded(
-    (signal) => invoke('conversation-show', { gateway, conversation, limit: PAGE }, signal),
-    [],
+    (signal) => invoke('conversation-show', { gateway, conversation, limit }, signal),
+    [limit],
   )
-  const latest = useRef()
-  latest.current = reload
   useEffect(() => {
-    const look = () => latest.current()
-    return openStream({ gateway, conversation, only: 'message,outcome' }, { message: look, outcome: look })
+    let timer
+    const look = () => {
+      timer = undefined
+      reload()
+    }
+    const soon = () => {
+      timer ??= setTimeout(look, CALM)
+    }
+    const close = openStream(
+      { gateway, conversation, only: 'message,outcome' },
+      { message: soon, outcome: soon, gap: soon, state: (isLive) => isLive && soon() },
+    )
+    return () => {
+      close()
+      clearTimeout(timer)
+    }
   }, [])
-  const first = older[0] ?? value
-  const before = async () => {
-    const page = await invoke('conversation-show', { gateway, conversation, limit: PAGE, before: first.next })
-    setOlder([page, ...older])
-  }
-  const entries = [...older, ...(value ? [value] : [])].flatMap((page) => page.entries)
+  const entries = value?.entries ?? []
   const asked = entries.findLast(({ role }) => role === 'sender')
   return html`<section class="page conversation" aria-labelledby="title">
     <a class="back" data-back href=${link('conversations')}>← Conversations</a>
     <header class="bar"><h1 id="title">${asked ? senderOf(asked.from) : conversation} <span class="dim">in ${gateway}</span></h1>
       <a class="button" href=${link('messages', { gateway, conversation })}>Its messages</a></header>
     ${error && html`<${Problem} error=${error} retry=${reload} />`}
-    ${first?.next && html`<p><button type="button" onClick=${() => act(before)}>Show what was before</button></p>`}
+    ${value?.next && limit < MOST && html`<p><button type="button" onClick=${() => setLimit(Math.min(limit * 2, MOST))}>Show what was before</button></p>`}
     ${value && html`<${Chat} entries=${entries} />`}
     ${asked && html`<${Answer} asked=${asked} done=${reload} />`}
   </section>`
@@ -117,8 +129,8 @@ function Conversation({ gateway, conversation }) {
 
 function Answer({ asked, done }) {
   const [text, setText] = useState('')
-  const send = async (event) => {
-    event.preventDefault()
+  const [isBusy, once] = useOnce()
+  const send = async () => {
     const isSent = await act(async () => {
       await invoke('gateway-send', { messageId: asked.id, text })
       return `Your answer is on its way to ${senderOf(asked.from)}.`
@@ -129,8 +141,11 @@ function Answer({ asked, done }) {
     // By then it has left, or what keeps it is known.
     setTimeout(done, 1_000)
   }
-  return html`<form class="answer" onSubmit=${send}>
+  return html`<form class="answer" onSubmit=${(event) => {
+    event.preventDefault()
+    once(send)
+  }}>
     <label>Answer ${senderOf(asked.from)} by hand<textarea rows="3" required value=${text} onInput=${(event) => setText(event.target.value)}></textarea></label>
-    <div class="buttons"><button class="primary">Send the answer</button></div>
+    <div class="buttons"><button class="primary" disabled=${isBusy}>Send the answer</button></div>
   </form>`
 }

@@ -3,14 +3,27 @@ import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
 import { changes, isNarrow } from '../lib/live.js'
-import { Age, act, ask, Badge, Empty, Facts, Json, Problem, preview, useLoaded } from '../lib/parts.js'
+import {
+  Age,
+  act,
+  ask,
+  Badge,
+  Empty,
+  Facts,
+  Json,
+  Problem,
+  preview,
+  useLoaded,
+  useOnce,
+} from '../lib/parts.js'
 import { go, link, replace } from '../lib/router.js'
 
 const MOST = 500
 
 /** What could not be delivered: by what killed it, a kind in a list, one whole. */
 export function DeadLettersPage({ path: [id], query }) {
-  if (id !== undefined) return html`<${Letter} key=${id} id=${id} />`
+  if (id !== undefined)
+    return html`<${Letter} key=${`${query.queue} ${id}`} id=${id} from=${query.queue && { queue: query.queue }} />`
   if (query.pattern !== undefined) return html`<${Letters} key=${JSON.stringify(query)} filter=${query} />`
   return html`<${Groups} filter=${query} />`
 }
@@ -43,10 +56,13 @@ function useCalmReload(reload) {
 
 function Groups({ filter }) {
   const {
-    value: groups,
+    value: { groups, within } = {},
     error,
     reload,
-  } = useLoaded((signal) => invoke('dead-letter-groups', filter, signal), [JSON.stringify(filter)])
+  } = useLoaded(
+    async (signal) => ({ groups: await invoke('dead-letter-groups', filter, signal), within: filter }),
+    [JSON.stringify(filter)],
+  )
   const { box, isDue, show } = useCalmReload(reload)
   const total = groups?.reduce((sum, { count }) => sum + count, 0)
   return html`<section class="page" aria-labelledby="title">
@@ -61,22 +77,29 @@ function Groups({ filter }) {
     ${groups?.length === 0 && html`<${Empty} title=${filter.error ? 'Nothing matches.' : 'No dead letters.'}>What cannot be delivered after all its attempts is kept here whole, until somebody decides.<//>`}
     <div ref=${box}>
       ${total > 0 && html`<p class="dim">${total} in ${groups.length} ${groups.length === 1 ? 'kind' : 'kinds'}, most first.</p>`}
-      <ul class="groups">${groups?.map((group) => html`<li key=${keyOfGroup(group)} class="card"><${Group} group=${group} reload=${reload} /></li>`)}</ul>
+      <ul class="groups">${groups?.map((group) => html`<li key=${keyOfGroup(group)} class="card"><${Group} group=${group} within=${within} reload=${reload} /></li>`)}</ul>
     </div>
   </section>`
 }
 
 const keyOfGroup = ({ queue, group, code, pattern }) => [queue, group, code, pattern].join(' ')
 const filterOf = ({ queue, group, code, pattern }) => ({ queue, group, code, pattern })
+/** From the oldest that is shown until just after the newest: no others were asked about. */
+const shown = (oldest, newest) => ({
+  since: new Date(oldest).toISOString(),
+  until: new Date(newest + 1).toISOString(),
+})
 
-function Group({ group, reload }) {
+function Group({ group, within, reload }) {
+  // What was searched counts too: others of the kind are not shown.
+  const filter = { ...within, ...filterOf(group) }
   const { queue, group: name, code, error, count, first, last, sample } = group
   return html`<div class="group">
-    <p class="group-head"><b class="many">${count}</b> <a href=${link('dead-letters', filterOf(group))}>${name || queue}</a> <${Badge}>${queue}<//> <code>${code}</code></p>
+    <p class="group-head"><b class="many">${count}</b> <a href=${link('dead-letters', filter)}>${name || queue}</a> <${Badge}>${queue}<//> <code>${code}</code></p>
     <p class="error">${error}</p>
     ${sample && html`<p class="dim one-line">${preview(sample)}</p>`}
     <p class="dim">last <${Age} at=${last} /> ago${count > 1 ? html`, first <${Age} at=${first} /> ago` : ''}</p>
-    <${Decide} filter=${filterOf(group)} count=${count} what=${`of “${name || queue}” that failed with: ${error}`} done=${reload} />
+    <${Decide} filter=${{ ...filter, ...shown(first, last) }} count=${count} what=${`of “${name || queue}” that failed with: ${error}`} done=${reload} />
   </div>`
 }
 
@@ -94,10 +117,9 @@ function Decide({ filter, count, what, done }) {
     )
       return
     await act(async () => {
-      const until = new Date().toISOString()
       let sum = 0
       for (let more = true; more; ) {
-        const answer = await invoke(`dead-letter-${verb}`, { all: true, ...filter, until })
+        const answer = await invoke(`dead-letter-${verb}`, { all: true, ...filter })
         sum += answer.count
         more = answer.more
       }
@@ -124,11 +146,11 @@ function Letters({ filter }) {
     <header class="bar">
       <h1 id="title">Dead letters of ${filter.group || filter.queue}</h1>
       <p class="fresh">${isDue && html`<button type="button" class="pill" onClick=${show}>Changed: show</button>`}</p>
-      ${letters.length > 0 && html`<${Decide} filter=${filter} count=${letters.length < MOST ? letters.length : `${MOST} and more`} what=${`of “${filter.group}”: ${errorOf(letters[0])}`} done=${reload} />`}
+      ${letters.length > 0 && html`<${Decide} filter=${{ ...filter, ...shown(letters.at(-1).at, letters[0].at) }} count=${letters.length} what=${`of “${filter.group}”: ${errorOf(letters[0])}`} done=${reload} />`}
     </header>
     ${error && html`<${Problem} error=${error} retry=${reload} />`}
     <div ref=${box} class="fills">
-      <${List} label="Dead letters" items=${letters} height=${isNarrow.value ? 62 : 44} keyOf=${({ id }) => id} row=${letterRow} />
+      <${List} label="Dead letters" items=${letters} height=${isNarrow.value ? 62 : 44} keyOf=${({ id, queue }) => `${queue} ${id}`} row=${letterRow} />
     </div>
   </section>`
 }
@@ -136,21 +158,22 @@ function Letters({ filter }) {
 const errorOf = ({ errors, reason }) => errors.at(-1)?.message ?? reason
 
 function letterRow(letter) {
-  const { id, at, message } = letter
-  return html`<a class="message-row" href=${link(['dead-letters', id])}>
+  const { id, queue, at, message } = letter
+  return html`<a class="message-row" href=${link(['dead-letters', id], { queue })}>
     <${Age} at=${at} /><span class="gateway">${message?.gateway}</span><span class="sender">${message?.from?.name ?? message?.from?.id}</span>
     <span class="text">${preview(message?.text ?? JSON.stringify(letter.data))}</span><span class="dim">${errorOf(letter).slice(0, 60)}</span>
   </a>`
 }
 
 /** One whole: its message, each attempt with its error, and what can be done. */
-function Letter({ id }) {
+function Letter({ id, from }) {
   const {
     value: letter,
     error,
     reload,
-  } = useLoaded((signal) => invoke('dead-letter-show', { id }, signal), [id])
+  } = useLoaded((signal) => invoke('dead-letter-show', { id, ...from }, signal), [id])
   const [text, setText] = useState()
+  const [isBusy, once] = useOnce()
   const back = html`<a class="back" data-back href=${link('dead-letters')}>← Dead letters</a>`
   if (!letter)
     return html`<section class="page">${back}${error && html`<${Problem} error=${error} retry=${reload} />`}</section>`
@@ -159,7 +182,8 @@ function Letter({ id }) {
   const decide = async (verb, question) => {
     if (!(await ask(question))) return
     const isDone = await act(async () => {
-      await invoke(`dead-letter-${verb}`, { id })
+      // An event that was pushed to several is a letter of each of them by one id.
+      await invoke(`dead-letter-${verb}`, { id, queue })
       changes.dead.value++
       return verb === 'retry' ? 'It is back in its lane.' : 'It is dropped.'
     })
@@ -199,7 +223,7 @@ function Letter({ id }) {
         ? html`<h2>Edit and send again</h2>
           <p class="hint">As a new message of the same sender and conversation. With another text the sender counts as not verified.</p>
           <textarea rows="6" aria-label="Text" value=${text ?? message.text} onInput=${(event) => setText(event.target.value)}></textarea>
-          <div class="buttons"><button type="button" onClick=${resend}>Send again</button></div>`
+          <div class="buttons"><button type="button" disabled=${isBusy} onClick=${() => once(resend)}>Send again</button></div>`
         : html`<h2>What was to be delivered</h2><${Json} value=${letter.data} label="Data" />`
     }
   </section>`

@@ -15,6 +15,7 @@ import {
   Problem,
   took,
   useLoaded,
+  useOnce,
 } from '../lib/parts.js'
 import { go, link } from '../lib/router.js'
 import { senderOf } from './messages.js'
@@ -91,7 +92,8 @@ function Log({ lines }) {
 
 function Back() {
   return html`<a class="back" data-back href=${link('messages')} onClick=${(event) => {
-    if (history.length < 2) return
+    // What was before may be a page of somebody else, or none.
+    if (!globalThis.navigation?.canGoBack) return
     event.preventDefault()
     history.back()
   }}>← Messages</a>`
@@ -298,8 +300,8 @@ function Actions({ shown, reload }) {
 function Form({ kind, message, done }) {
   const isAnswer = kind === 'answer'
   const [text, setText] = useState(isAnswer ? '' : message.text)
-  const send = async (event) => {
-    event.preventDefault()
+  const [isBusy, once] = useOnce()
+  const send = async () => {
     let next
     const isSent = await act(async () => {
       if (isAnswer) {
@@ -312,7 +314,10 @@ function Form({ kind, message, done }) {
     if (isSent) done(next)
   }
   return html`<dialog ref=${(dialog) => dialog?.open === false && dialog.showModal()} onClose=${() => done()} aria-labelledby="form-title">
-    <form onSubmit=${send}>
+    <form onSubmit=${(event) => {
+      event.preventDefault()
+      once(send)
+    }}>
       <h2 id="form-title">${isAnswer ? `Answer ${senderOf(message.from)}` : 'Edit and send again'}</h2>
       <p class="hint">${
         isAnswer
@@ -320,7 +325,7 @@ function Form({ kind, message, done }) {
           : 'It is accepted as a new message of the same sender and conversation, and routed as the routes are now. With another text the sender counts as not verified.'
       }</p>
       <label>Text<textarea rows="8" required=${isAnswer} value=${text} onInput=${(event) => setText(event.target.value)}></textarea></label>
-      <div class="buttons"><button type="button" onClick=${() => done()}>Cancel</button><button class="primary">${isAnswer ? 'Send the answer' : 'Send again'}</button></div>
+      <div class="buttons"><button type="button" onClick=${() => done()}>Cancel</button><button class="primary" disabled=${isBusy}>${isAnswer ? 'Send the answer' : 'Send again'}</button></div>
     </form>
   </dialog>`
 }

@@ -150,12 +150,17 @@ function createTail(filter, tell, isHeld) {
   const byId = new Map()
   /** What came in and is not shown yet, oldest first. */
   let fresh = []
-  let [rows, missed, isEnd, isBusy] = [[], 0, false, false]
+  let [rows, missed, isEnd, isBusy, isBare] = [[], 0, false, false, false]
+  /** What became of messages while a page is on its way, which may have them as they were. */
+  const outcomes = new Map()
   let [next, searchedTo, error, due] = []
 
   const add = (messages) => {
     const added = messages.filter(({ id }) => !byId.has(id))
-    for (const message of added) byId.set(message.id, message)
+    for (const message of added) {
+      message.outcome = outcomes.get(message.id) ?? message.outcome
+      byId.set(message.id, message)
+    }
     return added
   }
   const told = () => {
@@ -186,16 +191,19 @@ function createTail(filter, tell, isHeld) {
         { ...filter, limit: PAGE, ...(next && { before: next }) },
         end.signal,
       )
-      rows = [...rows, ...add(page.messages)]
+      const added = add(page.messages)
+      rows = [...rows, ...added]
+      isBare = added.length === 0
       ;({ next, searchedTo } = page)
       isEnd = next === undefined
     } catch (failure) {
       error = failure
     }
     isBusy = false
+    outcomes.clear()
     told()
     // A page may be short and not be the end: each looks only so far.
-    if (!isEnd && !error && rows.length < PAGE && !end.signal.aborted) setTimeout(more)
+    if (!isEnd && !error && (isBare || rows.length < PAGE) && !end.signal.aborted) setTimeout(more)
   }
   const close = openStream(
     { ...filter, only: 'message,outcome' },
@@ -209,6 +217,10 @@ function createTail(filter, tell, isHeld) {
       state(isLive) {
         if (isLive && error) more()
       },
+      refused(failure) {
+        error = failure
+        soon()
+      },
       gap(gap) {
         missed += gap.missed
         soon()
@@ -216,6 +228,7 @@ function createTail(filter, tell, isHeld) {
       outcome({ id, outcome }) {
         const message = byId.get(id)
         if (message) message.outcome = outcome
+        else if (isBusy) outcomes.set(id, outcome)
         soon()
       },
     },
