@@ -36,6 +36,8 @@ export function createApprovalWords(approvals: Pick<ApprovalService, 'list' | 'd
   return async (message: Message, sender: Caller): Promise<string | undefined> => {
     const [said, approves, id = ''] = WORDS.exec(message.text) ?? []
     if (said === undefined || !CHATS.includes(message.transport)) return undefined
+    // Who said it then did not mean what waits now, and who sent it again may not decide.
+    if (message.data.resent !== undefined) return undefined
     const caller: Caller = isCommandLine(message) ? { kind: 'cli' } : sender
     const pending = await approvals.list({ status: 'pending', limit: 1000 })
     const here = pending.filter(

@@ -29,6 +29,8 @@ test('yes and no decide what waits in this conversation, by who may, and ask whi
     ['yes', ada, { transport: 'webhook' }],
     // It waited behind the message that led to the question: who wrote it had not seen that.
     ['yes', ada, { receivedAt: Date.now() - 60_000 }],
+    // Said to something else, and sent again by whoever may do that.
+    ['yes', ada, { data: { resent: { of: 'm-0', by: 'http token:ci', edited: false } } }],
     // In a channel people say yes to each other.
     ['no', ada, { transport: 'slack', data: { mention: false, direct: false } }],
   ] as const)

@@ -25,10 +25,9 @@ CREATE TEMP VIEW standing AS SELECT j.seq, j.id, coalesce(
     (SELECT CASE WHEN job.state = 2 THEN 'running' WHEN job.failures > 0 THEN 'retrying' ELSE 'waiting' END
       FROM queue q JOIN job ON job.queue = q.id AND job.id = j.id WHERE q.name = 'dispatch'),
     (SELECT CASE what WHEN 'dead' THEN 'dropped' WHEN 'waits for an approval' THEN 'approval'
-        WHEN 'routed again' THEN 'waiting' WHEN 'collected' THEN 'merged' WHEN 'superseded' THEN 'merged'
-        WHEN 'steered' THEN 'merged' ELSE what END
+        WHEN 'collected' THEN 'merged' WHEN 'superseded' THEN 'merged' WHEN 'steered' THEN 'merged' ELSE what END
       FROM note WHERE note.seq = j.seq AND road = 0
-        AND what IN ('done', 'dead', 'unrouted', 'waits for an approval', 'routed again', 'collected', 'superseded', 'steered')
+        AND what IN ('done', 'dead', 'unrouted', 'waits for an approval', 'collected', 'superseded', 'steered')
       ORDER BY n DESC LIMIT 1),
     'waiting') AS outcome
   FROM journal j;

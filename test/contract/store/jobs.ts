@@ -161,6 +161,7 @@ export function jobsContract(factory: StoreFactory): void {
       const { store } = bench
       const ada = { from: { id: 'ada', verified: true } }
       const [a = ''] = await busyLane(bench, ['a'], ada)
+      const [half = ''] = await busyLane(bench, ['half'], { from: { id: 'eve' }, subject: 'no \ud800 text' })
       const [b = ''] = await busyLane(bench, ['b'], { from: { id: 'bob', verified: true } })
       const [c = ''] = await busyLane(bench, ['c'])
       const [d = ''] = await busyLane(bench, ['d'], { from: { id: 'eve' } })
@@ -178,7 +179,7 @@ export function jobsContract(factory: StoreFactory): void {
         order.push([one.id, ...textsOf(one.collected)])
         await store.jobs.settle('q', [{ id: one.id, token: one.token, outcome: 'done' }])
       }
-      assert.deepEqual(order, [[a], [b], [d, 'c'], [other], [`${other}:resumed`]])
+      assert.deepEqual(order, [[a], [half], [b], [d, 'c'], [other], [`${other}:resumed`]])
       assert.deepEqual(
         (await store.journal.history(c)).map(({ what }) => what),
         ['superseded'],

@@ -93,8 +93,9 @@ export function searchContract(factory: StoreFactory): void {
       await store.jobs.deadLetters.drop(id('dropped'))
       await store.journal.note(id('done'), [note('model')])
       await store.journal.note(id('unrouted'), [note('unrouted')])
-      await store.journal.note(id('again'), [note('unrouted'), note('routed again')])
-      const expected = [...names.slice(0, -1), 'waiting']
+      await store.journal.note(id('again'), [note('unrouted'), note('done'), note('routed again')])
+      // What routed it may tell so later than it ended.
+      const expected = [...names.slice(0, -1), 'done']
       assert.deepEqual(await store.journal.outcomes([...ids, 'nobody', `${id('done').slice(0, -1)}x`]), [
         ...expected,
         undefined,
@@ -103,7 +104,7 @@ export function searchContract(factory: StoreFactory): void {
       const { found } = await store.journal.search({ limit: 20 })
       assert.deepEqual(found.map(({ outcome }) => outcome).reverse(), expected)
       assert.deepEqual(await findAll(store, { outcomes: ['dead', 'unrouted'] }), ['unrouted', 'dead'])
-      assert.deepEqual(await findAll(store, { outcomes: ['waiting'] }), ['again', 'waiting'])
+      assert.deepEqual(await findAll(store, { outcomes: ['waiting'] }), ['waiting'])
     },
     'large messages make short pages, and none is left out': async ({ store }) => {
       const texts = Array.from({ length: 4 }, (_, index) => `${index} ${'x'.repeat(3_000_000)}`)

@@ -6,7 +6,7 @@
 local base = root .. 'jobs:dispatch:'
 local TELLING = {
   done = 'done', dead = 'dropped', unrouted = 'unrouted',
-  ['waits for an approval'] = 'approval', ['routed again'] = 'waiting',
+  ['waits for an approval'] = 'approval',
   collected = 'merged', superseded = 'merged', steered = 'merged',
 }
 -- Messages that are close together have their notes in one list.

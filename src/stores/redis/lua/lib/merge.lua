@@ -6,10 +6,11 @@
 local TELLS = { collected = 'collects', superseded = 'supersedes', steered = 'is steered' }
 
 -- Who wrote a message where there is proof, as `identityOf` has it; empty for all others, who have the same rights: none.
+-- False where cjson cannot read it, as half a surrogate pair in a subject: whoever that is, it goes into no other's call.
 local function sender_of(entry)
   local ok, stored = pcall(cjson.decode, string.match(entry[2][4], '^[^\n]*'))
   local from = ok and type(stored) == 'table' and stored.from
-  if type(from) ~= 'table' then return nil end
+  if type(from) ~= 'table' then return false end
   if from.verified ~= true then return '' end
   return (from.external == true and 'external:' or '') .. tostring(from.address or from.id)
 end
@@ -24,8 +25,9 @@ local function untouched(queue, lane, group, from, sender)
     local entry = job[3] and job[1] == group and job[2] == id and not isTried and entry_at(job[3])
     bytes = bytes + (entry and #entry[2][4] or 0)
     if not entry or (#found > 0 and bytes > LARGE / 4) then break end
-    sender = sender or sender_of(entry)
-    if sender_of(entry) ~= sender then break end
+    local who = sender_of(entry)
+    if sender == nil then sender = who end
+    if not who or who ~= sender then break end
     found[#found + 1] = { id = id, position = job[3], notify = job[4], entry = entry }
   end
   return found
