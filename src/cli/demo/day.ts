@@ -7,9 +7,12 @@ import type { createStory } from './story.ts'
 const DAY = 86_400_000
 /** Every ten minutes of the day something comes in. */
 const STEPS = 144
-/** How often it is looked whether all is done, and how long where nothing more comes in (ms). */
+/**
+ * How often it is looked whether all is done, and how long where nothing more comes in (ms): a jump of the clock ends the lease of the
+ * mailbox, and what lies there then comes in a step later.
+ */
 const LOOK = 3
-const PATIENCE = 2_000
+const PATIENCE = 300
 /** The newest requests for approval wait for whoever looks at the demo. */
 const UNDECIDED = 6
 
