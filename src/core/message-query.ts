@@ -57,8 +57,8 @@ export function createMatcher(query: MessageQuery): (message: Message) => boolea
 
 /**
  * Whether a text stands in JSON and in plain text alike, so that a store may look for it in the payload before it reads that. Stores
- * look for ASCII alone without regard to case.
+ * look for ASCII alone without regard to case. SQLite takes no LIKE of more than 50,000 bytes.
  */
 export function isPlainText(text: string | undefined): text is string {
-  return text !== undefined && /^[\w .,:;@#+*!?()=/-]+$/.test(text)
+  return text !== undefined && /^[\w .,:;@#+*!?()=/-]{1,1000}$/.test(text)
 }

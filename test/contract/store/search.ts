@@ -105,6 +105,7 @@ export function searchContract(factory: StoreFactory): void {
       assert.deepEqual(found.map(({ outcome }) => outcome).reverse(), expected)
       assert.deepEqual(await findAll(store, { outcomes: ['dead', 'unrouted'] }), ['unrouted', 'dead'])
       assert.deepEqual(await findAll(store, { outcomes: ['waiting'] }), ['waiting'])
+      assert.deepEqual(await findAll(store, { text: 'x'.repeat(60_000) }), [])
     },
     'large messages make short pages, and none is left out': async ({ store }) => {
       const texts = Array.from({ length: 4 }, (_, index) => `${index} ${'x'.repeat(3_000_000)}`)
