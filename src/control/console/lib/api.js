@@ -94,6 +94,8 @@ export async function openQueues() {
 
 /** Ms without a byte after which the stream counts as broken: the daemon writes every ten seconds. */
 const SILENCE = 25_000
+/** Ms that the stream of a tab goes on where nobody sees it. Browsers open six connections to one place: some tabs would take them all. */
+const UNSEEN = 10_000
 const PAUSE = { first: 500, longest: 8_000 }
 
 /**
@@ -110,12 +112,19 @@ export function openStream(query, on) {
   async function read() {
     const silent = new AbortController()
     let timer
+    let leaving
+    const seen = () => {
+      clearTimeout(leaving)
+      if (document.hidden) leaving = setTimeout(() => silent.abort(), UNSEEN)
+    }
     const heard = () => {
       clearTimeout(timer)
       timer = setTimeout(() => silent.abort(), SILENCE)
     }
+    document.addEventListener('visibilitychange', seen)
     try {
       heard()
+      seen()
       const signal = AbortSignal.any([end.signal, silent.signal])
       const known = last ?? on.known?.()
       const headers = known === undefined ? {} : { 'last-event-id': known }
@@ -132,6 +141,8 @@ export function openStream(query, on) {
       }
     } finally {
       clearTimeout(timer)
+      clearTimeout(leaving)
+      document.removeEventListener('visibilitychange', seen)
       silent.abort()
     }
   }
@@ -151,6 +162,10 @@ export function openStream(query, on) {
       const error = await read().catch((failure) => failure)
       if (end.signal.aborted) return
       if (on.refused && /^(400|403|404)$/.test(error?.status)) return on.refused(error)
+      if (document.hidden) {
+        await new Promise((resolve) => document.addEventListener('visibilitychange', resolve, { once: true }))
+        continue
+      }
       on.state?.(false)
       await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random() / 2)))
       pause = Math.min(pause * 2, PAUSE.longest)

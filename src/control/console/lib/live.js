@@ -49,9 +49,9 @@ effect(() => {
     {
       state(isLive) {
         if (!isLive && state.peek() !== 'gone') goneAt.value = Date.now()
-        const wasGone = state.peek() === 'gone'
+        const isBack = isLive && state.peek() !== 'connecting'
         state.value = isLive ? 'live' : 'gone'
-        if (isLive && wasGone) for (const each of Object.values(changes)) each.value++
+        if (isBack) for (const each of Object.values(changes)) each.value++
       },
       // Where the store is away there is nothing but the reason: what is shown is of before.
       now: (value) => {

@@ -205,6 +205,13 @@ function createTail(filter, tell, isHeld) {
     // A page may be short and not be the end: each looks only so far.
     if (!isEnd && !error && (isBare || rows.length < PAGE) && !end.signal.aborted) setTimeout(more)
   }
+  /** What became of the newest while nothing was heard. */
+  const lookAgain = async () => {
+    const { outcome: _outcome, ...any } = filter
+    const page = await invoke('message-search', { ...any, limit: PAGE }, end.signal).catch(() => undefined)
+    for (const { id, outcome } of page?.messages ?? []) if (byId.has(id)) byId.get(id).outcome = outcome
+    soon()
+  }
   const close = openStream(
     { ...filter, only: 'message,outcome' },
     {
@@ -216,6 +223,7 @@ function createTail(filter, tell, isHeld) {
       known: () => rows[0]?.id,
       state(isLive) {
         if (isLive && error) more()
+        else if (isLive && rows.length > 0) lookAgain()
       },
       refused(failure) {
         error = failure
@@ -223,7 +231,7 @@ function createTail(filter, tell, isHeld) {
       },
       gap(gap) {
         missed += gap.missed
-        soon()
+        lookAgain()
       },
       outcome({ id, outcome }) {
         const message = byId.get(id)
