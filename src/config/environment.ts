@@ -21,7 +21,7 @@ export async function readEnvironment(cwd: string, env: Environment): Promise<En
   }
 }
 
-const SECRET_KEY = /secret|token|pass|api-?key|credential|authorization/i
+const SECRET_KEY = /secret|token|pass|api-?key|_key\b|credential|authorization|cookie/i
 /** Each text under these is one. What else has such a name may be a gateway. */
 const SECRETS_KEY = /(secret|token|password|key|credential)s$/i
 /** Such a key with its value in a line, unless that is a variable; or a long word alone, of a block that was not indented enough. */

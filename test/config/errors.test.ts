@@ -139,9 +139,21 @@ test('no error shows a secret that is written in the file', async (t) => {
 })
 
 test('among the words of a command its secrets are known, and not shown', () => {
-  const file = { mcp: { a: { args: ['-v', '--token=hunter2', '--api-key', 'hunter3', 'plain-words'] } } }
-  assert.deepEqual(secretsOf([], file).sort(), ['hunter2', 'hunter3'])
-  const shown = { a: { args: ['-v', '--token=[secret]', '--api-key', '[secret]', 'plain-words'] } }
+  const file = {
+    mcp: {
+      a: {
+        args: ['-v', '--token=hunter2', '--api-key', 'hunter3', 'plain-words'],
+        env: { MY_KEY: 'hunter4' },
+      },
+    },
+  }
+  assert.deepEqual(secretsOf([], file).sort(), ['hunter2', 'hunter3', 'hunter4'])
+  const shown = {
+    a: {
+      args: ['-v', '--token=[secret]', '--api-key', '[secret]', 'plain-words'],
+      env: { MY_KEY: '[secret]' },
+    },
+  }
   assert.deepEqual(withoutValues(file), { mcp: shown })
 })
 
