@@ -17,7 +17,9 @@ export function createSecretCheck(known: readonly string[]): (given: string) => 
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   let clean = text
   for (const secret of secrets) {
-    clean = clean.replaceAll(secret, '[secret]').replaceAll(JSON.stringify(secret).slice(1, -1), '[secret]')
+    // What JSON made of it first: the secret alone may be half of an escape.
+    const escaped = JSON.stringify(secret).slice(1, -1)
+    clean = clean.replaceAll(escaped, '[secret]').replaceAll(secret, '[secret]')
   }
   return clean
 }

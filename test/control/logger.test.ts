@@ -30,8 +30,8 @@ describe('the log', () => {
   })
 
   test('keeps lines that machines read as JSON, and shows people the fields in one line', () => {
-    const machine = logging({})
-    machine.log.warn({ gateway: 'demo' }, 'hello')
+    const machine = logging({ secrets: ['ends-in\\'] })
+    machine.log.warn({ gateway: 'demo' }, 'hello ends-in\\')
     assert.equal(JSON.parse(machine.text()).gateway, 'demo')
     const person = logging({ pretty: true })
     person.log.child({ gateway: 'demo' }).warn({ text: 'two words' }, 'hello')
