@@ -122,7 +122,9 @@ describe('tokens of programs', { timeout: 90_000 }, async () => {
       return ask(token, '/mcp', { jsonrpc: '2.0', id: 1, method, params }, headers)
     }
     const hello = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } }
-    const session = (await mcp(WORKER, 'initialize', hello)).headers.get('mcp-session-id') ?? ''
+    const open = async (token: string) =>
+      (await mcp(token, 'initialize', hello)).headers.get('mcp-session-id') ?? ''
+    const session = await open(WORKER)
     const { text } = await mcp(WORKER, 'tools/list', {}, session)
     assert.match(text, /gateway-receive/)
     assert.doesNotMatch(text, /state-set/)
@@ -130,6 +132,10 @@ describe('tokens of programs', { timeout: 90_000 }, async () => {
     const refused = await mcp(WORKER, 'tools/call', params, session)
     assert.match(refused.text, /forbidden/)
     assert.equal((await mcp(ALL, 'tools/list', {}, session)).status, 404)
+    const first = await open(ALL)
+    await Promise.all(Array.from({ length: 200 }, () => open(ALL)))
+    assert.equal((await mcp(ALL, 'tools/list', {}, first)).status, 404, 'too many end the oldest')
+    assert.equal((await mcp(WORKER, 'tools/list', {}, session)).status, 200, 'and nobody else’s')
   })
 
   test('a new token is valid at once and the old one no longer, and none is in the log', async () => {

@@ -11,6 +11,8 @@ export type McpHttp = ReturnType<typeof createMcpHttp>
 
 /** A session that was not used for that long is forgotten. */
 const IDLE = 30 * 60_000
+/** Sessions of one caller; whoever opens more ends the oldest, rather one that is idle. */
+const MOST_SESSIONS = 200
 
 type Session = {
   caller: Caller
@@ -44,6 +46,9 @@ export function createMcpHttp(given: Omit<McpOptions, 'caller' | 'asks'>) {
     const transport = new NodeStreamableHTTPServerTransport({
       sessionIdGenerator: () => id,
       onsessioninitialized: () => {
+        const mine = [...sessions.values()].filter((one) => one.caller.id === caller.id)
+        const oldest = mine.find(({ running }) => running === 0) ?? mine[0]
+        if (oldest && mine.length >= MOST_SESSIONS) void oldest.transport.close()
         sessions.set(id, session)
       },
     })
@@ -70,7 +75,10 @@ export function createMcpHttp(given: Omit<McpOptions, 'caller' | 'asks'>) {
     clearTimeout(session.idle)
     response.once('close', () => {
       session.running -= 1
-      if (session.running === 0) session.idle = setTimeout(() => void session.transport.close(), IDLE).unref()
+      if (session.running > 0) return
+      // What it began with was no beginning.
+      const stays = session.transport.sessionId === undefined ? 0 : IDLE
+      session.idle = setTimeout(() => void session.transport.close(), stays).unref()
     })
     await session.transport.handleRequest(request, response, body)
   }
