@@ -39,7 +39,7 @@ const tool = (name: string, more: object = {}) => ({ name, inputSchema: { type: 
 const WORDS = { type: 'object', properties: { words: { type: 'string' } }, required: ['words'] }
 const TOOLS = [
   tool('say', { inputSchema: WORDS }),
-  ...['huge', 'large', 'silent', 'junk', 'image', 'die'].map((name) => tool(name)),
+  ...['huge', 'large', 'silent', 'junk', 'image', 'die', 'mutter'].map((name) => tool(name)),
   tool('die-again', { annotations: { readOnlyHint: true } }),
   tool('say it/now'),
   tool('say it now'),
@@ -107,9 +107,10 @@ describe('MCP servers over stdio', { timeout: 90_000 }, async () => {
     assert.equal(await daemon.invoke('hand.say', { words: 'I am back' }), 'I am back')
     await fails('hand.die', {}, /mcp_unknown.*the disk is full \[secret\]/)
     await fails('hand.die-again', {}, /mcp_failed.*the disk is full/)
+    await fails('hand.mutter', {}, /mcp_unknown.*x{990}\[secret\]/)
     await fails('gone.any', {}, /mcp_unavailable.*no command no-such-program; install it/)
     assert.equal(await daemon.invoke('hand.say', { words: 'again' }), 'again')
-    assert.doesNotMatch(daemon.output(), new RegExp(SECRET))
+    assert.doesNotMatch(daemon.output(), new RegExp(SECRET.slice(0, 8)))
   })
 
   test('are seen by status and doctor', async () => {

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs'
-import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import type { OAuthClientProvider, Transport } from '@modelcontextprotocol/client'
 import { reasonOf } from '../../core/errors.ts'
@@ -7,7 +6,6 @@ import { pathGet } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import type { McpServer } from '../../core/mcp.ts'
 import { defined } from '../../lib/defined.ts'
-import { headOf } from '../../lib/head-of.ts'
 import { withoutSecrets } from '../../lib/secrets.ts'
 import { createTokenBucket } from '../../lib/token-bucket.ts'
 
@@ -59,9 +57,9 @@ async function openProcess(server: McpServer, { log, fault }: Deps): Promise<Mcp
   const words = () => (performance.now() - saidAt < JUST_NOW ? last : undefined)
   if (transport.stderr instanceof Readable) {
     const take = createTokenBucket(LINES, Date.now)
-    createInterface({ input: transport.stderr }).on('line', (line) => {
+    eachLine(transport.stderr, (line) => {
       if (line.trim() === '') return
-      last = withoutSecrets(headOf(line, LONGEST_LINE), secrets)
+      last = withoutSecrets(line, secrets).slice(0, LONGEST_LINE)
       saidAt = performance.now()
       if (take() === 0) log.info({ stderr: last }, 'an MCP server says')
     })
@@ -82,6 +80,28 @@ async function openProcess(server: McpServer, { log, fault }: Deps): Promise<Mcp
       return [reasonOf(error), words()].filter(Boolean).join('; its last words were: ')
     },
   }
+}
+
+/** Calls `heard` with the head of each line: one that never ends must not fill the memory. */
+function eachLine(input: Readable, heard: (line: string) => void): void {
+  let line = ''
+  // More than is shown, so that no secret is cut in half before it is masked.
+  const add = (text: string) => {
+    line += text.slice(0, 2 * LONGEST_LINE - line.length)
+  }
+  const end = () => {
+    heard(line)
+    line = ''
+  }
+  input.setEncoding('utf8').on('data', (chunk: string) => {
+    const [first = '', ...more] = chunk.split(/[\r\n]/)
+    add(first)
+    for (const text of more) {
+      end()
+      add(text)
+    }
+  })
+  input.on('end', end)
 }
 
 const REMEDIES: Readonly<Record<string, string>> = {
