@@ -7,6 +7,10 @@ const oauth = z
   .strictObject({
     'client-id': z.string().min(1).exactOptional().describe('Where the server registers no clients itself.'),
     'client-secret': z.string().min(1).exactOptional(),
+    issuer: z
+      .url({ protocol: /^https?$/, error: 'expected https://…' })
+      .exactOptional()
+      .describe('The authorization server that these are of: no other gets them.'),
     scope: z.string().min(1).exactOptional(),
     grant: z
       .enum(['authorization_code', 'client_credentials'])
@@ -59,6 +63,9 @@ export const mcpServerSchema = z
     const { username, password } = new URL(url ?? 'http://none')
     if (username || password) {
       fault('no user and password in the URL, it is in logs; write them under `headers`', 'url')
+    }
+    if (given.oauth?.clientSecret && !given.oauth.issuer) {
+      fault('`client-secret` needs `issuer`, or the server would say who gets it', 'oauth')
     }
     if (given.oauth?.grant === 'client_credentials' && !given.oauth.clientSecret) {
       fault('the grant client_credentials needs `client-id` and `client-secret`', 'oauth')

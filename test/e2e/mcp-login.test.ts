@@ -11,6 +11,7 @@ import { until } from '../fixtures/until.ts'
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'trivium.js')
 const PASSWORD = 'a-bearer-of-the-test'
+const MACHINE = 'client-id: robot, client-secret: a-secret-of-a-robot, grant: client_credentials'
 
 describe('MCP servers over HTTP', { timeout: 90_000 }, () => {
   test('take a bearer token, or the login of a person, which is kept, renewed, and asked for again once it ended', async () => {
@@ -24,12 +25,17 @@ mcp:
   told: { url: '${remote.url}', headers: { authorization: Bearer ${PASSWORD} } }
   wrong: { url: '${remote.url}', headers: { authorization: Bearer no-such-password } }
   person: { url: '${remote.url}' }
+  machine: { url: '${remote.url}', oauth: { ${MACHINE}, issuer: '${new URL(remote.url).origin}' } }
+  fooled: { url: '${remote.url}', oauth: { ${MACHINE}, issuer: 'https://elsewhere.example' } }
 `,
     })
     const daemon = await site.start()
     const stateOf = async (name: string) =>
       objectsIn(pathGet(await daemon.get('/v1/status'), 'result.mcp')).find((one) => one.name === name)
     assert.equal(await daemon.invoke('told.hello'), 'hello')
+    assert.equal(await daemon.invoke('machine.hello'), 'hello')
+    assert.equal((await stateOf('fooled'))?.ok, false)
+    assert.equal(remote.machines.length, 1, 'a server cannot choose who gets the secret')
     assert.match(String((await stateOf('told'))?.detail), /over-http, 2026-07-28/)
     await assert.rejects(daemon.invoke('told.huge'), /mcp_unknown.*max-result/)
     await assert.rejects(daemon.invoke('told.cut'), /mcp_unknown.*broke off/)
@@ -50,6 +56,7 @@ mcp:
     await fetch(address)
     const [code] = await once(login, 'exit')
     assert.equal(code, 0, said)
+    assert.doesNotMatch(said, /mcp-sdk/)
     await until(
       async () => (await daemon.invoke('person.hello').catch(() => '')) === 'hello',
       'the login to be used',
@@ -66,7 +73,7 @@ mcp:
     )
     assert.equal((await stateOf('person'))?.state, 'login')
     assert.equal((await site.run(['mcp', 'login', 'nobody'])).code, 2)
-    assert.doesNotMatch(daemon.output(), new RegExp(`${PASSWORD}|at-[0-9a-f]|rt-[0-9a-f]`))
+    assert.doesNotMatch(daemon.output(), new RegExp(`${PASSWORD}|a-secret-of|at-[0-9a-f]|rt-[0-9a-f]`))
     await daemon.end()
   })
 })

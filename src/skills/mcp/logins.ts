@@ -2,6 +2,7 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type {
   OAuthClientProvider,
+  OAuthDiscoveryState,
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from '@modelcontextprotocol/client'
@@ -42,9 +43,10 @@ export function createMcpLogins(dataDir: string) {
 
   /** With a `consent` a login begins anew; without, one that ended stays ended. */
   const provider = (server: McpServer, kept: Kept, consent?: Consent): OAuthClientProvider => {
-    const { clientId, clientSecret, scope } = server.oauth ?? {}
+    const { clientId, clientSecret, issuer, scope } = server.oauth ?? {}
     const redirectUrl = consent?.redirectUrl ?? kept.redirectUrl ?? 'http://127.0.0.1/callback'
     let verifier = ''
+    let found: OAuthDiscoveryState | undefined
     return {
       redirectUrl,
       clientMetadata: {
@@ -58,10 +60,20 @@ export function createMcpLogins(dataDir: string) {
       state: () => consent?.state ?? '',
       async clientInformation() {
         if (clientId !== undefined)
-          return { client_id: clientId, ...defined({ client_secret: clientSecret }) }
+          return { client_id: clientId, ...defined({ client_secret: clientSecret, issuer }) }
         return (await read(server)).client
       },
-      saveClientInformation: (client) => change(server, { client }),
+      // One that is written in the file is registered nowhere else.
+      ...(clientId === undefined && {
+        saveClientInformation: (client: StoredOAuthClientInformation) => change(server, { client }),
+      }),
+      // Who gives the code must be who is asked for the tokens.
+      ...(consent && {
+        saveDiscoveryState(state: OAuthDiscoveryState) {
+          found = state
+        },
+        discoveryState: () => found,
+      }),
       tokens: async () => (await read(server)).tokens,
       saveTokens: (tokens) => change(server, { tokens, redirectUrl }),
       redirectToAuthorization: (address) => consent?.show(address),
@@ -83,8 +95,9 @@ export function createMcpLogins(dataDir: string) {
         return undefined
       if (oauth?.grant === 'client_credentials') {
         const { ClientCredentialsProvider } = await import('@modelcontextprotocol/client')
-        const { clientId = '', clientSecret = '', scope } = oauth
-        return new ClientCredentialsProvider({ clientId, clientSecret, ...defined({ scope }) })
+        const { clientId = '', clientSecret = '', issuer, scope } = oauth
+        const given = { clientId, clientSecret, ...defined({ scope, expectedIssuer: issuer }) }
+        return new ClientCredentialsProvider(given)
       }
       const kept = await read(server)
       return kept.tokens && provider(server, kept)
