@@ -205,15 +205,23 @@ function createTail(filter, tell, isHeld) {
     // A page may be short and not be the end: each looks only so far.
     if (!isEnd && !error && (isBare || rows.length < PAGE) && !end.signal.aborted) setTimeout(more)
   }
-  /** What became of the newest while nothing was heard. */
+  /** What came in, and what became of the newest, while nothing was heard. */
   const lookAgain = async () => {
-    const { outcome: _outcome, ...any } = filter
+    const { outcome: wanted, ...any } = filter
     const page = await invoke('message-search', { ...any, limit: PAGE }, end.signal).catch(() => undefined)
-    for (const { id, outcome } of page?.messages ?? []) if (byId.has(id)) byId.get(id).outcome = outcome
+    // Ids sort as the journal does.
+    const newest = fresh.at(-1)?.id ?? rows[0]?.id ?? ''
+    for (const message of page?.messages.toReversed() ?? []) {
+      const { id, outcome } = message
+      if (byId.has(id)) byId.get(id).outcome = outcome
+      else if (id > newest && (!wanted || wanted.split(',').includes(outcome))) fresh.push(...add([message]))
+    }
     soon()
   }
+  /** A stream tells of what comes in from its first `now` on. */
+  let isCaughtUp = false
   const close = openStream(
-    { ...filter, only: 'message,outcome' },
+    { ...filter, only: 'now,message,outcome' },
     {
       message(message) {
         fresh.push(...add([message]))
@@ -223,7 +231,11 @@ function createTail(filter, tell, isHeld) {
       known: () => rows[0]?.id,
       state(isLive) {
         if (isLive && error) more()
-        else if (isLive && rows.length > 0) lookAgain()
+        isCaughtUp = false
+      },
+      now() {
+        if (!isCaughtUp) lookAgain()
+        isCaughtUp = true
       },
       refused(failure) {
         error = failure
