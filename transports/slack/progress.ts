@@ -64,8 +64,8 @@ export function createProgress({ progress }: SlackOptions, deps: TransportDeps, 
   }
 
   return {
-    follow({ team, channel, ts, extra }: Draft, { id }: Accepted): void {
-      if (ts && !extra.notice) void beside(() => show([team, channel, ts, id].join('/'), id))
+    follow({ team, channel, ts }: Draft, { id }: Accepted): void {
+      void beside(() => show([team, channel, ts, id].join('/'), id))
     },
     /** Ends what an earlier daemon, or one that was killed, had left as being worked on. Never rejects. */
     resume: () =>

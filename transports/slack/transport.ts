@@ -29,8 +29,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
   const sender = createSender(deps, workspaces, calls)
   const assistant = createAssistant(options, deps, workspaces, sender.streamed)
   const inbound = createInbound(options, deps, workspaces, (draft, taken) => {
-    // Listeners say what the person sees, and when.
-    if (!taken.isListened) progress.follow(draft, taken)
+    if (taken.isFollowed) progress.follow(draft, taken)
     void assistant.arrived(draft, taken)
   })
   const answer = createAnswers(options, deps, inbound.take, bolt)

@@ -3,16 +3,24 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { type Disk, disk, orNothing, syncDir } from '../../lib/disk.ts'
 
-/** Appends lines durably, behind what a crash or a full disk cut off. Only for one writer at a time. */
-export async function appendLines(path: string, lines: readonly string[], target: Disk = disk) {
+/**
+ * Appends lines behind what a crash or a full disk cut off, durably unless `flush` is false: then they outlive this process, and may
+ * be lost with the power. Only for one writer at a time.
+ */
+export async function appendLines(
+  path: string,
+  lines: readonly string[],
+  target: Disk = disk,
+  flush = true,
+): Promise<void> {
   const fd = target.open(path, 'a+')
   try {
     const { size } = fstatSync(fd)
     const end = endOfLines(fd, size)
     if (end < size) target.truncate(fd, end)
     target.write(fd, Buffer.from(lines.map((line) => `${line}\n`).join('')))
-    await target.fsync(fd)
-    if (size === 0) await syncDir(dirname(path), target)
+    if (flush) await target.fsync(fd)
+    if (flush && size === 0) await syncDir(dirname(path), target)
   } finally {
     target.close(fd)
   }
@@ -46,7 +54,7 @@ export function fullFiles(path: string): string[] {
     .map((name) => join(dir, name))
 }
 
-const CHUNK = 128 * 1024
+const CHUNK = 4096
 const NEWLINE = 10
 
 /** The whole lines of an open file from `place.offset` on, which moves behind them. Files are rotated before they are large. */

@@ -6,6 +6,7 @@ import type { Log } from '../../core/log.ts'
 import { compilePattern } from '../../core/pattern.ts'
 import { createBatcher } from '../../lib/batch.ts'
 import { defined } from '../../lib/defined.ts'
+import { disk } from '../../lib/disk.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
 import { pause } from '../../lib/pause.ts'
 import { appendLines, fullFiles, linesAfter, openIfThere, rotate } from '../files/line-file.ts'
@@ -54,12 +55,15 @@ type LogsOptions = {
 const BATCH = 1000
 const FULL = 32 * 1024 * 1024
 
-/** The logs of a data dir, for any number of processes. An append that resolves is durable, or was reported: the truth is elsewhere. */
+/**
+ * The logs of a data dir, for any number of processes. An append that resolves is written, or was reported. Only calls are flushed: what the
+ * others tell stands in the journal too, and a flush a message would hold up its acknowledgements.
+ */
 export function createLogs(options: LogsOptions) {
   const now = options.now ?? Date.now
   const messages = createLog('messages.jsonl', options)
   const events = createLog('events.jsonl', options)
-  const calls = createLog('pending_calls.jsonl', options)
+  const calls = createLog('pending_calls.jsonl', options, true)
   const iso = (time: number | undefined) => new Date(time ?? now()).toISOString()
 
   return {
@@ -89,17 +93,15 @@ export function createLogs(options: LogsOptions) {
   }
 }
 
-/** One append-only file. Entries of the same moment share one sync. */
-function createLog(name: string, { dir, maxSize = FULL, log }: LogsOptions) {
+/** One append-only file. Entries of the same moment are written together. */
+function createLog(name: string, { dir, maxSize = FULL, log }: LogsOptions, flush = false) {
   const path = join(dir, name)
   const lock = createFileLock(`${path}.lock`, fileFailure(`${path}.lock`))
   const write = (entries: LogEntry[]) =>
     lock.during(async () => {
       if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) >= maxSize) await rotate(path)
-      await appendLines(
-        path,
-        entries.map((entry) => JSON.stringify(entry)),
-      )
+      const lines = entries.map((entry) => JSON.stringify(entry))
+      await appendLines(path, lines, disk, flush)
       return []
     })
   const queue = createBatcher<LogEntry, void>({ max: BATCH, serial: true, run: write })

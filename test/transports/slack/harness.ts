@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import { TriviumError } from '../../../src/core/errors.ts'
 import { isJsonObject, type JsonObject } from '../../../src/core/json.ts'
 import type { Attachment, Message } from '../../../src/core/message.ts'
+import type { Route } from '../../../src/core/route.ts'
 import type { Receipt, Reply, Transport, TransportDeps } from '../../../src/core/transport.ts'
 import { slack } from '../../../transports/slack/index.ts'
 import { type SlackOptions, slackOptions } from '../../../transports/slack/options.ts'
@@ -29,10 +30,10 @@ export function socketOptions(server: Pick<SlackServer, 'apiUrl'>, more: object 
 export async function startWorld(
   more: object = {},
   ask?: TransportDeps['ask'],
-  { server: given, now }: { server?: SlackServer; now?: () => number } = {},
+  { server: given, now, routes = [] }: { server?: SlackServer; now?: () => number; routes?: Route[] } = {},
 ) {
   const server = given ?? (await startSlackServer())
-  const known = { ...(ask ? { ask } : {}), ...(now ? { now } : {}) }
+  const known = { routes, ...(ask ? { ask } : {}), ...(now ? { now } : {}) }
   const fixture = await startTransportFixture({ gateway: 'team', ...known })
   const transport = await slack.create(socketOptions(server, more), fixture.deps)
   await transport.start()

@@ -1,17 +1,23 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
+import { routeSchema } from '../../../src/core/route.ts'
 import { until } from '../../fixtures/until.ts'
 import { deliverEvent, startWorld, type World } from './harness.ts'
+
+const PLEASE = routeSchema.parse({ name: 'please', match: { text: 'please' }, skill: 'help' })
 
 let world: World
 afterEach(() => world.close())
 
 test('progress is shown with reactions on what a route wants, and on nothing else', async () => {
-  world = await startWorld({ progress: 'on' })
+  world = await startWorld({ progress: 'on' }, undefined, { routes: [PLEASE] })
   const { store } = world.fixture
   const wanted = await deliverEvent(world, { text: 'please' })
   const unwanted = await deliverEvent(world, { text: 'chatter' })
-  store.settle(unwanted.id, 'unrouted')
+  assert.deepEqual(
+    [wanted, unwanted].map(({ data }) => data.respond),
+    ['result', undefined],
+  )
   await until(() => world.server.reactions.length === 1, 'a reaction')
   store.settle(wanted.id, 'done')
   await until(() => world.server.reactions.length === 3, 'all reactions')
@@ -23,7 +29,7 @@ test('progress is shown with reactions on what a route wants, and on nothing els
 })
 
 test('progress that a daemon left behind when it ended is brought to its end by the next, and by one only', async () => {
-  world = await startWorld({ progress: 'on' })
+  world = await startWorld({ progress: 'on' }, undefined, { routes: [PLEASE] })
   const { server, fixture, transport } = world
   const message = await deliverEvent(world, { text: 'please' })
   await until(() => server.reactions.length === 1, 'eyes')

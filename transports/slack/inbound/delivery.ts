@@ -4,8 +4,8 @@ import type { Target } from '../conversation.ts'
 import type { Workspace } from '../workspaces.ts'
 import type { Content } from './content.ts'
 
-/** A message that was accepted; `isListened`: a Bolt app listens to it. */
-export type TakenIn = Accepted & { isListened: boolean }
+/** A message that was accepted. `isListened`: a Bolt app listens to it; `isFollowed`: reactions show what becomes of it. */
+export type TakenIn = Accepted & { isListened: boolean; isFollowed: boolean }
 
 /** What became of a payload that may be acknowledged; `response` is what the acknowledgement says. */
 export type Taken = { response?: object } | undefined

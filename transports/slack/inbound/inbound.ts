@@ -62,10 +62,14 @@ export function createInbound(
     try {
       const [message] = await Promise.all([preparing, turn])
       if (ended) throw stoppingError()
-      const accepted = await deps.accept(message)
-      const head = { id: accepted.id, gateway: deps.gateway, receivedAt: deps.now() }
-      const isListened = deps.router.match(completeMessage(head, message))?.bolt !== undefined
-      const taken = { ...accepted, isListened }
+      const head = { id: '', gateway: deps.gateway, receivedAt: deps.now() }
+      const route = deps.router.match(completeMessage(head, message))
+      const isListened = route?.bolt !== undefined
+      // Listeners say what the person sees, and when; what nobody answers has no progress.
+      const isFollowed = options.progress !== 'off' && draft.ts && !draft.extra.notice && route && !isListened
+      // So marked, how its dispatch ends can be waited for.
+      if (isFollowed) message.data = { ...message.data, respond: 'result' }
+      const taken = { ...(await deps.accept(message)), isListened, isFollowed: Boolean(isFollowed) }
       if (!taken.duplicate) onAccepted(draft, taken)
       return taken
     } finally {
@@ -128,8 +132,6 @@ export function createInbound(
         context,
         files: fetched?.files,
         replyTarget: defined(targetSchema.parse(placed)),
-        // So marked, how the dispatch of a message ends can be waited for; progress reactions do.
-        respond: ts && !draft.extra.notice && options.progress !== 'off' ? 'result' : undefined,
         payload,
       }),
     }
