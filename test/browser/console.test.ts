@@ -4,6 +4,7 @@ import { after, describe, test } from 'node:test'
 import { chromium } from 'playwright-core'
 import { faultsOf } from '../fixtures/axe.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
 gateways:
@@ -12,15 +13,17 @@ gateways:
 routes:
   - { name: bad, match: { gateway: demo, text: /fail/ }, skill: fail, retry: { attempts: 1 } }
   - { name: counted, match: { gateway: demo, text: /order/ }, skill: counted, retry: { attempts: 1 } }
+  - { name: slow, match: { gateway: demo, text: /slow/ }, skill: slow }
   - { name: all, match: { gateway: demo }, skill: echo }
 `
+const SLOW = `export default { description: 'takes its time', run: () => new Promise((resolve) => setTimeout(resolve, 1500)) }`
 const FAIL = `export default { description: 'fails', run() { throw new Error('<b>no</b>') } }`
 const COUNTED = `export default { description: 'fails by number', run({ args }) { throw new Error('order ' + args.text.replace(/\\D/g, '') + ' is lost') } }`
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
 
 describe('the operator console', { timeout: 90_000 }, async () => {
   assert.ok(CHROMIUM, 'Chromium is needed: apt-get install chromium')
-  const site = openSite({ routes: ROUTES, skills: { fail: FAIL, counted: COUNTED } })
+  const site = openSite({ routes: ROUTES, skills: { fail: FAIL, counted: COUNTED, slow: SLOW } })
   const daemon = await site.start()
   const browser = await chromium.launch({
     executablePath: CHROMIUM,
@@ -86,6 +89,28 @@ describe('the operator console', { timeout: 90_000 }, async () => {
     await page.getByRole('heading', { name: 'better done' }).waitFor()
     assert.ok(!page.url().endsWith(id))
     await daemon.invoke('dead-letter-drop', { id })
+  })
+
+  test('what became of a message while a search was on its way is not undone by the answer', async () => {
+    const late = Promise.withResolvers<void>()
+    let asked = 0
+    await page.route('**/v1/skills/message-search', async (route) => {
+      const response = await route.fetch()
+      if (++asked > 1) await late.promise
+      await route.fulfill({ response })
+    })
+    await page.mouse.move(5, 5)
+    const id = await post('slow')
+    await page.goto(`${daemon.control}/#/now`)
+    await page.goto(`${daemon.control}/#/messages`)
+    await until(async () => Object(await daemon.invoke('message-show', { id })).outcome === 'done', 'done')
+    // A look at the store later the stream has told it.
+    await page.waitForTimeout(600)
+    late.resolve()
+    await rows.filter({ hasText: 'slow' }).waitFor()
+    await page.waitForTimeout(600)
+    assert.match(await rows.filter({ hasText: 'slow' }).innerText(), /done/)
+    await page.unroute('**/v1/skills/message-search')
   })
 
   test('a search is in the address and outlives a reload', async () => {

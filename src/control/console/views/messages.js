@@ -151,23 +151,32 @@ function createTail(filter, tell, isHeld) {
   /** What came in and is not shown yet, oldest first. */
   let fresh = []
   let [rows, missed, isEnd, isBusy, isBare] = [[], 0, false, false, false]
-  /** What became of messages while a page is on its way, which may have them as they were. */
+  /** What became of messages while pages are on their way, which may have them as they were. */
   const outcomes = new Map()
+  let onTheirWay = 0
   let [next, searchedTo, error, due] = []
 
   const add = (messages) => {
     const added = messages.filter(({ id }) => !byId.has(id))
-    for (const message of added) {
-      message.outcome = outcomes.get(message.id) ?? message.outcome
-      byId.set(message.id, message)
-    }
+    for (const message of added) byId.set(message.id, message)
     return added
+  }
+  const search = async (query) => {
+    onTheirWay++
+    try {
+      const page = await invoke('message-search', { ...query, limit: PAGE }, end.signal)
+      for (const message of page.messages) message.outcome = outcomes.get(message.id) ?? message.outcome
+      return page
+    } finally {
+      if (--onTheirWay === 0) outcomes.clear()
+    }
   }
   const told = () => {
     due = undefined
     if (end.signal.aborted) return
     if (fresh.length > 0 && !isHeld()) takeIn()
-    tell({ rows, fresh: fresh.length, missed, isEnd, error, searchedTo })
+    // A copy: what is drawn of the same array is not drawn again, and the outcomes in it change.
+    tell({ rows: [...rows], fresh: fresh.length, missed, isEnd, error, searchedTo })
     if (fresh.length > 0) soon()
   }
   const soon = () => {
@@ -186,11 +195,7 @@ function createTail(filter, tell, isHeld) {
     isBusy = true
     error = undefined
     try {
-      const page = await invoke(
-        'message-search',
-        { ...filter, limit: PAGE, ...(next && { before: next }) },
-        end.signal,
-      )
+      const page = await search({ ...filter, ...(next && { before: next }) })
       const added = add(page.messages)
       rows = [...rows, ...added]
       isBare = added.length === 0
@@ -200,7 +205,6 @@ function createTail(filter, tell, isHeld) {
       error = failure
     }
     isBusy = false
-    outcomes.clear()
     told()
     // A page may be short and not be the end: each looks only so far.
     if (!isEnd && !error && (isBare || rows.length < PAGE) && !end.signal.aborted) setTimeout(more)
@@ -208,7 +212,7 @@ function createTail(filter, tell, isHeld) {
   /** What came in, and what became of the newest, while nothing was heard. */
   const lookAgain = async () => {
     const { outcome: wanted, ...any } = filter
-    const page = await invoke('message-search', { ...any, limit: PAGE }, end.signal).catch(() => undefined)
+    const page = await search(any).catch(() => undefined)
     // Ids sort as the journal does.
     const newest = fresh.at(-1)?.id ?? rows[0]?.id ?? ''
     for (const message of page?.messages.toReversed() ?? []) {
@@ -248,7 +252,7 @@ function createTail(filter, tell, isHeld) {
       outcome({ id, outcome }) {
         const message = byId.get(id)
         if (message) message.outcome = outcome
-        else if (isBusy) outcomes.set(id, outcome)
+        if (onTheirWay > 0) outcomes.set(id, outcome)
         soon()
       },
     },
