@@ -40,7 +40,7 @@ function readText(dataDir: string, name: string): string | undefined {
 }
 
 /** What commands talk to: a running daemon, or one made in this process for a moment. */
-export type Connection = Omit<ReturnType<typeof remote>, 'stream'>
+export type Connection = Omit<ReturnType<typeof remote>, 'stream' | 'mcp'>
 
 /** Connects, asks, prints the answer and closes the connection: what most commands do. */
 export async function ask(
@@ -54,8 +54,8 @@ export async function ask(
   show(context.terminal(), answer, () => human(answer))
 }
 
-/** Connects to the running daemon. Throws `not_running`. `client` names who asks. */
-export async function connect(environs: Environs, client?: string) {
+/** Connects to the running daemon. Throws `not_running`. */
+export async function connect(environs: Environs) {
   const { dataDir, token = readText(dataDir, 'control-token') } = await placeOf(environs)
   const file = readDaemonFile(dataDir)
   if (!file) throw new TriviumError('not_running', { path: dataDir })
@@ -66,7 +66,7 @@ export async function connect(environs: Environs, client?: string) {
   if (signal.aborted && isAlive(pid))
     throw new TriviumError('not_answering', { pid, address, seconds: LONGEST_PROOF / 1000 })
   const own = proofOf(token ?? '', nonce)
-  if (token !== undefined && proof === own) return remote(address, token, client)
+  if (token !== undefined && proof === own) return remote(address, token)
   // A daemon is there whose token this command was not given; what `control-token` has may be an old one.
   const isDaemon = String(proof).length === own.length || (token === undefined && proof !== undefined)
   // Otherwise nobody is there, or somebody else: the file is an old one.
@@ -110,13 +110,15 @@ async function placeOf(environs: Environs): Promise<Pick<DaemonConfig, 'dataDir'
   }
 }
 
-function remote(control: string, token: string, client = clientName()) {
-  const headers = { authorization: `Bearer ${token}`, 'x-trivium-client': client }
+function remote(control: string, token: string) {
+  const headers = { authorization: `Bearer ${token}`, 'x-trivium-client': clientName() }
   const get = (path: string) => fetchJson(`http://${control}/v1/${path}`, { headers })
   const post = (path: string, body: unknown, signal?: AbortSignal) =>
     fetchJson(`http://${control}/v1/${path}`, { method: 'POST', headers, ...defined({ signal }) }, body)
   return {
     running: true,
+    /** Where MCP is served. */
+    mcp: { url: `http://${control}/mcp`, headers },
     /** `signal` ends the call, and what it waits for on the daemon. */
     invoke: (name: string, args: unknown, signal?: AbortSignal) =>
       post(`skills/${encodeURIComponent(name)}`, args, signal),

@@ -28,7 +28,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   restore: async () => (await import('./commands/backup.ts')).addRestore,
   compact: async () => (await import('./commands/backup.ts')).addCompact,
   skill: async () => (await import('./commands/skill.ts')).addSkill,
-  mcp: async () => (await import('./commands/daemon.ts')).addMcp,
+  mcp: async () => (await import('./commands/mcp.ts')).addMcp,
   // The last: it completes those that were added before it.
   completion: async () => (await import('./commands/completion.ts')).addCompletion,
 }

@@ -46,7 +46,11 @@ export function openApi(version: string, calls: readonly DescribedCall[], skills
     const name = String(pathGet(skill, 'name'))
     schemas[name] = asComponent(name, pathGet(skill, 'args'))
     const summary = String(pathGet(skill, 'description'))
-    add(`post /v1/skills/${name}`, summary, { operationId: name, ...taking(component(name)) })
+    const output = pathGet(skill, 'output')
+    if (output !== undefined) schemas[`${name}-result`] = asComponent(`${name}-result`, output)
+    const result = output === undefined ? {} : component(`${name}-result`)
+    const responses = { ...RESPONSES, 200: answer('The result', { result }) }
+    add(`post /v1/skills/${name}`, summary, { operationId: name, ...taking(component(name)), responses })
   }
   const token = { type: 'http', scheme: 'bearer' }
   const info = { title: 'Trivium', version, description: 'The control API. Every skill is a call.' }

@@ -1,5 +1,4 @@
 import { TriviumError } from './errors.ts'
-import type { Json } from './json.ts'
 import type { Message } from './message.ts'
 
 /** Who made the outermost call. `roles` come from access rules and tokens; `id` of a route's is an identity (`identityOf`). */
@@ -57,10 +56,13 @@ export type Call = {
   place?: string
   /** Set on a call of a tool that runs only once somebody has approved it. */
   guard?: Guard | undefined
-  /** Told of an approval that the outermost skill waits for: the invocation ends then, and goes on when it is made again with its `rootId`. */
-  parks?: (asked: { id: string; title: string; args: Json }) => void
+  /** Asks the person behind the call, where the client has a way to. Undefined: they gave no answer, or `signal` aborted. */
+  asks?: (question: Question, signal: AbortSignal) => Promise<string | undefined>
   signal: AbortSignal
 }
+
+/** `options`: the only answers that there are. */
+export type Question = { question: string; options?: readonly string[] | undefined }
 
 /** What a tool of a model is called with, in place of what its caller has. */
 export type Within = Partial<Pick<Call, 'place' | 'sends' | 'guard'>>
@@ -99,7 +101,7 @@ export type InvokeOptions = Partial<
     | 'rootId'
     | 'sends'
     | 'onModel'
-    | 'parks'
+    | 'asks'
     | 'steer'
     | 'model'
     | 'signal'

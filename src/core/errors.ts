@@ -79,6 +79,7 @@ export const catalogue = {
   callback_released: final(410, 'Callback {ref} was released before it answered.'),
   callback_timeout: passing(504, 'Callback {ref} did not answer within {timeout}.'),
   callback_failed: final(502, 'Callback {ref} answered with an error: {reason}'),
+  nobody_to_ask: final(422, 'There is nobody to ask: {why}.'),
   approval_not_found: final(404, 'There is no approval {id}, or it is no longer kept.'),
   approval_decided: final(409, 'Approval {id} was already decided: {status}.'),
   approval_pending: passing(202, 'Skill {name} waits for approval {id}.'),

@@ -13,6 +13,8 @@ export type Skill<Args = unknown> = {
   description: string
   /** The arguments; the command line makes its flags from it, the model its tool parameters. */
   args: ZodType<Args>
+  /** What it returns, where that is an object: MCP clients and OpenAPI get the schema, and what does not fit is an error. */
+  output?: ZodType
   /** Names middleware and their settings: `session`, `timeout`, `approval`, a transport's `route`, … */
   metadata?: JsonObject
   run(ctx: SkillContext<Args>): unknown
@@ -72,6 +74,12 @@ export function skillJsonSchema(skill: Pick<Skill, 'args'>): JsonObject {
   // What a skill does is said of the skill.
   const { description: _said, ...args } = isJsonObject(schema) ? schema : {}
   return args
+}
+
+/** What a skill returns as JSON Schema; undefined where it does not say, or it is no object. */
+export function outputJsonSchema({ output }: Pick<Skill, 'output'>): JsonObject | undefined {
+  const schema = output && toJson(z.toJSONSchema(output, { io: 'output', unrepresentable: 'any' }))
+  return isJsonObject(schema) && schema.type === 'object' ? schema : undefined
 }
 
 /** One layer of the onion around a skill, switched on by its name in the skill's metadata. */

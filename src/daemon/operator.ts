@@ -12,7 +12,7 @@ import { type Json, pathGet, toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Submission } from '../core/message.ts'
 import type { ApprovalService, SubscriptionInfo } from '../core/services.ts'
-import { skillJsonSchema } from '../core/skill.ts'
+import { outputJsonSchema, skillJsonSchema } from '../core/skill.ts'
 import type { Store } from '../core/store.ts'
 import type { Check } from '../core/transport.ts'
 import { isLasting } from '../gateway/events.ts'
@@ -21,6 +21,7 @@ import { type Address, listenOn } from '../gateway/public-http.ts'
 import { noGateway } from '../gateway/receive.ts'
 import type { Router } from '../gateway/router.ts'
 import { draftOf, submit } from '../gateway/submit.ts'
+import { defined } from '../lib/defined.ts'
 import { logRequests } from '../lib/http.ts'
 import type { Queues } from '../queues/queues.ts'
 import type { SkillManager } from '../skills/manager.ts'
@@ -164,7 +165,13 @@ export function createOperator(deps: {
       manager.list().map((info) => {
         const skill = manager.get(info.name)
         const { annotations } = skill?.metadata ?? {}
-        return toJson({ ...info, annotations, args: skill ? skillJsonSchema(skill) : {} })
+        const output = skill && outputJsonSchema(skill)
+        return toJson({
+          ...info,
+          annotations,
+          args: skill ? skillJsonSchema(skill) : {},
+          ...defined({ output }),
+        })
       }),
     describe: (name: string) => toJson(manager.describe(name)),
     async status() {

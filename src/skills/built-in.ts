@@ -120,6 +120,28 @@ const artifactSave = defineSkill({
   },
 })
 
+const askPerson = defineSkill({
+  name: 'ask-person',
+  description:
+    'Asks the person behind an MCP client a question, and returns the answer; null where they give none.',
+  args: z.strictObject({
+    question: z.string().min(1).max(4_000),
+    options: z
+      .array(z.string().min(1))
+      .min(1)
+      .max(100)
+      .exactOptional()
+      .describe('The only answers that there are'),
+  }),
+  async run({ args, call, signal }) {
+    if (call.asks) return (await call.asks(args, signal)) ?? null
+    const why = call.message
+      ? 'in a conversation reply with the question: its next message is the answer'
+      : 'only an MCP client with elicitation has a way'
+    throw new TriviumError('nobody_to_ask', { why })
+  },
+})
+
 /** What `ctx.services` can do, as skills. */
 export const builtInSkills: readonly Skill[] = [
   ...skillsOf('event-', operations.events, ({ events }) => events),
@@ -130,6 +152,7 @@ export const builtInSkills: readonly Skill[] = [
   ...skillsOf('conversation-', operations.conversations, ({ conversations }) => conversations),
   ...stateSkills,
   artifactSave,
+  askPerson,
   ...skillsOf('session-', operations.sessions, ({ sessions }) => sessions),
   ...skillsOf('callback-', operations.callbacks, ({ callbacks }) => callbacks),
   ...skillsOf('approval-', operations.approvals, ({ approvals }) => approvals),

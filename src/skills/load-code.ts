@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { z } from 'zod'
 import { reasonOf } from '../core/errors.ts'
 import { isJsonObject, type JsonObject } from '../core/json.ts'
-import { type Middleware, type Skill, skillJsonSchema } from '../core/skill.ts'
+import { type Middleware, outputJsonSchema, type Skill, skillJsonSchema } from '../core/skill.ts'
 import { attempt } from '../lib/attempt.ts'
 import { inTime } from '../lib/pause.ts'
 import { parseSettings } from './onion.ts'
@@ -20,6 +20,7 @@ const skillShape = z.object({
   name: z.string().regex(SKILL_NAME, 'use lower-case letters, digits and dashes').optional(),
   description: z.string().min(1),
   args: z.custom<z.ZodType>(isSchema, 'must be a zod (4) schema').default(() => z.looseObject({})),
+  output: z.custom<z.ZodType>(isSchema, 'must be a zod (4) schema').exactOptional(),
   metadata: z.custom<JsonObject>(isJsonObject, 'must be an object').optional(),
   run: z.custom<Skill['run']>((value) => typeof value === 'function', 'must be a function'),
 })
@@ -35,8 +36,9 @@ export async function loadCodeSkill(found: FoundFile, importer: FreshImporter): 
   try {
     // Whoever lists the skills needs it, and one that has none must not break the list.
     skillJsonSchema(rest)
+    outputJsonSchema(rest)
   } catch (error) {
-    throw new Error(`args cannot be told as JSON Schema: ${reasonOf(error)}`, { cause: error })
+    throw new Error(`args or output cannot be told as JSON Schema: ${reasonOf(error)}`, { cause: error })
   }
   return { name, ...rest, ...(metadata ? { metadata } : {}) }
 }

@@ -6,7 +6,7 @@ import { requireAskFor } from '../core/identity.ts'
 import { isJsonObject, pathGet, toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Services } from '../core/services.ts'
-import { type Skill, type SkillContext, skillJsonSchema } from '../core/skill.ts'
+import { outputJsonSchema, type Skill, type SkillContext, skillJsonSchema } from '../core/skill.ts'
 import { defined } from '../lib/defined.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { abortError, runBounded } from './bounded.ts'
@@ -178,7 +178,8 @@ export async function createSkillManager(options: SkillManagerOptions) {
     describe(name: string) {
       const found = find(name)
       const { skill, layers } = found.onion
-      return { ...infoOf(found), args: skillJsonSchema(skill), metadata: skill.metadata ?? {}, layers }
+      const [args, output] = [skillJsonSchema(skill), outputJsonSchema(skill)]
+      return { ...infoOf(found), args, ...defined({ output }), metadata: skill.metadata ?? {}, layers }
     },
     errors: registry.errors,
     known: registry.known,
@@ -213,13 +214,13 @@ function createRootCall(
   skill: string,
   options: InvokeOptions & { rootId: string; signal: AbortSignal },
 ): Call {
-  const { message, route, model, onModel, parks, steer, signal } = options
+  const { message, route, model, onModel, asks, steer, signal } = options
   return {
     rootId: options.rootId,
     trace: options.trace ?? message?.trace ?? randomUUID().replaceAll('-', ''),
     caller: options.caller ?? { kind: 'code' },
     sends: options.sends ?? createSendCounter(),
-    ...defined({ message, route, model, onModel, parks, steer }),
+    ...defined({ message, route, model, onModel, asks, steer }),
     skill,
     depth: 0,
     signal,

@@ -22,6 +22,8 @@ export function createOnion(skill: Skill, middleware: readonly Middleware[]) {
   const core = async (ctx: SkillContext) => {
     const returned = await skill.run(ctx)
     if (returned !== undefined) ctx.locals.result = returned
+    const fits = skill.output?.safeParse(ctx.locals.result)
+    if (fits?.error) throw new Error(`what it returned is not its \`output\`: ${inOneLine(fits.error)}`)
     return ctx.locals.result
   }
   return {
@@ -49,5 +51,9 @@ export function orJust<T extends z.ZodType>(key: string, settings: T) {
 export function parseSettings<T>(schema: z.ZodType<T>, settings: unknown): T {
   const parsed = schema.safeParse(settings)
   if (parsed.success) return parsed.data
-  throw new Error(z.prettifyError(parsed.error).replaceAll('✖ ', '').replaceAll(/\n\s*/g, ' '))
+  throw new Error(inOneLine(parsed.error))
+}
+
+function inOneLine(error: z.ZodError): string {
+  return z.prettifyError(error).replaceAll('✖ ', '').replaceAll(/\n\s*/g, ' ')
 }

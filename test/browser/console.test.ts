@@ -109,7 +109,7 @@ describe('the operator console', { timeout: 90_000 }, async () => {
     late.resolve()
     await rows.filter({ hasText: 'slow' }).waitFor()
     await page.waitForTimeout(600)
-    assert.match(await rows.filter({ hasText: 'slow' }).innerText(), /done/)
+    assert.match((await rows.filter({ hasText: 'slow' }).textContent()) ?? '', /done/)
     await page.unroute('**/v1/skills/message-search')
   })
 

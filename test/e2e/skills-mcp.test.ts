@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { Client as CurrentClient } from '@modelcontextprotocol/client'
+import { StdioClientTransport as CurrentTransport } from '@modelcontextprotocol/client/stdio'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
-import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
+import { ElicitRequestSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { pathGet } from '../../src/core/json.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
@@ -19,6 +21,10 @@ routes:
 const SLOW = `export default { description: 'Waits.', async run({ manager }) {
   await manager.invoke('state-set', { key: 'under-way', value: true })
   return manager.invoke('state-wait', { key: 'never' })
+} }`
+
+const CAREFUL = `export default { description: 'Asks twice.', metadata: { approval: true }, async run({ manager }) {
+  return 'it is ' + await manager.invoke('ask-person', { question: 'Which colour?' })
 } }`
 
 describe('trivium mcp', { timeout: 90_000 }, () => {
@@ -63,5 +69,37 @@ describe('trivium mcp', { timeout: 90_000 }, () => {
     const received = JSON.parse(await call('gateway-receive', { gateway: 'demo', timeout: 10_000 }))
     assert.equal(received.id, pathGet(posted.body, 'id'))
     await second.end()
+  })
+
+  test('asks the person of its client, by either protocol', async (t) => {
+    const site = openSite({ routes: ROUTES, skills: { careful: CAREFUL } })
+    await site.start()
+    const transport = () => ({
+      command: process.execPath,
+      args: [BIN, 'mcp'],
+      cwd: site.dir,
+      env: { PATH: process.env.PATH ?? '', HOME: site.dir },
+      stderr: 'ignore' as const,
+    })
+    const answers = ['approve', 'blue']
+    const give = () => ({ action: 'accept' as const, content: { answer: answers.shift() ?? '' } })
+    const older = new Client({ name: 'an editor', version: '1' }, { capabilities: { elicitation: {} } })
+    older.setRequestHandler(ElicitRequestSchema, give)
+    await older.connect(new StdioClientTransport(transport()))
+    t.after(() => older.close())
+    const told = await older.callTool({ name: 'careful', arguments: {} })
+    assert.equal(pathGet(told, 'content.0.text'), 'it is blue')
+
+    answers.push('approve', 'green')
+    const current = new CurrentClient(
+      { name: 'an editor', version: '2' },
+      { versionNegotiation: { mode: 'auto' }, capabilities: { elicitation: {} } },
+    )
+    current.setRequestHandler('elicitation/create', give)
+    await current.connect(new CurrentTransport(transport()))
+    t.after(() => current.close())
+    assert.equal(current.getProtocolEra(), 'modern')
+    assert.equal(pathGet(await current.callTool({ name: 'careful' }), 'content.0.text'), 'it is green')
+    assert.deepEqual(answers, [])
   })
 })

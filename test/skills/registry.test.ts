@@ -72,7 +72,7 @@ describe('a broken skill', () => {
       `import { z } from 'zod'
 const id = (shape) => z.object(shape).meta({ id: 'same' })
 export default { description: 'd', args: z.object({ a: id({ x: z.any() }), b: id({ y: z.any() }) }), run() {} }`,
-      /args cannot be told as JSON Schema: Duplicate schema id/,
+      /args or output cannot be told as JSON Schema: Duplicate schema id/,
     ],
     'whose name is not its folder': [
       'export default { name: "other", description: "d", run() {} }',

@@ -5,6 +5,7 @@ import { NodeStreamableHTTPServerTransport, toNodeHandler, toWebRequest } from '
 import { type AuthInfo, createMcpHandler, isLegacyRequest } from '@modelcontextprotocol/server'
 import type { Caller } from '../../core/call.ts'
 import { reasonOf } from '../../core/errors.ts'
+import { createCalls } from './calls.ts'
 import { createMcpServer, type McpOptions } from './server.ts'
 
 export type McpHttp = ReturnType<typeof createMcpHttp>
@@ -25,8 +26,9 @@ type Session = {
  * MCP over streamable HTTP. By the current protocol each request stands for itself. Sessions of older clients live in this
  * process: one that reaches another daemon is told 404 and begins anew.
  */
-export function createMcpHttp(given: Omit<McpOptions, 'caller' | 'asks'>) {
-  const options = { ...given, asks: true }
+export function createMcpHttp(given: Omit<McpOptions, 'caller' | 'calls'>) {
+  const calls = createCalls()
+  const options = { ...given, calls }
   const sessions = new Map<string, Session>()
   /** Who makes a request: the library hands on what stands for its token. */
   const callers = new WeakMap<AuthInfo, Caller>()
@@ -103,6 +105,7 @@ export function createMcpHttp(given: Omit<McpOptions, 'caller' | 'asks'>) {
     },
     async close() {
       stopTelling()
+      calls.close()
       const all = [...sessions.values()].map(({ transport }) => transport.close())
       await Promise.all([stateless.close(), ...all])
     },

@@ -1,33 +1,21 @@
-import { randomBytes, randomUUID } from 'node:crypto'
-import {
-  createRequestStateCodec,
-  inputRequired,
-  inputResponse,
-  Server,
-  type ServerContext,
-} from '@modelcontextprotocol/server'
+import { randomUUID } from 'node:crypto'
+import { type CallToolResult, Server, type ServerContext } from '@modelcontextprotocol/server'
+import { z } from 'zod'
 import type { Caller, ModelStep } from '../../core/call.ts'
 import { reasonOf, toTriviumError } from '../../core/errors.ts'
-import { isOperator, mayAskFor } from '../../core/identity.ts'
-import { isJsonObject, type Json, type JsonObject, objectAt, toJson } from '../../core/json.ts'
-import { defined } from '../../lib/defined.ts'
-import { headOf } from '../../lib/head-of.ts'
+import { mayAskFor } from '../../core/identity.ts'
+import { isJsonObject, objectAt, toJson } from '../../core/json.ts'
 import type { SkillManager } from '../manager.ts'
 import { toolSchema } from '../model/tools.ts'
+import { type Calls, type RunningCall, startCall } from './calls.ts'
 
 export type McpOptions = {
-  /** The skill manager, or what a client of a running daemon knows. */
-  manager: {
-    list(): readonly { name: string; description: string }[]
-    describe(name: string): { args: JsonObject; metadata?: JsonObject }
-    invoke: SkillManager['invoke']
-    onChange: SkillManager['onChange']
-  }
+  manager: Pick<SkillManager, 'list' | 'describe' | 'invoke' | 'onChange'>
   version: string
   /** Who asks, and which of the skills are there for them. */
   caller: Caller
-  /** Whether a call that needs an approval asks the client's own person, where that one may decide. */
-  asks: boolean
+  /** What outlives its request, of all connections. */
+  calls: Calls
 }
 
 /** Clients give up on a call after 60 s; a wait must end before. */
@@ -35,22 +23,16 @@ const LONGEST_WAIT = 50_000
 const DEFAULT_WAIT = 60_000
 /** Ms between words that a call still runs, for clients that want to hear of its progress. */
 const STILL_RUNNING = 10_000
-/** Characters of the arguments in a question. */
-const LONGEST_ARGS = 4_000
-
-/** What a client brings back with the answer of its person. It is signed: nobody makes up an approval. */
-const state = createRequestStateCodec<{ rootId: string; id: string }>({
-  key: randomBytes(32),
-  ttlSeconds: 86_400,
-})
+/** What long calls of tools become where the client can follow them (https://modelcontextprotocol.io/extensions/tasks). */
+const TASKS = 'io.modelcontextprotocol/tasks'
+/** Ms after which they do. */
+const SOON = 5_000
+const taskParams = { params: z.object({ taskId: z.string() }) }
 
 /** An MCP server with the skills as tools, for one connection or one request. An error is a result with `{code, message}`. */
-export function createMcpServer(options: McpOptions): Server {
-  const { manager, caller } = options
-  const server = new Server(
-    { name: 'trivium', version: options.version },
-    { capabilities: { tools: { listChanged: true } }, requestState: { verify: state.verify } },
-  )
+export function createMcpServer({ manager, version, caller, calls }: McpOptions): Server {
+  const capabilities = { tools: { listChanged: true }, extensions: { [TASKS]: {} } }
+  const server = new Server({ name: 'trivium', version }, { capabilities })
   let stopTelling: (() => void) | undefined
   server.onclose = () => stopTelling?.()
 
@@ -61,76 +43,68 @@ export function createMcpServer(options: McpOptions): Server {
       .list()
       .filter(({ name }) => mayAskFor(caller, name))
       .map(({ name, description }) => {
-        const { args, metadata } = manager.describe(name)
+        const { args, output, metadata } = manager.describe(name)
         const inputSchema = { ...toolSchema(args), type: 'object' as const }
-        return { name, description, inputSchema, annotations: objectAt(metadata, 'annotations') }
+        const annotations = objectAt(metadata, 'annotations')
+        return { name, description, inputSchema, annotations, ...(output && { outputSchema: output }) }
       })
     return { tools }
   })
 
-  server.setRequestHandler('tools/call', async ({ params }, ctx) => {
-    const { name, arguments: args = {} } = params
-    const progress = reportProgress(ctx)
-    let waitsFor: Asked | undefined
-    try {
-      const rootId = (await decided(ctx)) ?? `mcp-${randomUUID()}`
-      const park = (asked: Omit<Asked, 'rootId'>) => {
-        waitsFor = { ...asked, rootId }
+  const knowsTasks = () => server.getClientCapabilities()?.extensions?.[TASKS] !== undefined
+
+  const begin = (name: string, given: Record<string, unknown>): RunningCall => {
+    // A task may take as long as it wants.
+    const args = knowsTasks() ? given : patient(manager, name, given)
+    const canAsk = server.getClientCapabilities()?.elicitation !== undefined
+    return startCall(caller, async ({ signal, asks, says }) => {
+      const onModel = ({ tool }: ModelStep) => {
+        if (tool !== undefined) says(`calls ${tool}`)
       }
-      const parks = mayAsk() ? park : undefined
-      const { signal } = ctx.mcpReq
-      const given = { caller, signal, rootId, onModel: progress.step, ...defined({ parks }) }
-      const value = toJson(await manager.invoke(name, patient(manager, name, args), given))
-      return { content: [text(value)], ...(isJsonObject(value) ? { structuredContent: value } : {}) }
-    } catch (error) {
-      const { code } = toTriviumError(error)
-      if (waitsFor && code === 'approval_pending') return await question(waitsFor)
-      return { isError: true, content: [text({ error: { code, message: reasonOf(error) } })] }
-    } finally {
-      progress.end()
-    }
-  })
-
-  /** Whoever decides must be allowed to, and the client must have a way to ask. */
-  const mayAsk = (): boolean =>
-    options.asks && isOperator(caller) && server.getClientCapabilities()?.elicitation !== undefined
-
-  /** Hands on what the client's person decided. The call that it was about goes on under the id that this gives. */
-  const decided = async ({ mcpReq }: ServerContext): Promise<string | undefined> => {
-    const back = mcpReq.requestState<{ rootId: string; id: string }>()
-    if (!back) return undefined
-    const answer = inputResponse(mcpReq.inputResponses, QUESTION)
-    const approve = answer.kind === 'elicit' && answer.action === 'accept' && answer.content?.approve === true
-    await manager.invoke('approval-decide', { id: back.id, approve }, { caller }).catch((error: unknown) => {
-      // Another was faster: that counts.
-      if (toTriviumError(error).code !== 'approval_decided') throw error
+      const rootId = `mcp-${randomUUID()}`
+      try {
+        const options = { caller, signal, rootId, onModel, ...(canAsk && { asks }) }
+        const value = toJson(await manager.invoke(name, args, options))
+        return { content: [text(value)], ...(isJsonObject(value) ? { structuredContent: value } : {}) }
+      } catch (error) {
+        const { code } = toTriviumError(error)
+        return { isError: true, content: [text({ error: { code, message: reasonOf(error) } })] }
+      }
     })
-    return back.rootId
   }
+
+  server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
+    const state = mcpReq.requestState<string>()
+    const call = state === undefined ? begin(params.name, params.arguments ?? {}) : calls.of(state, caller)
+    call.tell(mcpReq.inputResponses)
+    const { signal } = mcpReq
+    const endProgress = reportProgress(mcpReq, call)
+    await call.wait(knowsTasks() ? AbortSignal.any([signal, AbortSignal.timeout(SOON)]) : signal)
+    endProgress()
+    if (signal.aborted) call.cancel()
+    const result = call.result()
+    if (result) {
+      calls.end(call.id)
+      return result
+    }
+    calls.keep(call)
+    // The types know only what the protocol itself has.
+    return call.question() ?? ({ ...call.task(), resultType: 'task' } as object as CallToolResult)
+  })
+  server.setRequestHandler('tasks/get', taskParams, ({ taskId }) => calls.of(taskId, caller).detail())
+  server.setRequestHandler('tasks/update', taskParams, ({ taskId }, { mcpReq }) => {
+    calls.of(taskId, caller).tell(mcpReq.inputResponses)
+    return {}
+  })
+  server.setRequestHandler('tasks/cancel', taskParams, ({ taskId }) => {
+    calls.of(taskId, caller).cancel()
+    return {}
+  })
   return server
 }
 
-/** An approval that a call waits for, and the id of the call that goes on with it. */
-type Asked = { id: string; rootId: string; title: string; args: Json }
-
-/** What the client's answer is told apart by. */
-const QUESTION = 'approval'
-
-async function question({ id, rootId, title, args }: Asked) {
-  const elicitation = inputRequired.elicit({
-    message: `${title}\n\n${headOf(JSON.stringify(args, null, 2), LONGEST_ARGS)}`,
-    requestedSchema: {
-      type: 'object',
-      properties: { approve: { type: 'boolean', title: 'Approve', default: false } },
-      required: ['approve'],
-    },
-  })
-  const requestState = await state.mint({ id, rootId })
-  return inputRequired({ requestState, inputRequests: { [QUESTION]: elicitation } })
-}
-
 /** Tells a client that wants to know what a call does: the tools of a model, and every few seconds that it still runs. */
-function reportProgress({ mcpReq }: ServerContext) {
+function reportProgress(mcpReq: ServerContext['mcpReq'], call: RunningCall) {
   const progressToken = mcpReq._meta?.progressToken
   let progress = 0
   const tell = (message: string) => {
@@ -139,12 +113,11 @@ function reportProgress({ mcpReq }: ServerContext) {
     const params = { progressToken, progress, message }
     mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {})
   }
+  call.listen(tell)
   const timer = setInterval(() => tell('it still runs'), STILL_RUNNING)
-  return {
-    step({ tool }: ModelStep): void {
-      if (tool !== undefined) tell(`calls ${tool}`)
-    },
-    end: () => clearInterval(timer),
+  return () => {
+    call.listen(undefined)
+    clearInterval(timer)
   }
 }
 

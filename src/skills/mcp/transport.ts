@@ -121,9 +121,10 @@ function remedyFor(command: string): string {
 async function openHttp(server: McpServer, address: string, { login, fault }: Deps): Promise<McpWay> {
   const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
   const limit = limitOf(server)
+  const watched = watchedFetch(limit, fault)
   const transport = new StreamableHTTPClientTransport(new URL(address), {
-    requestInit: { headers: server.headers ?? {} },
-    fetch: watchedFetch(limit, fault),
+    // Not `requestInit`: the servers that a login asks, which this one names, would get them too.
+    fetch: (url, init) => watched(url, { ...init, headers: withOwn(server, url, init?.headers) }),
     ...defined({ authProvider: login }),
   })
   return {
@@ -131,6 +132,14 @@ async function openHttp(server: McpServer, address: string, { login, fault }: De
     lastWords: () => 'it closed the connection',
     explain: innermost,
   }
+}
+
+/** The headers that are configured go to the server's own origin alone, and in place of none that the protocol wants. */
+function withOwn({ url: own = '', headers }: McpServer, url: string | URL, given: RequestInit['headers']) {
+  const all = new Headers(given)
+  if (new URL(url).origin !== new URL(own).origin) return all
+  for (const [name, value] of Object.entries(headers ?? {})) if (!all.has(name)) all.set(name, value)
+  return all
 }
 
 /** What began it: `fetch failed` says nothing. */

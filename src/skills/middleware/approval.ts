@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { TriviumError } from '../../core/errors.ts'
-import { compileMember } from '../../core/identity.ts'
+import { compileMember, isOperator } from '../../core/identity.ts'
 import { toJson } from '../../core/json.ts'
 import type { Approval } from '../../core/services.ts'
 import { defineMiddleware, type Middleware, type SkillContext } from '../../core/skill.ts'
 import { duration } from '../../core/units.ts'
+import { headOf } from '../../lib/head-of.ts'
 import { parseSettings } from '../onion.ts'
 import { slimArgs } from '../session/sessions.ts'
 
@@ -46,7 +47,7 @@ export function createApprovalMiddleware(
           timeout,
           onTimeout,
           trace: call.trace,
-          ...(message ? { message: headOf(message) } : {}),
+          ...(message ? { message: briefOf(message) } : {}),
         })
         if (asked.status === 'pending') await ask(asked, ctx)
         const decided = asked.status === 'pending' ? await decision(asked, ctx) : asked
@@ -65,10 +66,9 @@ export function createApprovalMiddleware(
 
 async function decision(asked: Approval, ctx: SkillContext): Promise<Approval> {
   const pending = new TriviumError('approval_pending', { name: asked.skill, id: asked.id })
-  const { parks, depth } = ctx.call
-  // Only the outermost: what ran before a nested one would run again.
-  if (parks && depth === 0) parks(asked)
-  if (ctx.message || (parks && depth === 0)) throw pending
+  if (ctx.message) throw pending
+  const over = new AbortController()
+  askCaller(asked, ctx, over.signal)
   try {
     const decided = await ctx.services.approvals.wait(asked.id, asked.timeout, ctx.signal)
     if (decided) return decided
@@ -76,8 +76,25 @@ async function decision(asked: Approval, ctx: SkillContext): Promise<Approval> {
     // A schedule or a subscription comes back after a drain, under the same id.
     if (/^(cli|http|mcp)$/.test(ctx.call.caller.kind)) await withdraw(asked, ctx)
     throw error
+  } finally {
+    over.abort()
   }
   throw pending
+}
+
+/** Characters of the arguments in a question. */
+const LONGEST_ARGS = 4_000
+
+/** Who calls may decide at once, where the client has a way to ask and they are allowed to. Others may be faster. */
+function askCaller({ id, title, args }: Approval, { call, services, log }: SkillContext, over: AbortSignal) {
+  const { asks, caller } = call
+  if (!asks || !isOperator(caller)) return
+  const question = `${title}\n\n${headOf(JSON.stringify(args, null, 2), LONGEST_ARGS)}`
+  const decide = async () => {
+    const answer = await asks({ question, options: ['approve', 'deny'] }, over)
+    if (!over.aborted) await services.approvals.decide({ id, approve: answer === 'approve' }, { caller })
+  }
+  decide().catch((err: unknown) => log.debug({ err, approval: id }, 'who called did not decide'))
 }
 
 /** Decided by another at this very moment: then that stands, and nobody is there for it. */
@@ -107,7 +124,7 @@ function whoAsks({ message, call: { caller } }: SkillContext): string {
   return id ?? `${said} (unverified)`
 }
 
-function headOf({ id, gateway, conversation, from }: NonNullable<SkillContext['message']>) {
+function briefOf({ id, gateway, conversation, from }: NonNullable<SkillContext['message']>) {
   return { id, gateway, conversation, from: from.name ?? from.address ?? from.id }
 }
 

@@ -1,0 +1,114 @@
+import type { JSONRPCMessage, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { reasonOf, TriviumError } from '../../core/errors.ts'
+import { pathGet } from '../../core/json.ts'
+import type { AddCommand, Environs } from '../command.ts'
+import { connect } from '../connection.ts'
+
+/** `trivium mcp`. */
+export const addMcp: AddCommand = (program, context) => {
+  program
+    .command('mcp')
+    .description(
+      'serve the skills of the running daemon over MCP on stdin and stdout, for assistants and editors',
+    )
+    .action(() => serveMcp(context.environs()))
+    .command('login <server>')
+    .description('consent, in a browser, to what an MCP server of routes.yaml is used for (OAuth)')
+    .option('--port <number>', 'of the address that the browser is sent back to; by default any', '0')
+    .action(async (server: string, { port }: { port: string }) => {
+      const { logIn } = await import('./mcp-login.ts')
+      await logIn(server, Number(port), context)
+    })
+}
+
+type Tell = (message: JSONRPCMessage) => void
+
+/**
+ * Hands what comes in on stdin to `/mcp` of the daemon, and back, until stdin ends. The daemon is looked for with each message, so
+ * that this outlives its restart; a session of the older protocol is begun anew then. Throws where none runs at first.
+ */
+async function serveMcp(environs: Environs): Promise<void> {
+  await connect(environs)
+  // Late: the help loads every command.
+  const { StdioServerTransport } = await import('@modelcontextprotocol/server/stdio')
+  const { SdkHttpError, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
+  const { Agent, fetch } = await import('undici')
+  // A call may take longer than fetch's five minutes.
+  const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
+  const stdio = new StdioServerTransport()
+  const say: Tell = (message) => void stdio.send(message)
+  /** How the client began its session, and what the daemon calls it. */
+  let greetings: JSONRPCMessage[] = []
+  let session: { id?: string | undefined; version?: string | undefined } = {}
+  const open = new Map<unknown, StreamableHTTPClientTransport>()
+
+  /** Hands on one message. Resolves once a request is answered; rejects where it is not. */
+  const pass = async (message: JSONRPCMessage, tell: Tell): Promise<void> => {
+    const { url, headers } = (await connect(environs)).mcp
+    const transport = new StreamableHTTPClientTransport(new URL(url), {
+      requestInit: { headers },
+      reconnectionOptions: {
+        maxRetries: 0,
+        initialReconnectionDelay: 0,
+        maxReconnectionDelay: 0,
+        reconnectionDelayGrowFactor: 1,
+      },
+      // The types of the DOM and of undici differ in what neither uses here.
+      fetch: ((input: string, init: object) =>
+        fetch(input, { ...init, dispatcher })) as unknown as typeof globalThis.fetch,
+      ...(session.id === undefined ? {} : { sessionId: session.id }),
+    })
+    const id = 'method' in message && 'id' in message ? message.id : undefined
+    const answered = Promise.withResolvers<void>()
+    if (id === undefined) answered.resolve()
+    // Sending may fail before anybody waits for it.
+    answered.promise.catch(() => {})
+    transport.onmessage = (answer) => {
+      const isAnswer = !('method' in answer) && answer.id === id
+      if (isAnswer && pathGet(message, 'method') === 'initialize')
+        session = { id: transport.sessionId, version: String(pathGet(answer, 'result.protocolVersion')) }
+      tell(answer)
+      if (isAnswer) answered.resolve()
+    }
+    const reason = 'the daemon went away; what was called may have run'
+    transport.onerror = (cause) =>
+      answered.reject(new TriviumError('cancelled', { what: 'The call', reason }, { cause }))
+    await transport.start()
+    if (session.version) transport.setProtocolVersion(session.version)
+    open.set(id ?? transport, transport)
+    try {
+      await transport.send(message)
+      await answered.promise
+    } finally {
+      open.delete(id ?? transport)
+      // What the daemon says of itself comes on the connection of this one.
+      if (pathGet(message, 'method') !== 'notifications/initialized') await transport.close()
+    }
+  }
+  const isForgotten = (error: unknown) => error instanceof SdkHttpError && error.status === 404
+  const take = async (message: JSONRPCMessage): Promise<void> => {
+    const method = pathGet(message, 'method')
+    if (method === 'initialize') greetings = []
+    if (method === 'initialize' || method === 'notifications/initialized') greetings.push(message)
+    // By the current protocol a request is cancelled by the end of its connection.
+    if (method === 'notifications/cancelled' && greetings.length === 0)
+      return open.get(pathGet(message, 'params.requestId'))?.close()
+    try {
+      await pass(message, say).catch(async (error: unknown) => {
+        if (!isForgotten(error) || greetings.length === 0 || method === 'initialize') throw error
+        session = {}
+        for (const greeting of greetings) await pass(greeting, () => {})
+        await pass(message, say)
+      })
+    } catch (error) {
+      if (!('method' in message && 'id' in message)) return
+      say({ jsonrpc: '2.0', id: message.id, error: { code: -32000, message: reasonOf(error) } })
+    }
+  }
+  stdio.onmessage = (message) => void take(message)
+  const ended = new Promise<void>((resolve) => process.stdin.once('end', resolve))
+  await stdio.start()
+  await ended
+  for (const transport of open.values()) await transport.close()
+  await dispatcher.destroy()
+}

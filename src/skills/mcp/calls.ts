@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import {
+  type CallToolResult,
+  inputRequired,
+  inputResponse,
+  ProtocolError,
+  ProtocolErrorCode,
+} from '@modelcontextprotocol/server'
+import type { Call, Caller, Question } from '../../core/call.ts'
+import { TriviumError } from '../../core/errors.ts'
+import { defined } from '../../lib/defined.ts'
+
+export type Calls = ReturnType<typeof createCalls>
+export type RunningCall = ReturnType<typeof startCall>
+
+/** What runs as a call has of it. */
+export type CallPort = { signal: AbortSignal; asks: NonNullable<Call['asks']>; says(message: string): void }
+
+/** Ms that a call is kept which nobody asks for. */
+const KEPT = 30 * 60_000
+/** Ms between two looks of a client. */
+const POLL_EVERY = 1_000
+/** Kept calls of one caller. */
+const MOST = 100
+
+/**
+ * Calls of tools that outlive their request: as tasks (the extension io.modelcontextprotocol/tasks, SEP-2663), and while the client's
+ * person is asked something. They are their caller's alone, and end with this process.
+ */
+export function createCalls() {
+  const kept = new Map<string, { call: RunningCall; timer?: NodeJS.Timeout }>()
+  const end = (id: string) => {
+    const found = kept.get(id)
+    kept.delete(id)
+    clearTimeout(found?.timer)
+    found?.call.cancel()
+  }
+  /** Forgets one that is over; else the new one has no place, and ends. */
+  const makeRoom = (call: RunningCall) => {
+    const mine = [...kept].filter(([, { call: one }]) => one.caller.id === call.caller.id)
+    if (mine.length < MOST) return
+    const over = mine.find(([, { call: one }]) => one.isOver())
+    if (over) return end(over[0])
+    call.cancel()
+    throw new ProtocolError(ProtocolErrorCode.InternalError, `${MOST} calls of this client run already`)
+  }
+
+  return {
+    /** Lets a call outlive its request. Throws where its caller has too many. */
+    keep(call: RunningCall): void {
+      const { id } = call
+      if (!kept.has(id)) makeRoom(call)
+      clearTimeout(kept.get(id)?.timer)
+      kept.set(id, { call, timer: setTimeout(() => end(id), KEPT).unref() })
+    },
+    /** A kept call of this caller. Throws where there is none. */
+    of(id: string, caller: Caller): RunningCall {
+      const found = kept.get(id)?.call
+      if (found && isDeepStrictEqual(found.caller, caller)) return found
+      const why = "it is over, it was another client's, or the daemon was started anew"
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no such call: ${why}`)
+    },
+    end,
+    close(): void {
+      for (const id of [...kept.keys()]) end(id)
+    },
+  }
+}
+
+/** `run` must not reject. */
+export function startCall(caller: Caller, run: (port: CallPort) => Promise<CallToolResult>) {
+  const id = randomUUID()
+  const abort = new AbortController()
+  const questions = new Map<string, Question & { answer(given: string | undefined): void }>()
+  const createdAt = new Date().toISOString()
+  let count = 0
+  let lastUpdatedAt = createdAt
+  let isCancelled = false
+  let result: CallToolResult | undefined
+  let said: string | undefined
+  let heard: ((message: string) => void) | undefined
+  let changed = Promise.withResolvers<void>()
+  const change = () => {
+    lastUpdatedAt = new Date().toISOString()
+    changed.resolve()
+    changed = Promise.withResolvers()
+  }
+  const isOver = () => isCancelled || result !== undefined
+  const status = () => {
+    if (isOver()) return isCancelled ? 'cancelled' : 'completed'
+    return questions.size > 0 ? 'input_required' : 'working'
+  }
+  const answered = (key: string, given: string | undefined) => {
+    const asked = questions.get(key)
+    if (!questions.delete(key)) return
+    change()
+    asked?.answer(given)
+  }
+  const inputRequests = () =>
+    Object.fromEntries([...questions].map(([key, asked]) => [key, elicitation(asked)]))
+  const times = { createdAt, ttlMs: KEPT, pollIntervalMs: POLL_EVERY }
+  const task = () => ({
+    ...times,
+    taskId: id,
+    status: status(),
+    lastUpdatedAt,
+    ...defined({ statusMessage: said }),
+  })
+
+  const port: CallPort = {
+    signal: abort.signal,
+    says(message) {
+      said = message
+      heard?.(message)
+    },
+    asks: (question, signal) => {
+      const key = `question-${++count}`
+      const { promise, resolve } = Promise.withResolvers<string | undefined>()
+      questions.set(key, { ...question, answer: resolve })
+      AbortSignal.any([signal, abort.signal]).addEventListener('abort', () => answered(key, undefined))
+      change()
+      return promise
+    },
+  }
+  // Once somebody may listen to what it says.
+  void Promise.resolve()
+    .then(() => run(port))
+    .then((value) => {
+      result ??= value
+      change()
+    })
+
+  return {
+    id,
+    caller,
+    isOver,
+    result: () => result,
+    /** Resolves when it is over or asks something, or `signal` aborts. */
+    async wait(signal: AbortSignal): Promise<void> {
+      const gone = Promise.withResolvers<void>()
+      signal.addEventListener('abort', () => gone.resolve(), { once: true })
+      while (!isOver() && questions.size === 0 && !signal.aborted)
+        await Promise.race([changed.promise, gone.promise])
+    },
+    /** Calls `listener`, in place of any other, with what it says of itself. */
+    listen(listener: typeof heard): void {
+      heard = listener
+    },
+    /** Hands on what the client's person said to what is asked. */
+    tell(responses: Parameters<typeof inputResponse>[0]): void {
+      for (const key of Object.keys(responses ?? {})) answered(key, answerIn(inputResponse(responses, key)))
+    },
+    cancel(): void {
+      if (isOver()) return
+      isCancelled = true
+      result = { isError: true, content: [{ type: 'text', text: 'The call was cancelled.' }] }
+      abort.abort(new TriviumError('cancelled', { what: 'The call', reason: 'its client went away' }))
+      change()
+    },
+    /** What the client's person has to answer first. */
+    question: () =>
+      questions.size > 0 ? inputRequired({ requestState: id, inputRequests: inputRequests() }) : undefined,
+    task,
+    /** What `tasks/get` says. */
+    detail: () => ({
+      ...task(),
+      ...(status() === 'input_required' && { inputRequests: inputRequests() }),
+      ...(status() === 'completed' && { result }),
+    }),
+  }
+}
+
+function elicitation({ question, options }: Question) {
+  const answer = { type: 'string' as const, title: 'Answer', ...(options && { enum: [...options] }) }
+  const requestedSchema = { type: 'object' as const, properties: { answer }, required: ['answer'] }
+  return inputRequired.elicit({ message: question, requestedSchema })
+}
+
+function answerIn(response: ReturnType<typeof inputResponse>): string | undefined {
+  if (response.kind !== 'elicit' || response.action !== 'accept') return undefined
+  const answer = response.content?.answer
+  return typeof answer === 'string' ? answer : undefined
+}
