@@ -230,7 +230,7 @@ export async function createDaemon(options: DaemonOptions) {
     manager,
     runs,
     queues,
-    decide: createApprovalWords(approvals),
+    decide: createApprovalWords(approvals, store.kv),
     transcript: createTranscript(logs, gateways.unanswerable, ({ by }) => {
       if (by?.startsWith(SCHEDULED)) return by.slice(SCHEDULED.length)
       const route = router.routes().find(({ name }) => by === `route ${name}`)

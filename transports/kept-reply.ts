@@ -6,6 +6,8 @@ import { waitFor } from '../src/lib/wait-for.ts'
 
 /** After its skill is done, a reply may still be on its way through the outbox for this long (ms). */
 const OUTBOX_GRACE = 2_000
+/** Somebody who asks again gets the last of so many replies. */
+const MOST_REPLIES = 100
 
 /**
  * Keeps a reply under the message that it answers and its body, for whoever holds the request, or the job: somebody else who guesses
@@ -18,12 +20,12 @@ export async function sendToRequest({ gateway, replies }: TransportDeps, reply: 
 }
 
 /**
- * The text of the first reply to a message; undefined after `timeout` ms, when `gone` aborts, and soon after its skill ended without one.
+ * The text of the first reply to a message, of the newest where it came again (`duplicate`); undefined after `timeout` ms, when `gone` aborts, and soon after its skill ended without one.
  * What no route takes a worker may answer (`gateway-send`) until then. Never rejects: the message is durable whatever happens here.
  */
 export async function awaitReply(
   deps: TransportDeps,
-  messageId: string,
+  { id: messageId, duplicate }: { id: string; duplicate?: boolean },
   target: Json | undefined,
   timeout: number,
   gone: AbortSignal,
@@ -46,8 +48,9 @@ export async function awaitReply(
   settle().catch(failed)
   return waitFor<string>({
     async attempt() {
-      const [first] = await replies.read(place, 0, 1)
-      return typeof first?.data.text === 'string' ? { value: first.data.text } : {}
+      const found = await replies.read(place, 0, duplicate ? MOST_REPLIES : 1)
+      const text = found.at(-1)?.data.text
+      return typeof text === 'string' ? { value: text } : {}
     },
     watch: (wake) => replies.onAppend(place, wake),
     timeout,

@@ -25,8 +25,9 @@ const patterns = oneOrMore(pattern, PATTERN_HINT).exactOptional()
 const flag = z.boolean().exactOptional()
 
 /**
- * `from` fits the sender's id, address or name; `verified`: there is proof of them; `thread: mine`: the bot is in the thread; what is no
- * field of a message is of its `data`. A notice (an edit, a reaction in Slack) fits only where `event` or `reaction` is given.
+ * `from` fits the sender's id, address or name; `verified`: there is proof of them; `automatic`: a machine wrote the mail;
+ * `thread: mine`: the bot is in the thread; what is no field of a message is of its `data`. A notice (an edit, a reaction in Slack)
+ * fits only where `event` or `reaction` is given.
  */
 export const matchSchema = z
   .object({
@@ -43,6 +44,7 @@ export const matchSchema = z
     mention: flag,
     direct: flag,
     verified: flag,
+    automatic: flag,
     command: patterns,
     action: patterns,
     callback_id: patterns,
@@ -61,7 +63,7 @@ export function isMatchKey(key: string): boolean {
   return Object.hasOwn(matchSchema.shape, key) || OPEN_MATCH_KEY.test(key)
 }
 
-/** `mention`, `direct` and `verified` are booleans; every other key holds patterns of which one must fit. */
+/** `mention`, `direct`, `verified` and `automatic` are booleans; every other key holds patterns of which one must fit. */
 export type RouteMatch = { readonly [key: string]: readonly string[] | boolean }
 
 /** The name of a BullMQ queue. */

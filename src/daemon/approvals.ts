@@ -15,6 +15,7 @@ import type { Outbox } from '../gateway/outbox.ts'
 import { defined } from '../lib/defined.ts'
 import { escapeUnicode } from '../lib/escape-controls.ts'
 import type { Access } from './access.ts'
+import { mayDecideByWords } from './approval-words.ts'
 
 /** The transport whose clicks are proven: Slack says who clicked, and no client can say it instead. */
 const TRANSPORT = 'slack'
@@ -52,7 +53,8 @@ export function createApprovalAsking(deps: {
     const buttons = members.some((member) => /^\*+$/.test(member) || isHere(member))
     const args = briefArguments(approval)
     // Slack has the buttons.
-    const byWords = message.transport === 'cli' || (buttons && /^(websocket|email)$/.test(message.transport))
+    const hasWords = message.transport !== TRANSPORT && mayDecideByWords(message)
+    const byWords = hasWords && (buttons || message.transport === 'cli')
     const data = { approval: { id, title, status: 'pending', by, skill, args, buttons } }
     await outbox.reply(message, { key: `approval:${id}`, text: askForApproval(approval, { byWords }), data })
   }

@@ -100,6 +100,7 @@ const FIELDS = new Map<string, (message: Matched) => unknown>([
   ['transport', (message) => message.transport],
   ['from', ({ from }) => [from.id, from.address, from.name]],
   ['verified', ({ from }) => from.verified],
+  ['automatic', ({ data }) => data.auto !== undefined],
   ['to', (message) => message.to],
   ['subject', (message) => message.subject],
   ['text', (message) => message.text],

@@ -10,8 +10,14 @@ import { parseSettings } from './onion.ts'
 /** The file in a skills folder that declares skills by the words that begin a message. */
 export const PREFIX_FILE = 'skills.json'
 
-/** Transports on which people chat: there a prefix is a command. */
-const CHATS = ['cli', 'slack', 'websocket']
+/** Where a prefix is a command: on chats; in a mail from `allowed-senders`, proven; by webhook where proven, and somebody waits for the answer. */
+const PLACES: Record<string, JsonObject> = {
+  cli: {},
+  slack: {},
+  websocket: {},
+  email: { 'data.allowed': true, automatic: false },
+  webhook: { 'data.respond': 'result', verified: true },
+}
 
 const entry = z.strictObject({
   name: z.string().regex(SKILL_NAME, 'use lower-case letters, digits and dashes'),
@@ -77,9 +83,14 @@ type Catalog = {
 
 function createPrefixSkill(one: z.infer<typeof entry>): Skill {
   const { name, prefixes, ref, approval, verified, alone } = one
-  const words = alone ? { text: prefixes.map(wholeText) } : { prefix: prefixes }
-  const route = { ...words, ...(verified ? { verified } : {}) }
-  const routes: JsonObject = Object.fromEntries(CHATS.map((transport) => [transport, { route }]))
+  const words = {
+    prefix: prefixes,
+    ...(alone && { text: prefixes.map(wholeText) }),
+    ...(verified && { verified }),
+  }
+  const routes: JsonObject = Object.fromEntries(
+    Object.entries(PLACES).map(([transport, where]) => [transport, { route: { ...words, ...where } }]),
+  )
   return defineSkill({
     name,
     description: one.description ?? `${prefixes.map((prefix) => `"${prefix} …"`).join(' or ')}: ${ref}`,

@@ -108,7 +108,7 @@ async function takeJobs(server: QueueServer, options: BullmqOptions, deps: Trans
   const take = async (job: Job): Promise<Json> => {
     const { id, duplicate } = await deps.accept(messageOf(job))
     if (respond === 'accepted') return { id, ...(duplicate ? { duplicate } : {}) }
-    const reply = await awaitReply(deps, id, undefined, timeout, signal)
+    const reply = await awaitReply(deps, { id }, undefined, timeout, signal)
     if (reply !== undefined) return reply
     if (signal.aborted) {
       throw new TriviumError('cancelled', { what: 'The wait for a reply', reason: 'the daemon is stopping' })

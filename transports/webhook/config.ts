@@ -22,6 +22,7 @@ export const webhookOptions = z.strictObject({
   key: pointer.optional().describe('Where the id of a delivery is, for deduplication.'),
   event: pointer.optional().describe('Where the name of the event is.'),
   from: pointer.optional().describe('Where the id of the sender is.'),
+  text: pointer.optional().describe('Where the words are; by default the whole body is the text.'),
   conversation: pointer.optional().describe('What belongs together; by default each delivery stands alone.'),
 })
 

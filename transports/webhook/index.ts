@@ -124,7 +124,7 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
     const gone = new AbortController()
     response.once('close', () => gone.abort())
     const signal = AbortSignal.any([gone.signal, closing.signal])
-    const reply = await awaitReply(deps, taken.id, data.replyTarget, options.timeout, signal)
+    const reply = await awaitReply(deps, taken, data.replyTarget, options.timeout, signal)
     acknowledge(response, { ...taken, ...defined({ reply }) }, body)
   }
 

@@ -37,13 +37,15 @@ export function createNormalizer(gateway: string, options: WebhookOptions) {
     const conversation = options.conversation
       ? configured(options.conversation)
       : found(preset?.conversation, delivery)
+    const words = configured(options.text)
+    if (words !== undefined) data.textFrom = options.text ?? ''
     const from = configured(options.from) ?? found(preset?.from, delivery) ?? found(SENDER, delivery)
     const trace = traceOf(headers)
     return {
       gateway,
       transport: 'webhook',
       from: { id: from ? bounded(from) : peerOf(request), ...verified },
-      text,
+      text: words ?? text,
       data,
       ...(key ? { key: bounded(key) } : {}),
       ...(conversation ? { conversation: `${gateway}:${bounded(conversation)}` } : {}),

@@ -128,9 +128,10 @@ export function createApprovalService(deps: ApprovalDeps) {
   } satisfies ApprovalService & Record<'sweep', unknown>
 }
 
-/** A sender may decide only where the request names them; operators always may. */
+/** A sender may decide only where the request names them, and there is proof of them; operators always may. */
 export function mayDecide({ approvers }: Approval, caller: Caller): boolean {
-  return isOperator(caller) || approvers.some((member) => compileMember(member)(caller))
+  if (isOperator(caller)) return true
+  return caller.id !== undefined && approvers.some((member) => compileMember(member)(caller))
 }
 
 function requireRight(approval: Approval, { caller }: Pick<Call, 'caller'>): void {

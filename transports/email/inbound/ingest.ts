@@ -111,7 +111,8 @@ export function createIngest(parts: {
       maxAge,
     })
     const key = await keyOf(mail, incoming.raw, deps)
-    const facts = { gateway, key, incoming, identity, auto, own }
+    const allowed = senders && identity.result === 'pass'
+    const facts = { gateway, key, incoming, identity, auto, own, allowed }
     return { mail, identity, target, draft: await toMessage(mail, facts, deps.artifacts) }
   }
 

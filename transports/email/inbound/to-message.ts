@@ -15,6 +15,8 @@ export type Circumstances = {
   incoming: { folder: string; uid: number; size: number }
   identity: Identity
   auto: string | undefined
+  /** Somebody whom `allowed-senders` names, and proven to be them. */
+  allowed: boolean | undefined
   own: ReadonlySet<string>
 }
 
@@ -83,6 +85,7 @@ export async function toMessage(mail: Mail, known: Circumstances, artifacts: Art
         inReplyTo: mail.inReplyTo,
         date: mail.date,
         auto: known.auto,
+        allowed: known.allowed || undefined,
         unreadable: mail.unreadable,
         textPath: text.path,
         fullText: full?.text,
