@@ -108,9 +108,16 @@ export const approvalWords: Skill = defineSkill<unknown>({
   run: () => undefined,
 })
 
-function isAskedIn({ gateway, conversation, ...rest }: Message, { message }: Approval): boolean {
-  if (message?.gateway !== gateway) return false
-  return message.conversation === conversation || isCommandLine({ gateway, conversation, ...rest })
+/** What answers the mail that asks an approver, and no other. */
+export function mailConversation({ id }: Pick<Approval, 'id'>): string {
+  return `approval-${id}`
+}
+
+function isAskedIn(said: Message, approval: Approval): boolean {
+  const { gateway, conversation, transport } = said
+  if (transport === 'email' && conversation === mailConversation(approval)) return true
+  const { message } = approval
+  return message?.gateway === gateway && (message.conversation === conversation || isCommandLine(said))
 }
 
 /**

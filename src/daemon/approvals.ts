@@ -3,7 +3,7 @@ import { escapeText } from 'entities/escape'
 import { z } from 'zod'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { partsOf } from '../core/identity.ts'
-import { isJsonObject, type Json } from '../core/json.ts'
+import { isJsonObject, type Json, pathGet } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
 import { routeSchema } from '../core/route.ts'
 import type { Approval, ApprovalService } from '../core/services.ts'
@@ -15,7 +15,7 @@ import type { Outbox } from '../gateway/outbox.ts'
 import { defined } from '../lib/defined.ts'
 import { escapeUnicode } from '../lib/escape-controls.ts'
 import type { Access } from './access.ts'
-import { mayDecideByWords } from './approval-words.ts'
+import { mailConversation, mayDecideByWords } from './approval-words.ts'
 
 /** The transport whose clicks are proven: Slack says who clicked, and no client can say it instead. */
 const TRANSPORT = 'slack'
@@ -71,10 +71,13 @@ export function createApprovalAsking(deps: {
     const people = new Set(approval.approvers.flatMap(access.expand))
     for (const identity of people) {
       const { gateway, name } = partsOf(identity)
-      if (gateways.spec(gateway)?.transport !== 'email' || !ADDRESS.test(name)) continue
-      const text = askForApproval(approval, { link: await linkFor(approval, identity) })
+      const spec = gateways.spec(gateway)
+      if (spec?.transport !== 'email' || !ADDRESS.test(name)) continue
+      const byWords = pathGet(spec.options, 'allowed-senders') !== undefined
+      const text = askForApproval(approval, { link: await linkFor(approval, identity), byWords })
       const subject = `Approval needed: ${approval.title.split('\n')[0]}`
-      await outbox.sendTo(gateway, name, { key: `approval:${approval.id}:${identity}`, subject, text })
+      const key = `approval:${approval.id}:${identity}`
+      await outbox.sendTo(gateway, name, { key, subject, text }, mailConversation(approval))
     }
   }
 
@@ -204,7 +207,7 @@ type HowToDecide = { link?: string | undefined; byWords?: boolean }
 /** What is asked as markdown, with brief arguments and what to do. */
 function askForApproval(approval: Approval, { link, byWords = false }: HowToDecide): string {
   const how = link
-    ? `Look at the whole and decide: ${link}`
+    ? `Look at the whole and decide: ${link}${byWords ? '\n\nOr answer yes or no.' : ''}`
     : `This needs an approval: ${byWords ? 'who may decide says yes or no here, or ' : ''}trivium approval-decide --id ${approval.id} --approve`
   return `${describeApproval(approval, `\`\`\`\n${briefArguments(approval)}\n\`\`\``)}\n\n${how}`
 }

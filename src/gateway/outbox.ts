@@ -54,9 +54,9 @@ export function createOutbox(
       const target = isJsonObject(data.replyTarget) ? data.replyTarget : undefined
       return add({ ...sending, gateway, conversation, inReplyTo, ...defined({ target }) })
     },
-    /** Sends to an explicit target of a gateway. The caller has checked that the gateway is `open`. */
-    sendTo: (gateway: string, to: string, sending: Sending) =>
-      add({ ...sending, gateway, to, conversation: to }),
+    /** Sends to an explicit target of a gateway. The caller has checked that the gateway is `open`. Mail that answers it is of the `conversation`. */
+    sendTo: (gateway: string, to: string, sending: Sending, conversation = to) =>
+      add({ ...sending, gateway, to, conversation }),
     /** Waits up to `timeout` ms for the end of a send. */
     wait: (id: string, timeout: number, signal?: AbortSignal) =>
       waitForEnd(store, OUTBOX_QUEUE, id, timeout, signal),

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
+import PostalMime from 'postal-mime'
 import { openSite } from '../fixtures/daemon.ts'
 import { type ModelRequest, startOpenAiServer } from '../fixtures/openai-server.ts'
 import { startWorld } from '../fixtures/roads.ts'
+import { until } from '../fixtures/until.ts'
 
 const HELPER = `---
 name: helper
@@ -25,6 +30,8 @@ export default {
   },
 }`
 
+const dock = `export default { description: 'Docks.', metadata: { approval: { approvers: ['*'] } }, run: () => 'docked' }`
+
 /** Asks for the tool once, and tells what it said. */
 function answer({ messages, tools }: ModelRequest) {
   const last = messages.at(-1)
@@ -44,15 +51,18 @@ describe('the same skill on four roads', { timeout: 180_000 }, async () => {
   const site = openSite({
     routes: `
 gateways: ${world.gateways}
+  open: { transport: websocket, path: /open }
+  wild: { transport: webhook, path: /wild, respond: result, from: data.body.who, conversation: data.body.room, text: data.body.text }
 model: { name: "openai-compatible:tiny", base-url: "${model.url}", api-key: "test-key-123456" }
 access: { roles: { lead: { members: ${world.members}, skills: ["*"] }, all: { members: ["*"], skills: ["*"] } } }
 routes:
+  - { name: anybody, match: { gateway: [open, wild] }, skill: dock }
   - { name: rest, skill: helper }
 `,
-    skills: { ship },
+    skills: { ship, dock },
   })
   site.write('skills/helper/SKILL.md', HELPER)
-  const daemon = await site.start()
+  let daemon = await site.start()
 
   const roads = await world.roads(daemon)
   const bob = await daemon.chat("/chat?token=bob's%20long%20token")
@@ -90,4 +100,107 @@ routes:
       await given(new RegExp(`^${id} \\(chat:bob\\): it weighs 2 kg`))
     })
   }
+
+  test('who asks without proof is shown as unverified, and decides nothing', async () => {
+    const open = await daemon.chat('/open')
+    const post = async (text: string) => {
+      const body = JSON.stringify({ who: 'ada', room: 'r1', text })
+      return String(Object((await daemon.post('/wild', body)).body).reply)
+    }
+    const byChat = await open.ask('now')
+    const byPost = await post('now')
+    assert.match(byChat, /Asked for by: \S+ \(unverified\)/)
+    assert.match(byPost, /Asked for by: ada \(unverified\)/)
+    const pending = async () => Object(await daemon.invoke('approval-list', { status: 'pending' })).length
+    assert.equal(await pending(), 2)
+    for (const word of ['yes', 'approve', 'No.']) {
+      assert.match(await open.ask(word), /Asked for by/, 'it is said to the skill of the route')
+      assert.match(await post(word), /Asked for by/)
+    }
+    assert.equal(await pending(), 8)
+  })
+
+  test('a mail decides by words where it is proven, written by a person, and says nothing else', async () => {
+    const chat = await daemon.chat("/chat?token=bob's%20long%20token")
+    await chat.ask('please ship grain')
+    const asking = async () => {
+      const mails = await Promise.all(world.smtp.taken.map(({ raw }) => PostalMime.parse(raw)))
+      return mails.findLast(
+        ({ subject, text }) => /^Approval needed/.test(subject ?? '') && text?.includes('grain'),
+      )
+    }
+    const asked = await until(asking, 'the mail that asks')
+    assert.match(asked.text ?? '', /Asked for by: chat:bob/)
+    const answer = (text: string, { headers = [] as string[], isProven = true } = {}) => {
+      const id = randomUUID()
+      const head = [
+        'From: Ada <ada@example.net>',
+        'To: bot@example.com',
+        'Subject: Re: Approval needed: Ship it?',
+        `Message-ID: <${id}@example.net>`,
+        `Date: ${new Date().toUTCString()}`,
+        `In-Reply-To: ${asked.messageId}`,
+        ...headers,
+      ]
+      const quote = [
+        '',
+        'On Mon, 1 Jun 2026 at 10:00, Bot <bot@example.com> wrote:',
+        '> Ship it?',
+        '>',
+        '> Or answer yes or no.',
+      ]
+      return world.mail([...head, '', text, ...quote, ''], isProven)
+    }
+    const received = async () =>
+      Number(Object(await daemon.invoke('message-list', { gateway: 'support', limit: 100 })).length)
+    const before = await received()
+    await answer('Yes', { isProven: false })
+    await answer('Yes', { headers: ['Auto-Submitted: auto-replied'] })
+    await answer('Yes,\n\nBest,\nAda')
+    await until(async () => (await received()) === before + 3, 'these mails')
+    await chat.ask('is it at sea?')
+    const standing = async () =>
+      Object(await daemon.invoke('approval-list', { status: 'pending' })).filter(
+        ({ args }: { args: object }) => JSON.stringify(args).includes('grain'),
+      )
+    assert.equal((await standing()).length, 1, 'nothing is decided')
+    await answer('Yes')
+    assert.match(String((await chat.next('message', 30_000)).text), /grain is at sea/)
+  })
+
+  test('a decision whose daemon is killed before it answers is answered the same, and decides nothing else', async () => {
+    const trace = () => readFileSync(join(site.dir, '.trivium', 'events.jsonl'), 'utf8')
+    const decided = () => trace().split('approval_decided').length
+    const hook = async (id: string, text: string) => {
+      const body = JSON.stringify({ id, who: 'ada', room: 'kill', text })
+      const headers = { 'content-type': 'application/json', authorization: 'Bearer the-token-of-the-hook' }
+      return String(Object((await daemon.post('/hook', body, headers)).body).reply)
+    }
+    for (const round of [1, 2, 3, 4]) {
+      assert.match(await hook(`ask-${round}`, `please ship load${round}`), /Asked for by: hook:ada/)
+      const before = decided()
+      const lost = hook(`yes-${round}`, 'yes').catch(() => undefined)
+      while (decided() === before) await new Promise(setImmediate)
+      await daemon.end('SIGKILL')
+      await lost
+      daemon = await site.start()
+      assert.equal(
+        await until(
+          async () => [await hook(`yes-${round}`, 'yes')].find((said) => said !== 'undefined'),
+          'the answer',
+        ),
+        'Approved: Ship it?',
+      )
+      await until(
+        async () => /is at sea/.test(await hook(`ask-${round}`, `please ship load${round}`)),
+        'what came of it',
+        30_000,
+      )
+    }
+    const shipped = readFileSync(join(site.dir, 'shipped'), 'utf8')
+      .trim()
+      .split('\n')
+      .filter((what) => what.startsWith('load'))
+    assert.deepEqual(shipped, ['load1', 'load2', 'load3', 'load4'])
+  })
 })
