@@ -52,6 +52,8 @@ describe('the router', () => {
     [{ direct: true }, [{ data: { direct: true } }], [{}]],
     [{ verified: true }, [{ from: { id: 'a', verified: true } }], [{ from: { id: 'a' } }]],
     [{ verified: false }, [{ from: { id: 'a' } }], [{ from: { id: 'a', verified: true } }]],
+    [{ automatic: false }, [{}], [{ data: { auto: 'list' } }]],
+    [{ automatic: true }, [{ data: { auto: 'list' } }], [{}]],
     [{ channel: ['c0*'] }, [{ data: { channel: 'C042' } }]],
     [{ command: ['/deploy'] }, [{ data: { command: '/deploy' } }]],
     [{ action: ['approve'] }, [{ data: { action: 'approve' } }]],

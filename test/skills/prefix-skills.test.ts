@@ -18,7 +18,7 @@ async function start(t: TestContext, entries: unknown) {
 }
 
 describe('skills.json', () => {
-  test('a new entry is a skill with routes on the chat transports, without code', async (t) => {
+  test('a new entry is a skill with routes where people talk, without code', async (t) => {
     const strict = { ...remember, name: 'strict', verified: true, approval: true }
     const { manager, folder } = await start(t, [remember, strict])
     const route = { prefix: ['remember', 'note:'] }
@@ -26,6 +26,10 @@ describe('skills.json', () => {
       assert.deepEqual(manager.get('remember')?.metadata?.[chat], { route })
       assert.deepEqual(manager.get('strict')?.metadata?.[chat], { route: { ...route, verified: true } })
     }
+    // Mail reaches everybody, and who sends a webhook reads no answers unless it waits for them.
+    const { email, webhook } = manager.get('remember')?.metadata ?? {}
+    assert.deepEqual(email, { route: { ...route, 'data.allowed': true, automatic: false } })
+    assert.deepEqual(webhook, { route: { ...route, 'data.respond': 'result', verified: true } })
     const { kind, path, layers } = manager.describe('strict')
     assert.deepEqual([kind, path, layers[0]?.name], ['prefix', join(folder, 'skills.json'), 'approval'])
   })

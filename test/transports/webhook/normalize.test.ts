@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { isJsonObject } from '../../../src/core/json.ts'
+import { decodeMessage, encodeMessage } from '../../../src/core/message.ts'
 import { webhook } from '../../../transports/webhook/index.ts'
 import { json, startWebhook } from './harness.ts'
 
@@ -15,6 +16,16 @@ describe('the message of a webhook delivery', () => {
     assert.equal(last().text, body)
     assert.equal(last().data.format, 'json')
     assert.deepEqual(last().data.body, { a: [1, { b: 'ü' }], big: 1000 })
+  })
+
+  test('has as its text what `text` points to, with the body beside it on the store; without it all of the body', async () => {
+    const { post, last } = await startWebhook({ text: 'data.body.say' })
+    const body = { say: 'yes', who: 'ada' }
+    await post(JSON.stringify(body), json)
+    const back = decodeMessage(last(), encodeMessage(last()))
+    for (const message of [last(), back]) assert.deepEqual([message.text, message.data.body], ['yes', body])
+    await post('{"who":"ada"}', json)
+    assert.equal(decodeMessage(last(), encodeMessage(last())).text, '{"who":"ada"}')
   })
 
   test('takes any JSON value, also the falsy ones and an empty object', async () => {
