@@ -6,8 +6,6 @@ import { waitFor } from '../src/lib/wait-for.ts'
 
 /** After its skill is done, a reply may still be on its way through the outbox for this long (ms). */
 const OUTBOX_GRACE = 2_000
-/** Somebody who asks again gets the last of so many replies. */
-const MOST_REPLIES = 100
 
 /**
  * Keeps a reply under the message that it answers and its body, for whoever holds the request, or the job: somebody else who guesses
@@ -48,8 +46,9 @@ export async function awaitReply(
   settle().catch(failed)
   return waitFor<string>({
     async attempt() {
-      const found = await replies.read(place, 0, duplicate ? MOST_REPLIES : 1)
-      const text = found.at(-1)?.data.text
+      const after = duplicate ? Math.max(0, (await replies.end(place)) - 1) : 0
+      const [found] = await replies.read(place, after, 1)
+      const text = found?.data.text
       return typeof text === 'string' ? { value: text } : {}
     },
     watch: (wake) => replies.onAppend(place, wake),

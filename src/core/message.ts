@@ -69,15 +69,14 @@ export type MessageHead = { id: string; gateway: string; receivedAt: number }
 
 /**
  * Serialises what a message's head does not hold: a line of JSON, then the text as it is, which takes a third of the time that
- * escaping it takes. Where `data.body` is the parsed `text` (webhooks), it is parsed again on reading; with `data.textFrom` the text
- * is a part of it.
+ * escaping it takes. Where `data.body` is the parsed `text` (webhooks), it is parsed again on reading.
  */
 export function encodeMessage(message: NewMessage): string {
   const { gateway: _gateway, receivedAt: _receivedAt, attachments, data, text, ...rest } = message
   const { body: _body, ...slim } = data
   const stored = {
     ...rest,
-    data: data.format === 'json' && data.textFrom === undefined ? slim : data,
+    data: data.format === 'json' ? slim : data,
     ...(attachments?.length ? { attachments } : {}),
   }
   // What comes through UTF-8 and SQLite as it is. JSON escapes line ends, so the first one is the end of the line.

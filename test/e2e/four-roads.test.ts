@@ -42,7 +42,7 @@ function answer({ messages, tools }: ModelRequest) {
     : { text: 'What shall I ship?' }
 }
 
-describe('the same skill on four roads', { timeout: 180_000 }, async () => {
+describe('the same skill on four roads', { timeout: 300_000 }, async () => {
   const [world, model] = await Promise.all([
     startWorld(),
     startOpenAiServer(Array.from({ length: 100 }, () => answer)),
@@ -89,8 +89,8 @@ routes:
         'schedule every weekday at 9 digest',
         /^schedule-\d+: digest, every weekday at 9\. Next: .* 09:00/,
       )
-      const planned = await say('schedule in 1 second digest')
-      await planned(/^schedule-\d+: digest, in 1 second/)
+      const planned = await say('schedule in 3 seconds digest')
+      await planned(/^schedule-\d+: digest, in 3 seconds/)
       await planned(/^Since .*: \d+ messages?/m)
       const given = await say(`delegate to chat:bob: weigh the ${name} box`)
       const [, id] = /^Asked chat:bob \((delegation-\d+)\)/.exec(await given(/^Asked/)) ?? []

@@ -38,7 +38,8 @@ export function createNormalizer(gateway: string, options: WebhookOptions) {
       ? configured(options.conversation)
       : found(preset?.conversation, delivery)
     const words = configured(options.text)
-    if (words !== undefined) data.textFrom = options.text ?? ''
+    // The mark `json` says that the text is the body.
+    if (words !== undefined) delete data.format
     const from = configured(options.from) ?? found(preset?.from, delivery) ?? found(SENDER, delivery)
     const trace = traceOf(headers)
     return {

@@ -70,7 +70,9 @@ describe('who may write', async () => {
       const daemon = await guarded(user, options)
       for (const each of refused) await world.deliver(each, user)
       await world.deliver(taken, user)
-      assert.equal((await daemon.message()).from.verified, true)
+      const { from, data } = await daemon.message()
+      // Only a list of senders makes one of them.
+      assert.deepEqual([from.verified, data.allowed], [true, 'allowed-senders' in options || undefined])
       assert.deepEqual(
         daemon.refused,
         Array.from({ length: refused.length }, () => 'authentication'),

@@ -56,13 +56,16 @@ describe('respond: result', () => {
     }
   })
 
-  test('answers a duplicate with the reply that is known, and not somebody else who guesses its key', async () => {
+  test('answers a duplicate with the newest reply that is known, and not somebody else who guesses its key', async () => {
     const hook = await startWebhook(result)
     const first = await begin(hook, 'k')
     await hook.transport.send(replyTo(first.id, 'the answer'))
     await first.answer
     const { status, body } = await hook.post('question', { 'idempotency-key': 'k' })
     assert.deepEqual([status, body], [200, { id: first.id, duplicate: true, reply: 'the answer' }])
+    await hook.transport.send({ ...replyTo(first.id, 'what came later'), key: `${first.id}:r:1` })
+    const again = await hook.post('question', { 'idempotency-key': 'k' })
+    assert.equal(again.body.reply, 'what came later')
     hook.store.settle(first.id, 'failed')
     const guessed = await hook.post('another question', { 'idempotency-key': 'k' })
     assert.deepEqual([guessed.status, guessed.body], [200, { id: first.id, duplicate: true }])
