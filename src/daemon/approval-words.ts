@@ -33,7 +33,8 @@ export const WORDS_ROUTE = routeSchema.parse({
  * Whether words of a conversation count: of somebody proven, where people talk. In mail, which reaches everybody, of the people whom
  * `allowed-senders` names; by webhook where somebody waits for the answer.
  */
-export function mayDecideByWords({ transport, data }: Pick<Message, 'transport' | 'data'>): boolean {
+export function mayDecideByWords({ transport, from, data }: Message): boolean {
+  if (from.verified !== true) return false
   if (transport === 'email') return data.allowed === true && data.auto === undefined
   return transport === 'webhook' ? data.respond === 'result' : CHATS.includes(transport)
 }
@@ -42,7 +43,7 @@ export function mayDecideByWords({ transport, data }: Pick<Message, 'transport' 
 export function isDecision(message: Message): boolean {
   // What was said before an edit, or is sent again by whoever may do that, was not meant for what waits now.
   const isSaid = message.data.notice !== true && message.data.resent === undefined
-  return WORDS.test(message.text) && isSaid && message.from.verified === true && mayDecideByWords(message)
+  return WORDS.test(message.text) && isSaid && mayDecideByWords(message)
 }
 
 /** What a message decides, or how it is answered. */
@@ -51,6 +52,8 @@ const verdictSchema = z.union([
   z.object({ answer: z.string() }),
 ])
 type Verdict = z.infer<typeof verdictSchema>
+/** Clocks of senders may be wrong by so much (ms). */
+const CLOCKS = 5 * 60_000
 /** Longer than any attempt to answer a message. */
 const KEPT = 7 * 86_400_000
 
@@ -126,7 +129,11 @@ function isAskedIn(said: Message, approval: Approval): boolean {
  */
 function isMeant({ receivedAt, transport, to, data }: Message, { requestedAt }: Approval): boolean {
   if (requestedAt > receivedAt) return false
-  if (transport === 'email') return Array.isArray(data.to) && to !== undefined && data.to.includes(to)
+  if (transport === 'email') {
+    // A mail that somebody keeps and sends again later is signed as it was.
+    const isOld = Number(data.date ?? 0) < requestedAt - CLOCKS
+    return !isOld && Array.isArray(data.to) && to !== undefined && data.to.includes(to)
+  }
   return (
     transport !== 'slack' || data.direct === true || data.mention === true || typeof data.thread === 'string'
   )

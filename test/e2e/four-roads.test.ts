@@ -82,7 +82,8 @@ routes:
       const heard = async (said: string, what: RegExp) => (await say(said))(what)
       await heard('help', /schedule every weekday at 9 digest/)
       await heard(`remember the ${name} code is ${name.length}000`, /^Stored note memory-\d+\./)
-      await heard(`search ${name}`, new RegExp(`^memory-\\d+ .*${name.length}000`))
+      const found = await heard(`search ${name}`, new RegExp(`^memory-\\d+ .*${name.length}000`))
+      assert.doesNotMatch(found, /search/)
       await heard('digest', /^Since .*: \d+ messages?/m)
       await heard('delegate to echo: count the boxes', /\(echo\): You said: count the boxes/)
       await heard(
@@ -111,6 +112,7 @@ routes:
     const byPost = await post('now')
     assert.match(byChat, /Asked for by: \S+ \(unverified\)/)
     assert.match(byPost, /Asked for by: ada \(unverified\)/)
+    for (const asked of [byChat, byPost]) assert.doesNotMatch(asked, /says yes or no here/)
     const pending = async () => Object(await daemon.invoke('approval-list', { status: 'pending' })).length
     assert.equal(await pending(), 2)
     for (const word of ['yes', 'approve', 'No.']) {

@@ -7,7 +7,10 @@ import { startRuntime } from './support/runtime.ts'
 import { openStore } from './support/store.ts'
 
 const PROVEN = { id: 'ada', verified: true }
+/** Sent again, it has the same Date. */
+const OLD = Date.now() - 3_600_000
 const MAIL = { transport: 'email', to: 'bot@example.com' }
+const SAID = { to: [MAIL.to], allowed: true, date: Date.now() }
 
 test('yes and no decide what waits in this conversation, by who may, and ask which where several do', async (t) => {
   const store = await openStore(t)
@@ -44,9 +47,10 @@ test('yes and no decide what waits in this conversation, by who may, and ask whi
     ['yes', ada, { gateway: 'other' }],
     // Whoever waits for no answer is no chat, and mail reaches everybody.
     ['yes', ada, { transport: 'webhook' }],
-    ['yes', ada, { ...MAIL, data: { to: [MAIL.to] } }],
-    ['yes', ada, { ...MAIL, data: { to: [MAIL.to], allowed: true, auto: 'auto-submitted' } }],
-    ['yes', ada, { ...MAIL, data: { to: ['bob@example.com'], cc: [MAIL.to], allowed: true } }],
+    ['yes', ada, { ...MAIL, data: { ...SAID, allowed: false } }],
+    ['yes', ada, { ...MAIL, data: { ...SAID, auto: 'auto-submitted' } }],
+    ['yes', ada, { ...MAIL, data: { ...SAID, to: ['bob@example.com'], cc: [MAIL.to] } }],
+    ['yes', ada, { ...MAIL, data: { ...SAID, date: OLD } }],
     ['yes', ada, { from: { id: 'ada' } }],
     // What it said before an edit was something else.
     ['yes', ada, { transport: 'slack', data: { direct: true, notice: true } }],
@@ -104,7 +108,7 @@ test('without proof of the sender nobody decides, even where everybody may; in m
       receivedAt: Date.now(),
       from,
       text: 'Yes.',
-      data: { ...data, to: [MAIL.to] },
+      data: { ...SAID, allowed: false, ...data },
     })
     assert.equal(await decide(said, caller), answer, id)
     await assert.rejects(approvals.decide({ id: asked.id, approve: true }, { caller: { kind: 'route' } }), {

@@ -81,6 +81,16 @@ describe('who may write', async () => {
     })
   }
 
+  test('a mail that is led elsewhere by what its signature leaves out is taken, and not as one of the allowed', async () => {
+    const user = 'led@example.com'
+    const daemon = await guarded(user, anna)
+    const headerList = 'to:subject:message-id:date:from'
+    const sparse = await signed(mail({ text: 'Yes' }), 'example.net', { headerList })
+    await world.deliver(`In-Reply-To: <question@example.com>\r\n${sparse}`, user)
+    const { from, data } = await daemon.message()
+    assert.deepEqual([from.verified, data.allowed], [true, undefined])
+  })
+
   test('prefer lets in whom nobody can vouch for, and answers no forged sender whom no list keeps out', async () => {
     const user = 'open@example.com'
     const daemon = await guarded(user, {})

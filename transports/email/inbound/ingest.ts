@@ -111,7 +111,7 @@ export function createIngest(parts: {
       maxAge,
     })
     const key = await keyOf(mail, incoming.raw, deps)
-    const allowed = senders && identity.result === 'pass'
+    const allowed = senders && identity.result === 'pass' && !identity.unsigned
     const facts = { gateway, key, incoming, identity, auto, own, allowed }
     return { mail, identity, target, draft: await toMessage(mail, facts, deps.artifacts) }
   }

@@ -15,7 +15,7 @@ export type Circumstances = {
   incoming: { folder: string; uid: number; size: number }
   identity: Identity
   auto: string | undefined
-  /** Somebody whom `allowed-senders` names, and proven to be them. */
+  /** Somebody whom `allowed-senders` names, and proven to be them; so is what the mail answers. */
   allowed: boolean | undefined
   own: ReadonlySet<string>
 }
