@@ -113,7 +113,9 @@ export function createDispatch(options: {
       if (thrown instanceof TriviumError && thrown.code === 'approval_pending') {
         // Dispatched again once somebody has decided; see `resumeDispatch`.
         log.info({ messageId: message.id, job: job.id }, thrown.message)
-        return { outcome: 'done', notes: [note(WAITS, { message: thrown.message })] }
+        // Who waits for the replies gets the question.
+        const result = { outcome: 'done', replies: sends.count + 1 }
+        return { outcome: 'done', result, notes: [note(WAITS, { message: thrown.message })] }
       }
       const delay = pauseOf(thrown, now())
       return delay === undefined

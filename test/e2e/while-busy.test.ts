@@ -32,11 +32,12 @@ describe('a conversation that is busy', { timeout: 120_000 }, async () => {
     routes: `
 gateways:
   all: { transport: websocket, path: /all }
+  known: { transport: websocket, path: /known, tokens: { ada: a-token } }
   new: { transport: websocket, path: /new }
   steered: { transport: websocket, path: /steered }
 model: { name: "openai-compatible:tiny", base-url: "${model.url}", api-key: "test-key-123456" }
 routes:
-  - { name: all, match: { gateway: all }, skill: slow, while-busy: collect }
+  - { name: all, match: { gateway: [all, known] }, skill: slow, while-busy: collect }
   - { name: new, match: { gateway: new }, skill: slow, while-busy: latest, settle: 50ms }
   - { name: steered, match: { gateway: steered }, skill: helper, while-busy: steer }
 `,
@@ -108,7 +109,7 @@ routes:
   })
 
   test('lets stand alone what may decide an approval', async () => {
-    const chat = await daemon.chat('/all')
+    const chat = await daemon.chat('/known?token=a-token')
     await queue(chat, 'wait:five')
     await logged('wait:five')
     await queue(chat, 'a', 'yes', 'b', 'c')
