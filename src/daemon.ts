@@ -164,6 +164,7 @@ export async function createDaemon(options: DaemonOptions) {
     budget: () => config.model?.budget,
     prices: () => config.model?.prices ?? {},
     refused: metrics.overBudget,
+    used: ({ model, inputTokens, outputTokens }) => metrics.tokens(model, inputTokens, outputTokens),
   })
   const mcp = createMcpServers({
     version,
@@ -187,7 +188,6 @@ export async function createDaemon(options: DaemonOptions) {
       budgets,
       telemetry: tracing?.models,
       onUsage({ messageId, ...detail }) {
-        metrics.tokens(detail.model, detail.inputTokens, detail.outputTokens)
         if (messageId !== undefined) note(messageId, { road: 'dispatch', what: 'model', detail })
       },
     }),

@@ -106,13 +106,21 @@ const access = z.looseObject({
     .default({}),
 })
 
+const modelName = z
+  .string()
+  .regex(/^[\w-]+:\S+$/, 'expected provider:model, such as anthropic:claude-sonnet-5')
+
 /** The model of markdown skills that name no other. */
 export const modelSchema = z
   .strictObject({
-    name: z
-      .string()
-      .regex(/^[\w-]+:\S+$/, 'expected provider:model, such as anthropic:claude-sonnet-5')
-      .exactOptional(),
+    name: modelName.exactOptional(),
+    fallback: z
+      .array(modelName)
+      .max(10)
+      .exactOptional()
+      .describe(
+        'The models that are asked, in this order, where `name` and those before refuse or are away.',
+      ),
     'base-url': z.url().exactOptional(),
     'api-key': z.string().min(1).exactOptional(),
     budget: budgetSchema.exactOptional().describe('What models may cost, within a sliding time.'),

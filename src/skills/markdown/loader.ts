@@ -9,7 +9,7 @@ import type { Skill, SkillContext } from '../../core/skill.ts'
 import { defined } from '../../lib/defined.ts'
 import { SKILL_NAME } from '../load-code.ts'
 import { NO_FILES, type ReadFiles, readFiles, refusesFiles, withoutParts } from '../model/attachments.ts'
-import type { Budgets } from '../model/budget.ts'
+import type { Budgets, Spent } from '../model/budget.ts'
 import {
   type ModelOutcome,
   type ModelRun,
@@ -29,7 +29,6 @@ type Cost = Omit<ModelOutcome, 'text' | 'trace' | 'files'>
 /** What one run of a model cost. */
 export type ModelUsage = Cost & {
   skill: string
-  model: string
   messageId?: string
 }
 
@@ -37,7 +36,7 @@ export type ModelUsage = Cost & {
 export function createMarkdownLoader(options: {
   /** Where models are reached; asked for each run. */
   sources(): ModelSources
-  /** Called after each run, for metrics and the message's history. */
+  /** Called after each run, for the message's history. */
   onUsage?(usage: ModelUsage): void
   /** Where runs that a message started are kept step by step. */
   runs?: RunRecords
@@ -55,35 +54,36 @@ export function createMarkdownLoader(options: {
     const files = await findSkillFiles(dirname(found.path))
     const settings = parseSettings(modelSettings, metadata.model ?? {})
 
-    const modelOf = ({ call }: SkillContext) => {
+    const modelsOf = ({ call }: SkillContext) => {
       const sources = options.sources()
-      const modelId = settings.id ?? call.model ?? sources.model?.name
-      if (!modelId) throw new TriviumError('model_missing', { name })
-      return { modelId, sources }
+      const named = settings.id ?? call.model
+      const first = named ?? sources.model?.name
+      if (!first) throw new TriviumError('model_missing', { name })
+      // What is configured stands in for the configured model, not for one that was chosen for this skill.
+      const fallback = settings.fallback ?? (named === undefined ? sources.model?.fallback : []) ?? []
+      return { models: [first, ...fallback], sources }
     }
     /** Of each step, before the next one. */
-    const paying = ({ call }: SkillContext, model: string) => ({
-      spend: async (used: { inputTokens: number; outputTokens: number }) =>
-        options.budgets?.spend(call, { model, ...used }),
+    const paying = ({ call }: SkillContext) => ({
+      spend: async (used: Spent) => options.budgets?.spend(call, used),
       telemetry: options.telemetry,
     })
-    const used = ({ message }: SkillContext, model: string, usage: Cost) =>
-      options.onUsage?.({ skill: name, model, ...defined({ messageId: message?.id }), ...usage })
+    const used = ({ message }: SkillContext, usage: Cost) =>
+      options.onUsage?.({ skill: name, ...defined({ messageId: message?.id }), ...usage })
 
     const summarize = async (ctx: SkillContext, history: string, maxTokens: number) => {
       const fence = createFence()
       const instructions = `${fence.notice}\n\n${SUMMARIZE} At most ${Math.ceil(maxTokens / 2)} words.`
       const own = { ...settings, 'max-output-tokens': maxTokens }
       const prompt = { instructions, input: fence.wrap(history, 'history'), settings: own, tools: {} }
-      const { modelId, sources } = modelOf(ctx)
       await options.budgets?.require(ctx.call)
-      const run = { modelId, sources, ...prompt, ...paying(ctx, modelId) }
+      const run = { ...modelsOf(ctx), ...prompt, ...paying(ctx) }
       const { text, trace: _, files: __, ...usage } = await runModel(ctx, run)
-      used(ctx, modelId, usage)
+      used(ctx, usage)
       return text
     }
     const run = async (ctx: SkillContext) => {
-      const { modelId, sources } = modelOf(ctx)
+      const asks = modelsOf(ctx)
       // A model that serves another model as a tool speaks to that one, not to whoever listens.
       const onModel = ctx.call.toolDepth === undefined ? ctx.call.onModel : undefined
       const steer = ctx.call.toolDepth === undefined ? ctx.call.steer : undefined
@@ -92,26 +92,26 @@ export function createMarkdownLoader(options: {
       if (!record?.replayed) await options.budgets?.require(ctx.call)
       ctx.call = { ...ctx.call, toolDepth: ctx.call.depth + 1 }
       const tools = await createTools({ name, metadata, files }, ctx, catalog, record)
-      const paid = paying(ctx, modelId)
+      const paid = paying(ctx)
       let hasBegun = false
       const spend: ModelRun['spend'] = (step) => {
         hasBegun = true
         return paid.spend(step)
       }
-      const given = { modelId, sources, settings, tools, record, steer, onModel, ...paid, spend }
+      const given = { ...asks, settings, tools, record, steer, onModel, ...paid, spend }
       const asked = messagesOf(ctx)
       const read = await readFiles(asked, settings.attachments, ctx)
       const runWith = (files: ReadFiles) =>
         runModel(ctx, { ...given, ...renderPrompt(prompt, ctx, createFence(), files), files: files.parts })
       const outcome = await runWith(read).catch((error) => {
         if (hasBegun || read.parts.length === 0 || !refusesFiles(error)) throw error
-        ctx.log.warn({ model: modelId, reason: reasonOf(error) }, 'the model is asked again without files')
+        ctx.log.warn({ reason: reasonOf(error) }, 'the model is asked again without files')
         return runWith(withoutParts(read, asked))
       })
       const { text, trace, tools: uses, files: made, ...usage } = outcome
       ctx.locals.agent = { trace, ...usage }
-      used(ctx, modelId, { ...usage, tools: uses })
-      ctx.log.info({ model: modelId, ...usage }, 'a model answered')
+      used(ctx, { ...usage, tools: uses })
+      ctx.log.info(usage, 'a model answered')
       return made.length > 0 ? { text, attachments: made } : text
     }
     // As a tool of another it may run again: it goes on from its own record.

@@ -36,6 +36,8 @@ export function createBudgets(deps: {
   prices(): Prices
   /** Told of each run that is refused. */
   refused(budget: 'sender' | 'total'): void
+  /** Told of what each step used. */
+  used(spent: Spent): void
   log: Log
   now(): number
 }) {
@@ -82,6 +84,7 @@ export function createBudgets(deps: {
     },
     /** Counts what a step of a model used. Never throws: what was paid for is not asked again. */
     async spend(call: Call, spent: Spent): Promise<void> {
+      deps.used(spent)
       const [tokens, money] = [spent.inputTokens + spent.outputTokens, moneyOf(spent)]
       const places = new Map(held(call).map(({ amount: { per }, who }) => [keyOf(who, per), per]))
       const add = ([key, per]: [string, number]) =>

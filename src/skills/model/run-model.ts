@@ -1,12 +1,4 @@
-import type {
-  FilePart,
-  LanguageModel,
-  LanguageModelUsage,
-  ModelMessage,
-  TelemetryOptions,
-  TextPart,
-  ToolSet,
-} from 'ai'
+import type { FilePart, LanguageModelUsage, ModelMessage, TelemetryOptions, TextPart, ToolSet } from 'ai'
 import { z } from 'zod'
 import type { ModelStep, Steer } from '../../core/call.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
@@ -19,11 +11,21 @@ import { runBounded } from '../bounded.ts'
 import { skillOfTool } from '../names.ts'
 import { orJust } from '../onion.ts'
 import { attachmentSettings } from './attachments.ts'
+import type { Spent } from './budget.ts'
+import {
+  type Candidate,
+  createFailover,
+  type FailedModel,
+  failedAll,
+  isForGood,
+  type Model,
+} from './failover.ts'
 import { isFinal, type RunRecord } from './run-record.ts'
 import { createToolUses } from './tool-uses.ts'
 
 const settings = z.strictObject({
   id: z.string().min(1).optional(),
+  fallback: z.array(z.string().min(1)).max(10).optional(),
   'max-steps': z.number().int().min(1).max(200).default(20),
   /** Tokens of all steps together, in and out. */
   'max-tokens': z.number().int().min(1).default(200_000),
@@ -34,12 +36,12 @@ const settings = z.strictObject({
   retries: z.number().int().min(0).max(10).default(2),
 })
 
-/** `model: anthropic:<model>`, or `{id, max-steps, max-tokens, max-output-tokens, temperature, timeout, retries}`. */
+/** `model: anthropic:<model>`, or `{id, fallback, max-steps, max-tokens, max-output-tokens, temperature, timeout, retries}`. */
 export const modelSettings = orJust('id', settings)
 
 export type ModelRun = {
-  /** As users write it: `provider:model`. */
-  modelId: string
+  /** As users write them, `provider:model`: the first, and each that is asked where those before it fail. */
+  models: readonly string[]
   sources: ModelSources
   settings: z.infer<typeof settings>
   instructions: string
@@ -54,42 +56,45 @@ export type ModelRun = {
   heard?(message: Message): string
   onModel?: ((does: ModelStep) => void) | undefined
   /** Told what each step used, before the next one. */
-  spend: (used: { inputTokens: number; outputTokens: number }) => Promise<void>
+  spend: (used: Spent) => Promise<void>
   /** Told of each step, for traces. */
   telemetry: TelemetryOptions | undefined
 }
 
 /**
  * What a run gave. `trace` is the whole conversation with the model; tokens are those of its `steps`, without the `replayed` ones
- * of earlier attempts; `finish`: why the answer ended, where it is not whole or says nothing.
+ * of earlier attempts; `finish`: why the answer ended, where it is not whole or says nothing; `model`: the one that answered last,
+ * `failed`: those before it.
  */
 export type ModelOutcome = Awaited<ReturnType<typeof stream>>
 
 /** Runs a model with its tools until it answers. Throws `model_limit`, `skill_timeout`, `model_failed`, `model_unusable`, or of a tool. */
 export async function runModel({ call, log, signal: parent }: SkillContext, run: ModelRun) {
-  const { modelId, settings, sources } = run
-  const model = await resolveModel(modelId, sources)
+  const { settings } = run
+  const candidates = await resolveModels({ ...run, log })
   return runBounded({ skill: call.skill, parent, timeout: settings.timeout }, async (signal) => {
     const controller = new AbortController()
     try {
       const either = AbortSignal.any([signal, controller.signal])
-      return await stream({ ...run, model, skill: call.skill, log, signal: either })
+      return await stream({ ...run, ...candidates, skill: call.skill, log, signal: either })
     } catch (error) {
       // Other tools, and the next step.
       controller.abort(error)
-      throw await asModelError(modelId, error)
+      throw await asModelError(run.models.join(', '), error)
     }
   })
 }
 
-type Streamed = ModelRun & { model: Model; skill: string; log: Log; signal: AbortSignal }
+type Streamed = ModelRun & Candidates & { skill: string; log: Log; signal: AbortSignal }
 
 /** What a model may say in one run, in characters; a stream without end would fill the memory before it is too late. */
 const MOST_SAID = 4_000_000
 
 async function stream(run: Streamed) {
   const { isStepCount, streamText, wrapLanguageModel } = await import('ai')
-  const { settings, skill, log, signal, record, files = [] } = run
+  const { settings, skill, log, signal, record, files = [], candidates, failed } = run
+  const { retries, timeout } = settings
+  const failover = createFailover({ candidates, failed, retries, timeout, log })
   const maxSteps = settings['max-steps']
   const maxTokens = settings['max-tokens']
   run.onModel?.({})
@@ -100,7 +105,10 @@ async function stream(run: Streamed) {
   let heard = 0
   const asked: TextPart = { type: 'text', text: run.input }
   const result = streamText({
-    model: record ? wrapLanguageModel({ model: run.model, middleware: record.middleware }) : run.model,
+    model: wrapLanguageModel({
+      model: candidates[0].model,
+      middleware: [...(record ? [record.middleware] : []), failover.middleware],
+    }),
     instructions: run.instructions,
     prompt: files.length > 0 ? [{ role: 'user', content: [asked, ...files] }] : run.input,
     tools: run.tools,
@@ -122,7 +130,7 @@ async function stream(run: Streamed) {
       steered[stepNumber] = more.map((one) => ({ role: 'user', content: run.heard?.(one) ?? one.text }))
       return more.length > 0 ? { messages: [...messages, ...steered[stepNumber]] } : undefined
     },
-    maxRetries: settings.retries,
+    maxRetries: retries,
     abortSignal: signal,
     ...defined({
       maxOutputTokens: settings['max-output-tokens'],
@@ -149,7 +157,7 @@ async function stream(run: Streamed) {
       ended++
       if (ended > replayed) {
         const { inputTokens = 0, outputTokens = 0 } = part.usage
-        await run.spend({ inputTokens, outputTokens })
+        await run.spend({ model: failover.modelOf(ended - replayed - 1), inputTokens, outputTokens })
       }
       if (part.finishReason === 'tool-calls') run.onModel?.({})
     }
@@ -166,13 +174,14 @@ async function stream(run: Streamed) {
   if (wantsMore && tokensOf(steps) >= maxTokens) throw limit(skill, `${maxTokens} tokens`)
   if (wantsMore && steps.length >= maxSteps) throw limit(skill, `${maxSteps} steps`)
   if (text === '' && steps.every(({ toolCalls }) => toolCalls.length === 0)) {
-    throw new TriviumError('model_failed', { model: run.modelId, reason: 'it answered with nothing' })
+    throw new TriviumError('model_failed', { model: failover.modelOf(0), reason: 'it answered with nothing' })
   }
   const finish = text === '' ? 'nothing' : steps.at(-1)?.finishReason
   const said = steps.flatMap(({ response }, at) => [...(steered[at] ?? []), ...response.messages])
   const trace: ModelMessage[] = [{ role: 'user', content: run.input }, ...said]
   const [inputTokens, outputTokens] = usageOf(steps.slice(replayed))
   return {
+    model: failover.modelOf(steps.length - replayed - 1),
     text,
     trace,
     steps: steps.length,
@@ -181,6 +190,9 @@ async function stream(run: Streamed) {
     ms: Date.now() - begun,
     tools: uses.list(),
     files: filesOf(steps),
+    ...(failed.length > 0 && {
+      failed: failed.map(({ model, error }) => ({ model, reason: reasonOf(error) })),
+    }),
     ...(replayed > 0 && { replayed }),
     ...(finish !== 'stop' && defined({ finish })),
   }
@@ -222,11 +234,11 @@ function limit(name: string, what: string): TriviumError {
 /** A refusal that stays one (a wrong key, a model that is not there) must not be retried by the dispatcher. */
 async function asModelError(model: string, error: unknown): Promise<Error> {
   if (error instanceof TriviumError) return error
-  const { APICallError, RetryError } = await import('ai')
+  const { RetryError } = await import('ai')
   const last = RetryError.isInstance(error) ? error.lastError : error
-  const forGood = APICallError.isInstance(last) && !last.isRetryable
+  if (last instanceof TriviumError) return last
   return new TriviumError(
-    forGood ? 'model_unusable' : 'model_failed',
+    isForGood(last) ? 'model_unusable' : 'model_failed',
     { model, reason: reasonOf(last) },
     { cause: error },
   )
@@ -234,12 +246,37 @@ async function asModelError(model: string, error: unknown): Promise<Error> {
 
 export type ModelSources = {
   /** Where skill and route name none. A base URL makes its provider that OpenAI-compatible server; a key replaces the variable. */
-  model?: { name?: string; baseUrl?: string | undefined; apiKey?: string | undefined } | undefined
+  model?:
+    | {
+        name?: string
+        fallback?: readonly string[]
+        baseUrl?: string | undefined
+        apiKey?: string | undefined
+      }
+    | undefined
   /** Where keys and base URLs of the built-in providers are looked up. */
   env: Record<string, string | undefined>
 }
 
-type Model = Exclude<LanguageModel, string>
+type Candidates = { candidates: [Candidate, ...Candidate[]]; failed: FailedModel[] }
+
+/** The models that can be asked, and why others cannot. Throws `model_unusable` where none can. */
+async function resolveModels({ models, sources, log }: ModelRun & { log: Log }): Promise<Candidates> {
+  const failed: FailedModel[] = []
+  const candidates: Candidate[] = []
+  for (const id of models) {
+    try {
+      candidates.push({ id, model: await resolveModel(id, sources) })
+    } catch (error) {
+      if (models.length === 1) throw error
+      log.warn({ model: id, reason: reasonOf(error) }, 'a model cannot be used: the next one is asked')
+      failed.push({ model: id, error })
+    }
+  }
+  const [first, ...others] = candidates
+  if (!first) throw failedAll(failed)
+  return { candidates: [first, ...others], failed }
+}
 
 /** The model that `provider:MODEL` names; loads the package of the provider. Throws `model_unusable`. */
 async function resolveModel(id: string, { model: given, env }: ModelSources): Promise<Model> {

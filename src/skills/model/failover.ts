@@ -1,0 +1,126 @@
+import type { LanguageModelMiddleware } from 'ai'
+import { reasonOf, TriviumError } from '../../core/errors.ts'
+import { pathGet } from '../../core/json.ts'
+import type { Log } from '../../core/log.ts'
+import { formatDuration } from '../../core/units.ts'
+
+type Stream = NonNullable<LanguageModelMiddleware['wrapStream']>
+export type Model = Parameters<Stream>[0]['model']
+export type Candidate = { id: string; model: Model }
+/** A model that was given up for the next one. */
+export type FailedModel = { model: string; error: unknown }
+
+type Streamed = Awaited<ReturnType<Stream>>
+type Part = Streamed['stream'] extends ReadableStream<infer One> ? One : never
+
+/** What a stream begins with before it says anything. */
+const PREAMBLE = /^(stream-start|response-metadata|raw|text-start|reasoning-start)$/
+
+/**
+ * Asks the next model where one refuses, is away, or says nothing for its share of `timeout` (ms), as long as nothing of the step was
+ * heard; the rest of the run stays with that one. `retries`: how often the SDK asks again for a step. Where all fail, the error names each.
+ */
+export function createFailover(run: {
+  candidates: readonly Candidate[]
+  /** Those that could not even be asked. */
+  failed: FailedModel[]
+  retries: number
+  timeout: number
+  log: Log
+}) {
+  const { candidates, failed, retries, timeout, log } = run
+  const share = timeout / candidates.length
+  /** Which model answered each step that was asked for. */
+  const answered: string[] = []
+  let at = 0
+  let attempts = 0
+
+  const wrapStream: Stream = async ({ params }) => {
+    for (;;) {
+      const candidate = candidates[at]
+      if (!candidate) throw new Error('there is no model to ask')
+      const next = candidates[at + 1]
+      try {
+        const streamed = await begin(candidate.model, params, next && share)
+        answered.push(candidate.id)
+        attempts = 0
+        return streamed
+      } catch (error) {
+        if (params.abortSignal?.aborted) throw error
+        attempts++
+        if (attempts <= retries && pathGet(error, 'isRetryable') === true) throw error
+        if (!next && failed.length === 0) throw error
+        failed.push({ model: candidate.id, error })
+        if (!next) throw failedAll(failed)
+        log.warn(
+          { model: candidate.id, next: next.id, reason: reasonOf(error) },
+          'a model failed: the next one is asked',
+        )
+        at++
+      }
+    }
+  }
+  const middleware: LanguageModelMiddleware = { specificationVersion: 'v4', wrapStream }
+  return {
+    middleware,
+    /** The model that answered the step with this number, of those that were asked for in this run; else the one asked first. */
+    modelOf: (step: number) => answered[step] ?? candidates[0]?.id ?? '',
+  }
+}
+
+/** Resolves once the model says something. Rejects with what it fails of before, or where it is silent for `patience` (ms). */
+async function begin(model: Model, params: Parameters<Stream>[0]['params'], patience: number | undefined) {
+  const late = new AbortController()
+  const say = () => late.abort(new Error(`it said nothing for ${formatDuration(Math.round(patience ?? 0))}`))
+  const timer = patience === undefined ? undefined : setTimeout(say, patience)
+  const signals = [late.signal, ...(params.abortSignal ? [params.abortSignal] : [])]
+  try {
+    const streamed = await model.doStream({ ...params, abortSignal: AbortSignal.any(signals) })
+    return { ...streamed, stream: await heard(streamed.stream) }
+  } catch (error) {
+    throw late.signal.aborted ? late.signal.reason : error
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** The same stream, once it has said something. Rejects with an error that comes first. */
+async function heard(stream: ReadableStream<Part>): Promise<ReadableStream<Part>> {
+  const reader = stream.getReader()
+  const held: Part[] = []
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) break
+    if (value.type === 'error') {
+      void reader.cancel().catch(() => undefined)
+      throw value.error
+    }
+    held.push(value)
+    if (!PREAMBLE.test(value.type)) break
+  }
+  return new ReadableStream<Part>({
+    start(controller) {
+      for (const part of held) controller.enqueue(part)
+    },
+    async pull(controller) {
+      const { done, value } = await reader.read()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+    cancel: (reason) => reader.cancel(reason),
+  })
+}
+
+/** Whether asking again can not help: a wrong key, a model that is not there. */
+export function isForGood(error: unknown): boolean {
+  if (error instanceof TriviumError) return !error.retryable
+  return pathGet(error, 'isRetryable') === false
+}
+
+/** One error for all; a later attempt may help where it may help one of them. */
+export function failedAll(failed: readonly FailedModel[]): TriviumError {
+  const model = failed.map((one) => one.model).join(', ')
+  const reason = failed.map((one) => `${one.model}: ${reasonOf(one.error)}`).join('; ')
+  const code = failed.every(({ error }) => isForGood(error)) ? 'model_unusable' : 'model_failed'
+  return new TriviumError(code, { model, reason }, { cause: failed.at(-1)?.error })
+}

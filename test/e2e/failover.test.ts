@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { openSite } from '../fixtures/daemon.ts'
+import { startOpenAiServer } from '../fixtures/openai-server.ts'
+import { until } from '../fixtures/until.ts'
+
+const BOOK = `export default {
+  description: 'books', metadata: { approval: true }, run: () => 'booked',
+}`
+
+describe('a model that stands in for another, on a chat', { timeout: 90_000 }, async () => {
+  const away = { status: 401, message: 'this key is over' }
+  const model = await startOpenAiServer([
+    away,
+    { calls: [{ name: 'book', args: {} }], usage: { input: 100, output: 0 } },
+    { text: 'It is booked.', usage: { input: 10, output: 0 } },
+    away,
+    away,
+  ])
+  after(() => model.close())
+  const site = openSite({
+    routes: `
+gateways: { chat: { transport: websocket, path: /ws } }
+model:
+  name: "local:first"
+  base-url: "${model.url}"
+  fallback: ["local:second"]
+  budget: { total: 1k EUR/1h }
+  prices: { "local:first": { input: 1000000, output: 0 }, "local:second": { input: 3000000, output: 0 } }
+routes: [{ name: chat, skill: helper }]
+`,
+    skills: { book: BOOK },
+  })
+  site.write(
+    'skills/helper/SKILL.md',
+    '---\nname: helper\ndescription: Helps.\nallowed-tools: book\n---\nHelp.\n',
+  )
+  const daemon = await site.start()
+  const asked = () => model.requests.map((request) => request.model)
+  const chat = await daemon.chat()
+  const historyOf = async (id: string) => Object(await daemon.invoke('message-show', { id })).history
+
+  test('is not asked again for a step that is played after an approval; each is paid at its price', async () => {
+    chat.send({ text: 'book it' })
+    const [pending] = await until(async () => {
+      const list = Object(await daemon.invoke('approval-list', { status: 'pending' }))
+      return list.length > 0 ? list : undefined
+    }, 'somebody who is asked')
+    await daemon.invoke('approval-decide', { id: pending.id, approve: true })
+    const reply = await until(
+      () => chat.all('message').find(({ text }) => text === 'It is booked.'),
+      'the answer',
+    )
+    assert.deepEqual(asked(), ['first', 'second', 'first'])
+    const status = Object(Object(await daemon.get('/v1/status')).result)
+    assert.equal(status.budgets[0].used, 310)
+    const page = await (await fetch(`${daemon.control}/metrics`)).text()
+    assert.match(page, /model_tokens_total\{model="local:second",direction="input"\} 100/)
+    assert.match(page, /model_tokens_total\{model="local:first",direction="input"\} 10/)
+    assert.match(daemon.output(), /a model failed: the next one is asked/)
+    const history = await historyOf(String(reply.inReplyTo))
+    assert.match(JSON.stringify(history), /"model":"local:first"/)
+  })
+
+  test('is named with the others where all fail', async () => {
+    chat.send({ text: 'and now?' })
+    const { id } = await until(async () => {
+      const [newest] = Object(await daemon.invoke('dead-letter-list', {}))
+      return newest
+    }, 'a dead letter')
+    assert.deepEqual(asked().slice(3), ['first', 'second'])
+    assert.match(
+      JSON.stringify(await historyOf(id)),
+      /local:first: this key is over; local:second: this key is over/,
+    )
+  })
+})
