@@ -104,6 +104,8 @@ export type Topics = {
   /** Makes the group, at the end of the topic or at the start of what is retained. One that is there keeps its place. */
   subscribe(topic: string, group: string, from: 'now' | 'start'): Promise<{ created: boolean }>
   unsubscribe(topic: string, group: string): Promise<boolean>
+  /** Lets the group begin anew at the end or the start, with nothing held or missed, in one atomic step. False: it is not there. */
+  seek(topic: string, group: string, to: 'now' | 'start'): Promise<boolean>
   groups(topic?: string): Promise<GroupInfo[]>
   /**
    * Reads for several groups of one topic in one step; undefined is a group that is not there. Where events are large

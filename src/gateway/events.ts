@@ -87,9 +87,8 @@ export function createEvents(
     },
     async seek({ topic, queue, to }, call) {
       groupOf({ topic, queue }, call)
-      if (!(await topics.unsubscribe(topic, queue)))
+      if (!(await topics.seek(topic, queue, to)))
         throw new TriviumError('group_not_found', { group: queue, topic })
-      await topics.subscribe(topic, queue, to)
       return { ok: true }
     },
     async wait(args, call) {

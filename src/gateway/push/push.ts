@@ -84,10 +84,8 @@ export function createPush(deps: PushDeps) {
     async replay({ name, since }) {
       const { topic, records } = find(name)
       await records.change((control) => ({ ...control, replay: { since, number: now() } }))
-      await store.topics.unsubscribe(topic, name)
       await store.topics.subscribe(topic, name, 'start')
-      // To be heard once more: whoever looked before found nothing.
-      await records.change((control) => control)
+      await store.topics.seek(topic, name, 'start')
       return { ok: true }
     },
   } satisfies Services['subscriptions']

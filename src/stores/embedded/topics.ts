@@ -36,6 +36,9 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
   const consume = (group: Group, position: number) =>
     sql.run`DELETE FROM pending WHERE consumer = ${group.id} AND position = ${position}`
 
+  const place = (topic: TopicRow, from: 'now' | 'start') =>
+    from === 'now' ? topic.last : log.first(topic) - 1
+
   /** Reads for one group. Positions have no gaps of their own: one that is missing after `next` was removed by retention. */
   function readOne(group: Group, request: GroupRead, after: TopicLog['after']): GroupBatch {
     const { max, mode, lease = 0 } = request
@@ -120,9 +123,8 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     subscribe: (name, group, from) =>
       writer.write(() => {
         const topic = log.open(name)
-        const next = from === 'now' ? topic.last : log.first(topic) - 1
         const created = !find(topic, group)
-        sql.run`INSERT INTO consumer (topic, name, next, used) VALUES (${topic.id}, ${group}, ${next}, ${parts.now()})
+        sql.run`INSERT INTO consumer (topic, name, next, used) VALUES (${topic.id}, ${group}, ${place(topic, from)}, ${parts.now()})
           ON CONFLICT (topic, name) DO UPDATE SET used = excluded.used`
         return { created }
       }),
@@ -132,6 +134,15 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
         if (!group) return false
         sql.run`DELETE FROM pending WHERE consumer = ${group.id}`
         sql.run`DELETE FROM consumer WHERE id = ${group.id}`
+        return true
+      }),
+    seek: (name, group, to) =>
+      writer.write(() => {
+        const found = find(log.find(name), group)
+        if (!found) return false
+        sql.run`DELETE FROM pending WHERE consumer = ${found.id}`
+        save({ ...found, next: place(found.topic, to), missed: 0, used: parts.now() })
+        signals.raise(`topic:${name}`)
         return true
       }),
     groups: (name) =>

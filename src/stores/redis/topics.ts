@@ -74,6 +74,9 @@ export function createTopics(
     unsubscribe: async (topic, group) =>
       (await run('topic-groups', roots.topic(topic), 'unsubscribe', group)) === 1,
 
+    seek: async (topic, group, to) =>
+      (await run('topic-groups', roots.topic(topic), 'seek', group, to, topic)) === 1,
+
     groups: async (only) => {
       const grouped = () => call<string[]>('SMEMBERS', main('grouped-topics'))
       const topics = new Set(only === undefined ? [MESSAGE_TOPIC, ...(await grouped())] : [only])

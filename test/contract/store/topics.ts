@@ -126,6 +126,33 @@ export function topicsContract(factory: StoreFactory): void {
       await store.topics.subscribe('t', 'g', 'now')
       assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), [])
     },
+    'seek begins anew at the start or the end, without what the group held, and wakes who waits': async ({
+      store,
+    }) => {
+      const [first = ''] = await publishAll(store, 't', ['a', 'b', 'c'])
+      for (const group of ['g', 'other']) await store.topics.subscribe('t', group, 'start')
+      await readGroup(store, 't', 'g', 'lease', { max: 2, lease: MINUTE })
+      await store.topics.ack('t', 'g', [first])
+      const woken = new Promise<void>((resolve) => store.onSignal('topic:t', resolve))
+      assert.equal(await store.topics.seek('t', 'g', 'start'), true)
+      await woken
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'consume')), ['a', 'b', 'c'])
+      await store.topics.seek('t', 'g', 'start')
+      await store.topics.seek('t', 'g', 'now')
+      const found = await store.topics.groups('t')
+      const [g] = found.filter(({ group }) => group === 'g')
+      assert.deepEqual([g?.lag, g?.pending], [0, 0])
+      await publishAll(store, 't', ['d'])
+      const { events, missed } = await readGroup(store, 't', 'g', 'consume')
+      assert.deepEqual([dataOf({ events }), missed], [['d'], 0])
+      assert.equal((await readGroup(store, 't', 'other', 'consume')).events.length, 4, 'others stay')
+    },
+    'seek makes no group: one that is not there is false': async ({ store }) => {
+      await publishAll(store, 't', ['a'])
+      assert.equal(await store.topics.seek('t', 'g', 'start'), false)
+      assert.equal(await store.topics.seek('none', 'g', 'now'), false)
+      assert.deepEqual(await store.topics.groups(), [])
+    },
     'groups lists position, lag and pending, of one topic or all': async ({ store }) => {
       await publishAll(store, 't', ['a', 'b', 'c'])
       await acceptAll(store, ['m'])

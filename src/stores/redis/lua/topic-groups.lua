@@ -4,6 +4,7 @@
 -- ARGV[3]  `list`: per group {name, events that wait for it, events given out or back}
 --          `subscribe` group, and `now` or `start`: 1 where it was made, else 0
 --          `unsubscribe` group: 1, or 0 where there is none
+--          `seek` group, `now` or `start`, topic: 1 where it begins anew there, or 0 where there is none
 --          `expire` age in ms: removes the groups that were unused for so long; returns how many there are
 local what, group = ARGV[3], ARGV[4]
 
@@ -20,11 +21,18 @@ local function remove(name)
   return redis.call('HDEL', root .. 'groups', name)
 end
 
-if what == 'subscribe' then
+local function subscribe()
   touch({ group })
   return redis.call('HSETNX', root .. 'groups', group, ARGV[5] == 'now' and last_position() + 1 or first_position())
 end
+
+if what == 'subscribe' then return subscribe() end
 if what == 'unsubscribe' then return remove(group) end
+if what == 'seek' then
+  if remove(group) == 0 then return 0 end
+  signal({ 'topic:' .. ARGV[6] })
+  return subscribe()
+end
 if what == 'expire' then
   for _, each in ipairs(redis.call('ZRANGEBYSCORE', root .. 'used', '-inf', '(' .. now - group)) do remove(each) end
   return redis.call('HLEN', root .. 'groups')
