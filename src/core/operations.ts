@@ -109,6 +109,12 @@ export const gateways = {
       'Replies into the current conversation, or from anywhere to the message that messageId or receipt names, or sends to another target where the gateway allows that.',
     ),
   list: closed({}).describe('Lists the gateways that run, and whether each is well.'),
+  /** Throws `gateway_not_found`, `forbidden`. */
+  reconnect: closed({
+    gateway: name.describe('The gateway'),
+  }).describe(
+    'Ends the connection of one gateway of this daemon and makes it anew, leaves the others alone, and tells how it stands.',
+  ),
 }
 
 /** The workspaces that let an app in by OAuth: `slack-…`. */

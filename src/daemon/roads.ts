@@ -95,6 +95,10 @@ export function createRoads(deps: {
       ...gateways.installs,
       list: async (_, { caller }) =>
         gateways.list().filter(({ name }) => caller.gateways?.includes(name) ?? true),
+      async reconnect({ gateway: name }, { caller }) {
+        requireGateway(caller, name)
+        return gateways.reconnect(name)
+      },
       async refused({ gateway: name }, { caller }) {
         const known = deps.gatewayNames()
         if (name !== undefined) requireGateway(caller, name)

@@ -4,6 +4,8 @@ import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
 import type { Services } from '../core/services.ts'
 import type { Check, Health, Transport, TransportDeps, TransportKind } from '../core/transport.ts'
+import { createTurns } from '../lib/turns.ts'
+import { noGateway } from './receive.ts'
 
 /** A gateway that is to run: its name, its kind, and the options that the kind's schema has checked. */
 export type GatewaySpec = { name: string; transport: string; options: unknown; open: boolean }
@@ -60,6 +62,15 @@ export function createGateways(options: {
     )
 
   let stopping = false
+  const inTurn = createTurns()
+
+  const list = () =>
+    [...running.values()].map((entry) => {
+      const { name, transport, open } = entry.spec
+      const { failure } = entry
+      const health: Health | undefined = failure === undefined ? entry.transport?.health() : undefined
+      return { name, transport, open, ...(health ?? { ok: false, detail: failure ?? 'not started' }) }
+    })
 
   const each = async (step: (transport: Transport) => Promise<void>) => {
     await Promise.all([...running.values()].map(({ transport }) => transport && step(transport)))
@@ -71,23 +82,28 @@ export function createGateways(options: {
     names: () => [...running.keys()],
     /** Why no reply can reach whoever sent a message; undefined where one can. */
     unanswerable: (message: Message) => kinds.get(message.transport)?.unanswerable?.(message),
-    list: () =>
-      [...running.values()].map((entry) => {
-        const { name, transport, open } = entry.spec
-        const { failure } = entry
-        const health: Health | undefined = failure === undefined ? entry.transport?.health() : undefined
-        return { name, transport, open, ...(health ?? { ok: false, detail: failure ?? 'not started' }) }
+    list,
+    /** Makes the running gateways those of `specs`. What cannot start is reported, and tried at the next call. */
+    apply: (specs: readonly GatewaySpec[]) =>
+      inTurn(async () => {
+        const wanted = new Map(specs.map((spec) => [spec.name, spec]))
+        for (const entry of [...running.values()]) {
+          const unchanged = isDeepStrictEqual(wanted.get(entry.spec.name), entry.spec)
+          if (!unchanged || entry.failure !== undefined) await end(entry)
+        }
+        const fresh = specs.filter(({ name }) => !running.has(name))
+        await Promise.all(fresh.map(begin))
       }),
-    /** Makes the running gateways those of `specs`. What cannot start is reported, and tried at the next call. One at a time. */
-    async apply(specs: readonly GatewaySpec[]) {
-      const wanted = new Map(specs.map((spec) => [spec.name, spec]))
-      for (const entry of [...running.values()]) {
-        const unchanged = isDeepStrictEqual(wanted.get(entry.spec.name), entry.spec)
-        if (!unchanged || entry.failure !== undefined) await end(entry)
-      }
-      const fresh = specs.filter(({ name }) => !running.has(name))
-      await Promise.all(fresh.map(begin))
-    },
+    /** Stops one gateway and makes it anew, and tells how it stands. Throws `gateway_not_found` where it does not run. */
+    reconnect: (name: string) =>
+      inTurn(async () => {
+        const entry = running.get(name)
+        if (!entry || stopping) throw noGateway(name, [...running.keys()])
+        log.info({ gateway: name }, 'the gateway is connected anew, as somebody asked')
+        await end(entry)
+        await begin(entry.spec)
+        return list().find((each) => each.name === name) ?? null
+      }),
     /** What `trivium doctor` finds of a gateway. One that does not run here is made for it, and not started. Never throws. */
     async check(spec: GatewaySpec): Promise<Check[]> {
       const named = (one: Check): Check => ({ ...one, name: `${spec.name}: ${one.name}` })

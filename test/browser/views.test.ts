@@ -133,6 +133,10 @@ describe('the views of an operator', { timeout: 90_000 }, async () => {
     await page.getByText('{"x":"<i>no</i>"}').waitFor()
     assert.equal(await page.locator('main i').count(), 0)
     await page.getByText(/verify github/).waitFor()
+    await press('Reconnect')
+    await page.getByText('bank is connected anew.').waitFor()
+    await daemon.post('/hooks/bank', '{}')
+    assert.match(daemon.output(), /connected anew, as somebody asked/)
   })
 
   test('a skill is tried by a form of its schema: what is wrong stands at its field, and one that destroys asks', async () => {

@@ -87,6 +87,26 @@ describe('gateways', () => {
     assert.deepEqual(states(), [['a', true]])
   })
 
+  test('are connected anew one at a time, also where they could not start, and the rest is left alone', async () => {
+    const trouble = { start: 'b' }
+    const { gateways, steps } = stage(trouble)
+    await gateways.apply([spec('a'), spec('b')])
+    assert.partialDeepStrictEqual(await gateways.reconnect('b'), { ok: false, detail: 'cannot start' })
+    trouble.start = 'nobody'
+    assert.partialDeepStrictEqual(await gateways.reconnect('b'), { name: 'b', ok: true })
+    steps.length = 0
+    const [first, , again] = await Promise.allSettled([
+      gateways.reconnect('a'),
+      gateways.apply([spec('a'), spec('b')]),
+      gateways.reconnect('a'),
+    ])
+    assert.deepEqual([first.status, again.status], ['fulfilled', 'fulfilled'])
+    assert.deepEqual(steps, ['stop a', 'start a', 'stop a', 'start a'])
+    await assert.rejects(gateways.reconnect('none'), { code: 'gateway_not_found' })
+    await gateways.stop()
+    await assert.rejects(gateways.reconnect('a'), { code: 'gateway_not_found' })
+  })
+
   test('that do not stop cleanly hold up no reload', async () => {
     const { gateways, states } = stage({ stop: 'a' })
     await gateways.apply([spec('a')])

@@ -1,7 +1,7 @@
 import { call, invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
-import { Age, Badge, Empty, Facts, Problem, StoreAway, span, useLoaded } from '../lib/parts.js'
+import { Age, act, Badge, Empty, Facts, Problem, StoreAway, span, useLoaded } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 
 /** Every gateway, and the newest refusals of all. */
@@ -44,7 +44,7 @@ export function GatewayPage({ name }) {
   return html`<section class="page" aria-labelledby="title">
     <a class="back" data-back href=${link('gateways')}>← Gateways</a>
     <header class="bar"><h1 id="title">${name} ${found && html`<${Standing} ok=${found.ok} />`}</h1>
-      <div class="buttons"><a class="button" href=${link('messages', { gateway: name })}>Its messages</a>
+      <div class="buttons">${found && html`<${Reconnect} name=${name} />`}<a class="button" href=${link('messages', { gateway: name })}>Its messages</a>
         <a class="button" href=${link('compose', { gateway: name })}>Send a test message</a></div></header>
     <${StoreAway} />
     ${now.value && !now.value.error && !found && html`<${Empty} title="It does not run."><a href=${link('configuration')}>See the configuration</a><//>`}
@@ -67,6 +67,17 @@ export function GatewayPage({ name }) {
     <h2>Refusals</h2>
     <${Refusals} gateway=${name} />
   </section>`
+}
+
+/** For a connection that hangs. Its clients are cut off and come back; what is stored is not touched. */
+function Reconnect({ name }) {
+  const reconnect = () =>
+    act(async () => {
+      const { ok, detail } = await invoke('gateway-reconnect', { gateway: name })
+      if (!ok) throw new Error(`${name} does not work: ${detail ?? 'it does not say why'}`)
+      return `${name} is connected anew.`
+    })
+  return html`<button type="button" onClick=${reconnect}>Reconnect</button>`
 }
 
 /** What `trivium doctor` finds of it; asked for, since it calls the provider. */
