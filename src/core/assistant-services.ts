@@ -3,7 +3,11 @@ import { defined } from '../lib/defined.ts'
 import type { Call } from './call.ts'
 import { type Message, messageSchema } from './message.ts'
 
-const time = z.string().meta({ format: 'date-time' })
+const dateTime = z.iso.datetime({ offset: true })
+const time = z
+  .string()
+  .refine((text) => dateTime.safeParse(text).success, 'expected a time as in ISO 8601')
+  .meta({ format: 'date-time' })
 const named = z.string().min(1)
 
 /** Who is told what comes of something later: the little of their message that a reply needs. */

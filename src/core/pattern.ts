@@ -1,5 +1,8 @@
-import { RE2JS, RE2JSException } from 're2js'
+import { createRequire } from 'node:module'
+import type { RE2JS } from 're2js'
 import { z } from 'zod'
+
+const require = createRequire(import.meta.url)
 
 /** A compiled glob or regex. `test` takes time linear in the text and never throws. */
 export type Pattern = { source: string; test(text: string): boolean }
@@ -24,17 +27,33 @@ export function compilePattern(source: string): Pattern {
       `has the unknown regex flag "${unknown}" (known: i, m, s); to match a path as it is, write "\\${source}"`,
     )
   }
-  if (/^\*+$/.test(source)) return { source, test: () => true }
-  if (body === undefined && !/[\\*?[{]/.test(source)) return literal(source)
+  if (body === undefined && !/[\\?[{]/.test(source)) return stars(source)
   const flags = letters === '' ? '' : `(?${letters})`
   const compiled = compile(body === undefined ? `(?is)^(?:${globToRegex(source)})$` : flags + body)
   return { source, test: (text) => compiled.test(text) }
 }
 
-/** Most patterns are names: of gateways, transports, people. Each message meets many of them, so they need no RE2. */
-function literal(source: string): Pattern {
-  const wanted = source.toLowerCase()
-  return { source, test: (text) => text.length <= MAX_PATTERN && text.toLowerCase() === wanted }
+/** Most patterns are names, of gateways, transports, people, or have stars alone. Each message meets many of them, so they need no RE2. */
+function stars(source: string): Pattern {
+  const [first = '', ...others] = source.toLowerCase().split('*')
+  const last = others.pop()
+  if (last === undefined)
+    return { source, test: (text) => text.length <= MAX_PATTERN && text.toLowerCase() === first }
+  if (first + last + others.join('') === '') return { source, test: () => true }
+  const test = (given: string) => {
+    const text = given.toLowerCase()
+    const end = text.length - last.length
+    if (!text.startsWith(first) || !text.endsWith(last)) return false
+    // Each part where it first fits: what is left for the others is then the most.
+    let at = first.length
+    for (const part of others) {
+      const found = text.indexOf(part, at)
+      if (found < 0) return false
+      at = found + part.length
+    }
+    return at <= end
+  }
+  return { source, test }
 }
 
 /** A pattern in configuration: text that `compilePattern` takes. Parses to the text itself. */
@@ -55,7 +74,7 @@ function globToRegex(source: string): string {
   let open = 0
   const regex = source.replaceAll(GLOB_PART, (part, escaped?: string, negated?: string, inside?: string) => {
     if (escaped === '') throw new Error('ends with "\\"; write "\\\\" for the character itself')
-    if (escaped !== undefined) return RE2JS.quote(escaped)
+    if (escaped !== undefined) return quote(escaped)
     if (inside !== undefined) {
       return `[${negated === '' ? '' : '^'}${inside.replaceAll(/[\\[\]^&~]/g, '\\$&')}]`
     }
@@ -69,13 +88,18 @@ function globToRegex(source: string): string {
       open -= 1
       return ')'
     }
-    return RE2JS.quote(part)
+    return quote(part)
   })
   if (open > 0) throw new Error('has a "{" without "}"; write "\\{" for the character itself')
   return regex
 }
 
+/** What may have a meaning in a regex. */
+const quote = (text: string) => text.replaceAll(/[\\.+*?()|[\]{}^$]/g, '\\$&')
+
 function compile(regex: string): RE2JS {
+  // Loaded at the first pattern that needs it: few installations have one.
+  const { RE2JS, RE2JSException }: typeof import('re2js') = require('re2js')
   try {
     const compiled = RE2JS.compile(regex)
     if (compiled.programSize() > MAX_PROGRAM) throw new Error('is too large once its repeats are unrolled')

@@ -84,3 +84,13 @@ test('any pattern is refused with an Error or answers, for any text', () => {
   })
   fc.assert(property, { numRuns: 2000 })
 })
+
+test('stars alone mean the same as in RE2, which reads all other globs', () => {
+  const source = fc.stringMatching(/^[aB*\n.]{1,12}$/)
+  const text = fc.stringMatching(/^[Ab\n.]{0,12}$/)
+  const property = fc.property(source, text, (glob, given) => {
+    // Braces are for RE2.
+    assert.equal(fits(glob, given), fits(`{${glob}}`, given))
+  })
+  fc.assert(property, { numRuns: 5000 })
+})

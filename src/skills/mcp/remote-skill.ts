@@ -1,5 +1,4 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client'
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { z } from 'zod'
 import { TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type JsonObject, toJson } from '../../core/json.ts'
@@ -8,6 +7,7 @@ import type { Attachment } from '../../core/message.ts'
 import type { Skill, SkillContext } from '../../core/skill.ts'
 import { attempt } from '../../lib/attempt.ts'
 import { defined } from '../../lib/defined.ts'
+import { compileJsonSchema, type ValidateFunction } from '../../lib/json-schema.ts'
 import { createNameMatcher } from '../names.ts'
 import type { McpConnection } from './connection.ts'
 
@@ -77,6 +77,8 @@ function firstSentence(text: string): string {
   return (/^.{1,200}?(?=[.\n]|$)/s.exec(text)?.[0] ?? text.slice(0, 200)).trim()
 }
 
+const SCHEMA_OF_OTHERS = { strict: false, logger: false, validateFormats: false } as const
+
 /** The schema of the server, which says what callers give; it checks them as well as it can be compiled here. */
 function argsOf(inputSchema: JsonObject): z.ZodType {
   const { $schema: _, ...schema } = inputSchema
@@ -84,7 +86,7 @@ function argsOf(inputSchema: JsonObject): z.ZodType {
   // A transform, and no refinement: a schema that stands for another in JSON Schema must have no parent.
   const args = z.looseObject({}).transform((given, context) => {
     // What cannot be compiled is left to the server, which checks in any case.
-    compiled ??= attempt(() => new Ajv2020({ strict: false, logger: false }).compile(schema)) ?? false
+    compiled ??= attempt(() => compileJsonSchema(schema, SCHEMA_OF_OTHERS)) ?? false
     if (!compiled || compiled(given)) return given
     for (const { instancePath, message = 'is wrong', params } of compiled.errors ?? []) {
       const path = instancePath.split('/').slice(1)

@@ -34,6 +34,7 @@ export const assistantDocument: DocumentSpec<AssistantState> = {
   get schema() {
     return jsonSchemaOf(stateSchema)
   },
+  type: stateSchema,
   migrations: { 0: fromUnversioned, 1: withOwners },
   initial: () => ({
     schema_version: 2,

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
-import formats from 'ajv-formats'
+import { isDeepStrictEqual } from 'node:util'
 import { type ZodType, z } from 'zod'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject, jsonObjectSchema, toJson } from '../../core/json.ts'
+import { compileJsonSchema, type ErrorObject, type ValidateFunction } from '../../lib/json-schema.ts'
 
 /** `schema` is a JSON Schema (2020-12) of `version`, the document’s `schema_version`; `migrations[n]` makes n + 1 of version n. */
 export type DocumentSpec<T extends JsonObject = JsonObject> = {
@@ -13,6 +13,8 @@ export type DocumentSpec<T extends JsonObject = JsonObject> = {
   name: string
   version: number
   readonly schema: JsonObject
+  /** The same as zod, or stricter: what it takes as it is needs no check by `schema`. */
+  type?: ZodType
   migrations?: Record<number, (document: JsonObject) => JsonObject>
   /** What a missing file is made of, if the schema takes it. Called for each bootstrap. */
   initial(): JsonObject
@@ -146,11 +148,14 @@ export type Stored =
 /** The new document and the event that leads to it. `keepText`: the stored text stays as a person wrote it. */
 export type Commit = { change: Change; document: JsonObject; keepText?: true }
 
-/** A check against a JSON Schema (2020-12), compiled at first use: returns the document, or throws what `refused` makes of what is wrong. */
-export function compileSchema<T extends JsonObject>(of: { readonly schema: JsonObject }) {
+/** A check against the schema of a document, compiled when it is needed: returns the document, or throws what `refused` makes of what is wrong. */
+export function compileSchema<T extends JsonObject>(of: Pick<DocumentSpec<T>, 'schema' | 'type'>) {
   let validate: ValidateFunction<T> | undefined
+  const isTaken = (document: JsonObject): document is T =>
+    isDeepStrictEqual(of.type?.safeParse(document).data, document)
   return (document: JsonObject, refused: (details: string) => Error): T => {
-    validate ??= compile<T>(of.schema)
+    if (isTaken(document)) return document
+    validate ??= compileJsonSchema<T>(of.schema, AJV)
     if (validate(document)) return document
     throw refused(explain(validate.errors ?? []))
   }
@@ -161,11 +166,7 @@ export function jsonSchemaOf(type: ZodType): JsonObject {
   return jsonObjectSchema.parse(toJson(z.toJSONSchema(type)))
 }
 
-function compile<T extends JsonObject>(schema: JsonObject): ValidateFunction<T> {
-  const ajv = new Ajv2020({ allErrors: true, discriminator: true, allowUnionTypes: true })
-  formats.default(ajv)
-  return ajv.compile<T>(schema)
-}
+const AJV = { allErrors: true, discriminator: true, allowUnionTypes: true }
 
 function explain(errors: readonly ErrorObject[]): string {
   const lines = errors.map((error) => `${pathOf(error)} ${error.message ?? error.keyword}${allowed(error)}`)

@@ -62,32 +62,38 @@ const EVERY = 64
  * load that never sees the end of the log: what is left SQLite itself copies, as `wal_autocheckpoint` above says. Returns what ends it.
  */
 export function createCheckpointer(writer: Writer, path: string, log: Log) {
-  const worker = new Worker(new URL('./checkpoint-worker.js', import.meta.url), { workerData: path })
-  worker.unref()
+  let worker: Worker | undefined
   let commits = 0
   let busy = false
 
-  worker.on('message', (failure: string) => {
-    busy = false
-    if (failure) log.warn({ reason: failure }, 'a checkpoint of the store failed; it will be tried again')
-  })
-  worker.on('error', (error) => {
-    busy = true
-    log.error(
-      { reason: reasonOf(error) },
-      'the checkpoint thread of the store failed; checkpoints go on without it',
-    )
-  })
+  const begin = () => {
+    const made = new Worker(new URL('./checkpoint-worker.js', import.meta.url), { workerData: path })
+    made.unref()
+    made.on('message', (failure: string) => {
+      busy = false
+      if (failure) log.warn({ reason: failure }, 'a checkpoint of the store failed; it will be tried again')
+    })
+    made.on('error', (error) => {
+      busy = true
+      log.error(
+        { reason: reasonOf(error) },
+        'the checkpoint thread of the store failed; checkpoints go on without it',
+      )
+    })
+    return made
+  }
   writer.follow({
     committed: () => {
       commits++
       if (busy || commits < EVERY) return
       busy = true
       commits = 0
+      // The first, so that a start does without the thread.
+      worker ??= begin()
       worker.postMessage('checkpoint')
     },
   })
-  return () => worker.terminate()
+  return () => worker?.terminate()
 }
 
 /** Makes this process the only user of a data dir, until it ends or calls what is returned. A second file names it. Throws `store_locked`. */
