@@ -1,31 +1,84 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import { openSite } from '../fixtures/daemon.ts'
+import { startDovecot } from '../fixtures/dovecot.ts'
+import { startSlackServer } from '../fixtures/slack-server.ts'
+import { deliver } from '../fixtures/smtp-server.ts'
+import { until } from '../fixtures/until.ts'
+import { mail, serversOf } from '../transports/email/harness.ts'
+import { callback } from '../transports/slack/harness.ts'
 
-const ROUTES = `
+describe('gateway-reconnect', { timeout: 90_000 }, async () => {
+  const [slack, dovecot] = await Promise.all([startSlackServer(), startDovecot()])
+  after(() => Promise.all([slack.close(), dovecot.close()]))
+  const mailbox = JSON.stringify(serversOf(dovecot.imapPort, 1, dovecot.password)).slice(1, -1)
+  const site = openSite({
+    routes: `
 gateways:
   left: { transport: websocket, path: /left }
   right: { transport: websocket, path: /right }
+  team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}", ping: 200ms, progress: off }
+  support: { transport: email, ${mailbox} }
 tokens:
   - { name: of-right, token: token-of-the-right-one, skills: ["gateway-*"], gateways: [right] }
 routes: [{ name: all, skill: echo }]
-`
-
-describe('gateway-reconnect', { timeout: 60_000 }, async () => {
-  const site = openSite({ routes: ROUTES })
+`,
+  })
   const daemon = await site.start()
+  const reconnect = async (name: string) => {
+    const { code, out, err } = await site.run(['gateway-reconnect', name, '--json'])
+    assert.equal(code, 0, err)
+    return JSON.parse(out)
+  }
+  const texts = async (gateway: string) => {
+    const found = Object(await daemon.invoke('message-list', { gateway }))
+    return found.map(({ text }: { text: string }) => text.trim())
+  }
 
-  test('ends and makes anew the connection of one gateway, and leaves the others alone', async () => {
+  test('ends and makes anew the connections of one gateway, and leaves the others alone', async () => {
     const [left, right] = [await daemon.chat('/left'), await daemon.chat('/right')]
-    const { code, out } = await site.run(['gateway-reconnect', 'left', '--json'])
-    assert.equal(code, 0)
-    assert.partialDeepStrictEqual(JSON.parse(out), { name: 'left', ok: true })
+    await until(() => slack.sockets.open() > 0, 'the socket of Slack')
+    const sockets = slack.sockets.opened()
+    assert.partialDeepStrictEqual(await reconnect('left'), { name: 'left', ok: true })
     await left.closed
     assert.equal(await right.ask('still there?'), 'You said: still there?')
     const again = await daemon.chat('/left')
     assert.equal(await again.ask('back?'), 'You said: back?')
+    assert.equal(slack.sockets.opened(), sockets)
     again.close()
     right.close()
+  })
+
+  test('opens a socket of Slack anew, which takes the place of the old one', async () => {
+    const sockets = slack.sockets.opened()
+    slack.sockets.goSilent()
+    await reconnect('team')
+    await until(() => slack.sockets.opened() > sockets, 'another socket')
+    const ts = slack.nextTs()
+    assert.ok((await slack.sockets.deliver('events_api', callback({ text: 'hello', ts }))).acked)
+    await until(() => slack.posts.some(({ text }) => text?.includes('hello')), 'the answer')
+  })
+
+  test('reads a mailbox on from where it was', async () => {
+    const put = (text: string) =>
+      deliver(dovecot.lmtpPort, {
+        ...{ from: 'anna@example.net', to: ['support@example.com'] },
+        raw: Buffer.from(mail({ text })),
+      })
+    const reads = async () =>
+      Object(await daemon.invoke('gateway-list', {})).some(
+        ({ name, ok, detail }: { name: string; ok: boolean; detail?: string }) =>
+          name === 'support' && ok && detail?.startsWith('reading'),
+      )
+    await until(reads, 'the mailbox to be read')
+    await put('before')
+    await until(async () => (await texts('support')).length === 1, 'the first mail')
+    const [reconnected] = await Promise.all([reconnect('support'), put('meanwhile')])
+    assert.equal(reconnected.name, 'support')
+    await until(reads, 'the mailbox to be read again')
+    await put('after')
+    await until(async () => (await texts('support')).length === 3, 'all mails')
+    assert.deepEqual((await texts('support')).toSorted(), ['after', 'before', 'meanwhile'])
   })
 
   test('refuses a name that no gateway has, and a token of other gateways', async () => {
