@@ -86,32 +86,26 @@ async function begin(model: Model, params: Parameters<Stream>[0]['params'], pati
 
 /** The same stream, once it has said something. Rejects with an error that comes first. */
 async function heard(stream: ReadableStream<Part>): Promise<ReadableStream<Part>> {
-  const reader = stream.getReader()
+  const parts = stream.values()
   const held: Part[] = []
-  for (;;) {
-    const { done, value } = await reader.read()
+  for (let isHeard = false; !isHeard; ) {
+    const { done, value } = await parts.next()
     if (done) break
     if (value.type === 'error') {
-      void reader.cancel().catch(() => undefined)
+      void parts.return?.()
       throw value.error
     }
     held.push(value)
-    if (!PREAMBLE.test(value.type)) break
+    isHeard = !PREAMBLE.test(value.type)
   }
-  return new ReadableStream<Part>({
-    start(controller) {
-      for (const part of held) controller.enqueue(part)
-    },
-    async pull(controller) {
-      const { done, value } = await reader.read()
-      if (done) controller.close()
-      else controller.enqueue(value)
-    },
-    cancel: (reason) => reader.cancel(reason),
-  })
+  const all = async function* () {
+    yield* held
+    for await (const part of parts) yield part
+  }
+  return ReadableStream.from(all())
 }
 
-/** Whether asking again can not help: a wrong key, a model that is not there. */
+/** Whether asking again cannot help: a wrong key, a model that is not there. */
 export function isForGood(error: unknown): boolean {
   if (error instanceof TriviumError) return !error.retryable
   return pathGet(error, 'isRetryable') === false
