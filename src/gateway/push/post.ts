@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { LookupFunction } from 'node:net'
-import { Pool } from 'undici'
+import { Client } from 'undici'
 import { reasonOf } from '../../core/errors.ts'
 import type { Event } from '../../core/event.ts'
 import { isPrivateHost, type PushSubscription } from '../../core/push.ts'
@@ -30,15 +30,34 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
   const theirs = Object.entries(subscription.headers).filter(([name]) => !OURS.test(name))
   const fixed = ['user-agent', 'Trivium', ...theirs.flat()]
   const signed = createSigner(secret)
-  const pool = new Pool(url.origin, {
-    connections: concurrency,
-    allowH2: false,
-    maxResponseSize: MAX_ANSWER,
-    // Each request has a timer of its own.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: { timeout, ...(allowPrivate ? {} : { lookup: publicOnly }) },
-  })
+  const open = () =>
+    new Client(url.origin, {
+      allowH2: false,
+      maxResponseSize: MAX_ANSWER,
+      // Each request has a timer of its own.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: { timeout, ...(allowPrivate ? {} : { lookup: publicOnly }) },
+    })
+  /** One a connection: a pool of undici costs more than to say here which is free. */
+  const clients: Client[] = []
+  const free: Client[] = []
+  const waiting: ((client: Client) => void)[] = []
+  const take = (use: (client: Client) => void) => {
+    const client = free.pop()
+    if (client) use(client)
+    else if (clients.length === concurrency) waiting.push(use)
+    else {
+      const made = open()
+      clients.push(made)
+      use(made)
+    }
+  }
+  const giveBack = (client: Client) => {
+    const next = waiting.shift()
+    if (next) next(client)
+    else free.push(client)
+  }
 
   const answered = (status: number, headers: IncomingHttpHeaders, body: Buffer[]): Answer => {
     const answer = headOf(Buffer.concat(body).toString(), SHOWN)
@@ -48,22 +67,23 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
   }
 
   return {
-    /** Sends one event. Never rejects; takes `timeout` ms at most, and as long to connect; less where the poster is closed. */
-    post(event: Event): Promise<Answer> {
-      if (refused) return Promise.resolve({ reason: refused })
+    /** Sends one event. Answers always; takes `timeout` ms at most, and as long to connect; less where the poster is closed. */
+    post(event: Event, done: (answer: Answer) => void): void {
+      if (refused) return queueMicrotask(() => done({ reason: refused }))
       const { headers, body } = packed(event, format)
       const all = [...fixed, ...headers, ...signed(event.id, body, now())]
-      return new Promise((resolve) => {
-        const chunks: Buffer[] = []
-        let timer: NodeJS.Timeout | undefined
-        let head: { status: number; headers: IncomingHttpHeaders } | undefined
+      const chunks: Buffer[] = []
+      let timer: NodeJS.Timeout | undefined
+      let head: { status: number; headers: IncomingHttpHeaders } | undefined
+      take((client) => {
         const end = (error?: Error) => {
           clearTimeout(timer)
+          giveBack(client)
           // How the answer ends is no matter: the status has been said.
-          if (head) resolve(answered(head.status, head.headers, chunks))
-          else resolve({ reason: reasonOf(error) || String(error) })
+          if (head) done(answered(head.status, head.headers, chunks))
+          else done({ reason: reasonOf(error) || String(error) })
         }
-        pool.dispatch(
+        client.dispatch(
           { path, method: 'POST', headers: all, body },
           {
             onRequestStart(request) {
@@ -80,7 +100,7 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
         )
       })
     },
-    close: () => pool.destroy(),
+    close: () => Promise.all(clients.map((client) => client.destroy())),
   }
 }
 

@@ -13,7 +13,7 @@ import { compileMatch, type Matched } from '../router.ts'
 import { withGap } from '../subscriptions.ts'
 import { attemptOf, createWorker, failedAttempt, type RunOutcome } from '../worker.ts'
 import { createCircuit } from './circuit.ts'
-import { createPoster } from './post.ts'
+import { type Answer, createPoster } from './post.ts'
 import { type Control, queueOf, type Records } from './records.ts'
 import { conversationOf } from './wire.ts'
 
@@ -116,31 +116,37 @@ export async function startSending(
     if (others === UNKNOWN) await lookForJobs()
   }
 
-  /** `stays`: that it failed says nothing of the event, which keeps its place. */
-  const attempt = async (event: Event, number: number) => {
-    const at = now()
-    const post = () => poster.post(event)
-    const { retryAt = 0, ...said } = await (deps.traced?.(`push ${name}`, event, post) ?? post())
+  const post = (event: Event, done: (answer: Answer) => void) => {
+    const work = () => new Promise<Answer>((resolve) => poster.post(event, resolve))
+    if (deps.traced) void deps.traced(`push ${name}`, event, work).then(done)
+    else poster.post(event, done)
+  }
+  /** Notes an attempt that began `at`. `stays`: that it failed says nothing of the event, which keeps its place. */
+  const note = (event: Event, number: number, at: number, { retryAt = 0, ...said }: Answer) => {
     const { reason, status } = said
+    const ms = now() - at
     const wasOpen = circuit.isOpen()
     if (reason === undefined) {
       if (!circuit.isClosed()) look()
       circuit.succeeded()
-      deps.pushed(name, 'sent', (now() - at) / 1000)
+      deps.pushed(name, 'sent', ms / 1000)
     }
     // Cut off, most likely.
     else if (isStopping) return { reason, stays: true }
     else circuit.failed(retryAt)
-    attempts.unshift({ at, event: event.id, attempt: number, ms: now() - at, ...said })
+    attempts.unshift({ at, event: event.id, attempt: number, ms, ...said })
     if (attempts.length > SHOWN.most) attempts.pop()
     reporting ??= setTimeout(() => void report().catch(failed), SHOWN.every)
     isGone ||= status === 410
     return { reason, stays: wasOpen || status === 410 }
   }
 
-  const send = async (lane: string, events: Event[], event: Event) => {
+  const send = (lane: string, events: Event[], event: Event) => {
+    const at = now()
     underWay++
-    const { reason, stays } = await attempt(event, 1)
+    post(event, (answer) => sent(lane, events, event, note(event, 1, at, answer)))
+  }
+  const sent = (lane: string, events: Event[], event: Event, { reason, stays }: ReturnType<typeof note>) => {
     underWay--
     if (reason === undefined) {
       done.push(event.id)
@@ -162,7 +168,7 @@ export async function startSending(
       if (underWay >= room()) return
       ready.delete(lane)
       const events = lanes.get(lane)
-      if (events?.[0]) void send(lane, events, events[0])
+      if (events?.[0]) send(lane, events, events[0])
     }
   }
   /** Makes jobs of events; `failure`: why the first of them was not pushed. */
@@ -258,8 +264,10 @@ export async function startSending(
     const { event, failure } = jobSchema.parse(job.data)
     if (failure !== undefined && attemptOf(job) === 1) return failedJob(job, failure)
     if (!circuit.isClosed() && underWay > 0) return { outcome: 'release', delay: LOOK_AGAIN }
+    const at = now()
     underWay++
-    const { reason, stays } = await attempt(event, attemptOf(job))
+    const answer = await new Promise<Answer>((resolve) => post(event, resolve))
+    const { reason, stays } = note(event, attemptOf(job), at, answer)
     underWay--
     sendMore()
     if (reason === undefined) return { outcome: 'done' }
