@@ -12,8 +12,8 @@ export function createHmac(key: Buffer, algorithm: 'sha256' | 'sha1' | 'sha512')
   const outer = Buffer.concat([block.map((byte) => byte ^ 0x5c), Buffer.alloc(size)])
   const result = Buffer.alloc(size)
   return (signed: readonly Uint8Array[]): Buffer => {
-    outer.write(hash(algorithm, Buffer.concat([inner, ...signed])), block.length, 'hex')
-    result.write(hash(algorithm, outer), 'hex')
+    outer.write(hash(algorithm, Buffer.concat([inner, ...signed]), 'binary'), block.length, 'binary')
+    result.write(hash(algorithm, outer, 'binary'), 'binary')
     return result
   }
 }

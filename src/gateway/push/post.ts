@@ -69,7 +69,10 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
   return {
     /** Sends one event. Answers always; takes `timeout` ms at most, and as long to connect; less where the poster is closed. */
     post(event: Event, done: (answer: Answer) => void): void {
-      if (refused) return queueMicrotask(() => done({ reason: refused }))
+      if (refused) {
+        queueMicrotask(() => done({ reason: refused }))
+        return
+      }
       const { headers, body } = packed(event, format)
       const all = [...fixed, ...headers, ...signed(event.id, body, now())]
       const chunks: Buffer[] = []

@@ -4,7 +4,7 @@ import type { PushSubscription } from '../../core/push.ts'
 import { createHmac } from '../../lib/hmac.ts'
 
 /** What is POSTed of an event. The headers are names and values in turn. */
-export type Parcel = { headers: string[]; body: string }
+export type Parcel = { headers: string[]; body: Buffer }
 
 /** Writes an event in a format. The words of CloudEvents 1.0 are its own: `subject` is its conversation. */
 export function packed(event: Event, format: PushSubscription['format']): Parcel {
@@ -46,9 +46,9 @@ export function createSigner(secrets: readonly string[]) {
   const hmacs = secrets.map((each) =>
     createHmac(Buffer.from(each.slice('whsec_'.length), 'base64'), 'sha256'),
   )
-  return (id: string, body: string, now: number): Parcel['headers'] => {
+  return (id: string, body: Buffer, now: number): Parcel['headers'] => {
     const time = String(Math.floor(now / 1000))
-    const signed = [Buffer.from(`${id}.${time}.${body}`)]
+    const signed = [Buffer.from(`${id}.${time}.`), body]
     const signatures = hmacs.map((hmac) => `v1,${hmac(signed).toString('base64')}`)
     return ['webhook-id', id, 'webhook-timestamp', time, 'webhook-signature', signatures.join(' ')]
   }
@@ -65,5 +65,5 @@ function encode(character: string): string {
 }
 
 function json(value: unknown, type = 'application/json'): Parcel {
-  return { headers: ['content-type', type], body: JSON.stringify(value) }
+  return { headers: ['content-type', type], body: Buffer.from(JSON.stringify(value)) }
 }
