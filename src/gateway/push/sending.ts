@@ -70,7 +70,7 @@ export async function startSending(
 
   /** What was read and is to be sent, oldest first. The first of a lane that is not in `ready` is under way. */
   const lanes = new Map<string, Event[]>()
-  const ready = new Set<string>()
+  const ready: string[] = []
   /** The last job of each lane: when it has ended, so have those before it. */
   const lastJobs = new Map<string, string>()
   /** What holds of all other lanes: jobs may be left from before. */
@@ -157,16 +157,16 @@ export async function startSending(
       ahead -= events.length
       leave(events.splice(0), reason)
     }
-    if (events.length > 0) ready.add(lane)
+    if (events.length > 0) ready.push(lane)
     else lanes.delete(lane)
     if (underWay === 0) drained.ring()
     sendMore()
     if (reason !== undefined || isLow() || done.length >= ACK.most || underWay === 0) loop.wake()
   }
   const sendMore = () => {
-    for (const lane of ready) {
-      if (underWay >= room()) return
-      ready.delete(lane)
+    while (underWay < room()) {
+      const lane = ready.shift()
+      if (lane === undefined) return
       const events = lanes.get(lane)
       if (events?.[0]) send(lane, events, events[0])
     }
@@ -209,7 +209,7 @@ export async function startSending(
         ahead++
         const events = lanes.get(lane)
         if (events) events.push(event)
-        else lanes.set(lane, [event]) && ready.add(lane)
+        else lanes.set(lane, [event]) && ready.push(lane)
       }
       held.add(event.id)
       hasMore = true
