@@ -12,6 +12,9 @@ export type TopicRow = { id: number; name: string; last: number }
 
 export type TopicLog = ReturnType<typeof createTopicLog>
 
+/** How far the positions of ids that one read looks for are apart at most. */
+const NEAR = 64
+
 type Place = { position: number }
 type EventRow = Pick<Event, 'id' | 'type' | 'source' | 'timestamp'> & {
   position: number
@@ -82,10 +85,20 @@ export function createTopicLog(parts: Parts, journal: JournalTable) {
     /** The positions after `from`, up to `to`, at which there are events. */
     positions: ({ id }: TopicRow, from: number, to: number) =>
       sql.all<Place>`SELECT position FROM place WHERE topic = ${id} AND position > ${from} AND position <= ${to}`,
-    /** The position of an id, if that very event is there. */
-    positionOf: (topic: TopicRow, id: string): number | undefined =>
-      sql.get<Place>`SELECT position FROM place
-        WHERE topic = ${topic.id} AND position = ${positionOf(id) ?? 0} AND id = ${id}`?.position,
+    /** The positions of ids whose very events are there. Those of a batch lie close together. */
+    positionsOf: ({ id: topic }: TopicRow, ids: ReadonlySet<string>): number[] => {
+      const asked = [...ids].flatMap((id) => positionOf(id) ?? []).sort((a, b) => a - b)
+      const found: number[] = []
+      while (asked.length > 0) {
+        const [from = 0] = asked
+        const far = asked.findIndex((position) => position >= from + NEAR)
+        const to = asked.splice(0, far < 0 ? asked.length : far).at(-1) ?? from
+        const rows = sql.iterate<Place & { id: string }>`SELECT position, id FROM place
+          WHERE topic = ${topic} AND position BETWEEN ${from} AND ${to}`
+        for (const { position, id } of rows) if (ids.has(id)) found.push(position)
+      }
+      return found
+    },
     /** The position of the oldest event there; one past the end of an empty topic. */
     first: ({ id, last }: TopicRow): number =>
       sql.get<Place>`SELECT position FROM place WHERE topic = ${id} ORDER BY position LIMIT 1`?.position ??

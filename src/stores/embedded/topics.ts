@@ -86,7 +86,7 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     const { next } = group
     const isPending = (position: number) =>
       sql.get`SELECT 1 FROM pending WHERE consumer = ${group.id} AND position = ${position}`
-    const found = new Set(ids.flatMap((id) => log.positionOf(group.topic, id) ?? []))
+    const found = new Set(log.positionsOf(group.topic, new Set(ids)))
     const open = [...found].filter((at) => at > next || isPending(at))
     drawUpTo(group, Math.max(...open, next), found)
     for (const position of open) {
