@@ -30,28 +30,22 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
   const theirs = Object.entries(subscription.headers).filter(([name]) => !OURS.test(name))
   const fixed = ['user-agent', 'Trivium', ...theirs.flat()]
   const signed = createSigner(secret)
-  const open = () =>
-    new Client(url.origin, {
-      allowH2: false,
-      maxResponseSize: MAX_ANSWER,
-      // Each request has a timer of its own.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      connect: { timeout, ...(allowPrivate ? {} : { lookup: publicOnly }) },
-    })
-  /** One a connection: a pool of undici costs more than to say here which is free. */
-  const clients: Client[] = []
-  const free: Client[] = []
+  const settings: Client.Options = {
+    allowH2: false,
+    maxResponseSize: MAX_ANSWER,
+    // Each request has a timer of its own.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: { timeout, ...(allowPrivate ? {} : { lookup: publicOnly }) },
+  }
+  /** One a connection, made at its first event: a pool of undici costs more than to say here which is free. */
+  const clients = Array.from({ length: concurrency }, () => new Client(url.origin, settings))
+  const free = [...clients]
   const waiting: ((client: Client) => void)[] = []
   const take = (use: (client: Client) => void) => {
     const client = free.pop()
     if (client) use(client)
-    else if (clients.length === concurrency) waiting.push(use)
-    else {
-      const made = open()
-      clients.push(made)
-      use(made)
-    }
+    else waiting.push(use)
   }
   const giveBack = (client: Client) => {
     const next = waiting.shift()
