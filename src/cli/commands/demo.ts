@@ -7,15 +7,11 @@ import { TriviumError } from '../../core/errors.ts'
 import { createDaemon } from '../../daemon.ts'
 import { type AddCommand, type Environs, interruption, loadFor, ownFile, wholeNumber } from '../command.ts'
 import { writeDataFile } from '../connection.ts'
-import { createClock } from '../demo/clock.ts'
-import { createDay } from '../demo/day.ts'
-import { CUSTOMERS, chatToken } from '../demo/people.ts'
-import { createSenders } from '../demo/senders.ts'
-import { createStory } from '../demo/story.ts'
-import { startWorld, type World } from '../demo/world.ts'
-import { paint, type Terminal } from '../terminal.ts'
-
-const DAY = 86_400_000
+import { createDay, turnBack } from '../demo/day.ts'
+import { chatToken, createSend } from '../demo/senders.ts'
+import { createStory, readWords, type Words } from '../demo/story.ts'
+import { startWorld } from '../demo/world.ts'
+import { paint, show, type Terminal } from '../terminal.ts'
 
 /** `trivium demo`. */
 export const addDemo: AddCommand = (program, context) => {
@@ -41,39 +37,33 @@ async function runDemo(
   const dir = done.adopt(await mkdtemp(join(tmpdir(), 'trivium-demo-')), (dir) =>
     rm(dir, { recursive: true, force: true, maxRetries: 5 }),
   )
-  const world = done.adopt(await startWorld(), ({ close }) => close())
-  await writeSite(dir, world)
-  const clock = createClock(DAY)
+  const words = readWords(await readFile(ownFile('project/demo/words.yaml'), 'utf8'))
+  const world = await startWorld(words)
+  const config = await writeSite(dir, words, {
+    IMAP_PORT: world.mail.imap,
+    SMTP_PORT: world.mail.smtp,
+    WORLD_PORT: world.port,
+  })
+  const jumpTo = turnBack()
   // None of the variables of whoever calls it: this daemon is to meet nothing of theirs.
   const environs: Environs = { env: {}, cwd: dir, version }
-  const lines: string[] = []
-  const log = createLogger({
-    level: 'info',
-    secrets: () => [],
-    destination: { write: (line) => lines.push(line) > 1_000 && lines.shift() },
-    pretty: false,
-  })
+  const log = createLogger({ level: 'info', secrets: () => [], destination: { write() {} }, pretty: false })
   const load = () => loadFor(environs)
   const daemon = await createDaemon({ load, mode: 'serve', version, env: environs.env, log })
   done.defer(daemon.stop)
   const addresses = await daemon.start()
   if (!addresses) throw new TriviumError('internal', { reason: 'the demo does not listen' })
   const dataDir = join(dir, '.trivium')
-  await writeDataFile(dataDir, 'daemon.json', {
-    pid: process.pid,
-    ...addresses,
-    store: 'embedded',
-    startedAt: Date.now(),
+  const daemonFile = { pid: process.pid, ...addresses, store: 'embedded', startedAt: Date.now() }
+  await writeDataFile(dataDir, 'daemon.json', daemonFile)
+  const send = createSend({
+    deliver: world.mail.deliver,
+    listen: addresses.listen,
+    submit: (submission) => daemon.operator.submit(submission, interrupted),
   })
-  const submit = (submission: Parameters<typeof daemon.operator.submit>[0]) =>
-    daemon.operator.submit(submission, interrupted)
-  const senders = done.adopt(createSenders({ world, listen: addresses.listen, submit }), ({ close }) =>
-    close(),
-  )
-  const story = createStory(await readFile(ownFile('project/demo/words.yaml'), 'utf8'))
   const onProgress = (part: number) =>
     terminal.progress(`A day at Harbour Coffee … ${Math.round(part * 100)} %`)
-  const day = createDay({ daemon, clock, story, senders, signal: interrupted, onProgress })
+  const day = createDay({ daemon, jumpTo, story: createStory(words), send, signal: interrupted, onProgress })
   await day.fill(messages)
   if (interrupted.aborted) return
   await writeFile(join(dir, 'live'), '')
@@ -81,27 +71,21 @@ async function runDemo(
 
   const url = `http://${addresses.control}`
   const token = controlToken(dataDir, undefined)
-  const config = join(dir, 'routes.yaml')
   const place = { url, token, pid: process.pid, listen: `http://${addresses.listen}`, config }
-  terminal.out(terminal.json ? `${JSON.stringify(place)}\n` : welcome(place))
+  show(terminal, place, () => welcome(place))
   await day.goOn()
 }
 
-/** The demo's routes.yaml and skills, in a folder of their own: Node strips no types under node_modules. */
-async function writeSite(dir: string, { mail, port }: World): Promise<void> {
+/** Writes the demo's routes.yaml and skills into a folder of their own: Node strips no types under node_modules. Resolves with the path. */
+async function writeSite(dir: string, { customers }: Words, ports: Record<string, number>): Promise<string> {
   await cp(ownFile('project/demo/skills'), join(dir, 'skills'), { recursive: true })
-  const tokens = CUSTOMERS.map(({ login }) => `${login}: ${chatToken(login)}`).join(', ')
-  const values = {
-    IMAP_PORT: mail.imap,
-    SMTP_PORT: mail.smtp,
-    WORLD_PORT: port,
-    CHAT_TOKENS: tokens,
-    PUSH_SECRET: `whsec_${Buffer.from('the demo has no secrets, but signs').toString('base64')}`,
-  }
+  const tokens = customers.map(({ login }) => `${login}: ${chatToken(login)}`).join(', ')
   let routes = await readFile(ownFile('project/demo/routes.yaml'), 'utf8')
-  for (const [name, value] of Object.entries(values)) routes = routes.replaceAll(name, String(value))
-  const addresses = 'daemon: { listen: "127.0.0.1:0", control-listen: "127.0.0.1:0", data-dir: .trivium }'
-  await writeFile(join(dir, 'routes.yaml'), `${routes}\n${addresses}\n`)
+  for (const [name, value] of Object.entries({ ...ports, CHAT_TOKENS: tokens }))
+    routes = routes.replaceAll(name, String(value))
+  const path = join(dir, 'routes.yaml')
+  await writeFile(path, routes)
+  return path
 }
 
 function welcome({ url, token, config }: Record<'url' | 'token' | 'config', string>): string {

@@ -1,7 +1,6 @@
 import type { Daemon } from '../../daemon.ts'
 import { pause } from '../../lib/pause.ts'
-import type { createClock } from './clock.ts'
-import type { createSenders } from './senders.ts'
+import type { createSend } from './senders.ts'
 import type { createStory } from './story.ts'
 
 const DAY = 86_400_000
@@ -18,39 +17,53 @@ const UNDECIDED = 6
 
 /** The operator who decides, pulls and subscribes in the demo. */
 const BY = { caller: { kind: 'cli', id: 'jonas@harbour', roles: ['operator'] } } as const
+const topic = 'gateway-message'
+
+/**
+ * Makes `Date.now` of this process tell the time of a day ago; only the demo does that, which has the process to itself. So the store
+ * dates what it accepts as always, by its clock, and yet a day is over in seconds. The function that it returns jumps to `ago` ms before
+ * the real time, never back.
+ */
+export function turnBack() {
+  const realTime = Date.now
+  let behind = DAY
+  Date.now = () => realTime() - behind
+  return (ago: number) => {
+    behind = Math.min(behind, ago)
+  }
+}
 
 /** What happens in the shop of the demo: a day of it, and then more of it as time passes. */
 export function createDay(parts: {
   daemon: Daemon
-  clock: ReturnType<typeof createClock>
+  jumpTo: ReturnType<typeof turnBack>
   story: ReturnType<typeof createStory>
-  senders: ReturnType<typeof createSenders>
+  send: ReturnType<typeof createSend>
   /** Ends the day early. */
   signal: AbortSignal
   /** Called with how far the day is, 0 to 1. */
   onProgress(part: number): void
 }) {
-  const { daemon, clock, story, senders } = parts
+  const { daemon, jumpTo, story, signal } = parts
   const invoke = (name: string, args: object) => daemon.operator.invoke(name, args, BY)
   let expected = 0
 
   const send = async (count: number) => {
-    const taken = await Promise.all(story.batch(count).map(senders.send))
+    const taken = await Promise.all(story.batch(count).map(parts.send))
     expected += taken.filter(Boolean).length
   }
 
   /** Until all that came in is read, and nothing runs: the clock may jump then, and no lease runs out under anybody's work. */
   const settled = async () => {
-    let [messages, since] = [0, performance.now()]
-    while (!parts.signal.aborted) {
+    const until = performance.now() + PATIENCE
+    while (!signal.aborted) {
       const { journal, dispatch, jobs } = await daemon.store.stats()
       const isBusy = jobs.some(({ queue, running, waiting }) => {
         return queue === 'dispatch' ? running > 0 : queue === 'outbox' && running + waiting > 0
       })
       const isRead = journal.messages >= expected && dispatch.unpumped === 0
       if (isRead && !isBusy) return
-      if (journal.messages !== messages) [messages, since] = [journal.messages, performance.now()]
-      if (performance.now() - since > PATIENCE) {
+      if (performance.now() > until && !isBusy) {
         // One of them was known already, or is too late: the next step is not to wait for it again.
         expected = journal.messages
         return
@@ -60,65 +73,58 @@ export function createDay(parts: {
   }
 
   /** A person decides what was asked, but for the newest. */
-  const decide = async (left: number) => {
+  const decide = async () => {
     const pending = Object(await invoke('approval-list', { status: 'pending', limit: 1000 }))
-    for (const { id, message } of pending.slice(0, Math.max(0, pending.length - left))) {
-      const approve = String(message?.id ?? id).charCodeAt(30) % 5 > 0
-      const reason = approve ? {} : { reason: 'please ask for photos first' }
-      await invoke('approval-decide', { id, approve, ...reason })
+    const old = pending.slice(0, Math.max(0, pending.length - UNDECIDED))
+    for (const [at, { id }] of old.entries()) {
+      const approve = at % 5 > 0
+      await invoke('approval-decide', {
+        id,
+        approve,
+        ...(!approve && { reason: 'please ask for photos first' }),
+      })
     }
   }
 
-  /** Workers take jobs, and two of the three groups that read along do not keep up. */
+  /** Workers take jobs, and one of the two groups that read along does not keep up. */
   const work = async (step: number) => {
-    const topic = 'gateway-message'
     if (step % 2 === 0) await invoke('gateway-receive', { gateway: 'jobs', timeout: 0 })
-    await invoke('event-wait', { topic, queue: 'audit', timeout: 0, max: 10_000 })
-    if (step < STEPS * 0.9) await invoke('event-wait', { topic, queue: 'dashboard', timeout: 0, max: 10_000 })
-    if (step < STEPS / 3)
-      await invoke('event-wait', { topic, queue: 'search-index', timeout: 0, max: 10_000 })
+    for (const queue of step < STEPS / 3 ? ['audit', 'search-index'] : ['audit'])
+      await invoke('event-wait', { topic, queue, timeout: 0, max: 10_000 })
   }
 
   return {
     /** About so many messages in the last 24 hours; the clock tells the real time afterwards. */
     async fill(messages: number): Promise<void> {
-      for (const queue of ['audit', 'dashboard', 'search-index'])
-        await invoke('event-subscribe', { topic: 'gateway-message', queue })
+      for (const queue of ['audit', 'search-index']) await invoke('event-subscribe', { topic, queue })
       const report = { skill: 'report', args: { text: 'report orders' } }
-      await invoke('schedule-create', {
-        ...report,
-        name: 'morning report',
-        cron: '0 7 * * *',
-        timezone: 'Europe/Berlin',
-      })
       await invoke('schedule-create', { ...report, name: 'stock count', every: '4h' })
       const weights = Array.from({ length: STEPS }, (_, step) => busyness(step / STEPS))
       const sum = weights.reduce((all, each) => all + each, 0)
       let [planned, sent] = [0, 0]
       for (const [step, weight] of weights.entries()) {
-        if (parts.signal.aborted) return
-        clock.jumpTo(DAY - (DAY * step) / STEPS)
+        if (signal.aborted) return
+        jumpTo(DAY - (DAY * step) / STEPS)
         planned += (messages * weight) / sum
         const count = Math.round(planned) - sent
         sent += count
         await send(count)
         await settled()
         await work(step)
-        if (step % 3 === 0) await decide(UNDECIDED)
+        if (step % 3 === 0) await decide()
         parts.onProgress((step + 1) / STEPS)
       }
-      clock.jumpTo(0)
+      jumpTo(0)
     },
     /** Sends a little, until the signal aborts. */
     async goOn(): Promise<void> {
-      const { signal } = parts
-      for (let step = 0; !signal.aborted; step += 1) {
-        // As people come: sometimes two at once, sometimes nobody for seconds.
-        await pause([400, 2_500, 900, 150, 1_800, 3_200, 700][step % 7] ?? 1_000, signal)
+      for (let step = 0; ; step += 1) {
+        // As people come: sometimes some at once, sometimes nobody for seconds.
+        await pause(150 + ((step * 700) % 3_300), signal)
         if (signal.aborted) return
         await send(step % 5 === 0 ? 3 : 1).catch(() => {})
         if (step % 20 === 0) await work(STEPS + step)
-        if (step % 40 === 39) await decide(UNDECIDED)
+        if (step % 40 === 39) await decide()
       }
     },
   }

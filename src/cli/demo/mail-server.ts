@@ -1,57 +1,32 @@
 import { once } from 'node:events'
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 
 /** A mail as it lies in the mailbox of the demo. */
-type Stored = { raw: string; at: number }
-
-export type MailServer = Awaited<ReturnType<typeof startMailServer>>
+type Stored = { raw: Buffer; at: Date }
 
 /**
  * A mailbox on loopback that anybody may log in to, so that the demo needs no account: as much of IMAP (RFC 3501) as a client that
- * reads one folder uses, and of SMTP (RFC 5321) as one that sends. `sent` gets the mails that were sent; addresses that begin with
- * `gone.` have no mailbox.
+ * reads one folder uses, and of SMTP (RFC 5321) as one that sends. It is there until the process ends; what is sent goes nowhere.
  */
-export async function startMailServer(sent: (raw: string) => void) {
+export async function startMailServer() {
   const mails: Stored[] = []
   const readers = new Set<Socket>()
-  const tell = () => {
-    for (const reader of readers) reader.write(`* ${mails.length} EXISTS\r\n`)
-  }
-  const imap = await listen((socket) => serveImap(socket, mails, readers))
-  const smtp = await listen((socket) => serveSmtp(socket, sent))
   return {
-    imap: imap.port,
-    smtp: smtp.port,
-    deliver(raw: readonly string[]): void {
-      mails.push(...raw.map((each) => ({ raw: each, at: Date.now() })))
-      tell()
-    },
-    close() {
-      imap.close()
-      smtp.close()
+    imap: await listen((socket) => serveImap(socket, mails, readers)),
+    smtp: await listen(serveSmtp),
+    deliver(raw: string): void {
+      mails.push({ raw: Buffer.from(raw), at: new Date(Date.now()) })
+      for (const reader of readers) reader.write(`* ${mails.length} EXISTS\r\n`)
     },
   }
 }
 
-async function listen(serve: (socket: Socket) => void) {
-  const sockets = new Set<Socket>()
-  const server: Server = createServer((socket) => {
-    sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket)).on('error', () => socket.destroy())
-    serve(socket)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address: AddressInfo | string | null = server.address()
-  if (address === null || typeof address === 'string') throw new Error('the server has no port')
-  return {
-    port: address.port,
-    close() {
-      server.close()
-      for (const socket of sockets) socket.destroy()
-    },
-  }
+/** Resolves with the port. */
+async function listen(serve: (socket: Socket) => void): Promise<number> {
+  const server = createServer((socket) => serve(socket.on('error', () => socket.destroy())))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return Object(server.address()).port
 }
 
 const CAPABILITIES = 'IMAP4rev1 IDLE'
@@ -73,6 +48,7 @@ function serveImap(socket: Socket, mails: readonly Stored[], readers: Set<Socket
     NOOP: () => [],
     EXAMINE: open,
     SELECT: open,
+    LOGOUT: () => ['* BYE'],
     'UID SEARCH': (args) => [`* SEARCH ${uidsIn(args.replace(/^.*UID /, ''), mails.length).join(' ')}`],
     'UID FETCH': (args) => uidsIn(args, mails.length).map((uid) => fetched(uid, mails[uid - 1], args)),
   }
@@ -89,13 +65,11 @@ function serveImap(socket: Socket, mails: readonly Stored[], readers: Set<Socket
     if (command === 'IDLE') {
       idling = tag
       say('+ idling')
-    } else if (command === 'LOGOUT') {
-      say('* BYE', `${tag} OK LOGOUT`)
-      socket.end()
-    } else {
-      const answer = answers[command]?.(args)
-      say(...(answer ?? []), answer ? `${tag} OK ${command} is done` : `${tag} BAD ${command} is not known`)
+      return
     }
+    const answer = answers[command]?.(args)
+    say(...(answer ?? []), answer ? `${tag} OK ${command} is done` : `${tag} BAD ${command} is not known`)
+    if (command === 'LOGOUT') socket.end()
   })
 }
 
@@ -110,37 +84,24 @@ function uidsIn(set: string, last: number): number[] {
 }
 
 function fetched(uid: number, mail: Stored | undefined, asked: string): string {
-  const { raw = '', at = 0 } = mail ?? {}
-  const size = Buffer.byteLength(raw)
-  const [, start = '0', most] = /<(\d+)\.(\d+)>/.exec(asked) ?? []
-  const end = most === undefined ? size : Number(start) + Number(most)
-  const part = Buffer.from(raw).subarray(Number(start), end)
-  const [, day, month, year, time] = /(\d+) (\w+) (\d+) (\S+)/.exec(new Date(at).toUTCString()) ?? []
+  const { raw = Buffer.alloc(0), at = new Date(0) } = mail ?? {}
+  const [, start, most] = /<(\d+)\.(\d+)>/.exec(asked) ?? []
+  const part = most === undefined ? raw : raw.subarray(Number(start), Number(start) + Number(most))
+  const [, day, month, year, time] = /(\d+) (\w+) (\d+) (\S+)/.exec(at.toUTCString()) ?? []
   const date = `INTERNALDATE "${day}-${month}-${year} ${time} +0000"`
-  const body = /BODY/i.test(asked)
-    ? ` BODY[]${most ? `<${start}>` : ''} {${part.length}}\r\n${part.toString('latin1')}`
-    : ''
-  return `* ${uid} FETCH (UID ${uid} FLAGS () ${date} RFC822.SIZE ${size}${body})`
+  const section = `BODY[]${most === undefined ? '' : `<${start}>`}`
+  const body = /BODY/i.test(asked) ? ` ${section} {${part.length}}\r\n${part.toString('latin1')}` : ''
+  return `* ${uid} FETCH (UID ${uid} FLAGS () ${date} RFC822.SIZE ${raw.length}${body})`
 }
 
-function serveSmtp(socket: Socket, sent: (raw: string) => void): void {
+function serveSmtp(socket: Socket): void {
   const say = (line: string) => socket.write(`${line}\r\n`)
-  let data: string[] | undefined
+  let isData = false
   say('220 mail.harbour.example ESMTP')
   createInterface({ input: socket }).on('line', (line) => {
-    if (data && line !== '.') return void data.push(line.replace(/^\./, ''))
-    if (data) {
-      sent(data.join('\n'))
-      data = undefined
-      return say('250 2.0.0 taken')
-    }
-    if (/^rcpt to:<gone\./i.test(line)) return say('550 5.1.1 there is no such mailbox')
-    if (/^data/i.test(line)) {
-      data = []
-      return say('354 go on')
-    }
-    if (!/^quit/i.test(line)) return say('250 mail.harbour.example')
-    say('221 bye')
-    return socket.end()
+    if (isData && line !== '.') return
+    isData = /^data/i.test(line)
+    say(isData ? '354 go on' : '250 2.0.0 mail.harbour.example')
+    if (/^quit/i.test(line)) socket.end()
   })
 }

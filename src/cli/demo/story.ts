@@ -1,120 +1,146 @@
+import { hash } from 'node:crypto'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { deliveryOf, HOOKS, type Hook } from './hooks.ts'
-import { CUSTOMERS, type Customer, type Facts, TEAM } from './people.ts'
-import { createRandom } from './random.ts'
+import { isJsonObject, type Json } from '../../core/json.ts'
 
-/** One thing that comes in. What has the same `dialogue` belongs together; after the `last` of it nothing more comes. */
-export type Sending = { dialogue: string; last: boolean; turn: Turn }
-
-export type Turn =
-  | { by: 'mail'; from: Customer; subject: string; text: string }
-  | { by: 'slack'; user: string; channel: string; text: string }
-  | { by: 'chat'; from: Customer; text: string }
-  | { by: 'cli'; from: string; text: string }
-  | { by: 'hook'; hook: Hook; event: string; body: object; forged: boolean }
-
-const dialogues = z.array(
-  z.strictObject({
-    weight: z.number().default(1),
-    subject: z.string().default(''),
-    channel: z.string().default(''),
-    turns: z.array(z.string()).min(1),
-  }),
-)
+/** How something comes in: by a person, or by the webhook gateway of that name. */
+const kindSchema = z.enum(['mail', 'slack', 'chat', 'cli', 'github', 'payments', 'orders', 'jobs'])
+const dialogueSchema = z.strictObject({
+  weight: z.number().default(1),
+  subject: z.string().default(''),
+  channel: z.string().default(''),
+  event: z.string().default(''),
+  /** What people say, or the body that a provider posts. */
+  turns: z.array(z.json()).min(1),
+})
 const wordsSchema = z.strictObject({
-  ...{ mail: dialogues, slack: dialogues, chat: dialogues, cli: dialogues },
-  ...{ product: z.array(z.string()), city: z.array(z.string()) },
+  team: z.record(z.string(), z.string()),
+  channels: z.record(z.string(), z.string()),
+  customers: z.array(z.string()),
+  facts: z.record(z.string(), z.array(z.string())),
+  often: z.record(kindSchema, z.number()),
+  dialogues: z.record(kindSchema, z.array(dialogueSchema)),
 })
 
-/** How often each kind of dialogue begins. */
-const KINDS = [
-  { kind: 'mail', weight: 14 },
-  { kind: 'slack', weight: 12 },
-  { kind: 'chat', weight: 12 },
-  { kind: 'cli', weight: 4 },
-  ...HOOKS,
-] as const
+/** What `words.yaml` says, with the logins of its customers. */
+export type Words = ReturnType<typeof readWords>
 
-/** So many batches lie between two turns of a dialogue, at most. */
-const LONGEST_PAUSE = 5
-/** One delivery in so many was not signed by who it says it is from. */
+export function readWords(text: string) {
+  const words = wordsSchema.parse(parse(text))
+  const customers = words.customers.map((name) => {
+    const login = name
+      .toLowerCase()
+      .normalize('NFD')
+      .replaceAll(/[^a-z ]/g, '')
+      .replaceAll(' ', '.')
+    return { name, login, address: `${login}@mail.example` }
+  })
+  return { ...words, customers }
+}
+
+/** One thing that comes in. What has the same `dialogue` belongs together; after the `last` of it nothing more comes. */
+export type Sending = {
+  kind: z.output<typeof kindSchema>
+  dialogue: string
+  last: boolean
+  from: Words['customers'][number]
+  /** Who of the team writes, by their id in Slack. */
+  user: string
+  subject: string
+  channel: string
+  event: string
+  said: Json
+  /** Not signed by who it says it is from. */
+  forged: boolean
+}
+
+/** One delivery in so many is forged. */
 const FORGED = 40
 
-/**
- * What comes in at the demo, always the same for the same batches. No two of a batch belong to one dialogue: their order means nothing.
- * `text`: the file with the words.
- */
-export function createStory(text: string) {
-  const words = wordsSchema.parse(parse(text))
-  const random = createRandom(17)
-  let open: { turns: Sending[]; due: number }[] = []
-  let [made, batches] = [0, 0]
+/** What comes in at the demo, always the same for the same batches. No two of a batch belong to one dialogue: their order means nothing. */
+export function createStory(words: Words) {
+  const { chance, pick } = createChance(17)
+  const below = (most: number) => Math.floor(chance() * most)
+  /** What is left of each dialogue that has begun, the one that waits longest first. */
+  const open: Sending[][] = []
+  let begun = 0
 
   const begin = (): Sending[] => {
-    made += 1
-    const turns = turnsOf(random.weighted(KINDS).kind)
-    return turns.map((turn, at) => ({ dialogue: `demo-${made}`, last: at === turns.length - 1, turn }))
+    begun += 1
+    const dialogue = `demo-${begun}`
+    const kind = pick(kindSchema.options, (one) => words.often[one])
+    const { subject, channel, event, turns } = pick(words.dialogues[kind], ({ weight }) => weight)
+    const from = pick(words.customers)
+    const [user, colleague] = pick(Object.entries(words.team))
+    const facts = new Map(Object.entries(words.facts).map(([name, values]) => [name, pick(values)]))
+    const made = {
+      order: 40_000 + below(9_000),
+      amount: `€${9 + below(240)}.50`,
+      count: 2 + below(8),
+      version: `2.${14 + below(6)}.${below(9)}`,
+      name: from.name.split(' ')[0],
+      customer: from.name,
+      address: from.address,
+      colleague,
+      login: colleague.split(' ')[0]?.toLowerCase(),
+      id: hash('sha256', dialogue).slice(0, 24),
+    }
+    for (const [name, value] of Object.entries(made)) facts.set(name, String(value))
+    facts.set('event', phrase(event, facts))
+    const head = phrase(subject, facts)
+    return turns.map((turn, at) => ({
+      ...{ kind, dialogue, from, user, channel, event: facts.get('event') ?? '' },
+      last: at === turns.length - 1,
+      subject: at > 0 ? `Re: ${head}` : head,
+      said: fill(turn, facts),
+      forged: below(FORGED) === 0,
+    }))
   }
 
-  const turnsOf = (kind: (typeof KINDS)[number]['kind']): Turn[] => {
-    const from = random.pick(CUSTOMERS)
-    const facts: Facts = {
-      order: String(40_000 + random.below(9_000)),
-      product: random.pick(words.product),
-      city: random.pick(words.city),
-      amount: `€${9 + random.below(240)}.${random.pick(['00', '50', '90'])}`,
-      count: String(2 + random.below(8)),
-      version: `2.${14 + random.below(6)}.${random.below(9)}`,
-      name: from.name.split(' ')[0] ?? from.name,
-    }
-    if (kind !== 'mail' && kind !== 'slack' && kind !== 'chat' && kind !== 'cli') {
-      return [
-        {
-          by: 'hook',
-          hook: kind,
-          ...deliveryOf(kind, random, facts, from),
-          forged: random.below(FORGED) === 0,
-        },
-      ]
-    }
-    const said = random.weighted(words[kind])
-    const texts = said.turns.map((turn) => phrase(turn, facts))
-    const subject = phrase(said.subject, facts)
-    const { id: user } = random.pick(TEAM)
-    if (kind === 'mail')
-      return texts.map((text, at) => ({ by: kind, from, subject: at > 0 ? `Re: ${subject}` : subject, text }))
-    if (kind === 'slack') return texts.map((text) => ({ by: kind, user, channel: said.channel, text }))
-    if (kind === 'chat') return texts.map((text) => ({ by: kind, from, text }))
-    return texts.map((text) => ({ by: kind, from: user, text }))
+  const fill = (template: Json, facts: ReadonlyMap<string, string>): Json => {
+    if (typeof template === 'string') return phrase(template, facts)
+    if (Array.isArray(template)) return template.map((each) => fill(each, facts))
+    if (!isJsonObject(template)) return template
+    return Object.fromEntries(Object.entries(template).map(([name, each]) => [name, fill(each, facts)]))
   }
 
   /** The innermost braces first: alternatives may name facts. */
-  const phrase = (template: string, facts: Facts): string => {
-    const known = new Map(Object.entries(facts))
-    let text = template.replaceAll(/\{(\w+)\}/g, (whole, name) => known.get(name) ?? whole)
+  const phrase = (template: string, facts: ReadonlyMap<string, string>): string => {
+    let text = template.replaceAll(/\{(\w+)\}/g, (whole, name) => facts.get(name) ?? whole)
     for (let before = ''; before !== text; ) {
       before = text
-      text = text.replaceAll(/\{([^{}]*\|[^{}]*)\}/g, (_, options: string) => random.pick(options.split('|')))
+      text = text.replaceAll(/\{([^{}]*\|[^{}]*)\}/g, (_, options: string) => pick(options.split('|')))
     }
     return text
   }
 
   return {
     batch(size: number): Sending[] {
-      batches += 1
-      const due = open.filter((each) => each.due <= batches).slice(0, size)
-      const going = [...due]
-      for (let left = size - due.length; left > 0; left -= 1) going.push({ turns: begin(), due: 0 })
-      const rest = open.filter((each) => !due.includes(each))
-      const sendings = going.flatMap(({ turns }) => turns.slice(0, 1))
-      const more = going.filter(({ turns }) => turns.length > 1)
-      const next = more.map(({ turns }) => ({
-        turns: turns.slice(1),
-        due: batches + 1 + random.below(LONGEST_PAUSE),
-      }))
-      open = [...rest, ...next]
-      return sendings
+      const going = open.splice(0, below(size + 1))
+      while (going.length < size) going.push(begin())
+      open.push(...going.map((turns) => turns.slice(1)).filter((rest) => rest.length > 0))
+      return going.flatMap((turns) => turns.slice(0, 1))
     },
   }
+}
+
+/** Chance that is the same each time (mulberry32): the demo always tells the same story. */
+function createChance(seed: number) {
+  let state = seed
+  const chance = (): number => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+  /** One that has a weight of 3 comes three times as often as one with 1. Throws for an empty list. */
+  const pick = <T>(from: readonly T[], weightOf: (one: T) => number = () => 1): T => {
+    let left = chance() * from.reduce((sum, one) => sum + weightOf(one), 0)
+    for (const one of from) {
+      left -= weightOf(one)
+      if (left < 0) return one
+    }
+    throw new RangeError('there is nothing to pick from')
+  }
+  return { chance, pick }
 }
