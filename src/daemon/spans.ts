@@ -1,10 +1,8 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import type { Attributes, Context, Span, SpanOptions, Tracer } from '@opentelemetry/api'
-import type { Telemetry } from 'ai'
+import type { Context, Span, SpanOptions, Tracer } from '@opentelemetry/api'
 import type { DiagnosticsChannel } from 'undici'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { defineMiddleware, type Middleware } from '../core/skill.ts'
-import { defined } from '../lib/defined.ts'
 
 type Api = typeof import('@opentelemetry/api')
 
@@ -50,57 +48,6 @@ export function skillLayer(inSpan: InSpan): Middleware {
           return next()
         }),
   })
-}
-
-/** Spans of the steps of a model and of its tools, by the conventions for generative models; what is said is not in them. */
-export function modelTelemetry(
-  { context, SpanKind, SpanStatusCode, trace }: Api,
-  tracer: Tracer,
-  inSpan: InSpan,
-) {
-  /** A run has one step at a time. */
-  const steps = new Map<string, Span>()
-  const end = (callId: string, attributes: Attributes, error?: unknown) => {
-    const span = steps.get(callId)
-    steps.delete(callId)
-    span?.setAttributes(attributes)
-    if (span && error !== undefined) fail(span, error, SpanStatusCode.ERROR)
-    span?.end()
-  }
-  const said = (event: object) => ('error' in event ? event.error : new Error('it was cut off'))
-  const telemetry: Telemetry = {
-    executeLanguageModelCall({ callId, provider, modelId = '', execute }) {
-      const attributes = {
-        'gen_ai.operation.name': 'chat',
-        'gen_ai.request.model': modelId,
-        ...defined({ 'gen_ai.provider.name': provider }),
-      }
-      const span = tracer.startSpan(`chat ${modelId}`, { kind: SpanKind.CLIENT, attributes })
-      steps.set(callId, span)
-      return context.with(trace.setSpan(context.active(), span), execute)
-    },
-    onLanguageModelCallEnd({ callId, usage, finishReason }) {
-      end(callId, {
-        'gen_ai.response.finish_reasons': [finishReason],
-        ...defined({
-          'gen_ai.usage.input_tokens': usage.inputTokens,
-          'gen_ai.usage.output_tokens': usage.outputTokens,
-        }),
-      })
-    },
-    onStepError: (event) => end(event.callId, {}, said(event)),
-    onAbort: (event) => end(event.callId, {}, said(event)),
-    executeTool({ toolCall, execute }) {
-      const { toolName = '', toolCallId } = toolCall ?? {}
-      const attributes = {
-        'gen_ai.operation.name': 'execute_tool',
-        'gen_ai.tool.name': toolName,
-        ...defined({ 'gen_ai.tool.call.id': toolCallId }),
-      }
-      return inSpan(`execute_tool ${toolName}`, { attributes }, execute)
-    },
-  }
-  return { integrations: [telemetry], recordInputs: false, recordOutputs: false }
 }
 
 type Sent = DiagnosticsChannel.RequestCreateMessage['request'] & {

@@ -10,7 +10,7 @@ import type { Target } from '../gateway/dispatch.ts'
 import type { Sender } from '../gateway/outbox-worker.ts'
 import { defined } from '../lib/defined.ts'
 import { inTime } from '../lib/pause.ts'
-import { createInSpan, modelTelemetry, skillLayer, traceRequests } from './spans.ts'
+import { createInSpan, skillLayer, traceRequests } from './spans.ts'
 
 export type Tracing = NonNullable<Awaited<ReturnType<typeof startTracing>>>
 
@@ -38,6 +38,7 @@ export async function startTracing(
   const api = await import('@opentelemetry/api')
   const { context, diag, DiagLogLevel, propagation, ROOT_CONTEXT, SpanKind, trace } = api
   const { BullMQOtel } = await import('bullmq-otel')
+  const { OpenTelemetry } = await import('@ai-sdk/otel')
   let given: { traceId: string; spanId: string } | undefined
   const idGenerator = {
     generateTraceId: () => given?.traceId ?? randomBytes(16).toString('hex'),
@@ -106,7 +107,8 @@ export async function startTracing(
   return {
     /** For BullMQ: who works on a job goes on with the trace of its message. */
     telemetry: new BullMQOtel({ tracerName: 'trivium' }),
-    models: modelTelemetry(api, tracer, inSpan),
+    /** Spans of the steps of a model and of its tools, by the conventions for generative models; what is said is not in them. */
+    models: { integrations: [new OpenTelemetry({ tracer })], recordInputs: false, recordOutputs: false },
     middleware: skillLayer(inSpan),
     /** For a listener of HTTP whose callers may bring a trace. */
     serve:

@@ -206,8 +206,8 @@ routes: [{ name: all, skill: ask }]
     'receive shop > push bi > POST',
     `${ask} > GET`,
     `${ask} > skill event-emit`,
-    `${ask} > skill helper > chat tiny > POST`,
-    `${ask} > skill helper > execute_tool echo > skill echo`,
+    `${ask} > skill helper > invoke_agent tiny > step 1 > chat tiny > POST`,
+    `${ask} > skill helper > invoke_agent tiny > step 1 > execute_tool echo > skill echo`,
   ])
     assert.ok(ways.has(way), `${way}\n${[...ways].join('\n')}`)
   const chat = seen().find(({ name }) => name === 'chat tiny')
