@@ -79,29 +79,34 @@ function untilSignalled(daemon: Daemon, reload: () => void, log: Log): Promise<n
   })
 }
 
-/** Makes a daemon in this process, with its log on stderr. `level`: what is logged where the configuration shall not say. */
+/**
+ * Makes a daemon in this process. `level`: what is logged where the configuration shall not say; `destination`: where, if not on stderr;
+ * `change`: what is made of the configuration each time it is read.
+ */
 export async function createOwnDaemon(
   environs: Environs,
-  { mode, level, pretty }: { mode: DaemonOptions['mode']; level?: string; pretty: boolean },
+  options: {
+    mode: DaemonOptions['mode']
+    level?: string
+    pretty: boolean
+    destination?: { write(line: string): unknown }
+    change?(config: Config): Config
+  },
 ) {
-  const first = await loadFor(environs)
+  const { mode, level, pretty, destination = process.stderr, change = (config) => config } = options
+  const first = change(await loadFor(environs))
   let { secrets } = first
   const load: DaemonOptions['load'] = async (skills) => {
-    const config = await loadFor({ ...environs, path: first.file }, skills)
+    const config = change(await loadFor({ ...environs, path: first.file }, skills))
     secrets = config.secrets
     return config
   }
   const recent = createRecentLines()
-  const log = createLogger({
-    level: level ?? first.daemon.logLevel,
-    recent,
-    secrets: () => secrets,
-    destination: process.stderr,
-    pretty,
-  })
+  const logLevel = level ?? first.daemon.logLevel
+  const log = createLogger({ level: logLevel, recent, secrets: () => secrets, destination, pretty })
   const env = await readEnvironment(environs.cwd, environs.env)
   const { version } = environs
-  return { daemon: await createDaemon({ load, mode, version, env, log, logged: recent.of }), log }
+  return { daemon: await createDaemon({ load, mode, version, env, log, logged: recent.of }), log, env }
 }
 
 function banner(daemon: Daemon, { listen, control }: Record<'listen' | 'control', string>, head: string) {

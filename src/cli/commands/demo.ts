@@ -1,16 +1,15 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createLogger } from '../../control/logger.ts'
 import { controlToken } from '../../control/token.ts'
 import { TriviumError } from '../../core/errors.ts'
-import { createDaemon } from '../../daemon.ts'
-import { type AddCommand, type Environs, interruption, loadFor, ownFile, wholeNumber } from '../command.ts'
+import { type AddCommand, type Environs, interruption, ownFile, wholeNumber } from '../command.ts'
 import { writeDataFile } from '../connection.ts'
 import { createDay, turnBack } from '../demo/day.ts'
 import { chatToken, createSend } from '../demo/senders.ts'
 import { createStory, readWords, type Words } from '../demo/story.ts'
 import { startWorld } from '../demo/world.ts'
+import { createOwnDaemon } from '../start.ts'
 import { paint, show, type Terminal } from '../terminal.ts'
 
 /** `trivium demo`. */
@@ -47,9 +46,8 @@ async function runDemo(
   const jumpTo = turnBack()
   // None of the variables of whoever calls it: this daemon is to meet nothing of theirs.
   const environs: Environs = { env: {}, cwd: dir, version }
-  const log = createLogger({ level: 'info', secrets: () => [], destination: { write() {} }, pretty: false })
-  const load = () => loadFor(environs)
-  const daemon = await createDaemon({ load, mode: 'serve', version, env: environs.env, log })
+  const nowhere = { write() {} }
+  const { daemon } = await createOwnDaemon(environs, { mode: 'serve', pretty: false, destination: nowhere })
   done.defer(daemon.stop)
   const addresses = await daemon.start()
   if (!addresses) throw new TriviumError('internal', { reason: 'the demo does not listen' })

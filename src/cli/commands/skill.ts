@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { reasonOf } from '../../core/errors.ts'
 import { type Json, objectsIn, pathGet } from '../../core/json.ts'
 import { type AddCommand, type Environs, loadFor, ownFile, usage } from '../command.ts'
@@ -37,10 +37,9 @@ export const addSkill: AddCommand = (program, context) => {
     .description('make the folder of a new skill')
     .option('--markdown', 'a prompt for a model (SKILL.md) instead of code')
     .action(async (name: string, { markdown }: { markdown?: true }) => {
-      const [file, content] = markdown
-        ? ['SKILL.md', MARKDOWN]
-        : ['index.ts', readFileSync(ownFile('project/skills/hello/index.ts'), 'utf8')]
-      const path = await makeSkill(context.environs(), name, file, content.replaceAll('hello', name))
+      const example = ownFile(markdown ? 'project/skills/SKILL.md' : 'project/skills/hello/index.ts')
+      const content = readFileSync(example, 'utf8').replaceAll('hello', name)
+      const path = await makeSkill(context.environs(), name, basename(example), content)
       show(context.terminal(), { path }, () => `Made ${path}. A daemon that runs has it already.`)
     })
 
@@ -109,16 +108,3 @@ async function makeSkill(environs: Environs, name: string, file: string, content
   }
   return path
 }
-
-const MARKDOWN = `---
-name: hello
-description: Answers a message.
-metadata:
-  session: args.sessionId
----
-You answer messages briefly and kindly.
-
-:session-history[]
-
-Answer this message: :arg[text]
-`

@@ -32,32 +32,24 @@ export function usesOf(entries: Outcome['entries']): { tools: ToolUse[]; tokens:
 /** What is not as a case expects it, each in a sentence; none: it passed. */
 export function judge({ expect }: Case, { text, error, entries }: Outcome): string[] {
   const { tools, tokens } = usesOf(entries)
-  const called = tools.map(({ name }) => name).join(', ') || 'none'
-  const wrong = (is: boolean, what: string) => (is ? [what] : [])
-  return [
-    ...wrong(
-      expect.error !== error?.code,
-      error ? `it failed: ${error.message}` : `it did not fail with ${expect.error}`,
-    ),
-    ...(error
-      ? []
-      : expect.text.flatMap(({ source, test }) =>
-          wrong(!test(text), `the text lacks ${source}: ${short(text)}`),
-        )),
-    ...expect.not.flatMap(({ source, test }) => wrong(test(text), `the text has ${source}: ${short(text)}`)),
-    ...wrong(
-      expect.tools !== undefined &&
-        (expect.tools.length !== tools.length ||
-          expect.tools.some(
-            ({ name, args }, at) => tools[at]?.name !== name || !holds(tools[at]?.args, args),
-          )),
-      `other tools were called: ${called}${tools.length > 0 ? ` (${short(JSON.stringify(tools.map(({ args }) => args)))})` : ''}`,
-    ),
-    ...wrong(
-      expect.tokens !== undefined && tokens > expect.tokens,
-      `${tokens} tokens, over ${expect.tokens}`,
-    ),
+  const lacking = error ? [] : expect.text.filter(({ test }) => !test(text))
+  const wrong = [
+    ...lacking.map(({ source }) => `the text lacks ${source}: ${short(text)}`),
+    ...expect.not
+      .filter(({ test }) => test(text))
+      .map(({ source }) => `the text has ${source}: ${short(text)}`),
   ]
+  if (expect.error !== error?.code)
+    wrong.unshift(error ? `it failed: ${error.message}` : `it did not fail with ${expect.error}`)
+  const isCalled = ({ name, args }: ToolUse, at: number) =>
+    tools[at]?.name === name && holds(tools[at].args, args)
+  if (expect.tools && !(expect.tools.length === tools.length && expect.tools.every(isCalled))) {
+    const called = tools.map(({ name, args }) => `${name} ${short(JSON.stringify(args))}`)
+    wrong.push(`other tools were called: ${called.join(', ') || 'none'}`)
+  }
+  if (expect.tokens !== undefined && tokens > expect.tokens)
+    wrong.push(`${tokens} tokens, over ${expect.tokens}`)
+  return wrong
 }
 
 /** Whether all that is wanted is in a value, at any depth. */

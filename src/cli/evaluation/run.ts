@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readEnvironment } from '../../config/environment.ts'
-import { createLogger } from '../../control/logger.ts'
+import type { Config } from '../../config/load-config.ts'
 import { toTriviumError } from '../../core/errors.ts'
 import { isJsonObject, type Json } from '../../core/json.ts'
 import { messageSchema } from '../../core/message.ts'
 import { compilePattern } from '../../core/pattern.ts'
-import { createDaemon, type Daemon } from '../../daemon.ts'
+import type { Daemon } from '../../daemon.ts'
 import { defined } from '../../lib/defined.ts'
-import { type Environs, loadFor, usage } from '../command.ts'
+import { type Environs, usage } from '../command.ts'
+import { createOwnDaemon } from '../start.ts'
 import { type Case, type Recorded, readCases, readRecord, writeRecord } from './cases.ts'
 import { judge, type Outcome, type ToolUse, usesOf } from './judge.ts'
 
@@ -43,24 +43,19 @@ export async function evaluate(
   { name, mode, only }: { name: string; mode: EvaluationMode; only: string | undefined },
   told: (done: number, all: number, name: string) => void,
 ) {
-  const first = await loadFor(environs)
-  const env = await readEnvironment(environs.cwd, environs.env)
   const dataDir = mkdtempSync(join(tmpdir(), 'trivium-evaluation-'))
   let record: Recorded | undefined
-  const load = async () => {
-    const { daemon: settings, model, ...config } = first
+  const change = ({ daemon: settings, model, ...config }: Config) => {
     const { redisUrl: _, ...daemon } = { ...settings, dataDir }
     const given = record && mode === 'recorded' ? { name: record.model, baseUrl: NOBODY } : model
     return { ...config, daemon, gateways: [], routes: [], subscriptions: [], ...defined({ model: given }) }
   }
-  const log = createLogger({
+  const { daemon, env } = await createOwnDaemon(environs, {
+    mode: 'local',
     level: 'error',
-    secrets: () => first.secrets,
-    destination: process.stderr,
     pretty: true,
+    change,
   })
-  const make = () => createDaemon({ load, mode: 'local', version: environs.version, env, log })
-  let daemon = await make()
   try {
     const { path } = daemon.manager.describe(name)
     if (path === undefined) throw usage(`Skill ${name} comes with Trivium and has no folder for cases.`)
@@ -70,10 +65,7 @@ export async function evaluate(
     if (cases.length === 0)
       throw usage(`No case is called ${only}: there are ${all.map((one) => one.name).join(', ')}.`)
     record = readRecord(path)
-    if (mode === 'recorded' && record) {
-      await daemon.stop()
-      daemon = await make()
-    }
+    if (mode === 'recorded' && record) await daemon.reread()
     const results: CaseResult[] = []
     const kept: Recorded['cases'] = {}
     for (const [index, one] of cases.entries()) {
@@ -83,12 +75,13 @@ export async function evaluate(
       results.push(result)
       if (entries && result.ok) kept[one.name] = entries
     }
-    const model = usedModel(daemon, name, first.model?.name)
+    const config = daemon.config()
+    const model = usedModel(daemon, name, config.model?.name)
     const recorded =
       mode === 'record'
         ? { version: 1 as const, model, cases: { ...without(record, all), ...kept } }
         : undefined
-    const secrets = [...first.secrets, ...Object.entries(env).flatMap(secretOf)]
+    const secrets = [...config.secrets, ...Object.entries(env).flatMap(secretOf)]
     const file = recorded && (await writeRecord(path, recorded, secrets))
     return { skill: name, mode, ok: results.every(({ ok }) => ok), cases: results, ...defined({ file }) }
   } finally {
