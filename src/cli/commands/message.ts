@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Command } from 'commander'
 import { stringify } from 'yaml'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { OUTCOMES } from '../../core/message-query.ts'
@@ -58,16 +59,8 @@ export const addMessage: AddCommand = (program, context) => {
     .argument('<id>', 'the message id')
     .action((id: string) => ask(context, (daemon) => daemon.invoke('message-show', { id }), showMessage))
 
-  message
-    .command('list')
+  filtered(message.command('list'))
     .description('the newest messages, or those that are searched for')
-    .option('--gateway <name>', 'only of this gateway')
-    .option('--transport <kind>', 'only of this transport')
-    .option('--conversation <id>', 'only of this conversation')
-    .option('--event <name>', 'only with this event, as webhooks and Slack name it')
-    .option('--sender <text>', 'a part of who sent it')
-    .option('--text <text>', 'a part of the subject or the text')
-    .option('--outcome <names>', `how it stands, with commas: ${OUTCOMES.join(',')}`)
     .option('--since <time>', 'since a time (2026-11-21T10:00:00Z), or how long ago (2h)')
     .option('--until <time>', 'before a time')
     .option('--before <id>', 'older than this message')
@@ -75,6 +68,18 @@ export const addMessage: AddCommand = (program, context) => {
     .action((args: SearchArgs) =>
       ask(context, (daemon) => searchAll(daemon, args, context.terminal()), listMessages),
     )
+}
+
+/** Adds the filters of messages. */
+export function filtered(command: Command): Command {
+  return command
+    .option('--gateway <name>', 'only of this gateway')
+    .option('--transport <kind>', 'only of this transport')
+    .option('--conversation <id>', 'only of this conversation')
+    .option('--event <name>', 'only with this event, as webhooks and Slack name it')
+    .option('--sender <text>', 'only where id, name or address has this part')
+    .option('--text <text>', 'only where subject or text has this part')
+    .option('--outcome <names>', `how it stands, with commas: ${OUTCOMES.join(',')}`)
 }
 
 type SearchArgs = { limit: number; before?: string }

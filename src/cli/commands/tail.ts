@@ -1,9 +1,10 @@
 import { type JsonObject, pathGet } from '../../core/json.ts'
-import { OUTCOMES } from '../../core/message-query.ts'
 import { defined } from '../../lib/defined.ts'
+import { pause } from '../../lib/pause.ts'
 import { type AddCommand, interruption, wholeNumber } from '../command.ts'
 import { readStream } from '../stream.ts'
 import { paint, shorten, type Terminal } from '../terminal.ts'
+import { filtered } from './message.ts'
 
 /** How long (ms) a line waits for what becomes of its message; what comes later gets a line of its own. */
 const PATIENCE = 1_000
@@ -13,16 +14,8 @@ const FINAL = new Set(['done', 'dead', 'dropped', 'merged', 'unrouted'])
 
 /** `trivium tail`. */
 export const addTail: AddCommand = (program, context) => {
-  program
-    .command('tail')
+  filtered(program.command('tail'))
     .description('messages as they come in, one line each, until Ctrl-C')
-    .option('--gateway <name>', 'only of this gateway')
-    .option('--transport <name>', 'only of this transport')
-    .option('--conversation <id>', 'only of this conversation')
-    .option('--sender <text>', 'only where id, name or address has this part')
-    .option('--text <text>', 'only where subject or text has this part')
-    .option('--event <name>', 'only of this event')
-    .option('--outcome <names>', `only with one of these: ${OUTCOMES.join(', ')}`)
     .option('--max <n>', 'end after so many', wholeNumber('--max'))
     .action(async ({ max, ...filter }: { max?: number } & Record<string, string>) => {
       const terminal = context.terminal()
@@ -30,10 +23,7 @@ export const addTail: AddCommand = (program, context) => {
       const signal = AbortSignal.any([interruption(), ended.signal])
       // Whoever reads has enough, as `head` does after ten lines.
       process.stdout.once('error', () => ended.abort())
-      let told = 0
-      const lines = createLines(terminal, () => {
-        if (++told === max) ended.abort()
-      })
+      const lines = createLines(terminal, max, () => ended.abort())
       const reader = {
         event(name: string, data: JsonObject) {
           if (!ended.signal.aborted) lines.take(name, data)
@@ -45,63 +35,57 @@ export const addTail: AddCommand = (program, context) => {
     })
 }
 
-/** Prints messages in the order in which they came. `printed` is called after each. */
-function createLines(terminal: Terminal, printed: () => void) {
-  type Line = { row: JsonObject; timer?: NodeJS.Timeout }
-  /** Not printed yet, oldest first. */
-  const waiting = new Map<string, Line>()
-  /** Printed, and not finished. */
-  const open = new Map<string, JsonObject>()
-
+/** Prints messages in the order in which they came, `max` at most; `end` is called after the last. */
+function createLines(terminal: Terminal, max: number | undefined, end: () => void) {
+  /** Those that are not finished, by id; `ready` prints at once. */
+  const open = new Map<string, { row: JsonObject; ready: AbortController; isPrinted: boolean }>()
+  const ended = new AbortController()
   const print = (line: string) => terminal.out(`${line}\n`)
-  const printReady = () => {
-    for (const [id, { row, timer }] of waiting) {
-      if (timer !== undefined && !FINAL.has(String(row.outcome))) return
-      clearTimeout(timer)
-      waiting.delete(id)
-      print(lineOf(row))
-      printed()
-      if (FINAL.has(String(row.outcome))) continue
-      open.set(id, row)
-      if (open.size > MOST_OPEN) open.delete(open.keys().next().value ?? '')
-    }
+  let before = Promise.resolve()
+  let left = max ?? Number.POSITIVE_INFINITY
+  const printMessage = (line: string) => {
+    if (left === 0) return
+    print(line)
+    left -= 1
+    if (left === 0) end()
   }
-  const printNow = (name: string, data: JsonObject) => {
-    print(JSON.stringify({ type: name, ...data }))
-    if (name === 'message') printed()
+
+  const message = (row: JsonObject) => {
+    const line = { row, ready: new AbortController(), isPrinted: false }
+    open.set(String(row.id), line)
+    for (const id of open.keys()) if (open.size > MOST_OPEN) open.delete(id)
+    if (FINAL.has(String(row.outcome))) line.ready.abort()
+    const waited = pause(PATIENCE, AbortSignal.any([line.ready.signal, ended.signal]))
+    before = before.then(async () => {
+      await waited
+      printMessage(lineOf(line.row))
+      line.isPrinted = true
+    })
+  }
+  const outcome = ({ id, at = null, outcome = null }: JsonObject) => {
+    const line = open.get(String(id))
+    if (!line) return
+    if (!line.isPrinted) line.row.outcome = outcome
+    if (!FINAL.has(String(outcome))) return
+    open.delete(String(id))
+    line.ready.abort()
+    if (line.isPrinted) print(lineOf({ ...line.row, at, outcome }, '└'))
   }
 
   return {
     take(name: string, data: JsonObject): void {
       if (terminal.json) {
-        printNow(name, data)
-        return
-      }
-      const id = String(data.id)
-      if (name === 'gap') print(`… ${data.missed} more came too fast to be shown`)
-      if (name === 'message') {
-        const line: Line = { row: data }
-        line.timer = setTimeout(() => {
-          delete line.timer
-          printReady()
-        }, PATIENCE)
-        waiting.set(id, line)
-      }
-      const row = waiting.get(id)?.row
-      if (row && name === 'outcome') row.outcome = data.outcome ?? null
-      const late = open.get(id)
-      if (late && FINAL.has(String(data.outcome))) {
-        open.delete(id)
-        print(lineOf({ ...late, at: data.at ?? null, outcome: data.outcome ?? null }, '└'))
-      }
-      printReady()
+        const line = JSON.stringify({ type: name, ...data })
+        if (name === 'message') printMessage(line)
+        else print(line)
+      } else if (name === 'gap') print(`… ${data.missed} more came too fast to be shown`)
+      else if (name === 'message') message(data)
+      else outcome(data)
     },
-    close(): void {
-      for (const line of waiting.values()) {
-        clearTimeout(line.timer)
-        delete line.timer
-      }
-      printReady()
+    /** Prints what still waits. */
+    async close(): Promise<void> {
+      ended.abort()
+      await before
     },
   }
 }

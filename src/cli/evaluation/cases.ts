@@ -5,7 +5,7 @@ import { check, findingsOf } from '../../config/checker.ts'
 import { formatProblems, readYaml } from '../../config/yaml-file.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { jsonObjectSchema, parseJson } from '../../core/json.ts'
-import { compilePattern } from '../../core/pattern.ts'
+import { compilePattern, patternText } from '../../core/pattern.ts'
 import { CASES_FILE, RECORD_FILE } from '../../core/skill.ts'
 import { writeWhole } from '../../lib/disk.ts'
 import { withoutSecrets } from '../../lib/secrets.ts'
@@ -15,20 +15,12 @@ import { usage } from '../command.ts'
 const wanted = z
   .string()
   .min(1)
-  .transform((source, context) => {
-    const isPattern = /^\/.*\/\w*$/s.test(source)
-    try {
-      const { test } = compilePattern(isPattern ? source : `*${source.replaceAll(/[\\*?[\]{}]/g, '\\$&')}*`)
-      return { source, test }
-    } catch (error) {
-      context.addIssue({
-        code: 'custom',
-        message: `the pattern ${error instanceof Error ? error.message : error}`,
-        input: source,
-      })
-      return z.NEVER
-    }
+  .transform((source) => {
+    const words = `*${source.replaceAll(/[\\*?[\]{}]/g, '\\$&')}*`
+    return { source, pattern: /^\/.*\/\w*$/s.test(source) ? source : words }
   })
+  .pipe(z.object({ source: z.string(), pattern: patternText }))
+  .transform(({ source, pattern }) => ({ source, test: compilePattern(pattern).test }))
 const some = z.union([wanted.transform((one) => [one]), z.array(wanted)]).default([])
 const tool = z.union([
   z
