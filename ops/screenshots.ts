@@ -45,14 +45,8 @@ async function take(name: string, path: readonly string[], width: number, colorS
   console.log(`${file}  ${Math.round(size / 1000)} kB${size > MOST_BYTES ? ', LARGER than is wanted' : ''}`)
 }
 
-async function ask(skill: string, args: object) {
-  const headers = { authorization: `Bearer ${demo.token}`, 'content-type': 'application/json' }
-  const options = { method: 'POST', headers, body: JSON.stringify(args) }
-  return Object(await (await fetch(`${demo.url}/v1/skills/${skill}`, options)).json()).result
-}
-
 async function longestConversation(): Promise<string[]> {
-  const { conversations } = await ask('conversation-list', { gateway: 'support', limit: 200 })
+  const { conversations } = await demo.invoke('conversation-list', { gateway: 'support', limit: 200 })
   const [longest] = conversations.toSorted((a: Counted, b: Counted) => b.messages - a.messages)
   return ['conversations', longest.gateway, longest.conversation]
 }
@@ -60,6 +54,6 @@ async function longestConversation(): Promise<string[]> {
 type Counted = { messages: number }
 
 async function deadMessage(): Promise<string> {
-  const { messages } = await ask('message-search', { gateway: 'support', outcome: 'dead', limit: 1 })
+  const { messages } = await demo.invoke('message-search', { gateway: 'support', outcome: 'dead', limit: 1 })
   return messages[0].id
 }

@@ -16,16 +16,6 @@ describe('the console on the day of the demo', { timeout: 600_000 }, async () =>
   const demo = await startDemo({ messages: 5_000 })
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] })
   after(() => browser.close())
-  const ask = async (skill: string, args: object) => {
-    const headers = { authorization: `Bearer ${demo.token}`, 'content-type': 'application/json' }
-    const response = await fetch(`${demo.url}/v1/skills/${skill}`, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify(args),
-    })
-    return Object(await response.json()).result
-  }
-
   for (const viewport of SIZES) {
     for (const colorScheme of ['light', 'dark'] as const) {
       test(`each view is whole at ${viewport.width} px, ${colorScheme}`, async () => {
@@ -37,8 +27,12 @@ describe('the console on the day of the demo', { timeout: 600_000 }, async () =>
         await nav.first().waitFor()
         const views = await nav.evaluateAll((links) => links.map((link) => String(link.getAttribute('href'))))
         assert.ok(views.length >= 9, views.join(' '))
-        const [dead] = await ask('dead-letter-list', { queue: 'dispatch', limit: 1 })
-        const { messages } = await ask('message-search', { gateway: 'support', outcome: 'done', limit: 1 })
+        const [dead] = await demo.invoke('dead-letter-list', { queue: 'dispatch', limit: 1 })
+        const { messages } = await demo.invoke('message-search', {
+          gateway: 'support',
+          outcome: 'done',
+          limit: 1,
+        })
         const [{ id, gateway, conversation }] = messages
         const one = [`#/messages/${id}`, `#/messages/${dead.id}`, `#/dead-letters/${dead.id}`]
         const chat = `#/conversations/${gateway}/${encodeURIComponent(conversation)}`

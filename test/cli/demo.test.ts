@@ -9,19 +9,7 @@ describe('trivium demo', () => {
   it('fills a daemon with a day over every gateway, some of it failed, refused or waiting, and leaves nothing behind', async () => {
     const demo = await startDemo({ messages: 250 })
     after(demo.stop)
-    const invoke = async (name: string, args: object) => {
-      const headers = {
-        authorization: `Bearer ${demo.token}`,
-        'content-type': 'application/json',
-        connection: 'close',
-      }
-      const response = await fetch(`${demo.url}/v1/skills/${name}`, {
-        method: 'POST',
-        headers,
-        body: JSON.stringify(args),
-      })
-      return Object(await response.json()).result
-    }
+    const { invoke } = demo
 
     const gateways = await until(async () => {
       const all: { name: string; ok: boolean }[] = await invoke('gateway-list', {})
