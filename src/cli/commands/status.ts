@@ -40,10 +40,6 @@ function humanStatus(status: Json): string {
     .filter(({ ok, state }) => !ok || state !== 'active')
     .map(({ name, ok, state, detail }) => `${name} ${ok ? state : paint('red', String(state))} (${detail})`)
   const queues = all('queues').filter(({ ok }) => !ok)
-  const groups = all('groups')
-    .filter(({ lag }) => Number(lag) > 0)
-    .toSorted((a, b) => Number(b.lag) - Number(a.lag))
-    .map(({ topic, group, lag }) => `${topic}/${group} is behind by ${lag}`)
   const lost = all('mcp')
     .filter(({ ok }) => !ok)
     .map(({ name, detail }) => `${name} ${paint('red', 'FAILING')}: ${detail}`)
@@ -56,7 +52,7 @@ function humanStatus(status: Json): string {
     at('configuration.error') &&
       `${paint('red', 'CONFIGURATION')}: the last good one stays in force; ${reason}`,
     '',
-    gatewayTable(all('gateways'), all('disabled')),
+    gatewayTable(all('gateways'), all('disabled'), ROOM),
     '',
     table(['Roads', 'messages', 'oldest', 'dead', ''], roads),
     '',
@@ -65,7 +61,7 @@ function humanStatus(status: Json): string {
       .slice(0, ROOM)
       .map(({ name, detail }) => `Queue ${name}  ${paint('red', 'FAILING')}: ${detail}`),
     summary('MCP servers', all('mcp'), lost, 'all are there'),
-    summary('Consumer groups', all('groups'), groups, 'none is behind'),
+    summary('Consumer groups', all('groups'), groupsBehind(all('groups')), 'none is behind'),
     ...all('budgets').flatMap(budgetLine),
     assistantLine(at('assistant')),
     summary(`${paint('red', 'BROKEN SKILLS')} (trivium skill list)`, broken, broken, ''),
@@ -73,7 +69,20 @@ function humanStatus(status: Json): string {
   return lines.filter((line) => line !== undefined).join('\n')
 }
 
-function gatewayTable(running: JsonObject[], disabled: JsonObject[]): string {
+/** The consumer groups that are behind, the worst first. */
+export function groupsBehind(groups: readonly JsonObject[]): string[] {
+  return groups
+    .filter(({ lag }) => Number(lag) > 0)
+    .toSorted((a, b) => Number(b.lag) - Number(a.lag))
+    .map(({ topic, group, lag }) => `${topic}/${group} is behind by ${lag}`)
+}
+
+/** The gateways, those that fail first. */
+export function gatewayTable(
+  running: readonly JsonObject[],
+  disabled: readonly JsonObject[] = [],
+  room = Number.POSITIVE_INFINITY,
+): string {
   const rows = [
     ...running
       .toSorted((a, b) => Number(a.ok) - Number(b.ok))
@@ -84,8 +93,8 @@ function gatewayTable(running: JsonObject[], disabled: JsonObject[]): string {
       ]),
     ...disabled.map(({ name, transport, why }) => [name, transport, `off (${why})`]),
   ]
-  const more = [`… and ${rows.length - ROOM + 1} more: trivium status --json`]
-  const shown = rows.length > ROOM ? [...rows.slice(0, ROOM - 1), more] : rows
+  const more = [`… and ${rows.length - room + 1} more: trivium status --json`]
+  const shown = rows.length > room ? [...rows.slice(0, room - 1), more] : rows
   return table(['Gateways', 'transport', ''], shown)
 }
 

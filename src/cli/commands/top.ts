@@ -1,7 +1,8 @@
 import { type JsonObject, jsonObjectSchema, objectsIn, pathGet } from '../../core/json.ts'
 import { type AddCommand, interruption } from '../command.ts'
 import { readStream } from '../stream.ts'
-import { age, paint, shorten, table } from '../terminal.ts'
+import { age, paint, table } from '../terminal.ts'
+import { gatewayTable, groupsBehind } from './status.ts'
 
 /** What is shown: the standing, the points of the last hour, and why nothing comes any more. */
 type Shown = { now?: JsonObject; points: JsonObject[]; gone?: string }
@@ -82,11 +83,7 @@ function screenOf({ now, points, gone }: Shown, width: number): string[] {
     const bad = Number(dead) > 0 ? paint('red', String(dead)) : '-'
     return [road, messages, waiting ?? '-', running ?? '-', bad, age(oldestAt)]
   })
-  const groups = all('groups')
-    .filter(({ lag }) => Number(lag) > 0)
-    .toSorted((a, b) => Number(b.lag) - Number(a.lag))
-    .slice(0, 5)
-    .map(({ topic, group, lag }) => `  ${topic}/${group} is behind by ${lag}`)
+  const groups = groupsBehind(all('groups')).slice(0, 5)
   const text = [
     `${paint('bold', 'Trivium')} ${now.daemon} · ${now.store} store · ${new Date(Number(now.at)).toTimeString().slice(0, 8)}`,
     gone ? paint('red', gone) : '',
@@ -95,8 +92,8 @@ function screenOf({ now, points, gone }: Shown, width: number): string[] {
     '',
     table(['road', 'messages', 'waiting', 'running', 'dead', 'oldest'], roads, width),
     '',
-    ...gatewayLines(all('gateways'), width),
-    ...(groups.length > 0 ? ['', paint('bold', 'groups'), ...groups] : []),
+    gatewayTable(all('gateways')),
+    ...(groups.length > 0 ? ['', paint('bold', 'Groups'), ...groups] : []),
   ]
   return text.flatMap((line) => line.split('\n'))
 }
@@ -115,14 +112,6 @@ function wrong(now: JsonObject, all: (name: string) => JsonObject[]): string[] {
       .map(({ name, detail }) => `push ${name}: ${detail}`),
   ].filter((line) => typeof line === 'string')
   return lines.length > 0 ? [...lines.map((line) => `${paint('yellow', '!')} ${line}`), ''] : []
-}
-
-function gatewayLines(gateways: JsonObject[], width: number): string[] {
-  const worst = gateways.toSorted((a, b) => Number(a.ok) - Number(b.ok))
-  return worst.map(({ name, transport, ok, detail }) => {
-    const lamp = ok ? paint('green', '●') : paint('red', '●')
-    return `${lamp} ${String(name).padEnd(14)} ${String(transport).padEnd(10)} ${shorten(ok ? '' : String(detail ?? 'it does not answer'), width - 30)}`
-  })
 }
 
 /** The newest on the right, a column for as many points as it takes to fit; as high as the highest. */
