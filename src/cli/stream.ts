@@ -30,33 +30,24 @@ export async function readStream(
       reader.event(event, jsonObjectSchema.parse(parseJson(data)))
     },
   })
-  const open = async () => {
-    const connection = await connect(environs)
-    return connection.stream(new URLSearchParams(query).toString(), last, signal)
-  }
-  let chunks = await open()
-  for (let failures = 0; !signal.aborted; ) {
+  let hasBegun = false
+  for (let failures = 0; !signal.aborted; failures++) {
+    if (hasBegun) await pause(backoff(failures, PAUSE), signal)
     try {
+      const connection = await connect(environs)
+      const chunks = await connection.stream(new URLSearchParams(query).toString(), last, signal)
+      hasBegun = true
       for (;;) {
         const next = await inTime(chunks.next(), AbortSignal.any([signal, AbortSignal.timeout(SILENCE)]))
         if (!next || next.done) break
         failures = 0
         parser.feed(String(next.value))
       }
-    } catch {
-      // As where it ends: it is opened again.
+    } catch (error) {
+      const isRefused = error instanceof TriviumError && error.code === 'unauthorized'
+      if (!signal.aborted && (!hasBegun || isRefused)) throw error
     }
     parser.reset()
-    if (signal.aborted) return
-    reader.gone('The daemon does not answer; trying again.')
-    for (let isOpen = false; !isOpen && !signal.aborted; ) {
-      await pause(backoff(++failures, PAUSE), signal)
-      try {
-        chunks = await open()
-        isOpen = true
-      } catch (error) {
-        if (!(error instanceof TriviumError) || error.code === 'unauthorized') throw error
-      }
-    }
+    if (failures === 0 && !signal.aborted) reader.gone('The daemon does not answer; trying again.')
   }
 }

@@ -16,15 +16,29 @@ export function createTerminal(json: boolean, { out, err }: Streams) {
     isTerminal,
     out: (text: string) => out(safe(text)),
     err: (text: string) => err(safe(text)),
-    /** Draws a screen in place of the one before, without flicker: each line is written over the one that was there. */
-    screen(lines: readonly string[]) {
-      const shown = lines.slice(0, process.stdout.rows || 24)
-      out(`\x1b[H${shown.map((line) => `${safe(line)}\x1b[K`).join('\n')}\x1b[J`)
-    },
-    /** Begins to draw screens, and gives what there was before back at the end. The function that it returns ends it. */
-    enterScreen() {
+    /**
+     * Draws a screen at each `draw` and every second, until `leave` gives back what there was before; `quit` is called at q, Escape and
+     * Ctrl-C.
+     */
+    enterScreen(lines: () => readonly string[], quit: () => void) {
+      // Each line is written over the one that was there: no flicker.
+      const draw = () => {
+        const shown = lines().slice(0, process.stdout.rows || 24)
+        out(`\x1b[H${shown.map((line) => `${safe(line)}\x1b[K`).join('\n')}\x1b[J`)
+      }
       out('\x1b[?1049h\x1b[?25l')
-      return () => out('\x1b[?25h\x1b[?1049l')
+      const timer = setInterval(draw, 1_000)
+      process.stdout.on('resize', draw)
+      const keys = process.stdin.isTTY ? process.stdin.setRawMode(true) : undefined
+      keys?.on('data', (pressed) => {
+        if (['q', '\u001b', '\u0003'].includes(String(pressed))) quit()
+      })
+      const leave = () => {
+        clearInterval(timer)
+        keys?.setRawMode(false).pause()
+        out('\x1b[?25h\x1b[?1049l')
+      }
+      return { draw, leave }
     },
     /** Shows how far something is, in place of the line before; only people at a terminal want it. */
     progress(text: string) {

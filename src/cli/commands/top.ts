@@ -1,7 +1,7 @@
 import { type JsonObject, jsonObjectSchema, objectsIn, pathGet } from '../../core/json.ts'
 import { type AddCommand, interruption } from '../command.ts'
 import { readStream } from '../stream.ts'
-import { age, paint, table } from '../terminal.ts'
+import { age, paint, show, table } from '../terminal.ts'
 import { gatewayTable, groupsBehind } from './status.ts'
 
 /** What is shown: the standing, the points of the last hour, and why nothing comes any more. */
@@ -18,53 +18,30 @@ export const addTop: AddCommand = (program, context) => {
     .action(async () => {
       const terminal = context.terminal()
       const ended = new AbortController()
-      const isLive = terminal.isTerminal && !terminal.json
       const shown: Shown = { points: [] }
-      const draw = () => terminal.screen(screenOf(shown, process.stdout.columns || 80))
-      const leave = isLive ? terminal.enterScreen() : undefined
-      const timer = isLive ? setInterval(draw, 1_000) : undefined
-      if (isLive) {
-        process.stdout.on('resize', draw)
-        listenToKeys(() => ended.abort())
-      }
+      const lines = () => screenOf(shown, process.stdout.columns || 100)
+      const isLive = terminal.isTerminal && !terminal.json
+      const screen = isLive ? terminal.enterScreen(lines, () => ended.abort()) : undefined
       const reader = {
         event(name: string, data: JsonObject) {
           delete shown.gone
           if (name === 'history') shown.points = objectsIn(data.points)
           if (name === 'point') shown.points = [...shown.points, data].slice(-HOUR_OF_POINTS)
           if (name === 'now') shown.now = data
-          if (isLive) draw()
-          else if (shown.now) ended.abort()
+          screen?.draw()
+          if (!screen && shown.now) ended.abort()
         },
         gone(reason: string) {
           shown.gone = reason
-          draw()
+          screen?.draw()
         },
       }
       const signal = AbortSignal.any([interruption(), ended.signal])
-      try {
-        await readStream(context.environs(), { only: 'history,point,now' }, reader, signal)
-      } finally {
-        clearInterval(timer)
-        leave?.()
-        if (isLive) process.stdin.setRawMode(false).pause()
-      }
-      if (isLive || !shown.now) return
-      const { now } = shown
-      terminal.out(
-        terminal.json
-          ? `${JSON.stringify(now)}\n`
-          : `${screenOf(shown, process.stdout.columns || 100).join('\n')}\n`,
+      await readStream(context.environs(), { only: 'history,point,now' }, reader, signal).finally(
+        screen?.leave,
       )
+      if (!screen && shown.now) show(terminal, shown.now, () => lines().join('\n'))
     })
-}
-
-/** `q`, Escape and Ctrl-C, which a terminal that gives each key at once does not turn into a signal. */
-function listenToKeys(end: () => void): void {
-  if (!process.stdin.isTTY) return
-  process.stdin.setRawMode(true).on('data', (keys) => {
-    if (['q', '\u001b', '\u0003'].includes(String(keys))) end()
-  })
 }
 
 /** The lines of the screen: what is wrong stands first. */
