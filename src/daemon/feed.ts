@@ -141,13 +141,10 @@ function startWatching(deps: FeedDeps) {
   }
 
   const lookForDeaths = async () => {
-    const { deadLetters } = store.jobs
-    const [newest] = await deadLetters.list({ limit: 1 })
-    if (!newest || newest.at <= newestDeath) return
-    const letters = await deadLetters.list({ limit: DEATHS })
+    const letters = await store.jobs.deadLetters.list({ limit: DEATHS })
     for (const letter of letters.filter(({ at }) => at > newestDeath).reverse())
       tell('dead', briefLetter(letter))
-    newestDeath = newest.at
+    newestDeath = Math.max(newestDeath, letters[0]?.at ?? 0)
   }
 
   const overview = async () => {
@@ -155,15 +152,8 @@ function startWatching(deps: FeedDeps) {
       const found = await deps.overview()
       const queues = found.roads.flatMap(({ road, dead = 0 }) => (dead > 0 ? [[road, dead] as const] : []))
       const total = queues.reduce((sum, [, dead]) => sum + dead, 0)
-      const {
-        at: _at,
-        latency: _latency,
-        waiting: _w,
-        running: _r,
-        outbox: _o,
-        receive: _t,
-        ...rates
-      } = history.points().at(-1) ?? NOTHING
+      const { accepted, done, failed, dead, unrouted, sent, refused } = history.points().at(-1) ?? NOTHING
+      const rates = { accepted, done, failed, dead, unrouted, sent, refused }
       const deadLetters = { total, queues: Object.fromEntries(queues) }
       return { ...found, rates, approvals: pending.size, deadLetters }
     } catch (error) {
