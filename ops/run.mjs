@@ -7,7 +7,7 @@ import { root, setUp } from './set-up.mjs'
 const tasks = {
   start: ['bin/trivium.js', 'start'],
   test: ['ops/test.ts'],
-  check: ['ops/check.ts'],
+  check: ['ops/test.ts', '--check'],
   chaos: ['ops/test.ts', '--chaos'],
   bench: ['ops/bench/main.ts'],
   build: ['ops/build.ts'],

@@ -1,6 +1,6 @@
 // `npm test`: everything. `npm test -- PATH…`: only those test files or folders, without the checks; `--name
 // TEXT` picks tests by name, `--seed N` or `--seed random` other cases for the tests of properties. `npm run
-// test:chaos`: the long crash tests.
+// check`: all that can be said about the tree without running the product. `npm run test:chaos`: the long crash tests.
 import { globSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -15,17 +15,20 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     chaos: { type: 'boolean', default: false },
+    check: { type: 'boolean', default: false },
     name: { type: 'string', multiple: true, default: [] },
     seed: { type: 'string' },
   },
 })
 const whole = positionals.length === 0 && values.name.length === 0 && !values.chaos
-const files = values.chaos ? find(['test/chaos/**/*.long.ts']) : find(positionals)
+const files = find(
+  values.chaos ? ['test/chaos/**/*.long.ts'] : values.check ? ['test/*.test.ts'] : positionals,
+)
 if (files.length === 0) {
   console.error(`There are no tests in ${positionals.join(', ') || 'test/chaos'}.`)
   process.exit(2)
 }
-if (!ensureSystemPackages()) process.exit(1)
+if (!values.check && !ensureSystemPackages()) process.exit(1)
 
 // A developer's own settings must not reach the tests.
 for (const key of Object.keys(process.env)) {
