@@ -5,7 +5,7 @@ import { reasonOf } from '../../core/errors.ts'
 import { type Json, objectsIn, pathGet } from '../../core/json.ts'
 import { type AddCommand, type Environs, loadFor, ownFile, usage } from '../command.ts'
 import { ask } from '../connection.ts'
-import type { evaluate } from '../evaluation/run.ts'
+import type { Evaluation } from '../evaluation/run.ts'
 import { paint, shorten, show, table } from '../terminal.ts'
 
 /** `trivium skill list|show|new|test`. */
@@ -64,7 +64,7 @@ export const addSkill: AddCommand = (program, context) => {
 
 type TestOptions = { live?: true; record?: true; case?: string }
 
-function tested({ cases, mode, file }: Awaited<ReturnType<typeof evaluate>>): string {
+function tested({ cases, mode, file }: Evaluation): string {
   const rows = cases.map(({ name, ok, tools, tokens, ms, wrong }) => {
     const called = tools.map((tool) => tool.name).join(', ')
     return [

@@ -28,6 +28,15 @@ export type CaseResult = {
   ms: number
 }
 
+/** How all went; `file`: where it was recorded. */
+export type Evaluation = {
+  skill: string
+  mode: EvaluationMode
+  ok: boolean
+  cases: CaseResult[]
+  file?: string
+}
+
 /** Nobody listens there: a recorded run that asks for more than was recorded fails. */
 const NOBODY = 'http://127.0.0.1:9/v1'
 /** As dispatch names what a route runs. */
@@ -42,52 +51,47 @@ export async function evaluate(
   environs: Environs,
   { name, mode, only }: { name: string; mode: EvaluationMode; only: string | undefined },
   told: (done: number, all: number, name: string) => void,
-) {
-  const dataDir = mkdtempSync(join(tmpdir(), 'trivium-evaluation-'))
+): Promise<Evaluation> {
+  await using done = new AsyncDisposableStack()
+  const dataDir = done.adopt(mkdtempSync(join(tmpdir(), 'trivium-evaluation-')), (dir) =>
+    rmSync(dir, { recursive: true, force: true }),
+  )
   let record: Recorded | undefined
   const change = ({ daemon: settings, model, ...config }: Config) => {
     const { redisUrl: _, ...daemon } = { ...settings, dataDir }
     const given = record && mode === 'recorded' ? { name: record.model, baseUrl: NOBODY } : model
     return { ...config, daemon, gateways: [], routes: [], subscriptions: [], ...defined({ model: given }) }
   }
-  const { daemon, env } = await createOwnDaemon(environs, {
-    mode: 'local',
-    level: 'error',
-    pretty: true,
-    change,
-  })
-  try {
-    const { path } = daemon.manager.describe(name)
-    if (path === undefined) throw usage(`Skill ${name} comes with Trivium and has no folder for cases.`)
-    const all = await readCases(path, environs.cwd)
-    const isMeant = only === undefined ? () => true : compilePattern(only).test
-    const cases = all.filter((one) => isMeant(one.name))
-    if (cases.length === 0)
-      throw usage(`No case is called ${only}: there are ${all.map((one) => one.name).join(', ')}.`)
-    record = readRecord(path)
-    if (mode === 'recorded' && record) await daemon.reread()
-    const results: CaseResult[] = []
-    const kept: Recorded['cases'] = {}
-    for (const [index, one] of cases.entries()) {
-      told(index, cases.length, one.name)
-      const known = mode === 'recorded' ? record?.cases[one.name] : {}
-      const [result, entries] = known ? await runCase(daemon, name, one, known) : [missing(one), undefined]
-      results.push(result)
-      if (entries && result.ok) kept[one.name] = entries
-    }
-    const config = daemon.config()
-    const model = usedModel(daemon, name, config.model?.name)
-    const recorded =
-      mode === 'record'
-        ? { version: 1 as const, model, cases: { ...without(record, all), ...kept } }
-        : undefined
-    const secrets = [...config.secrets, ...Object.entries(env).flatMap(secretOf)]
-    const file = recorded && (await writeRecord(path, recorded, secrets))
-    return { skill: name, mode, ok: results.every(({ ok }) => ok), cases: results, ...defined({ file }) }
-  } finally {
-    await daemon.stop()
-    rmSync(dataDir, { recursive: true, force: true })
+  const options = { mode: 'local', level: 'error', pretty: true, change } as const
+  const { daemon, env } = await createOwnDaemon(environs, options)
+  done.defer(daemon.stop)
+  const { path } = daemon.manager.describe(name)
+  if (path === undefined) throw usage(`Skill ${name} comes with Trivium and has no folder for cases.`)
+  const all = await readCases(path, environs.cwd)
+  const names = all.map((one) => one.name)
+  const isMeant = only === undefined ? () => true : compilePattern(only).test
+  const cases = all.filter((one) => isMeant(one.name))
+  if (cases.length === 0) throw usage(`No case is called ${only}: there are ${names.join(', ')}.`)
+  record = readRecord(path)
+  if (mode === 'recorded' && record) await daemon.reread()
+  const results: CaseResult[] = []
+  // Of the cases that there still are.
+  const kept = new Map(Object.entries(record?.cases ?? {}).filter(([name]) => names.includes(name)))
+  for (const [index, one] of cases.entries()) {
+    told(index, cases.length, one.name)
+    const known = mode === 'recorded' ? record?.cases[one.name] : {}
+    const [result, entries] = known ? await runCase(daemon, name, one, known) : [missing(one), undefined]
+    results.push(result)
+    if (entries && result.ok) kept.set(one.name, entries)
   }
+  const ok = results.every((result) => result.ok)
+  const found = { skill: name, mode, ok, cases: results }
+  if (mode !== 'record') return found
+  const config = daemon.config()
+  const model = usedModel(daemon, name, config.model?.name)
+  const secrets = [...config.secrets, ...Object.entries(env).flatMap(secretOf)]
+  const recorded = { version: 1 as const, model, cases: Object.fromEntries(kept) }
+  return { ...found, file: await writeRecord(path, recorded, secrets) }
 }
 
 /** Runs a case as dispatch would, and gives how it went and what model and tools answered. */
@@ -133,12 +137,6 @@ async function runCase(daemon: Daemon, skill: string, one: Case, known: Outcome[
 function missing({ name }: Case): CaseResult {
   const wrong = ['it is not recorded; run with --record, or --live']
   return { name, ok: false, wrong, text: '', tools: [], tokens: 0, ms: 0 }
-}
-
-/** What was recorded of the cases that there still are. */
-function without(record: Recorded | undefined, cases: readonly Case[]): Recorded['cases'] {
-  const names = new Set(cases.map(({ name }) => name))
-  return Object.fromEntries(Object.entries(record?.cases ?? {}).filter(([name]) => names.has(name)))
 }
 
 function usedModel({ manager }: Daemon, skill: string, configured = 'none:none'): string {
