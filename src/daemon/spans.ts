@@ -1,4 +1,4 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { subscribe } from 'node:diagnostics_channel'
 import type { Context, Span, SpanOptions, Tracer } from '@opentelemetry/api'
 import type { DiagnosticsChannel } from 'undici'
 import { reasonOf, TriviumError } from '../core/errors.ts'
@@ -56,12 +56,12 @@ type Sent = DiagnosticsChannel.RequestCreateMessage['request'] & {
 
 /**
  * A span for each request that `fetch` and undici make within a trace, which goes on in its `traceparent`. Of the address only the host is
- * told: the rest of a URL may be a secret. Returns what ends it.
+ * told: the rest of a URL may be a secret.
  */
 export function traceRequests(
   { context, propagation, SpanKind, SpanStatusCode, trace }: Api,
   tracer: Tracer,
-): () => void {
+): void {
   const spans = new WeakMap<object, Span>()
   const listeners: Record<string, (request: Sent, message: object) => void> = {
     create(request) {
@@ -92,13 +92,8 @@ export function traceRequests(
       span.end()
     },
   }
-  const offs = Object.entries(listeners).map(([name, listen]) => {
-    const channel = `undici:request:${name}`
-    const heard = (message: unknown) => listen((message as { request: Sent }).request, message as object)
-    subscribe(channel, heard)
-    return () => unsubscribe(channel, heard)
-  })
-  return () => {
-    for (const off of offs) off()
-  }
+  for (const [name, listen] of Object.entries(listeners))
+    subscribe(`undici:request:${name}`, (message) =>
+      listen((message as { request: Sent }).request, message as object),
+    )
 }

@@ -60,7 +60,7 @@ export async function startTracing(
   diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })
   const tracer = trace.getTracer('trivium')
   const inSpan = createInSpan(api, tracer)
-  const end = traceRequests(api, tracer)
+  traceRequests(api, tracer)
 
   const options = (operation: string, kind: number, message: Partial<Message>, more: object = {}) => ({
     kind,
@@ -154,9 +154,6 @@ export async function startTracing(
       const about = options('process', SpanKind.CONSUMER, { id, gateway: topic })
       return within(message, name, about, work)
     },
-    stop() {
-      end()
-      return inTime(sdk.shutdown(), AbortSignal.timeout(2_000))
-    },
+    stop: () => inTime(sdk.shutdown(), AbortSignal.timeout(2_000)),
   }
 }

@@ -213,23 +213,16 @@ function isOfThisMachine(name: string): boolean {
   return named.includes(name) || /^before-restore-|\.(tmp|lock|lock-journal)$/.test(name)
 }
 
-/** Shows how much is done and how fast, a few times a second, until it is disposed of. */
+/** Shows how much is done, until it is disposed of. */
 function progressOf(context: CommandContext) {
-  const terminal = context.terminal()
-  const began = performance.now()
+  const { progress } = context.terminal()
   let done = 0
-  let shownAt = 0
-  const show = (text: string) => {
-    if (performance.now() - shownAt < 200) return
-    shownAt = performance.now()
-    terminal.progress(text)
-  }
   return {
-    show,
+    show: progress,
     add({ length }: { length: number }) {
       done += length
-      show(`${megabytes(done)}, ${megabytes((done / (performance.now() - began)) * 1000)}/s`)
+      progress(megabytes(done))
     },
-    [Symbol.dispose]: () => terminal.progress(''),
+    [Symbol.dispose]: () => progress(''),
   }
 }
