@@ -58,14 +58,7 @@ export const addDeadLetters: AddCommand = (program, context) => {
   each('drop', 'remove them for good', 'dropped')
 }
 
-type Filter = {
-  queue?: string
-  route?: string
-  error?: string
-  code?: string
-  since?: string
-  until?: string
-}
+type Filter = Partial<Record<'queue' | 'route' | 'error' | 'code' | 'since' | 'until', string>>
 
 function argsOf({ route, ...filter }: Filter): JsonObject {
   return { ...filter, ...defined({ group: route }) }
