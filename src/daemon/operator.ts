@@ -85,13 +85,15 @@ export function createOperator(deps: {
 
   /** What metrics are made of. Throws `store_unavailable`. */
   const readings = async () => {
-    const [stats, groups, subscriptions, budgets] = await Promise.all([
+    const [stats, groups, subscriptions, budgets, waiting] = await Promise.all([
       store.stats(),
       store.topics.groups(),
       deps.subscriptions(),
       deps.budgets(),
+      store.oldestWaiting(),
     ])
-    return { stats, groups, subscriptions, budgets, reload: deps.lastReload(), gateways: gateways.list() }
+    const here = { reload: deps.lastReload(), gateways: gateways.list() }
+    return { stats, groups, subscriptions, budgets, waiting, ...here }
   }
 
   /** Those that a running daemon has, or that can be reached from here. */
@@ -107,10 +109,7 @@ export function createOperator(deps: {
     store,
     history: deps.history,
     async overview() {
-      const [{ stats, groups, subscriptions, reload, gateways }, waiting] = await Promise.all([
-        readings(),
-        store.oldestWaiting(),
-      ])
+      const { stats, groups, subscriptions, waiting, reload, gateways } = await readings()
       return {
         daemon: deps.owner,
         store: store.kind,
@@ -137,8 +136,8 @@ export function createOperator(deps: {
     /** What the page of metrics tells. */
     async measured(): Promise<Readings> {
       const look = async () => {
-        const [{ groups, ...known }, waiting] = await Promise.all([readings(), store.oldestWaiting()])
-        return { ...known, groups: groups.filter(({ group }) => isLasting(group)), waiting }
+        const { groups, ...known } = await readings()
+        return { ...known, groups: groups.filter(({ group }) => isLasting(group)) }
       }
       const [writes, stored] = await Promise.all([ping(store), look().catch(() => undefined)])
       return {
