@@ -5,8 +5,9 @@ import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
+import type { Bench } from './bench.ts'
 import { SECRET } from './github-webhook.ts'
-import { CORE, endChild, pinned } from './peer.ts'
+import { CORE, endChild, pinned, startPeer } from './peer.ts'
 
 const ROOT = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
 
@@ -30,9 +31,13 @@ const GATEWAYS = `gateways:
 daemon: { grace: 200ms }
 `
 
-/** Makes a folder where a daemon runs: configuration, skills and, for the embedded store, its data. */
-export function createSite(options: { routes: string; skills?: Record<string, string> }): string {
+/** Makes a folder where a daemon runs until the row ends: configuration, skills and, for the embedded store, its data. */
+export function createSite(
+  bench: Pick<Bench, 'defer'>,
+  options: { routes: string; skills?: Record<string, string> },
+): string {
   const dir = mkdtempSync(join(tmpdir(), 'trivium-bench-'))
+  bench.defer(() => rmSync(dir, { recursive: true, force: true, maxRetries: 5 }))
   writeRoutes(dir, options.routes)
   for (const [name, source] of Object.entries(options.skills ?? {})) {
     mkdirSync(join(dir, 'skills', name), { recursive: true })
@@ -46,8 +51,12 @@ export function writeRoutes(dir: string, routes: string, gateway = ''): void {
   writeFileSync(join(dir, 'routes.yaml'), GATEWAYS.replace('daemon:', `${gateway}daemon:`) + routes)
 }
 
-export function removeSite(dir: string): void {
-  rmSync(dir, { recursive: true, force: true, maxRetries: 5 })
+/** Accepts so many messages into a store that no daemon uses meanwhile. `dir`: of its data. */
+export async function fillStore(dir: string, redis: string | undefined, count: number): Promise<void> {
+  const client = await startPeer('store-client', CORE.server)
+  await client.call('open', { dir, redis })
+  await client.call('fill', { count })
+  await client.end()
 }
 
 /** Runs `trivium start` as a user does, on the core of the server. `node` are flags for Node. */

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import type { Server } from 'node:http'
 import { z } from 'zod'
 import type { Figures } from './peer.ts'
 
@@ -26,4 +28,17 @@ export function servePeer(
   }
   process.on('SIGTERM', () => void end())
   process.on('disconnect', () => void end())
+}
+
+/** Listens on a free port of loopback and gives it. */
+export async function listening(server: Server): Promise<Figures> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return { port: Object(server.address()).port }
+}
+
+/** The Redis that the benchmark gave this process, as ioredis and BullMQ take it. */
+export function redisOptions() {
+  const { hostname, port } = new URL(process.env.REDIS_URL ?? 'redis://127.0.0.1:6379')
+  return { host: hostname, port: Number(port), maxRetriesPerRequest: null }
 }

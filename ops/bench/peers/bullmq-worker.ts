@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { Queue, QueueEvents, Worker } from 'bullmq'
 import { z } from 'zod'
 import { githubBody } from '../lib/github-webhook.ts'
-import { redisOptions } from '../lib/redis-options.ts'
 import { sampleMessage } from '../lib/sample-message.ts'
-import { servePeer } from '../lib/serve-peer.ts'
+import { redisOptions, servePeer } from '../lib/serve-peer.ts'
 
 // The yardstick of dispatch: a worker of BullMQ that does nothing with each job.
 const schema = z.object({ count: z.number() })
@@ -21,24 +20,26 @@ let round = 0
 
 const named = schema.extend({ queue: z.string() })
 
+/** Works off so many jobs that come in; the first tenth warms up and does not count. */
+async function work(params: unknown) {
+  const { count, queue } = named.parse(params)
+  const finished = Promise.withResolvers<number>()
+  const first = Math.floor(count / 10)
+  let done = 0
+  let began = 0
+  const worker = new Worker(queue, async () => 'done', { connection: redisOptions(), concurrency: 64 })
+  worker.on('completed', () => {
+    done++
+    if (done === first) began = performance.now()
+    if (done === count) finished.resolve(performance.now())
+  })
+  const ended = await finished.promise
+  await worker.close()
+  return { rate: (count - first) / ((ended - began) / 1000) }
+}
+
 servePeer({
-  /** Works off so many jobs that come in; the first tenth warms up and does not count. */
-  async work(params) {
-    const { count, queue } = named.parse(params)
-    const finished = Promise.withResolvers<number>()
-    const first = Math.floor(count / 10)
-    let done = 0
-    let began = 0
-    const worker = new Worker(queue, async () => 'done', { connection: redisOptions(), concurrency: 64 })
-    worker.on('completed', () => {
-      done++
-      if (done === first) began = performance.now()
-      if (done === count) finished.resolve(performance.now())
-    })
-    const ended = await finished.promise
-    await worker.close()
-    return { rate: (count - first) / ((ended - began) / 1000) }
-  },
+  work,
   /** Adds so many messages and waits for what each returns, 64 at once, as who hands them over does. */
   async add(params) {
     const { count, queue: name } = named.parse(params)
@@ -71,18 +72,7 @@ servePeer({
       const size = Math.min(500, count - done)
       await queue.addBulk(Array.from({ length: size }, () => ({ name: 'push', data: body })))
     }
-    const finished = Promise.withResolvers<number>()
-    let done = 0
-    let began = 0
-    const worker = new Worker(name, async () => {}, { connection: redisOptions(), concurrency: 64 })
-    worker.on('completed', () => {
-      done++
-      if (done === Math.floor(count / 10)) began = performance.now()
-      if (done === count) finished.resolve(performance.now())
-    })
-    const ended = await finished.promise
-    await worker.close()
     await queue.close()
-    return { rate: (count - Math.floor(count / 10)) / ((ended - began) / 1000) }
+    return work({ count, queue: name })
   },
 })

@@ -3,9 +3,7 @@ import { createServer } from 'node:http'
 import { Queue } from 'bullmq'
 import express from 'express'
 import { SECRET } from '../lib/github-webhook.ts'
-import { listening } from '../lib/listening.ts'
-import { redisOptions } from '../lib/redis-options.ts'
-import { servePeer } from '../lib/serve-peer.ts'
+import { listening, redisOptions, servePeer } from '../lib/serve-peer.ts'
 
 // What one would write without Trivium: Express, a verified signature, one BullMQ job by delivery id.
 const queue = new Queue('hooks', { connection: redisOptions() })

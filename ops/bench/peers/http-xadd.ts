@@ -2,9 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 import { Redis } from 'ioredis'
 import { SECRET } from '../lib/github-webhook.ts'
-import { listening } from '../lib/listening.ts'
-import { redisOptions } from '../lib/redis-options.ts'
-import { servePeer } from '../lib/serve-peer.ts'
+import { listening, redisOptions, servePeer } from '../lib/serve-peer.ts'
 
 // The least that is durable on Redis: bare node:http, a verified signature, one XADD; no dedupe, no roads.
 const redis = new Redis(redisOptions())

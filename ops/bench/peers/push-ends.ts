@@ -1,8 +1,7 @@
 import { createServer } from 'node:http'
 import { Pool } from 'undici'
 import { z } from 'zod'
-import { listening } from '../lib/listening.ts'
-import { servePeer } from '../lib/serve-peer.ts'
+import { listening, servePeer } from '../lib/serve-peer.ts'
 
 // Both ends of a push: a receiver that counts, and the yardstick, which POSTs the same bytes and does nothing else.
 const schema = z.object({ count: z.number() })

@@ -1,5 +1,5 @@
 import { type Bench, type Contender, interleave, type Line, type Row, type StoreName } from '../lib/bench.ts'
-import { createSite, removeSite, startDaemon } from '../lib/daemon.ts'
+import { createSite, startDaemon } from '../lib/daemon.ts'
 import { CORE, cpuMicros, type Figures, type Peer, startPeer } from '../lib/peer.ts'
 import { ALL_TO_BENCH, BUSY_SKILL, NO_OP_SKILL } from '../lib/skills.ts'
 import { ratio, spread } from '../lib/statistics.ts'
@@ -76,8 +76,7 @@ async function trivium(
   redis: string | undefined,
   source: string,
 ): Promise<Contender> {
-  const dir = createSite({ routes: ALL_TO_BENCH, skills: { bench: source } })
-  bench.defer(() => removeSite(dir))
+  const dir = createSite(bench, { routes: ALL_TO_BENCH, skills: { bench: source } })
   const daemon = await startDaemon(dir, redis)
   bench.defer(daemon.stop)
   return contender(load, store, daemon.pid, daemon.port)

@@ -1,5 +1,5 @@
 import { type Bench, type Contender, interleave, type Line, type Row, type StoreName } from '../lib/bench.ts'
-import { createSite, removeSite } from '../lib/daemon.ts'
+import { createSite } from '../lib/daemon.ts'
 import { CORE, startPeer } from '../lib/peer.ts'
 import { ratio, spread } from '../lib/statistics.ts'
 
@@ -46,8 +46,7 @@ export const backlog: Row = {
 async function filled(bench: Bench, store: StoreName, size: number): Promise<Contender> {
   bench.progress(`filling ${nameOf(store, size)}`)
   const redis = await bench.redis(store, `backlog ${size}`)
-  const dir = createSite({ routes: '' })
-  bench.defer(() => removeSite(dir))
+  const dir = createSite(bench, { routes: '' })
   const client = await startPeer('store-client', CORE.server)
   bench.defer(client.end)
   await client.call('open', { dir, redis })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { type Bench, type Contender, interleave, type Line, type Row } from '../lib/bench.ts'
-import { createSite, removeSite, startDaemon, writeRoutes } from '../lib/daemon.ts'
+import { createSite, startDaemon, writeRoutes } from '../lib/daemon.ts'
 import { CORE, startPeer } from '../lib/peer.ts'
 import { skillSource } from '../lib/skills.ts'
 import { SLACK } from '../lib/slack-events.ts'
@@ -76,8 +76,7 @@ const heardSchema = z.object({ heard: z.number() })
 
 async function trivium(bench: Bench, mode: Mode, store: Bench['stores'][number]): Promise<Contender> {
   const { slack, apiUrl } = await startSlack(bench)
-  const dir = createSite({ routes: '', skills: { bench: HEARD } })
-  bench.defer(() => removeSite(dir))
+  const dir = createSite(bench, { routes: '', skills: { bench: HEARD } })
   const { token, appToken, signingSecret } = SLACK
   const secret = mode === 'http' ? `signingSecret: ${signingSecret}` : `appToken: ${appToken}`
   const team = `{ transport: slack, mode: ${mode}, botToken: ${token}, ${secret}, apiUrl: '${apiUrl}', fill-gaps: off }`

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { type Bench, type Contender, interleave, type Line, type Row, type StoreName } from '../lib/bench.ts'
-import { createSite, removeSite, startDaemon } from '../lib/daemon.ts'
+import { createSite, fillStore, startDaemon } from '../lib/daemon.ts'
 import { CORE, startPeer } from '../lib/peer.ts'
 import { ALL_TO_BENCH, skillSource } from '../lib/skills.ts'
 import { ratio, spread } from '../lib/statistics.ts'
@@ -53,18 +53,14 @@ async function trivium(
   redis: string | undefined,
   count: number,
 ): Promise<Contender> {
-  const dir = createSite({ routes: ALL_TO_BENCH, skills: { bench: countingSkill(count) } })
-  bench.defer(() => removeSite(dir))
+  const dir = createSite(bench, { routes: ALL_TO_BENCH, skills: { bench: countingSkill(count) } })
   const result = join(dir, 'drained.json')
   return {
     name: store,
     // A fresh process per round, as an own client of the store fills it meanwhile.
     async measure() {
       rmSync(result, { force: true })
-      const client = await startPeer('store-client', CORE.server)
-      await client.call('open', { dir: join(dir, '.trivium'), redis })
-      await client.call('fill', { count })
-      await client.end()
+      await fillStore(join(dir, '.trivium'), redis, count)
       const daemon = await startDaemon(dir, redis)
       const deadline = Date.now() + 120_000
       while (!existsSync(result)) {

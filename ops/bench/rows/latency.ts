@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type Contender, interleave, type Line, type Row } from '../lib/bench.ts'
-import { createSite, removeSite, startDaemon } from '../lib/daemon.ts'
+import { createSite, startDaemon } from '../lib/daemon.ts'
 import { CORE, cpuMicros, type Figures, startPeer } from '../lib/peer.ts'
 import { NO_OP_SKILL, skillSource } from '../lib/skills.ts'
 import { spread } from '../lib/statistics.ts'
@@ -22,8 +22,10 @@ export const latency: Row = {
     for (const store of bench.stores) {
       const redis = await bench.redis(store)
       const skills = { bench: NO_OP_SKILL, 'bench-wait': WAITERS }
-      const dir = createSite({ routes: 'routes: [{ name: all, skill: bench, concurrency: 64 }]\n', skills })
-      bench.defer(() => removeSite(dir))
+      const dir = createSite(bench, {
+        routes: 'routes: [{ name: all, skill: bench, concurrency: 64 }]\n',
+        skills,
+      })
       const daemon = await startDaemon(dir, redis)
       bench.defer(daemon.stop)
       for (const groups of GROUPS) {

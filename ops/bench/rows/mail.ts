@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { type Bench, type Contender, interleave, type Line, type Row, type StoreName } from '../lib/bench.ts'
-import { type BenchDaemon, createSite, removeSite, startDaemon, writeRoutes } from '../lib/daemon.ts'
+import { type BenchDaemon, createSite, startDaemon, writeRoutes } from '../lib/daemon.ts'
 import { CORE, cpuMicros, type Peer, residentMegabytes, startPeer } from '../lib/peer.ts'
 import { ALL_TO_BENCH, BUSY_SKILL } from '../lib/skills.ts'
 import { percentile, ratio, spread, spreadOf } from '../lib/statistics.ts'
@@ -60,8 +60,7 @@ const mailbox = (port: number, since: string) => `  mail:
 `
 
 async function startReader(bench: Bench, store: StoreName, use: string): Promise<BenchDaemon> {
-  const dir = createSite({ routes: ALL_TO_BENCH, skills: { bench: BUSY_SKILL } })
-  bench.defer(() => removeSite(dir))
+  const dir = createSite(bench, { routes: ALL_TO_BENCH, skills: { bench: BUSY_SKILL } })
   const daemon = await startDaemon(dir, await bench.redis(store, use))
   bench.defer(daemon.stop)
   return daemon

@@ -1,5 +1,5 @@
 import type { Bench, Line, Row, StoreName } from '../lib/bench.ts'
-import { createSite, removeSite, startDaemon } from '../lib/daemon.ts'
+import { createSite, startDaemon } from '../lib/daemon.ts'
 import { CORE, residentMegabytes, startPeer } from '../lib/peer.ts'
 import { ALL_TO_BENCH, NO_OP_SKILL } from '../lib/skills.ts'
 import { spreadOf } from '../lib/statistics.ts'
@@ -29,8 +29,7 @@ export const memory: Row = {
 
 async function measure(bench: Bench, store: StoreName, total: number): Promise<number[]> {
   const redis = await bench.redis(store)
-  const dir = createSite({ routes: ALL_TO_BENCH, skills: { bench: NO_OP_SKILL } })
-  bench.defer(() => removeSite(dir))
+  const dir = createSite(bench, { routes: ALL_TO_BENCH, skills: { bench: NO_OP_SKILL } })
   const load = await startPeer('http-load', CORE.load)
   bench.defer(load.end)
   const daemon = await startDaemon(dir, redis)

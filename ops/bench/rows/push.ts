@@ -1,5 +1,5 @@
 import { type Contender, interleave, type Line, type Row } from '../lib/bench.ts'
-import { createSite, removeSite, startDaemon } from '../lib/daemon.ts'
+import { createSite, startDaemon } from '../lib/daemon.ts'
 import { CORE, startPeer } from '../lib/peer.ts'
 import { skillSource } from '../lib/skills.ts'
 import { ratio, spread } from '../lib/statistics.ts'
@@ -56,8 +56,7 @@ export const push: Row = {
       const routes = `subscriptions:
   - { name: bench, topic: bench, url: 'http://127.0.0.1:${port}/', allow-private: true, concurrency: 64, secret: whsec_${'A'.repeat(32)} }
 `
-      const dir = createSite({ routes, skills: { bench: EMITTER } })
-      bench.defer(() => removeSite(dir))
+      const dir = createSite(bench, { routes, skills: { bench: EMITTER } })
       const daemon = await startDaemon(dir, redis)
       bench.defer(daemon.stop)
       const measure = async () => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { interleave, type Line, type Row } from '../lib/bench.ts'
-import { createSite, removeSite, startDaemon } from '../lib/daemon.ts'
+import { createSite, fillStore, startDaemon } from '../lib/daemon.ts'
 import { CORE, startPeer } from '../lib/peer.ts'
 import { ratio, spread } from '../lib/statistics.ts'
 
@@ -23,18 +23,14 @@ export const queue: Row = {
     ]
     bench.defer(worker.end)
     bench.defer(adder.end)
-    const dir = createSite({ routes: ROUTES, skills: {} })
-    bench.defer(() => removeSite(dir))
+    const dir = createSite(bench, { routes: ROUTES, skills: {} })
     const daemon = await startDaemon(dir, redis)
     bench.defer(daemon.stop)
     const mine = {
       name: store,
       // What waits for a worker waits in the journal meanwhile.
       async measure() {
-        const client = await startPeer('store-client', CORE.server)
-        await client.call('open', { dir: join(dir, '.trivium'), redis })
-        await client.call('fill', { count })
-        await client.end()
+        await fillStore(join(dir, '.trivium'), redis, count)
         return worker.call('work', { count, queue: 'bench' })
       },
     }

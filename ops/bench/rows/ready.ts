@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { type Contender, interleave, type Line, type Row } from '../lib/bench.ts'
-import { createSite, removeSite, startDaemon } from '../lib/daemon.ts'
-import { CORE, startPeer } from '../lib/peer.ts'
+import { createSite, fillStore, startDaemon } from '../lib/daemon.ts'
 import { ALL_TO_BENCH, BUSY_SKILL } from '../lib/skills.ts'
 import { spread } from '../lib/statistics.ts'
 
@@ -17,12 +16,8 @@ export const ready: Row = {
       for (const count of [0, backlog]) {
         bench.progress(`filling ${store} with ${count.toLocaleString('en')}`)
         const redis = await bench.redis(store, `ready ${count}`)
-        const dir = createSite({ routes: ALL_TO_BENCH, skills: { bench: BUSY_SKILL } })
-        bench.defer(() => removeSite(dir))
-        const client = await startPeer('store-client', CORE.server)
-        await client.call('open', { dir: join(dir, '.trivium'), redis })
-        await client.call('fill', { count })
-        await client.end()
+        const dir = createSite(bench, { routes: ALL_TO_BENCH, skills: { bench: BUSY_SKILL } })
+        await fillStore(join(dir, '.trivium'), redis, count)
         contenders.push({
           name: `${store}, ${count}`,
           async measure() {

@@ -2,8 +2,7 @@ import { globSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import type { Bench, Line, Row, StoreName } from '../lib/bench.ts'
-import { createSite, removeSite } from '../lib/daemon.ts'
-import { CORE, startPeer } from '../lib/peer.ts'
+import { createSite, fillStore } from '../lib/daemon.ts'
 import { spreadOf } from '../lib/statistics.ts'
 
 /** What a message of 1 KB costs on the store once it is on the three roads: on disk, and in the memory of Redis. */
@@ -31,13 +30,9 @@ export const storeSize: Row = {
 
 async function measure(bench: Bench, store: StoreName, count: number): Promise<number> {
   const redis = await bench.redis(store)
-  const dir = createSite({ routes: '' })
-  bench.defer(() => removeSite(dir))
+  const dir = createSite(bench, { routes: '' })
   const before = redis === undefined ? 0 : await usedMemory(redis)
-  const client = await startPeer('store-client', CORE.server)
-  await client.call('open', { dir, redis })
-  await client.call('fill', { count })
-  await client.end()
+  await fillStore(dir, redis, count)
   if (redis !== undefined) return ((await usedMemory(redis)) - before) / count
   const files = globSync('trivium.db*', { cwd: dir })
   return files.reduce((sum, file) => sum + statSync(join(dir, file)).size, 0) / count
