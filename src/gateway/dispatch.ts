@@ -213,7 +213,6 @@ export function createDispatch(options: {
       void options.unrouted?.(message)
       log.debug({ messageId: message.id, gateway: message.gateway }, 'no route matches the message')
     },
-    now,
   })
   const worker = createWorker({
     queue: DISPATCH_QUEUE,

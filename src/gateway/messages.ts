@@ -3,6 +3,7 @@ import { TriviumError } from '../core/errors.ts'
 import { MESSAGE_TOPIC } from '../core/event.ts'
 import { isOperator } from '../core/identity.ts'
 import { positionOf, timeOf } from '../core/message-id.ts'
+import type { Outcome } from '../core/message-query.ts'
 import type { Services } from '../core/services.ts'
 import type { Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
@@ -43,13 +44,20 @@ export function createMessages(deps: {
       const { gateway, transport, key, from } = message
       const detail = defined({ gateway, transport, from: from.address ?? from.id, key })
       const accepted = { at: timeOf(id), road: 'accept', what: 'accepted', detail }
-      const history = [accepted, ...notes]
+      const history = [accepted, ...unrouted(id, outcome, notes), ...notes]
       const receive = receiveStanding(notes, now())
       const logs = isOperator(caller) && { logs: deps.logged(id) }
       const traceUrl = deps.traceUrl(message.trace)
       return { message, outcome, history, receive, events, pushes, ...logs, ...defined({ traceUrl }) }
     },
   } satisfies Pick<Services['messages'], 'show'>
+}
+
+/** What the store tells by the dispatch cursor; messages of before have a note that says so. */
+function unrouted(id: string, outcome: Outcome | undefined, notes: readonly Note[]): Note[] {
+  const isKnown = notes.some(({ what }) => what === 'unrouted')
+  const wasUnrouted = outcome === 'unrouted' || notes.some(({ what }) => what === 'routed again')
+  return wasUnrouted && !isKnown ? [{ at: timeOf(id), road: 'dispatch', what: 'unrouted' }] : []
 }
 
 /** Its last note on that road tells. */

@@ -1,14 +1,13 @@
 import type { Message } from '../core/message.ts'
-import type { Journal, NewJob, Note } from '../core/store.ts'
+import type { Journal, NewJob } from '../core/store.ts'
 
 const BATCH = 256
 
 /** Moves messages from the journal to the lanes when idle workers ask; what they cannot take yet waits in the journal. */
 export function createPump(options: {
-  journal: Pick<Journal, 'unpumped' | 'pumped' | 'note'>
+  journal: Pick<Journal, 'unpumped' | 'pumped'>
   match(message: Message): { name: string } | undefined
   unrouted(message: Message): void
-  now(): number
 }) {
   const { journal, match, unrouted } = options
   /** How often messages were accepted, and how often when nothing was left to read. */
@@ -21,7 +20,7 @@ export function createPump(options: {
     },
     /**
      * Reads a batch, matches it, and commits the jobs with the cursor: a crash in between repeats it, and of several daemons one wins. What
-     * no route matches gets a note and no job, unless somebody waits for how it ends. False: there was none.
+     * no route matches gets no job, which says that it is unrouted, unless somebody waits for how it ends. False: there was none.
      */
     async add(): Promise<boolean> {
       if (read === accepted) return false
@@ -41,10 +40,7 @@ export function createPump(options: {
         else unmatched.push(message)
       }
       if (!(await journal.pumped(cursor, last.id, jobs))) return true
-      const note: Note = { at: options.now(), road: 'dispatch', what: 'unrouted' }
       for (const message of unmatched) unrouted(message)
-      // Asked for in one turn, so that the store makes one step of them.
-      await Promise.all(unmatched.map((message) => journal.note(message.id, [note])))
       return true
     },
   }

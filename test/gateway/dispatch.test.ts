@@ -187,7 +187,8 @@ describe('dispatch', () => {
     const ids: string[] = []
     for (const text of ['1', '2', '3']) ids.push(await accept({ text }))
     const awaited = await accept({ data: { respond: 'result' } })
-    for (const id of [...ids, awaited]) await noted(id, 'unrouted')
+    await noted(awaited, 'unrouted')
+    assert.deepEqual(await store.journal.outcomes(ids), ['unrouted', 'unrouted', 'unrouted'])
     const { match, use } = createRouter([])
     const replay = createReplay({ store, match, now: Date.now })
     const again = (args: object = {}) =>
@@ -209,8 +210,11 @@ describe('dispatch', () => {
 
   test('says of a message without a route that it is unrouted, and remembers it for whoever waits', async (t) => {
     const { accept, noted, counts, store } = await stage(t, () => 'no', [])
-    await noted(await accept(), 'unrouted')
+    const id = await accept()
+    await until(async () => (await store.journal.outcomes([id]))[0] === 'unrouted', 'the outcome')
+    await until(() => counts.length > 0, 'a count')
     assert.deepEqual(counts, [' unrouted'])
+    assert.deepEqual(await store.journal.history(id), [], 'it costs no note')
     const awaited = await accept({ data: { respond: 'result' } })
     const state = await until(() => store.jobs.end(DISPATCH_QUEUE, awaited), 'the job')
     assert.ok(state)

@@ -19,7 +19,8 @@ CREATE TEMP VIEW oldest_ready AS SELECT r.seq, g.id AS gateway FROM gateway g
 -- Messages that no job needs.
 CREATE TEMP VIEW free_message AS SELECT * FROM journal j WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.message = j.seq);
 
--- How each message stands: by its dead letter, its job, and the last of its notes that tell.
+-- How each message stands: by its dead letter, its job, and the last of its notes that tell. Of others the dispatch
+-- cursor does: what it has passed was given to no route.
 CREATE TEMP VIEW standing AS SELECT j.seq, j.id, coalesce(
     (SELECT 'dead' FROM dead d JOIN queue q ON q.id = d.queue WHERE d.id = j.id AND q.name = 'dispatch'),
     (SELECT CASE WHEN job.state = 2 THEN 'running' WHEN job.failures > 0 THEN 'retrying' ELSE 'waiting' END
@@ -29,5 +30,5 @@ CREATE TEMP VIEW standing AS SELECT j.seq, j.id, coalesce(
       FROM note WHERE note.seq = j.seq AND road = 0
         AND what IN ('done', 'dead', 'unrouted', 'waits for an approval', 'collected', 'superseded', 'steered')
       ORDER BY n DESC LIMIT 1),
-    'waiting') AS outcome
+    CASE WHEN j.seq <= (SELECT value FROM counter WHERE name = 'pump') THEN 'unrouted' ELSE 'waiting' END) AS outcome
   FROM journal j;

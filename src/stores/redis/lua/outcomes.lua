@@ -1,9 +1,11 @@
 -- include: log
--- How messages stand on the dispatch road. Writes nothing.
+-- How messages stand on the dispatch road. Writes nothing. What the dispatch cursor has passed without a trace was given to
+-- no route.
 --
 -- ARGV[3…]  four for each message: its id, then position, time and tail of that
 -- Returns   an `Outcome` of src/core/message-query.ts for each, empty where it is not retained
 local base = root .. 'jobs:dispatch:'
+local cursor = tonumber(redis.call('HGET', root .. 'meta', 'cursor') or 0)
 local TELLING = {
   done = 'done', dead = 'dropped', unrouted = 'unrouted',
   ['waits for an approval'] = 'approval',
@@ -34,7 +36,7 @@ local function outcome(id, position, time, tail)
   if job[2] then return 'running' end
   if job[1] then return (tonumber(job[3]) or 0) > 0 and 'retrying' or 'waiting' end
   if not entry_with_id(position, time, tail) then return '' end
-  return last_told(position) or 'waiting'
+  return last_told(position) or (tonumber(position) <= cursor and 'unrouted' or 'waiting')
 end
 
 local found = {}
