@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { suiteWithDaemon } from '../fixtures/suite.ts'
+import { until } from '../fixtures/until.ts'
+
+const GATEWAY = `
+gateways:
+  demo: { transport: webhook, path: /hooks/demo, verify: { scheme: none } }
+`
+const ROUTE = `
+routes:
+  - { name: all, match: { gateway: demo }, skill: echo }
+`
+
+for (const store of ['embedded', 'redis'] as const) {
+  describe(`messages without a route, on ${store}`, { timeout: 300_000 }, () => {
+    const suite = suiteWithDaemon({ routes: `${GATEWAY}routes: []`, store })
+
+    const post = async (text: string) => {
+      const answer = await suite.daemon.post('/hooks/demo', JSON.stringify({ text }))
+      return String(Object(answer.body).id)
+    }
+    const unrouted = async (): Promise<string[]> => {
+      const page = Object(await suite.daemon.invoke('message-search', { outcome: 'unrouted' }))
+      return page.messages.map(({ id }: { id: string }) => id).reverse()
+    }
+    const story = async (id: string) => {
+      const { outcome, history } = Object(await suite.daemon.invoke('message-show', { id }))
+      const told = history.filter(({ road }: { road: string }) => road !== 'receive')
+      return [outcome, ...told.map(({ what }: { what: string }) => what)]
+    }
+    const metrics = async () => {
+      const headers = { authorization: `Bearer ${suite.daemon.token}`, connection: 'close' }
+      return (await fetch(`${suite.daemon.control}/metrics`, { headers })).text()
+    }
+    const replay = () => suite.daemon.invoke('message-replay', { since: '1h' })
+
+    test('they stay so through a crash, until a replay with other routes takes them, once', async () => {
+      const ids = [await post('1'), await post('2')]
+      await until(async () => (await unrouted()).length === 2, 'two unrouted messages')
+      assert.deepEqual(await story(ids[0] ?? ''), ['unrouted', 'accepted', 'unrouted'])
+      assert.match(await metrics(), /trivium_dispatched_total\{[^}]*outcome="unrouted"[^}]*\} 2/)
+      await suite.restart('SIGKILL')
+      assert.deepEqual(await unrouted(), ids)
+      suite.site.write('routes.yaml', GATEWAY + ROUTE)
+      const [first = '', second = ''] = ids
+      await until(async () => Object(await replay()).routed === 2, 'the new route')
+      await until(async () => (await story(second))[0] === 'done', 'the end')
+      assert.deepEqual((await story(first)).slice(1, 3), ['accepted', 'unrouted'])
+      assert.ok((await story(first)).includes('routed again'))
+      assert.deepEqual(await unrouted(), [])
+      assert.equal(Object(await replay()).routed, 0)
+
+      const third = await post('3')
+      await until(async () => (await story(third))[0] === 'done', 'the end of the third')
+      assert.ok(!(await story(third)).includes('unrouted'))
+    })
+  })
+}
