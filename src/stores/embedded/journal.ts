@@ -76,11 +76,14 @@ export function createJournal(parts: Parts, search: Journal['search']) {
 
   /** Notes for the message of that position (and id), if it is there. Inside a transaction only. */
   function addNotes(seq: number, id: string | null, notes: readonly Note[]): void {
-    for (const { at, road, what, detail } of notes)
+    // Within the INSERT, SQLite would make a table for what it has to read of `note`: that takes as long as all of this.
+    const row = sql.get<{ id: string; n: number }>`SELECT id,
+        coalesce((SELECT max(n) + 1 FROM note WHERE note.seq = journal.seq), 0) AS n
+      FROM journal WHERE seq = ${seq}`
+    if (!row || row.id !== (id ?? row.id)) return
+    for (const [index, { at, road, what, detail }] of notes.entries())
       sql.run`INSERT INTO note (seq, n, at, road, what, detail)
-        SELECT seq, coalesce((SELECT max(n) + 1 FROM note WHERE note.seq = journal.seq), 0),
-          ${at}, ${ROADS.indexOf(road)}, ${what}, ${toJson(detail)}
-        FROM journal WHERE seq = ${seq} AND id = coalesce(${id}, id)`
+        VALUES (${seq}, ${row.n + index}, ${at}, ${ROADS.indexOf(road)}, ${what}, ${toJson(detail)})`
   }
 
   const outcome = (id: string) =>
