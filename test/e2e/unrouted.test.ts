@@ -6,6 +6,7 @@ import { until } from '../fixtures/until.ts'
 const GATEWAY = `
 gateways:
   demo: { transport: webhook, path: /hooks/demo, verify: { scheme: none } }
+  ask: { transport: webhook, path: /hooks/ask, verify: { scheme: none }, respond: result, timeout: 20s }
 `
 const ROUTE = `
 routes:
@@ -16,12 +17,14 @@ for (const store of ['embedded', 'redis'] as const) {
   describe(`messages without a route, on ${store}`, { timeout: 300_000 }, () => {
     const suite = suiteWithDaemon({ routes: `${GATEWAY}routes: []`, store })
 
-    const post = async (text: string) => {
-      const answer = await suite.daemon.post('/hooks/demo', JSON.stringify({ text }))
+    const post = async (text: string, path = '/hooks/demo') => {
+      const answer = await suite.daemon.post(path, JSON.stringify({ text }))
       return String(Object(answer.body).id)
     }
     const unrouted = async (): Promise<string[]> => {
-      const page = Object(await suite.daemon.invoke('message-search', { outcome: 'unrouted' }))
+      const page = Object(
+        await suite.daemon.invoke('message-search', { outcome: 'unrouted', gateway: 'demo' }),
+      )
       return page.messages.map(({ id }: { id: string }) => id).reverse()
     }
     const story = async (id: string) => {
@@ -34,6 +37,10 @@ for (const store of ['embedded', 'redis'] as const) {
       return (await fetch(`${suite.daemon.control}/metrics`, { headers })).text()
     }
     const replay = () => suite.daemon.invoke('message-replay', { since: '1h' })
+
+    test('one that somebody waits for is told of once', async () => {
+      assert.deepEqual(await story(await post('0', '/hooks/ask')), ['unrouted', 'accepted', 'unrouted'])
+    })
 
     test('they stay so through a crash, until a replay with other routes takes them, once', async () => {
       const ids = [await post('1'), await post('2')]
