@@ -58,6 +58,9 @@ export function createWorker(options: WorkerOptions) {
   /** Those of which the work goes on elsewhere. */
   let elsewhere = 0
   let isIdle = false
+  /** The last claim found nothing, with room in every group: the next one waits for a signal or for what is `due`. */
+  let isSpent = false
+  let due: number | undefined
   /** The grace of a drain is over. */
   let hurried = false
   let off = () => {}
@@ -90,21 +93,30 @@ export function createWorker(options: WorkerOptions) {
     async step() {
       const max = freePlaces()
       if (max <= 0) return undefined
-      if (isIdle) await refill()
-      const { jobs, nextDue } = await store.jobs.claim(queue, {
-        max,
-        lease,
-        limits: room(),
-        ...defined({ busy: options.busy?.() }),
-      })
-      for (const job of jobs) begin(job)
-      isIdle = jobs.length === 0 && !(await refill())
-      if (!isIdle && freePlaces() > 0) return 'again'
-      return nextDue === undefined ? undefined : nextDue - now()
+      if (isIdle && (await refill())) isSpent = false
+      if (!isSpent || (due !== undefined && due <= now())) {
+        const limits = room()
+        isSpent = !Object.values(limits).includes(0)
+        const request = { max, lease, limits, ...defined({ busy: options.busy?.() }) }
+        const { jobs, nextDue } = await store.jobs.claim(queue, request)
+        due = nextDue
+        for (const job of jobs) begin(job)
+        isIdle = jobs.length === 0 && !(await refill())
+        if (!isIdle) isSpent = false
+        if (!isIdle && freePlaces() > 0) return 'again'
+      }
+      return due === undefined ? undefined : due - now()
     },
-    failed: (err) => log.warn({ queue, err }, 'the store does not answer; trying again'),
+    failed: (err) => {
+      isSpent = false
+      log.warn({ queue, err }, 'the store does not answer; trying again')
+    },
     pause: STORE_PAUSE,
   })
+  const look = () => {
+    isSpent = false
+    loop.wake()
+  }
 
   const begin = (job: ClaimedJob) => {
     const abort = new AbortController()
@@ -177,7 +189,7 @@ export function createWorker(options: WorkerOptions) {
 
   return {
     start(): void {
-      off = store.onSignal(`jobs:${queue}`, loop.wake)
+      off = store.onSignal(`jobs:${queue}`, look)
       renewal = setInterval(() => void renew(), lease / 3)
       loop.start()
     },
@@ -200,8 +212,8 @@ export function createWorker(options: WorkerOptions) {
       clearInterval(renewal)
       await settler.idle()
     },
-    /** Wakes the loop, for example after the limits changed. */
-    wake: loop.wake,
+    /** Looks for jobs, for example after the limits changed. */
+    wake: look,
     /** What runs here, and since when (Unix ms). */
     running: () => [...running.values()].map(({ job, since }) => ({ job, since })),
   }

@@ -6,7 +6,7 @@ import { until } from '../fixtures/until.ts'
 const GATEWAY = `
 gateways:
   demo: { transport: webhook, path: /hooks/demo, verify: { scheme: none } }
-  ask: { transport: webhook, path: /hooks/ask, verify: { scheme: none }, respond: result, timeout: 20s }
+  ask: { transport: webhook, path: /hooks/ask, verify: { scheme: none }, respond: result, timeout: 1s }
 `
 const ROUTE = `
 routes:

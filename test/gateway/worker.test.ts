@@ -3,6 +3,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { TriviumError } from '../../src/core/errors.ts'
 import type { ClaimedJob, NewJob, Store } from '../../src/core/store.ts'
 import { createWorker, type RunOutcome, type WorkerOptions } from '../../src/gateway/worker.ts'
+import { pause } from '../../src/lib/pause.ts'
 import { until } from '../fixtures/until.ts'
 import { openStore } from '../skills/support/store.ts'
 import { begin, drained, partsOf, withJobs } from './kit.ts'
@@ -41,6 +42,14 @@ function heldRuns() {
   }
 }
 
+/** Resolves once a number has stood for a while. */
+async function calm(count: () => number) {
+  for (let last = -1, looks = 0; looks < 10; last = count()) {
+    looks = count() === last ? looks + 1 : 0
+    await pause(10)
+  }
+}
+
 describe('a worker', () => {
   test('keeps to the limit of a group, lets other groups pass, and does not spin meanwhile', async (t) => {
     const real = await openStore(t)
@@ -66,6 +75,30 @@ describe('a worker', () => {
     runs.release('f1', 's2')
     await until(() => runs.under().includes('s3'), 'the last of the group')
     runs.release('s3')
+  })
+
+  test('claims nothing when a job ends behind which nothing waits, and the next of a lane at once', async (t) => {
+    const real = await openStore(t)
+    const runs = heldRuns()
+    let [claims, settled] = [0, 0]
+    const store = withJobs(real, {
+      claim(...args) {
+        claims++
+        return real.jobs.claim(...args)
+      },
+    })
+    work(t, store, { run: runs.run, limits: () => new Map([['g', 9]]), settled: () => settled++ })
+    await store.jobs.add('q', [job('a'), job('b', { lane: 'l' }), job('c', { lane: 'l' })])
+    await until(() => runs.under().length === 2, 'the heads of both lanes')
+    await calm(() => claims)
+    const before = claims
+    runs.release('a')
+    await until(() => settled === 1, 'the end of the first')
+    await calm(() => claims)
+    assert.equal(claims, before)
+    runs.release('b')
+    await until(() => runs.under().includes('c'), 'the next of its lane')
+    runs.release('c')
   })
 
   test('gives no place to a job of which the work goes on elsewhere', async (t) => {

@@ -107,9 +107,10 @@ export function createClaims(
     if (!row) return false
     const now = parts.now()
     if (outcome.notes && row.message !== null) journal.addNotes(row.message, row.message_id, outcome.notes)
-    if (outcome.outcome === 'release' || outcome.outcome === 'retry') giveBack(row, outcome, now)
-    else end(queue, row, outcome, now)
-    signals.raise(`jobs:${name}`)
+    const isBack = outcome.outcome === 'release' || outcome.outcome === 'retry'
+    if (isBack) giveBack(row, outcome, now)
+    const isNext = !isBack && end(queue, row, outcome, now)
+    if (isBack || isNext) signals.raise(`jobs:${name}`)
     return true
   }
 
@@ -123,19 +124,20 @@ export function createClaims(
       errors = ${errors}, token = NULL, lost = lost - (state = 1) WHERE n = ${row.n}`
   }
 
-  /** Removes a job and makes the oldest of its lane the head. */
+  /** Removes a job and makes the oldest of its lane the head. False: there is none. */
   function end(queue: number, row: Running, outcome: Settled & { outcome: 'done' | 'dead' }, now: number) {
     const { n, id, lane } = row
     if (outcome.outcome === 'dead') bury(queue, row, outcome, now)
     sql.run`DELETE FROM job WHERE n = ${n}`
-    sql.run`UPDATE job SET state = 1, due = max(due, ${now})
+    const heads = sql.run`UPDATE job SET state = 1, due = max(due, ${now})
       WHERE n = (SELECT n FROM job WHERE queue = ${queue} AND lane = ${lane} ORDER BY n LIMIT 1)`
     counters.add(`jobs ${queue}`, -1)
-    if (row.notify === 0) return
+    if (row.notify === 0) return heads > 0
     if (outcome.outcome === 'done')
       sql.run`INSERT OR REPLACE INTO done (queue, id, at, result)
         VALUES (${queue}, ${id}, ${now}, ${toJson(outcome.result)})`
     signals.raise(`job:${id}`)
+    return heads > 0
   }
 
   function bury(queue: number, row: Running, outcome: Settled & { outcome: 'dead' }, now: number): void {
