@@ -152,7 +152,7 @@ async function runOn(stage: Stage, { random, duration, daemons = 1 }: CrashOptio
 
 /** Kills a daemon, or redis-server where there is one, or both at once, until the time is up; things run a while between. */
 async function crashFor(stage: Stage, random: Random, duration: number, daemons: number) {
-  const crashes = { daemon: 0, redis: 0 }
+  const crashes = { daemon: 0, redis: 0, both: 0 }
   const deadline = performance.now() + duration
   while (performance.now() < deadline) {
     await pause(random.between(100, 1_000))
@@ -166,6 +166,7 @@ async function crashFor(stage: Stage, random: Random, duration: number, daemons:
       crashing.push(stage.crashDaemon(random.between(0, daemons - 1)))
       crashes.daemon += 1
     }
+    if (crashing.length > 1) crashes.both += 1
     await Promise.all(crashing)
   }
   return crashes
