@@ -49,6 +49,8 @@ export async function connect(options: ConnectOptions) {
     : new Redis({ ...shared, ...target.options, enableOfflineQueue: false, retryStrategy: pauseBefore })
   watch(client, 'store', target.address, log)
   await firstConnection(client, target.address, connectTimeout)
+  // Else the first command to a node connects to it, and fails those that are sent meanwhile.
+  if (client instanceof Cluster) await Promise.allSettled(client.nodes('master').map((node) => node.ping()))
 
   let turn = 0
   /** Makes a connection of its own for subscriptions, on a cluster to any of its nodes. It ends where it breaks. */
@@ -61,7 +63,7 @@ export async function connect(options: ConnectOptions) {
   /** The server that has the keys which begin with `root`, as far as is known. */
   const serverOf = (root: string) => {
     if (client instanceof Redis) return client
-    const [owner] = client.slots[new Command('get', [root]).getSlot()] ?? []
+    const [owner] = client.slots[slotOf(root)] ?? []
     const server = client.nodes('master').find(({ options: { host, port } }) => `${host}:${port}` === owner)
     if (!server) throw new Error("Cluster isn't ready")
     return server
@@ -69,6 +71,9 @@ export async function connect(options: ConnectOptions) {
   const { isFailingOver, close } = watchFailovers(client)
   return { client, address: target.address, serverOf, isFailingOver, subscriber, close }
 }
+
+/** The slot of a cluster in which a key lies, or all keys with a hash tag. */
+export const slotOf = (key: string) => new Command('get', [key]).getSlot()
 
 /** Connects for queues: commands wait for the server, or are sent again. `close` ends duplicates too. Throws `config_invalid`. */
 export function connectPatiently(url: string, log: Log) {
