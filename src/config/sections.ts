@@ -90,6 +90,12 @@ const daemon = z
 
 const redis = z.strictObject({
   replicas: z.int().min(0).default(0).describe('How many replicas must have what is acknowledged (WAIT).'),
+  shards: z
+    .int()
+    .min(1)
+    .max(256)
+    .exactOptional()
+    .describe('How many shards a new store has (1, on a cluster 16); the number of one that is there stays.'),
 })
 
 const queues = z.strictObject({

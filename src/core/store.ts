@@ -21,9 +21,9 @@ export type Store = {
   readonly blobs?: Blobs
   /**
    * Calls `listener` after something became durable, in any process; returns the function that ends it. A signal is a hint:
-   * it may come twice or late, and after a reconnect every listener is called once.
+   * it may come twice or late, and after a reconnect every listener is called once. `partition`: where, if that is known.
    */
-  onSignal(name: Signal, listener: () => void): () => void
+  onSignal(name: Signal, listener: (partition?: number) => void): () => void
   /** When it was last away (Unix ms), 0 if never: it may have come back without its last writes. */
   awayAt(): number
   /** Resolves when the store took a write: one that is full can still be read. */
@@ -98,7 +98,14 @@ export type ReceiveFilter = { gateway?: string; conversation?: string }
 /** `missed`: how many messages of its gateway retention removed before anybody took them; told once. */
 export type Taken = { message: Message; receipt?: string; missed?: number }
 
+/**
+ * `gateway-message` may lie in several partitions, each in order, one after the other from 0; reads for groups merge them, oldest
+ * first to within a second. Other topics have one.
+ */
 export type Topics = {
+  partitions(topic: string): number
+  /** Where the event with this id lies; undefined for what is no id of ours. */
+  placeOf(topic: string, id: string): { partition: number; position: number } | undefined
   /** Appends events to a topic, and returns their ids. Not for `gateway-message`. */
   publish(topic: string, events: readonly NewEvent[]): Promise<string[]>
   /** Makes the group, at the end of the topic or at the start of what is retained. One that is there keeps its place. */
@@ -106,7 +113,8 @@ export type Topics = {
   unsubscribe(topic: string, group: string): Promise<boolean>
   /** Lets the group begin anew at the end or the start, with nothing held or missed, in one atomic step. False: it is not there. */
   seek(topic: string, group: string, to: 'now' | 'start'): Promise<boolean>
-  groups(topic?: string): Promise<GroupInfo[]>
+  /** With a partition only what waits there. */
+  groups(topic?: string, partition?: number): Promise<GroupInfo[]>
   /**
    * Reads for several groups of one topic in one step; undefined is a group that is not there. Where events are large
    * (`LARGE_READ`) a group gets fewer than it asked for; an empty batch means that there is none.
@@ -117,20 +125,26 @@ export type Topics = {
   /** Gives events back: visible again after `delay` ms, at their old place. Returns how many. */
   nack(topic: string, group: string, ids: readonly string[], delay: number): Promise<number>
   /** Reads without any group: events after a position (0: the start), and the position of each; fewer where they are large. */
-  tail(topic: string, after: number, max: number): Promise<{ position: number; event: Event }[]>
-  /** The position of the newest event; 0 for an empty topic. */
-  end(topic: string): Promise<number>
+  tail(
+    topic: string,
+    after: number,
+    max: number,
+    partition?: number,
+  ): Promise<{ position: number; event: Event }[]>
+  /** The position of the newest event; 0 for an empty topic. Positions count on by one. */
+  end(topic: string, partition?: number): Promise<number>
 }
 
 /**
- * `consume`: the events returned are consumed. `peek`: nothing changes; what is up to the position `after` is left out.
- * `lease`: the group sees them again after so many ms.
+ * `consume`: the events returned are consumed. `peek`: nothing changes; of a `partition` what is up to the position `after` is left
+ * out. `lease`: the group sees them again after so many ms.
  */
 export type GroupRead = {
   group: string
   max: number
   mode: 'consume' | 'peek' | 'lease'
   lease?: number
+  partition?: number
   after?: number
 }
 

@@ -3,7 +3,6 @@ import type { Reader, STREAMED } from '../control/stream.ts'
 import { reasonOf } from '../core/errors.ts'
 import { MESSAGE_TOPIC } from '../core/event.ts'
 import type { Message } from '../core/message.ts'
-import { makeId, positionOf } from '../core/message-id.ts'
 import { createMatcher, type Outcome, SEARCHED } from '../core/message-query.ts'
 import type { Approval } from '../core/services.ts'
 import type { DeadLetter, Store } from '../core/store.ts'
@@ -66,7 +65,15 @@ function startWatching(deps: FeedDeps) {
   const joining = new Set<Reader>()
   const watched = new Map<string, Watched>()
   let pending = new Map<string, Approval>()
-  let [hasBegun, look, seen, newestDeath, shownPoint, shownNow] = [false, 0, 0, 0, 0, '']
+  let [hasBegun, look, newestDeath, shownPoint, shownNow] = [false, 0, 0, 0, '']
+  /** Up to where messages were shown, of each partition. */
+  let seen: number[] = []
+  const ends = () => {
+    const all = Array.from({ length: topics.partitions(MESSAGE_TOPIC) }, (_, at) =>
+      topics.end(MESSAGE_TOPIC, at),
+    )
+    return Promise.all(all)
+  }
 
   const tell = (event: Event, data: unknown) => {
     for (const reader of readers.keys()) if (reader.wants(event)) reader.send(event, data)
@@ -78,19 +85,30 @@ function startWatching(deps: FeedDeps) {
     for (const id of watched.keys()) if (watched.size > WATCHED) watched.delete(id)
   }
 
-  /** The newest messages after a position up to another, oldest first; and how many of them are left out. */
-  const newest = async (after: number, end: number, most: number) => {
-    const found: Watched[] = []
-    // What came meanwhile is for the next look.
-    let before: string | undefined = makeId(now(), end + 1)
-    while (before !== undefined) {
-      const limit = Math.min(PAGE, most - found.length, end - after - found.length)
-      if (limit === 0) break
-      const page = await journal.search({ limit, before })
-      found.push(...page.found.filter(({ message }) => (positionOf(message.id) ?? 0) > after))
-      before = page.found.length < limit ? undefined : page.next
+  /** The newest messages after positions up to others, oldest first; and how many of them are left out. */
+  const newest = async (after: readonly number[], end: readonly number[], most: number) => {
+    const isMeant = ({ message }: Watched) => {
+      const { partition, position } = topics.placeOf(MESSAGE_TOPIC, message.id) ?? {
+        partition: -1,
+        position: 0,
+      }
+      // What came meanwhile is for the next look.
+      return position > (after[partition] ?? 0) && position <= (end[partition] ?? 0)
     }
-    return { found: found.reverse(), missed: end - after - found.length }
+    const all = end.reduce((sum, last, at) => sum + last - (after[at] ?? 0), 0)
+    const found: Watched[] = []
+    let before: string | undefined
+    do {
+      const limit = Math.min(PAGE, most - found.length, all - found.length)
+      if (limit <= 0) break
+      const page = await journal.search({ limit, before })
+      const meant = page.found.filter(isMeant)
+      found.push(...meant)
+      const last = topics.placeOf(MESSAGE_TOPIC, page.found.at(-1)?.message.id ?? '')
+      const isPast = meant.length === 0 && last && last.position <= (after[last.partition] ?? 0)
+      before = isPast || page.found.length < limit ? undefined : page.next
+    } while (before !== undefined)
+    return { found: found.reverse(), missed: all - found.length }
   }
 
   const show = (reader: Reader, found: readonly Watched[], missed: number) => {
@@ -104,8 +122,8 @@ function startWatching(deps: FeedDeps) {
   }
 
   const lookForMessages = async () => {
-    const end = await topics.end(MESSAGE_TOPIC)
-    if (end <= seen) return
+    const end = await ends()
+    if (end.every((last, at) => last <= (seen[at] ?? 0))) return
     const { found, missed } = await newest(seen, end, PAGE)
     seen = end
     for (const one of found) watch(one)
@@ -178,7 +196,7 @@ function startWatching(deps: FeedDeps) {
 
   /** What is there already is not news. */
   const begin = async () => {
-    seen = await topics.end(MESSAGE_TOPIC)
+    seen = await ends()
     const { found } = await journal.search({ limit: PAGE, outcomes: UNFINISHED })
     for (const one of found.reverse()) watch(one)
     pending = new Map((await deps.approvals()).map((one) => [one.id, one]))
@@ -195,8 +213,12 @@ function startWatching(deps: FeedDeps) {
     const said = await overview()
     if (readers.size === 1) shownNow = JSON.stringify(said)
     if (reader.wants('now')) reader.send('now', { at: now(), ...said })
-    const after = positionOf(reader.after ?? '')
-    if (after === undefined || after >= seen || !reader.wants('message')) return
+    const last = topics.placeOf(MESSAGE_TOPIC, reader.after ?? '')
+    if (!last || !reader.wants('message')) return
+    // Of the others it is not known: as much is missing of them.
+    const count = (seen[last.partition] ?? 0) - last.position
+    const after = seen.map((end) => Math.max(0, end - count))
+    if (count <= 0) return
     const { found, missed } = await newest(after, seen, REPLAYED)
     show(reader, found, missed)
   }

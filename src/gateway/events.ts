@@ -51,9 +51,13 @@ export function createEvents(
     return events.length > 0 ? { value: events } : { retryAt: batch?.nextVisible }
   }
 
-  const readNext = async ({ topic, max }: WaitArgs, after: number) => {
-    const next = await topics.tail(topic, after, max)
-    return next.length > 0 ? { value: next.map(({ event }) => event) } : {}
+  const endsOf = (topic: string) =>
+    Promise.all(Array.from({ length: topics.partitions(topic) }, (_, at) => topics.end(topic, at)))
+  const readNext = async ({ topic, max }: WaitArgs, after: readonly number[]) => {
+    const tails = await Promise.all(after.map((end, at) => topics.tail(topic, end, max, at)))
+    const next = tails.flat().map(({ event }) => event)
+    next.sort((a, b) => (a.id < b.id ? -1 : 1))
+    return next.length > 0 ? { value: next.slice(0, max) } : {}
   }
 
   return {
@@ -94,7 +98,7 @@ export function createEvents(
     async wait(args, call) {
       const group = groupOf(args, call)
       const grouped = args.queue !== undefined || (await hasGroup(topics, args.topic, group))
-      const after = grouped ? 0 : await topics.end(args.topic)
+      const after = grouped ? [] : await endsOf(args.topic)
       const events = await waitFor<Event[]>({
         attempt: () => (grouped ? readGroup(args, group) : readNext(args, after)),
         watch: (wake) => store.onSignal(`topic:${args.topic}`, wake),

@@ -2,7 +2,7 @@ import { requireGateway } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { MESSAGE_TOPIC } from '../core/event.ts'
 import { isOperator } from '../core/identity.ts'
-import { positionOf, timeOf } from '../core/message-id.ts'
+import { timeOf } from '../core/message-id.ts'
 import type { Outcome } from '../core/message-query.ts'
 import type { Services } from '../core/services.ts'
 import type { Note, Store } from '../core/store.ts'
@@ -21,9 +21,9 @@ export function createMessages(deps: {
   const { store, now } = deps
   /** As cheap as a look at the groups: what a group has read is told by how many it still has to read. */
   const groupsPast = async (id: string) => {
-    const end = await store.topics.end(MESSAGE_TOPIC)
-    const behind = end - (positionOf(id) ?? 0)
-    return (await store.topics.groups(MESSAGE_TOPIC)).map(({ group, lag, pending }) => ({
+    const { partition = 0, position = 0 } = store.topics.placeOf(MESSAGE_TOPIC, id) ?? {}
+    const behind = (await store.topics.end(MESSAGE_TOPIC, partition)) - position
+    return (await store.topics.groups(MESSAGE_TOPIC, partition)).map(({ group, lag, pending }) => ({
       group,
       state: lag > behind ? 'waiting' : 'read',
       open: pending,

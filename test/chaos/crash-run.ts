@@ -26,11 +26,13 @@ export type CrashOptions = {
   /** How long clients send and things crash, in ms. */
   duration: number
   daemons?: number
+  shards?: number
 }
 
 const LEAST = 20
 
-const ROUTES = `
+const routesOf = (shards: number) => `
+redis: { shards: ${shards} }
 gateways:
   orders: { transport: webhook, path: /hooks/orders, verify: { scheme: none }, conversation: data.body.conversation }
   single: { transport: webhook, path: /hooks/single, verify: { scheme: none } }
@@ -66,8 +68,8 @@ export default {
 
 /** Lets clients send and readers read while processes die, and waits until every road is drained. */
 export async function runCrashes(options: CrashOptions) {
-  const { store, daemons = 1 } = options
-  const stage = await createStage({ store, routes: ROUTES, skills: { record: RECORD }, daemons })
+  const { store, daemons = 1, shards = 1 } = options
+  const stage = await createStage({ store, routes: routesOf(shards), skills: { record: RECORD }, daemons })
   stage.site.write('attempts/.keep', '')
   stage.site.write('dispatched', '')
   try {
@@ -81,7 +83,7 @@ export async function runCrashes(options: CrashOptions) {
   }
 }
 
-async function runOn(stage: Stage, { random, duration, daemons = 1 }: CrashOptions) {
+async function runOn(stage: Stage, { random, duration, daemons = 1, shards = 1 }: CrashOptions) {
   const promised: Promised[] = []
   const complaints: string[] = []
   const taken: TakenMessage[] = []
@@ -133,6 +135,8 @@ async function runOn(stage: Stage, { random, duration, daemons = 1 }: CrashOptio
   return {
     crashes,
     daemons,
+    /** Ms by which what is told of several shards may be out of order. */
+    tolerance: shards > 1 ? 1_000 : 0,
     promised,
     complaints,
     /** Message ids in the order of their successful dispatches. */

@@ -10,11 +10,12 @@ const seed = seedOf(Date.now() % 1_000_000)
 const duration = Number(process.env.CHAOS_MINUTES ?? 2) * MINUTE
 console.log(`seed ${seed}: CHAOS_SEED=${seed} npm run test:chaos`)
 
-const runs: Record<string, Pick<CrashOptions, 'store' | 'daemons'>> = {
+const runs: Record<string, Omit<CrashOptions, 'random' | 'duration'>> = {
   'on the embedded store': { store: 'embedded' },
   'on Redis': { store: 'redis' },
   'on Redis, with two daemons': { store: 'redis', daemons: 2 },
   'on Redis, with three daemons': { store: 'redis', daemons: 3 },
+  'on Redis, with sixteen shards and three daemons': { store: 'redis', daemons: 3, shards: 16 },
 }
 
 for (const [where, options] of Object.entries(runs)) {

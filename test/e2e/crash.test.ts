@@ -6,12 +6,17 @@ import { createRandom, seedOf } from '../chaos/random.ts'
 const DURATION = 5_000
 
 describe('what holds after crashes', { concurrency: true, timeout: 300_000 }, () => {
-  for (const store of ['embedded', 'redis'] as const) {
+  const stages = [
+    { store: 'embedded', where: 'embedded' },
+    { store: 'redis', where: 'redis' },
+    { store: 'redis', where: 'redis with four shards and two daemons', shards: 4, daemons: 2 },
+  ] as const
+  for (const { where, ...stage } of stages) {
     const seed = seedOf(7)
-    describe(`on ${store}, seed ${seed}`, () => {
+    describe(`on ${where}, seed ${seed}`, () => {
       let run: CrashRun
       before(async () => {
-        run = await runCrashes({ store, random: createRandom(seed), duration: DURATION })
+        run = await runCrashes({ ...stage, random: createRandom(seed), duration: DURATION })
       })
       for (const [promise, holds] of Object.entries(promises)) test(promise, () => holds(run))
     })

@@ -4,10 +4,10 @@ import { TriviumError } from '../../core/errors.ts'
 import { type Event, MESSAGE_TOPIC } from '../../core/event.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
-import { missedIn, positionOf } from '../../core/message-id.ts'
+import { missedIn } from '../../core/message-id.ts'
 import type { PushSubscription } from '../../core/push.ts'
 import type { RouteMatch } from '../../core/route.ts'
-import type { ClaimedJob, NewJob, Store } from '../../core/store.ts'
+import type { ClaimedJob, GroupBatch, NewJob, Store } from '../../core/store.ts'
 import { createBell, createLoop } from '../../lib/loop.ts'
 import { compileMatch, type Matched } from '../router.ts'
 import { withGap } from '../subscriptions.ts'
@@ -84,12 +84,13 @@ export async function startSending(
   let underWay = 0
   /** Events in lanes. */
   let ahead = 0
-  /** The group may have more than was read. */
-  let hasMore = true
-  /** A position up to which all is held or done, so that the next read begins behind it; 0 where that is not sure. */
-  let readTo = 0
-  /** Something may have become visible before that since the last read from the start. */
-  let isBehind = false
+  /**
+   * Of each partition: whether the group may have more than was read, a position up to which all is held or done, so that the next read
+   * begins behind it (0 where that is not sure), and whether something may have become visible before that since the last read from the start.
+   */
+  const partitions = Array.from({ length: store.topics.partitions(topic) }, (_, partition) => {
+    return { partition, hasMore: true, readTo: 0, isBehind: false }
+  })
   let isGone = false
   let isStopping = false
   /** How many the worker was last told that may be under way. */
@@ -100,9 +101,10 @@ export async function startSending(
 
   const room = () => (isStopping || isGone ? 0 : circuit.room())
   const isFree = (lane: string) => (lastJobs.get(lane) ?? others) === FREE
-  const isLow = () => hasMore && ahead < READ.below + concurrency
-  const look = () => {
-    hasMore = isBehind = true
+  const isLow = () => ahead < READ.below + concurrency && partitions.some(({ hasMore }) => hasMore)
+  const look = (at?: number) => {
+    for (const each of at === undefined ? partitions : partitions.slice(at, at + 1))
+      each.hasMore = each.isBehind = true
     loop.wake()
   }
   const lookForJobs = async () => {
@@ -184,11 +186,19 @@ export async function startSending(
 
   /** Reads ahead; what nobody wants is done. */
   const read = async () => {
-    hasMore = false
-    const after = readTo
-    readTo = 0
-    isBehind &&= after > 0
-    const [batch] = await store.topics.read(topic, [{ group: name, max: READ.most, mode: 'peek', after }])
+    const open = partitions.filter(({ hasMore }) => hasMore)
+    const max = Math.ceil(READ.most / open.length)
+    const reads = open.map((each) => {
+      const { partition, readTo: after } = each
+      each.hasMore = false
+      each.readTo = 0
+      each.isBehind &&= after > 0
+      return { group: name, max, mode: 'peek', partition, after } as const
+    })
+    const batches = await store.topics.read(topic, reads)
+    for (const [at, each] of open.entries()) await take(each, batches[at])
+  }
+  const take = async (from: (typeof partitions)[number], batch: GroupBatch | undefined) => {
     const events = withGap(topic, batch ?? { events: [], missed: 0 }, now(), 'peek')
     const fresh = events.filter(({ id }) => !held.has(id))
     const [first] = fresh
@@ -212,12 +222,12 @@ export async function startSending(
         else lanes.set(lane, [event]) && ready.push(lane)
       }
       held.add(event.id)
-      hasMore = true
+      from.hasMore = true
     }
     // Large events come few at a time, so that only an answer without any is the end.
     const last = events.at(-1)
-    if (isAllTaken && last) readTo = positionOf(last.id) ?? 0
-    hasMore ||= readTo > 0 || (last === undefined && isBehind)
+    if (isAllTaken && last) from.readTo = store.topics.placeOf(topic, last.id)?.position ?? 0
+    from.hasMore ||= from.readTo > 0 || (last === undefined && from.isBehind)
   }
   const ack = async () => {
     ackedAt = now()
@@ -255,7 +265,7 @@ export async function startSending(
       return underWay > 0 ? ACK.after : circuit.restsFor()
     },
     failed(error) {
-      hasMore = true
+      for (const each of partitions) each.hasMore = true
       failed(error)
     },
   })
@@ -298,7 +308,7 @@ export async function startSending(
   })
 
   await lookForJobs()
-  const offs = [store.onSignal(`topic:${topic}`, look), store.onSignal(`kv:${records.key}`, look)]
+  const offs = [store.onSignal(`topic:${topic}`, look), store.onSignal(`kv:${records.key}`, () => look())]
   loop.start()
   worker.start()
 

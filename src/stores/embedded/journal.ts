@@ -50,7 +50,7 @@ export function createJournal(parts: Parts, search: Journal['search']) {
       VALUES (${seq}, ${id}, ${gateway}, ${receivedAt}, ${conversation}, ${payload})`
     sql.run`INSERT INTO receive (gateway, seq, conversation) VALUES (${gateway}, ${seq}, ${conversation})`
     if (hash) keys.remember(hash, id)
-    fresh.accepted(id, message, now, payload.length)
+    fresh.accepted(id, seq, message, now, payload.length)
     return id
   }
 

@@ -1,6 +1,6 @@
 import { TriviumError } from '../../core/errors.ts'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
-import { missedIn } from '../../core/message-id.ts'
+import { missedIn, positionOf } from '../../core/message-id.ts'
 import type { GroupBatch, GroupRead, Topics } from '../../core/store.ts'
 import { HOUR } from '../shared/values.ts'
 import type { JournalTable } from './journal.ts'
@@ -145,6 +145,11 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
         signals.raise(`topic:${name}`)
         return true
       }),
+    partitions: () => 1,
+    placeOf: (_, id) => {
+      const position = positionOf(id)
+      return position === undefined ? undefined : { partition: 0, position }
+    },
     groups: (name) =>
       read(() => {
         const only = name ?? null

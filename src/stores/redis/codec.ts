@@ -1,9 +1,10 @@
 import type { Event } from '../../core/event.ts'
 import type { Json } from '../../core/json.ts'
-import { decodeMessage, type Message } from '../../core/message.ts'
+import { type Accepted, decodeMessage, type Message } from '../../core/message.ts'
 import { makeId } from '../../core/message-id.ts'
 import type { Note } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
+import type { Places } from './places.ts'
 import { type Args, inBatches, type Server } from './scripts.ts'
 
 /** An entry of a log as Redis answers with it; `lua/lib/log.lua` says what its ID and its head are. */
@@ -12,17 +13,17 @@ export type Entry = [id: string, fields: ['h', head: string, 'p', payload: strin
 export const positionIn = ([id]: Entry) => Number.parseInt(id, 10)
 
 /** The message of a journal entry. */
-export function messageOf(entry: Entry): Message {
+export function messageOf(entry: Entry, places: Places): Message {
   const [, [, head, , payload]] = entry
   const { time, tail, receivedAt, gateway } = parseHead(head)
-  return decodeMessage({ id: makeId(time, positionIn(entry), tail), gateway, receivedAt }, payload)
+  return decodeMessage({ id: places.idAt(time, positionIn(entry), tail), gateway, receivedAt }, payload)
 }
 
 /** The message that a dead letter, or a job made from one, carries in fields of its own. */
-export function storedMessage(fields: Map<string, string>): Message | undefined {
+export function storedMessage(fields: Map<string, string>, places: Places): Message | undefined {
   const head = fields.get('h')
   if (head === undefined) return undefined
-  return messageOf([fields.get('v') ?? '', ['h', head, 'p', fields.get('p') ?? '']])
+  return messageOf([fields.get('v') ?? '', ['h', head, 'p', fields.get('p') ?? '']], places)
 }
 
 /** What the head of an entry says; of a message its gateway and the digest of its conversation, or an empty text. */
@@ -40,16 +41,26 @@ export function eventOf(topic: string, entry: Entry): Event {
   return { ...stored, id: makeId(time, positionIn(entry), tail), topic, timestamp: receivedAt }
 }
 
+/** `shard`: which one has the first with that key. */
+export type Appended = Accepted & { shard?: number }
+
 /** Appends to a log; `head` and the items, each of which begins with the tail of its id, are what lua/append.lua says. */
-export function append(run: Server['run'], root: string, head: Args, items: readonly Args[]) {
-  return inBatches(items, async (batch) => {
+export function append(
+  run: Server['run'],
+  root: string,
+  idAt: Places['idAt'],
+  head: Args,
+  items: readonly Args[],
+) {
+  return inBatches(items, async (batch): Promise<Appended[]> => {
     type Reply = [time: number, ...answers: (number | string)[]]
     const [time, ...answers] = await run<Reply>('append', root, ...head, ...batch.flat())
     return answers.map((answer, index) => {
       if (typeof answer === 'number')
-        return { id: makeId(time, answer, Number(batch[index]?.[0])), duplicate: false }
-      const [first = 0, position = 0, tail] = answer.split(':').map(Number)
-      return { id: makeId(first, position, tail), duplicate: true }
+        return { id: idAt(time, answer, Number(batch[index]?.[0])), duplicate: false }
+      const [first = 0, position, tail = 0] = answer.split(':').map(Number)
+      if (position === undefined) return { id: '', duplicate: true, shard: first }
+      return { id: idAt(first, position, tail), duplicate: true }
     })
   })
 }

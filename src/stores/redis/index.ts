@@ -1,31 +1,30 @@
+import { Cluster } from 'ioredis'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { Event } from '../../core/event.ts'
 import type { Log } from '../../core/log.ts'
 import type { Message } from '../../core/message.ts'
-import { timeIn } from '../../core/message-id.ts'
-import type { Store, StoreStats } from '../../core/store.ts'
-import { defined } from '../../lib/defined.ts'
+import type { Store } from '../../core/store.ts'
 import { inTime } from '../../lib/pause.ts'
-import { createFreshMessages } from '../shared/fresh-messages.ts'
 import { createLeases } from '../shared/leases.ts'
-import { oldestOf, WAITING, waitingJob } from '../shared/values.ts'
 import { checkServers, watchTornLogs } from './check.ts'
 import { type Connection, type ConnectOptions, connect, toStoreError } from './connect.ts'
-import { createJobs } from './jobs.ts'
-import { createJournal } from './journal.ts'
 import { createBlobs, createKeyValues } from './key-values.ts'
-import { createReceive } from './receive.ts'
-import { createServer, type Server } from './scripts.ts'
+import { createServer } from './scripts.ts'
+import { openShards } from './shards/index.ts'
+import { asStore, createShard } from './shards/shard.ts'
 import { createSignals } from './signals.ts'
-import { createTopics } from './topics.ts'
-import { createTrim } from './trim.ts'
 
 /** What the keys look like; one higher with each change that an older Trivium cannot read. */
 const FORMAT = 1
 
+/** How many shards a new store on a cluster has. */
+const ON_CLUSTER = 16
+
 export type RedisStoreOptions = ConnectOptions & {
   /** What all keys begin with. Stores with different prefixes share a Redis without meeting. */
   prefix?: string
+  /** How many shards a new store has (default 1, on a cluster 16); the number of one that is there stays. */
+  shards?: number
   /** Makes the event of a message on `gateway-message`; its id must be the message's. */
   toEvent: (message: Message) => Event
   /** The clock, for tests. Without it, leases and ages go by the clock of the Redis server. */
@@ -41,71 +40,75 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
   const connection = await connect(options)
   const { client, address } = connection
   const server = createServer(connection, prefix, options)
-  const { roots, channel } = server
-  const fresh = createFreshMessages()
-  const signals = createSignals(connection.subscriber, channel, log)
-  let begun = false
+  let closeSignals = () => {}
   const close = async () => {
-    signals.close()
+    closeSignals()
     connection.close()
   }
   try {
-    if (!(await inTime(signals.ready, AbortSignal.timeout(connectTimeout))))
-      throw new Error(`no subscription to ${channel}: timed out`)
     await checkFormat(server, address)
-    begun = (await server.call('HGET', `${roots.main}meta`, 'end')) !== null
+    const of = await shardCount(server, connection, options.shards)
+    const signals = createSignals(connection.subscriber, server.channel, of, log)
+    closeSignals = signals.close
+    if (!(await inTime(signals.ready, AbortSignal.timeout(connectTimeout))))
+      throw new Error(`no subscription to ${server.channel}: timed out`)
+    const servers = Array.from({ length: of }, (_, shard) => server.at(shard, of))
+    const shards = await Promise.all(servers.map((each) => createShard(each, toEvent)))
+    const [only] = shards
+    const kv = createKeyValues(server.at(0, of))
+    const leases = createLeases(kv)
+    const parts = of === 1 && only ? asStore(only) : openShards(shards, { kv, leases, signals, log })
+    await watchTornLogs(client, log, () => {
+      for (const { forget } of shards) forget()
+    })
+    await warn(connection, log, options.replicas)
+    return {
+      kind: 'redis',
+      address,
+      kv,
+      leases,
+      blobs: createBlobs(connection, prefix),
+      onSignal: signals.on,
+      awayAt: signals.awayAt,
+      ...parts,
+      close: async () => {
+        await inTime(
+          Promise.resolve(parts.stop?.()).catch(() => {}),
+          AbortSignal.timeout(1_000),
+        )
+        await close()
+      },
+    }
   } catch (error) {
     await close()
     throw toStoreError(error, address)
   }
-  const kv = createKeyValues(server)
-  const { ping, ...journal } = createJournal(server, fresh, begun)
-  // A Redis that lost its last writes gives their places to others: what is in memory may be of before.
-  await watchTornLogs(client, log, () => fresh.pumpedTo(undefined))
-  await warn(connection, log, options.replicas)
-
-  return {
-    kind: 'redis',
-    address,
-    journal,
-    receive: createReceive(server),
-    topics: createTopics(server, toEvent),
-    jobs: createJobs(server, fresh),
-    kv,
-    leases: createLeases(kv),
-    blobs: createBlobs(connection, prefix),
-    onSignal: signals.on,
-    awayAt: signals.awayAt,
-    ping,
-    stats: async () => {
-      type Queue = StoreStats['jobs'][number] & { oldest?: string }
-      const stats: StoreStats & { jobs: Queue[] } = JSON.parse(await server.run('stats', roots.main))
-      const jobs = Object.values(stats.jobs).map(({ oldest = '', ...counts }) => {
-        return { ...counts, ...defined({ oldestAt: timeIn(oldest) }) }
-      })
-      return { ...stats, jobs }
-    },
-    oldestWaiting: async () => {
-      type Row = [road: string, of: string, id: string]
-      const limits = [WAITING.jobs, WAITING.messages] as const
-      const [messages, jobs] = await server.run<[Row[], Row[]]>('waiting', roots.main, ...limits)
-      return oldestOf([
-        ...messages.map(([road, gateway, time]) => ({ road, gateway, oldestAt: Number(time) })),
-        ...jobs.map(([queue, lane, id]) => waitingJob(queue, id, lane)),
-      ])
-    },
-    trim: createTrim(server),
-    close,
-  }
 }
 
+type Server = ReturnType<typeof createServer>
+
 /** Marks new data with their format, and refuses those of a newer Trivium. */
-async function checkFormat({ call, roots }: Server, address: string): Promise<void> {
-  const key = `${roots.main}format`
+async function checkFormat({ call, main }: Server, address: string): Promise<void> {
+  const key = `${main}format`
   const found = await call<string | null>('GET', key)
   if (found === null) await call('SETNX', key, FORMAT)
   else if (Number(found) > FORMAT)
     throw new TriviumError('store_version', { path: address, found, known: FORMAT })
+}
+
+/** How many shards the store has: as many as it began with. Throws `store_shards` where others are wanted. */
+async function shardCount(
+  { call, main }: Server,
+  { client, address }: Connection,
+  wanted?: number,
+): Promise<number> {
+  const key = `${main}shards`
+  const isOld = (await call('HGET', `${main}meta`, 'end')) !== null
+  await call('SETNX', key, isOld ? 1 : (wanted ?? (client instanceof Cluster ? ON_CLUSTER : 1)))
+  const found = Number(await call('GET', key))
+  if (wanted !== undefined && found !== wanted)
+    throw new TriviumError('store_shards', { store: address, found, wanted })
+  return found
 }
 
 /** Says at the start what `trivium doctor` would; a server that does not tell is no reason not to start. */

@@ -1,14 +1,14 @@
 import type { Json } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
-import { positionOf } from '../../core/message-id.ts'
 import type { AttemptError, ClaimedJob, DeadLetter, Jobs, NewJob, Settled } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import type { FreshMessages } from '../shared/fresh-messages.ts'
 import { lastOf, WEEK } from '../shared/values.ts'
 import { type Entry, encodeNotes, messageOf, storedMessage } from './codec.ts'
+import type { Places } from './places.ts'
 import { type Args, createHandOver, digest, inBatches, type Server } from './scripts.ts'
 
-export function createJobs({ run, call, now, roots: { main } }: Server, fresh: FreshMessages): Jobs {
+export function createJobs({ run, call, now, places, roots: { main } }: Server, fresh: FreshMessages): Jobs {
   const handOver = createHandOver()
 
   /** Runs a script that answers 1 or 0 for each of its items. */
@@ -19,7 +19,7 @@ export function createJobs({ run, call, now, roots: { main } }: Server, fresh: F
 
   return {
     add: async (queue, jobs) => {
-      const items = jobs.map((job) => jobArgs(job, digest(job.id)))
+      const items = jobs.map((job) => jobArgs(job, digest(job.id), places))
       return (await each('jobs-add', [queue, '', '', '', ''], items)).map((added) => ({ added }))
     },
     claim: async (queue, { max, lease, limits = {}, busy = {} }) => {
@@ -31,13 +31,15 @@ export function createJobs({ run, call, now, roots: { main } }: Server, fresh: F
       const [wait, ...claimed] = await handOver(queue, (handing) =>
         run<[number, ...Claimed[]]>('jobs-claim', main, ...args, ...handing, names, JSON.stringify(busy)),
       )
-      const jobs = claimed.map((each) => claimedJob(each, known))
+      const jobs = claimed.map((each) => claimedJob(each, known, places))
       // The pump is far ahead of routes that have limits: what it pumped last is not claimed soon.
       if (jobs.length > 0 && known.size === size) known.clear()
       return wait < 0 ? { jobs } : { jobs, nextDue: now() + wait }
     },
     follow: async (queue, { id, token, group }) =>
-      (await run<Merged[] | null>('jobs-follow', main, queue, id, token, group))?.map(mergedMessage),
+      (await run<Merged[] | null>('jobs-follow', main, queue, id, token, group))?.map((each) =>
+        mergedMessage(each, places),
+      ),
     settle: (queue, outcomes) => each('jobs-settle', [queue], outcomes.map(outcomeArgs)),
     renew: (queue, claims, lease) => {
       const items = claims.map(({ id, token }) => [id, token, 'renew', lease, '', '', '', ''])
@@ -57,12 +59,14 @@ export function createJobs({ run, call, now, roots: { main } }: Server, fresh: F
     deadLetters: {
       list: async ({ queue = '', group = '', before, limit }) => {
         const place = before ? [before.at, before.id] : ['', '']
-        return (await run<Letter[]>('dead', main, 'list', queue, group, limit, ...place)).map(deadLetter)
+        return (await run<Letter[]>('dead', main, 'list', queue, group, limit, ...place)).map((each) =>
+          deadLetter(each, places),
+        )
       },
       ids: () => run<string[]>('dead', main, 'ids'),
       get: async (id, queue = '') => {
         const letter = await run<Letter | null>('dead', main, 'get', id, queue)
-        return letter ? deadLetter(letter) : undefined
+        return letter ? deadLetter(letter, places) : undefined
       },
       retry: async (id, queue = '') => (await run('dead', main, 'retry', id, queue)) === 1,
       drop: async (id, queue = '') => (await run('dead', main, 'drop', id, queue)) === 1,
@@ -71,9 +75,9 @@ export function createJobs({ run, call, now, roots: { main } }: Server, fresh: F
 }
 
 /** A job as `add_job` of `lua/lib/lanes.lua` takes it. */
-export function jobArgs(job: NewJob, seen: string): Args {
+export function jobArgs(job: NewJob, seen: string, places: Places): Args {
   const { id, lane, group, messageId = '', data, notify } = job
-  return [id, lane, group, messageId, positionOf(messageId) ?? '', toJson(data), notify ? '1' : '', seen]
+  return [id, lane, group, messageId, places.placeOf(messageId) ?? '', toJson(data), notify ? '1' : '', seen]
 }
 
 type Outcome = { delay?: number; error?: AttemptError; reason?: string; result?: Json }
@@ -90,13 +94,18 @@ const toJson = (value: unknown) => (value === undefined ? '' : JSON.stringify(va
 type Claimed = [id: string, token: string, fields: string[], entry: Entry | null]
 
 /** Its message is taken out of `known` where the script was told to leave that out. */
-function claimedJob([id, token, flat, entry]: Claimed, known: Map<string, Message>): ClaimedJob {
+function claimedJob(
+  [id, token, flat, entry]: Claimed,
+  known: Map<string, Message>,
+  places: Places,
+): ClaimedJob {
   const fields = fieldsOf(flat)
   const messageId = fields.get('m')
-  const message = known.get(id) ?? storedMessage(fields) ?? (entry ? messageOf(entry) : undefined)
+  const message =
+    known.get(id) ?? storedMessage(fields, places) ?? (entry ? messageOf(entry, places) : undefined)
   known.delete(id)
   return {
-    ...storedJob(id, fields),
+    ...storedJob(id, fields, places),
     token,
     failures: Number(fields.get('f') ?? 0),
     lost: Number(fields.get('x') ?? 0),
@@ -109,25 +118,31 @@ function claimedJob([id, token, flat, entry]: Claimed, known: Map<string, Messag
 /** A dead letter as `dead` answers with it. */
 type Letter = [queue: string, id: string, reason: DeadLetter['reason'], fields: string[]]
 
-function deadLetter([queue, id, reason, flat]: Letter): DeadLetter {
+function deadLetter([queue, id, reason, flat]: Letter, places: Places): DeadLetter {
   const fields = fieldsOf(flat)
   const letter = { queue, at: Number(fields.get('z')), reason }
-  return { ...storedJob(id, fields), ...letter, ...defined({ message: storedMessage(fields) }) }
+  return {
+    ...storedJob(id, fields, places),
+    ...letter,
+    ...defined({ message: storedMessage(fields, places) }),
+  }
 }
 
 /** What a job that is claimed and a dead letter have in common. */
-function storedJob(id: string, fields: Map<string, string>) {
+function storedJob(id: string, fields: Map<string, string>, places: Places) {
   const [lane = '', group = '', data] = ['l', 'g', 'd'].map((name) => fields.get(name))
   const errors: AttemptError[] = JSON.parse(fields.get('e') ?? '[]')
   const merged: Merged[] = JSON.parse(fields.get('w') ?? '[]')
-  const job = { id, lane, group, errors, ...(merged.length > 0 && { collected: merged.map(mergedMessage) }) }
+  const collected = merged.map((each) => mergedMessage(each, places))
+  const job = { id, lane, group, errors, ...(merged.length > 0 && { collected }) }
   return data === undefined ? job : { ...job, data: JSON.parse(data) }
 }
 
 /** As in `lua/lib/merge.lua`. */
 type Merged = [position: string, head: string, payload: string]
 
-const mergedMessage = ([position, head, payload]: Merged) => messageOf([position, ['h', head, 'p', payload]])
+const mergedMessage = ([position, head, payload]: Merged, places: Places) =>
+  messageOf([position, ['h', head, 'p', payload]], places)
 
 function fieldsOf(flat: readonly string[]): Map<string, string> {
   const fields = new Map<string, string>()

@@ -1,5 +1,5 @@
 import { encodeMessage, type Message, type NewMessage } from '../../core/message.ts'
-import { idParts, positionOf, randomTail } from '../../core/message-id.ts'
+import { randomTail } from '../../core/message-id.ts'
 import type { Outcome } from '../../core/message-query.ts'
 import type { Journal, Store } from '../../core/store.ts'
 import type { FreshMessages } from '../shared/fresh-messages.ts'
@@ -8,24 +8,32 @@ import { jobArgs } from './jobs.ts'
 import { type Args, digest, inBatches, type Server } from './scripts.ts'
 import { createSearch } from './search.ts'
 
+/** Of one shard. */
+export type ShardJournal = Omit<Journal, 'unpumped'> &
+  Pick<Store, 'ping'> & {
+    /** `isRead`: a short answer is all that there is. */
+    unpumped(max: number): Promise<Awaited<ReturnType<Journal['unpumped']>> & { isRead: boolean }>
+    place(messages: readonly (NewMessage & { key: string })[], wanted: readonly number[]): Promise<number[]>
+  }
+
 /** `begun`: whether the journal has messages, or had. `ping` is that of the store. */
 export function createJournal(
-  { run, call, roots: { main }, now }: Server,
+  { run, call, roots: { main }, places, now }: Server,
   fresh: FreshMessages,
   begun: boolean,
-): Journal & Pick<Store, 'ping'> {
-  const head = () => ['', begun ? 1 : '']
+): ShardJournal {
+  const head = () => ['', `${begun ? 1 : ''}${places.of > 1 ? `s${places.shard}` : ''}`]
 
   async function get(id: string): Promise<Message | undefined> {
-    const place = `${positionOf(id) ?? 0}-0`
+    const place = `${places.placeOf(id) ?? 0}-0`
     const [found] = await call<Entry[]>('XRANGE', `${main}journal`, place, place)
-    const message = found && messageOf(found)
+    const message = found && messageOf(found, places)
     return message?.id === id ? message : undefined
   }
 
   const outcomes = async (ids: readonly string[]) => {
     const answers = await inBatches(
-      ids.map((id) => idParts(id) ?? [0, 0, 0]).map((parts, index) => [ids[index] ?? '', ...parts]),
+      ids.map((id) => places.partsOf(id) ?? [0, 0, 0]).map((parts, index) => [ids[index] ?? '', ...parts]),
       (batch) => run<(Outcome | '')[]>('outcomes', main, ...batch.flat()),
     )
     return answers.map((answer) => answer || undefined)
@@ -35,13 +43,20 @@ export function createJournal(
     accept: async (messages) => {
       const at = now()
       const items = messages.map((message) => argsOf(message, at))
-      const accepted = await append(run, main, head(), items)
+      const accepted = await append(run, main, places.idAt, head(), items)
       begun ||= messages.length > 0
       messages.forEach((message, index) => {
         const { id, duplicate } = accepted[index] ?? { id: '', duplicate: true }
-        if (!duplicate) fresh.accepted(id, message, at, String(items[index]?.[3]).length)
+        const size = String(items[index]?.[3]).length
+        if (!duplicate) fresh.accepted(id, places.placeOf(id), message, at, size)
       })
       return accepted
+    },
+
+    /** Where there are several shards: on which messages belong whose keys this one keeps. */
+    place: (messages, wanted) => {
+      const items = messages.map(({ gateway, key }, at) => [digest(gateway, key), wanted[at] ?? places.shard])
+      return inBatches(items, (batch) => run<number[]>('place', main, places.shard, ...batch.flat()))
     },
 
     ping: async () => {
@@ -50,17 +65,17 @@ export function createJournal(
 
     get,
 
-    search: createSearch(call, main, outcomes),
+    search: createSearch(call, main, places, outcomes),
 
     outcomes,
 
     note: async (id, notes) => {
-      const parts = idParts(id)
+      const parts = places.partsOf(id)
       if (parts && notes.length > 0) await run('journal', main, 'note', ...parts, encodeNotes(notes))
     },
 
     history: async (id) => {
-      const position = positionOf(id) ?? 0
+      const position = places.placeOf(id) ?? 0
       const mark = `${position} `
       const [message, lines] = await Promise.all([
         get(id),
@@ -73,12 +88,12 @@ export function createJournal(
     unpumped: (max) =>
       fresh.unpumped(max, async () => {
         const [cursor, entries] = await run<[number, Entry[]]>('journal', main, 'unpumped', max)
-        return { cursor, messages: entries.map(messageOf) }
+        return { cursor, messages: entries.map((entry) => messageOf(entry, places)) }
       }),
 
     pumped: async (cursor, last, jobs) => {
-      const to = idParts(last) ?? [0, 0, 0]
-      const args = jobs.flatMap((job) => jobArgs(job, ''))
+      const to = places.partsOf(last) ?? [0, 0, 0]
+      const args = jobs.flatMap((job) => jobArgs(job, '', places))
       const isMoved = (await run('jobs-add', main, 'dispatch', cursor, ...to, ...args)) !== null
       fresh.pumpedTo(isMoved ? last : undefined)
       return isMoved

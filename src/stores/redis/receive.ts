@@ -1,12 +1,20 @@
 import { randomUUID } from 'node:crypto'
-import { idParts } from '../../core/message-id.ts'
-import type { ReceiveQueue } from '../../core/store.ts'
+import type { ReceiveFilter, ReceiveQueue, Taken } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import { takenNote } from '../shared/values.ts'
 import { type Entry, messageOf } from './codec.ts'
 import { createHandOver, digest, type Server } from './scripts.ts'
 
-export function createReceive({ run, roots: { main }, now, isClosed }: Server): ReceiveQueue {
+/** What is there, but of a later time (Unix ms) than was asked for. */
+export type Held = { held: number }
+
+/** Of one shard. */
+export type ShardReceive = Omit<ReceiveQueue, 'take'> & {
+  /** `until`: take nothing whose id is of a later time (Unix ms). */
+  take(filter: ReceiveFilter, lease?: number, by?: string, until?: number): Promise<Taken | Held | undefined>
+}
+
+export function createReceive({ run, roots: { main }, places, now, isClosed }: Server): ShardReceive {
   const handOver = createHandOver(
     (_, handing) => run('receive-take', main, '', '', '', '', '', '', '', ...handing),
     isClosed,
@@ -15,26 +23,27 @@ export function createReceive({ run, roots: { main }, now, isClosed }: Server): 
     (await run('receive-lease', main, how, receipt)) === 1
 
   return {
-    take: async ({ gateway = '', conversation }, lease, by) => {
+    take: async ({ gateway = '', conversation }, lease, by, until) => {
       const wanted = conversation === undefined ? '' : digest(conversation)
-      const own = (conversation === undefined ? undefined : idParts(conversation)) ?? ['', '', '']
+      const own = (conversation === undefined ? undefined : places.partsOf(conversation)) ?? ['', '', '']
       const args = [gateway, wanted, ...own, lease ?? '', randomUUID()]
       const { what, detail } = takenNote(lease, by)
       const note = JSON.stringify(detail === undefined ? ['r', what] : ['r', what, detail])
-      type Reply = [entry: Entry, receipt: string, missed: number] | null
+      type Reply = [entry: Entry, receipt: string, missed: number] | number | null
       const reply = await handOver('', (handing) =>
-        run<Reply>('receive-take', main, ...args, ...handing, note),
+        run<Reply>('receive-take', main, ...args, ...handing, note, until ?? ''),
       )
-      if (!reply) return undefined
+      if (reply === null) return undefined
+      if (typeof reply === 'number') return { held: reply }
       const [entry, receipt, missed] = reply
-      const message = messageOf(entry)
+      const message = messageOf(entry, places)
       return { message, ...defined({ missed: missed || undefined, receipt: receipt || undefined }) }
     },
     ack: (receipt) => end('ack', receipt),
     release: (receipt) => end('release', receipt),
     leased: async (receipt) => {
       const entry = await run<Entry | 0>('receive-lease', main, 'show', receipt)
-      return entry ? messageOf(entry) : undefined
+      return entry ? messageOf(entry, places) : undefined
     },
     nextExpiry: async () => {
       const wait = await run<number | null>('receive-lease', main, 'next')

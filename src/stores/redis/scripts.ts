@@ -4,12 +4,13 @@ import { Redis } from 'ioredis'
 import { TriviumError } from '../../core/errors.ts'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
 import { type Batcher, createBatcher } from '../../lib/batch.ts'
-import { type Connection, type ConnectOptions, toStoreError, wasNotSent } from './connect.ts'
+import { type Connection, type ConnectOptions, slotOf, toStoreError, wasNotSent } from './connect.ts'
+import { createPlaces } from './places.ts'
 
 export type Args = readonly (string | number)[]
 
 /** What the parts of the store work with. */
-export type Server = ReturnType<typeof createServer>
+export type Server = ReturnType<ReturnType<typeof createServer>['at']>
 
 /**
  * Loads the scripts, each with the preamble and the files of `lua/lib` that its `-- include:` line names.
@@ -21,46 +22,56 @@ export function createServer(
   { now, replicas = 0, commandTimeout = 2_000 }: Omit<ConnectOptions, 'url'> & { now?: () => number },
 ) {
   const { client, address } = connection
-  const main = `{${prefix}}:`
-  const channel = `${prefix}:signals`
   const scripts = loadScripts()
   const rethrow = (error: unknown) => Promise.reject(toStoreError(error, address))
   const confirmed = createConfirmation(connection, replicas, commandTimeout / 2)
+  /** Sends one command, for what needs no script, and waits for no replica. `Reply` is what Redis says that it answers, or
+   * the head of a script: Lua's false arrives as null. Rejects with a TriviumError, as `run` does. */
+  const call = <Reply>(command: string, key: string, ...args: Args): Promise<Reply> =>
+    client.call(command, key, ...args).catch(rethrow) as Promise<Reply>
 
   return {
-    /**
-     * Where things lie. Keys of a root share a hash tag, hence a slot of a cluster and an atomic step: journal, receive and jobs are under
-     * one; each other topic has its own; values have one, so that listing by prefix is an index and not a scan of every node.
-     */
-    roots: {
-      main,
-      kv: `{${prefix}:kv}:`,
-      topic: (name: string) => (name === MESSAGE_TOPIC ? main : `{${prefix}:topic:${slug(name)}}:`),
-    },
+    /** Where values lie: under one root, so that listing by prefix is an index and not a scan of every node. */
+    kv: `{${prefix}:kv}:`,
+    /** What a store with one shard has under one root, and one with several its format. */
+    main: `{${prefix}}:`,
     /** Of the signals. */
-    channel,
-    now: now ?? Date.now,
-    isClosed: () => client.status === 'end',
-    /**
-     * Sends one command, for what needs no script, and waits for no replica. `Reply` is what Redis says that it answers, or
-     * the head of a script: Lua's false arrives as null. Rejects with a TriviumError, as `run` does.
-     */
-    call: <Reply>(command: string, key: string, ...args: Args): Promise<Reply> =>
-      client.call(command, key, ...args).catch(rethrow) as Promise<Reply>,
-    /** Runs the script `lua/<name>.lua`. `root` is what its keys begin with, hash tag included. */
-    run: async <Reply>(name: string, root: string, ...args: Args): Promise<Reply> => {
-      const script = scripts.get(name)
-      if (!script) throw new RangeError(`there is no script ${name}`)
-      if (connection.isFailingOver()) return rethrow(new Error('no connection: a fail-over is under way'))
-      const given = [root, `${root}meta`, now ? String(now()) : '', channel, ...args]
-      try {
-        return (await confirmed(root, () => client.evalsha(script.hash, 2, ...given))) as Reply
-      } catch (error) {
-        // Not loaded, as after a restart or a failover.
-        if (!(error instanceof Error && error.message.startsWith('NOSCRIPT')))
-          return rethrow(named(error, script.text))
-        const whole = confirmed(root, () => client.eval(script.text, 2, ...given))
-        return whole.catch((error) => rethrow(named(error, script.text))) as Promise<Reply>
+    channel: `${prefix}:signals`,
+    call,
+    /** What the parts of a shard work with: number `shard` `of` so many. */
+    at(shard: number, of: number) {
+      const main = of === 1 ? `{${prefix}}:` : `{${tagOf(prefix, shard, of)}}:`
+      const channel = of === 1 ? this.channel : `${this.channel}/${shard}`
+      return {
+        /**
+         * Where things lie. Keys of a root share a hash tag, hence a slot of a cluster and an atomic step: journal, receive and jobs
+         * of a shard are under one; each other topic has its own.
+         */
+        roots: {
+          main,
+          kv: this.kv,
+          topic: (name: string) => (name === MESSAGE_TOPIC ? main : `{${prefix}:topic:${slug(name)}}:`),
+        },
+        places: createPlaces(shard, of),
+        now: now ?? Date.now,
+        isClosed: () => client.status === 'end',
+        call,
+        /** Runs the script `lua/<name>.lua`. `root` is what its keys begin with, hash tag included. */
+        run: async <Reply>(name: string, root: string, ...args: Args): Promise<Reply> => {
+          const script = scripts.get(name)
+          if (!script) throw new RangeError(`there is no script ${name}`)
+          if (connection.isFailingOver()) return rethrow(new Error('no connection: a fail-over is under way'))
+          const given = [root, `${root}meta`, now ? String(now()) : '', channel, ...args]
+          try {
+            return (await confirmed(root, () => client.evalsha(script.hash, 2, ...given))) as Reply
+          } catch (error) {
+            // Not loaded, as after a restart or a failover.
+            if (!(error instanceof Error && error.message.startsWith('NOSCRIPT')))
+              return rethrow(named(error, script.text))
+            const whole = confirmed(root, () => client.eval(script.text, 2, ...given))
+            return whole.catch((error) => rethrow(named(error, script.text))) as Promise<Reply>
+          }
+        },
       }
     },
   }
@@ -94,6 +105,15 @@ function createConfirmation({ client, serverOf }: Connection, replicas: number, 
     return answer
   }
 }
+
+/** The hash tag of a shard, such that the shards lie in even distances over the slots: each master of a cluster gets as many. */
+export function tagOf(prefix: string, shard: number, of: number): string {
+  for (let n = 0; ; n++) {
+    const tag = n === 0 ? `${prefix}:${shard}` : `${prefix}:${shard}.${n}`
+    if (Math.floor((slotOf(tag) * of) / SLOTS) === shard) return tag
+  }
+}
+const SLOTS = 16_384
 
 /** 96 bits of SHA-256, in 16 characters, over parts that cannot run into each other: no two keys meet, and millions stay compact. */
 export function digest(...parts: readonly string[]): string {

@@ -1,7 +1,8 @@
-import { makeId, positionOf, timeOf } from '../../core/message-id.ts'
+import { isId, timeOf } from '../../core/message-id.ts'
 import { createMatcher, isPlainText } from '../../core/message-query.ts'
 import type { FoundMessages, Journal, MessageSearch } from '../../core/store.ts'
 import { type Entry, messageOf, parseHead, positionIn } from './codec.ts'
+import type { Places } from './places.ts'
 import { digest, type Server } from './scripts.ts'
 
 /** How many entries one command reads, and for how long (ms) one search goes on. */
@@ -11,11 +12,33 @@ const LONGEST = 200
 const LARGEST = 4_000_000
 
 /** Searches the journal from its end; what is in it says too little for an index, so a search goes through it in parts. */
-export function createSearch(call: Server['call'], main: string, outcomes: Journal['outcomes']) {
+export function createSearch(
+  call: Server['call'],
+  main: string,
+  places: Places,
+  outcomes: Journal['outcomes'],
+) {
+  /** The place of the last message before an id, which may be of another shard: ids are in order within each. */
+  const placeBefore = async (id: string) => {
+    const own = places.placeOf(id)
+    if (own !== undefined || !isId(id)) return (own ?? 0) - 1
+    const [last] = await call<Entry[]>('XREVRANGE', `${main}journal`, '+', '-', 'COUNT', 1)
+    let [low, high] = [0, last ? positionIn(last) : 0]
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2)
+      const [found] = await call<Entry[]>('XRANGE', `${main}journal`, `${middle}-0`, '+', 'COUNT', 1)
+      const head = found && parseHead(found[1][1])
+      if (found && head && places.idAt(head.time, positionIn(found), head.tail) < id) low = positionIn(found)
+      else high = middle - 1
+    }
+    return low
+  }
+
   return async (query: MessageSearch): Promise<FoundMessages> => {
     const deadline = Date.now() + LONGEST
     const { gateways, conversation, before, limit, since = 0 } = query
-    const [wanted, own] = conversation === undefined ? [] : [digest(conversation), positionOf(conversation)]
+    const [wanted, own] =
+      conversation === undefined ? [] : [digest(conversation), places.placeOf(conversation)]
     const matches = createMatcher(query)
     const parts = [query.sender, query.text].filter(isPlainText).map((part) => part.toLowerCase())
     const mayMatch = (entry: Entry) => {
@@ -29,11 +52,14 @@ export function createSearch(call: Server['call'], main: string, outcomes: Journ
     }
     const found: FoundMessages['found'] = []
     let size = 0
-    let from = before === undefined ? Number.MAX_SAFE_INTEGER : (positionOf(before) ?? 0) - 1
+    let from = before === undefined ? Number.MAX_SAFE_INTEGER : await placeBefore(before)
     while (from > 0) {
       const range = [`${main}journal`, `${from}-0`, '-', 'COUNT', SLICE] as const
       const entries = await call<Entry[]>('XREVRANGE', ...range)
-      const messages = entries.filter(mayMatch).map(messageOf).filter(matches)
+      const messages = entries
+        .filter(mayMatch)
+        .map((entry) => messageOf(entry, places))
+        .filter(matches)
       const standing = await outcomes(messages.map(({ id }) => id))
       for (const [index, message] of messages.entries()) {
         const outcome = standing[index]
@@ -46,7 +72,7 @@ export function createSearch(call: Server['call'], main: string, outcomes: Journ
       if (!last || entries.length < SLICE) break
       const { time, tail } = parseHead(last[1][1])
       from = positionIn(last) - 1
-      const next = makeId(time, from + 1, tail)
+      const next = places.idAt(time, from + 1, tail)
       if (timeOf(next) < since) break
       if (Date.now() > deadline) return { found, next }
     }

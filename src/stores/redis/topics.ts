@@ -1,8 +1,9 @@
 import { TriviumError } from '../../core/errors.ts'
 import { type Event, MESSAGE_TOPIC, type NewEvent, REPLY_TOPICS } from '../../core/event.ts'
 import type { Message } from '../../core/message.ts'
-import { idParts, randomTail } from '../../core/message-id.ts'
-import type { Topics } from '../../core/store.ts'
+import { idParts, makeId, positionOf, randomTail } from '../../core/message-id.ts'
+import type { GroupBatch, GroupRead, Topics } from '../../core/store.ts'
+import { defined } from '../../lib/defined.ts'
 import { append, type Entry, eventOf, messageOf, positionIn } from './codec.ts'
 import { type Args, createHandOver, digest, inBatches, type Server } from './scripts.ts'
 
@@ -11,16 +12,30 @@ const MAX_EVENTS = 500
 /** How many messages one call reads at most without a group: each may be large. */
 const MAX_TAIL = 20
 
+/** Characters of one read that are many. */
+const LARGE = 1_000_000
+
+/** `until`: consume or lease no event whose id is of a later time (Unix ms). */
+export type BoundedRead = GroupRead & { until?: number }
+/** `held`: the time of the first event that was left for that. `isLarge`: there may be more that was left for its size. */
+export type BoundedBatch = GroupBatch & { held?: number; isLarge?: boolean }
+
+/** Of one shard: of `gateway-message` it has a part, of other topics all. */
+export type ShardTopics = Omit<Topics, 'partitions' | 'placeOf' | 'read'> & {
+  read(topic: string, requests: readonly BoundedRead[]): Promise<(BoundedBatch | undefined)[]>
+  placeOf(topic: string, id: string): number | undefined
+}
+
 /**
  * Each topic lies on a slot of its own, so two sets under the main root name those that there are, and those that
  * have, or had, consumer groups. They may be many, for every conversation with replies is a topic.
  */
 export function createTopics(
-  { run, call, roots, now, isClosed }: Server,
+  { run, call, roots, places, now, isClosed }: Server,
   toEvent: (message: Message) => Event,
-): Topics {
+): ShardTopics {
   const eventIn = (topic: string, entry: Entry) =>
-    topic === MESSAGE_TOPIC ? toEvent(messageOf(entry)) : eventOf(topic, entry)
+    topic === MESSAGE_TOPIC ? toEvent(messageOf(entry, places)) : eventOf(topic, entry)
 
   const handOver = createHandOver(
     (topic, handing) => run('topic-read', roots.topic(topic), ...handing, topic),
@@ -34,17 +49,20 @@ export function createTopics(
       return run<[Entry[], (number[] | null)[]]>('topic-read', roots.topic(topic), ...args)
     })
     const events = new Map(entries.map((entry) => [positionIn(entry), eventIn(topic, entry)]))
+    const size = entries.reduce((sum, [, [, , , payload]]) => sum + payload.length, 0)
     return answers.map((answer) => {
       if (!answer) return undefined
-      const [missed = 0, wait = -1, ...positions] = answer
-      const batch = { events: positions.flatMap((position) => events.get(position) ?? []), missed }
-      return wait < 0 ? batch : { ...batch, nextVisible: now() + wait }
+      const [missed = 0, wait = -1, held = 0, ...positions] = answer
+      const found = positions.flatMap((position) => events.get(position) ?? [])
+      const more = defined({ held: held || undefined, nextVisible: wait < 0 ? undefined : now() + wait })
+      return { events: found, missed, ...more, ...(size > LARGE && { isLarge: true }) }
     })
   }
 
   /** Consumes events, or gives them back where `args` name the topic and the delay. */
   async function settle(topic: string, group: string, ids: ReadonlySet<string>, ...args: Args) {
-    const known = [...ids].map((id) => [idParts(id)?.join(' ') ?? '']).filter(([parts]) => parts !== '')
+    const partsOf = topic === MESSAGE_TOPIC ? places.partsOf : idParts
+    const known = [...ids].map((id) => [partsOf(id)?.join(' ') ?? '']).filter(([parts]) => parts !== '')
     const counts = await inBatches(known, async (batch) => [
       await run<number>('topic-settle', roots.topic(topic), group, ...args, ...batch.flat()),
     ])
@@ -59,7 +77,7 @@ export function createTopics(
       const leaps = topic.startsWith(REPLY_TOPICS) ? 1 : ''
       const named = call('SADD', main('topics'), topic)
       const items = events.map((event) => argsOf(event, now()))
-      const published = append(run, roots.topic(topic), [topic, leaps], items)
+      const published = append(run, roots.topic(topic), makeId, [topic, leaps], items)
       const [answers] = await Promise.all([published, named])
       return answers.map(({ id }) => id)
     },
@@ -88,8 +106,8 @@ export function createTopics(
     },
 
     read: (topic, requests) => {
-      const items = requests.map(({ group, max, mode, lease = 0, after = 0 }) => {
-        return [group, Math.min(max, MAX_EVENTS), mode, mode === 'peek' ? after : lease]
+      const items = requests.map(({ group, max, mode, lease = 0, after = 0, until = '' }) => {
+        return [group, Math.min(max, MAX_EVENTS), mode, mode === 'peek' ? after : lease, until]
       })
       return inBatches(items, (batch) => readSome(topic, batch))
     },
@@ -105,6 +123,7 @@ export function createTopics(
       return entries.map((entry) => ({ position: positionIn(entry), event: eventIn(topic, entry) }))
     },
 
+    placeOf: (topic, id) => (topic === MESSAGE_TOPIC ? places.placeOf(id) : positionOf(id)),
     end: async (topic) => Number(await call('HGET', `${roots.topic(topic)}meta`, 'end')),
   }
 }

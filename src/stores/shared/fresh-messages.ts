@@ -1,5 +1,4 @@
 import { completeMessage, type Message, type NewMessage } from '../../core/message.ts'
-import { positionOf } from '../../core/message-id.ts'
 
 /** How many messages are kept, and how many characters one may have in the store. */
 const MAX = 512
@@ -16,18 +15,19 @@ export function createFreshMessages() {
   let pumped = new Map<string, Message>()
 
   return {
-    /** A message was stored, in `size` characters. */
-    accepted(id: string, message: NewMessage, now: number, size: number): void {
+    /** A message was stored, at a place of the journal and in `size` characters. */
+    accepted(id: string, place: number | undefined, message: NewMessage, now: number, size: number): void {
       if (!next || next.messages.length >= MAX || size > LARGEST) return
-      if (positionOf(id) !== next.cursor + next.messages.length + 1) return
+      if (place !== next.cursor + next.messages.length + 1) return
       const { gateway, receivedAt = now } = message
       next.messages.push(completeMessage({ id, gateway, receivedAt }, message))
     },
-    /** As `Journal.unpumped`; `read` looks in the journal. */
-    async unpumped(max: number, read: () => Promise<Unpumped>): Promise<Unpumped> {
-      if (!next?.messages.length) next = await read()
+    /** As `Journal.unpumped`; `read` looks in the journal. `isRead`: that was done, so that a short answer is all. */
+    async unpumped(max: number, read: () => Promise<Unpumped>): Promise<Unpumped & { isRead: boolean }> {
+      const isRead = !next?.messages.length
+      if (!next || isRead) next = await read()
       if (next.messages.length === 0) pumped = new Map()
-      return { cursor: next.cursor, messages: next.messages.slice(0, max) }
+      return { cursor: next.cursor, messages: next.messages.slice(0, max), isRead }
     },
     /** The dispatch cursor is at that message now; undefined: it is not where it was thought to be. */
     pumpedTo(last: string | undefined): void {

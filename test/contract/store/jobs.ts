@@ -249,7 +249,7 @@ export function jobsContract(factory: StoreFactory): void {
     'a job with notify remembers its result for seven days and signals its end': async (bench) => {
       const { store, advance } = bench
       await store.jobs.add('q', [job('a', 'l', { notify: true }), job('b', 'm', { notify: true })])
-      const signal = new Promise<void>((resolve) => store.onSignal('job:a', resolve))
+      const signal = new Promise<void>((resolve) => store.onSignal('job:a', () => resolve()))
       const { jobs } = await claimJobs(store, 'q')
       const tokens = new Map(jobs.map(({ id, token }) => [id, token]))
       await store.jobs.settle('q', [
@@ -436,7 +436,7 @@ export function jobsContract(factory: StoreFactory): void {
     },
     'the death of a job with notify signals its end, and dropping removes it': async (bench) => {
       const { store } = bench
-      const signal = new Promise<void>((resolve) => store.onSignal('job:a', resolve))
+      const signal = new Promise<void>((resolve) => store.onSignal('job:a', () => resolve()))
       await bury(bench, 'q', job('a', 'l', { notify: true }), 'ambiguous')
       await signal
       const [letter] = await store.jobs.deadLetters.list({ limit: 1 })

@@ -20,7 +20,9 @@ const command = fc.record({
  * stays first until it is done or dead. Stale tokens change nothing.
  */
 export function laneModel(factory: StoreFactory): void {
-  test('any history of adds, claims and outcomes of three lanes agrees with a simple model', async () => {
+  const name = 'any history of adds, claims and outcomes of three lanes agrees with a simple model'
+  if (factory.except?.has(name)) return
+  test(name, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(command, { minLength: 1, maxLength: 30, size: 'max' }), async (commands) => {
         await withStore(factory, async ({ store, now, advance }) => {

@@ -87,7 +87,7 @@ export function receiveContract(factory: StoreFactory): void {
     'a released message is at once with the next taker, who hears of it': async ({ store }) => {
       await acceptAll(store, ['a', 'b'])
       const taken = await store.receive.take({}, MINUTE)
-      const signal = new Promise<void>((resolve) => store.onSignal('receive', resolve))
+      const signal = new Promise<void>((resolve) => store.onSignal('receive', () => resolve()))
       assert.equal(await store.receive.release(taken?.receipt ?? ''), true)
       await signal
       assert.equal(await store.receive.release(taken?.receipt ?? ''), false)

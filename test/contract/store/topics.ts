@@ -68,7 +68,7 @@ export function topicsContract(factory: StoreFactory): void {
     },
     'publishing signals the topic and no other': async ({ store }) => {
       store.onSignal('topic:other', () => assert.fail('another topic'))
-      const signal = new Promise<void>((resolve) => store.onSignal('topic:t', resolve))
+      const signal = new Promise<void>((resolve) => store.onSignal('topic:t', () => resolve()))
       await publishAll(store, 't', ['a'])
       await signal
     },
@@ -150,7 +150,7 @@ export function topicsContract(factory: StoreFactory): void {
       for (const group of ['g', 'other']) await store.topics.subscribe('t', group, 'start')
       await readGroup(store, 't', 'g', 'lease', { max: 2, lease: MINUTE })
       await store.topics.ack('t', 'g', [first])
-      const woken = new Promise<void>((resolve) => store.onSignal('topic:t', resolve))
+      const woken = new Promise<void>((resolve) => store.onSignal('topic:t', () => resolve()))
       assert.equal(await store.topics.seek('t', 'g', 'start'), true)
       await woken
       assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'consume')), ['a', 'b', 'c'])

@@ -13,7 +13,7 @@ describe('a Redis of several servers', () => {
   test('loses nothing and hands out nothing twice while the slot of the store is moved under load, finds nodes that restarted, and tells of a slot that is stuck', async (t) => {
     const cluster = await startRedisCluster()
     t.after(() => cluster.stop())
-    const stores = await Promise.all([1, 2].map(() => openStore(cluster.url)))
+    const stores = await Promise.all([1, 2].map(() => openStore(cluster.url, { shards: 1 })))
     t.after(() => Promise.all(stores.map((store) => store.close())))
     const { lost, twice } = await underLoad(stores, () => moveSlot(cluster.nodes, '{trivium}:'))
     assert.deepEqual([lost, twice], [0, 0])

@@ -3,13 +3,14 @@
 -- or events to a topic.
 --
 -- ARGV[3]   topic, or empty for messages
--- ARGV[4]   of messages: 1 where the caller knows that the journal has begun. Of a topic: 1 where readers know the numbers
+-- ARGV[4]   of messages: begins with 1 where the caller knows that the journal has begun, and ends with s and its number where it is one of
+--           several shards: a key that came with a conversation before is known where that is. Of a topic: 1 where readers know the numbers
 --           of entries; they leap with each life of the server, for one that came back may lack the last entries
 -- ARGV[5…]  per entry six values: tail (random, below 2^34); receivedAt or the timestamp (Unix ms); digest of the key
 --           (of a message: of gateway and key), or empty; payload; and of a message its gateway, and the digest of
 --           the conversation, or empty
 -- Returns   the time in the ids of new entries, then per entry its position, or for a known key the
---           `time:position:tail` of the first
+--           `time:position:tail` of the first, or the `shard` that has it
 -- Guarantees: all or nothing; positions are contiguous; the time in ids never goes back; after a lost
 --           reply the same call adds no second entry for one with a key; a journal that is gone is not begun
 --           anew for one who knew it. Without entries it shows that writing is possible.
@@ -18,7 +19,7 @@ local is_topic = topic ~= ''
 local seen = root .. (is_topic and 'topic-seen:' or 'seen:')
 local meta = redis.call('HMGET', root .. 'meta', 'end', 'time', 'life')
 local position, life = tonumber(meta[1] or 0), ''
-if not is_topic and ARGV[4] == '1' and not meta[1] then
+if not is_topic and string.sub(ARGV[4], 1, 1) == '1' and not meta[1] then
   return { err = 'EMPTY it has lost its journal; restore it, or restart Trivium to begin anew' }
 end
 if #ARGV == 4 then redis.call('SET', root .. 'probe', 1) end
@@ -26,6 +27,7 @@ if is_topic and ARGV[4] == '1' then
   life = string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') or ''
 end
 if life ~= '' and meta[1] and meta[3] ~= life then position = position + 10000 end
+local shard = not is_topic and string.match(ARGV[4], 's(%d+)$')
 -- The parts of an id, in 16 bytes.
 local ID = '>I6I5I5'
 local time = math.max(now, tonumber(meta[2] or 0))
@@ -38,7 +40,10 @@ for i = 5, #ARGV, 6 do
   local tail, stamp, digest, payload = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
   local gateway, conversation = ARGV[i + 4], ARGV[i + 5]
   local known = digest ~= '' and seen_get(seen, digest)
-  if known then
+  local placed = shard and conversation == '' and digest ~= '' and not known and seen_get(root .. 'places:', digest)
+  if placed and placed ~= shard then
+    answers[#answers + 1] = placed
+  elseif known then
     local its_time, its_position, its_tail = struct.unpack(ID, known)
     answers[#answers + 1] = its_time .. ':' .. its_position .. ':' .. its_tail
   else

@@ -7,8 +7,9 @@
 -- ARGV[10…12]  daemon, number, and what it never heard of, as `lib/unheard.lua` has them; with the number 0 that is
 --          given back and nothing taken
 -- ARGV[13]  what to note of the message, without the time
+-- ARGV[14]  the time (Unix ms) beyond which nothing is taken, or empty
 -- Returns  the entry, the receipt (empty without lease), and how many messages of the gateway are lost that no taker was
---          told of (only where no conversation is asked for); or false
+--          told of (only where no conversation is asked for); or false; or the time of one that ARGV[14] leaves there
 -- Guarantees: no two calls get one message, unless its lease ran out in between, or the first never heard
 --          of it and said so.
 local gateway, conversation, own = ARGV[3], ARGV[4], tonumber(ARGV[5])
@@ -49,6 +50,7 @@ if conversation == '' then position = oldest_available(gateway) else position = 
 if not position then return false end
 
 local found = entry_at(position)
+if ARGV[14] ~= '' and time_of(found) > tonumber(ARGV[14]) then return time_of(found) end
 local its_gateway, its_conversation = origin_of(found)
 make_unavailable(its_gateway, its_conversation, position)
 add_note(position, '[' .. now .. ',' .. string.sub(ARGV[13], 2))

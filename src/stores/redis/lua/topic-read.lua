@@ -3,10 +3,12 @@
 --
 -- ARGV[3…5]  daemon, number, and what it never heard of, as `lib/unheard.lua` has them
 -- ARGV[6]   the topic
--- ARGV[7…]  per request four values: group; how many at most; `consume`, `peek` or `lease`; lease in ms, or the
---           position up to which a peek leaves out what is there; none, where nothing is to be read
+-- ARGV[7…]  per request five values: group; how many at most; `consume`, `peek` or `lease`; lease in ms, or the
+--           position up to which a peek leaves out what is there; the time (Unix ms) beyond which nothing is handed out, or
+--           empty; none, where nothing is to be read
 -- Returns   the entries, fewer than asked where they are large, then per request false (there is no such group) or
---           {missed, in how many ms something hidden becomes visible or -1, positions…}
+--           {missed, in how many ms something hidden becomes visible or -1, the time of what was not handed out or 0,
+--           positions…}
 -- Guarantees: what is consumed or leased is given to no other read of the group, unless the caller never heard of it
 --           and says so: then it comes before what is unread, behind what others read meanwhile.
 
@@ -25,7 +27,7 @@ end)
 if #ARGV == 6 then return false end
 
 local names = {}
-for i = 7, #ARGV, 4 do names[#names + 1] = ARGV[i] end
+for i = 7, #ARGV, 5 do names[#names + 1] = ARGV[i] end
 local nexts = redis.call('HMGET', root .. 'groups', unpack(names))
 local odds = redis.call('SMISMEMBER', root .. 'odd', unpack(names))
 local last = last_position()
@@ -63,8 +65,18 @@ local function window(start, count)
   return known.list
 end
 
+-- The time of the first entry that is of a later time than was asked for.
+local held
+
+local function is_held(entry, till)
+  local time = till and time_of(entry)
+  if not time or time <= till then return false end
+  held = math.min(held or time, time)
+  return true
+end
+
 -- Picks positions in back:<group> that are still retained, oldest first. Returns how many were not.
-local function read_back(group, keys, max, after, positions)
+local function read_back(group, keys, max, after, positions, till)
   for _, position in ipairs(redis.call('ZRANGEBYSCORE', keys.hidden, '-inf', now, 'LIMIT', 0, 1000)) do
     show(keys, position, next_of[group])
   end
@@ -75,6 +87,7 @@ local function read_back(group, keys, max, after, positions)
     for _, text in ipairs(redis.call('ZRANGEBYSCORE', keys.back, '(' .. after, '+inf', 'LIMIT', place, rest)) do
       if is_full(positions, max) then return missed end
       local entry = entry_at(text)
+      if entry and is_held(entry, till) then return missed end
       if entry then
         pick(positions, entry, tonumber(text))
       else
@@ -87,10 +100,10 @@ end
 
 -- Reads on from the group's next position. Returns where the group is then, and how many before that are gone.
 -- A peek tells of what is gone before its first event.
-local function read_fresh(start, max, mode, keys, positions)
+local function read_fresh(start, max, mode, keys, positions, till)
   local stop, first, count = start, nil, math.min(SLICE, max)
   local before = #positions
-  while not is_full(positions, max) and stop <= last do
+  while max >= 0 and not is_full(positions, max) and stop <= last do
     local list = window(stop, count)
     stop = #list < count and last + 1 or position_of(list[#list][1]) + 1
     for _, entry in ipairs(list) do
@@ -100,6 +113,10 @@ local function read_fresh(start, max, mode, keys, positions)
         break
       end
       if not (keys and redis.call('ZSCORE', keys.ahead, position)) then
+        if is_held(entry, till) then
+          stop, max = position, -1
+          break
+        end
         pick(positions, entry, position)
         first = first or position
       end
@@ -112,14 +129,15 @@ end
 
 local handed, moved = {}, {}
 
-local function serve(group, max, mode, lease)
+local function serve(group, max, mode, lease, till)
   if not next_of[group] then return false end
+  held = nil
   local keys = odd[group] and keys_of(group)
   local positions, after = {}, mode == 'peek' and tonumber(lease) or 0
-  local missed = keys and read_back(group, keys, max, after, positions) or 0
+  local missed = keys and read_back(group, keys, max, after, positions, till) or 0
   if keys and mode ~= 'peek' and #positions > 0 then redis.call('ZREM', keys.back, unpack(positions)) end
 
-  local reach, gone = read_fresh(math.max(next_of[group], after + 1), max, mode, keys, positions)
+  local reach, gone = read_fresh(math.max(next_of[group], after + 1), max, mode, keys, positions, till)
   if mode == 'peek' then
     if missed > 0 then redis.call('INCRBY', keys.missed, missed) end
   elseif reach > next_of[group] then
@@ -138,12 +156,12 @@ local function serve(group, max, mode, lease)
   end
   local soonest = keys and tonumber(redis.call('ZRANGE', keys.hidden, 0, 0, 'WITHSCORES')[2])
   if keys and not soonest then tidy(group, keys) end
-  return { before + missed + gone, soonest and math.max(0, soonest - now) or -1, unpack(positions) }
+  return { before + missed + gone, soonest and math.max(0, soonest - now) or -1, held or 0, unpack(positions) }
 end
 
 local answers, writes = {}, {}
-for i = 7, #ARGV, 4 do
-  answers[#answers + 1] = serve(ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3])
+for i = 7, #ARGV, 5 do
+  answers[#answers + 1] = serve(ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3], tonumber(ARGV[i + 4]))
 end
 if #handed > 0 then remember_handed(ARGV[3], ARGV[4], handed) end
 for group, position in pairs(moved) do

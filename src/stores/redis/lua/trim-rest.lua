@@ -3,7 +3,7 @@
 -- out of some of the hashes that `seen_put` fills, for messages and all queues.
 --
 -- ARGV[3]  how many dead letters a queue may have    ARGV[4…]  digests that lie in these hashes
-local bases = { root .. 'seen:' }
+local bases = { root .. 'seen:', root .. 'places:' }
 for _, queue in ipairs(redis.call('SMEMBERS', root .. 'queues')) do
   local base = root .. 'jobs:' .. queue .. ':'
   local excess = math.min(100, redis.call('ZCARD', base .. 'dead') - ARGV[3])

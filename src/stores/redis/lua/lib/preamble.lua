@@ -18,6 +18,22 @@ end
 
 local now = clock()
 
+-- What a daemon listens to only now and then. Where there are several shards, whose channels end with `/<shard>`, these
+-- have channels of their own: of many daemons few have to do with a message.
+local APART = {
+  journal = '/dispatch',
+  ['jobs:dispatch'] = '/dispatch',
+  receive = '/receive',
+  ['topic:gateway-message'] = '/events',
+}
+
 local function signal(names)
-  if #names > 0 then redis.call('PUBLISH', channel, cjson.encode(names)) end
+  local lists = {}
+  local is_shard = string.find(channel, '/%d+$')
+  for _, name in ipairs(names) do
+    local to = channel .. (is_shard and APART[name] or '')
+    lists[to] = lists[to] or {}
+    table.insert(lists[to], name)
+  end
+  for to, list in pairs(lists) do redis.call('PUBLISH', to, cjson.encode(list)) end
 end

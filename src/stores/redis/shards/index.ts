@@ -1,0 +1,105 @@
+import type { Log } from '../../../core/log.ts'
+import type { KeyValues, Leases, Retention, StoreStats } from '../../../core/store.ts'
+import { oldestOf } from '../../shared/values.ts'
+import type { createSignals } from '../signals.ts'
+import { createShardedJobs } from './jobs.ts'
+import { createShardedJournal } from './journal.ts'
+import { createOwned, createOwners } from './owners.ts'
+import { createShardedReceive } from './receive.ts'
+import type { Parts, Shard } from './shard.ts'
+import { createShardedTopics } from './topics.ts'
+
+/** The parts of a store that has several shards. */
+export function openShards(
+  shards: readonly Shard[],
+  options: { kv: KeyValues; leases: Leases; signals: ReturnType<typeof createSignals>; log: Log },
+): Parts {
+  const { signals } = options
+  const of = shards.length
+  const owners = createOwners({
+    ...options,
+    of,
+    onSignal: signals.on,
+    changed: async (own) => {
+      owned.begun(own)
+      await signals.dispatchOf(own)
+    },
+  })
+  const owned = createOwned(of, owners, signals.on)
+  return {
+    onSignal: (name, listener) => {
+      // Who waits for messages to dispatch gets shards to look at.
+      if (name === 'journal') owners.begin().catch(() => {})
+      return signals.on(name, listener)
+    },
+    journal: createShardedJournal(shards, owned),
+    receive: createShardedReceive(shards, (heard) => signals.follow('receive', heard)),
+    topics: createShardedTopics(shards, (heard) => signals.follow('topic:gateway-message', heard)),
+    jobs: createShardedJobs(shards, owned, Date.now),
+    ping: async () => {
+      await Promise.all(shards.map(({ ping }) => ping()))
+    },
+    stats: async () => sumOf(await Promise.all(shards.map(({ stats }) => stats()))),
+    oldestWaiting: async () =>
+      oldestOf((await Promise.all(shards.map(({ oldestWaiting }) => oldestWaiting()))).flat()),
+    trim: async (policy) => {
+      const found = await Promise.all(shards.map(({ trim }) => trim(partOf(policy, of))))
+      return { removed: found.reduce((sum, { removed }) => sum + removed, 0) }
+    },
+    stop: owners.stop,
+  }
+}
+
+function sumOf(all: readonly StoreStats[]): StoreStats {
+  const sum = (of: (stats: StoreStats) => number) => all.reduce((total, stats) => total + of(stats), 0)
+  const oldest = (of: (stats: StoreStats) => number | undefined) => {
+    const times = all.map(of).filter((time) => time !== undefined)
+    return times.length > 0 ? { oldestAt: Math.min(...times) } : {}
+  }
+  const lost: Record<string, number> = {}
+  for (const { receive } of all) {
+    for (const [gateway, count] of Object.entries(receive.lost)) lost[gateway] = (lost[gateway] ?? 0) + count
+  }
+  const queues = new Set(all.flatMap(({ jobs }) => jobs.map(({ queue }) => queue)))
+  return {
+    journal: {
+      messages: sum(({ journal }) => journal.messages),
+      ...oldest(({ journal }) => journal.oldestAt),
+    },
+    receive: {
+      ready: sum(({ receive }) => receive.ready),
+      leased: sum(({ receive }) => receive.leased),
+      lost,
+      ...oldest(({ receive }) => receive.oldestAt),
+    },
+    dispatch: {
+      unpumped: sum(({ dispatch }) => dispatch.unpumped),
+      ...oldest(({ dispatch }) => dispatch.oldestAt),
+    },
+    jobs: [...queues].map((queue) => {
+      const of = ({ jobs }: StoreStats) => jobs.find((each) => each.queue === queue)
+      return {
+        queue,
+        waiting: sum((stats) => of(stats)?.waiting ?? 0),
+        running: sum((stats) => of(stats)?.running ?? 0),
+        dead: sum((stats) => of(stats)?.dead ?? 0),
+        ...oldest((stats) => of(stats)?.oldestAt),
+      }
+    }),
+  }
+}
+
+/** What each of so many shards keeps of what is to be kept. */
+function partOf(policy: Retention, of: number): Retention {
+  const part = (count: number) => Math.ceil(count / of)
+  const { journal, gateways = {}, deadLetters = 5_000 } = policy
+  const ofGateways = Object.entries(gateways).map(([name, { maxCount, ...rest }]) => {
+    return [name, maxCount === undefined ? rest : { ...rest, maxCount: part(maxCount) }] as const
+  })
+  return {
+    ...policy,
+    journal: { ...journal, maxCount: part(journal.maxCount) },
+    gateways: Object.fromEntries(ofGateways),
+    deadLetters: part(deadLetters),
+  }
+}

@@ -1,0 +1,119 @@
+import { crc32 } from 'node:zlib'
+import type { Accepted, NewMessage } from '../../../core/message.ts'
+import type { FoundMessages, Journal } from '../../../core/store.ts'
+import type { Appended } from '../codec.ts'
+import type { Owned } from './owners.ts'
+import { byShard, shardIn, shardOf } from './places.ts'
+import type { Shard } from './shard.ts'
+
+/** Characters of one read that are many: it may have left some for their size. */
+const LARGE = 500_000
+
+/**
+ * The journals of several shards as one. A conversation is on one, and a key is looked for on one, which may be another: then a second
+ * call tells where its first message went. What begins a conversation of its own goes where its key is, or anywhere.
+ */
+export function createShardedJournal(shards: readonly Shard[], owned: Owned): Journal {
+  const of = shards.length
+  const at = (shard: number) => shards[shard] as Shard
+  const journalOf = (id: string) => at(shardIn(id, of) ?? 0).journal
+  let turn = 0
+
+  const keyShard = ({ gateway, key = '' }: NewMessage) => crc32(`${gateway}\n${key}`) % of
+
+  async function placesFor(messages: readonly NewMessage[]): Promise<number[]> {
+    turn = (turn + 1) % of
+    const places = messages.map((message) => {
+      if (message.conversation !== undefined) return shardOf(message.conversation, of)
+      return message.key === undefined ? turn : keyShard(message)
+    })
+    type Keyed = NewMessage & { key: string; index: number }
+    const keyed = messages.flatMap((message, index): Keyed[] => {
+      const { key, conversation } = message
+      return key === undefined || conversation === undefined ? [] : [{ ...message, key, index }]
+    })
+    const found = await byShard(keyed, keyShard, (shard, some) => {
+      const wanted = some.map(({ index }) => places[index] ?? 0)
+      return at(shard).place(some, wanted)
+    })
+    for (const [position, { index }] of keyed.entries()) places[index] = found[position] ?? 0
+    return places
+  }
+
+  async function acceptOn(shard: number, messages: readonly NewMessage[]): Promise<Accepted[]> {
+    const accepted: Appended[] = await at(shard).journal.accept(messages)
+    // What has no conversation this time had one before.
+    return Promise.all(
+      accepted.map(async (answer, index) => {
+        const message = messages[index]
+        if (answer.shard === undefined || !message) return answer
+        const [first = answer] = await at(answer.shard).journal.accept([message])
+        return first
+      }),
+    )
+  }
+
+  return {
+    accept: async (messages) => {
+      const places = await placesFor(messages)
+      const placeOf = (_: NewMessage, index: number) => places[index] ?? 0
+      return byShard(messages, placeOf, (shard, some) => acceptOn(shard, some))
+    },
+    get: (id) => journalOf(id).get(id),
+    note: (id, notes) => journalOf(id).note(id, notes),
+    history: (id) => journalOf(id).history(id),
+    outcomes: (ids) =>
+      byShard(
+        ids,
+        (id) => shardIn(id, of) ?? 0,
+        (shard, some) => at(shard).journal.outcomes(some),
+      ),
+
+    search: async (search): Promise<FoundMessages> => {
+      const pages = await Promise.all(shards.map(({ journal }) => journal.search(search)))
+      // Below the place where one of them stopped it is not known what that one has.
+      const horizon =
+        pages
+          .map(({ next = '' }) => next)
+          .sort()
+          .at(-1) ?? ''
+      const all = pages
+        .flatMap(({ found }) => found)
+        .filter(({ message }) => message.id >= horizon)
+        .sort((a, b) => (a.message.id < b.message.id ? 1 : -1))
+      const found = all.slice(0, search.limit)
+      const next = all.length > found.length ? found.at(-1)?.message.id : horizon
+      return next ? { found, next } : { found }
+    },
+
+    unpumped: async (max) => {
+      for (;;) {
+        const shard = await owned.nextToPump()
+        if (shard === undefined) return { cursor: 0, messages: [] }
+        // What comes meanwhile is heard of.
+        owned.pumps(shard)
+        const found = await at(shard)
+          .journal.unpumped(max)
+          .catch((error: unknown) => {
+            owned.mayPump(shard)
+            throw error
+          })
+        const size = found.messages.reduce((sum, { text }) => sum + text.length, 0)
+        if (!found.isRead || found.messages.length === max || size > LARGE) owned.mayPump(shard)
+        if (found.messages.length > 0) return found
+      }
+    },
+
+    pumped: async (cursor, last, jobs) => {
+      const shard = shardIn(last, of) ?? 0
+      const isMoved = await at(shard)
+        .journal.pumped(cursor, last, jobs)
+        .catch((error: unknown) => {
+          owned.mayPump(shard)
+          throw error
+        })
+      if (!isMoved) owned.mayPump(shard)
+      return isMoved
+    },
+  }
+}

@@ -1,0 +1,42 @@
+import { timeOf } from '../../../core/message-id.ts'
+import type { ReceiveQueue, Taken } from '../../../core/store.ts'
+import { createMerge } from './merge.ts'
+import { shardOf } from './places.ts'
+import type { Shard } from './shard.ts'
+
+/** The receive roads of several shards as one. A receipt names its shard. */
+export function createShardedReceive(
+  shards: readonly Shard[],
+  follow: (heard: (shard?: number) => void) => () => void,
+): ReceiveQueue {
+  const merge = createMerge(shards.length)
+  const use = follow(merge.heard)
+  const of = (receipt: string) => {
+    const [, shard = '', own = ''] = /^(\d+)-(.*)$/.exec(receipt) ?? []
+    return { receive: shards[Number(shard)]?.receive, own }
+  }
+  return {
+    take: async (filter, lease, by) => {
+      use()
+      const ask = async (shard: number, until?: number) => {
+        const taken = await shards[shard]?.receive.take(filter, lease, by, until)
+        if (!taken || 'held' in taken) return taken
+        const { receipt } = taken
+        const value: Taken = receipt === undefined ? taken : { ...taken, receipt: `${shard}-${receipt}` }
+        return { value, last: timeOf(taken.message.id) }
+      }
+      const { gateway = '', conversation } = filter
+      if (conversation === undefined) return merge.take(gateway, ask)
+      const given = await ask(shardOf(conversation, shards.length))
+      return given && 'value' in given ? given.value : undefined
+    },
+    ack: async (receipt) => (await of(receipt).receive?.ack(of(receipt).own)) ?? false,
+    release: async (receipt) => (await of(receipt).receive?.release(of(receipt).own)) ?? false,
+    leased: async (receipt) => of(receipt).receive?.leased(of(receipt).own),
+    nextExpiry: async () => {
+      const all = await Promise.all(shards.map(({ receive }) => receive.nextExpiry()))
+      const times = all.filter((time) => time !== undefined)
+      return times.length > 0 ? Math.min(...times) : undefined
+    },
+  }
+}

@@ -1,0 +1,82 @@
+import type { Event } from '../../../core/event.ts'
+import type { Message } from '../../../core/message.ts'
+import { timeIn } from '../../../core/message-id.ts'
+import type { Store, StoreStats, Waiting } from '../../../core/store.ts'
+import { defined } from '../../../lib/defined.ts'
+import { createFreshMessages } from '../../shared/fresh-messages.ts'
+import { oldestOf, WAITING, waitingJob } from '../../shared/values.ts'
+import { createJobs } from '../jobs.ts'
+import { createJournal } from '../journal.ts'
+import { createReceive } from '../receive.ts'
+import type { Server } from '../scripts.ts'
+import { createTopics } from '../topics.ts'
+import { createTrim } from '../trim.ts'
+
+export type Shard = Awaited<ReturnType<typeof createShard>>
+
+/** A journal with its cursor, lanes, receive, notes and keys, on one slot. */
+export async function createShard(server: Server, toEvent: (message: Message) => Event) {
+  const { roots, call, run } = server
+  const begun = (await call('HGET', `${roots.main}meta`, 'end')) !== null
+  const fresh = createFreshMessages()
+  const { ping, place, ...journal } = createJournal(server, fresh, begun)
+  return {
+    journal,
+    ping,
+    place,
+    receive: createReceive(server),
+    topics: createTopics(server, toEvent),
+    jobs: createJobs(server, fresh),
+    trim: createTrim(server),
+    /** A Redis that lost its last writes gives their places to others: what is in memory may be of before. */
+    forget: () => fresh.pumpedTo(undefined),
+    stats: async (): Promise<StoreStats> => {
+      type Queue = StoreStats['jobs'][number] & { oldest?: string }
+      const stats: StoreStats & { jobs: Queue[] } = JSON.parse(await run('stats', roots.main))
+      const jobs = Object.values(stats.jobs).map(({ oldest = '', ...counts }) => {
+        return { ...counts, ...defined({ oldestAt: timeIn(oldest) }) }
+      })
+      return { ...stats, jobs }
+    },
+    oldestWaiting: async (): Promise<Waiting[]> => {
+      type Row = [road: string, of: string, id: string]
+      const limits = [WAITING.jobs, WAITING.messages] as const
+      const [messages, jobs] = await run<[Row[], Row[]]>('waiting', roots.main, ...limits)
+      return oldestOf([
+        ...messages.map(([road, gateway, time]) => ({ road, gateway, oldestAt: Number(time) })),
+        ...jobs.map(([queue, lane, id]) => waitingJob(queue, id, lane)),
+      ])
+    },
+  }
+}
+
+export type Parts = Pick<
+  Store,
+  'journal' | 'receive' | 'topics' | 'jobs' | 'stats' | 'oldestWaiting' | 'trim' | 'ping'
+> & {
+  onSignal?: Store['onSignal']
+  /** Called before the store is closed. */
+  stop?(): Promise<void>
+}
+
+/** The parts of a store that has one shard. */
+export function asStore({ topics, receive, forget: _, place: __, ...shard }: Shard): Parts {
+  return {
+    ...shard,
+    receive: {
+      ...receive,
+      take: async (filter, lease, by) => {
+        const taken = await receive.take(filter, lease, by)
+        return taken && 'message' in taken ? taken : undefined
+      },
+    },
+    topics: {
+      ...topics,
+      partitions: () => 1,
+      placeOf: (topic, id) => {
+        const position = topics.placeOf(topic, id)
+        return position === undefined ? undefined : { partition: 0, position }
+      },
+    },
+  }
+}

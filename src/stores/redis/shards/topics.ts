@@ -1,0 +1,158 @@
+import { type Event, MESSAGE_TOPIC } from '../../../core/event.ts'
+import { makeId, missedIn, timeOf } from '../../../core/message-id.ts'
+import type { GroupBatch, GroupInfo, GroupRead, Topics } from '../../../core/store.ts'
+import { createBatcher } from '../../../lib/batch.ts'
+import { defined } from '../../../lib/defined.ts'
+import type { BoundedBatch, BoundedRead } from '../topics.ts'
+import { createMerge } from './merge.ts'
+import { byShard, shardIn } from './places.ts'
+import type { Shard } from './shard.ts'
+
+/** The topics of several shards as one: `gateway-message` has a partition on each, the others are on the first. */
+export function createShardedTopics(
+  shards: readonly Shard[],
+  follow: (heard: (shard?: number) => void) => () => void,
+): Topics {
+  const merge = createMerge(shards.length)
+  const use = follow(merge.heard)
+  const at = (shard = 0) => (shards[shard] as Shard).topics
+  const others = at()
+  const ofAll = <T>(run: (topics: Shard['topics']) => Promise<T>) =>
+    Promise.all(shards.map((_, shard) => run(at(shard))))
+  /** What is read at once of one shard is one call. */
+  const readers = shards.map(({ topics }) =>
+    createBatcher<BoundedRead, BoundedBatch | undefined>({
+      max: 256,
+      run: (requests) => topics.read(MESSAGE_TOPIC, requests),
+    }),
+  )
+
+  /** The first shard knows whether a group is there; where another lacks it, it was just being made. */
+  async function readShard(shard: number, request: BoundedRead): Promise<BoundedBatch | undefined> {
+    const batch = await readers[shard]?.add(request)
+    if (batch || shard === 0) return batch
+    const known = await others.groups(MESSAGE_TOPIC)
+    if (!known.some(({ group }) => group === request.group)) return undefined
+    await at(shard).subscribe(MESSAGE_TOPIC, request.group, 'start')
+    return readers[shard]?.add(request)
+  }
+
+  async function readOne(request: GroupRead): Promise<GroupBatch | undefined> {
+    const { group, mode, partition } = request
+    if (partition !== undefined) return readShard(partition, request)
+    if (mode === 'peek') return peek({ ...request, after: 0 })
+    use()
+    const found: GroupBatch = { events: [], missed: 0 }
+    let isThere = true
+    let nextVisible: number | undefined
+    const ask = async (shard: number, until: number) => {
+      const batch = await readShard(shard, { ...request, max: request.max - found.events.length, until })
+      isThere &&= batch !== undefined
+      if (batch?.nextVisible !== undefined)
+        nextVisible = Math.min(batch.nextVisible, nextVisible ?? Number.POSITIVE_INFINITY)
+      const last = batch?.events.at(-1)
+      if (batch && (last || batch.missed > 0)) return { value: batch, last: last ? timeOf(last.id) : 0 }
+      return batch?.held === undefined ? undefined : { held: batch.held }
+    }
+    do {
+      const isFirst = found.events.length + found.missed === 0
+      const batch = await merge.take<BoundedBatch>(group, ask, isFirst).catch((error: unknown) => {
+        // What the others gave is consumed.
+        if (isFirst) throw error
+      })
+      if (!batch) break
+      found.events.push(...batch.events)
+      found.missed += batch.missed
+      if (batch.isLarge) break
+    } while (found.events.length < request.max)
+    return isThere || found.events.length > 0 ? { ...found, ...defined({ nextVisible }) } : undefined
+  }
+
+  async function peek(request: GroupRead): Promise<GroupBatch | undefined> {
+    const first = await readShard(0, request)
+    if (!first) return undefined
+    const rest = await Promise.all(shards.slice(1).map((_, index) => readShard(index + 1, request)))
+    const batches = [first, ...rest].filter((batch) => batch !== undefined)
+    const events = batches
+      .flatMap((batch) => batch.events)
+      .sort(byId)
+      .slice(0, request.max)
+    const missed = batches.reduce((sum, batch) => sum + batch.missed, 0)
+    const visible = batches.flatMap(({ nextVisible }) => nextVisible ?? [])
+    return { events, missed, ...(visible.length > 0 && { nextVisible: Math.min(...visible) }) }
+  }
+
+  async function settle(topic: string, group: string, ids: readonly string[], delay?: number) {
+    const run = (topics: Shard['topics'], some: readonly string[]) =>
+      delay === undefined ? topics.ack(topic, group, some) : topics.nack(topic, group, some, delay)
+    if (topic !== MESSAGE_TOPIC) return run(others, ids)
+    const own = ids.filter((id) => missedIn(id) === 0)
+    const counts = await byShard(
+      own,
+      (id) => shardIn(id, shards.length) ?? 0,
+      async (shard, some) => [await run(at(shard), some)],
+    )
+    const told = ids.reduce((sum, id) => sum + missedIn(id), 0)
+    const forgiven = delay === undefined && told > 0 && (await forgive(group, told)) ? 1 : 0
+    return counts.reduce((sum, count) => sum + (count ?? 0), forgiven)
+  }
+
+  /** Takes off what reads tell of missed events, wherever they were missed. */
+  async function forgive(group: string, told: number): Promise<boolean> {
+    let left = told
+    for (const shard of shards.keys()) {
+      const batch = await readShard(shard, { group, max: 1, mode: 'peek' })
+      const missed = Math.min(left, batch?.missed ?? 0)
+      if (missed > 0) await at(shard).ack(MESSAGE_TOPIC, group, [makeId(Date.now(), 0, missed)])
+      left -= missed
+    }
+    return left < told
+  }
+
+  return {
+    partitions: (topic) => (topic === MESSAGE_TOPIC ? shards.length : 1),
+    placeOf: (topic, id) => {
+      const partition = topic === MESSAGE_TOPIC ? (shardIn(id, shards.length) ?? 0) : 0
+      const position = at(partition).placeOf(topic, id)
+      return position === undefined ? undefined : { partition, position }
+    },
+    publish: (topic, events) => others.publish(topic, events),
+    subscribe: async (topic, group, from) => {
+      if (topic === MESSAGE_TOPIC)
+        await Promise.all(shards.slice(1).map(({ topics }) => topics.subscribe(topic, group, from)))
+      return others.subscribe(topic, group, from)
+    },
+    unsubscribe: async (topic, group) => {
+      const isGone = await others.unsubscribe(topic, group)
+      if (topic === MESSAGE_TOPIC) await ofAll((topics) => topics.unsubscribe(topic, group))
+      return isGone
+    },
+    seek: async (topic, group, to) => {
+      const isThere = await others.seek(topic, group, to)
+      if (isThere && topic === MESSAGE_TOPIC) await ofAll((topics) => topics.seek(topic, group, to))
+      return isThere
+    },
+    groups: async (only, partition) => {
+      if (only !== undefined && only !== MESSAGE_TOPIC) return others.groups(only)
+      if (partition !== undefined) return at(partition).groups(MESSAGE_TOPIC)
+      const rest = only === undefined ? await others.groups() : []
+      const all = (await ofAll((topics) => topics.groups(MESSAGE_TOPIC))).flat()
+      const sums = Map.groupBy(all, ({ group }) => group)
+      const merged = [...sums].map(([group, infos]): GroupInfo => {
+        const sum = (what: 'lag' | 'pending') => infos.reduce((total, info) => total + info[what], 0)
+        return { topic: MESSAGE_TOPIC, group, lag: sum('lag'), pending: sum('pending') }
+      })
+      return [...merged, ...rest.filter(({ topic }) => topic !== MESSAGE_TOPIC)]
+    },
+    read: (topic, requests) =>
+      topic === MESSAGE_TOPIC ? Promise.all(requests.map(readOne)) : others.read(topic, requests),
+    ack: (topic, group, ids) => settle(topic, group, ids),
+    nack: (topic, group, ids, delay) => settle(topic, group, ids, delay),
+    tail: (topic, after, max, partition) => at(partition).tail(topic, after, max),
+    end: (topic, partition) => at(partition).end(topic),
+  }
+}
+
+function byId(a: Event, b: Event): number {
+  return a.id < b.id ? -1 : 1
+}

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
+import { timeOf } from '../../../src/core/message-id.ts'
+import type { Store } from '../../../src/core/store.ts'
+import { tagOf } from '../../../src/stores/redis/scripts.ts'
+import { acceptAll, readGroup, saying, until } from '../../contract/store/kit.ts'
+import { openSite } from '../../fixtures/daemon.ts'
+import { startRedisCluster, startRedisServer } from '../../fixtures/redis-server.ts'
+import { moveSlot } from '../../fixtures/redis-topology.ts'
+import { openStore, redisOf } from './kit.ts'
+import { underLoad } from './load.ts'
+
+/** Conversations enough for each shard to have some. */
+const CONVERSATIONS = Array.from({ length: 40 }, (_, n) => `c${n}`)
+
+describe('a store with several shards', () => {
+  test('hands out the oldest first, to within a second, each once, on both roads', async (t) => {
+    const { open } = await redisOf(t)
+    let time = Date.now()
+    const options = { shards: 8, now: () => time }
+    const stores = [await open(options), await open(options)] as const
+    const [one, two] = stores
+    await one.topics.subscribe(MESSAGE_TOPIC, 'g', 'start')
+    const sent: string[] = []
+    for (const [at, conversation] of [...CONVERSATIONS, ...CONVERSATIONS].entries()) {
+      sent.push(...(await acceptAll(stores[at % 2] ?? one, [`${at}`], { conversation })))
+      time += 90
+    }
+    const isInOrder = (ids: readonly string[]) =>
+      ids.every((id, at) => ids.slice(0, at).every((before) => timeOf(before) <= timeOf(id) + 1_000))
+    const taken: string[] = []
+    for (let at = 0; ; at++) {
+      const found = await stores[at % 2]?.receive.take({})
+      if (!found) break
+      taken.push(found.message.id)
+    }
+    assert.deepEqual([...taken].sort(), sent)
+    assert.ok(isInOrder(taken))
+    const read: string[] = []
+    for (let at = 0; ; at++) {
+      const { events } = await readGroup(stores[at % 2] ?? two, MESSAGE_TOPIC, 'g', 'consume', { max: 7 })
+      if (events.length === 0) break
+      read.push(...events.map(({ id }) => id))
+    }
+    assert.deepEqual([...read].sort(), sent)
+    assert.ok(isInOrder(read))
+  })
+
+  test('knows a key whichever conversation comes with it, also from several daemons at once', async (t) => {
+    const { open } = await redisOf(t)
+    const stores = await Promise.all([1, 2, 3].map(() => open({ shards: 8 })))
+    const rests = [...CONVERSATIONS.map((conversation) => ({ conversation })), {}]
+    for (const key of ['a', 'b', 'c', 'd', 'e', 'f']) {
+      const answers = await Promise.all(
+        stores.flatMap((store) => rests.map((rest) => store.journal.accept([saying('x', { key, ...rest })]))),
+      )
+      assert.equal(new Set(answers.flat().map(({ id }) => id)).size, 1)
+      assert.equal(answers.flat().filter(({ duplicate }) => !duplicate).length, 1)
+    }
+    assert.equal((await stores[0]?.stats())?.journal.messages, 6)
+  })
+
+  test('pages through all messages, newest first, each once', async (t) => {
+    const { open } = await redisOf(t)
+    let time = Date.now()
+    const store = await open({ shards: 5, now: () => time })
+    const sent: string[] = []
+    for (const conversation of CONVERSATIONS) {
+      sent.push(...(await acceptAll(store, ['x'], { conversation })))
+      time += 3
+    }
+    const found: string[] = []
+    for (let before: string | undefined; ; ) {
+      const page = await store.journal.search({ limit: 7, before })
+      found.push(...page.found.map(({ message }) => message.id))
+      before = page.next
+      if (before === undefined) break
+    }
+    assert.deepEqual(found, sent.reverse())
+  })
+
+  test('gives each daemon its part to dispatch, and what one leaves to the others at once', async (t) => {
+    const { open } = await redisOf(t)
+    const stores = await Promise.all([1, 2, 3].map(() => open({ shards: 8 })))
+    const pumped = stores.map(() => 0)
+    const isOpen = stores.map(() => true)
+    const pump = async (store: Store, at: number) => {
+      while (isOpen[at]) {
+        const { cursor, messages } = await store.journal.unpumped(10)
+        const last = messages.at(-1)
+        if (last && (await store.journal.pumped(cursor, last.id, [])))
+          pumped[at] = (pumped[at] ?? 0) + messages.length
+        if (!last) await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    }
+    const pumps = stores.map(pump)
+    const total = () => pumped.reduce((sum, count) => sum + count, 0)
+    const send = () =>
+      Promise.all(CONVERSATIONS.map((conversation) => acceptAll(stores[0] as Store, ['x'], { conversation })))
+    await until(
+      async () => {
+        const before = [...pumped]
+        const all = total()
+        await send()
+        await until(() => total() === all + CONVERSATIONS.length, 'all to be pumped', 10_000)
+        return pumped.every((count, at) => count > (before[at] ?? 0))
+      },
+      'each to have a part',
+      20_000,
+    )
+    isOpen[2] = false
+    await pumps[2]
+    await stores[2]?.close()
+    const all = total()
+    const began = performance.now()
+    await send()
+    await until(() => total() === all + CONVERSATIONS.length, 'the part of the one that left', 10_000)
+    assert.ok(performance.now() - began < 2_000, 'at once')
+    isOpen.fill(false)
+    await Promise.all(pumps)
+  })
+
+  test('keeps the number with which it began, and refuses another', async (t) => {
+    const { open } = await redisOf(t)
+    const many = await open({ shards: 3, prefix: 'many' })
+    assert.equal(many.topics.partitions(MESSAGE_TOPIC), 3)
+    await assert.rejects(open({ shards: 4, prefix: 'many' }), { code: 'store_shards', message: /set 3/ })
+    assert.equal((await open({ prefix: 'many' })).topics.partitions(MESSAGE_TOPIC), 3)
+    await acceptAll(await open({ prefix: 'one' }), ['x'])
+    await assert.rejects(open({ shards: 4, prefix: 'one' }), { code: 'store_shards' })
+  })
+
+  test('loses nothing and hands out nothing twice while the slot of a shard is moved under load', async (t) => {
+    const cluster = await startRedisCluster()
+    t.after(() => cluster.stop())
+    const stores = await Promise.all([1, 2].map(() => openStore(cluster.url, { shards: 4 })))
+    t.after(() => Promise.all(stores.map((store) => store.close())))
+    const { lost, twice } = await underLoad(stores, () =>
+      moveSlot(cluster.nodes, `{${tagOf('trivium', 1, 4)}}:`),
+    )
+    assert.deepEqual([lost, twice], [0, 0])
+  })
+})
+
+const ROUTES = `
+redis: { shards: 8 }
+gateways:
+  work: { transport: webhook, path: /hooks/work, verify: { scheme: none }, conversation: data.body.conversation }
+routes:
+  - name: all
+    skill: echo
+    reply: none
+`
+
+describe('two daemons on a store with several shards', async () => {
+  const redis = await startRedisServer()
+  after(() => redis.stop())
+  const site = openSite({ routes: ROUTES, env: { REDIS_URL: redis.url } })
+
+  test('the shards of one that is killed are dispatched by the other within five seconds', async () => {
+    const daemons = [await site.start(), await site.start({ TRIVIUM_DATA_DIR: '.trivium-2' })] as const
+    const [victim, survivor] = daemons
+    const send = () =>
+      Promise.all(
+        CONVERSATIONS.map((conversation) => survivor.post('/hooks/work', JSON.stringify({ conversation }))),
+      )
+    const isDone = async (count: number) => {
+      const { stats } = Object(Object(await survivor.get('/v1/status')).result)
+      const open = Object.values(stats.jobs).map((queue) => Object(queue).waiting + Object(queue).running)
+      return stats.journal.messages === count && stats.dispatch.unpumped + Math.max(0, ...open) === 0
+    }
+    await send()
+    await until(() => isDone(CONVERSATIONS.length), 'all to be dispatched', 20_000)
+    await victim.end('SIGKILL')
+    const began = performance.now()
+    await send()
+    await until(() => isDone(2 * CONVERSATIONS.length), 'those of the one that is gone', 20_000)
+    const took = performance.now() - began
+    console.log(took)
+    assert.ok(took < 6_500, `${Math.round(took)} ms: the lease of 4 s, a look each 1.3 s, and a margin`)
+  })
+})
