@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { beforeEach, describe, test } from 'node:test'
+import { TriviumError } from '../../../src/core/errors.ts'
 import type { Message } from '../../../src/core/message.ts'
 import { SendPostponed } from '../../../src/core/transport.ts'
 import { header } from '../../../transports/email/inbound/parse.ts'
@@ -171,6 +172,23 @@ describe('answering by mail', () => {
     const [once, again] = world.smtp.taken.map(idAndDate)
     assert.equal(once?.length, 2)
     assert.deepEqual(again, once)
+  })
+
+  test('a mail that went out just when the store is away has been sent', async (t) => {
+    const reply = replyTo(await received(daemon, mail({})), 'only once')
+    const { kv } = daemon.store
+    const { set } = kv
+    t.after(() => {
+      kv.set = set
+    })
+    kv.set = async (key, value, options) => {
+      if (Object(value).state === 'sent')
+        throw new TriviumError('store_unavailable', { store: 'test', reason: 'away' })
+      return set(key, value, options)
+    }
+    const receipt = await daemon.transport.send(reply)
+    assert.match(receipt.id, /^<trivium\./)
+    assert.equal((await daemon.transport.probe?.(reply))?.sent, 'unknown')
   })
 
   test('a send that was cut off is known to have arrived once somebody answers it', async () => {

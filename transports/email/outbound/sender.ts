@@ -94,7 +94,12 @@ export function createSender(parts: {
       throw error
     })
     trouble = undefined
-    await sent.set(mark, { ...record, state: 'sent', response })
+    try {
+      await sent.set(mark, { ...record, state: 'sent', response })
+    } catch (error) {
+      // The mail is sent, also where the store is just away: thrown, this would look like an attempt that failed.
+      log.warn({ mailId: messageId, reason: reasonOf(error) }, 'that a mail was sent could not be noted')
+    }
     log.info({ messageId: inReplyTo, conversation, to, mailId: messageId }, 'mail was sent')
     try {
       await sentFolder?.keep(copy)
