@@ -20,12 +20,15 @@ export async function createStage(options: {
   /** Daemons that share the store; more than one only on Redis. */
   daemons?: number
   env?: Record<string, string>
+  /** A Redis that is there, in place of one of its own. */
+  redisUrl?: string
 }) {
-  const redis = options.store === 'redis' ? await startRedisServer() : undefined
+  const redis = options.store === 'redis' && !options.redisUrl ? await startRedisServer() : undefined
+  const redisUrl = options.redisUrl ?? redis?.url
   const site = createSite({
     routes: options.routes,
     skills: options.skills,
-    env: { ...(redis ? { REDIS_URL: redis.url } : {}), ...options.env },
+    env: { ...(redisUrl ? { REDIS_URL: redisUrl } : {}), ...options.env },
   })
   const gone: string[] = []
   let turn = 0

@@ -27,7 +27,6 @@ const OF_ONE_SHARD = new Set([
 
 for (const [name, start, shards] of [
   ['redis', startRedisServer, 1],
-  ['redis cluster', startRedisCluster, 1],
   ['redis cluster, 4 shards', startRedisCluster, 4],
 ] as const) {
   let server: Awaited<ReturnType<typeof start>>

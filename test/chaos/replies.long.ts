@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import PostalMime from 'postal-mime'
+import { startDovecot } from '../fixtures/dovecot.ts'
+import { type RedisServer, startRedisCluster, startRedisServer } from '../fixtures/redis-server.ts'
+import { startSentinels } from '../fixtures/redis-topology.ts'
+import { startSlackServer } from '../fixtures/slack-server.ts'
+import { startSmtpServer } from '../fixtures/smtp-server.ts'
+import { until } from '../fixtures/until.ts'
+import { createRandom, seedOf } from './random.ts'
+import { createStage } from './stage.ts'
+
+/** `CHAOS_KILLS` sets how many each world goes through; `CHAOS_SEED` repeats a run. */
+const seed = seedOf(Date.now() % 1_000_000)
+const kills = Number(process.env.CHAOS_KILLS ?? 30)
+
+/** Where the store is, what can befall it, and its end. */
+type Kept = {
+  url: string
+  replicas: number
+  befall: Record<string, () => Promise<void>>
+  stop(): Promise<void>
+}
+
+const worlds: Record<string, () => Promise<Kept>> = {
+  async 'one Redis'() {
+    const server = await startRedisServer({ appendfsync: 'always' })
+    return { ...server, replicas: 0, befall: { kill: () => dies(server), hang: () => hangs(server) } }
+  },
+  async Sentinel() {
+    const sentinels = await startSentinels()
+    const master = async () => {
+      const port = await until(() => sentinels.master(), 'a master', 60_000)
+      return sentinels.nodes.find((node) => node.port === port) ?? assert.fail()
+    }
+    const befall = {
+      kill: async () => dies(await master(), 8_000),
+      hang: async () => hangs(await master(), 8_000),
+      planned: () => sentinels.failOver(),
+    }
+    return { url: sentinels.url, replicas: 1, befall, stop: sentinels.stop }
+  },
+  async Cluster() {
+    const cluster = await startRedisCluster(1)
+    let turn = 0
+    const next = () => cluster.nodes[turn++ % cluster.nodes.length] ?? assert.fail()
+    const befall = { kill: () => dies(next(), 6_000), hang: () => hangs(next(), 6_000) }
+    return { url: cluster.url, replicas: 1, befall, stop: cluster.stop }
+  },
+}
+
+async function dies(server: RedisServer, ms = 500): Promise<void> {
+  await server.kill()
+  await pause(ms)
+  await server.start()
+}
+
+async function hangs(server: RedisServer, ms = 3_000): Promise<void> {
+  server.freeze()
+  await pause(ms)
+  server.resume()
+}
+
+const SKILL = `
+export default {
+  description: 'answers by Slack and by mail',
+  async run({ message, manager }) {
+    const { n } = message.data.body
+    await manager.invoke('gateway-send', { gateway: 'team', to: 'C' + (n % 40), text: 'answer ' + n })
+    await manager.invoke('gateway-send', { gateway: 'support', to: 'to-' + n + '@example.net', text: 'answer ' + n })
+  },
+}`
+
+async function startWorld(t: TestContext, { url, replicas }: Kept) {
+  const [slack, dovecot, smtp] = await Promise.all([startSlackServer(), startDovecot(), startSmtpServer()])
+  const user = 'bot@example.com'
+  const stage = await createStage({
+    store: 'redis',
+    redisUrl: url,
+    daemons: 2,
+    skills: { answer: SKILL },
+    routes: `
+redis: { replicas: ${replicas} }
+gateways:
+  hook: { transport: webhook, path: /hook, verify: { scheme: none }, conversation: data.body.room }
+  team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}", open: true }
+  support:
+    transport: email
+    address: ${user}
+    imap: { host: 127.0.0.1, port: ${dovecot.imapPort}, tls: none, user: ${user}, pass: ${dovecot.password} }
+    smtp: { host: 127.0.0.1, port: ${smtp.port}, tls: none }
+    open: true
+    rate-limit: off
+routes:
+  - { name: all, match: { gateway: hook }, skill: answer, retry: { attempts: 100, delay: 50ms, backoff: fixed } }
+`,
+  })
+  t.after(async () => {
+    await stage.close()
+    await Promise.all([slack.close(), smtp.close()])
+    await dovecot.close()
+  })
+  return { stage, slack, smtp }
+}
+
+for (const [where, start] of Object.entries(worlds)) {
+  test(`no reply is lost and none goes out twice on ${where}, seed ${seed}`, {
+    timeout: 3_600_000,
+  }, async (t) => {
+    const random = createRandom(seed)
+    const kept = await start()
+    const { stage, slack, smtp } = await startWorld(t, kept)
+    t.after(() => kept.stop())
+    const promised: number[] = []
+    let isOver = false
+    const send = async (first: number) => {
+      for (let n = first; !isOver; n += 2) {
+        const body = JSON.stringify({ n, room: `r${n % 50}` })
+        const headers = { 'content-type': 'application/json', 'webhook-id': `m${n}` }
+        const post = async () => {
+          const daemon = await stage.daemon()
+          return daemon.post('/hook', body, headers).then(
+            ({ status }) => status < 300,
+            () => false,
+          )
+        }
+        while (!(await post())) await pause(50)
+        promised.push(n)
+        await pause(60)
+      }
+    }
+    const senders = [send(0), send(1)]
+    const names = Object.keys(kept.befall)
+    for (let kill = 0; kill < kills; kill++) {
+      await pause(random.between(200, 1_500))
+      const draw = random.next()
+      if (draw < 0.5) await stage.crashDaemon(random.between(0, 1))
+      else await kept.befall[names[random.between(0, names.length - 1)] ?? '']?.()
+    }
+    isOver = true
+    await Promise.all(senders)
+    const status = async () => Object(Object(await (await stage.daemon()).get('/v1/status')).result).stats
+    await until(
+      async () => {
+        const { dispatch, jobs } = (await status().catch(() => undefined)) ?? {}
+        if (!dispatch || dispatch.unpumped > 0) return false
+        return Object.values(jobs).every((queue) => Object(queue).waiting + Object(queue).running === 0)
+      },
+      'all to be sent',
+      180_000,
+    )
+    const letters = JSON.stringify((await stage.invoke('dead-letter-list', { limit: 1_000 })).result)
+    const posted = slack.posts.map(({ text }) => text).filter((text) => text.startsWith('answer'))
+    const mails = await Promise.all(smtp.taken.map(({ raw }) => PostalMime.parse(raw)))
+    const mailed = mails.map(({ text = '' }) => text.trim())
+    const doubts = letters.match(/"reason":"ambiguous"/g)?.length ?? 0
+    const lost = [posted, mailed].map((sent) => {
+      const missing = promised.filter((n) => !sent.includes(`answer ${n}`))
+      // What is not known to be sent is told of, and not sent again.
+      return missing.filter((n) => !letters.includes(`answer ${n}"`))
+    })
+    const twice = [posted, mailed].map((sent) => sent.length - new Set(sent).size)
+    const told = { kills, promised: promised.length, posted: posted.length, mailed: mailed.length, doubts }
+    console.log(`${where}: ${JSON.stringify({ ...told, lost, twice })}`)
+    assert.deepEqual({ lost, twice }, { lost: [[], []], twice: [0, 0] })
+  })
+}
