@@ -64,7 +64,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
     await warn(connection, log, options.replicas)
     return {
       kind: 'redis',
-      address,
+      address: of > 1 ? `${address} (${of} shards)` : address,
       kv,
       leases,
       blobs: createBlobs(connection, prefix),

@@ -41,8 +41,9 @@ export function createMerge(count: number) {
         const open = all.filter((shard) => !quiet.has(shard))
         const [first, second] = open.toSorted((a, b) => (next[a] ?? 0) - (next[b] ?? 0))
         if (first !== undefined) {
-          const until = second === undefined ? Number.MAX_SAFE_INTEGER : (next[second] ?? 0) + TOLERANCE
-          const given = await ask(first, until)
+          // What is not known yet is looked at first.
+          const most = next[first] === 0 ? -1 : (next[second ?? first] ?? 0) + TOLERANCE
+          const given = await ask(first, second === undefined ? Number.MAX_SAFE_INTEGER : most)
           const time = given && ('held' in given ? given.held : given.last)
           // Something came back, or the group was moved: of the others it is not known either.
           if (time !== undefined && time < (next[first] ?? 0)) next.fill(0)
