@@ -62,7 +62,8 @@ type Given = 'conversation' | 'receivedAt' | 'trace' | 'attachments'
 export const LARGE_READ = 4_000_000
 
 /** The answer to `accept`: the id of the message, or of the first one with the same key. */
-export type Accepted = { id: string; duplicate: boolean }
+/** `error`: why this one was not accepted, where others of the same call were. */
+export type Accepted = { id: string; duplicate: boolean; error?: Error }
 
 /** The parts of a message that the store keeps outside of the payload. */
 export type MessageHead = { id: string; gateway: string; receivedAt: number }

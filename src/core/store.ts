@@ -46,7 +46,8 @@ export type Journal = {
   /**
    * Appends messages, in one atomic step that makes each visible to `receive`, the topic `gateway-message` and the pump.
    * One whose (gateway, key) was there within seven days, or earlier in the call, changes nothing and gets the id of the
-   * first. The answers stand in the order of the messages, as they do in every method that takes a list.
+   * first. The answers stand in the order of the messages, as they do in every method that takes a list. Where only a part of the store
+   * is away, the answers of what belongs there are errors.
    */
   accept(messages: readonly NewMessage[]): Promise<Accepted[]>
   get(id: string): Promise<Message | undefined>

@@ -26,8 +26,10 @@ export function createAccept(options: {
     async run(messages) {
       try {
         const answers = await journal.accept(messages)
-        messages.forEach(({ gateway }, index) => {
-          options.accepted(gateway, answers[index]?.duplicate ?? false)
+        messages.forEach((message, index) => {
+          const { error, duplicate = false } = answers[index] ?? {}
+          if (error) tell(message, toTriviumError(error))
+          else options.accepted(message.gateway, duplicate)
         })
         return answers
       } catch (error) {
@@ -37,6 +39,7 @@ export function createAccept(options: {
         for (const { text } of messages) held -= text.length
       }
     },
+    failed: ({ error }) => error,
   })
   let backlog = 0
   let held = 0

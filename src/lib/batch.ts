@@ -8,12 +8,14 @@ type Waiting<Item, Result> = {
 
 /**
  * Everything added in one turn of the event loop goes to `run` in one call (of at most `max` items), which answers in their order; the
- * answers are released together. `serial`: one batch runs at a time, and what is added meanwhile goes into the next.
+ * answers are released together. `serial`: one batch runs at a time, and what is added meanwhile goes into the next. `failed`: what to
+ * reject one of the items with.
  */
 export function createBatcher<Item, Result>(options: {
   max: number
   serial?: boolean
   run(items: Item[]): Promise<readonly Result[]>
+  failed?(result: Result): Error | undefined
 }) {
   const waiting: Waiting<Item, Result>[] = []
   let pending = 0
@@ -33,8 +35,11 @@ export function createBatcher<Item, Result>(options: {
   const runBatch = async (batch: Waiting<Item, Result>[]) => {
     try {
       const results = await options.run(batch.map(({ item }) => item))
-      batch.forEach(({ resolve }, index) => {
-        resolve(results[index] as Result)
+      batch.forEach(({ resolve, reject }, index) => {
+        const result = results[index] as Result
+        const error = options.failed?.(result)
+        if (error) reject(error)
+        else resolve(result)
       })
     } catch (error) {
       for (const { reject } of batch) reject(error)

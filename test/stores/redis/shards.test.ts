@@ -3,6 +3,7 @@ import { after, describe, test } from 'node:test'
 import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
 import { timeOf } from '../../../src/core/message-id.ts'
 import type { Store } from '../../../src/core/store.ts'
+import { createAccept } from '../../../src/gateway/accept.ts'
 import { tagOf } from '../../../src/stores/redis/scripts.ts'
 import { acceptAll, readGroup, saying, until } from '../../contract/store/kit.ts'
 import { openSite } from '../../fixtures/daemon.ts'
@@ -129,6 +130,38 @@ describe('a store with several shards', () => {
     assert.equal((await open({ prefix: 'many' })).topics.partitions(MESSAGE_TOPIC), 3)
     await acceptAll(await open({ prefix: 'one' }), ['x'])
     await assert.rejects(open({ shards: 4, prefix: 'one' }), { code: 'store_shards' })
+  })
+
+  test('goes on with the others while a master hangs, and says which messages it did not take', async (t) => {
+    const cluster = await startRedisCluster()
+    t.after(() => cluster.stop())
+    const store = await openStore(cluster.url, { commandTimeout: 500 })
+    t.after(() => store.close())
+    const messages = CONVERSATIONS.map((conversation) => saying('x', { conversation, key: conversation }))
+    cluster.nodes[1]?.freeze()
+    const answers = await store.journal.accept(messages)
+    const codes = new Set(answers.map(({ error }) => Object(error).code))
+    assert.deepEqual(codes, new Set([undefined, 'store_unavailable']))
+    const door = createAccept({
+      journal: store.journal,
+      accepted: () => {},
+      refused: () => {},
+      maxPending: 100,
+      maxBacklog: 100,
+    })
+    const ends = await Promise.allSettled(messages.map(door.accept))
+    assert.deepEqual(
+      ends.map(({ status }) => status === 'fulfilled'),
+      answers.map(({ error }) => error === undefined),
+    )
+    await store.ping()
+    cluster.nodes[1]?.resume()
+    const all = await until(async () => {
+      const again = await store.journal.accept(messages)
+      return again.every(({ error }) => error === undefined) ? again : undefined
+    }, 'the master')
+    assert.equal(new Set(all.map(({ id }) => id)).size, messages.length)
+    assert.equal((await store.stats()).journal.messages, messages.length)
   })
 
   test('loses nothing and hands out nothing twice while the slot of a shard is moved under load', async (t) => {

@@ -36,9 +36,11 @@ export function openShards(
     receive: createShardedReceive(shards, (heard) => signals.follow('receive', heard)),
     topics: createShardedTopics(shards, (heard) => signals.follow('topic:gateway-message', heard)),
     jobs: createShardedJobs(shards, owned, Date.now),
-    ping: async () => {
-      await Promise.all(shards.map(({ ping }) => ping()))
-    },
+    // Others may be able to go on while a part of the store is away.
+    ping: () =>
+      Promise.any(shards.map(({ ping }) => ping())).catch(({ errors: [first] }: AggregateError) => {
+        throw first
+      }),
     stats: async () => sumOf(await Promise.all(shards.map(({ stats }) => stats()))),
     oldestWaiting: async () =>
       oldestOf((await Promise.all(shards.map(({ oldestWaiting }) => oldestWaiting()))).flat()),

@@ -6,6 +6,9 @@ import type { Owned } from './owners.ts'
 import { byShard, shardIn, shardOf } from './places.ts'
 import type { Shard } from './shard.ts'
 
+/** Of messages whose shard could not be asked for. */
+const NOWHERE = -1
+
 /** Characters of one read that are many: it may have left some for their size. */
 const LARGE = 500_000
 
@@ -21,9 +24,10 @@ export function createShardedJournal(shards: readonly Shard[], owned: Owned): Jo
 
   const keyShard = ({ gateway, key = '' }: NewMessage) => crc32(`${gateway}\n${key}`) % of
 
-  async function placesFor(messages: readonly NewMessage[]): Promise<number[]> {
+  /** The shard of each message, or why it is not known. */
+  async function placesFor(messages: readonly NewMessage[]): Promise<(number | Error)[]> {
     turn = (turn + 1) % of
-    const places = messages.map((message) => {
+    const places = messages.map((message): number | Error => {
       if (message.conversation !== undefined) return shardOf(message.conversation, of)
       return message.key === undefined ? turn : keyShard(message)
     })
@@ -32,9 +36,11 @@ export function createShardedJournal(shards: readonly Shard[], owned: Owned): Jo
       const { key, conversation } = message
       return key === undefined || conversation === undefined ? [] : [{ ...message, key, index }]
     })
-    const found = await byShard(keyed, keyShard, (shard, some) => {
-      const wanted = some.map(({ index }) => places[index] ?? 0)
-      return at(shard).place(some, wanted)
+    const found = await byShard<Keyed, number | Error>(keyed, keyShard, (shard, some) => {
+      const wanted = some.map(({ index }) => Number(places[index]))
+      return at(shard)
+        .place(some, wanted)
+        .catch((error: Error) => some.map(() => error))
     })
     for (const [position, { index }] of keyed.entries()) places[index] = found[position] ?? 0
     return places
@@ -56,8 +62,19 @@ export function createShardedJournal(shards: readonly Shard[], owned: Owned): Jo
   return {
     accept: async (messages) => {
       const places = await placesFor(messages)
-      const placeOf = (_: NewMessage, index: number) => places[index] ?? 0
-      return byShard(messages, placeOf, (shard, some) => acceptOn(shard, some))
+      const answers = await byShard<NewMessage, Accepted>(
+        messages,
+        (_, index) => (typeof places[index] === 'number' ? places[index] : NOWHERE),
+        (shard, some, indices) => {
+          const refused = (why: (index: number) => unknown) =>
+            indices.map((index) => ({ id: '', duplicate: false, error: why(index) as Error }))
+          if (shard === NOWHERE) return Promise.resolve(refused((index) => places[index]))
+          return acceptOn(shard, some).catch((error: unknown) => refused(() => error))
+        },
+      )
+      const [first] = answers
+      if (first?.error && answers.every(({ error }) => error)) throw first.error
+      return answers
     },
     get: (id) => journalOf(id).get(id),
     note: (id, notes) => journalOf(id).note(id, notes),
