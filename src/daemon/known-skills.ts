@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { RoutedSkill } from '../config/gateways.ts'
 import type { Config } from '../config/load-config.ts'
-import type { Log } from '../core/log.ts'
+import { silent } from '../core/log.ts'
 import { builtInSkills } from '../skills/built-in.ts'
 import { createRegistry } from '../skills/registry.ts'
 
@@ -10,7 +10,6 @@ export const SHIPPED_SKILLS: string = fileURLToPath(new URL('../../skills', impo
 
 /** The skills in the folders of a configuration, broken ones too, and ours, without a daemon to run them. */
 export async function knownSkills({ skills }: Pick<Config, 'skills'>): Promise<RoutedSkill[]> {
-  const silent: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
   const registry = createRegistry({
     folders: [...skills.folders, SHIPPED_SKILLS],
     skills: builtInSkills,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { Redis } from 'ioredis'
 import PostalMime from 'postal-mime'
 import { startDovecot } from '../fixtures/dovecot.ts'
 import { type RedisServer, startRedisCluster, startRedisServer } from '../fixtures/redis-server.ts'
@@ -19,7 +20,7 @@ const kills = Number(process.env.CHAOS_KILLS ?? 30)
 type Kept = {
   url: string
   replicas: number
-  befall: Record<string, () => Promise<void>>
+  befall: Record<string, () => Promise<unknown>>
   stop(): Promise<void>
 }
 
@@ -45,9 +46,31 @@ const worlds: Record<string, () => Promise<Kept>> = {
     const cluster = await startRedisCluster(1)
     let turn = 0
     const next = () => cluster.nodes[turn++ % cluster.nodes.length] ?? assert.fail()
-    const befall = { kill: () => dies(next(), 6_000), hang: () => hangs(next(), 6_000) }
+    // What both copies of a shard lose at once is lost.
+    const whole = () => until(() => isCopied(cluster.nodes), 'a copy of each master', 60_000)
+    const befall = {
+      kill: () => dies(next(), 6_000).then(whole),
+      hang: () => hangs(next(), 6_000).then(whole),
+    }
     return { url: cluster.url, replicas: 1, befall, stop: cluster.stop }
   },
+}
+
+/** Whether each of three masters has a replica that is in step. */
+async function isCopied(nodes: readonly RedisServer[]): Promise<boolean> {
+  const infos = await Promise.all(
+    nodes.map(async ({ port }) => {
+      const client = new Redis(port, '127.0.0.1', { maxRetriesPerRequest: 0 }).on('error', () => {})
+      return client
+        .info('replication')
+        .catch(() => '')
+        .finally(() => client.disconnect())
+    }),
+  )
+  return (
+    infos.filter((info) => /role:master/.test(info) && /state=online/.test(info)).length === 3 &&
+    infos.filter((info) => /master_link_status:up/.test(info)).length === 3
+  )
 }
 
 async function dies(server: RedisServer, ms = 500): Promise<void> {

@@ -1,12 +1,14 @@
 import * as fs from 'node:fs'
 import { open, readdir, readFile, rm } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { create, extract, type ReadEntry } from 'tar'
 import { z } from 'zod'
 import { fileFailure, reasonOf, TriviumError, unwritable } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
+import { silent } from '../../core/log.ts'
+import { defined } from '../../lib/defined.ts'
 import { disk, isMissing, syncDir, temporaryName } from '../../lib/disk.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
 import { compactDatabase, copyDatabase, STORE_FILES } from '../../stores/embedded/copy.ts'
@@ -19,8 +21,10 @@ const FORMAT = 1
 
 const manifestSchema = z.object({
   format: z.int(),
-  /** The moment (ISO) that the database shows. */
+  /** The moment (ISO) that the store shows. */
   at: z.string(),
+  /** Where the store was in Redis: the copies of its servers, and the number of the database. */
+  redis: z.object({ files: z.array(z.string()), db: z.int() }).exactOptional(),
   /** How many files there are below `data/`. */
   files: z.int(),
 })
@@ -28,6 +32,8 @@ const manifestSchema = z.object({
 /** Its last entry: without it, what was read is not the whole. */
 const MANIFEST = 'manifest.json'
 const DATA = 'data'
+type Daemon = Awaited<ReturnType<typeof loadFor>>['daemon']
+
 /** The database is copied by itself. */
 const NONE_OF_IT = [...STORE_FILES, 'artifacts/incoming', 'search.db', 'search.db-wal', 'search.db-shm']
 
@@ -38,31 +44,35 @@ export const addBackup: AddCommand = (program, context) => {
     .description('copy the store and the files of the data dir into one archive, also while the daemon runs')
     .action(async (given: string) => {
       const file = resolve(context.environs().cwd, given)
-      const dir = await embeddedDir(context, 'with `redis-cli --rdb` and a copy of the data dir')
+      const { daemon } = await loadFor(context.environs())
+      const dir = daemon.dataDir
+      disk.makeDir(dir)
       const lock = join(dir, 'backup.lock')
       // A second one would put its copy in the place of the first.
-      const done = await createFileLock(lock, fileFailure(lock)).during(() => backUp(dir, file, context))
+      const done = await createFileLock(lock, fileFailure(lock)).during(() => backUp(daemon, file, context))
       const { files, bytes, at } = done
       show(context.terminal(), done, () => `${file}: ${files} files, ${megabytes(bytes)}, as of ${at}`)
     })
 }
 
-async function backUp(dir: string, file: string, context: CommandContext) {
+async function backUp(daemon: Daemon, file: string, context: CommandContext) {
+  const { dataDir: dir } = daemon
   const folder = join(dir, 'backup.tmp')
   const data = join(folder, DATA)
-  const copy = join(data, 'trivium.db')
   const temporary = temporaryName(file)
   using progress = progressOf(context)
   try {
     // Left by one that was killed.
     fs.rmSync(folder, { recursive: true, force: true })
     disk.makeDir(data)
-    disk.close(disk.open(copy, 'w'))
     const at = new Date().toISOString()
-    await copyDatabase(dir, copy, (part) => progress.show(`database: ${Math.round(part * 100)} %`))
-    // Behind the database, so that each file that a message in it names is there.
-    const files = 1 + linkFiles(dir, data)
-    fs.writeFileSync(join(folder, MANIFEST), JSON.stringify({ format: FORMAT, at, files }))
+    const redis = await copyStore(daemon, data, progress)
+    // Behind the store, so that each file that a message in it names is there.
+    const files = (redis?.files.length ?? 1) + linkFiles(dir, data)
+    fs.writeFileSync(
+      join(folder, MANIFEST),
+      JSON.stringify({ format: FORMAT, at, files, ...defined({ redis }) }),
+    )
     const out = fs.createWriteStream(temporary, { fd: disk.open(temporary, 'w'), flush: true })
     // A copy that takes half as long is worth more than a tenth of its size.
     const zip = createGzip({ level: 1 }).on('data', progress.add)
@@ -75,6 +85,19 @@ async function backUp(dir: string, file: string, context: CommandContext) {
     disk.remove(temporary)
     fs.rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Copies the store into a folder. */
+async function copyStore(daemon: Daemon, data: string, progress: ReturnType<typeof progressOf>) {
+  const { redisUrl: url, redis } = daemon
+  if (url !== undefined) {
+    const { dumpServers } = await import('../../stores/redis/copy.ts')
+    return dumpServers({ url, ...redis, log: silent }, data, progress.add)
+  }
+  const copy = join(data, 'trivium.db')
+  disk.close(disk.open(copy, 'w'))
+  await copyDatabase(daemon.dataDir, copy, (part) => progress.show(`database: ${Math.round(part * 100)} %`))
+  return undefined
 }
 
 /** Links the files of a folder below `to`, or copies them to another disk, and returns how many: they stay as they were. */
@@ -109,20 +132,24 @@ function linkFile(from: string, to: string): boolean {
 export const addRestore: AddCommand = (program, context) => {
   program
     .command('restore <file>')
-    .description('put what `trivium backup` copied into a data dir that is empty and that no daemon uses')
+    .description(
+      'put what `trivium backup` copied into a data dir, and a Redis, that are empty and that no daemon uses',
+    )
     .option('--force', 'where it is not empty, put what is there into a folder before-restore-… in it')
     .action(async (given: string, { force }: { force?: true }) => {
       const file = resolve(context.environs().cwd, given)
-      const dir = await embeddedDir(context, 'with an RDB file that Redis starts from, and the data dir')
+      const { daemon } = await loadFor(context.environs())
+      const dir = daemon.dataDir
       using _lock = lockDirectory(dir)
-      const done = await restore(file, dir, force === true, context)
+      const done = await restore(file, daemon, force === true, context)
       const { files, at, aside } = done
       const kept = aside ? `; what was there is in ${aside}` : ''
       show(context.terminal(), done, () => `${dir}: ${files} files, as of ${at}${kept}`)
     })
 }
 
-async function restore(file: string, dir: string, force: boolean, context: CommandContext) {
+async function restore(file: string, daemon: Daemon, force: boolean, context: CommandContext) {
+  const { dataDir: dir } = daemon
   const old = fs.readdirSync(dir).filter((name) => !isOfThisMachine(name))
   if (old.length > 0 && !force) {
     const reason = `${old[0]} is there. With --force what is there is put into a folder of its own`
@@ -132,9 +159,8 @@ async function restore(file: string, dir: string, force: boolean, context: Comma
   using progress = progressOf(context)
   try {
     fs.rmSync(folder, { recursive: true, force: true })
-    const { data, files, at } = await readArchive(file, folder, progress.add)
-    // It must open here: one of a newer Trivium does not.
-    openDatabase(data).close()
+    const { data, files, at, redis } = await readArchive(file, folder, progress.add)
+    await restoreStore(daemon, data, redis, progress)
     const stamp = new Date().toISOString().replaceAll(/[-:.]/g, '')
     const aside = old.length > 0 ? join(dir, `before-restore-${stamp}`) : undefined
     if (aside) {
@@ -150,6 +176,29 @@ async function restore(file: string, dir: string, force: boolean, context: Comma
     // An archive that broke off may have files still being written.
     await rm(folder, { recursive: true, force: true, maxRetries: 10 })
   }
+}
+
+/** Puts the copies of Redis back, or sees that the database opens here: one of a newer Trivium does not. */
+async function restoreStore(
+  { redisUrl: url, redisPrefix: prefix, redis }: Daemon,
+  data: string,
+  copy: z.output<typeof manifestSchema>['redis'],
+  progress: ReturnType<typeof progressOf>,
+) {
+  if (copy && url !== undefined) {
+    const { restoreServers } = await import('../../stores/redis/copy.ts')
+    const files = copy.files.map((name) => join(data, basename(name)))
+    await restoreServers({ url, prefix, ...redis, db: copy.db, log: silent }, files, progress.add)
+    for (const each of files) fs.rmSync(each)
+  } else if (copy || url !== undefined) {
+    const [was, is] = copy
+      ? ['Redis', 'none: set REDIS_URL']
+      : ['the embedded store', 'Redis: unset REDIS_URL']
+    throw new TriviumError('backup_refused', {
+      what: 'Restoring',
+      reason: `the archive is of ${was}, and the store here is ${is}`,
+    })
+  } else openDatabase(data).close()
 }
 
 /** Unpacks an archive, and flushes each file. Throws `backup_unreadable` for one that is not whole, and `store_version`. */
@@ -193,18 +242,15 @@ export const addCompact: AddCommand = (program, context) => {
     .command('compact')
     .description('give the space that trimming left free in trivium.db back to the disk; no daemon may run')
     .action(async () => {
-      const done = compactDatabase(await embeddedDir(context, 'by Redis itself'))
+      const { dataDir, redisUrl } = (await loadFor(context.environs())).daemon
+      if (redisUrl !== undefined) {
+        const reason = 'the store is in Redis, which does it by itself'
+        throw new TriviumError('backup_refused', { what: 'This command', reason })
+      }
+      const done = compactDatabase(dataDir)
       const { before, after } = done
       show(context.terminal(), done, () => `${megabytes(before)} before, ${megabytes(after)} now`)
     })
-}
-
-/** The data dir where it holds the store too. `how`: what is done instead where Redis does. */
-async function embeddedDir(context: CommandContext, how: string): Promise<string> {
-  const { dataDir, redisUrl } = (await loadFor(context.environs())).daemon
-  if (redisUrl === undefined) return dataDir
-  const reason = `the store is in Redis; it is done ${how}, see docs/operating.md`
-  throw new TriviumError('backup_refused', { what: 'This command', reason })
 }
 
 /** What belongs to a daemon that runs, or ran, on this machine, and what earlier commands left. */

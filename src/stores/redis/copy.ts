@@ -1,0 +1,183 @@
+import { spawn } from 'node:child_process'
+import { createWriteStream } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { Cluster, Redis } from 'ioredis'
+import { reasonOf, TriviumError } from '../../core/errors.ts'
+import { type ConnectOptions, connect } from './connect.ts'
+
+/** A stream with more entries is copied in parts: one value of Redis is 512 MB at most. */
+const LONG = 10_000
+const PART = 200
+
+/** Called with the bytes or the keys that came. */
+type Progress = (part: { length: number }) => void
+
+/**
+ * Copies what each master of a store holds into `<dir>/redis-<n>.rdb`, each as of one moment, as `redis-cli --rdb` does. Returns their
+ * names, and the number of the database. Throws `store_unavailable`, and `backup_refused` where the user lacks the right to `SYNC`.
+ */
+export async function dumpServers(options: ConnectOptions, dir: string, progress: Progress) {
+  const { client, close } = await connect(options)
+  try {
+    const servers = client instanceof Cluster ? client.nodes('master') : [client]
+    const files = servers.map((_, n) => `redis-${n}.rdb`)
+    for (const [n, server] of servers.entries()) await dump(server, join(dir, files[n] ?? ''), progress)
+    return { files, db: client instanceof Cluster ? 0 : (client.options.db ?? 0) }
+  } finally {
+    close()
+  }
+}
+
+/** Takes part as a replica until it has the snapshot (https://redis.io/docs/latest/commands/sync/). */
+async function dump(server: Redis, file: string, progress: Progress): Promise<void> {
+  const client = server.duplicate({ lazyConnect: true, enableReadyCheck: false, retryStrategy: () => null })
+  client.on('error', () => {})
+  await client.connect()
+  const { stream: socket } = client
+  // What comes now is no answer that a client knows.
+  socket.removeAllListeners('data')
+  socket.write('SYNC\r\n')
+  async function* snapshot() {
+    let head = ''
+    let left: number | undefined
+    for await (const chunk of socket as AsyncIterable<Buffer>) {
+      let body = chunk
+      if (left === undefined) {
+        head += chunk.toString('latin1')
+        // Empty lines say that it is still being made.
+        const [, line, rest] = /^\n*([^\r\n]+)\r\n([\s\S]*)$/.exec(head) ?? []
+        if (line === undefined || rest === undefined) continue
+        const size = /^\$(\d+)$/.exec(line)?.[1]
+        if (size === undefined) throw refusal(line)
+        left = Number(size)
+        body = Buffer.from(rest, 'latin1')
+      }
+      const part = body.subarray(0, left)
+      left -= part.length
+      progress(part)
+      yield part
+      if (left === 0) return
+    }
+    throw new Error('the connection broke')
+  }
+  try {
+    await pipeline(snapshot, createWriteStream(file, { flush: true }))
+  } finally {
+    client.disconnect()
+  }
+}
+
+function refusal(line: string): TriviumError {
+  const needs = /NOPERM/.test(line) ? '; the user needs the right `+sync`' : ''
+  const reason = `${line.replace(/^-/, '')}${needs}`
+  return new TriviumError('backup_refused', { what: 'The copy of Redis', reason })
+}
+
+/**
+ * Puts what `dumpServers` copied into a Redis, where nothing with that prefix may be, and returns how many keys there are. A
+ * `redis-server` of this machine reads the copies. Throws `backup_refused`.
+ */
+export async function restoreServers(
+  options: ConnectOptions & { prefix: string; db: number },
+  files: readonly string[],
+  progress: Progress,
+): Promise<number> {
+  const { client, address, close } = await connect(options)
+  try {
+    if ((await client.exists(`{${options.prefix}}:format`)) > 0) {
+      const reason = `it has keys that begin with {${options.prefix}; remove them while no daemon runs, or name another Redis`
+      throw new TriviumError('backup_refused', { what: `Restoring into ${address}`, reason })
+    }
+    let keys = 0
+    for (const file of files) {
+      await using source = await serve(file, options.db)
+      keys += await copyKeys(source.client, client, options.prefix, progress)
+    }
+    return keys
+  } finally {
+    close()
+  }
+}
+
+/** A server of its own, on a socket beside the file. */
+async function serve(file: string, db: number) {
+  const path = `${file}.sock`
+  const own = ['--port', '0', '--unixsocket', path, '--dir', dirname(file), '--dbfilename', basename(file)]
+  const server = spawn('redis-server', [...own, '--save', '', '--appendonly', 'no'])
+  let said = ''
+  server.stdout.on('data', (text) => {
+    said = `${said}${text}`.slice(-1_000)
+  })
+  let end: string | undefined
+  server.on('error', (error) => {
+    end = `${reasonOf(error)}; it needs \`redis-server\` on this machine, to read the copy`
+  })
+  server.on('exit', () => {
+    end ??= `redis-server cannot read ${basename(file)}: ${said.trim().split('\n').at(-1)}`
+  })
+  const client = new Redis({
+    path,
+    db,
+    lazyConnect: true,
+    retryStrategy: () => (end === undefined ? 50 : null),
+  })
+  client.on('error', () => {})
+  try {
+    await client.connect().catch(() => undefined)
+    while (client.status !== 'ready') {
+      if (end !== undefined) throw new TriviumError('backup_refused', { what: 'Restoring', reason: end })
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  } catch (error) {
+    client.disconnect()
+    server.kill('SIGKILL')
+    throw error
+  }
+  return {
+    client,
+    async [Symbol.asyncDispose]() {
+      client.disconnect()
+      if (end !== undefined) return
+      const ended = new Promise((resolve) => server.once('exit', resolve))
+      server.kill('SIGKILL')
+      await ended
+    },
+  }
+}
+
+async function copyKeys(from: Redis, to: Redis | Cluster, prefix: string, progress: Progress) {
+  const match = `{${prefix.replaceAll(/[\\*?[\]]/g, '\\$&')}*`
+  let count = 0
+  /** A scan may name a key twice. */
+  const copied = new Set<string>()
+  for await (const found of from.scanStream({ match, count: PART })) {
+    const own = (found as string[]).filter((key) => /^[}:]/.test(key.slice(1 + prefix.length)))
+    const keys = own.filter((key) => !copied.has(key) && copied.add(key))
+    await Promise.all(keys.map((key) => copyKey(from, to, key)))
+    count += keys.length
+    progress(keys)
+  }
+  return count
+}
+
+async function copyKey(from: Redis, to: Redis | Cluster, key: string): Promise<void> {
+  const type = await from.type(key)
+  if (type === 'stream' && (await from.xlen(key)) > LONG) return copyStream(from, to, key)
+  const [value, ttl] = await Promise.all([from.dumpBuffer(key), from.pttl(key)])
+  if (value !== null) await to.restore(key, Math.max(0, ttl), value, 'REPLACE')
+}
+
+async function copyStream(from: Redis, to: Redis | Cluster, key: string): Promise<void> {
+  await to.del(key)
+  for (let start = '-'; ; ) {
+    const entries = await from.xrangeBuffer(key, start, '+', 'COUNT', PART)
+    await Promise.all(entries.map(([id, fields]) => to.xadd(key, id, ...fields)))
+    const last = entries.at(-1)
+    if (!last || entries.length < PART) break
+    start = `(${last[0]}`
+  }
+  const info = Object(await from.xinfo('STREAM', key)) as string[]
+  const last = info[info.indexOf('last-generated-id') + 1]
+  await to.call('XSETID', key, last ?? '0-0')
+}

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { dumpServers, restoreServers } from '../../src/stores/redis/copy.ts'
+import { acceptAll, quiet } from '../contract/store/kit.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { startRedisCluster, startRedisServer } from '../fixtures/redis-server.ts'
+import { until } from '../fixtures/until.ts'
+import { openStore } from '../stores/redis/kit.ts'
+
+const SITE = {
+  routes: `
+redis: { shards: 4 }
+gateways:
+  demo: { transport: webhook, path: /hooks/demo, verify: { scheme: none } }
+routes:
+  - { name: all, skill: echo, reply: none }
+`,
+}
+
+describe('trivium backup and restore, with the store in Redis', { timeout: 300_000 }, async () => {
+  const [redis, other] = await Promise.all([startRedisServer(), startRedisServer()])
+  after(() => Promise.all([redis.stop(), other.stop()]))
+  const site = openSite({ ...SITE, env: { REDIS_URL: redis.url } })
+  const archive = join(site.dir, 'backup.tgz')
+
+  test('a backup that is made while messages come in has all that came before, for another Redis', async () => {
+    const daemon = await site.start()
+    await daemon.invoke('state-set', { key: 'k', value: 1 })
+    const saved = daemon.invoke('state-get', { key: 'k' })
+    assert.match(JSON.stringify(await saved), /1/)
+    await daemon.invoke('event-subscribe', { topic: 'gateway-message', queue: 'audit' })
+    const acknowledged: string[] = []
+    let isOver = false
+    const send = async () => {
+      while (!isOver) {
+        const { status, body } = await daemon.post('/hooks/demo', JSON.stringify({ n: acknowledged.length }))
+        assert.equal(status, 202)
+        acknowledged.push(Object(body).id)
+      }
+    }
+    const sending = Promise.all([1, 2, 3, 4].map(send))
+    await until(() => acknowledged.length > 300, 'messages before the backup', 60_000)
+    const before = [...acknowledged]
+    const made = await site.run(['backup', archive, '--json'])
+    assert.equal(made.code, 0, made.err)
+    isOver = true
+    await sending
+    await daemon.end('SIGTERM')
+
+    const target = openSite({ ...SITE, env: { REDIS_URL: other.url } })
+    const done = await target.run(['restore', archive, '--json'])
+    assert.equal(done.code, 0, done.err)
+    const again = await target.run(['restore', archive, '--force', '--json'])
+    assert.match(again.err, /backup_refused/)
+    const restored = await target.start()
+    assert.deepEqual(await restored.invoke('state-get', { key: 'k' }), await saved)
+    const found: string[] = []
+    for (let page: string[]; ; found.push(...page)) {
+      const args = { limit: 500, ...(found.length > 0 && { before: found.at(-1) }) }
+      page = Object.values(Object(await restored.invoke('message-list', args))).map((row) => Object(row).id)
+      if (page.length === 0) break
+    }
+    const there = new Set(found)
+    assert.deepEqual(
+      before.filter((id) => !there.has(id)),
+      [],
+    )
+    assert.deepEqual(
+      found.filter((id) => !acknowledged.includes(id)),
+      [],
+    )
+    const { stats, groups } = Object(Object(await restored.get('/v1/status')).result)
+    assert.equal(stats.receive.ready, found.length)
+    assert.equal(Object(groups[0]).lag, found.length)
+    assert.equal((await restored.post('/hooks/demo', '{}')).status, 202)
+    await restored.end('SIGTERM')
+  })
+
+  test('an archive is refused where the store is of the other kind', async () => {
+    const embedded = openSite({ routes: SITE.routes })
+    const { code, err } = await embedded.run(['restore', archive])
+    assert.equal(code, 2, err)
+    assert.match(err, /of Redis, and the store here is none: set REDIS_URL/)
+  })
+})
+
+test('the copies of a cluster make another one, with streams that are long', async (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'trivium-copy-'))
+  t.after(() => rmSync(dir, { recursive: true }))
+  const clusters = await Promise.all([startRedisCluster(), startRedisCluster()])
+  t.after(() => Promise.all(clusters.map(({ stop }) => stop())))
+  const [from, to] = clusters
+  const store = await openStore(from.url)
+  const texts = Array.from({ length: 10_500 }, (_, n) => `${n}`)
+  await acceptAll(store, texts, { conversation: 'one' })
+  await acceptAll(store, ['a', 'b'])
+  await store.kv.set('k', 1)
+  const { files, db } = await dumpServers({ url: from.url, log: quiet }, dir, () => {})
+  assert.deepEqual([files.length, db], [3, 0])
+  const options = { url: to.url, prefix: 'trivium', db, log: quiet }
+  const paths = files.map((file) => join(dir, file))
+  await restoreServers(options, paths, () => {})
+  await assert.rejects(
+    restoreServers(options, paths, () => {}),
+    { code: 'backup_refused' },
+  )
+  const copy = await openStore(to.url)
+  assert.deepEqual((await copy.kv.get('k'))?.value, 1)
+  assert.deepEqual(await copy.stats(), await store.stats())
+  assert.equal((await copy.receive.take({}))?.message.text, '0')
+  const [id = ''] = await acceptAll(copy, ['next'], { conversation: 'one' })
+  assert.equal((await copy.journal.get(id))?.text, 'next')
+  await Promise.all([store.close(), copy.close()])
+})
