@@ -177,6 +177,17 @@ for (const [where, start] of Object.entries(worlds)) {
     const posted = slack.posts.map(({ text }) => text).filter((text) => text.startsWith('answer'))
     const mails = await Promise.all(smtp.taken.map(({ raw }) => PostalMime.parse(raw)))
     const mailed = mails.map(({ text = '' }) => text.trim())
+    /** How the messages stand by the store that were sent neither way. */
+    const outcomes = new Map<number, unknown>()
+    for (let before: string | undefined; ; ) {
+      const args = { limit: 500, ...(before && { before }) }
+      const rows = Object.values(Object((await stage.invoke('message-list', args)).result)).map(Object)
+      for (const { id, data } of rows) {
+        outcomes.set(data.body.n, id)
+        before = id
+      }
+      if (rows.length === 0) break
+    }
     const doubts = letters.match(/"reason":"ambiguous"/g)?.length ?? 0
     const lost = [posted, mailed].map((sent) => {
       const missing = promised.filter((n) => !sent.includes(`answer ${n}`))
@@ -185,6 +196,11 @@ for (const [where, start] of Object.entries(worlds)) {
     })
     const twice = [posted, mailed].map((sent) => sent.length - new Set(sent).size)
     const told = { kills, promised: promised.length, posted: posted.length, mailed: mailed.length, doubts }
+    for (const n of new Set(lost.flat())) {
+      const id = outcomes.get(n)
+      const shown = id === undefined ? 'absent' : (await stage.invoke('message-show', { id })).result
+      console.log(`${n}: ${JSON.stringify(shown)}`)
+    }
     console.log(`${where}: ${JSON.stringify({ ...told, lost, twice })}`)
     assert.deepEqual({ lost, twice }, { lost: [[], []], twice: [0, 0] })
   })

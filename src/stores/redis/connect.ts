@@ -60,16 +60,18 @@ export async function connect(options: ConnectOptions) {
     const { host, port } = nodes[turn++ % Math.max(1, nodes.length)] ?? target.nodes?.[0] ?? {}
     return new Redis({ ...shared, ...target.options, ...(host && { host, port }), retryStrategy: () => null })
   }
+  /** The address of the master that has the keys which begin with `root`, where there are several. */
+  const ownerOf = (root: string) => (client instanceof Cluster ? client.slots[slotOf(root)]?.[0] : undefined)
   /** The server that has the keys which begin with `root`, as far as is known. */
   const serverOf = (root: string) => {
     if (client instanceof Redis) return client
-    const [owner] = client.slots[slotOf(root)] ?? []
+    const owner = ownerOf(root)
     const server = client.nodes('master').find(({ options: { host, port } }) => `${host}:${port}` === owner)
     if (!server) throw new Error("Cluster isn't ready")
     return server
   }
   const { isFailingOver, close } = watchFailovers(client)
-  return { client, address: target.address, serverOf, isFailingOver, subscriber, close }
+  return { client, address: target.address, ownerOf, serverOf, isFailingOver, subscriber, close }
 }
 
 /** The slot of a cluster in which a key lies, or all keys with a hash tag. */

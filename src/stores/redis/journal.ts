@@ -18,11 +18,18 @@ export type ShardJournal = Omit<Journal, 'unpumped'> &
 
 /** `begun`: whether the journal has messages, or had. `ping` is that of the store. */
 export function createJournal(
-  { run, call, roots: { main }, places, now }: Server,
+  { run, call, roots: { main }, places, owner, now }: Server,
   fresh: FreshMessages,
   begun: boolean,
 ): ShardJournal {
   const head = () => ['', `${begun ? 1 : ''}${places.of > 1 ? `s${places.shard}` : ''}`]
+
+  let server = owner()
+  /** Another master may lack the last writes of the one before, and give their places to others: what is in memory is of before. */
+  const forgetMoved = () => {
+    if (owner() !== server) fresh.pumpedTo(undefined)
+    server = owner()
+  }
 
   async function get(id: string): Promise<Message | undefined> {
     const place = `${places.placeOf(id) ?? 0}-0`
@@ -45,6 +52,7 @@ export function createJournal(
       const items = messages.map((message) => argsOf(message, at))
       const accepted = await append(run, main, places.idAt, head(), items)
       begun ||= messages.length > 0
+      forgetMoved()
       messages.forEach((message, index) => {
         const { id, duplicate } = accepted[index] ?? { id: '', duplicate: true }
         const size = String(items[index]?.[3]).length
@@ -85,18 +93,25 @@ export function createJournal(
       return own.map((line) => decodeNote(line.slice(mark.length)))
     },
 
-    unpumped: (max) =>
-      fresh.unpumped(max, async () => {
+    unpumped: (max) => {
+      forgetMoved()
+      return fresh.unpumped(max, async () => {
         const [cursor, entries] = await run<[number, Entry[]]>('journal', main, 'unpumped', max)
         return { cursor, messages: entries.map((entry) => messageOf(entry, places)) }
-      }),
+      })
+    },
 
     pumped: async (cursor, last, jobs) => {
       const to = places.partsOf(last) ?? [0, 0, 0]
       const args = jobs.flatMap((job) => jobArgs(job, '', places))
-      const isMoved = (await run('jobs-add', main, 'dispatch', cursor, ...to, ...args)) !== null
-      fresh.pumpedTo(isMoved ? last : undefined)
-      return isMoved
+      try {
+        const isMoved = (await run('jobs-add', main, 'dispatch', cursor, ...to, ...args)) !== null
+        fresh.pumpedTo(isMoved ? last : undefined)
+        return isMoved
+      } catch (error) {
+        fresh.pumpedTo(undefined)
+        throw error
+      }
     },
   }
 }

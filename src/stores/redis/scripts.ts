@@ -53,6 +53,7 @@ export function createServer(
           topic: (name: string) => (name === MESSAGE_TOPIC ? main : `{${prefix}:topic:${slug(name)}}:`),
         },
         places: createPlaces(shard, of),
+        owner: () => connection.ownerOf(main),
         now: now ?? Date.now,
         isClosed: () => client.status === 'end',
         call,

@@ -12,7 +12,8 @@
 -- Returns   the time in the ids of new entries, then per entry its position, or for a known key the
 --           `time:position:tail` of the first, or the `shard` that has it
 -- Guarantees: all or nothing; positions are contiguous; the time in ids never goes back; after a lost
---           reply the same call adds no second entry for one with a key; a journal that is gone is not begun
+--           reply the same call adds no second entry for one with a key, but writes something: who waits for replicas waits for
+--           those that have the first; a journal that is gone is not begun
 --           anew for one who knew it. Without entries it shows that writing is possible.
 local topic = ARGV[3]
 local is_topic = topic ~= ''
@@ -60,7 +61,10 @@ for i = 5, #ARGV, 6 do
     answers[#answers + 1] = position
   end
 end
-if position == first then return answers end
+if position == first then
+  if #answers > 1 then redis.call('SET', root .. 'probe', 1) end
+  return answers
+end
 
 redis.call('HSET', root .. 'meta', 'end', position, 'time', time)
 if is_topic then
