@@ -9,7 +9,16 @@ import { defined } from '../lib/defined.ts'
 import { type Outbox, refuseApproval, skillReply, waitForEnd } from './outbox.ts'
 import { createPump } from './pump.ts'
 import type { Router } from './router.ts'
-import { attemptOf, createWorker, failedAttempt, lastErrorOf, pauseOf, type RunOutcome } from './worker.ts'
+import {
+  attemptOf,
+  createWorker,
+  failedAttempt,
+  isStoreAway,
+  lastErrorOf,
+  pauseOf,
+  type RunOutcome,
+  STORE_PAUSE,
+} from './worker.ts'
 
 export const DISPATCH_QUEUE = 'dispatch'
 
@@ -116,6 +125,13 @@ export function createDispatch(options: {
         // Who waits for the replies gets the question.
         const result = { outcome: 'done', replies: sends.count + 1 }
         return { outcome: 'done', result, notes: [note(WAITS, { message: thrown.message })] }
+      }
+      if (isStoreAway(thrown)) {
+        log.warn(
+          { messageId: message.id, route: route.name, err: toTriviumError(thrown) },
+          'it runs again once the store is back',
+        )
+        return { outcome: 'release', delay: STORE_PAUSE }
       }
       const delay = pauseOf(thrown, now())
       return delay === undefined

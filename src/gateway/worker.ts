@@ -40,8 +40,8 @@ export type WorkerOptions = {
 
 type Running = { job: ClaimedJob; since: number; abort: AbortController; ended: Promise<void> }
 
-/** Pause after the store failed, so that a store that is away costs no spinning. */
-const STORE_PAUSE = 500
+/** Pause (ms) after the store failed, so that a store that is away costs no spinning. */
+export const STORE_PAUSE = 500
 
 type Retry = Backoff & { attempts: number }
 
@@ -135,7 +135,7 @@ export function createWorker(options: WorkerOptions) {
     try {
       outcome = await options.run(job, abort.signal)
     } catch (error) {
-      const delay = pauseOf(error, now())
+      const delay = isStoreAway(error) ? STORE_PAUSE : pauseOf(error, now())
       if (abort.signal.aborted) outcome = { outcome: 'release' }
       else outcome = delay === undefined ? failed(job, error) : { outcome: 'release', delay }
     }
@@ -217,6 +217,11 @@ export function createWorker(options: WorkerOptions) {
     /** What runs here, and since when (Unix ms). */
     running: () => [...running.values()].map(({ job, since }) => ({ job, since })),
   }
+}
+
+/** Whether work failed because the store, or a part of it, was away: no attempt, for it says nothing of the work. */
+export function isStoreAway(thrown: unknown): boolean {
+  return thrown instanceof TriviumError && thrown.code === 'store_unavailable'
 }
 
 /** The longest that a job waits for a budget before it is looked whether there is another one. */

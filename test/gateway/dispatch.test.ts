@@ -154,6 +154,19 @@ describe('dispatch', () => {
     assert.deepEqual(ended, [id])
   })
 
+  test('counts no attempt that failed because a part of the store was away', async (t) => {
+    let left = 3
+    const away = () => new TriviumError('store_unavailable', { store: 'a shard', reason: 'the test says so' })
+    const run = () => (left-- > 0 ? Promise.reject(away()) : 'done')
+    const retry = { attempts: 1, delay: 1, maxDelay: 1, backoff: 'fixed' as const }
+    const { accept, noted, attempts } = await stage(t, run, [routeOf({ retry })])
+    await noted(await accept(), 'done')
+    assert.deepEqual(
+      attempts.map(({ attempt }) => attempt),
+      [1, 1, 1, 1],
+    )
+  })
+
   test('does not repeat what can never succeed', async (t) => {
     const { accept, noted, attempts, store } = await stage(t, () => {
       throw new TriviumError('skill_args_invalid', { name: 'work', details: 'x' })
