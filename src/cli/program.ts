@@ -27,6 +27,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   backup: async () => (await import('./commands/backup.ts')).addBackup,
   restore: async () => (await import('./commands/backup.ts')).addRestore,
   compact: async () => (await import('./commands/backup.ts')).addCompact,
+  shards: async () => (await import('./commands/shards.ts')).addShards,
   skill: async () => (await import('./commands/skill.ts')).addSkill,
   mcp: async () => (await import('./commands/mcp.ts')).addMcp,
   // The last: it completes those that were added before it.

@@ -17,10 +17,7 @@ export const catalogue = {
     500,
     '{path} has schema version {found}; this Trivium knows up to {known}. Install a newer Trivium.',
   ),
-  store_shards: misuse(
-    500,
-    '{store} began with {found} shards, and `redis: {{ shards: {wanted} }}` wants another number; set {found}.',
-  ),
+  store_shards: misuse(500, 'The number of shards of {store} is {found}: {reason}.'),
   store_unreadable: misuse(
     500,
     'The store ({store}) holds something that Trivium did not write: {reason}. Choose another prefix, or clean it.',

@@ -4,7 +4,7 @@ import { type Accepted, decodeMessage, type Message } from '../../core/message.t
 import { makeId } from '../../core/message-id.ts'
 import type { Note } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
-import type { Places } from './places.ts'
+import type { Places } from './layout.ts'
 import { type Args, inBatches, type Server } from './scripts.ts'
 
 /** An entry of a log as Redis answers with it; `lua/lib/log.lua` says what its ID and its head are. */

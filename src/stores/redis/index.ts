@@ -9,13 +9,14 @@ import { createLeases } from '../shared/leases.ts'
 import { checkServers, watchTornLogs } from './check.ts'
 import { type Connection, type ConnectOptions, connect, toStoreError } from './connect.ts'
 import { createBlobs, createKeyValues } from './key-values.ts'
+import { type Layout, parseLayout } from './layout.ts'
 import { createServer } from './scripts.ts'
 import { openShards } from './shards/index.ts'
 import { asStore, createShard } from './shards/shard.ts'
 import { createSignals } from './signals.ts'
 
 /** What the keys look like; one higher with each change that an older Trivium cannot read. */
-const FORMAT = 1
+export const FORMAT = 2
 
 /** How many shards a new store on a cluster has. */
 const ON_CLUSTER = 16
@@ -47,17 +48,18 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
   }
   try {
     await checkFormat(server, address)
-    const of = await shardCount(server, connection, options.shards)
+    const layout = await layoutOf(server, connection, options.shards)
+    const { of } = layout
     const signals = createSignals(connection.subscriber, server.channel, of, log)
     closeSignals = signals.close
     if (!(await inTime(signals.ready, AbortSignal.timeout(connectTimeout))))
       throw new Error(`no subscription to ${server.channel}: timed out`)
-    const servers = Array.from({ length: of }, (_, shard) => server.at(shard, of))
+    const servers = Array.from({ length: of }, (_, shard) => server.at(shard, layout))
     const shards = await Promise.all(servers.map((each) => createShard(each, toEvent)))
     const [only] = shards
-    const kv = createKeyValues(server.at(0, of))
+    const kv = createKeyValues(server.at(0, layout))
     const leases = createLeases(kv)
-    const parts = of === 1 && only ? asStore(only) : openShards(shards, { kv, leases, signals, log })
+    const parts = of === 1 && only ? asStore(only) : openShards(shards, { layout, kv, leases, signals, log })
     await watchTornLogs(client, log, () => {
       for (const { forget } of shards) forget()
     })
@@ -96,19 +98,24 @@ async function checkFormat({ call, main }: Server, address: string): Promise<voi
     throw new TriviumError('store_version', { path: address, found, known: FORMAT })
 }
 
-/** How many shards the store has: as many as it began with. Throws `store_shards` where others are wanted. */
-async function shardCount(
+/** The shards that the store has: as many as it began with, or grew to. Throws `store_shards` where others are wanted. */
+export async function layoutOf(
   { call, main }: Server,
   { client, address }: Connection,
   wanted?: number,
-): Promise<number> {
+): Promise<Layout> {
   const key = `${main}shards`
   const isOld = (await call('HGET', `${main}meta`, 'end')) !== null
   await call('SETNX', key, isOld ? 1 : (wanted ?? (client instanceof Cluster ? ON_CLUSTER : 1)))
-  const found = Number(await call('GET', key))
+  const layout = parseLayout(await call('GET', key))
+  const { of: found } = layout
   if (wanted !== undefined && found !== wanted)
-    throw new TriviumError('store_shards', { store: address, found, wanted })
-  return found
+    throw new TriviumError('store_shards', {
+      store: address,
+      found,
+      reason: `\`redis: { shards: ${wanted} }\` wants another; set ${found}, or let \`trivium shards ${wanted}\` make more`,
+    })
+  return layout
 }
 
 /** Says at the start what `trivium doctor` would; a server that does not tell is no reason not to start. */

@@ -5,7 +5,7 @@ import { defined } from '../../lib/defined.ts'
 import type { FreshMessages } from '../shared/fresh-messages.ts'
 import { lastOf, WEEK } from '../shared/values.ts'
 import { type Entry, encodeNotes, messageOf, storedMessage } from './codec.ts'
-import type { Places } from './places.ts'
+import type { Places } from './layout.ts'
 import { type Args, createHandOver, digest, inBatches, type Server } from './scripts.ts'
 
 export function createJobs({ run, call, now, places, roots: { main } }: Server, fresh: FreshMessages): Jobs {

@@ -13,7 +13,8 @@ export type ShardJournal = Omit<Journal, 'unpumped'> &
   Pick<Store, 'ping'> & {
     /** `isRead`: a short answer is all that there is. */
     unpumped(max: number): Promise<Awaited<ReturnType<Journal['unpumped']>> & { isRead: boolean }>
-    place(messages: readonly (NewMessage & { key: string })[], wanted: readonly number[]): Promise<number[]>
+    /** Where messages belong whose keys, by their digests, this shard keeps; `wanted`: where one goes that is new. */
+    place(keys: readonly { key: string; wanted: number }[]): Promise<number[]>
   }
 
 /** `begun`: whether the journal has messages, or had. `ping` is that of the store. */
@@ -51,7 +52,8 @@ export function createJournal(
       const at = now()
       const items = messages.map((message) => argsOf(message, at))
       const accepted = await append(run, main, places.idAt, head(), items)
-      begun ||= messages.length > 0
+      // What another shard has says nothing of this journal.
+      begun ||= accepted.some(({ shard }) => shard === undefined)
       forgetMoved()
       messages.forEach((message, index) => {
         const { id, duplicate } = accepted[index] ?? { id: '', duplicate: true }
@@ -61,11 +63,11 @@ export function createJournal(
       return accepted
     },
 
-    /** Where there are several shards: on which messages belong whose keys this one keeps. */
-    place: (messages, wanted) => {
-      const items = messages.map(({ gateway, key }, at) => [digest(gateway, key), wanted[at] ?? places.shard])
-      return inBatches(items, (batch) => run<number[]>('place', main, places.shard, ...batch.flat()))
-    },
+    place: (keys) =>
+      inBatches(
+        keys.map(({ key, wanted }) => [key, wanted]),
+        (batch) => run<number[]>('place', main, places.shard, ...batch.flat()),
+      ),
 
     ping: async () => {
       await run('append', main, ...head())

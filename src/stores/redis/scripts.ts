@@ -5,7 +5,7 @@ import { TriviumError } from '../../core/errors.ts'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
 import { type Batcher, createBatcher } from '../../lib/batch.ts'
 import { type Connection, type ConnectOptions, slotOf, toStoreError, wasNotSent } from './connect.ts'
-import { createPlaces } from './places.ts'
+import type { Layout } from './layout.ts'
 
 export type Args = readonly (string | number)[]
 
@@ -38,10 +38,10 @@ export function createServer(
     /** Of the signals. */
     channel: `${prefix}:signals`,
     call,
-    /** What the parts of a shard work with: number `shard` `of` so many. */
-    at(shard: number, of: number) {
-      const main = of === 1 ? `{${prefix}}:` : `{${tagOf(prefix, shard, of)}}:`
-      const channel = of === 1 ? this.channel : `${this.channel}/${shard}`
+    /** What the parts of a shard work with. */
+    at(shard: number, layout: Layout) {
+      const main = rootOf(prefix, shard, layout)
+      const channel = layout.of === 1 ? this.channel : `${this.channel}/${shard}`
       return {
         /**
          * Where things lie. Keys of a root share a hash tag, hence a slot of a cluster and an atomic step: journal, receive and jobs
@@ -52,7 +52,7 @@ export function createServer(
           kv: this.kv,
           topic: (name: string) => (name === MESSAGE_TOPIC ? main : `{${prefix}:topic:${slug(name)}}:`),
         },
-        places: createPlaces(shard, of),
+        places: layout.places(shard),
         owner: () => connection.ownerOf(main),
         now: now ?? Date.now,
         isClosed: () => client.status === 'end',
@@ -115,6 +115,12 @@ export function tagOf(prefix: string, shard: number, of: number): string {
   }
 }
 const SLOTS = 16_384
+
+/** What the keys of a shard begin with. */
+export function rootOf(prefix: string, shard: number, { madeOf }: Layout): string {
+  const of = madeOf(shard)
+  return of === 1 ? `{${prefix}}:` : `{${tagOf(prefix, shard, of)}}:`
+}
 
 /** 96 bits of SHA-256, in 16 characters, over parts that cannot run into each other: no two keys meet, and millions stay compact. */
 export function digest(...parts: readonly string[]): string {

@@ -2,7 +2,7 @@ import { isId, timeOf } from '../../core/message-id.ts'
 import { createMatcher, isPlainText } from '../../core/message-query.ts'
 import type { FoundMessages, Journal, MessageSearch } from '../../core/store.ts'
 import { type Entry, messageOf, parseHead, positionIn } from './codec.ts'
-import type { Places } from './places.ts'
+import type { Places } from './layout.ts'
 import { digest, type Server } from './scripts.ts'
 
 /** How many entries one command reads, and for how long (ms) one search goes on. */

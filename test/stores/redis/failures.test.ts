@@ -156,11 +156,11 @@ describe('a Redis that fails', () => {
   test('data of a newer Trivium are refused and left as they are', async () => {
     const admin = new Redis(server.url)
     await (await openStore(server.url, { prefix: 'newer' })).close()
-    assert.equal(await admin.get('{newer}:format'), '1')
-    await admin.set('{newer}:format', '2')
+    assert.equal(await admin.get('{newer}:format'), '2')
+    await admin.set('{newer}:format', '3')
     await assert.rejects(openStore(server.url, { prefix: 'newer' }), {
       code: 'store_version',
-      message: /version 2/,
+      message: /version 3/,
     })
     admin.disconnect()
   })

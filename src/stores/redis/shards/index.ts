@@ -1,6 +1,7 @@
 import type { Log } from '../../../core/log.ts'
 import type { KeyValues, Leases, Retention, StoreStats } from '../../../core/store.ts'
 import { oldestOf } from '../../shared/values.ts'
+import type { Layout } from '../layout.ts'
 import type { createSignals } from '../signals.ts'
 import { createShardedJobs } from './jobs.ts'
 import { createShardedJournal } from './journal.ts'
@@ -12,10 +13,16 @@ import { createShardedTopics } from './topics.ts'
 /** The parts of a store that has several shards. */
 export function openShards(
   shards: readonly Shard[],
-  options: { kv: KeyValues; leases: Leases; signals: ReturnType<typeof createSignals>; log: Log },
+  options: {
+    layout: Layout
+    kv: KeyValues
+    leases: Leases
+    signals: ReturnType<typeof createSignals>
+    log: Log
+  },
 ): Parts {
-  const { signals } = options
-  const of = shards.length
+  const { signals, layout } = options
+  const { of } = layout
   const owners = createOwners({
     ...options,
     of,
@@ -32,10 +39,10 @@ export function openShards(
       if (name === 'journal') owners.begin().catch(() => {})
       return signals.on(name, listener)
     },
-    journal: createShardedJournal(shards, owned),
-    receive: createShardedReceive(shards, (heard) => signals.follow('receive', heard)),
-    topics: createShardedTopics(shards, (heard) => signals.follow('topic:gateway-message', heard)),
-    jobs: createShardedJobs(shards, owned, Date.now),
+    journal: createShardedJournal(shards, layout, owned),
+    receive: createShardedReceive(shards, layout, (heard) => signals.follow('receive', heard)),
+    topics: createShardedTopics(shards, layout, (heard) => signals.follow('topic:gateway-message', heard)),
+    jobs: createShardedJobs(shards, layout, owned, Date.now),
     // Others may be able to go on while a part of the store is away.
     ping: () =>
       Promise.any(shards.map(({ ping }) => ping())).catch(({ errors: [first] }: AggregateError) => {

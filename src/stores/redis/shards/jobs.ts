@@ -1,12 +1,16 @@
 import type { ClaimedJob, ClaimedJobs, DeadLetter, Jobs, LetterFilter } from '../../../core/store.ts'
 import { defined } from '../../../lib/defined.ts'
+import type { Layout } from '../layout.ts'
 import type { Owned } from './owners.ts'
-import { byShard, shardIn, shardOfLane } from './places.ts'
-import type { Shard } from './shard.ts'
+import { byShard, type Shard } from './shard.ts'
 
 /** The jobs of several shards as one: a lane is on one of them. The token of a claim names its shard. */
-export function createShardedJobs(shards: readonly Shard[], owned: Owned, now: () => number): Jobs {
-  const of = shards.length
+export function createShardedJobs(
+  shards: readonly Shard[],
+  { of, shardIn, shardOfLane }: Layout,
+  owned: Owned,
+  now: () => number,
+): Jobs {
   const at = (shard: number) => (shards[shard] as Shard).jobs
   const deadLetters = shards.map(({ jobs }) => jobs.deadLetters)
 
@@ -31,7 +35,7 @@ export function createShardedJobs(shards: readonly Shard[], owned: Owned, now: (
     id: string,
     ask: (shard: number) => Promise<Answer>,
   ): Promise<Answer | undefined> {
-    const likely = shardIn(id.match(UUID)?.[0] ?? '', of) ?? 0
+    const likely = shardIn(id.match(UUID)?.[0] ?? '') ?? 0
     for (let step = 0; step < of; step++) {
       const answer = await ask((likely + step) % of)
       if (answer) return answer
@@ -43,7 +47,7 @@ export function createShardedJobs(shards: readonly Shard[], owned: Owned, now: (
     add: (queue, jobs) =>
       byShard(
         jobs,
-        ({ lane, messageId = '' }) => shardIn(messageId, of) ?? shardOfLane(lane, of),
+        ({ lane, messageId = '' }) => shardIn(messageId) ?? shardOfLane(lane),
         async (shard, some) => {
           const added = await at(shard).add(queue, some)
           owned.mayClaim(queue, shard)

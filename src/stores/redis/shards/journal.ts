@@ -1,10 +1,10 @@
-import { crc32 } from 'node:zlib'
 import type { Accepted, NewMessage } from '../../../core/message.ts'
 import type { FoundMessages, Journal } from '../../../core/store.ts'
 import type { Appended } from '../codec.ts'
+import type { Layout } from '../layout.ts'
+import { digest } from '../scripts.ts'
 import type { Owned } from './owners.ts'
-import { byShard, shardIn, shardOf } from './places.ts'
-import type { Shard } from './shard.ts'
+import { byShard, type Shard } from './shard.ts'
 
 /** Of messages whose shard could not be asked for. */
 const NOWHERE = -1
@@ -16,32 +16,35 @@ const LARGE = 500_000
  * The journals of several shards as one. A conversation is on one, and a key is looked for on one, which may be another: then a second
  * call tells where its first message went. What begins a conversation of its own goes where its key is, or anywhere.
  */
-export function createShardedJournal(shards: readonly Shard[], owned: Owned): Journal {
-  const of = shards.length
+export function createShardedJournal(
+  shards: readonly Shard[],
+  { of, shardIn, shardOf, shardOfKey }: Layout,
+  owned: Owned,
+): Journal {
   const at = (shard: number) => shards[shard] as Shard
-  const journalOf = (id: string) => at(shardIn(id, of) ?? 0).journal
+  const journalOf = (id: string) => at(shardIn(id) ?? 0).journal
   let turn = 0
-
-  const keyShard = ({ gateway, key = '' }: NewMessage) => crc32(`${gateway}\n${key}`) % of
 
   /** The shard of each message, or why it is not known. */
   async function placesFor(messages: readonly NewMessage[]): Promise<(number | Error)[]> {
     turn = (turn + 1) % of
     const places = messages.map((message): number | Error => {
-      if (message.conversation !== undefined) return shardOf(message.conversation, of)
-      return message.key === undefined ? turn : keyShard(message)
+      if (message.conversation !== undefined) return shardOf(message.conversation)
+      return message.key === undefined ? turn : shardOfKey(digest(message.gateway, message.key))
     })
-    type Keyed = NewMessage & { key: string; index: number }
-    const keyed = messages.flatMap((message, index): Keyed[] => {
-      const { key, conversation } = message
-      return key === undefined || conversation === undefined ? [] : [{ ...message, key, index }]
+    const keyed = messages.flatMap(({ gateway, key, conversation }, index) => {
+      if (key === undefined || conversation === undefined) return []
+      return [{ key: digest(gateway, key), wanted: Number(places[index]), index }]
     })
-    const found = await byShard<Keyed, number | Error>(keyed, keyShard, (shard, some) => {
-      const wanted = some.map(({ index }) => Number(places[index]))
-      return at(shard)
-        .place(some, wanted)
-        .catch((error: Error) => some.map(() => error))
-    })
+    type Keyed = (typeof keyed)[number]
+    const found = await byShard<Keyed, number | Error>(
+      keyed,
+      ({ key }) => shardOfKey(key),
+      (shard, some) =>
+        at(shard)
+          .place(some)
+          .catch((error: Error) => some.map(() => error)),
+    )
     for (const [position, { index }] of keyed.entries()) places[index] = found[position] ?? 0
     return places
   }
@@ -82,7 +85,7 @@ export function createShardedJournal(shards: readonly Shard[], owned: Owned): Jo
     outcomes: (ids) =>
       byShard(
         ids,
-        (id) => shardIn(id, of) ?? 0,
+        (id) => shardIn(id) ?? 0,
         (shard, some) => at(shard).journal.outcomes(some),
       ),
 
@@ -122,7 +125,7 @@ export function createShardedJournal(shards: readonly Shard[], owned: Owned): Jo
     },
 
     pumped: async (cursor, last, jobs) => {
-      const shard = shardIn(last, of) ?? 0
+      const shard = shardIn(last) ?? 0
       const isMoved = await at(shard)
         .journal.pumped(cursor, last, jobs)
         .catch((error: unknown) => {

@@ -1,12 +1,13 @@
 import { timeOf } from '../../../core/message-id.ts'
 import type { ReceiveQueue, Taken } from '../../../core/store.ts'
+import type { Layout } from '../layout.ts'
 import { createMerge } from './merge.ts'
-import { shardOf } from './places.ts'
 import type { Shard } from './shard.ts'
 
 /** The receive roads of several shards as one. A receipt names its shard. */
 export function createShardedReceive(
   shards: readonly Shard[],
+  { shardsOf }: Layout,
   follow: (heard: (shard?: number) => void) => () => void,
 ): ReceiveQueue {
   const merge = createMerge(shards.length)
@@ -27,8 +28,11 @@ export function createShardedReceive(
       }
       const { gateway = '', conversation } = filter
       if (conversation === undefined) return merge.take(gateway, ask)
-      const given = await ask(shardOf(conversation, shards.length))
-      return given && 'value' in given ? given.value : undefined
+      for (const shard of shardsOf(conversation)) {
+        const given = await ask(shard)
+        if (given && 'value' in given) return given.value
+      }
+      return undefined
     },
     ack: async (receipt) => (await of(receipt).receive?.ack(of(receipt).own)) ?? false,
     release: async (receipt) => (await of(receipt).receive?.release(of(receipt).own)) ?? false,

@@ -50,6 +50,26 @@ export async function createShard(server: Server, toEvent: (message: Message) =>
   }
 }
 
+/** Does something for the items of each shard, in one call, at once. The answers stand in the order of the items. */
+export async function byShard<Item, Answer>(
+  items: readonly Item[],
+  shardFor: (item: Item, index: number) => number,
+  run: (shard: number, items: Item[], indices: number[]) => Promise<readonly Answer[]>,
+): Promise<Answer[]> {
+  const groups = Map.groupBy(items.keys(), (index) => shardFor(items[index] as Item, index))
+  const answers: Answer[] = []
+  const calls = [...groups].map(async ([shard, indices]) => {
+    const found = await run(
+      shard,
+      indices.map((index) => items[index] as Item),
+      indices,
+    )
+    for (const [at, index] of indices.entries()) answers[index] = found[at] as Answer
+  })
+  await Promise.all(calls)
+  return answers
+}
+
 export type Parts = Pick<
   Store,
   'journal' | 'receive' | 'topics' | 'jobs' | 'stats' | 'oldestWaiting' | 'trim' | 'ping'

@@ -3,14 +3,15 @@ import { makeId, missedIn, timeOf } from '../../../core/message-id.ts'
 import type { GroupBatch, GroupInfo, GroupRead, Topics } from '../../../core/store.ts'
 import { createBatcher } from '../../../lib/batch.ts'
 import { defined } from '../../../lib/defined.ts'
+import type { Layout } from '../layout.ts'
 import type { BoundedBatch, BoundedRead } from '../topics.ts'
 import { createMerge } from './merge.ts'
-import { byShard, shardIn } from './places.ts'
-import type { Shard } from './shard.ts'
+import { byShard, type Shard } from './shard.ts'
 
 /** The topics of several shards as one: `gateway-message` has a partition on each, the others are on the first. */
 export function createShardedTopics(
   shards: readonly Shard[],
+  layout: Layout,
   follow: (heard: (shard?: number) => void) => () => void,
 ): Topics {
   const merge = createMerge(shards.length)
@@ -89,7 +90,7 @@ export function createShardedTopics(
     const own = ids.filter((id) => missedIn(id) === 0)
     const counts = await byShard(
       own,
-      (id) => shardIn(id, shards.length) ?? 0,
+      (id) => layout.shardIn(id) ?? 0,
       async (shard, some) => [await run(at(shard), some)],
     )
     const told = ids.reduce((sum, id) => sum + missedIn(id), 0)
@@ -112,7 +113,7 @@ export function createShardedTopics(
   return {
     partitions: (topic) => (topic === MESSAGE_TOPIC ? shards.length : 1),
     placeOf: (topic, id) => {
-      const partition = topic === MESSAGE_TOPIC ? (shardIn(id, shards.length) ?? 0) : 0
+      const partition = topic === MESSAGE_TOPIC ? (layout.shardIn(id) ?? 0) : 0
       const position = at(partition).placeOf(topic, id)
       return position === undefined ? undefined : { partition, position }
     },

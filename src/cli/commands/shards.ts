@@ -1,0 +1,34 @@
+import { TriviumError } from '../../core/errors.ts'
+import { silent } from '../../core/log.ts'
+import { type AddCommand, loadFor, wholeNumber } from '../command.ts'
+import { show } from '../terminal.ts'
+
+/** `trivium shards`. */
+export const addShards: AddCommand = (program, context) => {
+  program
+    .command('shards')
+    .argument('<count>', 'how many it shall have', wholeNumber('<count>'))
+    .description('give a store in Redis more shards; no daemon may run')
+    .option(
+      '--force',
+      'also where messages and jobs wait: what follows in their conversations may overtake them',
+    )
+    .action(async (shards: number, { force = false }: { force?: boolean }) => {
+      const { redisUrl: url, redisPrefix: prefix, redis } = (await loadFor(context.environs())).daemon
+      if (url === undefined) {
+        const reason = 'the embedded store has one; set REDIS_URL'
+        throw new TriviumError('store_shards', { store: 'the store', found: 1, reason })
+      }
+      const { growStore } = await import('../../stores/redis/grow.ts')
+      const { progress } = context.terminal()
+      const tell = (part: number) => progress(`keys: ${Math.round(part * 100)} %`)
+      const done = await growStore({ url, prefix, ...redis, shards, force, log: silent }, tell)
+      progress('')
+      show(
+        context.terminal(),
+        done,
+        () =>
+          `${done.before} shards before, ${done.now} now; set \`redis: { shards: ${done.now} }\` where routes.yaml names a number`,
+      )
+    })
+}

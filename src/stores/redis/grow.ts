@@ -1,0 +1,101 @@
+import { Cluster } from 'ioredis'
+import { TriviumError } from '../../core/errors.ts'
+import type { StoreStats } from '../../core/store.ts'
+import { type ConnectOptions, connect } from './connect.ts'
+import { FORMAT, layoutOf } from './index.ts'
+import { grown, type Layout } from './layout.ts'
+import { createServer, rootOf } from './scripts.ts'
+
+const WEEK = 7 * 24 * 3600
+/** Buckets of `lua/lib/seen.lua` that are read at once. */
+const AT_ONCE = 256
+
+/**
+ * Gives a store on Redis that no daemon uses more shards. What is there stays where it is, under its ids; which shard knows a key is
+ * another from then on, so that is written there. It can be broken off and repeated. `force`: also where something waits for dispatch.
+ * Throws `store_shards` where it may not be.
+ */
+export async function growStore(
+  options: ConnectOptions & { prefix: string; shards: number; force: boolean },
+  progress: (part: number) => void,
+): Promise<{ before: number; now: number; keys: number }> {
+  const { prefix, shards, force } = options
+  const connection = await connect(options)
+  const { client, address: store } = connection
+  try {
+    const server = createServer(connection, prefix, options)
+    const layout = await layoutOf(server, connection)
+    const { of: found } = layout
+    const refuse = (reason: string) => new TriviumError('store_shards', { store, found, reason })
+    const checkDaemons = async () => {
+      const nodes = client instanceof Cluster ? client.nodes('all') : [client]
+      const counts = await Promise.all(nodes.map((node) => node.pubsub('NUMSUB', server.channel)))
+      if (counts.some(([, count]) => Number(count) > 0)) throw refuse('stop all daemons first')
+    }
+    if (shards <= found) throw refuse(`it can have more, but not ${shards}`)
+    await checkDaemons()
+    const old = Array.from({ length: found }, (_, shard) => server.at(shard, layout))
+    const waiting = await Promise.all(old.map(({ run, roots }) => run<string>('stats', roots.main)))
+    const count = waiting.reduce((sum, json) => sum + leftIn(JSON.parse(json)), 0)
+    if (count > 0 && !force)
+      throw refuse(
+        `${count} messages and jobs wait; let a daemon work them off, or add --force: what follows in their conversations may overtake them`,
+      )
+    const ends = await Promise.all(
+      old.map(async ({ call, roots }) => Number((await call('HGET', `${roots.main}meta`, 'end')) ?? 0)),
+    )
+    const next = grown(layout, ends, shards)
+    const keys = await moveKeys(client, prefix, layout, next, progress)
+    await checkDaemons()
+    await server.call('MSET', `${server.main}format`, FORMAT, `${server.main}shards`, next.text)
+    return { before: found, now: shards, keys }
+  } finally {
+    connection.close()
+  }
+}
+
+function leftIn({ dispatch, jobs }: Pick<StoreStats, 'dispatch' | 'jobs'>): number {
+  return Object.values(jobs).reduce((sum, { waiting, running }) => sum + waiting + running, dispatch.unpumped)
+}
+
+const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_']
+/** What the names of the buckets end with: two letters of the digest, and a quarter of the third. */
+const BUCKETS = LETTERS.flatMap((a) => LETTERS.flatMap((b) => [0, 1, 2, 3].map((n) => `${a}${b}${n}`)))
+
+/** Tells the shard that looks a key up from now on where its first message is. Returns how many there were. */
+async function moveKeys(
+  client: Awaited<ReturnType<typeof connect>>['client'],
+  prefix: string,
+  layout: Layout,
+  next: Layout,
+  progress: (part: number) => void,
+): Promise<number> {
+  let moved = 0
+  const move = async (shard: number, kind: 'seen' | 'places', bucket: string) => {
+    const entries = await client.hgetallBuffer(`${rootOf(prefix, shard, layout)}${kind}:${bucket}`)
+    const byHome = Map.groupBy(Object.entries(entries), ([field]) =>
+      next.shardOfKey(bucket.slice(0, 2) + field),
+    )
+    byHome.delete(shard)
+    for (const [home, found] of byHome) {
+      const key = `${rootOf(prefix, home, next)}places:${bucket}`
+      const told = found.map(([field, value]) => {
+        const at = kind === 'seen' ? Buffer.concat([value.subarray(0, 4), Buffer.from(`${shard}`)]) : value
+        return [field, at] as const
+      })
+      await client.hset(key, ...told.flat())
+      await client.expire(key, WEEK)
+      moved += told.length
+    }
+  }
+  for (let shard = 0; shard < layout.of; shard++) {
+    for (let at = 0; at < BUCKETS.length; at += AT_ONCE) {
+      const some = BUCKETS.slice(at, at + AT_ONCE)
+      await Promise.all(
+        some.flatMap((bucket) => [move(shard, 'seen', bucket), move(shard, 'places', bucket)]),
+      )
+      progress((shard + at / BUCKETS.length) / layout.of)
+    }
+  }
+  return moved
+}
