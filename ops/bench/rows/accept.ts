@@ -1,6 +1,7 @@
 import { type Bench, type Contender, interleave, type Line, type Row, type StoreName } from '../lib/bench.ts'
 import { createSite, startDaemon } from '../lib/daemon.ts'
 import { CORE, cpuMicros, type Figures, type Peer, startPeer } from '../lib/peer.ts'
+import { redisWork } from '../lib/redis-info.ts'
 import { ALL_TO_BENCH, BUSY_SKILL, NO_OP_SKILL } from '../lib/skills.ts'
 import { ratio, spread } from '../lib/statistics.ts'
 
@@ -61,6 +62,12 @@ function lines(row: string, store: StoreName, bench: Bench, rounds: (name: strin
     line('processor time a message', 'µs', spread(mine, 'cpu')),
     line('processor time a message, bare', 'µs', spread(bare, 'cpu')),
   ]
+  if (store !== 'embedded') {
+    found.push(
+      line('processor time a message, Redis', 'µs', spread(mine, 'redisCpu')),
+      line('bytes a message, to Redis and back', 'B', spread(mine, 'redisBytes')),
+    )
+  }
   if (!isAccept || redis === undefined) return found
   const express = ratio(mine, rounds(`Express + BullMQ, ${redis}`), 'rate')
   const xadd = ratio(mine, rounds(`HTTP + XADD, ${redis}`), 'rate')
@@ -79,7 +86,7 @@ async function trivium(
   const dir = createSite(bench, { routes: ALL_TO_BENCH, skills: { bench: source } })
   const daemon = await startDaemon(dir, redis)
   bench.defer(daemon.stop)
-  return contender(load, store, daemon.pid, daemon.port)
+  return contender(load, store, daemon.pid, daemon.port, redis)
 }
 
 async function server(
@@ -95,13 +102,23 @@ async function server(
   return contender(load, name, started.pid, port)
 }
 
-function contender(load: Peer, name: string, pid: number, port: number): Contender {
+function contender(load: Peer, name: string, pid: number, port: number, redis?: string): Contender {
   return {
     name,
     async measure(seconds) {
       const before = cpuMicros(pid)
+      const redisBefore = redis === undefined ? undefined : await redisWork(redis)
       const figures = await load.call('run', { port, path: '/hooks/github', seconds })
-      return { ...figures, cpu: (cpuMicros(pid) - before) / (figures.done ?? 1) }
+      const { done = 1 } = figures
+      const cpu = (cpuMicros(pid) - before) / done
+      if (redis === undefined || !redisBefore) return { ...figures, cpu }
+      const { redisCpu, redisIn, redisOut } = await redisWork(redis)
+      return {
+        ...figures,
+        cpu,
+        redisCpu: (redisCpu - redisBefore.redisCpu) / done,
+        redisBytes: (redisIn + redisOut - redisBefore.redisIn - redisBefore.redisOut) / done,
+      }
     },
   }
 }

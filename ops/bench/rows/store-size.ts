@@ -1,8 +1,8 @@
 import { globSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { Redis } from 'ioredis'
 import type { Bench, Line, Row, StoreName } from '../lib/bench.ts'
 import { createSite, fillStore } from '../lib/daemon.ts'
+import { redisInfo } from '../lib/redis-info.ts'
 import { spreadOf } from '../lib/statistics.ts'
 
 /** What a message of 1 KB costs on the store once it is on the three roads: on disk, and in the memory of Redis. */
@@ -31,16 +31,10 @@ export const storeSize: Row = {
 async function measure(bench: Bench, store: StoreName, count: number): Promise<number> {
   const redis = await bench.redis(store)
   const dir = createSite(bench, { routes: '' })
+  const usedMemory = async (url: string) => (await redisInfo(url))('used_memory')
   const before = redis === undefined ? 0 : await usedMemory(redis)
   await fillStore(dir, redis, count)
   if (redis !== undefined) return ((await usedMemory(redis)) - before) / count
   const files = globSync('trivium.db*', { cwd: dir })
   return files.reduce((sum, file) => sum + statSync(join(dir, file)).size, 0) / count
-}
-
-async function usedMemory(url: string): Promise<number> {
-  const client = new Redis(url)
-  const info = await client.info('memory')
-  client.disconnect()
-  return Number(/^used_memory:(\d+)/m.exec(info)?.[1])
 }
