@@ -118,8 +118,10 @@ export function startCall(caller: Caller, run: (port: CallPort) => Promise<CallT
       const key = `question-${++count}`
       const { promise, resolve } = Promise.withResolvers<string | undefined>()
       questions.set(key, { ...question, answer: resolve })
-      AbortSignal.any([signal, abort.signal]).addEventListener('abort', () => answered(key, undefined))
-      change()
+      const ended = AbortSignal.any([signal, abort.signal])
+      ended.addEventListener('abort', () => answered(key, undefined))
+      if (ended.aborted) answered(key, undefined)
+      else change()
       return promise
     },
   }
