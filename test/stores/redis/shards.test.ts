@@ -4,8 +4,9 @@ import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
 import { timeOf } from '../../../src/core/message-id.ts'
 import type { Store } from '../../../src/core/store.ts'
 import { createAccept } from '../../../src/gateway/accept.ts'
+import { createWorker } from '../../../src/gateway/worker.ts'
 import { tagOf } from '../../../src/stores/redis/scripts.ts'
-import { acceptAll, readGroup, saying, until } from '../../contract/store/kit.ts'
+import { acceptAll, quiet, readGroup, saying, until } from '../../contract/store/kit.ts'
 import { openSite } from '../../fixtures/daemon.ts'
 import { startRedisCluster, startRedisServer } from '../../fixtures/redis-server.ts'
 import { moveSlot } from '../../fixtures/redis-topology.ts'
@@ -120,6 +121,30 @@ describe('a store with several shards', () => {
     assert.ok(performance.now() - began < 2_000, 'at once')
     isOpen.fill(false)
     await Promise.all(pumps)
+  })
+
+  test('runs jobs beyond the limit of their group as soon as there is a place', async (t) => {
+    const { open } = await redisOf(t)
+    const store = await open({ shards: 2 })
+    const ran: string[] = []
+    const worker = createWorker({
+      queue: 'q',
+      store,
+      concurrency: 8,
+      limits: () => new Map([['g', 1]]),
+      async run(job) {
+        ran.push(job.id)
+        return { outcome: 'done' }
+      },
+      log: quiet,
+      now: Date.now,
+    })
+    const jobs = CONVERSATIONS.map((name) => ({ id: `job-${name}`, lane: name, group: 'g', data: {} }))
+    await store.jobs.add('q', jobs)
+    worker.start()
+    t.after(() => worker.stop(0))
+    await until(() => ran.length === jobs.length, 'all of them')
+    assert.equal(new Set(ran).size, jobs.length)
   })
 
   test('keeps the number with which it began, and refuses another', async (t) => {

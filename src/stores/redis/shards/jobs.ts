@@ -61,7 +61,6 @@ export function createShardedJobs(
       for (const shard of await owned.claimable(queue, now())) {
         const max = request.max - jobs.length
         if (max <= 0) break
-        const isLimited = Object.values(limits).includes(0)
         owned.asked(queue, shard)
         const found = await at(shard)
           .claim(queue, { ...request, max, limits })
@@ -76,6 +75,8 @@ export function createShardedJobs(
           const left = limits[job.group]
           if (left !== undefined) limits[job.group] = Math.max(0, left - 1)
         }
+        // Of a group that has no place now there may be more, which nobody will tell of.
+        const isLimited = Object.values(limits).includes(0)
         const size = found.jobs.reduce((sum, { message }) => sum + (message?.text.length ?? 0), 0)
         if (found.jobs.length === max || isLimited || size > LARGE) owned.mayClaim(queue, shard)
         owned.dueAt(queue, shard, found.nextDue)
