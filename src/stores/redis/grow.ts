@@ -8,7 +8,7 @@ import { createServer, rootOf } from './scripts.ts'
 
 const WEEK = 7 * 24 * 3600
 /** Buckets of `lua/lib/seen.lua` that are read at once. */
-const AT_ONCE = 256
+const AT_ONCE = 1_024
 
 /**
  * Gives a store on Redis that no daemon uses more shards. What is there stays where it is, under its ids; which shard knows a key is
@@ -71,29 +71,32 @@ async function moveKeys(
   progress: (part: number) => void,
 ): Promise<number> {
   let moved = 0
-  const move = async (shard: number, kind: 'seen' | 'places', bucket: string) => {
-    const entries = await client.hgetallBuffer(`${rootOf(prefix, shard, layout)}${kind}:${bucket}`)
-    const byHome = Map.groupBy(Object.entries(entries), ([field]) =>
-      next.shardOfKey(bucket.slice(0, 2) + field),
-    )
-    byHome.delete(shard)
-    for (const [home, found] of byHome) {
-      const key = `${rootOf(prefix, home, next)}places:${bucket}`
-      const told = found.map(([field, value]) => {
-        const at = kind === 'seen' ? Buffer.concat([value.subarray(0, 4), Buffer.from(`${shard}`)]) : value
-        return [field, at] as const
+  const tell = async (home: number, bucket: string, entries: readonly (readonly [string, Buffer])[]) => {
+    const key = `${rootOf(prefix, home, next)}places:${bucket}`
+    await client.hset(key, ...entries.flat())
+    await client.expire(key, WEEK)
+    moved += entries.length
+  }
+  const move = async (shard: number, kind: 'seen' | 'places', buckets: readonly string[]) => {
+    const root = rootOf(prefix, shard, layout)
+    const read = client.pipeline(buckets.map((bucket) => ['hgetallBuffer', `${root}${kind}:${bucket}`]))
+    for (const [at, [error, found]] of ((await read.exec()) ?? []).entries()) {
+      if (error) throw error
+      const bucket = buckets[at] ?? ''
+      const entries = Object.entries(found as Record<string, Buffer>).map(([field, value]) => {
+        const place = Buffer.concat([value.subarray(0, 4), Buffer.from(`${shard}`)])
+        return [field, kind === 'seen' ? place : value] as const
       })
-      await client.hset(key, ...told.flat())
-      await client.expire(key, WEEK)
-      moved += told.length
+      const byHome = Map.groupBy(entries, ([field]) => next.shardOfKey(bucket.slice(0, 2) + field))
+      byHome.delete(shard)
+      for (const [home, some] of byHome) await tell(home, bucket, some)
     }
   }
+  // One shard keeps no places.
+  const kinds = layout.of === 1 ? (['seen'] as const) : (['seen', 'places'] as const)
   for (let shard = 0; shard < layout.of; shard++) {
     for (let at = 0; at < BUCKETS.length; at += AT_ONCE) {
-      const some = BUCKETS.slice(at, at + AT_ONCE)
-      await Promise.all(
-        some.flatMap((bucket) => [move(shard, 'seen', bucket), move(shard, 'places', bucket)]),
-      )
+      for (const kind of kinds) await move(shard, kind, BUCKETS.slice(at, at + AT_ONCE))
       progress((shard + at / BUCKETS.length) / layout.of)
     }
   }

@@ -5,6 +5,7 @@ import { timeOf } from '../../../src/core/message-id.ts'
 import type { Store } from '../../../src/core/store.ts'
 import { createAccept } from '../../../src/gateway/accept.ts'
 import { createWorker } from '../../../src/gateway/worker.ts'
+import { createLayout } from '../../../src/stores/redis/layout.ts'
 import { tagOf } from '../../../src/stores/redis/scripts.ts'
 import { acceptAll, quiet, readGroup, saying, until } from '../../contract/store/kit.ts'
 import { openSite } from '../../fixtures/daemon.ts'
@@ -121,6 +122,37 @@ describe('a store with several shards', () => {
     assert.ok(performance.now() - began < 2_000, 'at once')
     isOpen.fill(false)
     await Promise.all(pumps)
+  })
+
+  test('gives what came back on one shard to who is busy with another, within seconds', async (t) => {
+    const { open } = await redisOf(t)
+    const store = await open({ shards: 2 })
+    const { shardOf } = createLayout(2)
+    const [here = '', there = ''] = [0, 1].map((shard) =>
+      CONVERSATIONS.find((name) => shardOf(name) === shard),
+    )
+    await store.topics.subscribe(MESSAGE_TOPIC, 'g', 'start')
+    const [back = ''] = await acceptAll(store, ['back'], { conversation: there })
+    assert.equal((await store.receive.take({}, 100))?.message.id, back)
+    const [event] = (await readGroup(store, MESSAGE_TOPIC, 'g', 'lease', { lease: 100 })).events
+    assert.equal(event?.id, back)
+    await acceptAll(
+      store,
+      Array.from({ length: 500 }, () => 'x'),
+      { conversation: here },
+    )
+    for (const next of [
+      async () => (await store.receive.take({}))?.message.id,
+      async () => (await readGroup(store, MESSAGE_TOPIC, 'g', 'consume', { max: 1 })).events[0]?.id,
+    ]) {
+      let count = 0
+      const began = performance.now()
+      while ((await next()) !== back) {
+        assert.ok(++count < 500, 'not only once all else was taken')
+        await new Promise((resolve) => setTimeout(resolve, 10))
+      }
+      assert.ok(performance.now() - began < 4_000)
+    }
   })
 
   test('runs jobs beyond the limit of their group as soon as there is a place', async (t) => {

@@ -1,5 +1,7 @@
 /** Ms by which what one shard hands out may be newer than what another has. */
 const TOLERANCE = 1_000
+/** Ms after which a shard that had nothing is looked at again, though nobody said that something is there: a lease may have run out. */
+const QUIET = 1_000
 /** So many of those who take at once are remembered; the others begin anew. */
 const MOST = 1_000
 
@@ -8,10 +10,13 @@ export type Given<T> = { value: T; last: number } | { held: number } | undefined
 
 /** Takes from several shards, the oldest first to within a second, asking as few as possible: mostly one. */
 export function createMerge(count: number) {
-  /** For each who takes (a consumer group, or a filter): no shard has anything older for it than this time. */
-  const known = new Map<string, { next: number[]; quiet: Set<number> }>()
+  /**
+   * For each who takes (a consumer group, or a filter): no shard has anything older for it than this time, 0 where it is not known; and
+   * since when which have nothing.
+   */
+  const known = new Map<string, { next: number[]; quiet: Map<number, number> }>()
   const stateOf = (name: string) => {
-    const state = known.get(name) ?? { next: Array<number>(count).fill(0), quiet: new Set<number>() }
+    const state = known.get(name) ?? { next: Array<number>(count).fill(0), quiet: new Map<number, number>() }
     // The one that was used last is the last.
     known.delete(name)
     known.set(name, state)
@@ -27,8 +32,8 @@ export function createMerge(count: number) {
       }
     },
     /**
-     * `ask` hands out what is not newer than `until` (Unix ms), of one shard. Undefined: none has anything, or only one that is taken for
-     * empty where this is not to be `sure`.
+     * `ask` hands out what is not newer than `until` (Unix ms), of one shard; below 0 it only looks. Undefined: none has anything, or only
+     * one that is taken for empty where this is not to be `sure`.
      */
     async take<T>(
       name: string,
@@ -37,31 +42,37 @@ export function createMerge(count: number) {
     ): Promise<T | undefined> {
       const { next, quiet } = stateOf(name)
       const all = Array.from(next.keys())
-      for (let isSure = !sure; ; ) {
+      const looked = new Set<number>()
+      const look = async (shard: number) => {
+        looked.add(shard)
+        const given = await ask(shard, -1)
+        if (!given) return quiet.set(shard, Date.now())
+        next[shard] = 'held' in given ? given.held : 1
+        return quiet.delete(shard)
+      }
+      const isDue = (shard: number) => {
+        const since = quiet.get(shard)
+        return since === undefined ? next[shard] === 0 : since + QUIET <= Date.now()
+      }
+      await Promise.all(all.filter(isDue).map(look))
+      for (;;) {
         const open = all.filter((shard) => !quiet.has(shard))
         const [first, second] = open.toSorted((a, b) => (next[a] ?? 0) - (next[b] ?? 0))
         if (first !== undefined) {
-          // What is not known yet is looked at first.
-          const most = next[first] === 0 ? -1 : (next[second ?? first] ?? 0) + TOLERANCE
-          const given = await ask(first, second === undefined ? Number.MAX_SAFE_INTEGER : most)
+          const most = second === undefined ? Number.MAX_SAFE_INTEGER : (next[second] ?? 0) + TOLERANCE
+          const given = await ask(first, most)
           const time = given && ('held' in given ? given.held : given.last)
           // Something came back, or the group was moved: of the others it is not known either.
           if (time !== undefined && time < (next[first] ?? 0)) next.fill(0)
-          if (time === undefined) quiet.add(first)
+          if (time === undefined) quiet.set(first, Date.now())
           else next[first] = time
           if (given && 'value' in given) return given.value
           continue
         }
         // The word of another daemon may still be under way.
-        if (isSure) return undefined
-        isSure = true
-        await Promise.all(
-          all.map(async (shard) => {
-            const given = await ask(shard, -1)
-            if (given) quiet.delete(shard)
-            if (given && 'held' in given) next[shard] = given.held
-          }),
-        )
+        const left = sure ? all.filter((shard) => !looked.has(shard)) : []
+        if (left.length === 0) return undefined
+        await Promise.all(left.map(look))
       }
     },
   }

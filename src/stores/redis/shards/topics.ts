@@ -47,7 +47,10 @@ export function createShardedTopics(
     let isThere = true
     let nextVisible: number | undefined
     const ask = async (shard: number, until: number) => {
-      const batch = await readShard(shard, { ...request, max: request.max - found.events.length, until })
+      // Who only looks is told of missed events again.
+      const looks = until < 0 ? ({ mode: 'peek', after: 0 } as const) : {}
+      const max = request.max - found.events.length
+      const batch = await readShard(shard, { ...request, max, until, ...looks })
       isThere &&= batch !== undefined
       if (batch?.nextVisible !== undefined)
         nextVisible = Math.min(batch.nextVisible, nextVisible ?? Number.POSITIVE_INFINITY)
