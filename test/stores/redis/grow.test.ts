@@ -71,7 +71,7 @@ describe('a store that gets more shards', () => {
       await store.journal.note(sent[5] ?? '', [note])
       await pumpAll(store)
       for (const shards of steps) {
-        const options = { url, prefix: 'trivium', shards, force: false, log: quiet }
+        const options = { url, prefix: 'trivium', commandTimeout: 10_000, shards, force: false, log: quiet }
         await assert.rejects(
           growStore(options, () => {}),
           { code: 'store_shards', message: /stop all daemons/ },
@@ -122,7 +122,7 @@ describe('a store that gets more shards', () => {
     const store = await open()
     await acceptAll(store, ['a', 'b'], { conversation: 'c' })
     await store.close()
-    const options = { url: server.url, prefix: 'trivium', shards: 4, log: quiet }
+    const options = { url: server.url, prefix: 'trivium', commandTimeout: 10_000, shards: 4, log: quiet }
     const grow = (rest: { shards?: number; force?: boolean }) =>
       growStore({ ...options, force: false, ...rest }, () => {})
     await assert.rejects(grow({}), { code: 'store_shards', message: /2 messages and jobs wait/ })

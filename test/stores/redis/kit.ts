@@ -5,8 +5,9 @@ import { quiet, toEvent } from '../../contract/store/kit.ts'
 import { startRedisServer } from '../../fixtures/redis-server.ts'
 import { cleanup } from '../../skills/support/cleanup.ts'
 
+/** With time for a disk that is busy for seconds. */
 export function openStore(url: string, rest: Partial<RedisStoreOptions> = {}) {
-  return createRedisStore({ url, toEvent, log: quiet, ...rest })
+  return createRedisStore({ url, toEvent, log: quiet, commandTimeout: 10_000, ...rest })
 }
 
 /** A Redis of the test's own, which ends after it with the stores and the clients that were opened here. */
