@@ -6,8 +6,8 @@ import { TriviumError } from '../../core/errors.ts'
 import { type AddCommand, type Environs, interruption, ownFile, wholeNumber } from '../command.ts'
 import { writeDataFile } from '../connection.ts'
 import { createDay, turnBack } from '../demo/day.ts'
-import { chatToken, createSend } from '../demo/senders.ts'
-import { createStory, readWords, type Words } from '../demo/story.ts'
+import { createSend } from '../demo/senders.ts'
+import { createStory, readWords } from '../demo/story.ts'
 import { startWorld } from '../demo/world.ts'
 import { createOwnDaemon } from '../start.ts'
 import { paint, show, type Terminal } from '../terminal.ts'
@@ -37,10 +37,10 @@ async function runDemo(
     rm(dir, { recursive: true, force: true, maxRetries: 5 }),
   )
   const words = readWords(await readFile(ownFile('project/demo/words.yaml'), 'utf8'))
-  const world = await startWorld(words)
-  const config = await writeSite(dir, words, {
-    IMAP_PORT: world.mail.imap,
-    SMTP_PORT: world.mail.smtp,
+  const world = await startWorld()
+  const config = await writeSite(dir, {
+    IMAP_PORT: world.imap,
+    SMTP_PORT: world.smtp,
     WORLD_PORT: world.port,
   })
   const jumpTo = turnBack()
@@ -55,7 +55,6 @@ async function runDemo(
   const daemonFile = { pid: process.pid, ...addresses, store: 'embedded', startedAt: Date.now() }
   await writeDataFile(dataDir, 'daemon.json', daemonFile)
   const send = createSend({
-    deliver: world.mail.deliver,
     listen: addresses.listen,
     submit: (submission) => daemon.operator.submit(submission, interrupted),
   })
@@ -75,12 +74,10 @@ async function runDemo(
 }
 
 /** Writes the demo's routes.yaml and skills into a folder of their own: Node strips no types under node_modules. Resolves with the path. */
-async function writeSite(dir: string, { customers }: Words, ports: Record<string, number>): Promise<string> {
+async function writeSite(dir: string, ports: Record<string, number>): Promise<string> {
   await cp(ownFile('project/demo/skills'), join(dir, 'skills'), { recursive: true })
-  const tokens = customers.map(({ login }) => `${login}: ${chatToken(login)}`).join(', ')
   let routes = await readFile(ownFile('project/demo/routes.yaml'), 'utf8')
-  for (const [name, value] of Object.entries({ ...ports, CHAT_TOKENS: tokens }))
-    routes = routes.replaceAll(name, String(value))
+  for (const [name, port] of Object.entries(ports)) routes = routes.replaceAll(name, String(port))
   const path = join(dir, 'routes.yaml')
   await writeFile(path, routes)
   return path

@@ -8,21 +8,19 @@ const kindSchema = z.enum(['mail', 'slack', 'chat', 'cli', 'github', 'payments',
 const dialogueSchema = z.strictObject({
   weight: z.number().default(1),
   subject: z.string().default(''),
-  channel: z.string().default(''),
   event: z.string().default(''),
   /** What people say, or the body that a provider posts. */
   turns: z.array(z.json()).min(1),
 })
 const wordsSchema = z.strictObject({
-  team: z.record(z.string(), z.string()),
-  channels: z.record(z.string(), z.string()),
+  team: z.array(z.string()),
   customers: z.array(z.string()),
   facts: z.record(z.string(), z.array(z.string())),
   often: z.record(kindSchema, z.number()),
   dialogues: z.record(kindSchema, z.array(dialogueSchema)),
 })
 
-/** What `words.yaml` says, with the logins of its customers. */
+/** What `words.yaml` says, with the addresses of its customers. */
 export type Words = ReturnType<typeof readWords>
 
 export function readWords(text: string) {
@@ -33,21 +31,18 @@ export function readWords(text: string) {
       .normalize('NFD')
       .replaceAll(/[^a-z ]/g, '')
       .replaceAll(' ', '.')
-    return { name, login, address: `${login}@mail.example` }
+    return { name, address: `${login}@mail.example` }
   })
   return { ...words, customers }
 }
 
-/** One thing that comes in. What has the same `dialogue` belongs together; after the `last` of it nothing more comes. */
+/** One thing that comes in. What has the same `dialogue` belongs together. */
 export type Sending = {
   kind: z.output<typeof kindSchema>
   dialogue: string
-  last: boolean
-  from: Words['customers'][number]
-  /** Who of the team writes, by their id in Slack. */
-  user: string
+  /** Who writes, as their gateway names them. */
+  from: string
   subject: string
-  channel: string
   event: string
   said: Json
   /** Not signed by who it says it is from. */
@@ -69,18 +64,18 @@ export function createStory(words: Words) {
     begun += 1
     const dialogue = `demo-${begun}`
     const kind = pick(kindSchema.options, (one) => words.often[one])
-    const { subject, channel, event, turns } = pick(words.dialogues[kind], ({ weight }) => weight)
-    const from = pick(words.customers)
-    const [user, colleague] = pick(Object.entries(words.team))
+    const { subject, event, turns } = pick(words.dialogues[kind], ({ weight }) => weight)
+    const customer = pick(words.customers)
+    const colleague = pick(words.team)
     const facts = new Map(Object.entries(words.facts).map(([name, values]) => [name, pick(values)]))
     const made = {
       order: 40_000 + below(9_000),
       amount: `€${9 + below(240)}.50`,
       count: 2 + below(8),
       version: `2.${14 + below(6)}.${below(9)}`,
-      name: from.name.split(' ')[0],
-      customer: from.name,
-      address: from.address,
+      name: customer.name.split(' ')[0],
+      customer: customer.name,
+      address: customer.address,
       colleague,
       login: colleague.split(' ')[0]?.toLowerCase(),
       id: hash('sha256', dialogue).slice(0, 24),
@@ -88,10 +83,10 @@ export function createStory(words: Words) {
     for (const [name, value] of Object.entries(made)) facts.set(name, String(value))
     facts.set('event', phrase(event, facts))
     const head = phrase(subject, facts)
+    const writers: Partial<Record<typeof kind, string>> = { mail: customer.address, chat: customer.name }
     return turns.map((turn, at) => ({
-      ...{ kind, dialogue, from, user, channel, event: facts.get('event') ?? '' },
-      last: at === turns.length - 1,
-      subject: at > 0 ? `Re: ${head}` : head,
+      ...{ kind, dialogue, from: writers[kind] ?? colleague, event: facts.get('event') ?? '' },
+      subject: at > 0 && head ? `Re: ${head}` : head,
       said: fill(turn, facts),
       forged: below(FORGED) === 0,
     }))

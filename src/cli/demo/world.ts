@@ -1,46 +1,84 @@
-import { createServer } from 'node:http'
-import { text } from 'node:stream/consumers'
+import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
+import { createServer, type Socket } from 'node:net'
+import { createInterface } from 'node:readline'
 import { listenOn } from '../../gateway/public-http.ts'
-import { startMailServer } from './mail-server.ts'
-import type { Words } from './story.ts'
 
 /**
- * What lies around the daemon of the demo, on loopback and until the process ends: a mailbox, Slack's Web API, and two receivers of
- * pushed events.
+ * What lies around the daemon of the demo, on loopback and until the process ends: an empty mailbox that anybody may log in to, a mail
+ * server, Slack's Web API, and two receivers of pushed events. Resolves with their ports.
  */
-export async function startWorld(words: Words) {
-  const server = createServer(async (request, response) => {
-    const body = await text(request).catch(() => '')
-    const path = request.url ?? ''
+export async function startWorld() {
+  const server = createHttpServer((request, response) => {
+    request.resume()
     // A service that is out of order: its subscription falls behind.
-    if (path === '/crm') return response.writeHead(503).end('the CRM is being upgraded')
-    if (path === '/analytics') return response.writeHead(204).end()
-    const args = body.startsWith('{') ? JSON.parse(body) : Object.fromEntries(new URLSearchParams(body))
-    const answer = { ok: true, ...slackAnswer(path.replace('/api/', ''), args, words) }
+    if (request.url === '/crm') return response.writeHead(503).end('the CRM is being upgraded')
+    if (request.url === '/analytics') return response.writeHead(204).end()
+    const answer = {
+      ok: true,
+      team: 'Harbour Coffee',
+      team_id: 'T0HARBOUR',
+      user_id: 'U0BOT',
+      bot_id: 'B0BOT',
+    }
     return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
   })
   const { port } = await listenOn(server, { host: '127.0.0.1', port: 0 }, 'the demo')
-  return { mail: await startMailServer(), port }
+  return { imap: await listen(serveImap), smtp: await listen(serveSmtp), port }
 }
 
-let posts = 0
-
-/** As much of https://docs.slack.dev/reference/methods as a bot that answers uses. */
-function slackAnswer(method: string, args: Record<string, unknown>, { team, channels }: Words): object {
-  const { user: id = '', channel = '' } = args
-  if (method === 'auth.test')
-    return { team: 'Harbour Coffee', team_id: 'T0HARBOUR', user_id: 'U0BOT', bot_id: 'B0BOT' }
-  if (method === 'users.info') {
-    const name = team[String(id)]
-    return { user: { id, name, profile: { display_name: name } } }
-  }
-  if (method === 'conversations.info') return { channel: { id: channel, name: channels[String(channel)] } }
-  if (method === 'conversations.replies') return { messages: [] }
-  posts += 1
-  return method === 'chat.postMessage' ? { channel, ts: slackTime(Date.now(), posts) } : {}
+async function listen(serve: (socket: Socket) => void): Promise<number> {
+  const server = createServer((socket) => serve(socket.on('error', () => socket.destroy())))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return Object(server.address()).port
 }
 
-/** A time as Slack's ids have it; `nth` keeps apart what happens in one millisecond. */
-export function slackTime(at: number, nth: number): string {
-  return `${Math.floor(at / 1000)}.${String(nth % 1_000_000).padStart(6, '0')}`
+const CAPABILITIES = 'IMAP4rev1 IDLE'
+const EMPTY = ['* 0 EXISTS', '* 0 RECENT', '* OK [UIDVALIDITY 1]', '* OK [UIDNEXT 1]']
+/** As much of IMAP (RFC 3501) as a client that reads one folder uses: what a command is answered before its last line. */
+const ANSWERS: Readonly<Record<string, readonly string[]>> = {
+  CAPABILITY: [`* CAPABILITY ${CAPABILITIES}`],
+  LIST: ['* LIST (\\HasNoChildren) "/" INBOX'],
+  LSUB: ['* LSUB (\\HasNoChildren) "/" INBOX'],
+  LOGIN: [],
+  NOOP: [],
+  EXAMINE: EMPTY,
+  SELECT: EMPTY,
+  LOGOUT: ['* BYE'],
+  'UID SEARCH': ['* SEARCH'],
+  'UID FETCH': [],
+}
+
+function serveImap(socket: Socket): void {
+  let idling = ''
+  const say = (...lines: string[]) => socket.write(lines.map((line) => `${line}\r\n`).join(''))
+  say(`* OK [CAPABILITY ${CAPABILITIES}] the mailbox of the demo`)
+  createInterface({ input: socket }).on('line', (line) => {
+    const [, tag = '*', name = ''] = /^(\S+) (UID \S+|\S+)/.exec(line) ?? []
+    const command = name.toUpperCase()
+    if (idling && /^done$/i.test(line)) {
+      say(`${idling} OK IDLE is over`)
+      idling = ''
+    } else if (command === 'IDLE') {
+      idling = tag
+      say('+ idling')
+    } else {
+      const answer = ANSWERS[command]
+      say(...(answer ?? []), answer ? `${tag} OK ${command} is done` : `${tag} BAD ${command} is not known`)
+    }
+    if (command === 'LOGOUT') socket.end()
+  })
+}
+
+/** As much of SMTP (RFC 5321) as a client that sends uses; what is sent goes nowhere. */
+function serveSmtp(socket: Socket): void {
+  const say = (line: string) => socket.write(`${line}\r\n`)
+  let isData = false
+  say('220 mail.harbour.example ESMTP')
+  createInterface({ input: socket }).on('line', (line) => {
+    if (isData && line !== '.') return
+    isData = /^data/i.test(line)
+    say(isData ? '354 go on' : '250 2.0.0 mail.harbour.example')
+    if (/^quit/i.test(line)) socket.end()
+  })
 }

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, objectsIn, parseJson, pathGet } from '../../core/json.ts'
+import { shorten } from '../terminal.ts'
 import type { Case } from './cases.ts'
 
 /** What became of a case: how it ended, and how its run is kept on the store. */
@@ -64,6 +65,5 @@ function holds(value: Json | undefined, wanted: Json): boolean {
 }
 
 function short(text: string): string {
-  const line = text.replaceAll(/\s+/g, ' ').trim()
-  return line.length > 200 ? `${line.slice(0, 200)}…` : line || '(nothing)'
+  return shorten(text, 200) || '(nothing)'
 }
