@@ -62,6 +62,20 @@ async function full(t: TestContext, parts: object) {
   return run(t, first.dir)
 }
 
+/** The longest time (ms) for which what runs let nobody else have a turn. */
+async function longestHalt(work: () => Promise<void>): Promise<number> {
+  let [last, longest] = [performance.now(), 0]
+  const tick = () => {
+    longest = Math.max(longest, performance.now() - last)
+    last = performance.now()
+  }
+  const timer = setInterval(tick, 5)
+  await work()
+  clearInterval(timer)
+  tick()
+  return longest
+}
+
 const notes = (count: number, channel: string) => ({
   memory: Array.from({ length: count }, (_, i) => ({
     id: `memory-${i + 1}`,
@@ -142,6 +156,22 @@ describe('what the state holds is bounded', () => {
     const begun = performance.now()
     assert.equal((await assistant['search-notes'](search('hello'), cli)).search.results.length, 10)
     assert.ok(performance.now() - begun < 1_500)
+  })
+
+  test('words without end keep nobody else waiting', async (t) => {
+    // Words that differ, so that each of the search is counted in each of the notes.
+    const word = (at: number) => `${at.toString(36)}`.padStart(3, 'a')
+    const text = Array.from({ length: 2_500 }, (_, at) => word(at)).join(' ')
+    const memory = notes(LIMITS.unprovenNotes.most, 'open/1').memory.map((note) => ({ ...note, text }))
+    const { assistant } = await full(t, { memory })
+    const stranger = callFrom('open', { verified: false, conversation: '1' })
+    const longest = await longestHalt(async () => {
+      const query = Array.from({ length: 250 }, (_, at) => word(at)).join(' ')
+      const found = await assistant['search-notes'](search(query), stranger)
+      assert.equal(found.search.results.length, 10)
+      await assert.rejects(assistant.recall(recall('a '.repeat(1_000)), stranger), { code: 'limit_reached' })
+    })
+    assert.ok(longest < 2_000, `nothing else ran for ${longest} ms`)
   })
 
   test('a note, a task, a query or a result that is too long is refused, and changes nothing', async (t) => {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { channelOf, type Search } from '../../core/assistant-services.ts'
 import type { Call } from '../../core/call.ts'
 import { isOperator, partsOf } from '../../core/identity.ts'
@@ -25,6 +26,8 @@ import { isCommandLine, type Scope, viewerOf } from './viewer.ts'
 import type { World } from './world.ts'
 
 const KEPT_SEARCHES = 100
+/** Notes after which others get their turn. */
+const BATCH = 50
 
 /** Makes the assistant over `state.json` and the transcript. `scope` is asked for each call; `now` is Unix ms. */
 export function createAssistant(deps: {
@@ -57,14 +60,15 @@ export function createAssistant(deps: {
     const words = wordsOf(query)
     const { sees, reads } = viewer(call)
     const isWithin = (channel: string) => within === undefined || channel === within
-    const notes = (await load()).memory
-      .filter(({ owner, channel }) => sees(owner) && isWithin(channel))
-      .map(({ id: ref, text, channel }): Found => {
-        return { source: 'note', ref, text: shorten(text, SHOWN), channel, score: 1 + scoreOf(text, words) }
-      })
-      .filter(({ score }) => score > 1)
-      .sort((a, b) => b.score - a.score)
-      .slice(0, limit)
+    const mine = (await load()).memory.filter(({ owner, channel }) => sees(owner) && isWithin(channel))
+    const scored: Found[] = []
+    for (const [at, { id: ref, text, channel }] of mine.entries()) {
+      if (at % BATCH === BATCH - 1) await setImmediate()
+      const score = scoreOf(text, words)
+      if (score > 0)
+        scored.push({ source: 'note', ref, text: shorten(text, SHOWN), channel, score: 1 + score })
+    }
+    const notes = scored.sort((a, b) => b.score - a.score).slice(0, limit)
     const asking = call.message?.id ?? ''
     const lines = await index.find(words, reads, {
       asking,
@@ -117,10 +121,12 @@ export function createAssistant(deps: {
     },
     async recall({ text: query, limit }, call) {
       const { sees } = viewer(call)
+      requireRoom(LIMITS.query, query)
       const words = query.toLowerCase().split(/\s+/).filter(Boolean)
+      const contains = (text: string) => words.every((word) => text.includes(word))
       const { memory } = await load()
       const notes = memory
-        .filter((note) => sees(note.owner) && words.every((word) => note.text.toLowerCase().includes(word)))
+        .filter((note) => sees(note.owner) && contains(note.text.toLowerCase()))
         .slice(-limit)
       const nothing = query ? `No note contains "${query}".` : 'There are no notes yet.'
       return { text: notes.map(({ id, text }) => `${id}: ${text}`).join('\n') || nothing, notes }
@@ -198,12 +204,20 @@ function isUnproven(owner: string): boolean {
   return partsOf(owner).gateway === '' && owner.includes('/')
 }
 
-/** 0: a word is missing. More for words that come often, and for short texts. */
+/** 0: a word is missing. More for words that come often, and for short texts. Its time grows with the text alone. */
 function scoreOf(text: string, wanted: readonly string[]): number {
   const words = wordsOf(text)
-  const counts = wanted.map((start) => words.filter((word) => word.startsWith(start)).length)
-  if (counts.includes(0)) return 0
-  const sum = counts.reduce((total, count) => total + count, 0)
+  const counts = new Map(wanted.map((start) => [start, 0]))
+  const lengths = new Set(wanted.map(({ length }) => length))
+  for (const word of words) {
+    for (const length of lengths) {
+      const count = length > word.length ? undefined : counts.get(word.slice(0, length))
+      if (count !== undefined) counts.set(word.slice(0, length), count + 1)
+    }
+  }
+  const each = wanted.map((start) => counts.get(start) ?? 0)
+  if (each.includes(0)) return 0
+  const sum = each.reduce((total, count) => total + count, 0)
   return Number((sum / Math.sqrt(words.length)).toPrecision(6))
 }
 
