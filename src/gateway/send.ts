@@ -101,12 +101,14 @@ function isReply(args: SendArgs, call: Call): call is Call & { message: Message 
   return args.gateway === undefined || args.gateway === call.message.gateway
 }
 
-/** A key given for a message that is named counts for that message; one that a dispatched skill gives, for the gateway it sends through. */
+/**
+ * A key given for a message that is named counts for that message, any other for the gateway that is sent through: none that somebody chooses
+ * is that of an answer or a question of others.
+ */
 function keyOf(args: SendArgs, { gateway, message }: Target, call: Call, newKey: () => string): string {
   const ordinal = call.sends.next()
   if (args.key !== undefined && isNamed(args)) return `answer:${message?.id}:${args.key}`
-  if (args.key !== undefined && call.message) return `${gateway}:${args.key}`
-  if (args.key !== undefined) return args.key
+  if (args.key !== undefined) return `${gateway}:${args.key}`
   if (call.message && call.route !== undefined) return sendKey(call.message.id, call.route, ordinal)
   return newKey()
 }

@@ -6,23 +6,32 @@ import { until } from '../fixtures/until.ts'
 const WORKER = 'worker-secret-1-worker'
 const NEXT = 'worker-secret-2-worker'
 const ALL = 'all-secret-all-secret-all'
+const CALLER = 'caller-secret-caller-secret'
 const ROUTES = `
 gateways:
   orders: { transport: cli }
   private: { transport: cli }
+  chat: { transport: websocket, path: /ws, open: true }
 routes:
+  - { name: held, match: { gateway: private, text: hold }, skill: held }
   - { name: own, match: { text: never }, skill: echo }
 tokens:
   - name: worker
     token: "\${WORKER_TOKEN}"
     skills: [gateway-*, message-*, event-*, dead-letter-list, later]
     gateways: [orders]
+  - { name: caller, token: ${CALLER}, skills: [gateway-send], gateways: [chat] }
   - { name: all, token: ${ALL}, skills: ["*"], gateways: ["*"] }
 `
 const LATER = `export default { description: 'later', run: ({ manager, args }) => manager.invoke(args.name, args.args) }`
 
+const HELD = `export default { description: 'held', async run({ manager }) {
+  await manager.invoke('state-wait', { key: 'go', timeout: 20_000 })
+  return 'the answer'
+} }`
+
 describe('tokens of programs', { timeout: 90_000 }, async () => {
-  const site = openSite({ routes: ROUTES, skills: { later: LATER } })
+  const site = openSite({ routes: ROUTES, skills: { later: LATER, held: HELD } })
   site.write('.env', `WORKER_TOKEN=${WORKER}\n`)
   const daemon = await site.start()
 
@@ -80,6 +89,16 @@ describe('tokens of programs', { timeout: 90_000 }, async () => {
     )
     const gateways = (await call('gateway-list', {})).result.map(({ name }: { name: string }) => name)
     assert.deepEqual(gateways, ['orders'])
+  })
+
+  test('no key that a program chooses takes the place of an answer of others', async () => {
+    const id = await submit('private', 'hold')
+    const args = { gateway: 'chat', to: 'nobody', text: 'mine', key: `${id}:held:0` }
+    assert.equal((await call('gateway-send', args, CALLER)).result.duplicate, false)
+    assert.equal((await call('gateway-send', args, CALLER)).result.duplicate, true)
+    await daemon.invoke('state-set', { key: 'go', value: true })
+    const shown = async () => JSON.stringify(await daemon.invoke('message-show', { id }))
+    await until(async () => /"what":"sent".*the answer/.test(await shown()), 'the answer')
   })
 
   test('what a token does not name is refused, and what reaches beyond its gateways or outlives it', async () => {
