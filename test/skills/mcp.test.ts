@@ -18,6 +18,7 @@ import { z } from 'zod'
 import type { Caller } from '../../src/core/call.ts'
 import { isJsonObject, parseJson, pathGet } from '../../src/core/json.ts'
 import type { Skill } from '../../src/core/skill.ts'
+import type { SkillManager } from '../../src/skills/manager.ts'
 import { createMcpHttp } from '../../src/skills/mcp/http.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
 import { until } from '../fixtures/until.ts'
@@ -32,6 +33,14 @@ async function serve(
   caller: Caller | (() => Caller) = { kind: 'mcp' },
 ): Promise<URL> {
   const { manager } = await startRuntime(t, { skills })
+  return serveManager(t, manager, caller)
+}
+
+async function serveManager(
+  t: TestContext,
+  manager: SkillManager,
+  caller: Caller | (() => Caller) = { kind: 'mcp' },
+): Promise<URL> {
   const mcp = createMcpHttp({ manager, version: '1' })
   const { url, close } = await serveHttp(async (request, response) => {
     const body = request.method === 'POST' ? parseJson(await text(request)) : undefined
@@ -160,6 +169,64 @@ describe('MCP over HTTP', () => {
     assert.match(String(textOf(await silent.callTool({ name: 'subject' }))), /nobody_to_ask/)
   })
 
+  test('a call of the older protocol ends with its client, also while that asks its person', async (t) => {
+    let isEnded = false
+    const skill = skillOf(({ manager, signal }) => {
+      signal.addEventListener('abort', () => {
+        isEnded = true
+      })
+      return manager.invoke('ask-person', { question: 'Which colour?' })
+    })
+    const url = await serve(t, [skill])
+    const asked = Promise.withResolvers<void>()
+    const [client] = await connectNew(t, url, 'legacy', () => {
+      asked.resolve()
+      return new Promise<string>(() => {})
+    })
+    const leaves = new AbortController()
+    const call = assert.rejects(client.callTool({ name: 'subject' }, { signal: leaves.signal }))
+    await asked.promise
+    leaves.abort()
+    await call
+    await until(() => isEnded, 'the skill to be aborted')
+  })
+
+  test('a client of the older protocol that cannot ask its person gives no answer', async (t) => {
+    const skill = skillOf(async ({ manager }) => ({
+      answer: await manager.invoke('ask-person', { question: 'Which colour?' }),
+    }))
+    const url = await serve(t, [skill])
+    const [client] = await connectNew(t, url, 'legacy', () => {
+      throw new Error('the window was closed')
+    })
+    assert.deepEqual((await client.callTool({ name: 'subject' })).structuredContent, { answer: null })
+  })
+
+  test('of the answers that there are, none but these is one', async (t) => {
+    const question = { question: 'Which colour?', options: ['red', 'blue'] }
+    const skill = skillOf(async ({ manager }) => ({ answer: await manager.invoke('ask-person', question) }))
+    const url = await serve(t, [skill])
+    for (const mode of ['auto', 'legacy'] as const) {
+      const [client] = await connectNew(t, url, mode, () => 'green')
+      assert.deepEqual((await client.callTool({ name: 'subject' })).structuredContent, { answer: null })
+    }
+  })
+
+  test('a person of the older protocol is asked no more once somebody else has decided', async (t) => {
+    const { manager } = await startRuntime(t, {
+      skills: [{ ...skillOf(() => ({ done: true })), metadata: { approval: true } }],
+    })
+    const [client, questions] = await connectNew(t, await serveManager(t, manager), 'legacy', () => {
+      return new Promise<string>(() => {})
+    })
+    const call = client.callTool({ name: 'subject' })
+    await until(() => questions.length > 0, 'the question')
+    const list = () => manager.invoke('approval-list', { status: 'pending' }, { caller: { kind: 'cli' } })
+    const id = pathGet(await list(), '0.id')
+    await manager.invoke('approval-decide', { id, approve: true }, { caller: { kind: 'cli' } })
+    assert.deepEqual((await call).structuredContent, { done: true })
+  })
+
   test('what a skill returns has a schema, and what does not fit it is an error', async (t) => {
     const output = z.object({ total: z.number() })
     const args = z.object({ total: z.json() })
@@ -268,7 +335,7 @@ async function connectNew(
   t: TestContext,
   url: URL,
   mode: 'auto' | 'legacy' = 'auto',
-  answers?: () => string,
+  answers?: () => string | Promise<string>,
 ): Promise<[NewClient, string[]]> {
   const client = new NewClient(
     { name: 'test', version: '2' },
@@ -276,9 +343,9 @@ async function connectNew(
   )
   const questions: string[] = []
   if (answers) {
-    client.setRequestHandler('elicitation/create', ({ params }) => {
+    client.setRequestHandler('elicitation/create', async ({ params }) => {
       questions.push(params.message)
-      return { action: 'accept', content: { answer: answers() } }
+      return { action: 'accept', content: { answer: await answers() } }
     })
   }
   await client.connect(new NewTransport(url))

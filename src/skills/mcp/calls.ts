@@ -6,6 +6,7 @@ import {
   inputResponse,
   ProtocolError,
   ProtocolErrorCode,
+  type ServerContext,
 } from '@modelcontextprotocol/server'
 import type { Call, Caller, Question } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
@@ -98,7 +99,7 @@ export function startCall(caller: Caller, run: (port: CallPort) => Promise<CallT
     asked?.answer(given)
   }
   const inputRequests = () =>
-    Object.fromEntries([...questions].map(([key, asked]) => [key, elicitation(asked)]))
+    Object.fromEntries([...questions].map(([key, asked]) => [key, inputRequired.elicit(formOf(asked))]))
   const times = { createdAt, ttlMs: KEPT, pollIntervalMs: POLL_EVERY }
   const task = () => ({
     ...times,
@@ -151,7 +152,10 @@ export function startCall(caller: Caller, run: (port: CallPort) => Promise<CallT
     },
     /** Hands on what the client's person said to what is asked. */
     tell(responses: Parameters<typeof inputResponse>[0]): void {
-      for (const key of Object.keys(responses ?? {})) answered(key, answerIn(inputResponse(responses, key)))
+      for (const key of Object.keys(responses ?? {})) {
+        const [asked, response] = [questions.get(key), inputResponse(responses, key)]
+        answered(key, asked && response.kind === 'elicit' ? answerIn(response, asked) : undefined)
+      }
     },
     cancel(): void {
       if (isOver()) return
@@ -173,14 +177,32 @@ export function startCall(caller: Caller, run: (port: CallPort) => Promise<CallT
   }
 }
 
-function elicitation({ question, options }: Question) {
+function formOf({ question, options }: Question) {
   const answer = { type: 'string' as const, title: 'Answer', ...(options && { enum: [...options] }) }
   const requestedSchema = { type: 'object' as const, properties: { answer }, required: ['answer'] }
-  return inputRequired.elicit({ message: question, requestedSchema })
+  return { message: question, requestedSchema }
 }
 
-function answerIn(response: ReturnType<typeof inputResponse>): string | undefined {
-  if (response.kind !== 'elicit' || response.action !== 'accept') return undefined
-  const answer = response.content?.answer
-  return typeof answer === 'string' ? answer : undefined
+/** What the person said; undefined where they gave no answer, or one that there is not. */
+function answerIn({ action, content }: Answer, { options }: Question): string | undefined {
+  const answer = action === 'accept' ? content?.answer : undefined
+  const isOne = typeof answer === 'string' && (options?.includes(answer) ?? true)
+  return isOne ? answer : undefined
+}
+
+type Answer = { action: string; content?: Record<string, unknown> | undefined }
+
+/** What the SDK is given where the call's own end counts: it wants a number. */
+const NEVER = 2 ** 31 - 1
+
+/** Asks by the older protocol: within the request, which goes on meanwhile. A client that fails to ask gives no answer. */
+export function asksWithin(mcpReq: ServerContext['mcpReq'], call: AbortSignal): CallPort['asks'] {
+  return async (question, signal) => {
+    const options = { signal: AbortSignal.any([signal, call]), timeout: NEVER }
+    const said = mcpReq.send({ method: 'elicitation/create', params: formOf(question) }, options)
+    return said.then(
+      (response) => answerIn(response, question),
+      () => undefined,
+    )
+  }
 }

@@ -7,7 +7,7 @@ import { mayAskFor } from '../../core/identity.ts'
 import { isJsonObject, objectAt, toJson } from '../../core/json.ts'
 import type { SkillManager } from '../manager.ts'
 import { toolSchema } from '../model/tools.ts'
-import { type Calls, type RunningCall, startCall } from './calls.ts'
+import { asksWithin, type Calls, type RunningCall, startCall } from './calls.ts'
 
 export type McpOptions = {
   manager: Pick<SkillManager, 'list' | 'describe' | 'invoke' | 'onChange'>
@@ -53,11 +53,18 @@ export function createMcpServer({ manager, version, caller, calls }: McpOptions)
 
   const knowsTasks = () => server.getClientCapabilities()?.extensions?.[TASKS] !== undefined
 
-  const begin = (name: string, given: Record<string, unknown>): RunningCall => {
+  const begin = (
+    name: string,
+    given: Record<string, unknown>,
+    mcpReq: ServerContext['mcpReq'],
+  ): RunningCall => {
     // A task may take as long as it wants.
     const args = knowsTasks() ? given : patient(manager, name, given)
     const canAsk = server.getClientCapabilities()?.elicitation !== undefined
-    return startCall(caller, async ({ signal, asks, says }) => {
+    // By the older protocol a client asks its person while it waits, and what was asked ends with its request.
+    const isWithin = mcpReq.envelope === undefined && !knowsTasks()
+    return startCall(caller, async ({ signal, says, ...port }) => {
+      const asks = isWithin ? asksWithin(mcpReq, signal) : port.asks
       const onModel = ({ tool }: ModelStep) => {
         if (tool !== undefined) says(`calls ${tool}`)
       }
@@ -75,7 +82,8 @@ export function createMcpServer({ manager, version, caller, calls }: McpOptions)
 
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
     const state = mcpReq.requestState<string>()
-    const call = state === undefined ? begin(params.name, params.arguments ?? {}) : calls.of(state, caller)
+    const call =
+      state === undefined ? begin(params.name, params.arguments ?? {}, mcpReq) : calls.of(state, caller)
     call.tell(mcpReq.inputResponses)
     const { signal } = mcpReq
     const endProgress = reportProgress(mcpReq, call)
