@@ -49,6 +49,8 @@ export function createMcpConnection(options: ConnectionOptions) {
   let attempt = Promise.withResolvers<void>()
   /** What connections ended by: the next one may be there before a call learns that it was cut off. */
   const ends = new WeakMap<Client, string>()
+  /** How many calls run, by the client that they were begun with. */
+  const running = new Map<Client, number>()
   /** A server that knew the older protocol alone is not asked for the newer one again. */
   let isLegacy = false
 
@@ -58,8 +60,18 @@ export function createMcpConnection(options: ConnectionOptions) {
     client = undefined
     if (performance.now() - upSince > STEADY) failures = 0
     fail(why)
-    void lost.close().catch(() => {})
+    leave(lost)
     loop.wake()
+  }
+  /** Over HTTP each call has an answer of its own: that one was refused ends no other. */
+  const leave = (lost: Client) => {
+    if (server.url === undefined || !running.has(lost)) void lost.close().catch(() => {})
+  }
+  const count = (used: Client, more: 1 | -1) => {
+    const calls = (running.get(used) ?? 0) + more
+    if (calls > 0) return void running.set(used, calls)
+    running.delete(used)
+    if (used !== client) leave(used)
   }
   const fail = (why: string) => {
     const isNews = reason !== why
@@ -92,7 +104,10 @@ export function createMcpConnection(options: ConnectionOptions) {
     const way = await openWay(server, {
       login,
       log,
-      fault: (why) => lose(made, why),
+      fault(why) {
+        lose(made, why)
+        void made.close().catch(() => {})
+      },
     })
     made.onclose = () => lose(made, way.lastWords())
     try {
@@ -181,6 +196,7 @@ export function createMcpConnection(options: ConnectionOptions) {
       const values = { server: server.name, tool }
       for (let tried = 0; ; tried++) {
         const used = await connected(signal)
+        count(used, 1)
         try {
           return await used.callTool({ name: tool, arguments: args }, { signal, timeout: NEVER })
         } catch (error) {
@@ -198,14 +214,16 @@ export function createMcpConnection(options: ConnectionOptions) {
           const why = ends.get(used) ?? reasonOf(error)
           const code = call.repeatable ? 'mcp_failed' : 'mcp_unknown'
           throw new TriviumError(code, { ...values, reason: why }, { cause: error })
+        } finally {
+          count(used, -1)
         }
       }
     },
     async close() {
       ended.abort()
-      const last = client
+      const last = new Set([...(client ? [client] : []), ...running.keys()])
       client = undefined
-      await Promise.all([loop.stop(), last?.close()])
+      await Promise.all([loop.stop(), ...[...last].map((one) => one.close())])
     },
   }
 }
