@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { Client as CurrentClient } from '@modelcontextprotocol/client'
 import { StdioClientTransport as CurrentTransport } from '@modelcontextprotocol/client/stdio'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -64,7 +65,16 @@ describe('trivium mcp', { timeout: 90_000 }, () => {
     assert.match(await call('echo', { text: 'nobody' }), /No daemon is running/)
 
     const second = await site.start()
-    assert.equal(await call('echo', { text: 'two' }), 'You said: two')
+    const words = Array.from({ length: 20 }, (_, at) => `two ${at}`)
+    assert.deepEqual(
+      await Promise.all(
+        words.map(async (text, at) => {
+          await setTimeout(at * 4)
+          return call('echo', { text })
+        }),
+      ),
+      words.map((text) => `You said: ${text}`),
+    )
     const posted = await second.post('/hooks/demo', '{"text":"hello"}')
     const received = JSON.parse(await call('gateway-receive', { gateway: 'demo', timeout: 10_000 }))
     assert.equal(received.id, pathGet(posted.body, 'id'))

@@ -25,6 +25,8 @@ export const addMcp: AddCommand = (program, context) => {
 }
 
 type Tell = (message: JSONRPCMessage) => void
+/** Of the older protocol: what the daemon calls it. */
+type Session = { id?: string | undefined; version?: string | undefined }
 
 /**
  * Hands what comes in on stdin to `/mcp` of the daemon, and back, until stdin ends. The daemon is looked for with each message, so
@@ -40,13 +42,15 @@ async function serveMcp(environs: Environs): Promise<void> {
   const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
   const stdio = new StdioServerTransport()
   const say: Tell = (message) => void stdio.send(message)
-  /** How the client began its session, and what the daemon calls it. */
+  /** How the client began its session. */
   let greetings: JSONRPCMessage[] = []
-  let session: { id?: string | undefined; version?: string | undefined } = {}
+  let session: Session = {}
+  /** Settles once a session that was forgotten is begun anew. */
+  let renewal = Promise.resolve()
   const open = new Map<unknown, StreamableHTTPClientTransport>()
 
   /** Hands on one message. Resolves once a request is answered; rejects where it is not. */
-  const pass = async (message: JSONRPCMessage, tell: Tell): Promise<void> => {
+  const pass = async (message: JSONRPCMessage, tell: Tell, within: Session): Promise<void> => {
     const { url, headers } = (await connect(environs)).mcp
     const transport = new StreamableHTTPClientTransport(new URL(url), {
       requestInit: { headers },
@@ -59,7 +63,7 @@ async function serveMcp(environs: Environs): Promise<void> {
       // The types of the DOM and of undici differ in what neither uses here.
       fetch: ((input: string, init: object) =>
         fetch(input, { ...init, dispatcher })) as unknown as typeof globalThis.fetch,
-      ...(session.id === undefined ? {} : { sessionId: session.id }),
+      ...(within.id === undefined ? {} : { sessionId: within.id }),
     })
     const id = 'method' in message && 'id' in message ? message.id : undefined
     const answered = Promise.withResolvers<void>()
@@ -77,7 +81,7 @@ async function serveMcp(environs: Environs): Promise<void> {
     transport.onerror = (cause) =>
       answered.reject(new TriviumError('cancelled', { what: 'The call', reason }, { cause }))
     await transport.start()
-    if (session.version) transport.setProtocolVersion(session.version)
+    if (within.version) transport.setProtocolVersion(within.version)
     open.set(id ?? transport, transport)
     try {
       await transport.send(message)
@@ -88,6 +92,21 @@ async function serveMcp(environs: Environs): Promise<void> {
       if (pathGet(message, 'method') !== 'notifications/initialized') await transport.close()
     }
   }
+  const greet = async (forgotten: Session) => {
+    try {
+      session = {}
+      for (const greeting of greetings) await pass(greeting, () => {}, session)
+    } catch (error) {
+      // So that the next message tries it again.
+      session = forgotten
+      throw error
+    }
+  }
+  /** Once for all messages that were refused. */
+  const renew = (forgotten: Session) => {
+    if (session === forgotten) renewal = greet(forgotten)
+    return renewal
+  }
   const isForgotten = (error: unknown) => error instanceof SdkHttpError && error.status === 404
   const take = async (message: JSONRPCMessage): Promise<void> => {
     const method = pathGet(message, 'method')
@@ -97,11 +116,13 @@ async function serveMcp(environs: Environs): Promise<void> {
     if (method === 'notifications/cancelled' && greetings.length === 0)
       return open.get(pathGet(message, 'params.requestId'))?.close()
     try {
-      await pass(message, say).catch(async (error: unknown) => {
+      // Whoever began it tells how it ended.
+      await renewal.catch(() => {})
+      const used = session
+      await pass(message, say, used).catch(async (error: unknown) => {
         if (!isForgotten(error) || greetings.length === 0 || method === 'initialize') throw error
-        session = {}
-        for (const greeting of greetings) await pass(greeting, () => {})
-        await pass(message, say)
+        await renew(used)
+        await pass(message, say, session)
       })
     } catch (error) {
       if (!('method' in message && 'id' in message)) return
