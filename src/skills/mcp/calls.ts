@@ -47,18 +47,23 @@ export function createCalls() {
     throw new ProtocolError(ProtocolErrorCode.InternalError, `${MOST} calls of this client run already`)
   }
 
+  const keep = (call: RunningCall) => {
+    const { id } = call
+    if (!kept.has(id)) makeRoom(call)
+    clearTimeout(kept.get(id)?.timer)
+    kept.set(id, { call, timer: setTimeout(() => end(id), KEPT).unref() })
+  }
+
   return {
     /** Lets a call outlive its request. Throws where its caller has too many. */
-    keep(call: RunningCall): void {
-      const { id } = call
-      if (!kept.has(id)) makeRoom(call)
-      clearTimeout(kept.get(id)?.timer)
-      kept.set(id, { call, timer: setTimeout(() => end(id), KEPT).unref() })
-    },
+    keep,
     /** A kept call of this caller. Throws where there is none. */
     of(id: string, caller: Caller): RunningCall {
       const found = kept.get(id)?.call
-      if (found && isDeepStrictEqual(found.caller, caller)) return found
+      if (found && isDeepStrictEqual(found.caller, caller)) {
+        keep(found)
+        return found
+      }
       const why = "it is over, it was another client's, or the daemon was started anew"
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no such call: ${why}`)
     },
@@ -100,9 +105,11 @@ export function startCall(caller: Caller, run: (port: CallPort) => Promise<CallT
   }
   const inputRequests = () =>
     Object.fromEntries([...questions].map(([key, asked]) => [key, inputRequired.elicit(formOf(asked))]))
-  const times = { createdAt, ttlMs: KEPT, pollIntervalMs: POLL_EVERY }
   const task = () => ({
-    ...times,
+    createdAt,
+    // From its beginning; each look makes it longer.
+    ttlMs: Date.now() - Date.parse(createdAt) + KEPT,
+    pollIntervalMs: POLL_EVERY,
     taskId: id,
     status: status(),
     lastUpdatedAt,
