@@ -6,6 +6,7 @@ import type { Call } from '../../src/core/call.ts'
 import { pathGet } from '../../src/core/json.ts'
 import { createAssistant } from '../../src/state/assistant/assistant.ts'
 import { assistantDocument, LIMITS } from '../../src/state/assistant/assistant-state.ts'
+import { beginOf, readWhen } from '../../src/state/assistant/time-words.ts'
 import { createTranscriptIndex } from '../../src/state/assistant/transcript-index.ts'
 import type { Scope } from '../../src/state/assistant/viewer.ts'
 import type { World } from '../../src/state/assistant/world.ts'
@@ -172,6 +173,23 @@ describe('what the state holds is bounded', () => {
       await assert.rejects(assistant.recall(recall('a '.repeat(1_000)), stranger), { code: 'limit_reached' })
     })
     assert.ok(longest < 2_000, `nothing else ran for ${longest} ms`)
+  })
+
+  test('a text full of times takes no longer than a short one', async () => {
+    const options = { timezone: 'UTC', now: Date.parse(time) }
+    const took = async (length: number) => {
+      const text = ' 10 minutes '.repeat(200).slice(0, length)
+      const begun = performance.now()
+      await readWhen(text, options)
+      await beginOf(text, 'UTC', options.now)
+      return performance.now() - begun
+    }
+    await took(20)
+    const short = await took(200)
+    assert.ok((await took(LIMITS.timed.most)) < 6 * short)
+    const long = 'call Ada about the invoices '.repeat(40)
+    assert.equal((await readWhen(`tomorrow at 10: ${long}`, options))?.cron, '2026-05-07T10:00:00')
+    assert.equal((await readWhen(`${long}tomorrow at 10`, options))?.cron, '2026-05-07T10:00:00')
   })
 
   test('a note, a task, a query or a result that is too long is refused, and changes nothing', async (t) => {
