@@ -109,6 +109,13 @@ describe('what the state holds is bounded', () => {
     assert.equal((await assistant.remember({ text: 'one more' }, callFrom('open'))).note.channel, 'open')
   })
 
+  test('one person leaves room for the notes of others', async (t) => {
+    const { assistant } = await full(t, notes(LIMITS.ownNotes.most, 'team:ada'))
+    await assert.rejects(assistant.remember({ text: 'one more' }, callFrom('team')), /Your notes/)
+    await assistant.remember({ text: 'one more' }, callFrom('team', { who: 'bob' }))
+    await assistant.remember({ text: 'one more' }, cli)
+  })
+
   test('open work too much is refused, until some is finished; of the finished the newest 500 stay', async (t) => {
     const { most } = LIMITS.openWork
     const { assistant, delegations, overview } = await full(t, {

@@ -105,6 +105,8 @@ export const LIMITS = {
   notes: { most: 10_000, what: 'Notes', todo: 'Remove some with `forget`.' },
   /** Kept for all senders together of whom there is no proof: they cannot fill up the memory of others. */
   unprovenNotes: { most: 1_000, what: 'Notes of senders without proof', todo: 'Remove some with `forget`.' },
+  /** Of one person; operators have the room of all. */
+  ownNotes: { most: 2_000, what: 'Your notes', todo: 'Remove some with `forget`.' },
   note: { most: 10_000, what: 'A note' },
   query: { most: 1_000, what: 'A search', todo: 'Search for fewer words.' },
   /** Patterns look for the time at each place of it. */

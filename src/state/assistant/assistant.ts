@@ -111,6 +111,8 @@ export function createAssistant(deps: {
           requireRoom(LIMITS.notes, draft.memory.length)
           if (isUnproven(owner))
             requireRoom(LIMITS.unprovenNotes, draft.memory.filter((one) => isUnproven(one.owner)).length)
+          else if (!isOperator(call.caller) && !isCommandLine(call.message))
+            requireRoom(LIMITS.ownNotes, draft.memory.filter((one) => one.owner === owner).length)
           const made = { id: nextId(draft, 'memory'), text, channel, owner, time: time() }
           draft.memory.push(made)
           return made
