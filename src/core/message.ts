@@ -61,8 +61,10 @@ type Given = 'conversation' | 'receivedAt' | 'trace' | 'attachments'
 /** Over so many characters a read of several messages returns fewer. The Lua scripts of the Redis store have the same number. */
 export const LARGE_READ = 4_000_000
 
-/** The answer to `accept`: the id of the message, or of the first one with the same key. */
-/** `error`: why this one was not accepted, where others of the same call were. */
+/**
+ * The answer to `accept`: the id of the message, or of the first one with the same key. `error`: why this one was not accepted, where
+ * others of the same call were.
+ */
 export type Accepted = { id: string; duplicate: boolean; error?: Error }
 
 /** The parts of a message that the store keeps outside of the payload. */

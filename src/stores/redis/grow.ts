@@ -2,11 +2,13 @@ import { Cluster } from 'ioredis'
 import { TriviumError } from '../../core/errors.ts'
 import type { StoreStats } from '../../core/store.ts'
 import { type ConnectOptions, connect } from './connect.ts'
-import { FORMAT, layoutOf } from './index.ts'
+import { checkFormat, FORMAT, layoutOf } from './index.ts'
 import { grown, type Layout } from './layout.ts'
 import { createServer, rootOf } from './scripts.ts'
 
 const WEEK = 7 * 24 * 3600
+/** As `redis: { shards }` may say. */
+const MOST = 256
 /** Buckets of `lua/lib/seen.lua` that are read at once. */
 const AT_ONCE = 1_024
 
@@ -24,6 +26,7 @@ export async function growStore(
   const { client, address: store } = connection
   try {
     const server = createServer(connection, prefix, options)
+    await checkFormat(server, store)
     const layout = await layoutOf(server, connection)
     const { of: found } = layout
     const refuse = (reason: string) => new TriviumError('store_shards', { store, found, reason })
@@ -32,7 +35,7 @@ export async function growStore(
       const counts = await Promise.all(nodes.map((node) => node.pubsub('NUMSUB', server.channel)))
       if (counts.some(([, count]) => Number(count) > 0)) throw refuse('stop all daemons first')
     }
-    if (shards <= found) throw refuse(`it can have more, but not ${shards}`)
+    if (shards <= found || shards > MOST) throw refuse(`it can have more, up to ${MOST}, but not ${shards}`)
     await checkDaemons()
     const old = Array.from({ length: found }, (_, shard) => server.at(shard, layout))
     const waiting = await Promise.all(old.map(({ run, roots }) => run<string>('stats', roots.main)))
@@ -71,15 +74,17 @@ async function moveKeys(
   progress: (part: number) => void,
 ): Promise<number> {
   let moved = 0
+  /** Those that were there before keep theirs. */
+  const roots = Array.from({ length: next.of }, (_, shard) => rootOf(prefix, shard, next))
   const tell = async (home: number, bucket: string, entries: readonly (readonly [string, Buffer])[]) => {
-    const key = `${rootOf(prefix, home, next)}places:${bucket}`
+    const key = `${roots[home]}places:${bucket}`
     await client.hset(key, ...entries.flat())
     await client.expire(key, WEEK)
     moved += entries.length
   }
   const move = async (shard: number, kind: 'seen' | 'places', buckets: readonly string[]) => {
-    const root = rootOf(prefix, shard, layout)
-    const read = client.pipeline(buckets.map((bucket) => ['hgetallBuffer', `${root}${kind}:${bucket}`]))
+    const names = buckets.map((bucket) => `${roots[shard]}${kind}:${bucket}`)
+    const read = client.pipeline(names.map((name) => ['hgetallBuffer', name]))
     for (const [at, [error, found]] of ((await read.exec()) ?? []).entries()) {
       if (error) throw error
       const bucket = buckets[at] ?? ''

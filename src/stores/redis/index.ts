@@ -90,7 +90,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
 type Server = ReturnType<typeof createServer>
 
 /** Marks new data with their format, and refuses those of a newer Trivium. */
-async function checkFormat({ call, main }: Server, address: string): Promise<void> {
+export async function checkFormat({ call, main }: Server, address: string): Promise<void> {
   const key = `${main}format`
   const found = await call<string | null>('GET', key)
   if (found === null) await call('SETNX', key, FORMAT)

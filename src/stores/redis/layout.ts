@@ -32,18 +32,20 @@ export function createLayout(of: number, before: readonly Era[] = []) {
     const position = positionOf(id)
     return position === undefined ? undefined : position % eraOf(position).of
   }
-  const shardsOf = (conversation: string): number[] =>
-    isId(conversation)
-      ? [shardIn(conversation) ?? 0]
-      : [...new Set(eras.map((era) => crc32(conversation) % era.of))]
-  const shardOf = (conversation: string): number => shardsOf(conversation).at(-1) ?? 0
+  const shardOf = (conversation: string): number =>
+    isId(conversation) ? (shardIn(conversation) ?? 0) : crc32(conversation) % of
 
   return {
     of,
+    before,
     shardIn,
-    /** Where messages of a conversation may be: the last is where new ones go, that of the message which began it where its id names it. */
-    shardsOf,
+    /** Where new messages of a conversation go: where the message is that began it, if it is named by the id of that. */
     shardOf,
+    /** Where its messages may be, the oldest first. */
+    shardsOf(conversation: string): number[] {
+      const earlier = isId(conversation) ? [] : before.map((era) => crc32(conversation) % era.of)
+      return [...new Set([...earlier, shardOf(conversation)])]
+    },
     /** The shard of a lane. Those of dispatch and of the outbox are `<gateway>/<conversation>`: their jobs are where the messages are. */
     shardOfLane: (lane: string) => shardOf(lane.slice(lane.indexOf('/') + 1)),
     /** The shard that knows where the first message with a key went, by the digest of the key. */
@@ -86,7 +88,6 @@ export function parseLayout(text: string): Layout {
 }
 
 /** The layout of a store that has these messages and gets more shards. */
-export function grown({ text }: Layout, ends: readonly number[], of: number): Layout {
-  const before = /^\d+$/.test(text) ? [] : grownSchema.parse(JSON.parse(text)).before
-  return createLayout(of, [...before, { of: ends.length, ends: [...ends] }])
+export function grown(layout: Layout, ends: readonly number[], of: number): Layout {
+  return createLayout(of, [...layout.before, { of: layout.of, ends: [...ends] }])
 }

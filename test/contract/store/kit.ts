@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Event } from '../../../src/core/event.ts'
 import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
-import type { Log } from '../../../src/core/log.ts'
 import type { Message, NewMessage } from '../../../src/core/message.ts'
 import type { Claim, DeadReason, MessageSearch, NewJob, Store } from '../../../src/core/store.ts'
 
@@ -94,8 +93,7 @@ export function part(
   })
 }
 
-/** A log that says nothing. */
-export const quiet: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet }
+export { silent as quiet } from '../../../src/core/log.ts'
 
 /** The `toEvent` of the suite: flat, with what the cases look at. */
 export function toEvent(message: Message): Event {

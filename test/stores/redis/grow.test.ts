@@ -118,7 +118,7 @@ describe('a store that gets more shards', () => {
   }
 
   test('is refused while messages wait for dispatch, unless forced, and fewer are always', async (t) => {
-    const { open, server } = await redisOf(t)
+    const { open, server, client } = await redisOf(t)
     const store = await open()
     await acceptAll(store, ['a', 'b'], { conversation: 'c' })
     await store.close()
@@ -126,7 +126,13 @@ describe('a store that gets more shards', () => {
     const grow = (rest: { shards?: number; force?: boolean }) =>
       growStore({ ...options, force: false, ...rest }, () => {})
     await assert.rejects(grow({}), { code: 'store_shards', message: /2 messages and jobs wait/ })
-    await assert.rejects(grow({ shards: 1 }), { code: 'store_shards', message: /more, but not 1/ })
+    await assert.rejects(grow({ shards: 1 }), { code: 'store_shards', message: /up to 256, but not 1/ })
+    await assert.rejects(grow({ shards: 257 }), { code: 'store_shards' })
+    const admin = client()
+    await admin.set('{trivium}:format', '3')
+    await assert.rejects(grow({ force: true }), { code: 'store_version' })
+    assert.equal(await admin.get('{trivium}:shards'), '1')
+    await admin.set('{trivium}:format', '2')
     await grow({ force: true })
     const again = await open()
     const found: string[] = []
