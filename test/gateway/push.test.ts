@@ -53,10 +53,16 @@ function subscription(url: string, parts: object = {}): PushSubscription {
   })
 }
 
-async function pushing(t: TestContext, store: Store, subscriptions: PushSubscription[], owner = 'a') {
+async function pushing(
+  t: TestContext,
+  store: Store,
+  subscriptions: PushSubscription[],
+  owner = 'a',
+  now = Date.now,
+) {
   const outcomes: string[] = []
   const pushed = (_name: string, outcome: string) => outcomes.push(outcome)
-  const push = createPush({ store, owner, pushed, log: createMemoryLog(), now: Date.now })
+  const push = createPush({ store, owner, pushed, log: createMemoryLog(), now })
   await push.use(subscriptions)
   push.start()
   cleanup(t, () => push.stop(0))
@@ -228,6 +234,26 @@ describe('a push subscription', () => {
       await wait(3)
       assert.ok((at[1] ?? 0) - (at[0] ?? 0) >= 900, 'the other conversation waits too')
     }
+  })
+
+  test('goes on where the rest it was asked for ends in the midst of a step', async (t) => {
+    const store = await openStore(t)
+    const clock = { ahead: 0 }
+    const topics: Store['topics'] = {
+      ...store.topics,
+      async ack(topic, group, ids) {
+        await store.topics.ack(topic, group, ids)
+        clock.ahead = 60_000
+      },
+    }
+    const { ns, url, wait } = await receiver(t, (response, _, count) => {
+      if (count === 1) response.setHeader('retry-after', '60')
+      response.writeHead(count === 1 ? 429 : 200).end()
+    })
+    await pushing(t, { ...store, topics }, [subscription(url)], 'a', () => Date.now() + clock.ahead)
+    await emit(store, { n: 1 })
+    await wait(2)
+    assert.deepEqual(ns(), [1, 1])
   })
 
   test('is disabled by 410 and loses nothing, until somebody resumes it', async (t) => {

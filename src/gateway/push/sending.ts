@@ -261,7 +261,8 @@ export async function startSending(
       // At once: the store does them in this order, and flushes once.
       await Promise.all([isDue && ack(), isRead && read()])
       sendMore()
-      if (isRead || (underWay === 0 && done.length > 0)) return 'again'
+      // A rest may have ended meanwhile.
+      if (isRead || told !== room() || (underWay === 0 && done.length > 0)) return 'again'
       return underWay > 0 ? ACK.after : circuit.restsFor()
     },
     failed(error) {
