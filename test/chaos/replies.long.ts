@@ -6,15 +6,21 @@ import PostalMime from 'postal-mime'
 import { startDovecot } from '../fixtures/dovecot.ts'
 import { type RedisServer, startRedisCluster, startRedisServer } from '../fixtures/redis-server.ts'
 import { startSentinels } from '../fixtures/redis-topology.ts'
+import { type Relay, startRelay } from '../fixtures/relay.ts'
 import { startSlackServer } from '../fixtures/slack-server.ts'
 import { startSmtpServer } from '../fixtures/smtp-server.ts'
 import { until } from '../fixtures/until.ts'
 import { createRandom, seedOf } from './random.ts'
 import { createStage } from './stage.ts'
 
-/** `CHAOS_KILLS` sets how many each world goes through; `CHAOS_SEED` repeats a run. */
+/**
+ * `CHAOS_KILLS` sets how many each world goes through; `CHAOS_SEED` repeats a run. Servers die and hang, or, with
+ * `CHAOS_NETWORK=1`, everything is reached through relays that stall, cut, and lose answers.
+ */
 const seed = seedOf(Date.now() % 1_000_000)
 const kills = Number(process.env.CHAOS_KILLS ?? 30)
+const random = createRandom(seed)
+const isRelayed = process.env.CHAOS_NETWORK === '1'
 
 /** Where the store is, what can befall it, and its end. */
 type Kept = {
@@ -26,11 +32,12 @@ type Kept = {
 
 const worlds: Record<string, () => Promise<Kept>> = {
   async 'one Redis'() {
-    const server = await startRedisServer({ appendfsync: 'always' })
-    return { ...server, replicas: 0, befall: { kill: () => dies(server), hang: () => hangs(server) } }
+    const server = await startRedisServer({ appendfsync: 'always', isRelayed })
+    const befall = { kill: () => dies(server), hang: () => hangs(server) }
+    return { ...server, replicas: 0, befall: isRelayed ? network(async () => server) : befall }
   },
   async Sentinel() {
-    const sentinels = await startSentinels()
+    const sentinels = await startSentinels(1, isRelayed)
     const master = async () => {
       const port = await until(() => sentinels.master(), 'a master', 60_000)
       return sentinels.nodes.find((node) => node.port === port) ?? assert.fail()
@@ -40,10 +47,11 @@ const worlds: Record<string, () => Promise<Kept>> = {
       hang: async () => hangs(await master(), 8_000),
       planned: () => sentinels.failOver(),
     }
-    return { url: sentinels.url, replicas: 1, befall, stop: sentinels.stop }
+    const { url, stop } = sentinels
+    return { url, replicas: 1, befall: isRelayed ? network(master, 8_000) : befall, stop }
   },
   async Cluster() {
-    const cluster = await startRedisCluster(1)
+    const cluster = await startRedisCluster(1, isRelayed)
     let turn = 0
     const next = () => cluster.nodes[turn++ % cluster.nodes.length] ?? assert.fail()
     // What both copies of a shard lose at once is lost.
@@ -52,7 +60,8 @@ const worlds: Record<string, () => Promise<Kept>> = {
       kill: () => dies(next(), 6_000).then(whole),
       hang: () => hangs(next(), 6_000).then(whole),
     }
-    return { url: cluster.url, replicas: 1, befall, stop: cluster.stop }
+    const { url, stop } = cluster
+    return { url, replicas: 1, befall: isRelayed ? network(async () => next(), 6_000) : befall, stop }
   },
 }
 
@@ -85,6 +94,16 @@ async function hangs(server: RedisServer, ms = 3_000): Promise<void> {
   server.resume()
 }
 
+/** What befalls the connections to a server, for up to `longest` ms. */
+function network(server: () => Promise<{ relay: Relay | undefined }>, longest = 3_000): Kept['befall'] {
+  const relay = async () => (await server()).relay ?? assert.fail()
+  return {
+    stall: async () => (await relay()).stall(random.between(0, longest)),
+    cut: async () => (await relay()).cut(),
+    'lose answers': async () => (await relay()).loseAnswers(random.between(0, longest)),
+  }
+}
+
 const SKILL = `
 export default {
   description: 'answers by Slack and by mail',
@@ -97,6 +116,12 @@ export default {
 
 async function startWorld(t: TestContext, { url, replicas }: Kept) {
   const [slack, dovecot, smtp] = await Promise.all([startSlackServer(), startDovecot(), startSmtpServer()])
+  const relays = {
+    slack: await startRelay(Number(new URL(slack.apiUrl).port)),
+    smtp: await startRelay(smtp.port),
+  }
+  const slackUrl = isRelayed ? `http://127.0.0.1:${relays.slack.port}/api/` : slack.apiUrl
+  const smtpPort = isRelayed ? relays.smtp.port : smtp.port
   const user = 'bot@example.com'
   const stage = await createStage({
     store: 'redis',
@@ -107,12 +132,12 @@ async function startWorld(t: TestContext, { url, replicas }: Kept) {
 redis: { replicas: ${replicas} }
 gateways:
   hook: { transport: webhook, path: /hook, verify: { scheme: none }, conversation: data.body.room }
-  team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}", open: true }
+  team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slackUrl}", open: true }
   support:
     transport: email
     address: ${user}
     imap: { host: 127.0.0.1, port: ${dovecot.imapPort}, tls: none, user: ${user}, pass: ${dovecot.password} }
-    smtp: { host: 127.0.0.1, port: ${smtp.port}, tls: none }
+    smtp: { host: 127.0.0.1, port: ${smtpPort}, tls: none }
     open: true
     rate-limit: off
 routes:
@@ -121,19 +146,19 @@ routes:
   })
   t.after(async () => {
     await stage.close()
+    await Promise.all([relays.slack.close(), relays.smtp.close()])
     await Promise.all([slack.close(), smtp.close()])
     await dovecot.close()
   })
-  return { stage, slack, smtp }
+  return { stage, slack, smtp, relays }
 }
 
 for (const [where, start] of Object.entries(worlds)) {
   test(`no reply is lost and none goes out twice on ${where}, seed ${seed}`, {
     timeout: 3_600_000,
   }, async (t) => {
-    const random = createRandom(seed)
     const kept = await start()
-    const { stage, slack, smtp } = await startWorld(t, kept)
+    const { stage, slack, smtp, relays } = await startWorld(t, kept)
     t.after(() => kept.stop())
     const promised: number[] = []
     let isOver = false
@@ -154,12 +179,13 @@ for (const [where, start] of Object.entries(worlds)) {
       }
     }
     const senders = [send(0), send(1)]
-    const names = Object.keys(kept.befall)
+    const ofPeers = Object.values(relays).flatMap((relay) => Object.values(network(async () => ({ relay }))))
+    const befall = [...Object.values(kept.befall), ...(isRelayed ? ofPeers : [])]
     for (let kill = 0; kill < kills; kill++) {
       await pause(random.between(200, 1_500))
       const draw = random.next()
-      if (draw < 0.5) await stage.crashDaemon(random.between(0, 1))
-      else await kept.befall[names[random.between(0, names.length - 1)] ?? '']?.()
+      if (draw < (isRelayed ? 0.2 : 0.5)) await stage.crashDaemon(random.between(0, 1))
+      else await befall[random.between(0, befall.length - 1)]?.()
     }
     isOver = true
     await Promise.all(senders)

@@ -242,8 +242,9 @@ describe('a push subscription', () => {
     const topics: Store['topics'] = {
       ...store.topics,
       async ack(topic, group, ids) {
-        await store.topics.ack(topic, group, ids)
+        const count = await store.topics.ack(topic, group, ids)
         clock.ahead = 60_000
+        return count
       },
     }
     const { ns, url, wait } = await receiver(t, (response, _, count) => {

@@ -1,7 +1,8 @@
 import { ImapFlow } from 'imapflow'
 import { z } from 'zod'
 import { startDovecot } from '../../../test/fixtures/dovecot.ts'
-import { deliver, startRelay } from '../../../test/fixtures/smtp-server.ts'
+import { startRelay } from '../../../test/fixtures/relay.ts'
+import { deliver } from '../../../test/fixtures/smtp-server.ts'
 import { sampleMail } from '../lib/sample-mail.ts'
 import { servePeer } from '../lib/serve-peer.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { startRelay } from '../../fixtures/smtp-server.ts'
+import { startRelay } from '../../fixtures/relay.ts'
 import { until } from '../../fixtures/until.ts'
 import { type Daemon, mail, startWorld } from './harness.ts'
 

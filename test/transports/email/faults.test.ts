@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createMemoryStore } from '../../fixtures/memory-store.ts'
-import { startRelay } from '../../fixtures/smtp-server.ts'
+import { startRelay } from '../../fixtures/relay.ts'
 import { until } from '../../fixtures/until.ts'
 import { cursorOf, mail, startWorld } from './harness.ts'
 
