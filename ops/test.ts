@@ -21,9 +21,8 @@ const { values, positionals } = parseArgs({
   },
 })
 const whole = positionals.length === 0 && values.name.length === 0 && !values.chaos
-const files = find(
-  values.chaos ? ['test/chaos/**/*.long.ts'] : values.check ? ['test/*.test.ts'] : positionals,
-)
+const usual = values.chaos ? ['test/chaos/**/*.long.ts'] : values.check ? ['test/*.test.ts'] : []
+const files = find(positionals.length > 0 ? positionals : usual)
 if (files.length === 0) {
   console.error(`There are no tests in ${positionals.join(', ') || 'test/chaos'}.`)
   process.exit(2)
