@@ -37,114 +37,116 @@ const commits = Array.from({ length: 300 }, (_, n) => ({
 const PUSH = JSON.stringify({ ref: 'refs/heads/main', commits, repository: { full_name: 'a/b' } })
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-for (const kind of ['embedded', 'redis'] as const) {
-  describe(`large bodies and files, on ${kind}`, { timeout: 300_000 }, async () => {
-    const redis = kind === 'redis' ? await startRedisServer() : undefined
-    const smtp = await startSmtpServer()
-    after(() => Promise.all([smtp.close(), redis?.stop()]))
-    const env = redis ? { REDIS_URL: redis.url } : {}
-    const start = () => openSite({ routes: routes(smtp.port), skills: SKILLS, env }).start()
-    const here = await start()
-    /** On Redis another daemon with a data dir of its own, on the embedded store the same. */
-    const there = redis ? await start() : here
+describe('what is large', { concurrency: true, timeout: 300_000 }, () => {
+  for (const kind of ['embedded', 'redis'] as const) {
+    describe(`large bodies and files, on ${kind}`, { concurrency: 1 }, async () => {
+      const redis = kind === 'redis' ? await startRedisServer() : undefined
+      const smtp = await startSmtpServer()
+      after(() => Promise.all([smtp.close(), redis?.stop()]))
+      const env = redis ? { REDIS_URL: redis.url } : {}
+      const start = () => openSite({ routes: routes(smtp.port), skills: SKILLS, env }).start()
+      const here = await start()
+      /** On Redis another daemon with a data dir of its own, on the embedded store the same. */
+      const there = redis ? await start() : here
 
-    const replyTo = async (body: string | Buffer, headers: Record<string, string> = JSON_TYPE) => {
-      const answer = await here.post('/hub', body, headers)
-      return { status: answer.status, ...Object(answer.body) }
-    }
-    const files = (daemon: DaemonProcess, path: string, token = daemon.token, body?: string) =>
-      fetch(`${daemon.control}/v1/artifacts${path}`, {
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'text/csv', connection: 'close' },
-        ...(body !== undefined && { method: 'POST', body }),
-      })
-    const save = async (text: string, token = here.token) => {
-      const answer = await files(here, '?name=report.csv', token, text)
-      return Object(await answer.json()).result
-    }
-
-    test('a push of 300 commits is routed, answered, seen as an event and received, parsed', async () => {
-      await there.invoke('event-subscribe', { topic: 'gateway-message', queue: 'all' })
-      const { status, id, reply } = await replyTo(gzipSync(PUSH), {
-        ...JSON_TYPE,
-        'content-encoding': 'gzip',
-      })
-      assert.equal(status, 200)
-      assert.match(reply, /pushed 300 commits to main of a\/b/)
-      const wanted = JSON.parse(PUSH)
-      const events = await there.invoke('event-wait', {
-        topic: 'gateway-message',
-        queue: 'all',
-        timeout: 9_000,
-      })
-      assert.deepEqual(Object(events)[0].data.body, wanted)
-      assert.deepEqual(Object(await there.invoke('gateway-receive', { gateway: 'hub' })).data.body, wanted)
-      assert.deepEqual(Object(await there.invoke('message-show', { id })).message.data.body, wanted)
-    })
-
-    test('padding dodges no route, and what is over max-body is refused', async () => {
-      const padded = `${'x '.repeat(500_000)} this is urgent`
-      assert.equal((await replyTo(padded, { 'content-type': 'text/plain' })).reply, 'it is urgent')
-      assert.equal((await replyTo('x'.repeat(2 * 1024 * 1024 + 1))).status, 413)
-    })
-
-    test('a skill makes a table, and a mail carries it', async () => {
-      await here.post('/hub', '{"table":true}', JSON_TYPE)
-      const mail = (await until(() => smtp.taken.pop(), 'the mail')).raw.toString()
-      assert.match(mail, /filename=sales\.csv/)
-      assert.match(mail, new RegExp(Buffer.from('month,sum\nMay,7\n').toString('base64')))
-    })
-
-    test('any daemon opens what another was given, also where its data dir is empty', async () => {
-      const big = 'line of a report\n'.repeat(200_000)
-      const file = await save(big)
-      assert.deepEqual([file.name, file.type, file.size], ['report.csv', 'text/csv', big.length])
-      const answer = await files(there, `/${file.sha256}`)
-      assert.match(String(answer.headers.get('content-disposition')), /^attachment/)
-      assert.equal(await answer.text(), big)
-      const empty = await save('')
-      assert.equal(await (await files(there, `/${empty.sha256}`)).text(), '')
-      const send = {
-        gateway: 'mail',
-        to: 'ada@example.com',
-        text: 'A report.',
-        attachments: [file],
-        wait: 20_000,
+      const replyTo = async (body: string | Buffer, headers: Record<string, string> = JSON_TYPE) => {
+        const answer = await here.post('/hub', body, headers)
+        return { status: answer.status, ...Object(answer.body) }
       }
-      assert.equal(Object(await there.invoke('gateway-send', send)).sent, true)
-      assert.equal((await files(there, `/${'0'.repeat(64)}`)).status, 404)
-      assert.equal((await files(here, '?name=x', here.token, 'x'.repeat(26 * 1024 * 1024))).status, 413)
-      // What came as bytes is a file: whichever daemon runs the skill can read it.
-      for (let n = 0; n < 4; n++)
-        assert.equal((await replyTo(`bytes ${n}`, { 'content-type': 'image/png' })).reply, `bytes ${n}`)
-    })
+      const files = (daemon: DaemonProcess, path: string, token = daemon.token, body?: string) =>
+        fetch(`${daemon.control}/v1/artifacts${path}`, {
+          headers: { authorization: `Bearer ${token}`, 'content-type': 'text/csv', connection: 'close' },
+          ...(body !== undefined && { method: 'POST', body }),
+        })
+      const save = async (text: string, token = here.token) => {
+        const answer = await files(here, '?name=report.csv', token, text)
+        return Object(await answer.json()).result
+      }
 
-    test('to know a hash is no right to the file', async () => {
-      const worker = 'worker-worker-worker-1'
-      const [secret, own] = [await save('of an operator'), await save('of the worker', worker)]
-      assert.equal((await files(there, `/${own.sha256}`, worker)).status, 200)
-      const { id } = await replyTo('of a sender', { 'content-type': 'image/png' })
-      const { sha256 } = Object(await here.invoke('message-show', { id })).message.attachments[0]
-      const refused = [`/${secret.sha256}`, `/${sha256}`, `/${sha256}?message=${id}`]
-      const statuses = refused.map(async (path) => (await files(there, path, worker)).status)
-      assert.deepEqual(await Promise.all(statuses), [404, 404, 403])
-      const args = { gateway: 'mail', to: 'a@example.com', text: '', attachments: [secret] }
-      const sent = await fetch(`${here.control}/v1/skills/gateway-send`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${worker}`, ...JSON_TYPE, connection: 'close' },
-        body: JSON.stringify(args),
+      test('a push of 300 commits is routed, answered, seen as an event and received, parsed', async () => {
+        await there.invoke('event-subscribe', { topic: 'gateway-message', queue: 'all' })
+        const { status, id, reply } = await replyTo(gzipSync(PUSH), {
+          ...JSON_TYPE,
+          'content-encoding': 'gzip',
+        })
+        assert.equal(status, 200)
+        assert.match(reply, /pushed 300 commits to main of a\/b/)
+        const wanted = JSON.parse(PUSH)
+        const events = await there.invoke('event-wait', {
+          topic: 'gateway-message',
+          queue: 'all',
+          timeout: 9_000,
+        })
+        assert.deepEqual(Object(events)[0].data.body, wanted)
+        assert.deepEqual(Object(await there.invoke('gateway-receive', { gateway: 'hub' })).data.body, wanted)
+        assert.deepEqual(Object(await there.invoke('message-show', { id })).message.data.body, wanted)
       })
-      assert.equal(Object(await sent.json()).error.code, 'artifact_not_found')
-      await replyTo(JSON.stringify({ open: secret.path, textPath: secret.path }))
-      const letters = Object(await here.invoke('dead-letter-list', {}))
-      assert.equal(letters[0]?.errors[0].code, 'artifact_not_found')
-    })
 
-    test('while the store is away a delivery with a file is refused, so that it comes again', {
-      skip: kind === 'embedded',
-    }, async () => {
-      await redis?.stop()
-      assert.equal((await replyTo('bytes', { 'content-type': 'image/png' })).status, 503)
-      assert.equal((await replyTo(PUSH)).status, 503)
+      test('padding dodges no route, and what is over max-body is refused', async () => {
+        const padded = `${'x '.repeat(500_000)} this is urgent`
+        assert.equal((await replyTo(padded, { 'content-type': 'text/plain' })).reply, 'it is urgent')
+        assert.equal((await replyTo('x'.repeat(2 * 1024 * 1024 + 1))).status, 413)
+      })
+
+      test('a skill makes a table, and a mail carries it', async () => {
+        await here.post('/hub', '{"table":true}', JSON_TYPE)
+        const mail = (await until(() => smtp.taken.pop(), 'the mail')).raw.toString()
+        assert.match(mail, /filename=sales\.csv/)
+        assert.match(mail, new RegExp(Buffer.from('month,sum\nMay,7\n').toString('base64')))
+      })
+
+      test('any daemon opens what another was given, also where its data dir is empty', async () => {
+        const big = 'line of a report\n'.repeat(200_000)
+        const file = await save(big)
+        assert.deepEqual([file.name, file.type, file.size], ['report.csv', 'text/csv', big.length])
+        const answer = await files(there, `/${file.sha256}`)
+        assert.match(String(answer.headers.get('content-disposition')), /^attachment/)
+        assert.equal(await answer.text(), big)
+        const empty = await save('')
+        assert.equal(await (await files(there, `/${empty.sha256}`)).text(), '')
+        const send = {
+          gateway: 'mail',
+          to: 'ada@example.com',
+          text: 'A report.',
+          attachments: [file],
+          wait: 20_000,
+        }
+        assert.equal(Object(await there.invoke('gateway-send', send)).sent, true)
+        assert.equal((await files(there, `/${'0'.repeat(64)}`)).status, 404)
+        assert.equal((await files(here, '?name=x', here.token, 'x'.repeat(26 * 1024 * 1024))).status, 413)
+        // What came as bytes is a file: whichever daemon runs the skill can read it.
+        for (let n = 0; n < 4; n++)
+          assert.equal((await replyTo(`bytes ${n}`, { 'content-type': 'image/png' })).reply, `bytes ${n}`)
+      })
+
+      test('to know a hash is no right to the file', async () => {
+        const worker = 'worker-worker-worker-1'
+        const [secret, own] = [await save('of an operator'), await save('of the worker', worker)]
+        assert.equal((await files(there, `/${own.sha256}`, worker)).status, 200)
+        const { id } = await replyTo('of a sender', { 'content-type': 'image/png' })
+        const { sha256 } = Object(await here.invoke('message-show', { id })).message.attachments[0]
+        const refused = [`/${secret.sha256}`, `/${sha256}`, `/${sha256}?message=${id}`]
+        const statuses = refused.map(async (path) => (await files(there, path, worker)).status)
+        assert.deepEqual(await Promise.all(statuses), [404, 404, 403])
+        const args = { gateway: 'mail', to: 'a@example.com', text: '', attachments: [secret] }
+        const sent = await fetch(`${here.control}/v1/skills/gateway-send`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${worker}`, ...JSON_TYPE, connection: 'close' },
+          body: JSON.stringify(args),
+        })
+        assert.equal(Object(await sent.json()).error.code, 'artifact_not_found')
+        await replyTo(JSON.stringify({ open: secret.path, textPath: secret.path }))
+        const letters = Object(await here.invoke('dead-letter-list', {}))
+        assert.equal(letters[0]?.errors[0].code, 'artifact_not_found')
+      })
+
+      test('while the store is away a delivery with a file is refused, so that it comes again', {
+        skip: kind === 'embedded',
+      }, async () => {
+        await redis?.stop()
+        assert.equal((await replyTo('bytes', { 'content-type': 'image/png' })).status, 503)
+        assert.equal((await replyTo(PUSH)).status, 503)
+      })
     })
-  })
-}
+  }
+})

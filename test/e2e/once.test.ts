@@ -33,49 +33,54 @@ export default { description: 'charges', async run({ message, once, signal }) {
 } }`,
 }
 
-for (const store of ['embedded', 'redis'] as const) {
-  describe(`a call made with ctx.once, on ${store}`, { timeout: 300_000 }, () => {
-    const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS, store })
-    const lines = (name: string) => {
-      const path = join(suite.site.dir, name)
-      return existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(Boolean) : []
-    }
-    const charges = (order: string) => lines('charged').filter((one) => one === order).length
-    const post = (body: object) => suite.daemon.post('/hooks/work', JSON.stringify(body))
+describe('ctx.once', { concurrency: true, timeout: 300_000 }, () => {
+  for (const store of ['embedded', 'redis'] as const) {
+    describe(`a call made with ctx.once, on ${store}`, { concurrency: 1 }, () => {
+      const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS, store })
+      const lines = (name: string) => {
+        const path = join(suite.site.dir, name)
+        return existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(Boolean) : []
+      }
+      const charges = (order: string) => lines('charged').filter((one) => one === order).length
+      const post = (body: object) => suite.daemon.post('/hooks/work', JSON.stringify(body))
 
-    test('is not repeated after a crash, and its result is there; one that the crash cut off waits for a person', async () => {
-      await post({ order: 'a' })
-      const { id } = Object((await post({ order: 'c', slow: true })).body)
-      await until(() => lines('paid-a').length === 1 && charges('c') === 1, 'one charge, and one that begins')
-      const { invoke } = await suite.restart('SIGKILL')
-      await until(() => lines('paid-a').length === 2, 'the skill to run again', 30_000)
-      assert.equal(charges('a'), 1)
-      assert.deepEqual(lines('paid-a'), ['{"receipt":"r-a"}', '{"receipt":"r-a"}'])
-      suite.site.write('go-a', '')
+      test('is not repeated after a crash, and its result is there; one that the crash cut off waits for a person', async () => {
+        await post({ order: 'a' })
+        const { id } = Object((await post({ order: 'c', slow: true })).body)
+        await until(
+          () => lines('paid-a').length === 1 && charges('c') === 1,
+          'one charge, and one that begins',
+        )
+        const { invoke } = await suite.restart('SIGKILL')
+        await until(() => lines('paid-a').length === 2, 'the skill to run again', 30_000)
+        assert.equal(charges('a'), 1)
+        assert.deepEqual(lines('paid-a'), ['{"receipt":"r-a"}', '{"receipt":"r-a"}'])
+        suite.site.write('go-a', '')
 
-      const letter = await until(
-        () => invoke('dead-letter-show', { id }).catch(() => undefined),
-        'the message to be held for a person',
-        30_000,
-      )
-      assert.match(JSON.stringify(letter), /call_unknown/)
-      assert.equal(charges('c'), 1)
+        const letter = await until(
+          () => invoke('dead-letter-show', { id }).catch(() => undefined),
+          'the message to be held for a person',
+          30_000,
+        )
+        assert.match(JSON.stringify(letter), /call_unknown/)
+        assert.equal(charges('c'), 1)
 
-      const [call] = Object(await invoke('call-list'))
-      assert.deepEqual([call.key, call.state], ['order/charge:c', 'started'])
-      await invoke('call-settle', { key: call.key, happened: true, result: { receipt: 'found' } })
-      suite.site.write('go-c', '')
-      await invoke('dead-letter-retry', { id })
-      await until(() => lines('paid-c').length === 1, 'the skill to go on')
-      assert.deepEqual(lines('paid-c'), ['{"receipt":"found"}'])
-      assert.equal(charges('c'), 1)
-      assert.deepEqual(await invoke('call-list'), [])
+        const [call] = Object(await invoke('call-list'))
+        assert.deepEqual([call.key, call.state], ['order/charge:c', 'started'])
+        await invoke('call-settle', { key: call.key, happened: true, result: { receipt: 'found' } })
+        suite.site.write('go-c', '')
+        await invoke('dead-letter-retry', { id })
+        await until(() => lines('paid-c').length === 1, 'the skill to go on')
+        assert.deepEqual(lines('paid-c'), ['{"receipt":"found"}'])
+        assert.equal(charges('c'), 1)
+        assert.deepEqual(await invoke('call-list'), [])
+      })
+
+      test('is not repeated over the attempts of a failing skill', async () => {
+        await post({ order: 'b', fail: true })
+        await until(() => lines('paid-b').length === 3, 'three attempts')
+        assert.equal(charges('b'), 1)
+      })
     })
-
-    test('is not repeated over the attempts of a failing skill', async () => {
-      await post({ order: 'b', fail: true })
-      await until(() => lines('paid-b').length === 3, 'three attempts')
-      assert.equal(charges('b'), 1)
-    })
-  })
-}
+  }
+})

@@ -18,7 +18,7 @@ import { underLoad } from './load.ts'
 /** Conversations enough for each shard to have some. */
 const CONVERSATIONS = Array.from({ length: 40 }, (_, n) => `c${n}`)
 
-describe('a store with several shards', () => {
+describe('a store with several shards', { concurrency: 3 }, () => {
   test('hands out the oldest first, to within a second, each once, on both roads', async (t) => {
     const { open } = await redisOf(t)
     let time = Date.now()

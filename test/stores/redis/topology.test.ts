@@ -9,7 +9,7 @@ import { until } from '../../fixtures/until.ts'
 import { openStore, redisOf } from './kit.ts'
 import { MOMENT, underLoad } from './load.ts'
 
-describe('a Redis of several servers', () => {
+describe('a Redis of several servers', { concurrency: 3 }, () => {
   test('loses nothing and hands out nothing twice while the slot of the store is moved under load, finds nodes that restarted, and tells of a slot that is stuck', async (t) => {
     const cluster = await startRedisCluster()
     t.after(() => cluster.stop())
