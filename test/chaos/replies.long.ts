@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import PostalMime from 'postal-mime'
 import { startDovecot } from '../fixtures/dovecot.ts'
+import { parsedMail } from '../fixtures/parsed-mail.ts'
 import { type RedisServer, startRedisCluster, startRedisServer } from '../fixtures/redis-server.ts'
 import { startSentinels } from '../fixtures/redis-topology.ts'
 import { type Relay, startRelay } from '../fixtures/relay.ts'
@@ -201,7 +201,7 @@ for (const [where, start] of Object.entries(worlds)) {
     )
     const letters = JSON.stringify((await stage.invoke('dead-letter-list', { limit: 1_000 })).result)
     const posted = slack.posts.map(({ text }) => text).filter((text) => text.startsWith('answer'))
-    const mails = await Promise.all(smtp.taken.map(({ raw }) => PostalMime.parse(raw)))
+    const mails = await Promise.all(smtp.taken.map(parsedMail))
     const mailed = mails.map(({ text = '' }) => text.trim())
     /** How the messages stand by the store that were sent neither way. */
     const outcomes = new Map<number, unknown>()

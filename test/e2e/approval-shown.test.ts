@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
-import PostalMime from 'postal-mime'
 import { openSite } from '../fixtures/daemon.ts'
+import { parsedMail } from '../fixtures/parsed-mail.ts'
 import { startSmtpServer } from '../fixtures/smtp-server.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -33,7 +33,7 @@ describe('a request for approval', { timeout: 60_000 }, async () => {
     const frame = await chat.next('message')
     const mail = await until(() => smtp.taken.pop(), 'the mail')
     assert.deepEqual(mail.to, ['boss@example.com'])
-    const said = (await PostalMime.parse(mail.raw)).text ?? ''
+    const said = (await parsedMail(mail)).text ?? ''
     const [, path = ''] = /https:\/\/bot\.example\.com(\/\S+)/.exec(said) ?? []
     const page = async (decision?: string, at = path) => {
       const body = decision ? { method: 'POST', body: new URLSearchParams({ decision }) } : {}

@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
-import PostalMime from 'postal-mime'
 import { openSite } from '../fixtures/daemon.ts'
 import { type ModelRequest, startOpenAiServer } from '../fixtures/openai-server.ts'
+import { parsedMail } from '../fixtures/parsed-mail.ts'
 import { startWorld } from '../fixtures/roads.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -126,7 +126,7 @@ routes:
     const chat = await daemon.chat("/chat?token=bob's%20long%20token")
     await chat.ask('please ship grain')
     const asking = async () => {
-      const mails = await Promise.all(world.smtp.taken.map(({ raw }) => PostalMime.parse(raw)))
+      const mails = await Promise.all(world.smtp.taken.map(parsedMail))
       return mails.findLast(
         ({ subject, text }) => /^Approval needed/.test(subject ?? '') && text?.includes('grain'),
       )
