@@ -178,7 +178,7 @@ routes:
       const headers = { 'content-type': 'application/json', authorization: 'Bearer the-token-of-the-hook' }
       return String(Object((await daemon.post('/hook', body, headers)).body).reply)
     }
-    for (const round of [1, 2, 3, 4]) {
+    for (const round of [1, 2]) {
       assert.match(await hook(`ask-${round}`, `please ship load${round}`), /Asked for by: hook:ada/)
       const before = decided()
       const lost = hook(`yes-${round}`, 'yes').catch(() => undefined)
@@ -203,6 +203,6 @@ routes:
       .trim()
       .split('\n')
       .filter((what) => what.startsWith('load'))
-    assert.deepEqual(shipped, ['load1', 'load2', 'load3', 'load4'])
+    assert.deepEqual(shipped, ['load1', 'load2'])
   })
 })
