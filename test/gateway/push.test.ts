@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { describe, type TestContext, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { CloudEvent, HTTP } from 'cloudevents'
 import { Webhook } from 'standardwebhooks'
 import type { Json } from '../../src/core/json.ts'
@@ -234,6 +235,26 @@ describe('a push subscription', () => {
       await wait(3)
       assert.ok((at[1] ?? 0) - (at[0] ?? 0) >= 900, 'the other conversation waits too')
     }
+  })
+
+  test('heeds Retry-After also where an event that was under way is taken after it', async (t) => {
+    const store = await openStore(t)
+    let late: ServerResponse | undefined
+    const { ns, url, wait } = await receiver(t, (response, { n }) => {
+      if (n === 1) late = response
+      else if (n === 2) response.writeHead(429, { 'retry-after': '3600' }).end()
+      else response.end()
+    })
+    const { outcomes, reason } = await pushing(t, store, [subscription(url)])
+    await emit(store, { n: 1, conversation: 'a' })
+    await wait(1)
+    await emit(store, { n: 2, conversation: 'b' })
+    await reason()
+    late?.end()
+    await until(() => outcomes.includes('sent'), 'the other event')
+    await emit(store, { n: 3, conversation: 'c' })
+    await setTimeout(300)
+    assert.deepEqual(ns(), [1, 2])
   })
 
   test('goes on where the rest it was asked for ends in the midst of a step', async (t) => {
