@@ -223,6 +223,39 @@ describe('a store with several shards', () => {
     assert.equal((await store.stats()).journal.messages, messages.length)
   })
 
+  test('ends the jobs of the others while a master hangs that has some of those that ran with them', async (t) => {
+    const cluster = await startRedisCluster()
+    t.after(() => cluster.stop())
+    const store = await openStore(cluster.url, { commandTimeout: 500 })
+    t.after(() => store.close())
+    const jobs = CONVERSATIONS.map((lane) => ({ id: `job-${lane}`, lane, group: 'g', data: {} }))
+    await store.jobs.add('q', jobs)
+    const { promise: isFrozen, resolve: go } = Promise.withResolvers<void>()
+    let begun = 0
+    let ended = 0
+    const worker = createWorker({
+      queue: 'q',
+      store,
+      concurrency: jobs.length,
+      async run() {
+        begun++
+        await isFrozen
+        return { outcome: 'done' }
+      },
+      settled: () => ended++,
+      log: quiet,
+      now: Date.now,
+    })
+    worker.start()
+    t.after(() => worker.stop(0))
+    await until(() => begun === jobs.length, 'all of them')
+    cluster.nodes[1]?.freeze()
+    go()
+    await until(() => ended > 0, 'those on the other masters')
+    assert.ok(ended < jobs.length)
+    cluster.nodes[1]?.resume()
+  })
+
   test('loses nothing and hands out nothing twice while the slot of a shard is moved under load', async (t) => {
     const cluster = await startRedisCluster()
     t.after(() => cluster.stop())

@@ -85,7 +85,12 @@ export function createShardedJobs(
     },
     follow: (queue, { token, ...claim }) =>
       at((Number.parseInt(token, 10) || 0) % of).follow(queue, { ...claim, token: tokenOf(token) }),
-    settle: (queue, outcomes) => ofClaims(outcomes, (shard, some) => at(shard).settle(queue, some)),
+    settle: (queue, outcomes) =>
+      ofClaims(outcomes, (shard, some) =>
+        at(shard)
+          .settle(queue, some)
+          .catch((error: Error) => some.map(() => error)),
+      ),
     renew: (queue, claims, lease) => ofClaims(claims, (shard, some) => at(shard).renew(queue, some, lease)),
     end: (queue, id) => first(id, (shard) => at(shard).end(queue, id)),
 
