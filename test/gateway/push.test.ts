@@ -323,6 +323,27 @@ describe('a push subscription', () => {
     await until(() => new Set(got.slice(tried).map(({ n }) => n)).size === 30, 'all events')
   })
 
+  test('tries others where all that was left to be tried again is what the receiver refuses', async (t) => {
+    const store = await openStore(t)
+    const clock = { ahead: 0 }
+    const { ns, url } = await receiver(t, (response, { n }) => {
+      response.writeHead(Number(n) < 3 ? 422 : 200).end()
+    })
+    const served = [subscription(url, { retry: { attempts: 99, delay: 300, 'max-delay': 300 } })]
+    const first = await pushing(t, store, served)
+    await emit(store, { n: 1, conversation: 'c1' })
+    await until(() => first.outcomes.includes('retry'), 'a failure')
+    await first.stop(1000)
+    const { show } = await pushing(t, store, served, 'b', () => Date.now() + clock.ahead)
+    await until(async () => (await show()).state === 'failing', 'an open circuit')
+    for (let n = 2; n < 12 && !ns().includes(3); n++) {
+      await emit(store, { n: Math.min(n, 3), conversation: `c${n}` })
+      await setTimeout(200)
+      clock.ahead += 24_000
+    }
+    await until(async () => (await show()).state === 'active', 'an event that is taken')
+  })
+
   test('tries at once where a subscription was changed that was left alone', async (t) => {
     const store = await openStore(t)
     const away = await receiver(t, (response) => response.writeHead(503, { 'retry-after': '3600' }).end())

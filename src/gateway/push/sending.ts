@@ -95,12 +95,21 @@ export async function startSending(
   let isStopping = false
   /** How many the worker was last told that may be under way. */
   let told = concurrency
+  /** Whether an event was made a job since then, of a lane of which nothing is known. */
+  let isTried = false
   const drained = createBell()
   let reporting: NodeJS.Timeout | undefined
   const failed = (err: unknown) => log.warn({ err }, 'the store does not answer; trying again')
 
   const room = () => (isStopping || isGone ? 0 : circuit.room())
   const isFree = (lane: string) => (lastJobs.get(lane) ?? others) === FREE
+  /** Makes no job of what the receiver need not see yet, but of one event after each rest: the jobs from before may be all that it refuses. */
+  const mayLeave = (lane: string) => {
+    if (circuit.isClosed()) return true
+    if (isTried || lastJobs.has(lane)) return false
+    isTried = true
+    return true
+  }
   const isLow = () => ahead < READ.below + concurrency && partitions.some(({ hasMore }) => hasMore)
   const look = (at?: number) => {
     for (const each of at === undefined ? partitions : partitions.slice(at, at + 1))
@@ -211,7 +220,7 @@ export async function startSending(
     for (const [at, event] of isGap ? [[0, first] as const] : fresh.entries()) {
       const lane = laneOf(event)
       if (wanted[at] === false || event.timestamp < since) done.push(event.id)
-      else if (isGap || (!isFree(lane) && circuit.isClosed())) leave([event])
+      else if (isGap || (!isFree(lane) && mayLeave(lane))) leave([event])
       else if (!isFree(lane)) {
         isAllTaken = false
         continue
@@ -254,7 +263,11 @@ export async function startSending(
       const jobs = [...leaving]
       if (jobs.length > 0) await store.jobs.add(queue, jobs)
       for (const { data } of leaving.splice(0, jobs.length)) done.push(data.event.id)
-      if (told !== room()) worker.wake()
+      if (told !== room()) {
+        isTried = false
+        look()
+        worker.wake()
+      }
       told = room()
       const isRead = told > 0 && isLow()
       const isDue = done.length >= ACK.most || now() >= ackedAt + ACK.after || underWay === 0
