@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { CloudEvent, HTTP } from 'cloudevents'
 import { Webhook } from 'standardwebhooks'
 import type { Json } from '../../src/core/json.ts'
@@ -14,6 +16,9 @@ import { cleanup } from '../skills/support/cleanup.ts'
 import { createMemoryLog } from '../skills/support/log.ts'
 import { openStore, storeKinds } from '../skills/support/store.ts'
 import { callOf, newMessage } from './kit.ts'
+
+setFlagsFromString('--expose_gc')
+const collect: () => void = runInNewContext('gc')
 
 const SECRET = `whsec_${Buffer.from('a secret of 24 bytes and more').toString('base64')}`
 
@@ -342,6 +347,30 @@ describe('a push subscription', () => {
       clock.ahead += 24_000
     }
     await until(async () => (await show()).state === 'active', 'an event that is taken')
+  })
+
+  test('remembers no conversation for ever, though one event waits to be tried again all the time', async (t) => {
+    const size = 20_000
+    const store = await openStore(t)
+    const { got, url } = await receiver(t, (response, { n }) => response.writeHead(n === 0 ? 422 : 200).end())
+    const served = [subscription(url, { retry: { attempts: 99, delay: 60_000, 'max-delay': 60_000 } })]
+    const first = await pushing(t, store, served)
+    await emit(store, { n: 0 })
+    await until(() => first.outcomes.includes('retry'), 'a failure')
+    await first.stop(1000)
+    const { show } = await pushing(t, store, served, 'b')
+    const heapAfter = async (count: number) => {
+      for (let n = 0; n < count; n++) {
+        await emit(store, { n: 1, conversation: `${got.length} ${n} `.padEnd(size, '-') })
+      }
+      await until(async () => (await show()).waiting === 1, 'an empty group', 60_000)
+      got.length = 1
+      collect()
+      return process.memoryUsage().heapUsed
+    }
+    const before = await heapAfter(100)
+    const grown = (await heapAfter(2_000)) - before
+    assert.ok(grown < 1_300 * size, `${grown} bytes`)
   })
 
   test('tries at once where a subscription was changed that was left alone', async (t) => {

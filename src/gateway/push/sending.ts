@@ -9,6 +9,7 @@ import type { PushSubscription } from '../../core/push.ts'
 import type { RouteMatch } from '../../core/route.ts'
 import type { ClaimedJob, GroupBatch, NewJob, Store } from '../../core/store.ts'
 import { createBell, createLoop } from '../../lib/loop.ts'
+import { putLast } from '../../lib/put-last.ts'
 import { compileMatch, type Matched } from '../router.ts'
 import { withGap } from '../subscriptions.ts'
 import { attemptOf, createWorker, failedAttempt, type RunOutcome } from '../worker.ts'
@@ -41,6 +42,8 @@ const ACK = { most: 500, after: 100 }
 const SHOWN = { most: 50, every: 500 }
 /** Ms after which a job comes back that found somebody else trying whether the receiver works. */
 const LOOK_AGAIN = 1_000
+/** Lanes that are remembered where not all without jobs are known: of one that is forgotten it is not known again. */
+const KNOWN = 1_000
 /** In place of the last job of a lane: it has none; whether it has one is not known. */
 const FREE = ''
 const UNKNOWN = '?'
@@ -187,7 +190,7 @@ export async function startSending(
     for (const [at, event] of events.entries()) {
       const id = number === undefined ? `${queue}/${event.id}` : `${queue}/${event.id}.${number}`
       const lane = laneOf(event)
-      lastJobs.set(lane, id)
+      putLast(lastJobs, lane, id, Number.POSITIVE_INFINITY)
       const data = at > 0 || failure === undefined ? { event } : { event, failure }
       leaving.push({ id, lane, group: name, data })
     }
@@ -314,7 +317,7 @@ export async function startSending(
     settled({ lane, id }, outcome) {
       const isLast = lastJobs.get(lane) === id && (outcome === 'done' || outcome === 'dead')
       if (isLast && others === FREE) lastJobs.delete(lane)
-      else if (isLast) lastJobs.set(lane, FREE)
+      else if (isLast) putLast(lastJobs, lane, FREE, KNOWN)
       look()
     },
     log,
