@@ -283,6 +283,21 @@ describe('a push subscription', () => {
     assert.deepEqual(ns(), [1, 1])
   })
 
+  test('goes on wherever in a step the rest ends that it was asked for', async (t) => {
+    for (let jump = 1; jump <= 20; jump++) {
+      const store = await openStore(t)
+      let left = Number.POSITIVE_INFINITY
+      const now = () => Date.now() + (left-- > 0 ? 0 : 1_000)
+      const { ns, url } = await receiver(t, (response, _, count) => {
+        if (count === 1) left = jump
+        response.writeHead(count === 1 ? 429 : 200, { 'retry-after': '1' }).end()
+      })
+      await pushing(t, store, [subscription(url)], 'a', now)
+      await emit(store, { n: 1 })
+      await until(() => ns().length === 2, `another attempt, after ${jump} looks at the clock`, 3_000)
+    }
+  })
+
   test('is disabled by 410 and loses nothing, until somebody resumes it', async (t) => {
     const store = await openStore(t)
     let gone = true

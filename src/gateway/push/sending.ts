@@ -266,20 +266,22 @@ export async function startSending(
       const jobs = [...leaving]
       if (jobs.length > 0) await store.jobs.add(queue, jobs)
       for (const { data } of leaving.splice(0, jobs.length)) done.push(data.event.id)
-      if (told !== room()) {
+      const places = room()
+      if (told !== places) {
         isTried = false
         look()
         worker.wake()
       }
-      told = room()
+      told = places
       const isRead = told > 0 && isLow()
       const isDue = done.length >= ACK.most || now() >= ackedAt + ACK.after || underWay === 0
       // At once: the store does them in this order, and flushes once.
       await Promise.all([isDue && ack(), isRead && read()])
       sendMore()
-      // A rest may have ended meanwhile.
+      const rest = circuit.restsFor()
+      // It may have ended meanwhile.
       if (isRead || told !== room() || (underWay === 0 && done.length > 0)) return 'again'
-      return underWay > 0 ? ACK.after : circuit.restsFor()
+      return underWay > 0 ? ACK.after : rest
     },
     failed(error) {
       for (const each of partitions) each.hasMore = true
