@@ -168,8 +168,8 @@ export type Jobs = {
    * then on, and returns these. The history of each says `steered`. Undefined: the claim is lost.
    */
   follow(queue: string, claim: { id: string; token: string; group: string }): Promise<Message[] | undefined>
-  /** Ends claims, each as its outcome says. False: the claim ran out, and another has the job. */
-  settle(queue: string, outcomes: readonly Settled[]): Promise<boolean[]>
+  /** Ends claims, each as its outcome says. False: the claim ran out, and another has the job. An error: its part of the store is away. */
+  settle(queue: string, outcomes: readonly Settled[]): Promise<(boolean | Error)[]>
   /** Renews the leases; answers false for claims that are lost. */
   renew(queue: string, claims: readonly { id: string; token: string }[], lease: number): Promise<boolean[]>
   /** How a job ended that is dead, or was done within seven days and had `notify`; undefined for every other. */

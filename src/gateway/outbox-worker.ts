@@ -61,7 +61,8 @@ export function createOutboxWorker(options: OutboxWorkerOptions) {
     const began = now()
     try {
       if (!known && transport.probe && (isUncertain(job) || (queuedAt ?? 0) < options.store.awayAt())) {
-        const found = await transport.probe(reply)
+        const found = await inTime(transport.probe(reply), signal)
+        if (!found) return { outcome: 'release' }
         if (found.sent === true) receipt = found.receipt
         else if (found.sent === 'unknown' && isUncertain(job)) {
           // An operator decides.

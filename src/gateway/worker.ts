@@ -66,9 +66,10 @@ export function createWorker(options: WorkerOptions) {
   let off = () => {}
   let renewal: NodeJS.Timeout | undefined
 
-  const settler = createBatcher<Settled, boolean>({
+  const settler = createBatcher<Settled, boolean | Error>({
     max: 256,
     run: (outcomes) => store.jobs.settle(queue, outcomes),
+    failed: (answer) => (answer instanceof Error ? answer : undefined),
   })
 
   const room = (): Record<string, number> => {
@@ -157,7 +158,7 @@ export function createWorker(options: WorkerOptions) {
   const settle = async (settled: Settled) => {
     for (let attempt = 1; ; attempt++) {
       try {
-        const isOurs = await settler.add(settled)
+        const isOurs = (await settler.add(settled)) === true
         if (!isOurs)
           log.warn({ queue, job: settled.id }, 'the claim had run out; the job is with another worker')
         return isOurs

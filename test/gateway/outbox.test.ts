@@ -181,6 +181,30 @@ describe('the outbox', () => {
     assert.equal(sent.length, 0)
   })
 
+  test('leaves a look for a send that hangs at the end of the grace, and looks again', async (t) => {
+    const store = await openStore(t)
+    const { sent, sender } = recorder((_reply, attempt) =>
+      attempt === 1
+        ? new TriviumError('send_ambiguous', { gateway: 'demo', key: 'k', reason: 'cut off' })
+        : undefined,
+    )
+    const { promise: hanging } = Promise.withResolvers<typeof FOUND>()
+    let looks = 0
+    const probe = () => {
+      looks++
+      return hanging
+    }
+    const first = outboxOf(t, store, () => ({ ...sender, probe }))
+    first.start()
+    const { id } = await first.reply(messageOf(), { key: 'k', text: 'hi' })
+    await until(() => looks === 1, 'a look')
+    await first.worker.stop(10)
+    const second = outboxOf(t, store, () => ({ ...sender, probe: async () => FOUND }))
+    second.start()
+    assert.equal((await second.wait(id, 20_000))?.state, 'done')
+    assert.deepEqual(sent, [])
+  })
+
   test('keeps the reply of a gateway that is away, at no attempt', async (t) => {
     const outbox = await atWork(t, () => undefined)
     const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { describe, type TestContext, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { CloudEvent, HTTP } from 'cloudevents'
 import { Webhook } from 'standardwebhooks'
 import type { Json } from '../../src/core/json.ts'
@@ -13,6 +16,9 @@ import { cleanup } from '../skills/support/cleanup.ts'
 import { createMemoryLog } from '../skills/support/log.ts'
 import { openStore, storeKinds } from '../skills/support/store.ts'
 import { callOf, newMessage } from './kit.ts'
+
+setFlagsFromString('--expose_gc')
+const collect: () => void = runInNewContext('gc')
 
 const SECRET = `whsec_${Buffer.from('a secret of 24 bytes and more').toString('base64')}`
 
@@ -236,6 +242,26 @@ describe('a push subscription', () => {
     }
   })
 
+  test('heeds Retry-After also where an event that was under way is taken after it', async (t) => {
+    const store = await openStore(t)
+    let late: ServerResponse | undefined
+    const { ns, url, wait } = await receiver(t, (response, { n }) => {
+      if (n === 1) late = response
+      else if (n === 2) response.writeHead(429, { 'retry-after': '3600' }).end()
+      else response.end()
+    })
+    const { outcomes, reason } = await pushing(t, store, [subscription(url)])
+    await emit(store, { n: 1, conversation: 'a' })
+    await wait(1)
+    await emit(store, { n: 2, conversation: 'b' })
+    await reason()
+    late?.end()
+    await until(() => outcomes.includes('sent'), 'the other event')
+    await emit(store, { n: 3, conversation: 'c' })
+    await setTimeout(300)
+    assert.deepEqual(ns(), [1, 2])
+  })
+
   test('goes on where the rest it was asked for ends in the midst of a step', async (t) => {
     const store = await openStore(t)
     const clock = { ahead: 0 }
@@ -255,6 +281,21 @@ describe('a push subscription', () => {
     await emit(store, { n: 1 })
     await wait(2)
     assert.deepEqual(ns(), [1, 1])
+  })
+
+  test('goes on wherever in a step the rest ends that it was asked for', async (t) => {
+    for (let jump = 1; jump <= 20; jump++) {
+      const store = await openStore(t)
+      let left = Number.POSITIVE_INFINITY
+      const now = () => Date.now() + (left-- > 0 ? 0 : 1_000)
+      const { ns, url } = await receiver(t, (response, _, count) => {
+        if (count === 1) left = jump
+        response.writeHead(count === 1 ? 429 : 200, { 'retry-after': '1' }).end()
+      })
+      await pushing(t, store, [subscription(url)], 'a', now)
+      await emit(store, { n: 1 })
+      await until(() => ns().length === 2, `another attempt, after ${jump} looks at the clock`, 3_000)
+    }
   })
 
   test('is disabled by 410 and loses nothing, until somebody resumes it', async (t) => {
@@ -300,6 +341,51 @@ describe('a push subscription', () => {
     isWell = true
     held?.end()
     await until(() => new Set(got.slice(tried).map(({ n }) => n)).size === 30, 'all events')
+  })
+
+  test('tries others where all that was left to be tried again is what the receiver refuses', async (t) => {
+    const store = await openStore(t)
+    const clock = { ahead: 0 }
+    const { ns, url } = await receiver(t, (response, { n }) => {
+      response.writeHead(Number(n) < 3 ? 422 : 200).end()
+    })
+    const served = [subscription(url, { retry: { attempts: 99, delay: 300, 'max-delay': 300 } })]
+    const first = await pushing(t, store, served)
+    await emit(store, { n: 1, conversation: 'c1' })
+    await until(() => first.outcomes.includes('retry'), 'a failure')
+    await first.stop(1000)
+    const { show } = await pushing(t, store, served, 'b', () => Date.now() + clock.ahead)
+    await until(async () => (await show()).state === 'failing', 'an open circuit')
+    for (let n = 2; n < 12 && !ns().includes(3); n++) {
+      await emit(store, { n: Math.min(n, 3), conversation: `c${n}` })
+      await setTimeout(200)
+      clock.ahead += 24_000
+    }
+    await until(async () => (await show()).state === 'active', 'an event that is taken')
+  })
+
+  test('remembers no conversation for ever, though one event waits to be tried again all the time', async (t) => {
+    const size = 20_000
+    const store = await openStore(t)
+    const { got, url } = await receiver(t, (response, { n }) => response.writeHead(n === 0 ? 422 : 200).end())
+    const served = [subscription(url, { retry: { attempts: 99, delay: 60_000, 'max-delay': 60_000 } })]
+    const first = await pushing(t, store, served)
+    await emit(store, { n: 0 })
+    await until(() => first.outcomes.includes('retry'), 'a failure')
+    await first.stop(1000)
+    const { show } = await pushing(t, store, served, 'b')
+    const heapAfter = async (count: number) => {
+      for (let n = 0; n < count; n++) {
+        await emit(store, { n: 1, conversation: `${got.length} ${n} `.padEnd(size, '-') })
+      }
+      await until(async () => (await show()).waiting === 1, 'an empty group', 60_000)
+      got.length = 1
+      collect()
+      return process.memoryUsage().heapUsed
+    }
+    const before = await heapAfter(100)
+    const grown = (await heapAfter(2_000)) - before
+    assert.ok(grown < 1_300 * size, `${grown} bytes`)
   })
 
   test('tries at once where a subscription was changed that was left alone', async (t) => {

@@ -15,6 +15,8 @@ export function isFailing({ failures }: { failures: number }): boolean {
 export function createCircuit(most: number, now: () => number) {
   let failures = 0
   let openUntil = 0
+  /** When the receiver wants to hear again, whatever becomes of what it had by then. */
+  let asked = 0
   const isOpen = () => now() < openUntil
   return {
     /** In a row. */
@@ -27,14 +29,15 @@ export function createCircuit(most: number, now: () => number) {
     restsFor: () => (isOpen() ? openUntil - now() : undefined),
     succeeded(): void {
       failures = 0
-      openUntil = 0
+      openUntil = asked
     },
     /** `retryAt`: when the receiver wants to hear again (Unix ms). */
     failed(retryAt: number): void {
       // Those that were under way when it opened say nothing new.
       if (!isFailing({ failures }) || !isOpen()) failures++
       const rest = isFailing({ failures }) ? now() + backoff(failures - TOLERATED + 1, REST) : 0
-      openUntil = Math.max(openUntil, retryAt, rest)
+      asked = Math.max(asked, retryAt)
+      openUntil = Math.max(openUntil, asked, rest)
     },
   }
 }

@@ -9,6 +9,7 @@ import type { PushSubscription } from '../../core/push.ts'
 import type { RouteMatch } from '../../core/route.ts'
 import type { ClaimedJob, GroupBatch, NewJob, Store } from '../../core/store.ts'
 import { createBell, createLoop } from '../../lib/loop.ts'
+import { putLast } from '../../lib/put-last.ts'
 import { compileMatch, type Matched } from '../router.ts'
 import { withGap } from '../subscriptions.ts'
 import { attemptOf, createWorker, failedAttempt, type RunOutcome } from '../worker.ts'
@@ -41,6 +42,8 @@ const ACK = { most: 500, after: 100 }
 const SHOWN = { most: 50, every: 500 }
 /** Ms after which a job comes back that found somebody else trying whether the receiver works. */
 const LOOK_AGAIN = 1_000
+/** Lanes that are remembered where not all without jobs are known: of one that is forgotten it is not known again. */
+const KNOWN = 1_000
 /** In place of the last job of a lane: it has none; whether it has one is not known. */
 const FREE = ''
 const UNKNOWN = '?'
@@ -95,12 +98,21 @@ export async function startSending(
   let isStopping = false
   /** How many the worker was last told that may be under way. */
   let told = concurrency
+  /** Whether an event was made a job since then, of a lane of which nothing is known. */
+  let isTried = false
   const drained = createBell()
   let reporting: NodeJS.Timeout | undefined
   const failed = (err: unknown) => log.warn({ err }, 'the store does not answer; trying again')
 
   const room = () => (isStopping || isGone ? 0 : circuit.room())
   const isFree = (lane: string) => (lastJobs.get(lane) ?? others) === FREE
+  /** Makes no job of what the receiver need not see yet, but of one event after each rest: the jobs from before may be all that it refuses. */
+  const mayLeave = (lane: string) => {
+    if (circuit.isClosed()) return true
+    if (isTried || lastJobs.has(lane)) return false
+    isTried = true
+    return true
+  }
   const isLow = () => ahead < READ.below + concurrency && partitions.some(({ hasMore }) => hasMore)
   const look = (at?: number) => {
     for (const each of at === undefined ? partitions : partitions.slice(at, at + 1))
@@ -178,7 +190,7 @@ export async function startSending(
     for (const [at, event] of events.entries()) {
       const id = number === undefined ? `${queue}/${event.id}` : `${queue}/${event.id}.${number}`
       const lane = laneOf(event)
-      lastJobs.set(lane, id)
+      putLast(lastJobs, lane, id, Number.POSITIVE_INFINITY)
       const data = at > 0 || failure === undefined ? { event } : { event, failure }
       leaving.push({ id, lane, group: name, data })
     }
@@ -211,7 +223,7 @@ export async function startSending(
     for (const [at, event] of isGap ? [[0, first] as const] : fresh.entries()) {
       const lane = laneOf(event)
       if (wanted[at] === false || event.timestamp < since) done.push(event.id)
-      else if (isGap || (!isFree(lane) && circuit.isClosed())) leave([event])
+      else if (isGap || (!isFree(lane) && mayLeave(lane))) leave([event])
       else if (!isFree(lane)) {
         isAllTaken = false
         continue
@@ -254,16 +266,22 @@ export async function startSending(
       const jobs = [...leaving]
       if (jobs.length > 0) await store.jobs.add(queue, jobs)
       for (const { data } of leaving.splice(0, jobs.length)) done.push(data.event.id)
-      if (told !== room()) worker.wake()
-      told = room()
+      const places = room()
+      if (told !== places) {
+        isTried = false
+        look()
+        worker.wake()
+      }
+      told = places
       const isRead = told > 0 && isLow()
       const isDue = done.length >= ACK.most || now() >= ackedAt + ACK.after || underWay === 0
       // At once: the store does them in this order, and flushes once.
       await Promise.all([isDue && ack(), isRead && read()])
       sendMore()
-      // A rest may have ended meanwhile.
+      const rest = circuit.restsFor()
+      // It may have ended meanwhile.
       if (isRead || told !== room() || (underWay === 0 && done.length > 0)) return 'again'
-      return underWay > 0 ? ACK.after : circuit.restsFor()
+      return underWay > 0 ? ACK.after : rest
     },
     failed(error) {
       for (const each of partitions) each.hasMore = true
@@ -301,7 +319,7 @@ export async function startSending(
     settled({ lane, id }, outcome) {
       const isLast = lastJobs.get(lane) === id && (outcome === 'done' || outcome === 'dead')
       if (isLast && others === FREE) lastJobs.delete(lane)
-      else if (isLast) lastJobs.set(lane, FREE)
+      else if (isLast) putLast(lastJobs, lane, FREE, KNOWN)
       look()
     },
     log,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
+import { TriviumError } from '../../../src/core/errors.ts'
 import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
 import { timeOf } from '../../../src/core/message-id.ts'
 import type { Store } from '../../../src/core/store.ts'
@@ -8,6 +9,8 @@ import { createWorker } from '../../../src/gateway/worker.ts'
 import { createBell } from '../../../src/lib/loop.ts'
 import { createLayout } from '../../../src/stores/redis/layout.ts'
 import { tagOf } from '../../../src/stores/redis/scripts.ts'
+import { createShardedJobs } from '../../../src/stores/redis/shards/jobs.ts'
+import { createOwned } from '../../../src/stores/redis/shards/owners.ts'
 import { acceptAll, quiet, readGroup, saying, until } from '../../contract/store/kit.ts'
 import { openSite } from '../../fixtures/daemon.ts'
 import { startRedisCluster, startRedisServer } from '../../fixtures/redis-server.ts'
@@ -221,6 +224,61 @@ describe('a store with several shards', { concurrency: 3 }, () => {
     }, 'the master')
     assert.equal(new Set(all.map(({ id }) => id)).size, messages.length)
     assert.equal((await store.stats()).journal.messages, messages.length)
+  })
+
+  test('ends the jobs of the others while a master hangs that has some of those that ran with them', async (t) => {
+    const cluster = await startRedisCluster()
+    t.after(() => cluster.stop())
+    const store = await openStore(cluster.url, { commandTimeout: 500 })
+    t.after(() => store.close())
+    const jobs = CONVERSATIONS.map((lane) => ({ id: `job-${lane}`, lane, group: 'g', data: {} }))
+    await store.jobs.add('q', jobs)
+    const { promise: isFrozen, resolve: go } = Promise.withResolvers<void>()
+    let begun = 0
+    let ended = 0
+    const worker = createWorker({
+      queue: 'q',
+      store,
+      concurrency: jobs.length,
+      async run() {
+        begun++
+        await isFrozen
+        return { outcome: 'done' }
+      },
+      settled: () => ended++,
+      log: quiet,
+      now: Date.now,
+    })
+    worker.start()
+    t.after(() => worker.stop(0))
+    await until(() => begun === jobs.length, 'all of them')
+    cluster.nodes[1]?.freeze()
+    go()
+    await until(() => ended > 0, 'those on the other masters')
+    assert.ok(ended < jobs.length)
+    cluster.nodes[1]?.resume()
+  })
+
+  test('asks for no more jobs where a shard is away, so that what the others gave can begin', async () => {
+    const asked: number[] = []
+    const job = { id: 'a', lane: 'l', group: 'g', token: 't', failures: 0, lost: 0, errors: [] }
+    const shards = Array.from({ length: 4 }, (_, shard) => ({
+      jobs: {
+        deadLetters: {},
+        async claim() {
+          asked.push(shard)
+          if (shard === 1) return { jobs: [job] }
+          throw new TriviumError('store_unavailable', { store: 's', reason: 'it hangs' })
+        },
+      },
+    }))
+    const owners = { own: new Set<number>(), begin: async () => {}, stop: async () => {} }
+    const owned = createOwned(4, owners, () => () => {})
+    const time = Date.now()
+    const jobs = createShardedJobs(shards as never, createLayout(4), owned, () => time)
+    const { jobs: found, nextDue = 0 } = await jobs.claim('q', { max: 9, lease: 1_000 })
+    assert.deepEqual([found.map(({ id }) => id), asked], [['a'], [1, 2]])
+    assert.ok(nextDue > time, 'it is asked again')
   })
 
   test('loses nothing and hands out nothing twice while the slot of a shard is moved under load', async (t) => {

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { describe, test } from 'node:test'
+import { pause } from '../../../src/lib/pause.ts'
 import { createMemoryStore } from '../../fixtures/memory-store.ts'
 import { startRelay } from '../../fixtures/relay.ts'
 import { until } from '../../fixtures/until.ts'
@@ -33,6 +36,26 @@ describe('reading a mailbox while things break', () => {
     relay.silence()
     await world.deliver(mail({ text: 'unheard' }), address)
     await daemon.message()
+  })
+
+  test('a server that says nothing any more does not keep a daemon from stopping', async (t) => {
+    const address = 'stuck@example.com'
+    const relay = await startRelay(world.dovecot.imapPort)
+    t.after(() => relay.close())
+    const daemon = await world.daemon({ address, sweep: 20 }, { port: relay.port })
+    const deaf = createServer(() => {}).listen(0, '127.0.0.1')
+    t.after(() => deaf.close())
+    await once(deaf, 'listening')
+    const { port } = deaf.address() as AddressInfo
+    const unheard = await world.daemon({ address }, { port, start: 'later' })
+    await unheard.transport.start()
+    relay.silence()
+    await pause(200)
+    for (const { transport } of [daemon, unheard]) {
+      const began = performance.now()
+      await transport.stop()
+      assert.ok(performance.now() - began < 5_000, 'long before the server is given up')
+    }
   })
 
   test('a server that offers no IDLE is looked at by the sweep', async (t) => {

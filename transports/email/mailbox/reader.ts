@@ -13,6 +13,9 @@ import type { ConnectImap } from './imap-connection.ts'
  */
 export const READER_TIMING = { lease: 4000, retry: 1000, maxRetry: 60_000 }
 
+/** How long (ms) a server has, once this is to stop, to answer what it was asked: it is asked again by whoever reads next. */
+const LEAVE = 2_000
+
 export type ReaderTiming = typeof READER_TIMING
 
 /** `progressAt`: when something could be read last. `read`: it could be since the start. `error`: why it cannot be right now. */
@@ -54,7 +57,11 @@ export function createReader(parts: ReaderParts) {
     }
     while (!signal.aborted) {
       try {
-        using connection = await connect()
+        using connection = await connectUntil(signal)
+        if (!connection || signal.aborted) return
+        // It may owe an answer, and be silent.
+        const leave = () => setTimeout(connection.client.close.bind(connection.client), LEAVE).unref()
+        signal.addEventListener('abort', leave, { signal: connection.closed })
         const folderParts = { ...parts, connection, folder, token: token(), memory, startedAt, onProgress }
         await readFolder(folderParts, signal)
       } catch (error) {
@@ -66,6 +73,13 @@ export function createReader(parts: ReaderParts) {
         await pause(wait, signal)
       }
     }
+  }
+
+  const connectUntil = async (signal: AbortSignal) => {
+    const connecting = connect()
+    const connection = await inTime(connecting, signal)
+    if (!connection) connecting.then(({ client }) => client.close()).catch(() => {})
+    return connection
   }
 
   return {

@@ -1,4 +1,4 @@
-import type { ClaimedJob, ClaimedJobs, DeadLetter, Jobs, LetterFilter } from '../../../core/store.ts'
+import type { ClaimedJob, DeadLetter, Jobs, LetterFilter } from '../../../core/store.ts'
 import { defined } from '../../../lib/defined.ts'
 import type { Layout } from '../layout.ts'
 import type { Owned } from './owners.ts'
@@ -64,12 +64,13 @@ export function createShardedJobs(
         owned.asked(queue, shard)
         const found = await at(shard)
           .claim(queue, { ...request, max, limits })
-          .catch((error: unknown): ClaimedJobs => {
-            owned.mayClaim(queue, shard)
+          .catch((error: unknown) => {
+            owned.dueAt(queue, shard, now() + AWAY)
             // What the others gave is claimed.
             if (jobs.length === 0) throw error
-            return { jobs: [] }
           })
+        // Its lease runs out while those are waited for that are away as well.
+        if (!found) break
         for (const job of found.jobs) {
           jobs.push({ ...job, token: `${shard}-${job.token}` })
           const left = limits[job.group]
@@ -85,7 +86,12 @@ export function createShardedJobs(
     },
     follow: (queue, { token, ...claim }) =>
       at((Number.parseInt(token, 10) || 0) % of).follow(queue, { ...claim, token: tokenOf(token) }),
-    settle: (queue, outcomes) => ofClaims(outcomes, (shard, some) => at(shard).settle(queue, some)),
+    settle: (queue, outcomes) =>
+      ofClaims(outcomes, (shard, some) =>
+        at(shard)
+          .settle(queue, some)
+          .catch((error: Error) => some.map(() => error)),
+      ),
     renew: (queue, claims, lease) => ofClaims(claims, (shard, some) => at(shard).renew(queue, some, lease)),
     end: (queue, id) => first(id, (shard) => at(shard).end(queue, id)),
 
@@ -120,6 +126,9 @@ async function pageOf(letters: Jobs['deadLetters'], filter: LetterFilter) {
 
 /** Characters of one claim that are many: it may have left some for their size. */
 const LARGE = 500_000
+
+/** Ms after which a shard is asked again that did not answer. */
+const AWAY = 1_000
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/
 
