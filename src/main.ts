@@ -7,5 +7,5 @@ process.stdout.on('error', () => {
 })
 
 process.exitCode = await main(process.argv.slice(2))
-// What a failed command left open, such as a connection to Redis, must not keep the process.
-setTimeout(() => process.exit(), 1000).unref()
+// What a failed command left open, such as a connection to Redis, must not keep the process; who still reads, such as a pager, does.
+process.stdout.write('', () => setTimeout(() => process.exit(), 1000).unref())

@@ -22,6 +22,8 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
   const failed = (error: unknown) =>
     log.error({}, `the last good configuration stays in force: ${reasonOf(error)}`)
   const reread = () => void daemon.reread().catch(failed)
+  // Before the start, which reads it: what is saved meanwhile is seen too.
+  const unwatch = watchFiles([file, join(environs.cwd, '.env')], reread)
   const ended = untilSignalled(daemon, () => void daemon.reload().catch(failed), log)
   process.on('unhandledRejection', (err) => {
     // Most likely a skill's: one that forgets an await must not take all others with it.
@@ -30,7 +32,6 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
   try {
     const addresses = await daemon.start()
     if (!addresses) throw new TriviumError('internal', { reason: 'the daemon does not listen' })
-    const unwatch = watchFiles([file, join(environs.cwd, '.env')], reread)
     // A skill may bring a route, and a route may wait for its skill.
     await daemon.manager.watch(reread)
     const store = daemon.store.kind
@@ -44,13 +45,12 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
     await writeDataFile(dataDir, 'routes.schema.json', configJsonSchema(transports)).catch((err: unknown) =>
       log.warn({ err }, 'editors get no routes.schema.json'),
     )
-    const code = await ended
-    unwatch()
-    return code
+    return await ended
   } catch (error) {
     await daemon.stop()
     throw error
   } finally {
+    unwatch()
     removeDaemonFile(dataDir)
   }
 }

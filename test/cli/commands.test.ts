@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import { openSite } from '../fixtures/daemon.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
@@ -246,6 +247,13 @@ describe('trivium, without a daemon', { timeout: 300_000 }, () => {
   test('sends a message through a store of its own', async () => {
     const { code, out } = await site.run(['message', 'cli', 'hello'])
     assert.deepEqual([code, out], [0, 'You said: hello\n'])
+  })
+
+  test('prints all of it to who reads slowly, such as a pager', async () => {
+    const piped = `"${process.execPath}" "${BIN}" config schema | (sleep 3; wc -c)`
+    const child = spawn('sh', ['-c', piped], { cwd: site.dir })
+    const read = Number(await text(child.stdout))
+    assert.equal(read, Buffer.byteLength((await site.run(['config', 'schema'])).out))
   })
 
   test('looks at messages without starting a skill or sending anything', async () => {

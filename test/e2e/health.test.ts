@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { JsonObject } from '../../src/core/json.ts'
+import { openSite } from '../fixtures/daemon.ts'
 import { suiteWithDaemon } from '../fixtures/suite.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -144,4 +145,22 @@ describe('what a daemon tells about itself', { timeout: 300_000 }, () => {
       process.kill(suite.daemon.pid, 'SIGCONT')
     }
   })
+})
+
+test('a file that is saved while the daemon starts is taken, too', async () => {
+  const routes = (path: string) =>
+    `gateways: { hook: { transport: webhook, path: ${path}, verify: { scheme: none } } }\nroutes: []\n`
+  // By the time the daemon listens, it has read the file.
+  const saver = `
+    import { writeFileSync } from 'node:fs'
+    import { Server } from 'node:net'
+    const { listen } = Server.prototype
+    Server.prototype.listen = function (...args) {
+      Server.prototype.listen = listen
+      writeFileSync('routes.yaml', ${JSON.stringify(routes('/new'))})
+      return listen.apply(this, args)
+    }
+    export default { description: 'saves', run() {} }`
+  const daemon = await openSite({ routes: routes('/old'), skills: { saver } }).start()
+  await until(async () => (await daemon.post('/new', '{}')).status === 202, 'the new path')
 })
