@@ -3,14 +3,18 @@ import uPlot from 'uplot'
 import { html } from './html.js'
 
 const HOUR = 3_600
+/** Seconds that are shown at least: soon after its start a daemon knows of less than an hour. */
+const LEAST = 300
 const HEIGHT = 150
+/** Seconds between two marks of the time. */
+const MINUTES = [60, 120, 300, 600]
 /** Ms between two points, five seconds apart otherwise. */
 const BREAK = 30_000
 /** At once where somebody changes between light and dark: a canvas does not follow by itself. */
 const dark = matchMedia('(prefers-color-scheme: dark)')
 
 /**
- * The last hour as lines. `lines` are `{ name, color, of(point) }`, with the name of a colour role; `show` writes a value, and `least` is how far up the axis goes at least. The values under
+ * The last hour, or what is known of it, as lines. `lines` are `{ name, color, of(point) }`, with the name of a colour role; `show` writes a value, and `least` is how far up the axis goes at least. The values under
  * the pointer, or else the newest, stand above: in places that do not move.
  */
 export function Chart({ title, points, lines, show, least }) {
@@ -93,18 +97,22 @@ function optionsFor(box, lines, show, least) {
     ticks: { show: false },
     font: `11px ${style.fontFamily}`,
   }
-  const now = () => Math.floor(Date.now() / 1000)
+  const known = ({ data: [times] }) => {
+    const now = Math.floor(Date.now() / 1000)
+    const first = times.find((time) => time >= now - HOUR) ?? now
+    return [Math.min(first, now - LEAST), now]
+  }
   return {
     width: box.clientWidth,
     height: HEIGHT,
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false } },
     scales: {
-      x: { range: () => [now() - HOUR, now()] },
+      x: { range: known },
       y: { range: (_plot, _lowest, most) => [0, Math.max((most ?? 0) * 1.15, least)] },
     },
     axes: [
-      { ...axis, size: 26, space: 70, values: (_plot, times) => times.map(timeOf) },
+      { ...axis, size: 26, space: 70, incrs: MINUTES, values: (_plot, times) => times.map(timeOf) },
       { ...axis, size: 56, space: 30, values: (_plot, values) => values.map((value) => show(value)) },
     ],
     series: [
