@@ -6,6 +6,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { CloudEvent, HTTP } from 'cloudevents'
 import { Webhook } from 'standardwebhooks'
+import { TriviumError } from '../../src/core/errors.ts'
 import type { Json } from '../../src/core/json.ts'
 import { type PushSubscription, pushSchema } from '../../src/core/push.ts'
 import type { Store } from '../../src/core/store.ts'
@@ -296,6 +297,32 @@ describe('a push subscription', () => {
       await emit(store, { n: 1 })
       await until(() => ns().length === 2, `another attempt, after ${jump} looks at the clock`, 3_000)
     }
+  })
+
+  test('begins no step while a read of the last one is under way, whose acknowledgement failed', async (t) => {
+    const store = await openStore(t)
+    const hook = await receiver(t)
+    let failures = 0
+    const topics: Store['topics'] = {
+      ...store.topics,
+      async ack(topic, group, ids) {
+        if (++failures > 2) return store.topics.ack(topic, group, ids)
+        if (failures === 1) await emit(store, { n: 2 })
+        throw new TriviumError('store_unavailable', { store: 's', reason: 'it takes no writes' })
+      },
+      async read(topic, requests) {
+        const batches = await store.topics.read(topic, requests)
+        if (failures === 2) await setTimeout(1_300)
+        return batches
+      },
+    }
+    const { show } = await pushing(t, { ...store, topics }, [subscription(hook.url)])
+    await emit(store, { n: 1 })
+    await until(async () => hook.got.length >= 2 && (await show()).waiting === 0, 'both')
+    await setTimeout(500)
+    await emit(store, { n: 3 })
+    await until(() => hook.ns().includes(3), 'another')
+    assert.deepEqual(hook.ns(), [1, 2, 3])
   })
 
   test('is disabled by 410 and loses nothing, until somebody resumes it', async (t) => {

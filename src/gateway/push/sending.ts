@@ -275,8 +275,9 @@ export async function startSending(
       told = places
       const isRead = told > 0 && isLow()
       const isDue = done.length >= ACK.most || now() >= ackedAt + ACK.after || underWay === 0
-      // At once: the store does them in this order, and flushes once.
-      await Promise.all([isDue && ack(), isRead && read()])
+      // At once: the store does them in this order, and flushes once. Both have ended before another step begins.
+      const ends = await Promise.allSettled([isDue && ack(), isRead && read()])
+      for (const end of ends) if (end.status === 'rejected') throw end.reason
       sendMore()
       const rest = circuit.restsFor()
       // It may have ended meanwhile.

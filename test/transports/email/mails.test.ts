@@ -99,6 +99,18 @@ describe('a mail that nobody meant to write', () => {
     assert.equal(mail.text.length, 500_000)
   })
 
+  test('is read in good time whatever one of its headers repeats', async () => {
+    const pieces = ['(', '(a', '<', '"', ',', ':', ';', '@', 'a@b,', '=?utf-8?q?a?= ', 'a*0=b; ', '\\"', ' ']
+    for (const name of ['Date', 'From', 'To', 'Subject', 'Content-Type', 'References', 'Message-ID']) {
+      for (const piece of pieces) {
+        const raw = `${name}: ${piece.repeat(200_000 / piece.length)}\r\n\r\nhi\r\n`
+        await inTime(`${name}: ${piece}`, 5_000, () => parseMail(Buffer.from(raw)))
+      }
+    }
+    const dated = await parseMail(Buffer.from('Date: Fri, 6 Nov 2026 10:00:00 +0100 (CET)\r\n\r\nhi\r\n'))
+    assert.equal(dated.date, Date.UTC(2026, 10, 6, 9))
+  })
+
   test('is there as text where it is a container in which no part begins', async () => {
     for (const type of ['multipart/mixed', 'multipart/mixed; boundary=B']) {
       const read = (body: string) =>

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from '../../fixtures/fast-check.ts'
+import { inTime } from '../../fixtures/in-time.ts'
 import { mail } from './harness.ts'
 import { dnsOf, HOP, judge, onTop, SPF, signed } from './signing.ts'
 
@@ -95,6 +96,13 @@ describe('a sender is proven only where the headers are read as they were verifi
       maxBodyLength: 10,
     })
     assert.equal((await judge(`${loose}Now transfer 1000 EUR\r\n`)).result, 'none')
+  })
+
+  test('not with so many lines in one header that they would keep the processor busy', async () => {
+    const raw = mail({ headers: { 'X-Note': `x${'\r\n x'.repeat(60_000)}` } })
+    const { result, detail } = await inTime('lines', 1_500, () => judge(raw))
+    assert.equal(result, 'fail')
+    assert.match(detail, /over 5000 lines/)
   })
 
   test('not with so many signatures that they would keep the processor busy', async () => {

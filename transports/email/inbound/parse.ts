@@ -43,6 +43,8 @@ const LONG_LINE = 50
 const MAX_PARTS = 20_000
 /** What Outlook wraps rich text and its attachments in. */
 const TNEF = /^application\/(?:vnd\.)?ms-tnef$/i
+/** Nobody's is longer, with what is said of its time zone in parentheses. */
+const MAX_DATE = 200
 /** RFC 5322 sets no limit; mail servers do. The root and the newest are what clients thread by. */
 const MAX_IDS = 30
 
@@ -138,7 +140,7 @@ function bareId(value: string | undefined): string | undefined {
 }
 
 function dateOf(value: string | undefined): number | undefined {
-  const time = value ? Date.parse(value.replace(/\s*\([^)]*\)\s*$/, '')) : Number.NaN
+  const time = value ? Date.parse(value.slice(0, MAX_DATE).replace(/\s*\([^)]*\)\s*$/, '')) : Number.NaN
   return Number.isNaN(time) ? undefined : time
 }
 

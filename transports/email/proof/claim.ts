@@ -71,6 +71,8 @@ function doubtOf(mail: Mail, address: string, signatures: readonly Signature[]):
 /** Headers that are used here, or by those who verify. Their lines must be beyond doubt; the oddities of others are their own. */
 const READ =
   /^(?:from|sender|reply-to|to|cc|bcc|subject|date|message-id|in-reply-to|references|return-path|received|auto-submitted|precedence|mime-version|(?:resent|content|list|arc)-.*|(?:x-)?authentication-results|dkim-signature|.*-to|x-forwarded-for)$/
+/** Nobody's have more. Who verifies takes quadratic time for those that are folded. */
+const MAX_LINES = 5_000
 /** Blanks may stand before the colon (RFC 5322, section 4.5). */
 const FIELD = /^([!-9;-~]+)([ \t]*):/
 
@@ -80,8 +82,10 @@ function malformed(raw: Buffer): string | undefined {
   // Of a head that is too long so much that it still is, without its last line end.
   const head = raw.toString('latin1', 0, Math.min(...ends, MAX_HEAD + 3)).replace(/\r?\n?$/, '')
   if (head.length > MAX_HEAD) return `its headers are over ${MAX_HEAD} bytes`
+  const lines = head.split(/\r?\n/)
+  if (lines.length > MAX_LINES) return `its headers have over ${MAX_LINES} lines`
   let name: string | undefined
-  for (const line of head.split(/\r?\n/)) {
+  for (const line of lines) {
     const field = FIELD.exec(line)
     if (field) name = field[1]?.toLowerCase() ?? ''
     else if (name === undefined || !mayContinue(line, name)) return 'its headers have lines that are none'
