@@ -114,6 +114,24 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     assert.match(out, /characters are left out/)
   })
 
+  test('history says what is wrong with a pattern, and shows none where none is asked for', async () => {
+    for (const args of [
+      ['--grep', '/(/'],
+      ['--channel', '['],
+    ]) {
+      const { code, err } = await site.run(['history', ...args])
+      assert.deepEqual([code, /inside Trivium/.test(err)], [2, false], err)
+      assert.match(err, new RegExp(`${args[0]}: the pattern`))
+    }
+    assert.deepEqual(await site.run(['history', '--grep', '[', '--limit', '0']), {
+      code: 0,
+      out: '',
+      err: '',
+    })
+    assert.equal((await site.run(['history', '--limit', '0'])).out, '')
+    assert.equal((await site.run(['tail', '--max', '0'])).code, 0)
+  })
+
   test('message tells each failed attempt while it waits', async () => {
     const { code, err } = await site.run(['message', 'cli', 'slow one'])
     assert.equal(code, 1)

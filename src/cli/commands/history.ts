@@ -1,6 +1,7 @@
+import { patternText } from '../../core/pattern.ts'
 import { headOf } from '../../lib/head-of.ts'
 import { createLogs, type LogQuery } from '../../state/logs/logs.ts'
-import { type AddCommand, interruption, loadFor, timeOf, wholeNumber } from '../command.ts'
+import { type AddCommand, interruption, loadFor, timeOf, usage, wholeNumber } from '../command.ts'
 
 type Options = LogQuery & { events?: boolean }
 
@@ -9,8 +10,10 @@ export const addHistory: AddCommand = (program, context) => {
   program
     .command('history')
     .description('what was said, on every channel; with --events what was done about it')
-    .option('--channel <glob>', 'only these channels (gateways)')
-    .option('--grep <text>', 'only lines with this text, or /regex/')
+    .option('--channel <glob>', 'only these channels (gateways)', patternOf('--channel'))
+    .option('--grep <text>', 'only lines with this text, or /regex/', (text) =>
+      /^\/.*\/\w*$/.test(text) ? patternOf('--grep')(text) : text,
+    )
     .option('--events', 'the operational trace (events.jsonl) instead of the conversation (messages.jsonl)')
     .option('--follow', 'go on with what comes, until interrupted')
     .option('--limit <n>', 'the newest so many', wholeNumber('--limit'), 50)
@@ -29,6 +32,14 @@ export const addHistory: AddCommand = (program, context) => {
       }
       await logs.close()
     })
+}
+
+function patternOf(flag: string): (text: string) => string {
+  return (text) => {
+    const { error } = patternText.safeParse(text)
+    if (error) throw usage(`${flag}: ${error.issues[0]?.message}`, error)
+    return text
+  }
 }
 
 function readable({ time, channel, role, content, event, ...rest }: Record<string, unknown>): string {

@@ -43,6 +43,7 @@ function createLines(terminal: Terminal, max: number | undefined, end: () => voi
   const print = (line: string) => terminal.out(`${line}\n`)
   let before = Promise.resolve()
   let left = max ?? Number.POSITIVE_INFINITY
+  if (left === 0) end()
   const printMessage = (line: string) => {
     if (left === 0) return
     print(line)

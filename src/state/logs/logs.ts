@@ -130,7 +130,8 @@ async function* readLog(path: string, query: LogQuery, textOf: (entry: LogEntry)
   for (let { limit = Number.POSITIVE_INFINITY } = query; ; limit = Number.POSITIVE_INFINITY) {
     const newest: LogEntry[] = []
     for await (const entry of newestFirst(path, seen)) {
-      if (accept(entry) && newest.push(entry) >= limit) break
+      if (newest.length >= limit) break
+      if (accept(entry)) newest.push(entry)
     }
     yield* newest.reverse()
     if (!follow) return

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { decodeHTMLStrict } from 'entities'
 import { mrkdwnToMarkdown } from '../../../transports/slack/inbound/content.ts'
+import { markdownPosts } from '../../../transports/slack/outbound/extras.ts'
 import { quietMarkdown, splitMarkdown } from '../../../transports/slack/outbound/words.ts'
 import fc from '../../fixtures/fast-check.ts'
 
@@ -82,4 +83,12 @@ describe('markdown for Slack', () => {
   test('is never cut inside a character', () => {
     for (const part of splitMarkdown('👍'.repeat(200), 101)) assert.ok(part.isWellFormed())
   })
+})
+
+test('what somebody wrote to keep the daemon busy is read and shown at once', () => {
+  const [fences, links] = ['```a\n'.repeat(8_000), '['.repeat(100_000)]
+  const began = performance.now()
+  assert.equal(mrkdwnToMarkdown(fences, new Map()), fences)
+  assert.equal(markdownPosts(links).length, 9)
+  assert.ok(performance.now() - began < 200)
 })

@@ -96,7 +96,7 @@ function lines(texts: readonly string[]): string {
 export function mrkdwnToMarkdown(text: string, names: ReadonlyMap<string, string>): string {
   return (
     text
-      .replaceAll(/^```\n?([\s\S]*?)\n?```$/gm, '```\n$1\n```')
+      .replaceAll(/^```\n?((?:(?!```)[\s\S])*?)\n?```$/gm, '```\n$1\n```')
       .split(/(```[\s\S]*?```|`[^`\n]+`)/)
       .map((part, index) => references(index % 2 === 1 ? part : styles(part), names))
       .join('')

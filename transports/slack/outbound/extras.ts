@@ -101,7 +101,9 @@ export function feedbackBlock(id: string): KnownBlock {
 
 /** Without the commonest marks of markdown, as nobody renders them there. */
 function plain(markdown: string): string {
-  const bare = markdown.replaceAll(/\*\*|~~|^#{1,6} /gm, '').replaceAll(/!?\[([^\]\n]*)\]\([^)\n]*\)/g, '$1')
+  const bare = markdown
+    .replaceAll(/\*\*|~~|^#{1,6} /gm, '')
+    .replaceAll(/!?\[([^[\]\n]*)\]\([^()\n]*\)/g, '$1')
   return escapeText(bare.slice(0, LONGEST_TEXT))
 }
 
