@@ -318,6 +318,16 @@ describe('trivium, without a daemon', { timeout: 300_000 }, () => {
     }
   })
 
+  test('finds a daemon whose configuration is elsewhere, also while that is broken', async () => {
+    const elsewhere = openSite({ routes: '', env: { TRIVIUM_CONFIG: 'conf/routes.yaml' } })
+    elsewhere.write('conf/routes.yaml', ROUTES.replaceAll('fail', 'echo'))
+    await elsewhere.start()
+    elsewhere.write('conf/routes.yaml', 'routes: [')
+    const { code, out, err } = await elsewhere.run(['status', '--json'])
+    assert.equal(code, 0, err)
+    assert.equal(JSON.parse(out).running, true)
+  })
+
   test('finds a daemon whose token was given only with that token', async () => {
     const env = { TRIVIUM_DATA_DIR: 'other' }
     const token = { TRIVIUM_TOKEN: 'given-token-given-token' }
