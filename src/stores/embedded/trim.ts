@@ -97,8 +97,9 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
     }
   }
 
-  function clearAway(policy: Retention): void {
-    keys.sweep(now())
+  /** Returns how many rows went, where there may be more. */
+  function clearAway(policy: Retention): number {
+    let removed = keys.sweep(now())
     const unused = sql.all<Named>`DELETE FROM consumer WHERE used < ${now() - groupAge(policy)} RETURNING id`
     for (const { id } of unused) sql.run`DELETE FROM pending WHERE consumer = ${id}`
     for (const { id } of sql.all<Named>`SELECT id FROM queue`) {
@@ -107,10 +108,12 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
       const dropped = sql.run`DELETE FROM dead WHERE n IN
         (SELECT n FROM dead WHERE queue = ${id} ORDER BY n LIMIT ${excess} + 0)`
       counters.add(`dead ${id}`, -dropped)
+      removed += dropped
     }
-    sql.run`DELETE FROM kv WHERE key IN (SELECT key FROM kv WHERE expires <= ${now()} LIMIT ${SLICE} + 0)`
-    sql.run`DELETE FROM done WHERE (queue, id) IN
+    removed += sql.run`DELETE FROM kv WHERE key IN (SELECT key FROM kv WHERE expires <= ${now()} LIMIT ${SLICE} + 0)`
+    removed += sql.run`DELETE FROM done WHERE (queue, id) IN
       (SELECT queue, id FROM done WHERE at <= ${now() - WEEK} LIMIT ${SLICE} + 0)`
+    return removed
   }
 
   return async (policy) => {
@@ -119,7 +122,6 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
       const messages = removeMessages(tooManyOrOld(policy))
       return messages + (messages < SLICE ? trimTopics(policy, SLICE - messages) : 0)
     })
-    if (removed === 0) await writer.write(() => clearAway(policy))
-    return { removed }
+    return { removed: removed > 0 ? removed : await writer.write(() => clearAway(policy)) }
   }
 }

@@ -111,6 +111,20 @@ describe('opening the embedded store', () => {
     })
   })
 
+  test('what ran out does not pile up, however fast it comes', async (t) => {
+    const dir = temporaryDir(t)
+    let now = Date.now()
+    const store = await openStore(dir, () => now)
+    const names = Array.from({ length: 1_200 }, (_, n) => `name ${n}`)
+    await Promise.all(names.map((name) => store.kv.set(name, 1, { ttl: 1_000 })))
+    now += 2_000
+    // As the daemon does each minute.
+    while ((await store.trim({ journal: { maxAge: DAY, maxCount: 9 } })).removed > 0);
+    await store.close()
+    using db = new DatabaseSync(join(dir, 'trivium.db'))
+    assert.equal(db.prepare('SELECT count(*) AS n FROM kv').get()?.n, 0)
+  })
+
   test('a copy made by VACUUM INTO opens, and compacting gives back what trimming left free', async (t) => {
     const [dir, copied] = [temporaryDir(t), temporaryDir(t)]
     const size = () => statSync(join(dir, 'trivium.db')).size
