@@ -65,7 +65,7 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
   function trimTopics(policy: Retention, max: number): number {
     let removed = 0
     const topics = sql.all<TopicRow>`SELECT id, name, last FROM topic
-      WHERE id > ${nextTopic} AND EXISTS (SELECT 1 FROM event WHERE event.topic = topic.id)
+      WHERE id > ${nextTopic} AND emptied IS NULL
       ORDER BY id LIMIT ${TOPICS} + 0`
     for (const topic of topics) {
       removed += trimTopic(policy, topic, max - removed)
@@ -84,7 +84,10 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
       WHERE position <= ${last - maxCount} OR id < ${makeId(now() - maxAge, 0, 0)}`
     const end = oldest?.end ?? 0
     const removed = sql.run`DELETE FROM event WHERE topic = ${id} AND position <= ${end}`
-    if (removed > 0) losePending(id, end)
+    if (removed === 0) return 0
+    losePending(id, end)
+    sql.run`UPDATE topic SET emptied = ${now()}
+      WHERE id = ${id} AND NOT EXISTS (SELECT 1 FROM event WHERE topic = ${id})`
     return removed
   }
 
@@ -113,6 +116,8 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
     removed += sql.run`DELETE FROM kv WHERE key IN (SELECT key FROM kv WHERE expires <= ${now()} LIMIT ${SLICE} + 0)`
     removed += sql.run`DELETE FROM done WHERE (queue, id) IN
       (SELECT queue, id FROM done WHERE at <= ${now() - WEEK} LIMIT ${SLICE} + 0)`
+    removed += sql.run`DELETE FROM topic WHERE id IN (SELECT id FROM topic t WHERE emptied <= ${now() - WEEK}
+      AND NOT EXISTS (SELECT 1 FROM consumer WHERE topic = t.id) LIMIT ${SLICE} + 0)`
     return removed
   }
 

@@ -80,8 +80,9 @@ describe('opening the embedded store', () => {
     db.exec('PRAGMA user_version = 99')
     await assert.rejects(openStore(dir), {
       code: 'store_version',
-      message: /version 99; this Trivium knows up to 2/,
+      message: /version 99; this Trivium knows up to 3/,
     })
+    db.exec('DROP INDEX topic_emptied; ALTER TABLE topic DROP COLUMN emptied')
     db.exec('PRAGMA user_version = 1; ALTER TABLE consumer DROP COLUMN used')
     db.close()
     await withStore(dir, async (store) => {
@@ -123,6 +124,34 @@ describe('opening the embedded store', () => {
     await store.close()
     using db = new DatabaseSync(join(dir, 'trivium.db'))
     assert.equal(db.prepare('SELECT count(*) AS n FROM kv').get()?.n, 0)
+  })
+
+  test('a topic is forgotten a week after its last event, but not where a group is', async (t) => {
+    const dir = temporaryDir(t)
+    let now = Date.now()
+    const store = await openStore(dir, () => now)
+    const pass = async (days: number) => {
+      now += days * DAY
+      while ((await store.trim({ journal: { maxAge: DAY, maxCount: 9 } })).removed > 0);
+    }
+    const topics = Array.from({ length: 1_200 }, (_, n) => `replies/demo/${n}`)
+    await Promise.all(topics.map((topic) => publishAll(store, topic, ['a', 'b'])))
+    await publishAll(store, 'read', ['a'])
+    await store.topics.subscribe('read', 'g', 'now')
+    await pass(2)
+    assert.equal(await store.topics.end('replies/demo/7'), 2, 'a reader comes back within the week')
+    await publishAll(store, 'replies/demo/8', ['c'])
+    for (const days of [3, 3, 2]) {
+      await readGroup(store, 'read', 'g', 'peek')
+      await pass(days)
+    }
+    await store.close()
+    using db = new DatabaseSync(join(dir, 'trivium.db'))
+    const left = db.prepare('SELECT name FROM topic ORDER BY name').all()
+    assert.deepEqual(
+      left.map(({ name }) => name),
+      ['gateway-message', 'read', 'replies/demo/8'],
+    )
   })
 
   test('a copy made by VACUUM INTO opens, and compacting gives back what trimming left free', async (t) => {
