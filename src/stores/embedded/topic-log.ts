@@ -59,7 +59,8 @@ export function createTopicLog(parts: Parts, journal: JournalTable) {
       return id
     })
     if (position > topic.last) {
-      sql.run`UPDATE topic SET last = ${position}, emptied = NULL WHERE id = ${topic.id}`
+      sql.run`UPDATE topic SET last = ${position}, oldest = coalesce(oldest, ${parts.idTime()}), emptied = NULL
+        WHERE id = ${topic.id}`
       signals.raise(`topic:${name}`)
     }
     return ids

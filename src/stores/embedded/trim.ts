@@ -10,6 +10,7 @@ const TOPICS = 500
 
 type Message = { seq: number; id: string }
 type Named = { id: number; name: string }
+type TopicAge = TopicRow & { oldest: number | null }
 
 /** Removes, in slices, what retention does not cover and what reads treat as gone; unused groups; the oldest of too many dead letters. */
 export function createTrim(parts: Parts): (policy: Retention) => Promise<{ removed: number }> {
@@ -62,32 +63,37 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
     return seqs.length
   }
 
+  /** Those with a policy of their own, those that are old, and a part of all, of which some may be too many. */
   function trimTopics(policy: Retention, max: number): number {
+    const { topics = {}, journal } = policy
+    const names = JSON.stringify(Object.keys(topics))
+    const own = sql.all<TopicAge>`SELECT id, name, last, oldest FROM topic WHERE name IN (SELECT value FROM json_each(${names}))`
+    const old = sql.all<TopicAge>`SELECT id, name, last, oldest FROM topic
+      WHERE oldest < ${now() - journal.maxAge} AND name NOT IN (SELECT value FROM json_each(${names}))
+      ORDER BY oldest LIMIT ${TOPICS} + 0`
+    const part = sql.all<TopicAge>`SELECT id, name, last, oldest FROM topic
+      WHERE id > ${nextTopic} AND oldest IS NOT NULL ORDER BY id LIMIT ${TOPICS} + 0`
     let removed = 0
-    const topics = sql.all<TopicRow>`SELECT id, name, last FROM topic
-      WHERE id > ${nextTopic} AND emptied IS NULL
-      ORDER BY id LIMIT ${TOPICS} + 0`
-    for (const topic of topics) {
+    for (const topic of [...own, ...old, ...part]) {
       removed += trimTopic(policy, topic, max - removed)
       if (removed >= max) return removed
-      nextTopic = topic.id
     }
-    if (topics.length < TOPICS) nextTopic = 0
+    nextTopic = part.length < TOPICS ? 0 : (part.at(-1)?.id ?? 0)
     return removed
   }
 
-  function trimTopic({ topics = {}, journal }: Retention, { id, name, last }: TopicRow, max: number): number {
+  function trimTopic(policy: Retention, { id, name, last, oldest }: TopicAge, max: number): number {
+    const { topics = {}, journal } = policy
     const { maxAge = journal.maxAge, maxCount = journal.maxCount } = ownOf(topics, name) ?? {}
     // Ids sort by time.
-    const oldest = sql.get<{ end: number | null }>`SELECT max(position) AS end FROM
+    const { end } = sql.get<{ end: number | null }>`SELECT max(position) AS end FROM
         (SELECT position, id FROM event WHERE topic = ${id} ORDER BY position LIMIT ${max} + 0)
-      WHERE position <= ${last - maxCount} OR id < ${makeId(now() - maxAge, 0, 0)}`
-    const end = oldest?.end ?? 0
-    const removed = sql.run`DELETE FROM event WHERE topic = ${id} AND position <= ${end}`
-    if (removed === 0) return 0
-    losePending(id, end)
-    sql.run`UPDATE topic SET emptied = ${now()}
-      WHERE id = ${id} AND NOT EXISTS (SELECT 1 FROM event WHERE topic = ${id})`
+      WHERE position <= ${last - maxCount} OR id < ${makeId(now() - maxAge, 0, 0)}` ?? { end: null }
+    const removed = sql.run`DELETE FROM event WHERE topic = ${id} AND position <= ${end ?? 0}`
+    if (removed > 0) losePending(id, end ?? 0)
+    if (removed === 0 && oldest !== 0) return 0
+    const first = sql.get<{ id: string }>`SELECT id FROM event WHERE topic = ${id} ORDER BY position LIMIT 1`
+    sql.run`UPDATE topic SET oldest = ${first ? timeOf(first.id) : null}, emptied = ${first ? null : now()} WHERE id = ${id}`
     return removed
   }
 

@@ -82,7 +82,9 @@ describe('opening the embedded store', () => {
       code: 'store_version',
       message: /version 99; this Trivium knows up to 3/,
     })
-    db.exec('DROP INDEX topic_emptied; ALTER TABLE topic DROP COLUMN emptied')
+    db.exec(
+      'DROP INDEX topic_emptied; ALTER TABLE topic DROP COLUMN emptied; DROP INDEX topic_oldest; ALTER TABLE topic DROP COLUMN oldest',
+    )
     db.exec('PRAGMA user_version = 1; ALTER TABLE consumer DROP COLUMN used')
     db.close()
     await withStore(dir, async (store) => {
@@ -124,6 +126,22 @@ describe('opening the embedded store', () => {
     await store.close()
     using db = new DatabaseSync(join(dir, 'trivium.db'))
     assert.equal(db.prepare('SELECT count(*) AS n FROM kv').get()?.n, 0)
+  })
+
+  test('what is too old goes, however many topics there are', async (t) => {
+    const dir = temporaryDir(t)
+    let now = Date.now()
+    const store = await openStore(dir, () => now)
+    for (let minute = 0; minute < 30; minute++) {
+      const topics = Array.from({ length: 600 }, (_, n) => `replies/demo/${minute}-${n}`)
+      await Promise.all(topics.map((topic) => publishAll(store, topic, ['a'])))
+      await publishAll(store, 'replies/demo/0-7', ['b'])
+      now += MINUTE
+      while ((await store.trim({ journal: { maxAge: 5 * MINUTE, maxCount: 9 } })).removed > 0);
+    }
+    await store.close()
+    using db = new DatabaseSync(join(dir, 'trivium.db'))
+    assert.equal(db.prepare('SELECT count(*) AS n FROM event').get()?.n, 5 * 601)
   })
 
   test('a topic is forgotten a week after its last event, but not where a group is', async (t) => {
