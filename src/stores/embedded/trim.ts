@@ -16,6 +16,8 @@ type TopicAge = TopicRow & { oldest: number | null }
 export function createTrim(parts: Parts): (policy: Retention) => Promise<{ removed: number }> {
   const { sql, writer, counters, keys, now } = parts
   let nextTopic = 0
+  /** While there are too many messages: up to here jobs need what is left. */
+  let needed = 0
 
   /** Of all the oldest, where there are too many; else of single gateways. */
   function tooManyOrOld({ journal, gateways = {} }: Retention): number[] {
@@ -23,9 +25,10 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
     const excess = counters.get('messages') - journal.maxCount
     const oldest =
       excess > 0
-        ? sql.all<Message>`SELECT seq FROM free_message WHERE seq <= ${pump}
+        ? sql.all<Message>`SELECT seq FROM free_message WHERE seq > ${needed} AND seq <= ${pump}
             ORDER BY seq LIMIT ${Math.min(SLICE, excess)} + 0`
         : []
+    needed = oldest.at(-1)?.seq ?? 0
     if (oldest.length > 0) return oldest.map(({ seq }) => seq)
     const gone: number[] = []
     for (const gateway of sql.all<Named>`SELECT id, name FROM gateway`) {
@@ -36,6 +39,9 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
         maxCount !== undefined &&
         sql.get<Message>`SELECT seq FROM journal WHERE gateway = ${gateway.id}
           ORDER BY seq DESC LIMIT 1 OFFSET ${maxCount} + 0`
+      const first = sql.get<Message>`SELECT seq, id FROM journal WHERE gateway = ${gateway.id} ORDER BY seq LIMIT 1`
+      // To look for what no job needs takes long where most wait.
+      if (!tooMany && !(first && timeOf(first.id) < cutoff)) continue
       const free = sql.all<Message>`SELECT seq, id FROM free_message WHERE gateway = ${gateway.id} AND seq <= ${pump}
         ORDER BY seq LIMIT ${SLICE - gone.length} + 0`
       for (const { seq, id } of free)
