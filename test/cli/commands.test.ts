@@ -254,6 +254,10 @@ describe('trivium, without a daemon', { timeout: 300_000 }, () => {
       }),
     )
     assert.equal((await site.run(['strat'])).code, 2)
+    for (const args of [['--json'], ['email', '--json']]) {
+      const { code, err } = await site.run(args)
+      assert.deepEqual([code, /a command is missing/.test(JSON.parse(err).error.message)], [2, true], err)
+    }
   })
 
   test('shows the flags of a skill all the same', async () => {
