@@ -103,9 +103,11 @@ async function placeOf(environs: Environs): Promise<Pick<DaemonConfig, 'dataDir'
   } catch (error) {
     const { cwd, path } = environs
     const env = await readEnvironment(cwd, environs.env).catch(() => environs.env)
-    const beside = join(dirname(configPath(cwd, env, path)), '.trivium')
-    const dataDir = env.TRIVIUM_DATA_DIR ? resolve(cwd, env.TRIVIUM_DATA_DIR) : beside
-    if (!readDaemonFile(dataDir)) throw error
+    // Where it is without being named, and where a file mostly names it.
+    const likely = [cwd, dirname(configPath(cwd, env, path))].map((dir) => join(dir, '.trivium'))
+    const places = env.TRIVIUM_DATA_DIR ? [resolve(cwd, env.TRIVIUM_DATA_DIR)] : likely
+    const dataDir = places.find(readDaemonFile)
+    if (dataDir === undefined) throw error
     return { dataDir, ...defined({ token: env.TRIVIUM_TOKEN || undefined }) }
   }
 }

@@ -123,10 +123,14 @@ function report(error: unknown, terminal: Terminal): number {
   if (error instanceof CommanderError && error.exitCode === 0) return 0
   const isUsage = error instanceof CommanderError
   const { code, message, exit } = isUsage
-    ? { code: 'usage', message: error.message.replace(/^error: /, ''), exit: 2 }
+    ? { code: 'usage', message: usageOf(error), exit: 2 }
     : toTriviumError(error)
   if (terminal.json) terminal.err(`${JSON.stringify({ error: { code, message } })}\n`)
   // commander has written it by itself.
   else if (!isUsage) terminal.err(`${paint('red', 'trivium:', process.stderr)} ${message}\n`)
   return exit
+}
+
+function usageOf({ code, message }: CommanderError): string {
+  return code === 'commander.help' ? 'a command is missing; see --help' : message.replace(/^error: /, '')
 }

@@ -31,7 +31,7 @@ export type Store = {
   stats(): Promise<StoreStats>
   /** Since when the oldest message waits, for each road and gateway. It costs more than `stats`, and is bounded too. */
   oldestWaiting(): Promise<Waiting[]>
-  /** Removes what is older than the policy allows, a bounded part per call. */
+  /** Removes what is older than the policy allows, a bounded part per call; there may be more where anything was removed. */
   trim(policy: Retention): Promise<{ removed: number }>
   close(): Promise<void>
 }

@@ -254,6 +254,10 @@ describe('trivium, without a daemon', { timeout: 300_000 }, () => {
       }),
     )
     assert.equal((await site.run(['strat'])).code, 2)
+    for (const args of [['--json'], ['email', '--json']]) {
+      const { code, err } = await site.run(args)
+      assert.deepEqual([code, /a command is missing/.test(JSON.parse(err).error.message)], [2, true], err)
+    }
   })
 
   test('shows the flags of a skill all the same', async () => {
@@ -316,6 +320,16 @@ describe('trivium, without a daemon', { timeout: 300_000 }, () => {
       assert.equal(code, 2, args.join(' '))
       assert.match(err + out, /broken\.yaml:3:12[\s\S]*no skill "nope"/)
     }
+  })
+
+  test('finds a daemon whose configuration is elsewhere, also while that is broken', async () => {
+    const elsewhere = openSite({ routes: '', env: { TRIVIUM_CONFIG: 'conf/routes.yaml' } })
+    elsewhere.write('conf/routes.yaml', ROUTES.replaceAll('fail', 'echo'))
+    await elsewhere.start()
+    elsewhere.write('conf/routes.yaml', 'routes: [')
+    const { code, out, err } = await elsewhere.run(['status', '--json'])
+    assert.equal(code, 0, err)
+    assert.equal(JSON.parse(out).running, true)
   })
 
   test('finds a daemon whose token was given only with that token', async () => {

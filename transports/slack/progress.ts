@@ -21,10 +21,13 @@ export function createProgress({ progress }: SlackOptions, deps: TransportDeps, 
   const prefix = `slack/${deps.gateway}/working/`
   let followed = 0
   let ended = progress === 'off'
+  /** Workspaces whose token may not react. */
+  const without = new Set<string>()
 
   /** `marked`: TEAM/CHANNEL/TS/ID, the message as Slack knows it and as we do. */
   const react = async (marked: string, verb: 'add' | 'remove', name: string) => {
     const [team = '', channel = '', timestamp = ''] = marked.split('/')
+    if (without.has(team)) return
     try {
       const workspace = await workspaces.find(team)
       await workspace?.api.reactions[verb]({ channel, name, timestamp })
@@ -32,8 +35,8 @@ export function createProgress({ progress }: SlackOptions, deps: TransportDeps, 
       const { code, reason } = slackFailure(error)
       log.debug({ reason }, 'a reaction was not set')
       if (code !== 'missing_scope') return
-      ended = true
-      log.warn({}, 'no reactions: the bot token lacks the scope reactions:write')
+      without.add(team)
+      log.warn({ team }, 'no reactions: the bot token lacks the scope reactions:write')
     }
   }
 

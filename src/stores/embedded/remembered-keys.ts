@@ -6,8 +6,8 @@ import type { Writer } from './writer.ts'
 
 /** New keys are kept in so many buckets in memory, by the first 12 bits of their hash. */
 const BUCKETS = 4_096
-/** Rows of the index that one sweep looks at, and that one transaction reads into the filter. */
-const [SWEEP, FILL] = [2_000, 256]
+/** Rows of the index that one sweep looks at, so many of them expired that there are more, and rows that one transaction reads into the filter. */
+const [SWEEP, MANY, FILL] = [2_000, 100, 256]
 
 type Hashed = { hash: Uint8Array }
 type Made = { id: Uint8Array }
@@ -139,15 +139,17 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
       sql.run`INSERT INTO key_tail (n, hash, id) VALUES (${at.lastRow}, ${hash}, ${bytes})`
       put(hash, at.lastRow)
     },
-    /** Removes expired keys from one slice of the index. Inside a transaction only. */
-    sweep: (now: number): void => {
+    /** Removes expired keys from one slice of the index; returns how many, 0 where they are few. Inside a transaction only. */
+    sweep: (now: number): number => {
       const end = slice(swept, SWEEP).at(-1)?.hash
       // The first six bytes of an id are its time.
       const cutoff = Buffer.alloc(6)
       cutoff.writeUIntBE(Math.max(0, now - WEEK), 0, 6)
-      if (end)
-        sql.run`DELETE FROM key_index WHERE hash > ${swept} AND hash <= ${end} AND substr(id, 1, 6) <= ${cutoff}`
+      const removed = end
+        ? sql.run`DELETE FROM key_index WHERE hash > ${swept} AND hash <= ${end} AND substr(id, 1, 6) <= ${cutoff}`
+        : 0
       swept = end ?? Buffer.alloc(0)
+      return removed < MANY ? 0 : removed
     },
   }
 }

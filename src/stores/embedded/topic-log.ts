@@ -34,8 +34,12 @@ export function createTopicLog(parts: Parts, journal: JournalTable) {
     return row && toTopic(row)
   }
   /** As `find`, made where it is new. Inside a transaction only. */
-  const open = (name: string): TopicRow =>
-    find(name) ?? { id: sql.insert`INSERT INTO topic (name) VALUES (${name})`, name, last: 0 }
+  const open = (name: string): TopicRow => {
+    const known = find(name)
+    if (known) return known
+    const id = sql.insert`INSERT INTO topic (name, emptied) VALUES (${name}, ${parts.now()})`
+    return { id, name, last: 0 }
+  }
 
   /** Inside a transaction only. */
   function append(name: string, events: readonly NewEvent[]): string[] {
@@ -55,7 +59,8 @@ export function createTopicLog(parts: Parts, journal: JournalTable) {
       return id
     })
     if (position > topic.last) {
-      sql.run`UPDATE topic SET last = ${position} WHERE id = ${topic.id}`
+      sql.run`UPDATE topic SET last = ${position}, oldest = coalesce(oldest, ${parts.idTime()}), emptied = NULL
+        WHERE id = ${topic.id}`
       signals.raise(`topic:${name}`)
     }
     return ids

@@ -80,8 +80,11 @@ describe('opening the embedded store', () => {
     db.exec('PRAGMA user_version = 99')
     await assert.rejects(openStore(dir), {
       code: 'store_version',
-      message: /version 99; this Trivium knows up to 2/,
+      message: /version 99; this Trivium knows up to 3/,
     })
+    db.exec(
+      'DROP INDEX topic_emptied; ALTER TABLE topic DROP COLUMN emptied; DROP INDEX topic_oldest; ALTER TABLE topic DROP COLUMN oldest',
+    )
     db.exec('PRAGMA user_version = 1; ALTER TABLE consumer DROP COLUMN used')
     db.close()
     await withStore(dir, async (store) => {
@@ -109,6 +112,99 @@ describe('opening the embedded store', () => {
       using copy = new DatabaseSync(join(to, 'trivium.db'))
       assert.equal(copy.prepare('SELECT count(*) AS n FROM later').get()?.n, 0)
     })
+  })
+
+  test('what ran out does not pile up, however fast it comes', async (t) => {
+    const dir = temporaryDir(t)
+    let now = Date.now()
+    const store = await openStore(dir, () => now)
+    const names = Array.from({ length: 1_200 }, (_, n) => `name ${n}`)
+    await Promise.all(names.map((name) => store.kv.set(name, 1, { ttl: 1_000 })))
+    now += 2_000
+    // As the daemon does each minute.
+    while ((await store.trim({ journal: { maxAge: DAY, maxCount: 9 } })).removed > 0);
+    await store.close()
+    using db = new DatabaseSync(join(dir, 'trivium.db'))
+    assert.equal(db.prepare('SELECT count(*) AS n FROM kv').get()?.n, 0)
+  })
+
+  test('trimming does not go through all that waits in a lane at each step', async (t) => {
+    await withStore(temporaryDir(t), async (store) => {
+      const accept = (count: number) =>
+        acceptAll(
+          store,
+          Array.from({ length: count }, () => 'x'),
+        )
+      const pump = async (lane?: string) => {
+        const { cursor, messages } = await store.journal.unpumped(10_000)
+        const jobs = lane ? messages.map(({ id }) => ({ id, lane, group: 'r', messageId: id })) : []
+        await store.journal.pumped(cursor, messages.at(-1)?.id ?? '', jobs)
+      }
+      for (let part = 0; part < 10; part++) {
+        await accept(10_000)
+        await pump('stuck')
+      }
+      await accept(10_000)
+      await pump()
+      /** How many are removed by calls of which the fastest takes so long (ms); a first look may take longer. */
+      const trim = async (maxCount: number, calls: number) => {
+        let [all, fastest] = [0, Number.POSITIVE_INFINITY]
+        for (let call = 0; call < calls; call++) {
+          const began = performance.now()
+          all += (await store.trim({ journal: { maxAge: DAY, maxCount } })).removed
+          fastest = Math.min(fastest, performance.now() - began)
+        }
+        return { all, fastest }
+      }
+      const nothing = await trim(1_000_000, 3)
+      assert.ok(nothing.all === 0 && nothing.fastest < 10, `${nothing.fastest} ms for nothing`)
+      const some = await trim(105_000, 6)
+      assert.ok(some.all === 3_000 && some.fastest < 15, `${some.fastest} ms for 500`)
+    })
+  })
+
+  test('what is too old goes, however many topics there are', async (t) => {
+    const dir = temporaryDir(t)
+    let now = Date.now()
+    const store = await openStore(dir, () => now)
+    for (let minute = 0; minute < 30; minute++) {
+      const topics = Array.from({ length: 600 }, (_, n) => `replies/demo/${minute}-${n}`)
+      await Promise.all(topics.map((topic) => publishAll(store, topic, ['a'])))
+      await publishAll(store, 'replies/demo/0-7', ['b'])
+      now += MINUTE
+      while ((await store.trim({ journal: { maxAge: 5 * MINUTE, maxCount: 9 } })).removed > 0);
+    }
+    await store.close()
+    using db = new DatabaseSync(join(dir, 'trivium.db'))
+    assert.equal(db.prepare('SELECT count(*) AS n FROM event').get()?.n, 5 * 601)
+  })
+
+  test('a topic is forgotten a week after its last event, but not where a group is', async (t) => {
+    const dir = temporaryDir(t)
+    let now = Date.now()
+    const store = await openStore(dir, () => now)
+    const pass = async (days: number) => {
+      now += days * DAY
+      while ((await store.trim({ journal: { maxAge: DAY, maxCount: 9 } })).removed > 0);
+    }
+    const topics = Array.from({ length: 1_200 }, (_, n) => `replies/demo/${n}`)
+    await Promise.all(topics.map((topic) => publishAll(store, topic, ['a', 'b'])))
+    await publishAll(store, 'read', ['a'])
+    await store.topics.subscribe('read', 'g', 'now')
+    await pass(2)
+    assert.equal(await store.topics.end('replies/demo/7'), 2, 'a reader comes back within the week')
+    await publishAll(store, 'replies/demo/8', ['c'])
+    for (const days of [3, 3, 2]) {
+      await readGroup(store, 'read', 'g', 'peek')
+      await pass(days)
+    }
+    await store.close()
+    using db = new DatabaseSync(join(dir, 'trivium.db'))
+    const left = db.prepare('SELECT name FROM topic ORDER BY name').all()
+    assert.deepEqual(
+      left.map(({ name }) => name),
+      ['gateway-message', 'read', 'replies/demo/8'],
+    )
   })
 
   test('a copy made by VACUUM INTO opens, and compacting gives back what trimming left free', async (t) => {

@@ -68,7 +68,8 @@ describe('remembered keys', () => {
     assert.ok(Number(count(db, 'key_index')) >= 900)
     const now = WEEK + 5_000
     assert.equal(keys.find(hashOf(0), now), undefined)
-    for (let call = 0; call < 3; call++) await writer.write(() => keys.sweep(now))
+    assert.ok((await writer.write(() => keys.sweep(now))) > 400, 'more are worth a look at once')
+    for (let call = 0; call < 2; call++) assert.equal(await writer.write(() => keys.sweep(now)), 0)
     assert.ok(Number(count(db, 'key_index')) < 600)
     for (let n = 1; n < 1_000; n += 2) assert.ok(keys.find(hashOf(n), now))
     db.close()

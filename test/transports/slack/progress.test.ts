@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import { routeSchema } from '../../../src/core/route.ts'
+import { startSlackServer } from '../../fixtures/slack-server.ts'
 import { until } from '../../fixtures/until.ts'
-import { deliverEvent, startWorld, type World } from './harness.ts'
+import { callback, deliverEvent, startWorld, type World } from './harness.ts'
 
 const PLEASE = routeSchema.parse({ name: 'please', match: { text: 'please' }, skill: 'help' })
 
@@ -47,4 +48,31 @@ test('progress that a daemon left behind when it ended is brought to its end by 
   assert.deepEqual(await kept(), [])
   await third.transport.stop()
   assert.equal(server.reactions.length, 3)
+})
+
+test('a workspace whose token may not react does not take the reactions of the others away', async () => {
+  const slack = await startSlackServer()
+  const who = (n: number) => ({
+    ok: true,
+    team: 't',
+    team_id: `T${n}`,
+    user_id: `U${n}BOT`,
+    bot_id: `B${n}BOT`,
+  })
+  slack.fail('auth.test', { body: who(1) }, { body: who(2) })
+  const options = { botToken: ['xoxb-1', 'xoxb-2'], progress: 'on' }
+  world = await startWorld(options, undefined, { routes: [PLEASE], server: slack })
+  const please = async (team_id: string) => {
+    const payload = {
+      ...callback({ text: 'please', ts: slack.nextTs() }),
+      team_id,
+      authorizations: [{ team_id }],
+    }
+    await slack.sockets.deliver('events_api', payload)
+  }
+  slack.fail('reactions.add', { body: { ok: false, error: 'missing_scope' } })
+  await please('T1')
+  await until(() => slack.calls.some(({ method }) => method === 'reactions.add'), 'the refused reaction')
+  await please('T2')
+  await until(() => slack.reactions.length === 1, 'a reaction in the other workspace')
 })
