@@ -140,7 +140,7 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     file,
     daemon,
     gateways,
-    /** The file's, then those that skills bring; a final route of the file that takes everything comes last. */
+    /** The file's, then those that skills bring; then each `fallback`. */
     routes,
     subscriptions,
     access,

@@ -21,7 +21,7 @@ export type RouteWorld = {
   skills?: readonly RoutedSkill[]
 }
 
-/** Parses and checks `routes:`. Those that skills bring (mistakes are warnings there) stand before a final route that takes everything. */
+/** Parses and checks `routes:`. Those that skills bring (mistakes are warnings there) stand before each `fallback`. */
 export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): Route[] {
   const { gateways, transports, servers, skills = [] } = world
   const transportOf = (name: string) => gateways.find((gateway) => gateway.name === name)?.transport
@@ -36,7 +36,8 @@ export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): 
     const name = quote(route.name)
     const place = places.get(route.name)
     if (place) return `duplicate route name ${name}; ${place} has it too`
-    const cover = findCover(route, routes, transportOf)
+    const before = route.fallback ? routes : routes.filter(({ fallback }) => !fallback)
+    const cover = findCover(route, before, transportOf)
     if (!cover) return undefined
     return `unreachable route ${name}: ${quote(cover.name)} (${places.get(cover.name)}) already takes all that it matches`
   }
@@ -58,7 +59,7 @@ export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): 
     add(route, `line ${checker.lineOf([...path, 'name'])}`)
   }
   const last = routes.at(-1)
-  const rest = last && Object.keys(last.match).length === 0 ? routes.splice(-1) : []
+  if (last && Object.keys(last.match).length === 0) routes.splice(-1, 1, { fallback: true, ...last })
   for (const skill of skills) {
     const warn = (message: string) =>
       checker.problems.push({ severity: 'warning', file: `skill ${skill.name}`, message })
@@ -80,7 +81,7 @@ export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): 
     )
       warn(noSuch('skill', ref, names))
   }
-  return [...routes, ...rest]
+  return routes.toSorted((a, b) => Number(a.fallback ?? false) - Number(b.fallback ?? false))
 }
 
 /** A Bolt app understands only what Slack sends, but all of it, also what says nothing. */

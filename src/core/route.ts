@@ -93,6 +93,8 @@ const routeKeys = z.strictObject({
   name: z.string().regex(/^[\w][\w.@:-]{0,99}$/, 'a name has letters, digits, and _ . @ : - inside'),
   /** All keys must match; a list means any of its values. Empty: every message matches. */
   match: matchSchema.transform((match): RouteMatch => match).default({}),
+  /** Takes only what no other route takes, of those that skills bring neither. So does a last one without `match`. */
+  fallback: z.boolean().exactOptional(),
   /** Who answers: a skill, whoever works on the BullMQ queue of that name, or the listeners of a Slack Bolt app. */
   skill: z.string().min(1).exactOptional(),
   queue: queueName.exactOptional(),

@@ -46,6 +46,7 @@ describe('the package in an empty folder', { timeout: 300_000 }, () => {
     t.after(() => daemon.kill('SIGKILL'))
     await until(() => existsSync(join(dir, '.trivium', 'daemon.json')), 'a daemon that is ready', 30_000)
     assert.equal(run(['message', 'cli', 'hello Ada']).out, 'You said: hello Ada\n')
+    assert.match(run(['message', 'cli', 'remember the milk']).out, /^Stored note/, 'as the README says')
     assert.match(run(['message', 'list', '--json']).out, /"hello Ada"/)
   })
 

@@ -200,11 +200,11 @@ describe('routes', () => {
         args: { a: [1] },
         approval: true,
       },
-      { ...defaults, name: 'b', match: {}, skill: 's' },
+      { ...defaults, name: 'b', match: {}, skill: 's', fallback: true },
     ])
   })
 
-  test('that skills bring come after those of the file, but before its last one where that takes all', async (t) => {
+  test('that skills bring come after those of the file, but before a fallback, as is a last one that takes all', async (t) => {
     const skills = [
       {
         name: 'mail',
@@ -212,14 +212,18 @@ describe('routes', () => {
       },
       { name: 'ws', metadata: { websocket: { route: { name: 'own', match: { event: 'e' } } } } },
     ]
-    const file =
-      'routes:\n  - { name: a, match: { text: y }, skill: mail }\n  - { name: rest, skill: mail }\n'
+    const file = `routes:
+  - { name: mine, match: { text: x* }, skill: mail, fallback: true }
+  - { name: a, match: { text: [y, xy] }, skill: mail }
+  - { name: rest, skill: mail }
+`
     const { config, problems } = await read(t, file, { skills })
     assert.deepEqual(told(problems), [])
     assert.partialDeepStrictEqual(config?.routes, [
       { name: 'a' },
       { name: 'mail@slack', match: { text: ['x*'], transport: ['slack'] }, skill: 'mail', timeout: 5000 },
       { name: 'own', match: { event: ['e'], transport: ['websocket'] }, skill: 'ws' },
+      { name: 'mine' },
       { name: 'rest' },
     ])
   })
