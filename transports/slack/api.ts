@@ -119,7 +119,7 @@ export const MAYBE_DONE = /^(internal_error|fatal_error|request_timeout)$/
 /** What codes mean that refuse nothing for good. */
 const KINDS: readonly [Kind, RegExp][] = [
   ['unknown', MAYBE_DONE],
-  ['unsent', /^(service_unavailable|team_added_to_org|accesslimited|org_login_required)$/],
+  ['unsent', /^(service_unavailable|token_expired|team_added_to_org|accesslimited|org_login_required)$/],
   // The Web API says it without the line; chat.postMessage, by its own table of errors, also with it.
   ['rate-limited', /^rate_?limited$/],
 ]

@@ -20,6 +20,13 @@ const { server, transport } = world
 const asked = () => ask(world)
 const postsOf = (thread: unknown) => server.posts.filter((post) => post.thread_ts === thread)
 
+test('a post with a token that is over is tried again: one that was to be renewed may be soon', async () => {
+  const reply = replyTo(await asked(), 'late')
+  server.fail('chat.postMessage', { body: { ok: false, error: 'token_expired' } })
+  await assert.rejects(transport.send(reply), failing('send_failed'))
+  assert.ok(await transport.send(reply))
+})
+
 describe('a post that Slack does not answer', () => {
   test('is ambiguous until Slack can be asked, found by its key then, and not sent again', async () => {
     const message = await asked()
