@@ -167,6 +167,7 @@ describe('a schedule', { timeout: 180_000, concurrency: 3 }, () => {
     await refused({ skill: 'tick', every: 'often' }, /skill_args_invalid: .*every: expected a duration/)
     await refused({ skill: 'tick', cron: 'every day' }, /usage: /)
     await refused({ skill: 'tick', cron: '0 9 * * *', timezone: 'Mars/Base' }, /usage: /)
+    await refused({ skill: 'tick', cron: '0 9 31 2 *' }, /usage: .*never comes/)
     await refused({ skill: 'tick', every: '1m', misfire: 'sometimes' }, /usage: .*sometimes/)
     await refused({ skill: 'tick' }, /usage: /)
     assert.deepEqual(await daemon.invoke('schedule-list'), [])

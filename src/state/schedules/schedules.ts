@@ -62,7 +62,9 @@ export function createSchedules(deps: {
         channel: channelOf(call),
         created: new Date(now()).toISOString(),
       }
-      plannedTimes(schedule)
+      if (plannedTimes(schedule).next(now()) === undefined && !askedBy) {
+        throw new TriviumError('usage', { details: `The schedule "${rest.cron}" (${timezone}) never comes.` })
+      }
       requireRoom(LIMITS.scheduleArgs, JSON.stringify({ name: schedule.name, args }))
       const { made } = await state.update((draft): { one: Schedule; isNew: boolean } => {
         const isSame = (one: Schedule) =>
