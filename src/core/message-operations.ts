@@ -1,11 +1,17 @@
 import { z } from 'zod'
 import { closed, limit, name, optional, time } from './arguments.ts'
+import { isId } from './message-id.ts'
 import { OUTCOMES } from './message-query.ts'
 
 const outcome = z
   .string()
   .transform((names) => names.split(','))
   .pipe(z.array(z.enum(OUTCOMES)))
+
+const older = name
+  .refine(isId, 'expected the id of a message')
+  .exactOptional()
+  .describe('Only messages older than the one with this id')
 
 /** Which messages are meant, for searches and for the stream. */
 export const messageFilter = closed({
@@ -27,13 +33,13 @@ export const messages = {
   list: closed({
     gateway: optional('Only messages of this gateway'),
     conversation: optional('Only messages of this conversation'),
-    before: optional('Only messages older than the one with this id'),
+    before: older,
     limit: limit.default(20).describe('The most messages to list'),
   }).describe('Lists messages, newest first.'),
   /** A page is bounded in time: `next` is the `before` of the next one, absent at the end. */
   search: messageFilter
     .extend({
-      before: optional('Only messages older than the one with this id'),
+      before: older,
       limit: z.int().min(1).max(500).default(50).describe('The most messages to give'),
     })
     .describe('Finds messages, newest first: in short, with how they stand, and with where to go on.'),

@@ -156,6 +156,8 @@ describe('what operators see', { timeout: 120_000 }, () => {
     })
     await assert.rejects(invoke('dead-letter-drop', {}), /skill_args_invalid/)
     await assert.rejects(invoke('dead-letter-list', { before: 'x' }), /usage/)
+    for (const list of ['message-list', 'message-search'])
+      await assert.rejects(invoke(list, { before: 'x' }), /expected the id of a message/)
   })
 
   test('a message tells its story: attempts with errors, lines of the log, what was sent', async () => {
