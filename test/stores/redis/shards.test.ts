@@ -92,8 +92,9 @@ describe('a store with several shards', { concurrency: 3 }, () => {
     const stores = await Promise.all([1, 2, 3].map(() => open({ shards: 8 })))
     const pumped = stores.map(() => 0)
     const isOpen = stores.map(() => true)
+    const bells = stores.map(createBell)
     const pump = async (store: Store, at: number) => {
-      const bell = createBell()
+      const bell = bells[at] ?? assert.fail()
       store.onSignal('journal', bell.ring)
       while (isOpen[at]) {
         bell.clear()
@@ -101,7 +102,7 @@ describe('a store with several shards', { concurrency: 3 }, () => {
         const last = messages.at(-1)
         if (last && (await store.journal.pumped(cursor, last.id, [])))
           pumped[at] = (pumped[at] ?? 0) + messages.length
-        if (!last) await bell.sleep(500)
+        if (!last) await bell.sleep()
       }
     }
     const pumps = stores.map(pump)
@@ -120,6 +121,7 @@ describe('a store with several shards', { concurrency: 3 }, () => {
       20_000,
     )
     isOpen[2] = false
+    bells[2]?.ring()
     await pumps[2]
     await stores[2]?.close()
     const all = total()
@@ -128,6 +130,7 @@ describe('a store with several shards', { concurrency: 3 }, () => {
     await until(() => total() === all + CONVERSATIONS.length, 'the part of the one that left', 10_000)
     assert.ok(performance.now() - began < 2_000, 'at once')
     isOpen.fill(false)
+    for (const bell of bells) bell.ring()
     await Promise.all(pumps)
   })
 
