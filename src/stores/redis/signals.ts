@@ -53,10 +53,13 @@ export function createSignals(subscriber: () => Redis, channel: string, shards: 
       awayAt = Date.now()
       if (!closed) retry = setTimeout(open, pauseBefore(++attempts))
     })
-    connection.subscribe(...channels).then(onSubscribed, (error: Error) => {
-      log.debug({ channel, reason: error.message }, 'there is no subscription')
-      if (error.message.startsWith('NOPERM')) reject(error)
-      connection.disconnect()
+    // To the channels as they are then: they may have changed while it was made.
+    connection.once('ready', () => {
+      connection.subscribe(...channels).then(onSubscribed, (error: Error) => {
+        log.debug({ channel, reason: error.message }, 'there is no subscription')
+        if (error.message.startsWith('NOPERM')) reject(error)
+        connection.disconnect()
+      })
     })
   }
 
@@ -66,7 +69,7 @@ export function createSignals(subscriber: () => Redis, channel: string, shards: 
     for (const each of less) channels.delete(each)
     const connection = current
     // One that is not there yet begins with all of them.
-    if (connection?.status !== 'ready' || !subscribed) return
+    if (connection?.status !== 'ready') return
     try {
       if (less.length > 0) await connection.unsubscribe(...less)
       if (more.length > 0) await connection.subscribe(...more)

@@ -31,6 +31,8 @@ export function createOwners(options: {
   const all = Array.from({ length: of }, (_, shard) => shard)
   const leaseOf = (shard: number) => `shards/${shard}`
   let begun: Promise<void> | undefined
+  /** What `changed` was told of. */
+  let told = ''
   let off = () => {}
 
   /** How many are this daemon's: as many as another's, or one more. */
@@ -42,7 +44,6 @@ export function createOwners(options: {
     return { place, count: Math.floor(of / Math.max(1, daemons.length)) + rest }
   }
   const look = async () => {
-    const before = [...own].join()
     const { place, count } = await share()
     const kept = await Promise.all([...own].map(async (shard) => ({ shard, lease: await take(shard) })))
     for (const { shard, lease } of kept) if (!lease) own.delete(shard)
@@ -55,7 +56,9 @@ export function createOwners(options: {
       const shard = (start + index) % of
       if (!own.has(shard) && (await take(shard))) own.add(shard)
     }
-    if ([...own].join() !== before) await options.changed(own)
+    const now = [...own].join()
+    if (now !== told) await options.changed(own)
+    told = now
   }
   const take = (shard: number) => leases.acquire(leaseOf(shard), me, TTL)
   const giveUp = async (shards: readonly number[]) => {
