@@ -54,7 +54,7 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
   }
 
   const answered = (status: number, headers: IncomingHttpHeaders, body: Buffer[]): Answer => {
-    const answer = headOf(Buffer.concat(body).toString(), SHOWN)
+    const answer = body.length === 0 ? '' : headOf(Buffer.concat(body).toString(), SHOWN)
     if (status >= 200 && status < 300) return { status, answer }
     const reason = status < 400 ? movedTo(status, headers.location) : `it answered ${status}`
     return { status, answer, reason, ...retryAtOf(headers['retry-after'], now()) }

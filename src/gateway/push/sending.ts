@@ -35,9 +35,9 @@ const jobSchema = z.object({
 })
 
 /** Events from one read, and how many that wait in memory call for the next. */
-const READ = { most: 500, below: 128 }
+const READ = { most: 500, below: 512 }
 /** Acknowledged together: so many, or what there is after so many ms. */
-const ACK = { most: 500, after: 100 }
+const ACK = { most: 1_000, after: 100 }
 /** Attempts that are shown, and how often (ms) they are written at most. */
 const SHOWN = { most: 50, every: 500 }
 /** Ms after which a job comes back that found somebody else trying whether the receiver works. */

@@ -2,7 +2,7 @@
 -- Consumes events of a group, or gives them back to be visible at their old place, now or later.
 --
 -- ARGV[3]  group    ARGV[4]  empty to consume; to give back: topic    ARGV[5]  delay in ms
--- ARGV[6…]  per event position, time and tail of its id, with a space between
+-- ARGV[6…]  per event position, time and tail of its id, with a space between; the oldest first, so that most need not be noted
 --          position 0: the tail is how many missed events a peek told of; they are told no more
 -- Returns  how many were consumed or given back
 -- Guarantees: an event is consumed once; repeating changes nothing.
@@ -17,10 +17,17 @@ local function is_unread(position)
 end
 
 local holds = redis.call('EXISTS', keys.hidden, keys.back) > 0
+local skips = redis.call('EXISTS', keys.ahead) > 0
 
 local function consume(position)
   if holds and redis.call('ZREM', keys.hidden, position) + redis.call('ZREM', keys.back, position) > 0 then return true end
-  return is_unread(position) and redis.call('ZADD', keys.ahead, position, position) == 1
+  if not is_unread(position) or (skips and redis.call('ZSCORE', keys.ahead, position)) then return false end
+  if position == next_position then
+    next_position = position + 1
+  else
+    skips = redis.call('ZADD', keys.ahead, position, position) == 1
+  end
+  return true
 end
 
 local function give_back(position)
