@@ -90,7 +90,8 @@ export async function startDaemon(
   const onExit = () => child.kill('SIGKILL')
   process.on('exit', onExit)
   while (!existsSync(file)) {
-    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the daemon ended at once (${child.signalCode ?? child.exitCode}):\n${output}`)
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new Error(`the daemon ended at once (${child.signalCode ?? child.exitCode}):\n${output}`)
     await pause(2)
   }
   const readyAfter = performance.now() - began

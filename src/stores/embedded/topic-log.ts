@@ -100,7 +100,9 @@ export function createTopicLog(parts: Parts, journal: JournalTable) {
         let to = from
         for (; at < asked.length && (asked[at] ?? 0) < to + NEAR; at++) to = asked[at] ?? to
         // One row, as a row costs ten times what it says.
-        const [{ there } = { there: '[]' }] = sql.all<{ there: string }>`SELECT json_group_array(id) AS there FROM place
+        const [{ there } = { there: '[]' }] = sql.all<{
+          there: string
+        }>`SELECT json_group_array(id) AS there FROM place
           WHERE topic = ${topic} AND position BETWEEN ${from} AND ${to}`
         for (const id of JSON.parse(there)) if (ids.has(id)) found.push(places.get(id) ?? 0)
       }

@@ -62,7 +62,10 @@ export function createTopics(
   /** Consumes events, or gives them back where `args` name the topic and the delay. */
   async function settle(topic: string, group: string, ids: ReadonlySet<string>, ...args: Args) {
     const partsOf = topic === MESSAGE_TOPIC ? places.partsOf : idParts
-    const known = [...ids].sort().map((id) => [partsOf(id)?.join(' ') ?? '']).filter(([parts]) => parts !== '')
+    const known = [...ids]
+      .sort()
+      .map((id) => [partsOf(id)?.join(' ') ?? ''])
+      .filter(([parts]) => parts !== '')
     const counts = await inBatches(known, async (batch) => [
       await run<number>('topic-settle', roots.topic(topic), group, ...args, ...batch.flat()),
     ])
