@@ -121,8 +121,11 @@ export type Topics = {
    * (`LARGE_READ`) a group gets fewer than it asked for; an empty batch means that there is none.
    */
   read(topic: string, requests: readonly GroupRead[]): Promise<(GroupBatch | undefined)[]>
-  /** Consumes events, and returns how many. An id that stands for missed ones (`missedIn`) takes these off what reads tell. */
-  ack(topic: string, group: string, ids: readonly string[]): Promise<number>
+  /**
+   * Consumes events, and returns how many. An id that stands for missed ones (`missedIn`) takes these off what reads tell.
+   * `areRead`: the caller read them all from this topic, and none needs to be compared with what is there but the newest.
+   */
+  ack(topic: string, group: string, ids: readonly string[], areRead?: boolean): Promise<number>
   /** Gives events back: visible again after `delay` ms, at their old place. Returns how many. */
   nack(topic: string, group: string, ids: readonly string[], delay: number): Promise<number>
   /** Reads without any group: events after a position (0: the start), and the position of each; fewer where they are large. */

@@ -245,7 +245,7 @@ export async function startSending(
     ackedAt = now()
     const ids = done.splice(0)
     try {
-      if (ids.length > 0) await store.topics.ack(topic, name, ids)
+      if (ids.length > 0) await store.topics.ack(topic, name, ids, true)
       for (const id of ids) held.delete(id)
     } catch (error) {
       done.push(...ids)

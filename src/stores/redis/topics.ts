@@ -12,6 +12,8 @@ const MAX_EVENTS = 500
 /** How many messages one call reads at most without a group: each may be large. */
 const MAX_TAIL = 20
 
+/** Entries read at once: each may be large. */
+const WINDOW = 64
 /** Characters of one read that are many. */
 const LARGE = 1_000_000
 
@@ -43,23 +45,37 @@ export function createTopics(
   )
   const main = (set: 'topics' | 'grouped-topics') => `${roots.main}${set}`
 
-  async function readSome(topic: string, requests: readonly Args[]) {
+  async function readSome(topic: string, requests: readonly Args[]): Promise<(BoundedBatch | undefined)[]> {
     const [entries, answers] = await handOver(topic, (handing) => {
       const args = [...handing, topic, ...requests.flat()]
       return run<[Entry[], (number[] | null)[]]>('topic-read', roots.topic(topic), ...args)
     })
-    const events = new Map(entries.map((entry) => [positionIn(entry), eventIn(topic, entry)]))
-    const size = entries.reduce((sum, [, [, , , payload]]) => sum + payload.length, 0)
-    return answers.map((answer) => {
-      if (!answer) return undefined
-      const [missed = 0, wait = -1, held = 0, ...positions] = answer
-      const found = positions.flatMap((position) => events.get(position) ?? [])
+    const known = { events: new Map<number, Event>(), size: 0 }
+    const learn = (some: readonly Entry[]) => {
+      for (const entry of some) {
+        known.events.set(positionIn(entry), eventIn(topic, entry))
+        known.size += entry[1][3].length
+      }
+    }
+    learn(entries)
+    const log = `${roots.topic(topic)}journal`
+    const batches: (BoundedBatch | undefined)[] = []
+    for (const [index, answer] of answers.entries()) {
+      const [missed = 0, wait = -1, held = 0, ...positions] = answer ?? []
+      for (const [from, to] of windows(positions.filter((position) => !known.events.has(position))))
+        if (from === positions[0] || known.size <= LARGE)
+          learn(await call('XRANGE', log, `${from}-0`, `${to}-0`))
+      const events = positions.flatMap((position) => known.events.get(position) ?? [])
       const more = defined({ held: held || undefined, nextVisible: wait < 0 ? undefined : now() + wait })
-      return { events: found, missed, ...more, ...(size > LARGE && { isLarge: true }) }
-    })
+      const batch = { events, missed, ...more, ...(known.size > LARGE && { isLarge: true }) }
+      // All that a peek was told of may be gone by now.
+      const isGone = events.length === 0 && positions.length > 0
+      batches.push(isGone ? (await readSome(topic, [requests[index] ?? []]))[0] : answer ? batch : undefined)
+    }
+    return batches
   }
 
-  /** Consumes events, or gives them back where `args` name the topic and the delay. */
+  /** Consumes events, or gives them back where `args` name the topic and the delay; then whether they are known. */
   async function settle(topic: string, group: string, ids: ReadonlySet<string>, ...args: Args) {
     const partsOf = topic === MESSAGE_TOPIC ? places.partsOf : idParts
     const known = [...ids]
@@ -115,8 +131,8 @@ export function createTopics(
       return inBatches(items, (batch) => readSome(topic, batch))
     },
 
-    ack: (topic, group, ids) => settle(topic, group, new Set(ids), '', 0),
-    nack: (topic, group, ids, delay) => settle(topic, group, new Set(ids), topic, delay),
+    ack: (topic, group, ids, areRead) => settle(topic, group, new Set(ids), '', 0, areRead ? 'read' : ''),
+    nack: (topic, group, ids, delay) => settle(topic, group, new Set(ids), topic, delay, ''),
 
     tail: async (topic, after, max) => {
       const start = `${Math.max(0, after) + 1}-0`
@@ -129,6 +145,17 @@ export function createTopics(
     placeOf: (topic, id) => (topic === MESSAGE_TOPIC ? places.placeOf(id) : positionOf(id)),
     end: async (topic) => Number(await call('HGET', `${roots.topic(topic)}meta`, 'end')),
   }
+}
+
+/** The first and last of each window that the positions, in order, lie in. */
+function windows(positions: readonly number[]): [from: number, to: number][] {
+  const found: [from: number, to: number][] = []
+  for (const position of positions) {
+    const last = found.at(-1)
+    if (last && position < last[0] + WINDOW) last[1] = position
+    else found.push([position, position])
+  }
+  return found
 }
 
 /** A topic keeps of an event what stands neither in its id nor in its head. */

@@ -122,7 +122,8 @@ export function topicsContract(factory: StoreFactory): void {
         const ids = await publishAll(store, 't', names)
         const isKept = (at: number) => at === 7 || (at > 20 && at < 200 && at % 90 > 0)
         const done = ids.filter((_, at) => !isKept(at))
-        const forged = makeId(timeOf(ids[7] ?? ''), positionOf(ids[7] ?? '') ?? 0)
+        const forge = (id = '') => makeId(timeOf(id), positionOf(id) ?? 0)
+        const forged = forge(ids[7])
         const named = [...done.toReversed(), forged, 'none', done[0] ?? '']
         assert.equal(await store.topics.ack('t', 'g', named), done.length)
         assert.equal(await store.topics.ack('t', 'g', named), 0)
@@ -131,6 +132,8 @@ export function topicsContract(factory: StoreFactory): void {
           dataOf(left),
           names.filter((_, at) => isKept(at)),
         )
+        const lost = [ids[7] ?? '', forge(ids[199])]
+        assert.equal(await store.topics.ack('t', 'g', lost, true), 1, 'of a log that lost its end')
       },
     'after unsubscribe the group is gone with what it held': async ({ store }) => {
       await store.topics.subscribe('t', 'g', 'start')

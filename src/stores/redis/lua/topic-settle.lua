@@ -2,7 +2,8 @@
 -- Consumes events of a group, or gives them back to be visible at their old place, now or later.
 --
 -- ARGV[3]  group    ARGV[4]  empty to consume; to give back: topic    ARGV[5]  delay in ms
--- ARGV[6…]  per event position, time and tail of its id, with a space between; the oldest first, so that most need not be noted
+-- ARGV[6]  `read` where the caller read them here: a log that has the newest of them has the others; or empty
+-- ARGV[7…]  per event position, time and tail of its id, with a space between; the oldest first, so that most need not be noted
 --          position 0: the tail is how many missed events a peek told of; they are told no more
 -- Returns  how many were consumed or given back
 -- Guarantees: an event is consumed once; repeating changes nothing.
@@ -18,16 +19,19 @@ end
 
 local holds = redis.call('EXISTS', keys.hidden, keys.back) > 0
 local skips = redis.call('EXISTS', keys.ahead) > 0
+-- To be noted in `ahead`, each twice: as score and as member.
+local later = {}
 
 local function consume(position)
   if holds and redis.call('ZREM', keys.hidden, position) + redis.call('ZREM', keys.back, position) > 0 then return true end
-  if not is_unread(position) or (skips and redis.call('ZSCORE', keys.ahead, position)) then return false end
-  if position == next_position then
+  if not is_unread(position) then return false end
+  if position == next_position and not (skips and redis.call('ZSCORE', keys.ahead, position)) then
     next_position = position + 1
-  else
-    skips = redis.call('ZADD', keys.ahead, position, position) == 1
+    return true
   end
-  return true
+  later[#later + 1] = position
+  later[#later + 1] = position
+  return false
 end
 
 local function give_back(position)
@@ -77,17 +81,23 @@ local function forgive(told)
   return missed > 0
 end
 
+local function parts_of(text)
+  return string.match(text, '(%d+) (%d+) (%d+)')
+end
+
 local settle, count = topic == '' and consume or give_back, 0
-for i = 6, #ARGV do
-  local position, time, tail = string.match(ARGV[i], '(%d+) (%d+) (%d+)')
+local is_known = ARGV[6] == 'read' and entry_with_id(parts_of(ARGV[#ARGV]))
+for i = 7, #ARGV do
+  local position, time, tail = parts_of(ARGV[i])
   local told = position == '0' and tonumber(tail)
   if told then
     if topic == '' and told > 0 and forgive(told) then count = count + 1 end
-  elseif entry_with_id(position, time, tail) and settle(tonumber(position)) then
+  elseif (is_known or entry_with_id(position, time, tail)) and settle(tonumber(position)) then
     count = count + 1
   end
 end
 if topic == '' then
+  if #later > 0 then count = count + redis.call('ZADD', keys.ahead, unpack(later)) end
   pass()
   if next_position > begun then redis.call('HSET', root .. 'groups', group, next_position) end
 elseif count > 0 then

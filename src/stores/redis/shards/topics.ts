@@ -86,9 +86,8 @@ export function createShardedTopics(
     return { events, missed, ...(visible.length > 0 && { nextVisible: Math.min(...visible) }) }
   }
 
-  async function settle(topic: string, group: string, ids: readonly string[], delay?: number) {
-    const run = (topics: Shard['topics'], some: readonly string[]) =>
-      delay === undefined ? topics.ack(topic, group, some) : topics.nack(topic, group, some, delay)
+  type Settle = (topics: Shard['topics'], ids: readonly string[]) => Promise<number>
+  async function settle(topic: string, group: string, ids: readonly string[], isAck: boolean, run: Settle) {
     if (topic !== MESSAGE_TOPIC) return run(others, ids)
     const own = ids.filter((id) => missedIn(id) === 0)
     const counts = await byShard(
@@ -97,7 +96,7 @@ export function createShardedTopics(
       async (shard, some) => [await run(at(shard), some)],
     )
     const told = ids.reduce((sum, id) => sum + missedIn(id), 0)
-    const forgiven = delay === undefined && told > 0 && (await forgive(group, told)) ? 1 : 0
+    const forgiven = isAck && told > 0 && (await forgive(group, told)) ? 1 : 0
     return counts.reduce((sum, count) => sum + (count ?? 0), forgiven)
   }
 
@@ -150,8 +149,10 @@ export function createShardedTopics(
     },
     read: (topic, requests) =>
       topic === MESSAGE_TOPIC ? Promise.all(requests.map(readOne)) : others.read(topic, requests),
-    ack: (topic, group, ids) => settle(topic, group, ids),
-    nack: (topic, group, ids, delay) => settle(topic, group, ids, delay),
+    ack: (topic, group, ids, areRead) =>
+      settle(topic, group, ids, true, (topics, some) => topics.ack(topic, group, some, areRead)),
+    nack: (topic, group, ids, delay) =>
+      settle(topic, group, ids, false, (topics, some) => topics.nack(topic, group, some, delay)),
     tail: (topic, after, max, partition) => at(partition).tail(topic, after, max),
     end: (topic, partition) => at(partition).end(topic),
   }
