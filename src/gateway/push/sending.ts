@@ -38,8 +38,8 @@ const jobSchema = z.object({
 const READ = { most: 500, below: 512 }
 /** Acknowledged together: so many, or what there is after so many ms. */
 const ACK = { most: 1_000, after: 100 }
-/** Attempts that are shown, and how often (ms) they are written at most. */
-const SHOWN = { most: 50, every: 500 }
+/** Attempts that are shown, how many are there before the others go, and how often (ms) they are written at most. */
+const SHOWN = { most: 50, kept: 1_000, every: 500 }
 /** Ms after which a job comes back that found somebody else trying whether the receiver works. */
 const LOOK_AGAIN = 1_000
 /** Lanes that are remembered where not all without jobs are known: of one that is forgotten it is not known again. */
@@ -68,7 +68,8 @@ export async function startSending(
   const log = deps.log.child({ subscription: name })
   const wants = subscription.match && createFilter(subscription.match, store.journal)
   const poster = createPoster(subscription, now)
-  const { attempts } = await records.report()
+  /** The newest last. */
+  const attempts = (await records.report()).attempts.toReversed()
   const circuit = createCircuit(concurrency, now)
 
   /** What was read and is to be sent, oldest first. The first of a lane that is not in `ready` is under way. */
@@ -126,7 +127,7 @@ export async function startSending(
   const report = async () => {
     clearTimeout(reporting)
     reporting = undefined
-    await records.tell({ attempts, failures: circuit.failures() })
+    await records.tell({ attempts: attempts.slice(-SHOWN.most).reverse(), failures: circuit.failures() })
     if (others === UNKNOWN) await lookForJobs()
   }
 
@@ -148,8 +149,8 @@ export async function startSending(
     // Cut off, most likely.
     else if (isStopping) return { reason, stays: true }
     else circuit.failed(retryAt)
-    attempts.unshift({ at, event: event.id, attempt: number, ms, ...said })
-    if (attempts.length > SHOWN.most) attempts.pop()
+    attempts.push({ at, event: event.id, attempt: number, ms, ...said })
+    if (attempts.length > SHOWN.kept) attempts.splice(0, attempts.length - SHOWN.most)
     reporting ??= setTimeout(() => void report().catch(failed), SHOWN.every)
     isGone ||= status === 410
     return { reason, stays: wasOpen || status === 410 }
