@@ -10,21 +10,21 @@ import { cursorOf, mail, startWorld } from './harness.ts'
 
 const world = await startWorld()
 
-describe('reading a mailbox while things break', () => {
-  test('mail that comes while the server is down is read once it is back, and nothing twice', async () => {
-    const address = 'killed@example.com'
-    const daemon = await world.daemon({ address })
-    await world.deliver(mail({ text: 'before' }), address)
-    await daemon.message()
-    await world.dovecot.kill()
-    await until(() => daemon.transport.health().detail?.includes('trying again'), 'the failure to show')
-    await world.dovecot.start()
-    await world.deliver(mail({ text: 'after' }), address)
-    await daemon.message(1)
-    assert.deepEqual(daemon.texts(), ['before', 'after'])
-    assert.match(daemon.transport.health().detail ?? '', /^reading/)
-  })
+test('mail that comes while the server is down is read once it is back, and nothing twice', async () => {
+  const address = 'killed@example.com'
+  const daemon = await world.daemon({ address })
+  await world.deliver(mail({ text: 'before' }), address)
+  await daemon.message()
+  await world.dovecot.kill()
+  await until(() => daemon.transport.health().detail?.includes('trying again'), 'the failure to show')
+  await world.dovecot.start()
+  await world.deliver(mail({ text: 'after' }), address)
+  await daemon.message(1)
+  assert.deepEqual(daemon.texts(), ['before', 'after'])
+  assert.match(daemon.transport.health().detail ?? '', /^reading/)
+})
 
+describe('reading a mailbox while things break', { concurrency: 4 }, () => {
   test('a connection that dies without a word is noticed by the sweep', async (t) => {
     const address = 'silent@example.com'
     const relay = await startRelay(world.dovecot.imapPort)
