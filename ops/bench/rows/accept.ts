@@ -31,7 +31,11 @@ async function run(bench: Bench, row: string, source: string): Promise<Line[]> {
   for (const store of bench.stores) {
     const redis = await bench.redis(store)
     contenders.push(await trivium(bench, load, store, redis, source))
-    if (redis === undefined || row !== 'accept') continue
+    if (row !== 'accept') continue
+    if (redis === undefined) {
+      contenders.push(await server(bench, load, 'http-sqlite', 'HTTP + SQLite', undefined))
+      continue
+    }
     contenders.push(await server(bench, load, 'express-bullmq', `Express + BullMQ, ${store}`, redis))
     contenders.push(await server(bench, load, 'http-xadd', `HTTP + XADD, ${store}`, redis))
   }
@@ -68,7 +72,10 @@ function lines(row: string, store: StoreName, bench: Bench, rounds: (name: strin
       line('bytes a message, to Redis and back', 'B', spread(mine, 'redisBytes')),
     )
   }
-  if (!isAccept || redis === undefined) return found
+  if (!isAccept) return found
+  if (store === 'embedded')
+    found.splice(1, 0, line('rate / HTTP + SQLite', 'x', ratio(mine, rounds('HTTP + SQLite'), 'rate')))
+  if (redis === undefined) return found
   const express = ratio(mine, rounds(`Express + BullMQ, ${redis}`), 'rate')
   const xadd = ratio(mine, rounds(`HTTP + XADD, ${redis}`), 'rate')
   found.splice(1, 0, line(`rate / Express + BullMQ add, ${redis}`, 'x', express, { least: 2.5 }))
