@@ -1,16 +1,4 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { controlToken } from '../../control/token.ts'
-import { TriviumError } from '../../core/errors.ts'
-import { type AddCommand, type Environs, interruption, ownFile, wholeNumber } from '../command.ts'
-import { writeDataFile } from '../connection.ts'
-import { createDay, turnBack } from '../demo/day.ts'
-import { createSend } from '../demo/senders.ts'
-import { createStory, readWords } from '../demo/story.ts'
-import { startWorld } from '../demo/world.ts'
-import { createOwnDaemon } from '../start.ts'
-import { paint, show, type Terminal } from '../terminal.ts'
+import { type AddCommand, interruption, wholeNumber } from '../command.ts'
 
 /** `trivium demo`. */
 export const addDemo: AddCommand = (program, context) => {
@@ -20,80 +8,10 @@ export const addDemo: AddCommand = (program, context) => {
     .option('--messages <n>', 'about how many', wholeNumber('--messages'), 2_000)
     .action(async ({ messages }: { messages: number }) => {
       const interrupted = interruption()
+      // Only here: a whole daemon comes with it.
+      const { runDemo } = await import('../demo/run.ts')
       await runDemo(context.environs(), context.terminal(), messages, interrupted)
       // Nothing of it is worth waiting for: a socket, a timer of a gateway that was just cut off.
       process.exit(0)
     })
-}
-
-async function runDemo(
-  { version }: Environs,
-  terminal: Terminal,
-  messages: number,
-  interrupted: AbortSignal,
-) {
-  await using done = new AsyncDisposableStack()
-  const dir = done.adopt(await mkdtemp(join(tmpdir(), 'trivium-demo-')), (dir) =>
-    rm(dir, { recursive: true, force: true, maxRetries: 5 }),
-  )
-  const words = readWords(await readFile(ownFile('project/demo/words.yaml'), 'utf8'))
-  const world = await startWorld()
-  const config = await writeSite(dir, {
-    IMAP_PORT: world.imap,
-    SMTP_PORT: world.smtp,
-    WORLD_PORT: world.port,
-  })
-  const jumpTo = turnBack()
-  // None of the variables of whoever calls it: this daemon is to meet nothing of theirs.
-  const environs: Environs = { env: {}, cwd: dir, version }
-  const nowhere = { write() {} }
-  const { daemon } = await createOwnDaemon(environs, { mode: 'serve', pretty: false, destination: nowhere })
-  done.defer(daemon.stop)
-  const addresses = await daemon.start()
-  if (!addresses) throw new TriviumError('internal', { reason: 'the demo does not listen' })
-  const dataDir = join(dir, '.trivium')
-  const daemonFile = { pid: process.pid, ...addresses, store: 'embedded', startedAt: Date.now() }
-  await writeDataFile(dataDir, 'daemon.json', daemonFile)
-  const send = createSend({
-    listen: addresses.listen,
-    submit: (submission) => daemon.operator.submit(submission, interrupted),
-  })
-  const onProgress = (part: number) =>
-    terminal.progress(`A day at Harbour Coffee … ${Math.round(part * 100)} %`)
-  const day = createDay({ daemon, jumpTo, story: createStory(words), send, signal: interrupted, onProgress })
-  await day.fill(messages)
-  if (interrupted.aborted) return
-  await writeFile(join(dir, 'live'), '')
-  terminal.progress('')
-
-  const url = `http://${addresses.control}`
-  const token = controlToken(dataDir, undefined)
-  const place = { url, token, pid: process.pid, listen: `http://${addresses.listen}`, config }
-  show(terminal, place, () => welcome(place))
-  await day.goOn()
-}
-
-/** Writes the demo's routes.yaml and skills into a folder of their own: Node strips no types under node_modules. Resolves with the path. */
-async function writeSite(dir: string, ports: Record<string, number>): Promise<string> {
-  await cp(ownFile('project/demo/skills'), join(dir, 'skills'), { recursive: true })
-  let routes = await readFile(ownFile('project/demo/routes.yaml'), 'utf8')
-  for (const [name, port] of Object.entries(ports)) routes = routes.replaceAll(name, String(port))
-  const path = join(dir, 'routes.yaml')
-  await writeFile(path, routes)
-  return path
-}
-
-function welcome({ url, token, config }: Record<'url' | 'token' | 'config', string>): string {
-  return `
-  ${paint('bold', 'A day at Harbour Coffee')}: mail, Slack, webhooks and a chat; some of it failed, some waits for you.
-
-  console     ${url}/#token=${token}
-
-  In a second terminal:
-    npx trivium --config ${config} top
-    npx trivium --config ${config} tail --outcome dead
-
-  A little more comes in all the time. Ctrl-C ends the demo and removes all of it.
-
-`
 }

@@ -22,7 +22,7 @@ import { type Catalog, createTools, findSkillFiles } from '../model/tools.ts'
 import { parseSettings } from '../onion.ts'
 import type { FoundSkill } from '../registry.ts'
 import { renderHistory } from '../session/sessions.ts'
-import { compilePrompt, type Prompt, parseSkillFile } from './skill-file.ts'
+import type { Prompt } from './skill-file.ts'
 
 type Cost = Omit<ModelOutcome, 'text' | 'trace' | 'files'>
 
@@ -45,6 +45,8 @@ export function createMarkdownLoader(options: {
   telemetry?: ModelRun['telemetry']
 }) {
   return async (found: FoundSkill, catalog: Catalog): Promise<Skill> => {
+    // Only here: a parser of markdown is a fifteenth of a start.
+    const { compilePrompt, parseSkillFile } = await import('./skill-file.ts')
     const file = parseSkillFile(await readFile(found.path, 'utf8'))
     const { name = found.name, description, metadata } = file
     if (!SKILL_NAME.test(name))
