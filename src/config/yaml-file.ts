@@ -61,6 +61,11 @@ export async function readYaml(path: string, cwd: string) {
       const message = 'no anchor of that name before it; a text that begins with "*" goes between quotes'
       if (!node.resolve(document)) syntax.push(problemAt(startOf(node), message))
     },
+    // As in JSON: an id that a double cannot hold is a text with its digits.
+    Scalar(key, node) {
+      const { value, source = '' } = node
+      if (key !== 'key' && isLongInteger(value) && /^[-+]?\d+$/.test(source)) node.value = source
+    },
   })
   // One mistake often makes several errors on its line; the first tells.
   const problems = syntax.filter(({ line }, at) => syntax.findIndex((other) => other.line === line) === at)
@@ -108,6 +113,10 @@ function findOffset(document: ReturnType<typeof parseDocument>, path: Path, what
     offset = { key: isNode(pair.key) ? startOf(pair.key) : value, value }
   }
   return offset[what]
+}
+
+function isLongInteger(value: unknown): boolean {
+  return Number.isInteger(value) && !Number.isSafeInteger(value)
 }
 
 function startOf(node: unknown): number {

@@ -15,6 +15,7 @@ import { type Json, type JsonObject, pathGet } from '../core/json.ts'
 import { type Submission, submissionSchema } from '../core/message.ts'
 import { messageFilter } from '../core/message-operations.ts'
 import type { ArtifactService } from '../core/services.ts'
+import { parseExact } from '../lib/exact-json.ts'
 import { isLocalName, isLoopback } from '../lib/http.ts'
 import { createSecretCheck } from '../lib/secrets.ts'
 import { isShallow } from '../lib/shallow.ts'
@@ -143,7 +144,7 @@ export function createControlApi(deps: ControlDeps): Express {
     response.attachment().type('application/octet-stream')
     await pipeline(found, response)
   })
-  app.use(express.json({ limit: BODY_LIMIT, strict: false }), refuseDeep)
+  app.use(express.text({ limit: BODY_LIMIT, type: 'application/json' }), parseBody, refuseDeep)
   described.push(['post /mcp', 'Model Context Protocol over streamable HTTP.', { ...taking({}), ...RAW }])
   app.all('/mcp', async (request, response) => {
     const bearer = bearerIn(response)
@@ -279,6 +280,17 @@ function refuseRebinding(bearerOf: BearerOf): RequestHandler {
 }
 
 const MAX_DEPTH = 1_000
+
+/** As `express.json` does, with the digits of long numbers. */
+const parseBody: RequestHandler = (request, _response, next) => {
+  const { body } = request
+  try {
+    if (typeof body === 'string') request.body = body === '' ? {} : parseExact(body)
+  } catch (cause) {
+    throw new TriviumError('bad_request', { reason: reasonOf(cause) }, { cause })
+  }
+  next()
+}
 
 const refuseDeep: RequestHandler = (request, _response, next) => {
   if (isShallow(request.body, MAX_DEPTH)) return next()

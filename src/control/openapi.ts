@@ -4,6 +4,9 @@ import { catalogue } from '../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject, pathGet } from '../core/json.ts'
 import { submissionSchema } from '../core/message.ts'
 
+const DESCRIPTION =
+  'The control API. Every skill is a call. A number that a double cannot hold, such as a 64-bit id, is read, kept and ' +
+  'returned as a string with its digits.'
 const STRING = { type: 'string' }
 const ERROR = { type: 'object', properties: { code: { enum: Object.keys(catalogue) }, message: STRING } }
 const RESPONSES = {
@@ -53,7 +56,7 @@ export function openApi(version: string, calls: readonly DescribedCall[], skills
     add(`post /v1/skills/${name}`, summary, { operationId: name, ...taking(component(name)), responses })
   }
   const token = { type: 'http', scheme: 'bearer' }
-  const info = { title: 'Trivium', version, description: 'The control API. Every skill is a call.' }
+  const info = { title: 'Trivium', version, description: DESCRIPTION }
   const components = { securitySchemes: { token }, schemas }
   return { openapi: '3.1.0', info, security: [{ token: [] }], paths, components }
 }

@@ -1,5 +1,6 @@
 import { type ZodType, z } from 'zod'
 import { attempt } from '../lib/attempt.ts'
+import { parseExact } from '../lib/exact-json.ts'
 
 /** Any value that JSON can carry. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json }
@@ -17,9 +18,9 @@ export function objectsIn(value: unknown): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : []
 }
 
-/** What a text is as JSON; undefined where it is none. */
+/** Parses JSON; undefined for anything else. A number that a double cannot hold becomes a string with its digits. */
 export function parseJson(text: string): Json | undefined {
-  return attempt(() => JSON.parse(text))
+  return attempt(() => parseExact(text) as Json)
 }
 
 /** Reads a dotted path (`a.b.0.c`); undefined where a step is missing. Only own properties count. */

@@ -131,6 +131,21 @@ describe('variables', () => {
     assert.equal(config.daemon.logLevel, 'debug')
   })
 
+  test('keep the digits of a long id, so that a route finds it', async (t) => {
+    const file = `
+gateways: { hook: { transport: webhook, path: /h } }
+routes:
+  - { name: one, match: { data.body.id: 7615917337495251231 }, skill: echo, args: { id: 175928847299117063 } }
+  - { name: two, match: { data.body.id: [5, 7615917337495251232] }, skill: echo, args: { n: 5 } }
+`
+    const { config, problems } = await read(t, file, {})
+    assert.deepEqual(told(problems), [])
+    const [one, two] = config?.routes ?? []
+    assert.deepEqual(one?.match, { 'data.body.id': ['7615917337495251231'] })
+    assert.deepEqual(two?.match, { 'data.body.id': ['5', '7615917337495251232'] })
+    assert.deepEqual([one?.args, two?.args], [{ id: '175928847299117063' }, { n: 5 }])
+  })
+
   test('become numbers and switches where those are wanted', async (t) => {
     const text = `gateways:\n  w: { transport: webhook, path: /w, max-body: "\${SIZE}", replies: "\${YES}", enabled: "\${YES}" }\n  x: { transport: websocket, path: /x, port: "\${PORT}" }\n`
     const { config } = await read(t, text, { env: { SIZE: '5', YES: 'true', PORT: '25' } })

@@ -147,6 +147,19 @@ describe('the control listener', () => {
     assert.deepEqual([cli?.by.caller?.kind, cli?.by.caller?.id], ['cli', 'ann@host'])
   })
 
+  test('keeps the digits of long ids in arguments, and refuses what is no JSON', async (t) => {
+    const { post, calls } = await stage(t)
+    const answer = await post('/v1/skills/echo', '{"id":7615917337495251231,"n":[1.5,-9007199254740993]}')
+    const args = { id: '7615917337495251231', n: [1.5, '-9007199254740993'] }
+    assert.deepEqual(json(answer), { result: { name: 'echo', args } })
+    for (const bad of ['{', '{"a":01}', 'null,']) {
+      const refused = await post('/v1/skills/echo', bad)
+      assert.deepEqual([refused.status, json(refused).error.code], [400, 'bad_request'], bad)
+    }
+    await post('/v1/skills/echo', '')
+    assert.deepEqual(calls.at(-1)?.args, {})
+  })
+
   test('tells when to come back while the store is away', async (t) => {
     const { get } = await stage(t, {
       status: () => Promise.reject(new TriviumError('store_unavailable', { store: 's', reason: 'r' })),

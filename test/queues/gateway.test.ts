@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { type JobsOptions, Queue, QueueEvents } from 'bullmq'
+import { Redis } from 'ioredis'
 import { openSite } from '../fixtures/daemon.ts'
 import { startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
@@ -70,6 +71,19 @@ describe('a bullmq gateway', { timeout: 300_000 }, async () => {
     const other = await add('incoming', { text: 'y' })
     assert.equal(Object(await other.value()).duplicate, undefined)
     assert.notEqual(Object(await other.value()).id, one.id)
+  })
+
+  test('keeps the digits of ids that another language wrote as numbers', async () => {
+    const { job, value } = await add('incoming', { text: 'x', data: {} }, { delay: 60_000 })
+    const client = new Redis(redis.url)
+    const data = '{"text":"x","sender":7615917337495251231,"data":{"id":7615917337495251232,"total":3}}'
+    await client.hset(`bull:incoming:${job.id}`, 'data', data)
+    client.disconnect()
+    await job.promote()
+    const { id } = await value()
+    const message = Object(await daemon.invoke('message-show', { id })).message
+    assert.deepEqual([message.from.id, message.data.id], ['7615917337495251231', '7615917337495251232'])
+    assert.equal(message.data.total, 3)
   })
 
   test('fails a job for good whose data is no message', async () => {

@@ -1,12 +1,13 @@
 import type { Job } from 'bullmq'
 import { z } from 'zod'
 import { TriviumError, toTriviumError } from '../../src/core/errors.ts'
-import { isJsonObject, type Json, jsonObjectSchema } from '../../src/core/json.ts'
+import { isJsonObject, type Json, jsonObjectSchema, parseJson } from '../../src/core/json.ts'
 import type { NewMessage } from '../../src/core/message.ts'
 import { queueName } from '../../src/core/route.ts'
 import type { QueueServer, TransportDeps, TransportKind } from '../../src/core/transport.ts'
 import { formatDuration, timerDuration } from '../../src/core/units.ts'
 import { defined } from '../../src/lib/defined.ts'
+import { hasLongNumber } from '../../src/lib/exact-json.ts'
 import { inTime } from '../../src/lib/pause.ts'
 import { awaitReply, sendToRequest } from '../kept-reply.ts'
 
@@ -106,7 +107,7 @@ async function takeJobs(server: QueueServer, options: BullmqOptions, deps: Trans
 
   /** Resolves with the value of the job. Throws `bad_request` for what is no message, and what `accept` throws. */
   const take = async (job: Job): Promise<Json> => {
-    const { id, duplicate } = await deps.accept(messageOf(job))
+    const { id, duplicate } = await deps.accept(messageOf(job, await dataOf(job)))
     if (respond === 'accepted') return { id, ...(duplicate ? { duplicate } : {}) }
     const reply = await awaitReply(deps, { id }, undefined, timeout, signal)
     if (reply !== undefined) return reply
@@ -120,7 +121,14 @@ async function takeJobs(server: QueueServer, options: BullmqOptions, deps: Trans
     throw new TriviumError('no_reply', { id, why })
   }
 
-  const messageOf = ({ id = '', name: event, timestamp, data: given }: Job): NewMessage => {
+  /** BullMQ has parsed the data already; where that may have rounded a number, what the program wrote is read again. */
+  const dataOf = async ({ id, data }: Job): Promise<unknown> => {
+    if (!hasLongNumber(JSON.stringify(data) ?? '')) return data
+    const raw = await server.options.connection.hget(`${prefix}:${queue}:${id}`, 'data')
+    return raw === null ? data : (parseJson(raw) ?? data)
+  }
+
+  const messageOf = ({ id = '', name: event, timestamp }: Job, given: unknown): NewMessage => {
     // BullMQ's own ids are numbers, which begin anew in a queue that was wiped; no others may be.
     const key = /^\d+$/.test(id) ? `${id}@${timestamp}` : id
     const { data: said, error } = jobData.safeParse(given)

@@ -56,5 +56,6 @@ function valuesAt(value: unknown, [step, ...rest]: string[]): unknown[] {
 /** A text that says something, or a number, as text. */
 function asText(value: unknown): string | undefined {
   if (typeof value === 'string' && value !== '') return value
-  return typeof value === 'number' ? String(value) : undefined
+  // 1e400 and 1e401 would both be `Infinity`.
+  return typeof value === 'number' && Number.isFinite(value) ? String(value) : undefined
 }

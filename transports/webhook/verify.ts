@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { type Json, pathGet } from '../../src/core/json.ts'
 import { duration } from '../../src/core/units.ts'
 import { attempt } from '../../src/lib/attempt.ts'
+import { parseExact } from '../../src/lib/exact-json.ts'
 import { createSecretCheck } from '../../src/lib/secrets.ts'
 import { createSignatureCheck } from '../../src/lib/signatures.ts'
 import { secretsOf } from '../options.ts'
@@ -183,7 +184,7 @@ function withSecretInBody(field: string, known: string[]): Verifier {
     },
     conceal: (raw) =>
       Buffer.from(
-        JSON.stringify(JSON.parse(raw.toString()), (name, value) => (name === field ? undefined : value)),
+        JSON.stringify(parseExact(raw.toString()), (name, value) => (name === field ? undefined : value)),
       ),
   }
 }

@@ -11,6 +11,7 @@ import { isId } from '../../core/message-id.ts'
 import { knownSkills } from '../../daemon/known-skills.ts'
 import { createRouter } from '../../gateway/router.ts'
 import { defined } from '../../lib/defined.ts'
+import { parseExact } from '../../lib/exact-json.ts'
 import { type AddCommand, type Environs, loadFor, usage } from '../command.ts'
 import { ask } from '../connection.ts'
 import { show, table } from '../terminal.ts'
@@ -93,7 +94,7 @@ async function explainFile(environs: Environs, file: string): Promise<Json> {
   const config = await loadFor(environs)
   let message: Message
   try {
-    message = messageSchema.parse(JSON.parse(await readFile(file, 'utf8')))
+    message = messageSchema.parse(parseExact(await readFile(file, 'utf8')))
   } catch (cause) {
     const reason = cause instanceof ZodError ? prettifyError(cause) : reasonOf(cause)
     throw usage(`${file} is neither a message id nor a file with a message: ${reason}`, cause)

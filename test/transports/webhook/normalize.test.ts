@@ -28,6 +28,34 @@ describe('the message of a webhook delivery', () => {
     assert.equal(decodeMessage(last(), encodeMessage(last())).text, '{"who":"ada"}')
   })
 
+  test('keeps the digits of ids beyond 2^53, in data and in what is read of it, before and after the store', async () => {
+    const { post, store, last } = await startWebhook({
+      key: 'data.body.id',
+      conversation: 'data.body.chat.id',
+      from: 'data.body.user.id',
+    })
+    // A message of TikTok, a post on X, a guild of Discord, an order of Shopify: each as a number, and one more.
+    for (const id of [7615917337495251231n, 1871609825485357264n, 175928847299117063n, 820982911946154508n]) {
+      for (const each of [id, id + 1n]) {
+        const body = `{"id":${each},"chat":{"id":-${each}},"user":{"id":${each}},"n":1}`
+        assert.equal((await post(body, json)).status, 202, String(each))
+        const back = decodeMessage(last(), encodeMessage(last()))
+        for (const message of [last(), back]) {
+          const { key, conversation, from, text, data } = message
+          assert.deepEqual([key, conversation, from.id, text], [`${each}`, `test:-${each}`, `${each}`, body])
+          assert.deepEqual(data.body, {
+            id: `${each}`,
+            chat: { id: `-${each}` },
+            user: { id: `${each}` },
+            n: 1,
+          })
+        }
+      }
+    }
+    assert.equal(store.messages.length, 8)
+    assert.equal((await post('{"id":7615917337495251231}', json)).body.duplicate, true)
+  })
+
   test('takes any JSON value, also the falsy ones and an empty object', async () => {
     const { post, last } = await startWebhook()
     for (const value of [null, false, 0, '', [], {}, 'text', '\ud800']) {

@@ -19,6 +19,17 @@ describe('a WebSocket gateway', () => {
     assert.equal(store.messages.length, 2)
   })
 
+  test('keeps the digits of long ids, and takes two of them that a double cannot tell apart', async () => {
+    const { connect, store } = await startWebsocket()
+    const client = await connect()
+    for (const id of ['7615917337495251231', '7615917337495251232']) {
+      client.socket.send(`{"type":"message","text":"x","id":${id},"post":{"id":${id}}}`)
+      const { id: acknowledged, duplicate } = await client.next('ack')
+      assert.deepEqual([acknowledged, duplicate], [id, undefined])
+      assert.deepEqual(store.messages.at(-1)?.data.post, { id })
+    }
+  })
+
   test('sends a reply with all that it says, which cannot pass for what the gateway says', async () => {
     const { connect, reply } = await startWebsocket()
     const client = await connect()

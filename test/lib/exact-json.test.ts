@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { parseExact } from '../../src/lib/exact-json.ts'
+import fc from '../fixtures/fast-check.ts'
+
+describe('JSON without lost digits', () => {
+  test('ids beyond 2^53 become strings with their digits, and everything else is as JSON.parse has it', () => {
+    const cases: [string, unknown][] = [
+      // A TikTok video, a post on X, a snowflake of Discord, a Shopify order, a number of Twitter's documentation.
+      ['{"id":7615917337495251231}', { id: '7615917337495251231' }],
+      ['{"id":1871609825485357264,"id_str":"1871609825485357264"}', both('1871609825485357264')],
+      ['[175928847299117063,-175928847299117064]', ['175928847299117063', '-175928847299117064']],
+      ['{"order_id":820982911946154508,"total":"9.90"}', { order_id: '820982911946154508', total: '9.90' }],
+      ['10765432100123456789', '10765432100123456789'],
+      ['9007199254740991', 9007199254740991],
+      ['-9007199254740991', -9007199254740991],
+      ['9007199254740992', '9007199254740992'],
+      // Beyond 2^53 a fraction of zeros keeps its digits too; 1 with zeros loses none.
+      ['[9007199254740993.0,1.0000000000000000]', ['9007199254740993.0', 1]],
+      ['[1712345678.123456789,0.30000000000000004]', ['1712345678.123456789', 0.30000000000000004]],
+      ['[0.10000000000000001,1e21,1.5e300]', [0.1, 1e21, 1.5e300]],
+      [
+        '{"7615917337495251231":"x: 7615917337495251231"}',
+        { '7615917337495251231': 'x: 7615917337495251231' },
+      ],
+      [String.raw`{"a":"\\\"","b": 7615917337495251231}`, { a: '\\"', b: '7615917337495251231' }],
+      [String.raw`{"a\\":7615917337495251231,"b":"\\"}`, { 'a\\': '7615917337495251231', b: '\\' }],
+    ]
+    for (const [text, expected] of cases) assert.deepEqual(parseExact(text), expected, text)
+  })
+
+  test('what is no JSON stays none, whatever long number is in it', () => {
+    for (const text of ['01234567890123456789', '[12345678901234567890', '{"a":+12345678901234567890}', '']) {
+      assert.throws(() => parseExact(text), SyntaxError, text)
+    }
+  })
+
+  test('any integers in any place are told apart, and short ones stay numbers', () => {
+    const integer = fc.bigInt({ min: -(2n ** 80n), max: 2n ** 80n })
+    const filling = fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text))
+    const space = fc.constantFrom('', ' ', '\n\t')
+    fc.assert(
+      fc.property(fc.array(fc.tuple(filling, space, integer)), (items) => {
+        const text = `[${items.map(([one, gap, id]) => `{"text":${one},"id":${gap}${id}}`).join(',')}]`
+        const expected = items.map(([one, , id]) => ({
+          text: JSON.parse(one),
+          id: Number.isSafeInteger(Number(id)) ? Number(id) : String(id),
+        }))
+        assert.deepEqual(parseExact(text), expected)
+      }),
+    )
+  })
+
+  test('whatever JSON.parse reads keeps its meaning', () => {
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 6 }), (text) => {
+        const [read, plain] = [parseExact(text), JSON.parse(text)].map((value) =>
+          JSON.stringify(value, rounded),
+        )
+        assert.equal(read, plain)
+      }),
+    )
+  })
+
+  test('nothing in a hostile text takes more than linear time', () => {
+    const size = 2_000_000
+    const texts = [
+      `[${'1234567890123456,'.repeat(size / 17)}1]`,
+      `["${'\\\\'.repeat(size / 2)}",12345678901234567890]`,
+      `[1.${'0'.repeat(size)}]`,
+      `["${'1'.repeat(size)}"]`,
+      `[${'"",'.repeat(size / 3)}12345678901234567890]`,
+    ]
+    for (const text of texts) {
+      const began = performance.now()
+      parseExact(text)
+      assert.ok(
+        performance.now() - began < 2_000,
+        `${text.slice(0, 20)} took ${performance.now() - began} ms`,
+      )
+    }
+  })
+})
+
+function both(id: string) {
+  return { id, id_str: id }
+}
+
+/** Every number as JavaScript writes it. */
+function rounded(_name: string, value: unknown): unknown {
+  const isLong = typeof value === 'string' && /^-?\d[\d.]{15}/.test(value)
+  return typeof value === 'number' || isLong ? String(Number(value)) : value
+}
