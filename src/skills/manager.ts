@@ -12,7 +12,8 @@ import { didYouMean } from '../lib/nearest.ts'
 import { abortError, runBounded } from './bounded.ts'
 import { callbackSkill, isCallbackName } from './callbacks/callback-service.ts'
 import { createOnion, type Onion } from './onion.ts'
-import { createRegistry, type RegisteredSkill, type RegistryOptions, watchSkills } from './registry.ts'
+import { createRegistry, type RegisteredSkill, type RegistryOptions } from './registry.ts'
+import { watchSkills } from './watch-skills.ts'
 
 /** The one door to every skill, whoever asks. */
 export type SkillManager = Awaited<ReturnType<typeof createSkillManager>>

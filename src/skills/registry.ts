@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { reasonOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { Middleware, Skill } from '../core/skill.ts'
@@ -210,41 +210,4 @@ async function entriesOfAll(folders: readonly string[]): Promise<{ folder: strin
 async function entriesOf(folder: string): Promise<string[]> {
   const names = (await readdir(folder).catch(orNothing)) ?? []
   return names.filter((name) => !name.startsWith('.')).sort()
-}
-
-/** Within a skills folder: the folder itself may well be `.agents/skills`, or a package's. */
-const HIDDEN = /(^|[/\\])(\.|node_modules)/
-
-/** Calls `changed` after a change of a file of that `kind` (once for those within 50 ms). Resolves when it watches, to what ends it. */
-export async function watchSkills(
-  folders: readonly string[],
-  changed: () => Promise<void>,
-  log: Log,
-  kind = /^/,
-): Promise<() => Promise<void>> {
-  const { watch: watchFiles } = await import('chokidar')
-  /** The path within the nearest of the folders. */
-  const within = (path: string) => {
-    const inside = folders.map((folder) => relative(folder, path)).filter((one) => !one.startsWith('..'))
-    return inside.sort((a, b) => a.length - b.length)[0] ?? ''
-  }
-  let pending: NodeJS.Timeout | undefined
-  const watcher = watchFiles([...folders], {
-    ignoreInitial: true,
-    ignored: (path) => HIDDEN.test(within(path)),
-  })
-
-  const run = () => changed().catch((err: unknown) => log.error({ err }, 'reload failed'))
-  watcher.on('all', (_, path) => {
-    if (!kind.test(path)) return
-    clearTimeout(pending)
-    pending = setTimeout(run, 50)
-  })
-  watcher.on('error', (error) => log.warn({ err: error }, 'watching skills failed'))
-  await new Promise<void>((resolve) => watcher.once('ready', () => resolve()))
-
-  return async () => {
-    clearTimeout(pending)
-    await watcher.close()
-  }
 }

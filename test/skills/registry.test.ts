@@ -193,4 +193,15 @@ describe('reloading', () => {
     await writeIn(folder, 'one/index.ts', codeSkill('one', '2'))
     await until(async () => (await manager.invoke('one')) === 2, 'the new version')
   })
+
+  test('sees a skills folder that is made after the start', async (t) => {
+    const home = await createFolder(t)
+    const folder = join(home, 'skills')
+    const manager = await startManager(t, { folders: [folder, await createFolder(t)] })
+    await manager.watch()
+    await writeIn(home, 'skills/one/index.ts', codeSkill('one', '1'))
+    await until(async () => (await manager.invoke('one').catch(() => 0)) === 1, 'the new folder')
+    await writeIn(home, 'skills/one/index.ts', codeSkill('one', '2'))
+    await until(async () => (await manager.invoke('one')) === 2, 'the new version')
+  })
 })
