@@ -23,10 +23,10 @@ export function parseJson(text: string): Json | undefined {
   return attempt(() => parseExact(text) as Json)
 }
 
-/** Reads a dotted path (`a.b.0.c`); undefined where a step is missing. Only own properties count. */
-export function pathGet(value: unknown, path: string): unknown {
+/** Reads a dotted path (`a.b.0.c`) or its steps; undefined where a step is missing. Only own properties count. */
+export function pathGet(value: unknown, path: string | readonly string[]): unknown {
   let current = value
-  for (const step of path.split('.')) {
+  for (const step of typeof path === 'string' ? path.split('.') : path) {
     if (typeof current !== 'object' || current === null || !Object.hasOwn(current, step)) return undefined
     current = (current as Record<string, unknown>)[step]
   }

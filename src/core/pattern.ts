@@ -19,7 +19,7 @@ const MAX_PROGRAM = 5000
  */
 export function compilePattern(source: string): Pattern {
   if (source.length > MAX_PATTERN) throw new Error(`is longer than ${MAX_PATTERN} characters`)
-  const [, body, letters = ''] = /^\/(.*)\/(\w*)$/s.exec(source) ?? []
+  const [, body, letters = ''] = REGEX.exec(source) ?? []
   if (body === '') throw new Error('is an empty regex')
   const unknown = letters.replaceAll(/[ims]/g, '')[0]
   if (unknown !== undefined) {
@@ -27,10 +27,17 @@ export function compilePattern(source: string): Pattern {
       `has the unknown regex flag "${unknown}" (known: i, m, s); to match a path as it is, write "\\${source}"`,
     )
   }
-  if (body === undefined && !/[\\?[{]/.test(source)) return stars(source)
+  if (!needsRe2(source)) return stars(source)
   const flags = letters === '' ? '' : `(?${letters})`
   const compiled = compile(body === undefined ? `(?is)^(?:${globToRegex(source)})$` : flags + body)
   return { source, test: (text) => compiled.test(text) }
+}
+
+const REGEX = /^\/(.*)\/(\w*)$/s
+
+/** Whether a pattern is matched by RE2, which takes longer than all other tests of a route together. */
+export function needsRe2(source: string): boolean {
+  return REGEX.test(source) || /[\\?[{]/.test(source)
 }
 
 /** Most patterns are names, of gateways, transports, people, or have stars alone. Each message meets many of them, so they need no RE2. */
@@ -113,10 +120,16 @@ function compile(regex: string): RE2JS {
   }
 }
 
-/** `deploy` fits "Deploy now" and "deploy: now", not "deployed": a prefix ends where a word ends. */
-export function compilePrefix(wanted: string): RegExp {
-  const prefix = wanted.trim()
-  const end = /[\p{L}\p{N}_]$/u.test(prefix) ? '(?![\\p{L}\\p{N}_])' : ''
-  // Nothing in it can backtrack: what is wanted is text, not a pattern.
-  return new RegExp(`^\\s*${RegExp.escape(prefix)}${end}`, 'iu')
+/**
+ * Matches text that starts with any of the prefixes. `deploy` fits "Deploy now" and "deploy: now", not "deployed": a prefix
+ * ends where a word ends.
+ */
+export function compilePrefix(...prefixes: readonly string[]): RegExp {
+  const escaped = prefixes.map((one) => {
+    const prefix = one.trim()
+    const end = /[\p{L}\p{N}_]$/u.test(prefix) ? '(?![\\p{L}\\p{N}_])' : ''
+    return RegExp.escape(prefix) + end
+  })
+  // It cannot backtrack: prefixes are literal text.
+  return new RegExp(`^\\s*(?:${escaped.join('|')})`, 'iu')
 }

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { isJsonObject, pathGet } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
-import { compilePattern, compilePrefix } from '../core/pattern.ts'
+import { compilePattern, compilePrefix, needsRe2 } from '../core/pattern.ts'
 import type { Route, RouteMatch } from '../core/route.ts'
 import { defined } from '../lib/defined.ts'
 
@@ -10,17 +10,21 @@ export type Router = ReturnType<typeof createRouter>
 /** Finds who answers a message, by the routes in force, which are compiled once. Throws for a bad pattern. */
 export function createRouter(initial: readonly Route[]) {
   let routes: readonly Route[] = []
-  let compiled: { route: Route; conditions: readonly Condition[] }[] = []
+  let compiled: CompiledRoute[] = []
+  let candidates = createCandidates(compiled)
   const use = (next: readonly Route[]) => {
     compiled = next.map((route) => ({ route, conditions: compileMatch(route.match) }))
+    candidates = createCandidates(compiled)
     routes = next
   }
   use(initial)
 
   return {
     /** The first route that fits, or undefined. Never throws; takes time linear in the message. */
-    match: (message: Message): Route | undefined =>
-      compiled.find(({ conditions }) => conditions.every((condition) => condition.test(message)))?.route,
+    match(message: Message): Route | undefined {
+      for (const { route, conditions } of candidates(message)) if (fitsAll(conditions, message)) return route
+      return undefined
+    },
     /** For each route, in order: whether each of its keys fits, and what the message has there. `chosen`: the first that fits, which answers. */
     explain(message: Message) {
       let answered = false
@@ -45,6 +49,51 @@ export function createRouter(initial: readonly Route[]) {
   }
 }
 
+type CompiledRoute = { route: Route; conditions: readonly Condition[] }
+
+function fitsAll(conditions: readonly Condition[], message: Matched): boolean {
+  for (const condition of conditions) if (!condition.test(message)) return false
+  return true
+}
+
+/** Places in the cache of candidates; more than any configuration has. */
+const MAX_PLACES = 1_000
+
+/**
+ * Finds the routes that the gateway and the transport of a message leave, cached by both, with their other conditions, the
+ * cheapest first: most messages are decided by the cache.
+ */
+function createCandidates(
+  compiled: readonly CompiledRoute[],
+): (message: Matched) => readonly CompiledRoute[] {
+  const known = new Map<string, readonly CompiledRoute[]>()
+  let latest: { gateway: string; transport: string; found: readonly CompiledRoute[] } | undefined
+
+  const find = (message: Matched) =>
+    compiled.flatMap(({ route, conditions }) => {
+      const ofPlace = conditions.filter(isOfPlace)
+      if (!fitsAll(ofPlace, message)) return []
+      const others = conditions.filter((condition) => !isOfPlace(condition))
+      return [{ route, conditions: others.sort((a, b) => a.cost - b.cost) }]
+    })
+
+  return (message) => {
+    const { gateway, transport } = message
+    if (latest?.gateway === gateway && latest.transport === transport) return latest.found
+    const place = `${transport} ${gateway}`
+    const found = known.get(place) ?? find(message)
+    if (known.size >= MAX_PLACES) known.clear()
+    known.set(place, found)
+    latest = { gateway, transport, found }
+    return found
+  }
+}
+
+/** Whether a condition is the same for all messages of a gateway. */
+function isOfPlace({ key }: Condition): boolean {
+  return key === 'gateway' || key === 'transport'
+}
+
 const SHOWN = { depth: 0, breakLength: Number.POSITIVE_INFINITY, maxStringLength: 80, maxArrayLength: 20 }
 
 /** One line, of one level only: what lies deeper matches nothing, and may be nested without end. */
@@ -66,6 +115,8 @@ type Condition = {
   /** What the message has under that key: a scalar, a list of them, or undefined. */
   read(message: Matched): unknown
   test(message: Matched): boolean
+  /** The conditions of a route are tested in ascending cost. */
+  cost: number
   /** It stands for what is not written in the route. */
   implied?: true
 }
@@ -78,10 +129,19 @@ export function compileMatch(match: RouteMatch): Condition[] {
     const test = fits
       ? (message: Matched) => fits(read(message))
       : (message: Matched) => (read(message) === true) === wanted
-    return { key, wanted, read, test }
+    return { key, wanted, read, test, cost: costOf(key, wanted) }
   })
   return Object.keys(match).some((key) => ASKS_FOR_NOTICES.has(key)) ? written : [...written, NO_NOTICE]
 }
+
+function costOf(key: string, wanted: readonly string[] | boolean): number {
+  if (typeof wanted === 'boolean') return COST.flag
+  if (wanted.some(needsRe2)) return COST.re2
+  if (key === 'text') return COST.wholeText
+  return key === 'prefix' ? COST.prefix : COST.field
+}
+
+const COST = { flag: 0, field: 1, prefix: 2, wholeText: 3, re2: 4 }
 
 /** The keys that say what happened, in place of what was said. */
 const ASKS_FOR_NOTICES = new Set(['event', 'reaction', 'data.event', 'data.reaction', 'data.notice'])
@@ -92,6 +152,7 @@ const NO_NOTICE: Condition = {
   wanted: false,
   read: ({ data }) => data.notice,
   test: ({ data }) => data.notice !== true,
+  cost: COST.flag,
   implied: true,
 }
 
@@ -111,8 +172,8 @@ const FIELDS = new Map<string, (message: Matched) => unknown>([
 function reader(key: string): (message: Matched) => unknown {
   if (key.startsWith('header.')) return headerReader(key.slice('header.'.length))
   if (key.startsWith('data.')) {
-    const path = key.slice('data.'.length)
-    return (message) => pathGet(message.data, path)
+    const steps = key.slice('data.'.length).split('.')
+    return (message) => pathGet(message.data, steps)
   }
   return FIELDS.get(key) ?? (({ data }) => (Object.hasOwn(data, key) ? data[key] : undefined))
 }
@@ -129,7 +190,7 @@ function headerReader(name: string): (message: Matched) => unknown {
 }
 
 function textTest(key: string, wanted: readonly string[]): (text: string) => boolean {
-  const patterns = wanted.map((one) => (key === 'prefix' ? compilePrefix(one) : compilePattern(one)))
+  const patterns = key === 'prefix' ? [compilePrefix(...wanted)] : wanted.map(compilePattern)
   const [only, ...others] = patterns
   return only && others.length === 0
     ? (text) => only.test(text)

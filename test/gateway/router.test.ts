@@ -31,6 +31,24 @@ describe('the router', () => {
     assert.deepEqual(router.explain(messageOf({}))[0]?.keys, [])
   })
 
+  test('does not read the text of a message that a field rules out, however the keys are ordered', () => {
+    const match = { text: ['/no[tw]/i'], prefix: ['now', 'not'], verified: true, 'data.kind': ['a'] }
+    const router = createRouter([route('words', match)])
+    const unreadable = messageOf({ data: { kind: 'b' }, from: { id: 'u', verified: true } })
+    Object.defineProperty(unreadable, 'text', { get: () => assert.fail('the text was read') })
+    assert.equal(router.match(unreadable), undefined)
+    const from = { id: 'u', verified: true }
+    assert.equal(router.match(messageOf({ data: { kind: 'a' }, from, text: 'Now!' }))?.name, 'words')
+  })
+
+  test('finds the routes of each gateway and transport, also after the routes change', () => {
+    const here = (gateway: string, transport = 'cli') => router.match(messageOf({ gateway, transport }))?.name
+    const router = createRouter([route('a', { gateway: ['a*'] }), route('mail', { transport: ['email'] })])
+    assert.deepEqual([here('a1'), here('b', 'email'), here('a1'), here('b')], ['a', 'mail', 'a', undefined])
+    router.use([route('all', { gateway: ['b'] })])
+    assert.deepEqual([here('b'), here('a1'), here('b', 'email')], ['all', undefined, 'all'])
+  })
+
   const bob = { id: 'U1', address: 'Bob@Example.com', name: 'Bob Smith' }
   const headers = { 'x-kind': 'A', 'X-Other': ['b', 'a'] }
   /** By what is wanted: what fits, and what does not. */
