@@ -8,6 +8,7 @@ import type { RequestHandler, UpgradeHandler } from '../core/transport.ts'
 import { answerJson, isLoopback, logRequests, peerOf } from '../lib/http.ts'
 import { createRareLog } from '../lib/log-rarely.ts'
 import { createBodyReader } from './read-body.ts'
+import { WholeRequest } from './whole-request.ts'
 
 /** Limits fit for the open internet; times in ms. */
 const LIMITS = {
@@ -42,6 +43,7 @@ export function createPublicHttp(given: PublicHttpOptions) {
   const server = createServer(
     {
       ...limits,
+      IncomingMessage: WholeRequest,
       // Some clients offer `Upgrade: h2c` with every POST; only a WebSocket that we serve may leave HTTP.
       shouldUpgradeCallback: ({ method, headers, url }) =>
         method === 'GET' &&

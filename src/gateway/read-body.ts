@@ -1,5 +1,6 @@
 import { TriviumError } from '../core/errors.ts'
 import type { PublicHttp } from '../core/transport.ts'
+import { WholeRequest } from './whole-request.ts'
 
 /** What is held of unfinished bodies in all, over this many bytes each: what most senders need no more than. */
 const TOTAL = 64 * 1024 * 1024
@@ -13,23 +14,21 @@ export function createBodyReader(total = TOTAL): PublicHttp['readBody'] {
   let held = 0
   return (request, limit, gateway) =>
     new Promise((resolve, reject) => {
+      if (!(request instanceof WholeRequest)) return reject(new TypeError('not a request of this listener'))
       if (Number(request.headers['content-length'] ?? 0) > limit) return reject(tooLarge(limit, gateway))
       const pieces: Buffer[] = []
-      const { push } = request
       let size = 0
       let counted = 0
       const end = () => {
-        request.push = push
+        request.takeBody(undefined)
         held -= counted
         counted = 0
       }
-      // What the parser has is taken from it: on its way through the stream it would cost as much as all else that is read.
-      request.push = (piece: Buffer | null) => {
+      request.takeBody((piece) => {
         if (piece === null) {
           end()
           const [only] = pieces
-          resolve(pieces.length === 1 && only ? only : Buffer.concat(pieces, size))
-          return request.push(null)
+          return resolve(pieces.length === 1 && only ? only : Buffer.concat(pieces, size))
         }
         size += piece.length
         if (pieces.push(piece) === 2) request.once('close', end)
@@ -41,8 +40,7 @@ export function createBodyReader(total = TOTAL): PublicHttp['readBody'] {
           end()
           reject(size > limit ? tooLarge(limit, gateway) : new TriviumError('overloaded', FULL))
         }
-        return true
-      }
+      })
     })
 }
 

@@ -10,6 +10,7 @@ import { formatDuration } from '../../src/core/units.ts'
 import { defined } from '../../src/lib/defined.ts'
 import { queryOf } from '../../src/lib/http.ts'
 import { createInFlight } from '../../src/lib/in-flight.ts'
+import { answerQuickly } from '../../src/lib/quick-answer.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
 import { awaitReply, sendToRequest } from '../kept-reply.ts'
 import { checkDoor, refuseForeign } from '../options.ts'
@@ -164,11 +165,8 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
   }
 }
 
-/** No browser takes what a stranger had us say for a page. */
 function answer(response: ServerResponse, { status, type = 'application/json', text = '' }: Answer) {
-  const length = String(Buffer.byteLength(text))
-  const head = ['Content-Type', type, 'Content-Length', length, 'X-Content-Type-Options', 'nosniff']
-  response.writeHead(status, head).end(text)
+  answerQuickly(response, status, type, text)
 }
 
 /** Of either kind: it tells by the head. */
