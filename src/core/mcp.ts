@@ -85,6 +85,9 @@ export function mcpServerOf(skill: string): string | undefined {
   return tool === undefined ? undefined : server
 }
 
+/** What is wrong with a tool that a server offers. `skipped`: it is no skill; else it is one, without what is wrong. */
+export type McpFault = { tool: string; reason: string; skipped: boolean }
+
 /** How a server is doing. `login`: it waits for a person. */
 export type McpStatus = {
   name: string
@@ -95,4 +98,6 @@ export type McpStatus = {
   /** What is wrong, or what it is and how many skills it gives. */
   detail: string
   tools: number
+  /** What is wrong with its tools; absent where nothing is. */
+  faults?: McpFault[]
 }

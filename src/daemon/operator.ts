@@ -99,8 +99,12 @@ export function createOperator(deps: {
   /** Those that a running daemon has, or that can be reached from here. */
   const checkMcp = async (): Promise<Check[]> => {
     const servers = deps.listening() ? deps.mcp.list() : await deps.mcp.try(deps.config().mcp.servers)
-    return servers.map(({ name, ok, detail, tools }) => {
-      return { name: `mcp ${name}`, ok, detail: ok ? `${detail}; ${tools} tools` : detail }
+    return servers.map(({ name, ok, detail, tools, faults = [] }) => {
+      const odd = faults.map(({ tool, reason, skipped }) => {
+        return `${skipped ? 'left out' : 'odd'}: ${JSON.stringify(tool)}, ${reason}`
+      })
+      const shown = [`${detail}; ${tools} tools`, ...odd].join('\n')
+      return { name: `mcp ${name}`, ok, warning: odd.length > 0, detail: ok ? shown : detail }
     })
   }
 

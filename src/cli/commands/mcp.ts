@@ -3,25 +3,45 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { JSONRPCMessage, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
-import { pathGet } from '../../core/json.ts'
+import { type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import type { McpServer } from '../../core/mcp.ts'
 import { noSuch } from '../../lib/nearest.ts'
 import { createMcpLogins } from '../../skills/mcp/logins.ts'
 import { type AddCommand, type CommandContext, type Environs, loadFor, usage } from '../command.ts'
 import { connect } from '../connection.ts'
+import { show, table } from '../terminal.ts'
 
 /** `trivium mcp`. */
 export const addMcp: AddCommand = (program, context) => {
-  program
-    .command('mcp')
+  const mcp = program.command('mcp')
+  mcp
+    .command('list')
+    .description('the MCP servers of routes.yaml: what they offer, and which tools are left out and why')
+    .action(async () => {
+      const { mcp: servers } = Object(await (await connect(context.environs())).status())
+      show(context.terminal(), servers, () => listOf(objectsIn(servers)))
+    })
+  mcp
     .description(
       'serve the skills of the running daemon over MCP on stdin and stdout, for assistants and editors',
     )
     .action(() => serveMcp(context.environs()))
+  mcp
     .command('login <server>')
     .description('consent, in a browser, to what an MCP server of routes.yaml is used for (OAuth)')
     .option('--port <number>', 'of the address that the browser is sent back to; by default any', '0')
     .action((server: string, { port }: { port: string }) => logIn(server, Number(port), context))
+}
+
+function listOf(servers: readonly JsonObject[]): string {
+  if (servers.length === 0) return 'There are no MCP servers: add them under `mcp:` in routes.yaml.'
+  const rows = servers.map(({ name, state, tools, faults, detail }) => {
+    const odd = objectsIn(faults).map(
+      ({ tool, reason, skipped }) => `${skipped ? 'left out' : 'odd'}: ${JSON.stringify(tool)}, ${reason}`,
+    )
+    return [name, state, tools, [detail, ...odd].join('\n')]
+  })
+  return table(['server', '', 'tools', ''], rows)
 }
 
 type Tell = (message: JSONRPCMessage) => void

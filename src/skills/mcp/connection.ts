@@ -1,11 +1,13 @@
-import type { Client, OAuthClientProvider, Tool } from '@modelcontextprotocol/client'
+import { isDeepStrictEqual } from 'node:util'
+import type { Client, OAuthClientProvider } from '@modelcontextprotocol/client'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
-import { pathGet } from '../../core/json.ts'
+import { type JsonObject, pathGet } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
-import type { McpServer, McpStatus } from '../../core/mcp.ts'
+import type { McpFault, McpServer, McpStatus } from '../../core/mcp.ts'
 import { backoff } from '../../lib/backoff.ts'
 import { createLoop } from '../../lib/loop.ts'
 import { inTime } from '../../lib/pause.ts'
+import { listTools, type RemoteTool } from './tool-list.ts'
 import { openWay } from './transport.ts'
 
 export type McpConnection = ReturnType<typeof createMcpConnection>
@@ -16,7 +18,7 @@ export type ConnectionOptions = {
   /** Its OAuth login, of a server over HTTP; undefined where there is none yet. */
   login?(): Promise<OAuthClientProvider | undefined>
   /** What it offers: after each connect, and whenever that changed. */
-  listed(tools: readonly Tool[]): void
+  listed(tools: RemoteTool[]): void
   log: Log
 }
 
@@ -44,6 +46,7 @@ export function createMcpConnection(options: ConnectionOptions) {
   let reason = 'it was not reached yet'
   let failures = 0
   let tools = 0
+  let faults: McpFault[] = []
   let upSince = 0
   /** Settles after the attempt that runs. */
   let attempt = Promise.withResolvers<void>()
@@ -81,8 +84,10 @@ export function createMcpConnection(options: ConnectionOptions) {
     if (isNews && !ended.signal.aborted) log.warn({ reason: why }, 'an MCP server is lost')
   }
   const list = async (from: Client) => {
-    const listed = await from.listTools(undefined, { timeout: LIST_WITHIN, cacheMode: 'refresh' })
+    const listed = await listTools(from, LIST_WITHIN)
     tools = listed.tools.length
+    if (!isDeepStrictEqual(listed.faults, faults)) tellFaults(log, listed.faults)
+    faults = listed.faults
     options.listed(listed.tools)
   }
 
@@ -91,6 +96,7 @@ export function createMcpConnection(options: ConnectionOptions) {
     const made: Client = new Client(
       { name: 'trivium', version: options.version },
       {
+        jsonSchemaValidator: { getValidator: refuseSchema },
         versionNegotiation: { mode: 'auto', probe: { timeoutMs: 5_000 } },
         listChanged: {
           tools: {
@@ -182,6 +188,7 @@ export function createMcpConnection(options: ConnectionOptions) {
       state,
       detail: state === 'login' ? `${reason}; run \`trivium mcp login ${server.name}\`` : reason,
       tools,
+      ...(faults.length > 0 && { faults }),
     }),
     /**
      * Calls a tool. Throws `mcp_unavailable` where it surely did not run, `mcp_failed`, and `mcp_unknown` where one that is not
@@ -190,15 +197,19 @@ export function createMcpConnection(options: ConnectionOptions) {
     async call(
       tool: string,
       args: Record<string, unknown>,
-      call: { signal: AbortSignal; repeatable: boolean },
+      call: { signal: AbortSignal; repeatable: boolean; inputSchema?: JsonObject },
     ) {
-      const { signal } = call
+      const { signal, inputSchema = {} } = call
       const values = { server: server.name, tool }
+      const toolDefinition = { name: tool, inputSchema: { ...inputSchema, type: 'object' as const } }
       for (let tried = 0; ; tried++) {
         const used = await connected(signal)
         count(used, 1)
         try {
-          return await used.callTool({ name: tool, arguments: args }, { signal, timeout: NEVER })
+          return await used.callTool(
+            { name: tool, arguments: args },
+            { signal, timeout: NEVER, toolDefinition },
+          )
         } catch (error) {
           if (signal.aborted) throw error
           const kind = await kindOf(error)
@@ -229,6 +240,22 @@ export function createMcpConnection(options: ConnectionOptions) {
 }
 
 const LOGIN = 'it wants a login'
+
+/** The library would run the patterns of a server's schema in the native engine. Nothing here lets it compile one. */
+function refuseSchema(): never {
+  throw new Error('no schema of a server is compiled by the library')
+}
+
+function tellFaults(log: Log, faults: readonly McpFault[]): void {
+  const skipped = faults.filter((one) => one.skipped)
+  const mended = faults.filter((one) => !one.skipped)
+  if (skipped.length > 0) log.warn({ tools: skipped.map(faultText) }, 'tools of an MCP server are left out')
+  if (mended.length > 0)
+    log.info({ tools: mended.map(faultText) }, 'tools of an MCP server have odd definitions')
+}
+
+/** The name as JSON: it is the server's own text. */
+const faultText = ({ tool, reason }: McpFault) => `${JSON.stringify(tool)}: ${reason}`
 
 /** How a call failed: the server said so, it forgot us, it never got the call, or nobody knows. `login`: it wants to know who calls. */
 async function kindOf(error: unknown): Promise<'answered' | 'session' | 'refused' | 'login' | 'lost'> {

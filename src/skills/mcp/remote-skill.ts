@@ -1,18 +1,15 @@
-import type { CallToolResult, Tool } from '@modelcontextprotocol/client'
+import type { CallToolResult } from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import { TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type JsonObject, toJson } from '../../core/json.ts'
 import type { McpServer } from '../../core/mcp.ts'
 import type { Attachment } from '../../core/message.ts'
 import type { Skill, SkillContext } from '../../core/skill.ts'
-import { attempt } from '../../lib/attempt.ts'
 import { defined } from '../../lib/defined.ts'
-import { compileJsonSchema, type ValidateFunction } from '../../lib/json-schema.ts'
+import { createForeignCheck } from '../../lib/json-schema.ts'
 import { createNameMatcher } from '../names.ts'
 import type { McpConnection } from './connection.ts'
-
-/** A tool as it is kept, so that its skill is known while its server is away. */
-export type RemoteTool = Pick<Tool, 'name' | 'description' | 'annotations'> & { inputSchema: JsonObject }
+import type { RemoteTool } from './tool-list.ts'
 
 /** The skills of a server's tools that `tools:` names. Characters that no skill's name has become `-`, and doubles are numbered. */
 export function remoteSkills(
@@ -60,7 +57,11 @@ function remoteSkill(name: string, server: McpServer, tool: RemoteTool, call: Mc
     },
     async run(ctx) {
       const args = isJsonObject(ctx.args) ? ctx.args : {}
-      const result = await call(tool.name, args, { signal: ctx.signal, repeatable })
+      const result = await call(tool.name, args, {
+        signal: ctx.signal,
+        repeatable,
+        inputSchema: tool.inputSchema,
+      })
       const failed = (reason: string) =>
         new TriviumError('mcp_failed', { server: server.name, tool: tool.name, reason })
       if (JSON.stringify(result).length > maxResult) {
@@ -77,21 +78,16 @@ function firstSentence(text: string): string {
   return (/^.{1,200}?(?=[.\n]|$)/s.exec(text)?.[0] ?? text.slice(0, 200)).trim()
 }
 
-const SCHEMA_OF_OTHERS = { strict: false, logger: false, validateFormats: false } as const
-
 /** The schema of the server, which says what callers give; it checks them as well as it can be compiled here. */
 function argsOf(inputSchema: JsonObject): z.ZodType {
   const { $schema: _, ...schema } = inputSchema
-  let compiled: ValidateFunction | undefined | false
+  // What cannot be checked is left to the server, which checks in any case.
+  const check = createForeignCheck(schema)
   // A transform, and no refinement: a schema that stands for another in JSON Schema must have no parent.
   const args = z.looseObject({}).transform((given, context) => {
-    // What cannot be compiled is left to the server, which checks in any case.
-    compiled ??= attempt(() => compileJsonSchema(schema, SCHEMA_OF_OTHERS)) ?? false
-    if (!compiled || compiled(given)) return given
-    for (const { instancePath, message = 'is wrong', params } of compiled.errors ?? []) {
-      const path = instancePath.split('/').slice(1)
-      const missing = params.missingProperty
-      if (typeof missing === 'string') path.push(missing)
+    const faults = check(given)
+    if (!faults) return given
+    for (const { path, message } of faults) {
       context.addIssue({ code: 'custom', path, message, input: given })
     }
     return z.NEVER

@@ -11,7 +11,8 @@ import { didYouMean, noSuch } from '../../lib/nearest.ts'
 import { pause } from '../../lib/pause.ts'
 import { createNameMatcher, nameSpec } from '../names.ts'
 import { createMcpConnection, type McpConnection } from './connection.ts'
-import { type RemoteTool, remoteSkills } from './remote-skill.ts'
+import { remoteSkills } from './remote-skill.ts'
+import type { RemoteTool } from './tool-list.ts'
 
 export type McpServers = ReturnType<typeof createMcpServers>
 
@@ -27,18 +28,25 @@ type Deps = {
 
 type Entry = { server: McpServer; connection: McpConnection; tools: RemoteTool[]; isKnown: boolean }
 
-/** As they are kept on the store. What a server says is none of ours: it is read again by a schema. */
+/** As they are kept on the store. */
+const hint = z.boolean().exactOptional()
 const keptSchema = z.array(
   z.object({
     name: z.string(),
     description: z.string().exactOptional(),
-    annotations: z.object({}).catchall(z.any()).exactOptional(),
+    annotations: z
+      .object({
+        title: z.string().exactOptional(),
+        readOnlyHint: hint,
+        destructiveHint: hint,
+        idempotentHint: hint,
+        openWorldHint: hint,
+      })
+      .exactOptional(),
     inputSchema: jsonObjectSchema,
   }),
 )
 
-/** A server may offer that many tools; the first ones count. */
-const MOST_TOOLS = 1_000
 /** Ms that the first start waits for servers that were never reached: routes and models are to find their tools. */
 const FIRST_WAIT = 5_000
 
@@ -64,8 +72,7 @@ export function createMcpServers({ version, kv, login, changed, log }: Deps) {
         server,
         version,
         login: () => login(server),
-        listed(all) {
-          const tools = keptSchema.parse(toJson(all.slice(0, MOST_TOOLS)))
+        listed(tools) {
           if (entry.isKnown && isDeepStrictEqual(tools, entry.tools)) return
           Object.assign(entry, { tools, isKnown: true })
           tell()

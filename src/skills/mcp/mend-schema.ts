@@ -1,0 +1,114 @@
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
+import { isShallow } from '../../lib/shallow.ts'
+
+/** Deeper schemas are cut: no tool needs them, and what reads schemas recurses. */
+const MAX_DEPTH = 64
+/** A chain of references at the root is followed that far. */
+const MAX_REFERENCES = 10
+
+const TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']
+/** Keywords with one schema, with a list of schemas, and with schemas by name. */
+const ONE =
+  /^(additionalProperties|additionalItems|contains|contentSchema|else|if|items|not|propertyNames|then|unevaluatedItems|unevaluatedProperties)$/
+const LIST = /^(allOf|anyOf|oneOf|prefixItems)$/
+const MAP = /^(\$defs|definitions|dependentSchemas|patternProperties|properties)$/
+const NUMBER =
+  /^(exclusiveMaximum|exclusiveMinimum|maxContains|maxItems|maxLength|maxProperties|maximum|minContains|minItems|minLength|minProperties|minimum|multipleOf)$/
+const TEXT =
+  /^(\$anchor|\$comment|\$dynamicAnchor|\$dynamicRef|\$id|\$ref|\$schema|description|format|pattern|title)$/
+
+/** A schema in which each keyword of JSON Schema has a value that it may have, and what was left out for that. */
+export type Mended = { schema: JsonObject; faults: string[] }
+
+/**
+ * Reads the `inputSchema` of a remote tool: an object, whatever else its server made of it. Keywords with values that they cannot
+ * have are left out. Returns undefined where no object fits it, so that nobody could call the tool.
+ */
+export function mendInputSchema(given: unknown): Mended | undefined {
+  if (given === undefined || given === null || given === true || given === false)
+    return { schema: { type: 'object' }, faults: ['it has no inputSchema'] }
+  if (!isJsonObject(given))
+    return { schema: { type: 'object' }, faults: ['its inputSchema is not an object'] }
+  const faults = new Set<string>()
+  const mended = mend(given, 0, faults)
+  const { type = 'object', ...schema } = withRootResolved(mended)
+  if (![type].flat().includes('object')) return undefined
+  if (mended.type === undefined) faults.add('its inputSchema does not say "type": "object"')
+  return { schema: { ...schema, type: 'object' }, faults: [...faults] }
+}
+
+function mend(given: JsonObject, depth: number, faults: Set<string>): JsonObject {
+  const kept: [string, Json][] = []
+  for (const [key, value] of Object.entries(given)) {
+    const good = mendKeyword(key, value, depth, faults)
+    if (good === undefined) faults.add(`its inputSchema has an unusable "${key.slice(0, 60)}"`)
+    else kept.push([key, good])
+  }
+  // fromEntries defines its keys, so that one named __proto__ stays data.
+  const schema: JsonObject = Object.fromEntries(kept)
+  // Providers of models refuse lists that say nothing of their items.
+  const isList = schema.type === 'array' && schema.items === undefined && schema.prefixItems === undefined
+  return isList ? { ...schema, items: {} } : schema
+}
+
+function mendKeyword(key: string, value: Json, depth: number, faults: Set<string>): Json | undefined {
+  const sub = (one: Json): Json | undefined => {
+    if (typeof one === 'boolean') return one
+    if (!isJsonObject(one)) return undefined
+    return depth < MAX_DEPTH ? mend(one, depth + 1, faults) : {}
+  }
+  if (key === 'type') return typeOf(value)
+  if (key === 'required')
+    return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : undefined
+  if (key === 'enum') return Array.isArray(value) && value.length > 0 && isPlain(value) ? value : undefined
+  if (NUMBER.test(key)) return typeof value === 'number' ? value : undefined
+  if (TEXT.test(key)) return typeof value === 'string' ? value : undefined
+  if (LIST.test(key)) {
+    const all = (Array.isArray(value) ? value : []).flatMap((one) => sub(one) ?? [])
+    return all.length > 0 ? all : undefined
+  }
+  if (MAP.test(key)) return isJsonObject(value) ? mapValues(value, (one) => sub(one) ?? {}) : undefined
+  if (!ONE.test(key)) return isPlain(value) ? value : undefined
+  // Before 2020-12 `items` could be a list.
+  return key === 'items' && Array.isArray(value)
+    ? { anyOf: value.flatMap((one) => sub(one) ?? []) }
+    : sub(value)
+}
+
+/** Some servers write the names of types as their language has them. */
+const OTHER_NAMES: Record<string, string> = {
+  ...{ str: 'string', int: 'integer', float: 'number', double: 'number', bool: 'boolean' },
+  ...{ dict: 'object', map: 'object', list: 'array', none: 'null' },
+}
+
+function typeOf(value: Json): Json | undefined {
+  const named = [value].flat().flatMap((one) => {
+    const name = typeof one === 'string' ? one.toLowerCase() : ''
+    const known = Object.hasOwn(OTHER_NAMES, name) ? (OTHER_NAMES[name] ?? '') : name
+    return TYPES.includes(known) ? known : []
+  })
+  const [first, ...others] = new Set(named)
+  return others.length > 0 ? [first ?? '', ...others] : first
+}
+
+const isPlain = (value: Json) => isShallow(value, MAX_DEPTH)
+
+function mapValues(object: JsonObject, make: (value: Json) => Json): JsonObject {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, make(value)]))
+}
+
+/** A root that refers to one of its own definitions says what that says: models need to see the properties. */
+function withRootResolved(schema: JsonObject): JsonObject {
+  let { $ref, ...resolved } = schema
+  for (let count = 0; typeof $ref === 'string' && count < MAX_REFERENCES; count++) {
+    const [, group = '', name = ''] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec($ref) ?? []
+    const definitions = resolved[group]
+    const target =
+      isJsonObject(definitions) && Object.hasOwn(definitions, name) ? definitions[name] : undefined
+    if (!isJsonObject(target)) return { ...resolved, $ref }
+    const { $ref: next, ...rest } = target
+    resolved = { ...rest, ...resolved }
+    $ref = next
+  }
+  return resolved
+}

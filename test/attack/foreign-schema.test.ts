@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { createForeignCheck } from '../../src/lib/json-schema.ts'
+import { withTimeLimit } from '../../src/lib/time-limit.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { inTime } from '../fixtures/in-time.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const BY_HAND = join(ROOT, 'test/fixtures/mcp-server.mjs')
+
+/** Patterns that take the native engine years for the text. */
+const PATTERNS = ['^(a+)+$', '^(a|a)*$', '^(a|aa)+$', '^(\\w+\\s?)*$', '(.*a){30}$']
+/** The same with what RE2 does not have: nobody here can check them. */
+const UNKNOWN = ['^(?=a)(a+)+$', '^(a+)+\\1$', '(?<!b)^(a|a)*$']
+const BAIT = `${'a'.repeat(60)}!`
+
+/** Everywhere in a schema where a pattern can be, and what is given to the tool. */
+const PLACES: Record<string, (pattern: string) => [schema: object, value: object]> = {
+  property: (pattern) => [{ properties: { a: { pattern } } }, { a: BAIT }],
+  'a list': (pattern) => [{ properties: { a: { items: { pattern } } } }, { a: [BAIT] }],
+  'names of properties': (pattern) => [{ propertyNames: { pattern } }, { [BAIT]: 1 }],
+  'properties by pattern': (pattern) => [
+    { patternProperties: { [pattern]: { type: 'number' } } },
+    { [BAIT]: 1 },
+  ],
+  'a definition': (pattern) => [
+    { $defs: { d: { pattern } }, properties: { a: { $ref: '#/$defs/d' } } },
+    { a: BAIT },
+  ],
+  'an alternative': (pattern) => [
+    { properties: { a: { anyOf: [{ pattern }, { not: { pattern } }] } } },
+    { a: BAIT },
+  ],
+  'a condition': (pattern) => [{ if: { properties: { a: { pattern } } }, else: {} }, { a: BAIT }],
+  'what is contained': (pattern) => [{ properties: { a: { contains: { pattern } } } }, { a: [BAIT] }],
+  'what is left': (pattern) => [{ unevaluatedProperties: { pattern } }, { a: BAIT }],
+}
+
+const CASES = Object.entries(PLACES).flatMap(([place, make]) =>
+  [...PATTERNS, ...UNKNOWN].map((pattern) => ({ place, pattern, case: make(pattern) })),
+)
+
+describe('the schema of a stranger', () => {
+  test('stops nothing, wherever its pattern is', async () => {
+    for (const {
+      place,
+      pattern,
+      case: [schema, value],
+    } of CASES) {
+      await inTime(`${pattern} in ${place}`, 1_500, () => createForeignCheck(schema)(value))
+    }
+  })
+
+  test('is checked all the same: by RE2, and but for the pattern that RE2 does not know', () => {
+    const word = createForeignCheck({ properties: { a: { pattern: '^(a+)+$' }, b: { pattern: '^b' } } })
+    assert.deepEqual(
+      word({ a: BAIT, b: 'b' })?.map(({ path }) => path),
+      [['a']],
+    )
+    assert.deepEqual(
+      word({ a: 'aaa', b: 'c' })?.map(({ path }) => path),
+      [['b']],
+    )
+    assert.equal(word({ a: 'aaa', b: 'b' }), undefined)
+    const partly = createForeignCheck({
+      properties: { a: { pattern: '(?=b)b' }, n: { type: 'number' } },
+      required: ['n'],
+    })
+    assert.deepEqual(
+      partly({ a: 'c' })?.map(({ path }) => path),
+      [['n']],
+    )
+    assert.equal(partly({ a: 'c', n: 1 }), undefined)
+  })
+
+  test('costs a moment at most, also without a pattern', async () => {
+    const doubling = (depth: number) => ({
+      $defs: Object.fromEntries(
+        Array.from({ length: depth }, (_, at) => {
+          const next = { $ref: `#/$defs/d${at + 1}` }
+          return [`d${at}`, at + 1 < depth ? { allOf: [next, next] } : { type: 'string' }]
+        }),
+      ),
+      properties: { a: { $ref: '#/$defs/d0' } },
+    })
+    const distinct = { properties: { a: { uniqueItems: true } } }
+    const objects = Array.from({ length: 20_000 }, (_, at) => ({ at }))
+    const wide = {
+      allOf: Array.from({ length: 20_000 }, (_, at) => ({ properties: { [`p${at}`]: { minLength: at } } })),
+    }
+    await inTime('doubling references', 1_500, () => createForeignCheck(doubling(40))({ a: 'x' }))
+    await inTime('twenty thousand distinct objects', 1_500, () =>
+      createForeignCheck(distinct)({ a: objects }),
+    )
+    await inTime('a large schema', 1_500, () => createForeignCheck(wide)({ a: 1 }))
+    const again = createForeignCheck(doubling(40))
+    again({ a: 'x' })
+    await inTime('a schema that took too long before', 50, () => again({ a: 'x' }))
+  })
+
+  test('a limit of time ends the native engine too, and hands on results and errors', () => {
+    assert.throws(() => withTimeLimit(50, () => /^(a+)+$/.test(BAIT)), {
+      code: 'ERR_SCRIPT_EXECUTION_TIMEOUT',
+    })
+    assert.equal(
+      withTimeLimit(50, () => withTimeLimit(50, () => 7)),
+      7,
+    )
+    assert.throws(() => withTimeLimit(50, () => JSON.parse('{')), SyntaxError)
+  })
+
+  test('is compiled in one place: no other file has Ajv, and no MCP client compiles one by itself', () => {
+    const files = globSync('{src,transports,skills}/**/*.ts', { cwd: ROOT })
+    const withText = (pattern: RegExp) =>
+      files.filter((file) => pattern.test(readFileSync(join(ROOT, file), 'utf8')))
+    assert.deepEqual(withText(/\bajv\b|fromJsonSchema|fromJSONSchema|DefaultJsonSchemaValidator/), [
+      'src/lib/json-schema.ts',
+    ])
+    const clients = withText(/new Client\(/).filter((file) => {
+      const text = readFileSync(join(ROOT, file), 'utf8')
+      return text.includes('@modelcontextprotocol/client') && !text.includes('jsonSchemaValidator')
+    })
+    // It connects for a login, and lists nothing.
+    assert.deepEqual(clients, ['src/cli/commands/mcp.ts'])
+    assert.deepEqual(withText(/\.listTools\(/), [])
+  })
+})
+
+describe('a daemon with a hostile MCP server', { timeout: 90_000 }, async () => {
+  const tools = CASES.map(({ case: [schema] }, at) => ({
+    name: `say-${at}`,
+    inputSchema: { type: 'object', ...schema },
+    outputSchema: { type: 'object', ...schema },
+  }))
+  const site = openSite({ routes: '' })
+  site.write('tools.json', JSON.stringify(tools))
+  const args = JSON.stringify([BY_HAND, join(site.dir, 'tools.json')])
+  site.write('routes.yaml', `mcp:\n  hand: { command: ${JSON.stringify(process.execPath)}, args: ${args} }\n`)
+  const daemon = await site.start()
+
+  test('answers every call of its tools, and everybody else meanwhile', async () => {
+    const began = performance.now()
+    for (const [
+      at,
+      {
+        case: [, value],
+      },
+    ] of CASES.entries()) {
+      await daemon.invoke(`hand.say-${at}`, { ...value }).catch((error: unknown) => {
+        assert.match(String(error), /skill_args_invalid/)
+      })
+    }
+    assert.ok(performance.now() - began < 60_000)
+    assert.ok(await daemon.get('/v1/status'))
+  })
+})
