@@ -126,6 +126,12 @@ const KINDS: readonly [Kind, RegExp][] = [
 /** The connection was never made, so nothing can have been sent. */
 const UNCONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/
 
+/** Whether `fetch` failed before anything can have been sent. */
+export function neverConnected(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined
+  return cause instanceof Error && 'code' in cause && UNCONNECTED.test(String(cause.code))
+}
+
 /** https://docs.slack.dev/reference/methods/auth.test/#errors */
 const TOKEN_FAULT = /^(account_inactive|invalid_auth|not_authed|token_expired|token_revoked)$/
 

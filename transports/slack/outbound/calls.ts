@@ -1,25 +1,20 @@
-import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { objectAt, objectsAt, objectsIn, parseJson, textAt } from '../../../src/core/json.ts'
+import { objectsIn, parseJson, textAt } from '../../../src/core/json.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { inTime } from '../../../src/lib/pause.ts'
-import { type Fetch, fetching, ifRefused, MAYBE_DONE, readHistory } from '../api.ts'
-import type { Target } from '../conversation.ts'
+import { type Fetch, fetching, ifRefused, MAYBE_DONE, neverConnected } from '../api.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace } from '../workspaces.ts'
+import { findPosts, marked, openDirect } from './find-posts.ts'
+import { boundedAnswer, postedAt } from './kept-answer.ts'
+import { fingerprint, hashOf, isDone, kindOf, RESPONSE_URL } from './methods.ts'
 
-/** What must not happen twice. Everything else reads, or sets what is set already. */
-const ONCE =
-  /^(chat\.(post|me|schedule|start|append|stop)|files\.(complete|remote)|(reactions|pins|bookmarks|reminders)\.add|conversations\.(create|invite)|views\.(open|push)|functions\.complete|response_url)/
 /** What only one person sees: nobody can look whether it is there. */
 const UNSEEN = /^(chat\.postEphemeral|response_url)$/
-/** It was done already. */
-const DONE = /^(already_|message_not_in_streaming_state$)/
-/** How much of a thread or channel is read in search of one post. */
-const MAX_READ = 1000
 /** A little longer than a message, or the key of a reply, is known (ms). */
 export const KEPT = 8 * 86_400_000
+/** Calls of one run that are recorded; later ones are made in every run. */
 const MAX_CALLS = 1000
 
 const callSchema = z.object({
@@ -28,6 +23,8 @@ const callSchema = z.object({
   part: z.number(),
   /** What it said, as a hash. */
   said: z.string(),
+  /** Where it went, as a hash. */
+  place: z.string().default(''),
   /** The files that it shares. */
   files: z.array(z.string()),
   /** It may have been made. One that Slack refused was not, and keeps its place among the others. */
@@ -56,10 +53,11 @@ type Run = {
 
 /**
  * Calls of Slack in what may be run again after a failure or a crash: the sending of a reply, or the listeners of a Bolt app.
- * What was called is not called again: the same call, else the next of its method, gets the first answer. A post, the start of
- * a stream or a shared file whose answer was lost is looked for.
+ * Each call that changes something is recorded before it is made, and its answer after it. A repeated run gets the recorded
+ * answers (`methods.ts` says which call gets which). A call whose answer was lost is looked for where it can be seen; else it
+ * is made again, and an error by which Slack says that it was done before is taken for success.
  */
-export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gateway }: TransportDeps) {
+export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gateway, log }: TransportDeps) {
   const prefixOf = (key: string) => `slack/${gateway}/call/${hashOf(key)}/`
 
   const read = async (key: string): Promise<Call[]> => {
@@ -86,18 +84,39 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
       }
     }
 
-    const claim = async (method: string, said: string, asked: URLSearchParams): Promise<Call> => {
+    const forget = (call: Call) => {
+      for (const calls of [failed, old]) calls.delete(call)
+      return call
+    }
+
+    /** The call of an earlier run that this one repeats. */
+    const earlier = (method: string, { said, place }: ReturnType<typeof fingerprint>): Call | undefined => {
+      const same = [...failed, ...old].find((call) => call.method === method && call.said === said)
+      if (same) return forget(same)
+      const others = [...old].filter((call) => call.method === method && call.place === place && call.wasMade)
+      const [next] = others
+      if (!next || kindOf(method) === 'switch') return undefined
+      const gets = kindOf(method) === 'make' ? 'gets the answer of the call it replaces' : 'is made'
+      log.warn({ key, method, gets }, 'a repeated run calls Slack with other arguments than the run before')
+      if (kindOf(method) === 'make') return forget(next)
+      // What was set later in the earlier run is set again.
+      for (const call of others) old.delete(call)
+      return undefined
+    }
+
+    const claim = async (
+      method: string,
+      prints: ReturnType<typeof fingerprint>,
+    ): Promise<Call | undefined> => {
       reading ??= readOnce()
       await reading
-      const isSame = (call: Call) => call.method === method && call.said === said
-      const known = [...failed, ...old].find(isSame) ?? [...old].find((call) => call.method === method)
-      for (const calls of [failed, old]) if (known) calls.delete(known)
+      const known = earlier(method, prints)
       if (known?.wasMade) return known
       const next = counts.get(method) ?? 0
+      if (!known && next >= MAX_CALLS) return undefined
       const part = known?.part ?? next
       counts.set(method, Math.max(next, part + 1))
-      const files = objectsIn(parseJson(asked.get('files') ?? '')).map(({ id }) => String(id))
-      return { method, part, said, files, wasMade: false, unseen: UNSEEN.test(method) }
+      return { method, part, ...prints, files: [], wasMade: false, unseen: UNSEEN.test(method) }
     }
 
     /** The answer to a call that may have been made; undefined where it was not. */
@@ -108,7 +127,11 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
       const channel = /^[UW]/.test(to) ? await openDirect(to, workspace) : to
       const place = defined({ channel, thread: asked.get('thread_ts') ?? undefined })
       const found = await findPosts(key, workspace, place, files).catch(ifRefused)
-      const ts = method === 'chat.startStream' ? found?.stream : found?.posts.get(part)
+      const at: Record<string, string | undefined> = {
+        'chat.startStream': found?.stream,
+        'chat.postMessage': found?.posts.get(part),
+      }
+      const ts = at[method]
       if (ts !== undefined) return postedAt({ channel, ts })
       if (found?.shared) return JSON.stringify({ ok: true, files: files.map((id) => ({ id })) })
       if (found?.complete) return undefined
@@ -125,33 +148,46 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
       const found = wasMade && isShown && !call.unseen && (await find(call, asked))
       call.wasMade = true
       if (found) call.answer = found
+      // An upload that is repeated has other ids.
+      else call.files = objectsIn(parseJson(asked.get('files') ?? '')).map(({ id }) => String(id))
       await keep(call)
       if (found) return answered(found)
       const own = parseJson(asked.get('metadata') ?? '')
       if (isMarked) asked.set('metadata', JSON.stringify(marked({ key, part: call.part }, own)))
-      const response = await fetch(input, isMarked ? { ...init, body: asked.toString() } : init)
+      const response = await fetch(input, isMarked ? { ...init, body: asked.toString() } : init).catch(
+        async (error) => {
+          if (neverConnected(error)) await keep(Object.assign(call, { wasMade: false }))
+          throw error
+        },
+      )
       const answer = await response.clone().text()
       const error = textAt(parseJson(answer), 'error') ?? ''
-      const isThere = wasMade && DONE.test(error)
+      const isThere = wasMade && isDone(call.method, error)
       if (isThere) call.answer = '{"ok":true}'
       // Slack repeats the whole post.
-      else if (response.ok && error === '') call.answer = isMarked ? postedAt(parseJson(answer)) : answer
+      else if (response.ok && error === '')
+        call.answer = isMarked ? postedAt(parseJson(answer)) : boundedAnswer(answer)
       else if (response.status < 500 && !MAYBE_DONE.test(error)) call.wasMade = false
       await keep(call)
       return isThere ? answered('{"ok":true}') : response
     }
 
-    return async (input, init) => {
-      signal.throwIfAborted()
-      const url = String(input)
+    const methodOf = (url: string): string => {
+      if (responseUrls.includes(url)) return RESPONSE_URL
       const [, method = ''] = url.startsWith(apiUrl)
         ? (/^\/?([\w.]*)/.exec(url.slice(apiUrl.length)) ?? [])
         : []
-      const what = responseUrls.includes(url) ? 'response_url' : method
-      if (!ONCE.test(what)) return fetch(input, init)
-      const body = String(init?.body)
-      const asked = new URLSearchParams(body)
-      const call = await claim(what, hashOf(body), asked)
+      return method
+    }
+
+    return async (input, init) => {
+      signal.throwIfAborted()
+      const url = String(input)
+      const method = methodOf(url)
+      if (method === '' || kindOf(method) === 'free') return fetch(input, init)
+      const asked = new URLSearchParams(String(init?.body))
+      const call = await claim(method, fingerprint(method, url, asked))
+      if (!call) return fetch(input, init)
       try {
         return await make(call, asked, input, init)
       } finally {
@@ -170,55 +206,12 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
       )
       if (!run.signal.aborted) current = fetch
     },
-    /** Whether something was called that may have happened, and nobody can tell. */
-    isUnclear: async (key: string): Promise<boolean> =>
-      (await read(key)).some(({ wasMade, unseen, answer }) => wasMade && unseen && !answer),
+    /** Whether a call may have happened; and whether nobody can find out. */
+    async doubt(key: string) {
+      const open = (await read(key)).filter(({ wasMade, answer }) => wasMade && answer === undefined)
+      return { mayBeMade: open.length > 0, isUnclear: open.some(({ unseen }) => unseen) }
+    },
   }
-}
-
-/** Opens the direct messages of the bot with a user, or finds them: Slack answers the same each time. */
-export async function openDirect(user: string, { api }: Workspace): Promise<string> {
-  const answer = await api.conversations.open({ users: user })
-  return answer.channel?.id ?? user
-}
-
-/** The metadata by which a post is found again; `own` is what its sender puts there besides. */
-export const marked = ({ key, part }: { key: string; part: number }, own?: unknown) => ({
-  event_type: textAt(own, 'event_type') ?? 'trivium_reply',
-  event_payload: { ...objectAt(own, 'event_payload'), trivium_key: key, trivium_part: part },
-})
-
-/**
- * Looks for what carries a key, in a thread or in the newest of a channel: its posts by part, whether one of these files was
- * shared, and the last stream of ours that has not ended. Not `complete`: there is more than is read.
- */
-export async function findPosts(
-  key: string,
-  { api, botUser }: Workspace,
-  { channel, thread }: Pick<Target, 'channel' | 'thread'>,
-  files: readonly string[] = [],
-) {
-  const query = defined({ channel, ts: thread, limit: 200, include_all_metadata: true })
-  const { messages, isCut } = await readHistory(api, query, MAX_READ)
-  const posts = new Map<unknown, string>()
-  const streams = messages.filter((each) => each.streaming_state === 'in_progress' && each.user === botUser)
-  for (const message of messages) {
-    const mark = objectAt(message, 'metadata.event_payload')
-    if (mark.trivium_key === key) posts.set(mark.trivium_part, textAt(message, 'ts') ?? '')
-  }
-  const shared = messages.some((each) =>
-    objectsAt(each, 'files').some(({ id }) => files.includes(String(id))),
-  )
-  return { posts, shared, stream: textAt(streams.at(-1), 'ts'), complete: !isCut }
-}
-
-/** A key that somebody chose, as part of a name on the store. */
-export const hashOf = (text: string) => createHash('sha256').update(text).digest('hex')
-
-/** What of Slack's answer to a post is kept. */
-function postedAt(answer: unknown): string {
-  const [channel, ts] = [textAt(answer, 'channel'), textAt(answer, 'ts')]
-  return JSON.stringify({ ok: true, channel, ts, message: { ts } })
 }
 
 const answered = (body: string) => new Response(body, { headers: { 'content-type': 'application/json' } })

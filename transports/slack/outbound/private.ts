@@ -3,7 +3,7 @@ import { parseJson, textAt } from '../../../src/core/json.ts'
 import { SendPostponed } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { CALL_TIMEOUT, fetchSlack, slackFailure } from '../api.ts'
-import { openDirect } from './calls.ts'
+import { openDirect } from './find-posts.ts'
 import { postAll, type Sending } from './posts.ts'
 
 /** Slack's ways to say that the bot, or who should see it, is not in the channel. */

@@ -13,8 +13,10 @@ import { defined } from '../../../src/lib/defined.ts'
 import { ifRefused, slackFailure } from '../api.ts'
 import { conversationOf, type Target, targetOf } from '../conversation.ts'
 import type { Workspaces } from '../workspaces.ts'
-import { type createCalls, hashOf, KEPT, openDirect } from './calls.ts'
+import { type createCalls, KEPT } from './calls.ts'
 import { type Extras, postsOf, readExtras } from './extras.ts'
+import { openDirect } from './find-posts.ts'
+import { hashOf } from './methods.ts'
 import { postAll, type Sending, type Sent, sentSchema, shareFiles } from './posts.ts'
 import { directChannel, isPrivate, isShutOut, whisper } from './private.ts'
 import { createStreams } from './stream.ts'
@@ -35,7 +37,7 @@ const SEND_ERRORS = { rejected: 'send_rejected', unknown: 'send_ambiguous', unse
 export function createSender(
   deps: TransportDeps,
   workspaces: Workspaces,
-  { during, isUnclear }: ReturnType<typeof createCalls>,
+  { during, doubt }: ReturnType<typeof createCalls>,
 ) {
   const { gateway, kv } = deps
   const stopping = new AbortController()
@@ -181,8 +183,14 @@ export function createSender(
         return receiptOf(sent)
       } catch (error) {
         if (error instanceof TriviumError) throw error
-        const { kind, seconds, reason } = slackFailure(error)
-        if (kind === 'rate-limited') throw new SendPostponed(seconds * 1000)
+        const { kind: failed, seconds, reason } = slackFailure(error)
+        if (failed === 'rate-limited') throw new SendPostponed(seconds * 1000)
+        // The call that failed may be one that shows nothing, such as an upload.
+        const isDoubtful = await doubt(key).then(
+          ({ mayBeMade }) => mayBeMade,
+          () => true,
+        )
+        const kind = failed === 'unknown' && !isDoubtful ? 'unsent' : failed
         throw new TriviumError(SEND_ERRORS[kind], { gateway, key, reason }, { cause: error })
       }
     },
@@ -190,7 +198,7 @@ export function createSender(
     async probe({ key }: Reply): Promise<Probed> {
       const known = await read(key)
       if (known) return { sent: true, receipt: receiptOf(known) }
-      if (await isUnclear(key)) return { sent: 'unknown' }
+      if ((await doubt(key)).isUnclear) return { sent: 'unknown' }
       unsure.add(key)
       return { sent: false }
     },

@@ -1,0 +1,127 @@
+// A listener that fails is run again; what it changed in Slack is not changed again.
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { startSlackServer } from '../../fixtures/slack-server.ts'
+import { until } from '../../fixtures/until.ts'
+import { openApp } from './bolt-harness.ts'
+import { callback } from './harness.ts'
+
+/** `again(n)` throws in the first n runs of a message. */
+const APP = `
+const runs = {}
+const again = (message, times) => {
+  runs[message.ts] = (runs[message.ts] ?? 0) + 1
+  if (runs[message.ts] <= times) throw new Error('not yet')
+}
+export default (app) => {
+  app.message('tidy', async ({ client, message, say }) => {
+    const { channel, ts: timestamp } = message
+    const eyes = { channel, timestamp, name: 'eyes' }
+    await client.reactions.add(eyes)
+    await client.reactions.remove(eyes)
+    await client.pins.add({ channel, timestamp })
+    await client.pins.remove({ channel, timestamp })
+    const { ts } = await say('working')
+    await client.chat.update({ channel, ts, text: 'half' })
+    await client.chat.delete({ channel, ts })
+    const { canvas_id } = await client.canvases.create({ title: 'Notes of ' + process.hrtime.bigint() })
+    await client.conversations.setTopic({ channel, topic: canvas_id })
+    await client.conversations.archive({ channel })
+    again(message, 2)
+    await say('tidied ' + canvas_id)
+  })
+  app.message('lost', async ({ client, message, say }) => {
+    const { channel, ts: timestamp } = message
+    await client.reactions.remove({ channel, timestamp, name: 'eyes' })
+    await client.pins.remove({ channel, timestamp })
+    await client.chat.delete({ channel, ts: timestamp })
+    await client.conversations.archive({ channel })
+    await say('lost and found')
+  })
+  app.message('changed', async ({ client, message, say }) => {
+    const { channel, ts: timestamp } = message
+    const isFirst = !runs[timestamp]
+    const { ts } = await say('begun')
+    await client.reactions.add({ channel, timestamp, name: isFirst ? 'eyes' : 'rocket' })
+    await client.chat.update({ channel, ts, text: 'running' })
+    await client.chat.update({ channel, ts, text: isFirst ? 'failed' : 'better' })
+    await client.chat.postMessage(isFirst ? { channel: 'C0ONE', text: 'to one' } : { channel: 'C0TWO', text: 'to two' })
+    again(message, 1)
+    await client.chat.update({ channel, ts, text: 'done' })
+    await say('changed it')
+  })
+}
+`
+
+const slack = await startSlackServer()
+after(() => slack.close())
+const site = openApp(slack, APP, 'apps/app.mjs')
+const daemon = await site.start()
+await until(() => slack.sockets.open() === 1, 'a socket', 30_000)
+
+const say = (text: string, channel: string) =>
+  slack.sockets.deliver('events_api', callback({ text, channel, ts: slack.nextTs() }))
+const ok = (more = {}) => ({ body: { ok: true, ...more } })
+const refused = (error: string) => ({ body: { ok: false, error } })
+const lost = (more = {}) => ({ hangUp: true, ...more })
+const posted = (text: string) =>
+  until(() => slack.posts.some((post) => post.text.startsWith(text)), text, 30_000)
+const callsIn = (channel: string) =>
+  slack.calls.filter(({ args }) => args.channel === channel).map(({ method }) => method)
+
+describe('a listener that is run again', () => {
+  test('changes nothing twice, and gets the answers that it got', async () => {
+    slack.fail('pins.add', ok())
+    slack.fail('pins.remove', ok(), refused('no_pin'))
+    slack.fail('canvases.create', ok({ canvas_id: 'F0FIRST' }), ok({ canvas_id: 'F0SECOND' }))
+    slack.fail('conversations.setTopic', ok())
+    slack.fail('conversations.archive', ok(), refused('already_archived'))
+    await say('tidy', 'C0TIDY')
+    await posted('tidied F0FIRST')
+    const changed = callsIn('C0TIDY').filter((method) => !/info|history|replies/.test(method))
+    assert.deepEqual(changed, [
+      ...['reactions.add', 'reactions.remove', 'pins.add', 'pins.remove', 'chat.postMessage', 'chat.update'],
+      ...['chat.delete', 'conversations.setTopic', 'conversations.archive', 'chat.postMessage'],
+    ])
+    assert.equal(slack.calls.filter(({ method }) => method === 'canvases.create').length, 1)
+    slack.heal('canvases.create')
+  })
+
+  test('takes what was done before its answer was lost for done', async () => {
+    slack.fail('reactions.remove', lost(), refused('no_reaction'))
+    slack.fail('pins.remove', lost(), refused('no_pin'))
+    slack.fail('chat.delete', { status: 503, body: {} }, refused('message_not_found'))
+    slack.fail('conversations.archive', refused('internal_error'), refused('already_archived'))
+    await say('lost', 'C0LOST')
+    await posted('lost and found')
+  })
+
+  test('that takes another way does what is new on it', async () => {
+    await say('changed', 'C0OTHER')
+    await posted('changed it')
+    const here = slack.posts.filter(({ channel }) => ['C0OTHER', 'C0ONE', 'C0TWO'].includes(channel))
+    assert.deepEqual(
+      here.map(({ text }) => text),
+      ['done', 'to one', 'to two', 'changed it'],
+    )
+    const names = slack.calls.filter(({ args }) => args.channel === 'C0OTHER').map(({ args }) => args.name)
+    assert.deepEqual(names.filter(Boolean), ['eyes', 'rocket'])
+  })
+
+  test('after a kill goes on where it was, though the answer of the last call was lost', async () => {
+    slack.fail('pins.remove', ok())
+    slack.heal('reactions.remove')
+    slack.fail('chat.delete', ok())
+    const answered = slack.hold('conversations.archive')
+    await say('lost again', 'C0KILL')
+    await until(() => callsIn('C0KILL').includes('conversations.archive'), 'the call', 30_000)
+    await daemon.end('SIGKILL')
+    answered()
+    slack.fail('conversations.archive', refused('already_archived'))
+    await site.start()
+    const isDone = () =>
+      slack.posts.some(({ channel, text }) => channel === 'C0KILL' && text === 'lost and found')
+    await until(isDone, 'the end', 30_000)
+    assert.equal(callsIn('C0KILL').filter((method) => method === 'pins.remove').length, 1)
+  })
+})

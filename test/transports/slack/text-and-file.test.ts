@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { TriviumError } from '../../../src/core/errors.ts'
+import type { Reply } from '../../../src/core/transport.ts'
+import { openSite } from '../../fixtures/daemon.ts'
+import { type Fault, startSlackServer } from '../../fixtures/slack-server.ts'
+import { until } from '../../fixtures/until.ts'
+import { ask, callback, file, replyTo, startWorld } from './harness.ts'
+
+const world = await startWorld()
+after(() => world.close())
+const { server, transport } = world
+const threadOf = (thread: unknown) =>
+  server.posts.filter((post) => post.thread_ts === thread).map(({ text }) => text.replace(/\d+/, ''))
+
+/** Sends as the outbox does: it looks where the outcome is unknown, and tries again. */
+async function sendAsOutbox(reply: Reply, attempts = 5): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return void (await transport.send(reply))
+    } catch (error) {
+      if (!(error instanceof TriviumError) || attempt === attempts) throw error
+      if (error.code === 'send_ambiguous') {
+        const probed = await transport.probe?.(reply)
+        if (probed?.sent === true) return
+        assert.notEqual(probed?.sent, 'unknown')
+      }
+    }
+  }
+}
+
+const FAULTS: [string, string, Fault[]][] = [
+  ['503 when an upload is begun', 'files.getUploadURLExternal', [{ status: 503, body: {} }]],
+  ['a connection dropped when an upload is begun', 'files.getUploadURLExternal', [{ hangUp: true }]],
+  ['a connection dropped during the upload', 'upload', [{ hangUp: true }, { status: 500 }]],
+  ['internal_error at completion', 'files.completeUploadExternal', [{}, {}]],
+  ['a connection dropped before completion', 'files.completeUploadExternal', [{ hangUp: true }]],
+  ['a lost answer to the completion', 'files.completeUploadExternal', [{ apply: true, hangUp: true }]],
+  [
+    'two lost answers to completions',
+    'files.completeUploadExternal',
+    [{ hangUp: true }, { apply: true, status: 503 }],
+  ],
+]
+
+describe('a reply with a text and a file arrives whole and once after', () => {
+  for (const [name, method, faults] of FAULTS) {
+    test(name, async () => {
+      const message = await ask(world)
+      const reply = replyTo(message, 'the report', { attachments: [await file(world)] })
+      server.fail(method, ...faults)
+      await sendAsOutbox(reply)
+      assert.deepEqual(threadOf(message.data.thread), ['the report', 'files:F'])
+    })
+  }
+
+  test('a kill between the text and the file', async (t) => {
+    const slack = await startSlackServer()
+    t.after(() => slack.close())
+    const site = openSite({
+      routes: `
+gateways:
+  team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}" }
+routes:
+  - { name: report, match: { gateway: team }, skill: report }
+`,
+    })
+    site.write(
+      'skills/report/index.ts',
+      `export default {
+  description: 'A report', 
+  run: async ({ artifacts }) => ({
+    text: 'the report',
+    attachments: [await artifacts.save('report.txt', 'text/plain', Buffer.from('all is well'))],
+  }),
+}`,
+    )
+    const daemon = await site.start()
+    await until(() => slack.sockets.open() === 1, 'a socket')
+    const answered = slack.hold('files.getUploadURLExternal')
+    await slack.sockets.deliver('events_api', callback({ text: 'report', ts: slack.nextTs() }))
+    await until(() => slack.posts.length === 1, 'the text')
+    await until(() => slack.calls.some(({ method }) => method === 'files.getUploadURLExternal'), 'an upload')
+    await daemon.end('SIGKILL')
+    answered()
+    await site.start()
+    await until(() => slack.posts.length === 2, 'the file', 30_000)
+    assert.deepEqual(
+      slack.posts.map(({ text }) => text.replace(/\d+/, '')),
+      ['the report', 'files:F'],
+    )
+  })
+})

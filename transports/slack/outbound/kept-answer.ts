@@ -1,0 +1,34 @@
+import { isJsonObject, type Json, parseJson, textAt } from '../../../src/core/json.ts'
+
+/** Characters of an answer that are kept whole. Slack repeats what it was given, such as a view of 100 KB. */
+const MOST = 16_384
+/** Of longer ones: the characters of a text, and the items of a list. */
+const LONGEST_TEXT = 300
+const LONGEST_LIST = 10
+
+/** What is kept of Slack's answer to a post. */
+export function postedAt(answer: unknown): string {
+  const [channel, ts] = [textAt(answer, 'channel'), textAt(answer, 'ts')]
+  return JSON.stringify({ ok: true, channel, ts, message: { ts } })
+}
+
+/** An answer as it is, or where it is long, with its ids and what is near the top, without what apps gave Slack. */
+export function boundedAnswer(answer: string): string {
+  if (answer.length <= MOST) return answer
+  const whole = parseJson(answer)
+  if (!isJsonObject(whole)) return '{"ok":true}'
+  for (const depth of [6, 4, 3, 2]) {
+    const short = JSON.stringify(shortened(whole, depth))
+    if (short.length <= MOST) return short
+  }
+  return '{"ok":true}'
+}
+
+function shortened(value: Json, depth: number): Json {
+  if (typeof value === 'string') return value.slice(0, LONGEST_TEXT)
+  if (Array.isArray(value))
+    return depth > 0 ? value.slice(0, LONGEST_LIST).map((each) => shortened(each, depth - 1)) : []
+  if (!isJsonObject(value)) return value
+  if (depth === 0) return {}
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, shortened(each, depth - 1)]))
+}
