@@ -93,7 +93,7 @@ export async function createDaemon(options: DaemonOptions) {
   const keepFor = () => config.daemon.retention.journal.maxAge + 2 * 86_400_000
   const artifacts = createArtifacts(dataDir, store.blobs && { blobs: store.blobs, keepFor })
   const router = createRouter(withOwnRoutes(config))
-  const access = createAccess(config)
+  const access = createAccess(config, (kind) => transports[kind]?.caseless ?? false)
   const gateways = createGateways({
     kinds: new Map(Object.entries(transports)),
     deps: (gateway) => depsOf(gateway),

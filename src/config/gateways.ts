@@ -35,6 +35,8 @@ export const gatewayCommon = z.object({
 
 const COMMON = Object.keys(gatewayCommon.shape)
 const NAME = /^\w[\w.-]{0,63}$/
+/** Identities start with the gateway's name: `token:ci` is a program, and `role:admin` names a role. */
+const RESERVED = ['role', 'token']
 /** The gateway of the command line, which is there without being named, unless the name is taken. */
 const COMMAND_LINE = 'cli'
 
@@ -56,6 +58,10 @@ function parseGateway(name: string, raw: unknown, transports: TransportSchemas, 
   const path = ['gateways', name]
   if (!NAME.test(name)) {
     const message = `bad name ${quote(name)}: a gateway's name has letters, digits, and _ . - inside`
+    checker.report(path, 'key', message)
+  }
+  if (RESERVED.includes(name)) {
+    const message = `a gateway cannot be named ${quote(name)}: identities such as ${quote(`${name}:ada`)} mean something else`
     checker.report(path, 'key', message)
   }
   if (!isJsonObject(raw)) {

@@ -1,7 +1,7 @@
 import type { Caller } from './call.ts'
 import { TriviumError } from './errors.ts'
 import type { Message } from './message.ts'
-import { compilePattern } from './pattern.ts'
+import { compileExactPattern, compilePattern } from './pattern.ts'
 
 /** Who wrote a message: `<gateway>:<identity>`, of another workspace `<gateway>:external:<identity>`; undefined without proof. */
 export function identityOf({ gateway, from }: Pick<Message, 'gateway' | 'from'>): string | undefined {
@@ -42,8 +42,10 @@ export function requireAskFor(caller: Omit<Caller, 'kind'>, skill: string): void
 }
 
 /**
- * Reads a member of a role, of `approvers` or of `access`: `<gateway>:<identity>`, each `*` or a glob; `role:NAME`; or `*`, everybody,
- * also without proof. Only one that says `external` matches another workspace. Throws an Error with what was meant, by `halves`.
+ * Reads a member of a role, of `approvers` or of `access`: `<gateway>:<identity>`, where each part may be `*` or a glob;
+ * `role:NAME`; or `*`, which matches everyone, senders without proof included. Only a member that says `external` matches
+ * people of another workspace. Identities compare exactly, look-alikes included; a caller whose transport has no case
+ * (`caseless`) is compared in lower case. Throws an Error that shows the accepted forms, built from `halves`.
  */
 export function compileMember(
   source: string,
@@ -52,7 +54,7 @@ export function compileMember(
   if (/^\*+$/.test(source)) return ({ id = '' }) => !partsOf(id).external
   const [, role] = /^role:(.+)$/s.exec(source) ?? []
   if (role !== undefined) {
-    const pattern = compilePattern(role)
+    const pattern = compileExactPattern(role)
     return ({ roles = [] }) => roles.some((one) => pattern.test(one))
   }
   const wanted = partsOf(source)
@@ -60,10 +62,17 @@ export function compileMember(
     const meant = halves.map((half) => `${half}:${source}`).join(' or ')
     throw new Error(`"${source}" names no gateway; write ${meant}`)
   }
-  const pattern = compilePattern(wanted.name)
-  return ({ id = '' }) => {
+  const exact = compileExactPattern(wanted.name)
+  const folded = /^\/.*\/\w*$/s.test(wanted.name) ? exact : compileExactPattern(withoutCase(wanted.name))
+  return ({ id = '', caseless = false }) => {
     const { gateway, name, external } = partsOf(id)
     if (gateway === '' || external !== wanted.external) return false
-    return (wanted.gateway === '*' || gateway === wanted.gateway) && pattern.test(name)
+    if (wanted.gateway !== '*' && gateway !== wanted.gateway) return false
+    return (caseless ? folded : exact).test(name)
   }
+}
+
+/** Lower case for A to Z alone: `toLowerCase` would turn the Kelvin sign (U+212A) into a k, and so one person into another. */
+export function withoutCase(text: string): string {
+  return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }

@@ -13,11 +13,22 @@ export const MAX_PATTERN = 1000
 const MAX_PROGRAM = 5000
 
 /**
- * Compiles what users write in `match`: `/…/flags`, an RE2 regex (flags `i`, `m`, `s`) found anywhere in the text, or a glob
- * over the whole text, in any case: `*` (also slashes and line breaks), `?`, `[a-z]`, `[!a-z]`, `{a,b}`, `\` before what is
- * meant as it is. Nothing can backtrack. Throws an Error that says what is wrong.
+ * Compiles a pattern of `match`: `/…/flags`, an RE2 regex (flags `i`, `m`, `s`) found anywhere in the text, or a glob over
+ * the whole text: `*` (also slashes and line breaks), `?`, `[a-z]`, `[!a-z]`, `{a,b}`, `\` before a literal character.
+ * Globs ignore case. Nothing can backtrack. Throws an Error that says what is wrong.
  */
 export function compilePattern(source: string): Pattern {
+  return compileFolded(source, (text) => text.toLowerCase())
+}
+
+/** As `compilePattern`, but a glob heeds case: for identities, where `Admin` and `admin` are two people. */
+export function compileExactPattern(source: string): Pattern {
+  return compileFolded(source, undefined)
+}
+
+type Fold = ((text: string) => string) | undefined
+
+function compileFolded(source: string, fold: Fold): Pattern {
   if (source.length > MAX_PATTERN) throw new Error(`is longer than ${MAX_PATTERN} characters`)
   const [, body, letters = ''] = REGEX.exec(source) ?? []
   if (body === '') throw new Error('is an empty regex')
@@ -27,9 +38,9 @@ export function compilePattern(source: string): Pattern {
       `has the unknown regex flag "${unknown}" (known: i, m, s); to match a path as it is, write "\\${source}"`,
     )
   }
-  if (!needsRe2(source)) return stars(source)
+  if (!needsRe2(source)) return stars(source, fold)
   const flags = letters === '' ? '' : `(?${letters})`
-  const compiled = compile(body === undefined ? `(?is)^(?:${globToRegex(source)})$` : flags + body)
+  const compiled = compile(body === undefined ? `(?${fold ? 'is' : 's'})^(?:${globToRegex(source)})$` : flags + body)
   return { source, test: (text) => compiled.test(text) }
 }
 
@@ -40,15 +51,15 @@ export function needsRe2(source: string): boolean {
   return REGEX.test(source) || /[\\?[{]/.test(source)
 }
 
-/** Most patterns are names, of gateways, transports, people, or have stars alone. Each message meets many of them, so they need no RE2. */
-function stars(source: string): Pattern {
-  const [first = '', ...others] = source.toLowerCase().split('*')
+/** Most patterns are plain names or contain only stars. Every message is tested against many of them, so they skip RE2. */
+function stars(source: string, fold: Fold = (text) => text): Pattern {
+  const [first = '', ...others] = fold(source).split('*')
   const last = others.pop()
   if (last === undefined)
-    return { source, test: (text) => text.length <= MAX_PATTERN && text.toLowerCase() === first }
+    return { source, test: (text) => text.length <= MAX_PATTERN && fold(text) === first }
   if (first + last + others.join('') === '') return { source, test: () => true }
   const test = (given: string) => {
-    const text = given.toLowerCase()
+    const text = fold(given)
     const end = text.length - last.length
     if (!text.startsWith(first) || !text.endsWith(last)) return false
     // Each part where it first fits: what is left for the others is then the most.

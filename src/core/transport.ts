@@ -13,6 +13,8 @@ import type { KeyValues, Leases } from './store.ts'
 export type TransportKind<Options = unknown> = {
   kind: string
   options: ZodType<Options>
+  /** Its identities have no case, and `from` carries them in lower case: `compileMember` compares without case. */
+  caseless?: boolean
   /** What is said over a connection that stays, either way; for the description of the API. */
   frames?: { client: ZodType; server: ZodType }
   /** Called once per enabled gateway. Does no I/O, but loads what is large. Throws for options that contradict each other. */

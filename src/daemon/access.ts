@@ -1,29 +1,30 @@
 import type { Config } from '../config/load-config.ts'
 import type { Caller } from '../core/call.ts'
-import { identityOf } from '../core/identity.ts'
+import { identityOf, partsOf } from '../core/identity.ts'
 import type { Message } from '../core/message.ts'
-import { compilePattern } from '../core/pattern.ts'
+import { compileExactPattern } from '../core/pattern.ts'
 import { type AccessRule, createWho } from '../skills/middleware/access.ts'
 import { createNameMatcher } from '../skills/names.ts'
 
 /** Who may have which skills invoked, by the roles in force. */
 export type Access = ReturnType<typeof createAccess>
 
-type Roles = Pick<Config, 'access'>
+type Roles = Pick<Config, 'access' | 'gateways'>
 
-export function createAccess(initial: Roles) {
-  let config = compiled(initial)
-  /** Somebody by their identity, with the roles that name them now; one without an identity has no role. */
+/** `isCaseless`: whether the identities of a kind of transport have no case. */
+export function createAccess(initial: Roles, isCaseless: (transport: string) => boolean) {
+  let config = compiled(initial, isCaseless)
+  /** The caller with this identity, and the roles that name it now. Without an identity there is no role. */
   const callerAs = (id: string | undefined): Caller => {
     if (id === undefined) return { kind: 'route' }
-    const caller: Caller = { kind: 'route', id }
+    const caller: Caller = { kind: 'route', id, ...(config.caseless.has(partsOf(id).gateway) && CASELESS) }
     const named = config.rules.filter(({ who }) => who(caller))
     return { ...caller, roles: named.map(({ role }) => role) }
   }
   return {
     /** Puts other roles in force. */
     use(next: Roles): void {
-      config = compiled(next)
+      config = compiled(next, isCaseless)
     },
     /** The roles as rules: their members may have these skills invoked. */
     rules: (): readonly AccessRule[] => config.rules,
@@ -31,7 +32,7 @@ export function createAccess(initial: Roles) {
     expand(member: string): string[] {
       const [, role] = /^role:(.+)$/s.exec(member) ?? []
       if (role === undefined) return [member]
-      return config.named.flatMap(([name, { members }]) => (compilePattern(role).test(name) ? members : []))
+      return config.named.flatMap(([name, { members }]) => (compileExactPattern(role).test(name) ? members : []))
     },
     callerAs,
     /** Who asks when a message starts a skill: the sender, where the transport has proof of them. */
@@ -39,9 +40,12 @@ export function createAccess(initial: Roles) {
   }
 }
 
-function compiled({ access }: Roles) {
+const CASELESS = { caseless: true }
+
+function compiled({ access, gateways }: Roles, isCaseless: (transport: string) => boolean) {
   const roles = Object.entries(access.roles)
   return {
+    caseless: new Set(gateways.filter(({ transport }) => isCaseless(transport)).map(({ name }) => name)),
     named: roles,
     rules: roles.map(([role, { members, skills }]) => {
       return { role, who: createWho(members), skills: createNameMatcher(skills) }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { escapeText } from 'entities/escape'
 import { z } from 'zod'
 import { reasonOf, TriviumError } from '../core/errors.ts'
-import { partsOf } from '../core/identity.ts'
+import { partsOf, withoutCase } from '../core/identity.ts'
 import { isJsonObject, type Json, pathGet } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
 import { routeSchema } from '../core/route.ts'
@@ -68,11 +68,14 @@ export function createApprovalAsking(deps: {
   }
 
   const byMail = async (approval: Approval) => {
-    const people = new Set(approval.approvers.flatMap(access.expand))
-    for (const identity of people) {
-      const { gateway, name } = partsOf(identity)
+    const asked = new Set<string>()
+    for (const member of approval.approvers.flatMap(access.expand)) {
+      const { gateway, name: address } = partsOf(member)
       const spec = gateways.spec(gateway)
-      if (spec?.transport !== 'email' || !ADDRESS.test(name)) continue
+      const name = withoutCase(address)
+      const identity = `${gateway}:${name}`
+      if (spec?.transport !== 'email' || !ADDRESS.test(name) || asked.has(identity)) continue
+      asked.add(identity)
       const byWords = pathGet(spec.options, 'allowed-senders') !== undefined
       const text = askForApproval(approval, { link: await linkFor(approval, identity), byWords })
       const subject = `Approval needed: ${approval.title.split('\n')[0]}`

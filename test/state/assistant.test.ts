@@ -123,7 +123,7 @@ describe('what the state holds is bounded', () => {
     })
     const more = { worker: 'ada', text: 'dig' }
     await assert.rejects(assistant.delegate(more, cli), { code: 'limit_reached' })
-    await delegations.accept({ id: 'queued-1', result: 'dug', failed: false })
+    await delegations.accept({ id: 'queued-1', result: 'dug', failed: false }, cli)
     await assistant.delegate(more, cli)
     assert.deepEqual((await overview()).delegations, { done: 500, queued: most })
   })
@@ -211,7 +211,7 @@ describe('what the state holds is bounded', () => {
       () => assistant.remember({ text: long(LIMITS.note.most) }, cli),
       () => assistant['search-notes'](search(long(LIMITS.query.most)), cli),
       () => assistant.delegate({ worker: 'ada', text: long(LIMITS.task.most) }, cli),
-      () => delegations.accept({ id, result: long(LIMITS.result.most), failed: false }),
+      () => delegations.accept({ id, result: long(LIMITS.result.most), failed: false }, cli),
     ])
       await assert.rejects(attempt, { code: 'limit_reached' })
     assert.deepEqual(stateOf(), before)

@@ -4,6 +4,7 @@ import { type EmailOptions, emailOptions } from './options.ts'
 /** `transport: email` in routes.yaml: one mailbox, read by IMAP and answered by SMTP. */
 export const email: TransportKind<EmailOptions> = {
   kind: 'email',
+  caseless: true,
   options: emailOptions,
   create: async (options, deps) => (await import('./transport.ts')).createEmailTransport(options, deps),
   eventData: (message) => ({

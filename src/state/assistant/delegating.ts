@@ -1,5 +1,5 @@
 import { askedBy, channelOf, type Delegation, workerOf } from '../../core/assistant-services.ts'
-import type { Call } from '../../core/call.ts'
+import type { Call, Caller } from '../../core/call.ts'
 import { reasonOf } from '../../core/errors.ts'
 import { identityOf, isOperator, partsOf } from '../../core/identity.ts'
 import { type Json, toJson } from '../../core/json.ts'
@@ -88,8 +88,9 @@ export function createDelegating(deps: {
     )
   }
 
-  /** Also where it was accepted before: whoever accepts again may do so because the report was cut off. */
-  const finishAndTell = async (id: string, result: Json, failed: boolean) => {
+  /** Reports again where the result was accepted before: the first report may have been cut off. */
+  const finishAndTell = async (id: string, result: Json, failed: boolean, { caller }: Call) => {
+    if (!mayReach(byId((await load()).delegations, id), caller)) throw notThere(id)
     const { one } = await finish(id, result, failed)
     if (one.askedBy) {
       const key = `delegation:${one.id}:${one.time}`
@@ -157,7 +158,7 @@ export function createDelegating(deps: {
       // Operators see everything; who delegated may end it too.
       if (one.worker !== owner && one.takenBy !== owner && !sees(one.owner ?? one.channel)) throw notThere(id)
       if (!isOpen(one)) return { text: `${id} was ${one.status} before.`, delegation: one }
-      const done = await finishAndTell(id, said(result, `Say what came of it: done ${id}: all paid.`), false)
+      const done = await finishAndTell(id, said(result, `Say what came of it: done ${id}: all paid.`), false, call)
       return {
         text: `Noted what came of ${id}${done.askedBy ? ', and told who asked' : ''}.`,
         delegation: done,
@@ -170,6 +171,7 @@ export function createDelegating(deps: {
       const { owner: who, sees } = viewer(call)
       return (await load()).delegations.filter(
         (one) =>
+          mayReach(one, call.caller) &&
           (sees(one.owner ?? one.channel) || one.worker === who || one.takenBy === who) &&
           (status === undefined || one.status === status) &&
           (worker === undefined || one.worker === worker),
@@ -179,17 +181,25 @@ export function createDelegating(deps: {
       const by = name ?? call.caller.id ?? worker
       return change(
         (draft) => {
-          const next = draft.delegations.find((one) => one.worker === worker && one.status === 'queued')
+          const next = draft.delegations.find(
+            (one) => one.worker === worker && one.status === 'queued' && mayReach(one, call.caller),
+          )
           return next ? Object.assign(next, { status: 'working' as const, takenBy: by }) : null
         },
         (next) =>
           next ? { event: 'work_taken', channel: next.channel, id: next.id, worker, by } : undefined,
       )
     },
-    accept: ({ id, result, failed }) => finishAndTell(id, result, failed),
+    accept: ({ id, result, failed }, call) => finishAndTell(id, result, failed, call),
   } satisfies Services['delegations']
 
   return { assistant, delegations }
+}
+
+/** A program with some gateways reaches the work that was given in messages of these, and its own. */
+function mayReach({ askedBy: asked, owner }: Delegation, { gateways, id }: Caller): boolean {
+  if (!gateways) return true
+  return asked ? gateways.includes(asked.gateway) : owner === id
 }
 
 function reportOf({ id, worker, status, result = null }: Delegation): string {

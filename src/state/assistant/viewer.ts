@@ -27,7 +27,7 @@ export function viewerOf(call: Call, scope: Scope) {
   return { owner, sees: (other: string) => other === owner, reads }
 }
 
-/** What `trivium message cli` says, without `--from`, an operator says. */
+/** True for what an operator typed: `trivium message cli` without `--from`, and not sent again with other words or by a program. */
 export function isCommandLine(message: Call['message']): boolean {
-  return message?.transport === 'cli' && message.from.id === 'cli'
+  return message?.transport === 'cli' && message.from.id === 'cli' && message.from.verified === true
 }

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { compileMember } from '../../src/core/identity.ts'
+
+/** Whether the member matches a person whose transport has letter case, and one whose transport has none. */
+const matches = (member: string, id: string, roles: string[] = []) => {
+  const isMember = compileMember(member)
+  return [
+    isMember({ kind: 'route', id, roles }),
+    isMember({ kind: 'route', id, roles, caseless: true }),
+  ]
+}
+
+describe('members', () => {
+  test('an identity matches itself alone, also under globs and regexes', () => {
+    for (const [member, id] of [
+      ['chat:Admin', 'chat:admin'],
+      ['chat:admin', 'chat:ADMIN'],
+      ['slack:U2', 'slack:u2'],
+      ['*:U2', 'slack:u2'],
+      ['chat:Ad*', 'chat:admin'],
+      ['chat:[A-B]da', 'chat:ada'],
+      ['chat:{Ada,Bob}', 'chat:bob'],
+      ['chat:/^Ada$/', 'chat:ada'],
+      ['Chat:ada', 'chat:ada'],
+      // Look-alikes: Cyrillic а, Kelvin sign, fullwidth, combining, dotless i, long s, invisible.
+      ['chat:ada', 'chat:аda'],
+      ['chat:kim', 'chat:\u212aim'],
+      ['chat:ada', 'chat:ａda'],
+      ['chat:zo\u00eb', 'chat:zoe\u0308'],
+      ['chat:irene', 'chat:ırene'],
+      ['chat:sam', 'chat:ſam'],
+      ['chat:ada', 'chat:ada\u200b'],
+    ] as const) {
+      assert.equal(matches(member, id)[0], false, `${member} is not ${id}`)
+    }
+    for (const member of ['chat:Ada', '*:Ada', 'chat:A*', 'chat:[A]da', 'chat:/^ada$/i', '*'])
+      assert.equal(matches(member, 'chat:Ada')[0], true, member)
+  })
+
+  test('an address of a transport without case matches however the member is spelled', () => {
+    for (const member of ['mail:Ada@Example.com', 'mail:ada@example.com', '*:Ada@Example.com', 'mail:*@Example.com'])
+      assert.equal(matches(member, 'mail:ada@example.com')[1], true, member)
+    for (const [member, id] of [
+      ['mail:kim@example.com', 'mail:\u212aim@example.com'],
+      ['mail:\u212aim@example.com', 'mail:kim@example.com'],
+      ['mail:ada@example.com', 'mail:ada@example.org'],
+      ['mail:*@example.com', 'mail:ada@exampleécom'],
+    ] as const)
+      assert.equal(matches(member, id)[1], false, `${member} is not ${id}`)
+  })
+
+  test('roles compare exactly', () => {
+    assert.deepEqual(matches('role:Admin', 'chat:ada', ['admin']), [false, false])
+    assert.deepEqual(matches('role:admin', 'chat:ada', ['admin']), [true, true])
+  })
+})
