@@ -40,7 +40,9 @@ function compileFolded(source: string, fold: Fold): Pattern {
   }
   if (!needsRe2(source)) return stars(source, fold)
   const flags = letters === '' ? '' : `(?${letters})`
-  const compiled = compile(body === undefined ? `(?${fold ? 'is' : 's'})^(?:${globToRegex(source)})$` : flags + body)
+  const compiled = compile(
+    body === undefined ? `(?${fold ? 'is' : 's'})^(?:${globToRegex(source)})$` : flags + body,
+  )
   return { source, test: (text) => compiled.test(text) }
 }
 

@@ -32,7 +32,9 @@ export function createAccess(initial: Roles, isCaseless: (transport: string) => 
     expand(member: string): string[] {
       const [, role] = /^role:(.+)$/s.exec(member) ?? []
       if (role === undefined) return [member]
-      return config.named.flatMap(([name, { members }]) => (compileExactPattern(role).test(name) ? members : []))
+      return config.named.flatMap(([name, { members }]) =>
+        compileExactPattern(role).test(name) ? members : [],
+      )
     },
     callerAs,
     /** Who asks when a message starts a skill: the sender, where the transport has proof of them. */

@@ -27,7 +27,8 @@ const SKILLS = {
 
 describe('people whose names differ in case alone', { timeout: 60_000 }, () => {
   const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS })
-  const enter = (name: string) => suite.daemon.chat(`/chat?token=${encodeURIComponent(`${name}'s long token`)}`)
+  const enter = (name: string) =>
+    suite.daemon.chat(`/chat?token=${encodeURIComponent(`${name}'s long token`)}`)
 
   test('neither has the skills of the other', async () => {
     const { ask: boss } = await enter('Admin')

@@ -5,10 +5,7 @@ import { compileMember } from '../../src/core/identity.ts'
 /** Whether the member matches a person whose transport has letter case, and one whose transport has none. */
 const matches = (member: string, id: string, roles: string[] = []) => {
   const isMember = compileMember(member)
-  return [
-    isMember({ kind: 'route', id, roles }),
-    isMember({ kind: 'route', id, roles, caseless: true }),
-  ]
+  return [isMember({ kind: 'route', id, roles }), isMember({ kind: 'route', id, roles, caseless: true })]
 }
 
 describe('members', () => {
@@ -39,7 +36,12 @@ describe('members', () => {
   })
 
   test('an address of a transport without case matches however the member is spelled', () => {
-    for (const member of ['mail:Ada@Example.com', 'mail:ada@example.com', '*:Ada@Example.com', 'mail:*@Example.com'])
+    for (const member of [
+      'mail:Ada@Example.com',
+      'mail:ada@example.com',
+      '*:Ada@Example.com',
+      'mail:*@Example.com',
+    ])
       assert.equal(matches(member, 'mail:ada@example.com')[1], true, member)
     for (const [member, id] of [
       ['mail:kim@example.com', 'mail:\u212aim@example.com'],

@@ -158,7 +158,12 @@ export function createDelegating(deps: {
       // Operators see everything; who delegated may end it too.
       if (one.worker !== owner && one.takenBy !== owner && !sees(one.owner ?? one.channel)) throw notThere(id)
       if (!isOpen(one)) return { text: `${id} was ${one.status} before.`, delegation: one }
-      const done = await finishAndTell(id, said(result, `Say what came of it: done ${id}: all paid.`), false, call)
+      const done = await finishAndTell(
+        id,
+        said(result, `Say what came of it: done ${id}: all paid.`),
+        false,
+        call,
+      )
       return {
         text: `Noted what came of ${id}${done.askedBy ? ', and told who asked' : ''}.`,
         delegation: done,
