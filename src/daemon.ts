@@ -213,7 +213,6 @@ export async function createDaemon(options: DaemonOptions) {
       toJson(await manager.invoke(skill, args, { caller: access.callerOf({ gateway, from }), timeout })),
     router,
     modules: {
-      load: importer.load,
       // An app may write data beside its code.
       watch: (file, changed) => watchSkills([dirname(file)], changed, log, /\.[cm]?[jt]sx?$/),
     },

@@ -150,8 +150,6 @@ export type TransportDeps = {
   router: { match(message: Message): Route | undefined; routes(): readonly Route[] }
   /** Code of users outside of the skills folders. */
   modules: {
-    /** Loads a file, and what it imports from its folder, past the cache of Node. `instead`: URLs by the name of a package. */
-    load(file: string, instead: Record<string, string>): Promise<Record<string, unknown>>
     /** Calls `changed` after code in the folder of the file was saved. Resolves with what ends that. */
     watch(file: string, changed: () => Promise<void>): Promise<() => Promise<void>>
   }

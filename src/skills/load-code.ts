@@ -98,8 +98,6 @@ type FreshImporter = ReturnType<typeof createFreshImporter>
 
 /** Imports modules past the cache of Node, by a version in the URL; old ones stay in memory. */
 export function createFreshImporter(folders: readonly string[] = []) {
-  /** URLs that are imported in place of packages, by name. */
-  const instead: Record<string, string> = {}
   /** Node resolves links, so a folder counts by its own path and by where it leads. */
   const roots = new Set<string>()
   const addRoot = (folder: string) => {
@@ -119,8 +117,6 @@ export function createFreshImporter(folders: readonly string[] = []) {
   const hooks = registerHooks({
     resolve(specifier, context, next) {
       if (!isOurs(context.parentURL)) return asModule(next(specifier, context))
-      const other = Object.hasOwn(instead, specifier) ? instead[specifier] : undefined
-      if (other) return { url: other, shortCircuit: true }
       const provided = Object.hasOwn(PROVIDED, specifier) ? PROVIDED[specifier] : undefined
       // Where it is not installed beside the skill, the copy of Trivium itself serves.
       if (provided) return attempt(() => next(specifier, context)) ?? next(provided, context)
@@ -133,15 +129,14 @@ export function createFreshImporter(folders: readonly string[] = []) {
 
   return {
     /** Imports the file, and what it imports from the folders, past the module cache. Throws what its code throws. */
-    async load(path: string, packages?: Record<string, string>): Promise<Record<string, unknown>> {
-      Object.assign(instead, packages)
+    async load(path: string): Promise<Record<string, unknown>> {
       // Node remembers where a link led; that of a Kubernetes volume leads elsewhere after each change.
       const real = realPathOf(path)
       const { href } = pathToFileURL(real)
       for (const folder of folders) addRoot(folder)
       if (!isOurs(href)) addRoot(dirname(path))
       const home = dirname(real) + sep
-      for (const at of packages || commonJs.has(real) ? Object.keys(require.cache) : []) {
+      for (const at of commonJs.has(real) ? Object.keys(require.cache) : []) {
         if (at.startsWith(home) && !at.includes('/node_modules/', home.length - 1)) delete require.cache[at]
       }
       // To `import`, what is re-exported and was there before is a circle; not to `require`. It tells what fails, too.

@@ -108,7 +108,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
       await gaps?.stop()
     },
     async close() {
-      bolt.close()
+      await bolt.close()
       sender.close()
     },
     health,

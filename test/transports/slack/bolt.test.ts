@@ -1,5 +1,7 @@
 // An app as people have it, first run by Bolt itself, then by the daemon.
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { completeMessage } from '../../../src/core/message.ts'
@@ -178,8 +180,9 @@ export default (app) => app.message('go', async ({ say }) => {
   })
 
   test('that never ends loading holds up its conversation no longer than the route allows', async () => {
-    const modules = { load: () => new Promise<never>(() => {}), watch: async () => async () => {} }
-    const fixture = await startTransportFixture({ modules })
+    const fixture = await startTransportFixture()
+    const file = join(fixture.dir, 'app.mjs')
+    writeFileSync(file, 'await new Promise((resolve) => setTimeout(resolve, 60_000))')
     const { listen, close } = await kind.create(socketOptions(slack), fixture.deps)
     const given = { gateway: 'test', transport: 'slack', from: { id: 'U1', address: 'U1', verified: true } }
     const message = completeMessage(
@@ -188,7 +191,7 @@ export default (app) => app.message('go', async ({ say }) => {
     )
     const { signal } = new AbortController()
     await assert.rejects(
-      listen?.('app.js', { message, route: 'app', signal, timeout: 50 }) ?? Promise.resolve(),
+      listen?.(file, { message, route: 'app', signal, timeout: 50 }) ?? Promise.resolve(),
       {
         code: 'listener_failed',
       },
@@ -262,6 +265,7 @@ ${more}`
     const daemon = await site.start()
     const faulty = async () => (await site.run(['status', '--json'])).out.includes('cannot be loaded')
     await until(faulty, 'a fault')
+    await until(() => daemon.output().includes('loaded good'), 'the app')
     assert.equal(daemon.output().split('loaded good').length, 2)
     site.write('routes.yaml', routes(''))
     await until(async () => !(await faulty()), 'no fault, once no route names it')

@@ -1,45 +1,32 @@
-import { extname } from 'node:path'
-import type { App, AppOptions } from '@slack/bolt'
-import { LogLevel } from '@slack/web-api'
+import type { AuthorizeResult, AuthorizeSourceData } from '@slack/bolt'
 import { reasonOf } from '../../../src/core/errors.ts'
-import type { Log } from '../../../src/core/log.ts'
 import { compilePattern } from '../../../src/core/pattern.ts'
 import type { RouteMatch } from '../../../src/core/route.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
+import { backoff } from '../../../src/lib/backoff.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { pause } from '../../../src/lib/pause.ts'
-import { type Fetch, fetchSlack } from '../api.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspaces } from '../workspaces.ts'
+import { type AppThread, startAppThread } from './app-thread.ts'
 
-/** Files that import Bolt get this in its place. */
-const HOSTED = new URL(`./hosted${extname(import.meta.filename)}`, import.meta.url).href
+/** An app that ends itself is started again, after longer and longer (ms); one that lived for `proven` begins anew. */
+const RESTART = { first: 1000, longest: 60_000 }
+const PROVEN = 60_000
 
 /**
- * The Bolt apps of a gateway, one a file. A file is loaded when it is first needed, and again
- * when code in its folder is saved; what cannot be loaded keeps its last good version.
+ * The Bolt apps of a gateway, one a file, each in a thread. A file is loaded when it is first needed, and again when code in
+ * its folder is saved: what cannot be loaded keeps its last good version, and what is replaced ends with all that it began.
  */
 export function createApps(options: SlackOptions, deps: TransportDeps, workspaces: Workspaces) {
-  const { gateway, log, modules, router } = deps
-  const apps = new Map<string, Promise<App>>()
+  const { gateway, log, modules, router, now } = deps
+  const apps = new Map<string, Promise<AppThread>>()
   const watches = new Map<string, ReturnType<typeof modules.watch>>()
   const faults = new Map<string, string>()
+  const crashes = new Map<string, { count: number; at: number }>()
+  const closing = new AbortController()
 
-  const optionsFor = (file: string): AppOptions => {
-    const only = workspaces.only()
-    return {
-      receiver: { init() {}, start: async () => {}, stop: async () => {} },
-      // A call that waits for others would be made as one of theirs.
-      clientOptions: {
-        ...{ slackApiUrl: options.apiUrl, fetch: patientFetch },
-        maxRequestConcurrency: Number.POSITIVE_INFINITY,
-      },
-      logger: boltLogger(log.child({ app: file })),
-      ...(only ? { token: only.api.token ?? '', botId: only.botId, botUserId: only.botUser } : { authorize }),
-    }
-  }
-
-  const authorize: NonNullable<AppOptions['authorize']> = async (source) => {
+  const authorize = async (source: AuthorizeSourceData<boolean>): Promise<AuthorizeResult> => {
     const { teamId = '', enterpriseId = '', userId } = source
     const workspace = (await workspaces.find(teamId)) ?? (await workspaces.find(enterpriseId))
     if (!workspace) throw new Error(`there is no bot token for the workspace ${teamId || enterpriseId}`)
@@ -49,16 +36,16 @@ export function createApps(options: SlackOptions, deps: TransportDeps, workspace
     return { botToken: api.token ?? '', botId, botUserId, teamId, ...defined({ userToken }) }
   }
 
-  const load = async (file: string): Promise<App> => {
+  const load = async (file: string): Promise<AppThread> => {
     try {
       await workspaces.ready()
-      const hosted = await import('./hosted.ts')
-      const app = await hosted.hosting(optionsFor(file), async () => {
-        const register = listenersOf(await modules.load(file, { '@slack/bolt': HOSTED }))
-        if (register) await register(new hosted.App())
+      const only = workspaces.only()
+      const identity = only && { token: only.api.token ?? '', botId: only.botId, botUserId: only.botUser }
+      const data = { file, apiUrl: options.apiUrl, ...defined({ identity }) }
+      const app: AppThread = await startAppThread({
+        ...{ data, log: log.child({ app: file }), authorize },
+        exited: (why) => void restart(file, why),
       })
-      if (!app)
-        throw new Error('it exports no function that gets a Bolt App, and makes none with `new App()`')
       faults.delete(file)
       return app
     } catch (err) {
@@ -68,23 +55,49 @@ export function createApps(options: SlackOptions, deps: TransportDeps, workspace
     }
   }
 
-  const of = (file: string): Promise<App> => {
+  const of = (file: string): Promise<AppThread> => {
     const known = apps.get(file)
     if (known) return known
     const app = load(file)
     apps.set(file, app)
     watches.set(file, watches.get(file) ?? modules.watch(file, () => reload(file)))
-    app.catch(() => apps.delete(file))
+    app.catch(() => forget(file, app))
     return app
   }
 
+  const forget = (file: string, app: Promise<AppThread> | undefined) => {
+    if (apps.get(file) === app) apps.delete(file)
+  }
+
+  const retire = (app: Promise<AppThread> | undefined) =>
+    void app?.then((thread) => thread.retire()).catch(() => {})
+
   const reload = async (file: string) => {
-    if (!files().includes(file)) return void apps.delete(file)
+    const before = apps.get(file)
+    if (!files().includes(file)) {
+      forget(file, before)
+      return retire(before)
+    }
     const app = load(file)
-    // What went wrong is told already.
+    // The failure is logged, and shown in the status.
     if (!(await app.catch(() => undefined))) return
     apps.set(file, app)
+    retire(before)
     log.info({ app: file }, 'the Bolt app is loaded anew')
+  }
+
+  /** An app ended itself. Its timers and what else it did besides listening are wanted back, too. */
+  const restart = async (file: string, why: string) => {
+    apps.delete(file)
+    if (closing.signal.aborted) return
+    const known = crashes.get(file)
+    const count = known && now() - known.at < PROVEN ? known.count + 1 : 1
+    crashes.set(file, { count, at: now() })
+    const delay = backoff(count, RESTART)
+    faults.set(file, `the Bolt app ${file} ended: ${why}`)
+    log.error({ app: file, why, delay }, 'a Bolt app ended, and is started again')
+    await pause(delay, closing.signal)
+    if (!closing.signal.aborted && files().includes(file)) await of(file).catch(() => {})
   }
 
   const isHere = ({ gateway: names }: RouteMatch) =>
@@ -98,37 +111,10 @@ export function createApps(options: SlackOptions, deps: TransportDeps, workspace
     /** Rejects where it cannot be loaded, with why. */
     of,
     faults: () => files().flatMap((file) => faults.get(file) ?? []),
-    close() {
+    async close(): Promise<void> {
+      closing.abort()
       for (const watch of watches.values()) void watch.then((end) => end())
+      await Promise.allSettled([...apps.values()].map(async (app) => (await app).terminate()))
     },
   }
-}
-
-/** Waits where Slack has enough: while Bolt's client did, it would mix up the calls of several runs. */
-const patientFetch: Fetch = async (input, init) => {
-  for (;;) {
-    const response = await fetchSlack(input, init)
-    const seconds = Number(response.headers.get('retry-after'))
-    if (response.status !== 429 || !(seconds > 0)) return response
-    await response.body?.cancel()
-    await pause(seconds * 1000)
-  }
-}
-
-type Register = (app: App) => unknown
-
-/** The function that a file exports for its listeners: by default, or as Slack's own templates name it. */
-function listenersOf(module: Record<string, unknown>): Register | undefined {
-  const { default: own, registerListeners } = module
-  const candidates = [own, registerListeners, Object(own).registerListeners, Object(own).default]
-  return candidates.find((one): one is Register => typeof one === 'function')
-}
-
-function boltLogger(log: Log): NonNullable<AppOptions['logger']> {
-  const at =
-    (level: 'debug' | 'info' | 'warn' | 'error') =>
-    (...said: unknown[]) =>
-      log[level]({ err: said.find((one) => one instanceof Error) }, said.map(reasonOf).join(' '))
-  const levels = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
-  return { ...levels, setLevel() {}, getLevel: () => LogLevel.INFO, setName() {} }
 }

@@ -1,16 +1,19 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { z } from 'zod'
 import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
-import { isJsonObject, objectsAt, textAt, toJson } from '../../../src/core/json.ts'
+import { isJsonObject, type JsonObject, objectsAt, textAt, toJson } from '../../../src/core/json.ts'
 import type { Message } from '../../../src/core/message.ts'
 import type { Transport, TransportDeps } from '../../../src/core/transport.ts'
 import { formatDuration } from '../../../src/core/units.ts'
 import { inTime } from '../../../src/lib/pause.ts'
 import { waitFor } from '../../../src/lib/wait-for.ts'
+import { fetchSlack } from '../api.ts'
 import type { Delivery } from '../inbound/delivery.ts'
 import type { SlackOptions } from '../options.ts'
 import type { createCalls } from '../outbound/calls.ts'
 import type { Workspaces } from '../workspaces.ts'
 import { createApps } from './apps.ts'
+import { patient } from './patient.ts'
 
 /** How long the acknowledgement waits for what a listener says in it (ms): Slack waits 3 s, and has its own way to go. */
 const HOLD = 2500
@@ -21,6 +24,9 @@ const KEPT = 3_600_000
 
 /** What a listener said in `ack`; without `response` the acknowledgement went before any did. */
 const ackSchema = z.object({ response: z.json().exactOptional() })
+
+/** The `fetch` of listeners. */
+const calling = patient(fetchSlack)
 
 type Listening = Parameters<NonNullable<Transport['listen']>>[1]
 
@@ -75,14 +81,17 @@ export function createBolt(
         if (!isJsonObject(payload)) throw new Error('it gets what Slack sent, and this came from elsewhere')
         const app = await inTime(apps.of(file), ended)
         const workspace = await workspaces.find(textAt(data, 'team') ?? '')
-        const urls = [payload, ...objectsAt(payload, 'response_urls')]
         // Events are acknowledged by Bolt itself.
         const ack = async (saying?: unknown) => {
           if (payload.type !== 'event_callback') await acknowledge(message, saying)
         }
-        const responseUrls = urls.map((each) => textAt(each, 'response_url'))
-        const run = { key: `${id}:${route}`, workspace, signal: ended, responseUrls }
-        await during(run, async () => app?.processEvent({ body: structuredClone(payload), ack }))
+        const urls = responseUrlsIn(payload)
+        const run = { key: `${id}:${route}`, workspace, signal: ended, responseUrls: urls }
+        await during(run, async () => {
+          const inRun = AsyncLocalStorage.snapshot()
+          const call: typeof fetch = (input, init) => inRun(calling, input, init)
+          await app?.process({ payload, urls, ack, call, signal: ended })
+        })
         if (ended.aborted) throw new Error(`it took longer than ${formatDuration(timeout)}`)
       } catch (cause) {
         signal.throwIfAborted()
@@ -121,7 +130,8 @@ export function createBolt(
       for (const file of apps.files()) {
         const answers: unknown[] = []
         const ack = async (one?: unknown) => void answers.push(one)
-        const asked = apps.of(file).then((app) => app.processEvent({ body: structuredClone(payload), ack }))
+        const once = { payload, urls: responseUrlsIn(payload), ack, call: calling, signal: late }
+        const asked = apps.of(file).then((app) => app.process(once))
         const failed = (err: unknown) => log.error({ app: file, err }, 'a listener for options failed')
         await inTime(asked, late).catch(failed)
         if (isJsonObject(answers[0])) return answers[0]
@@ -129,4 +139,9 @@ export function createBolt(
       return undefined
     },
   }
+}
+
+/** The addresses at which Slack takes answers to a payload. */
+function responseUrlsIn(payload: JsonObject): string[] {
+  return [payload, ...objectsAt(payload, 'response_urls')].flatMap((one) => textAt(one, 'response_url') ?? [])
 }

@@ -1,0 +1,149 @@
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import type { AuthorizeResult, AuthorizeSourceData } from '@slack/bolt'
+import { reasonOf } from '../../../src/core/errors.ts'
+import type { JsonObject } from '../../../src/core/json.ts'
+import type { Log } from '../../../src/core/log.ts'
+import { pause } from '../../../src/lib/pause.ts'
+import type { Fetch } from '../api.ts'
+import type { Ask, CallAnswer, FromThread, ThreadData, Told, ToThread } from './protocol.ts'
+
+const ENTRY = new URL(`./thread/main${extname(import.meta.filename)}`, import.meta.url)
+/** How long (ms) a thread may take from its start until the app is loaded: longer than it gives each step. */
+const START = 60_000
+/** How long (ms) a replaced app may work on what it had begun. */
+const LAST_RUNS = 60_000
+
+export type AppThread = Awaited<ReturnType<typeof startAppThread>>
+
+/** One payload for the listeners. */
+type Delivered = {
+  payload: JsonObject
+  /** Response URLs by which they may answer. */
+  urls: string[]
+  /** Resolves when what they say in their acknowledgement is kept. */
+  ack(response: unknown): Promise<void>
+  /** Makes a call of Slack for them. */
+  call: Fetch
+  /** Aborts when nobody waits for them any more. */
+  signal: AbortSignal
+}
+
+type Running = Delivered & { ended: PromiseWithResolvers<void> }
+
+/**
+ * Loads a Bolt app in a thread of its own, so that its end ends its timers, sockets and files too, and so that what it does to its
+ * process it does to its thread. Rejects where the app cannot be loaded. `exited`: the thread ended without being asked to.
+ */
+export async function startAppThread(options: {
+  data: ThreadData
+  log: Log
+  authorize(source: AuthorizeSourceData<boolean>): Promise<AuthorizeResult>
+  exited(why: string): void
+}) {
+  const { data, log } = options
+  const worker = new Worker(ENTRY, { workerData: data, argv: [], name: `bolt ${data.file}` })
+  const loaded = Promise.withResolvers<void>()
+  const idle = Promise.withResolvers<void>()
+  const runs = new Map<number, Running>()
+  let serial = 0
+  let isLeaving = false
+  let crash: string | undefined
+
+  const say = (message: ToThread) => worker.postMessage(message)
+
+  const answer = async ({ id, ask }: Extract<FromThread, { kind: 'ask' }>) => {
+    try {
+      say({ kind: 'answer', id, value: await answerTo(ask) })
+    } catch (error) {
+      say({ kind: 'answer', id, error: { message: reasonOf(error) } })
+    }
+  }
+
+  const answerTo = async (ask: Ask): Promise<unknown> => {
+    if (ask.what === 'authorize') return options.authorize(ask.source)
+    const run = runs.get(ask.run)
+    if (ask.what === 'ack') return run?.ack(ask.response)
+    if (!run) throw new Error('the run that it belongs to has ended')
+    return responseOf(await run.call(ask.url, ask.init))
+  }
+
+  const end = (id: number, error?: Error) => {
+    const run = runs.get(id)
+    runs.delete(id)
+    if (error) run?.ended.reject(error)
+    else run?.ended.resolve()
+    if (runs.size === 0 && isLeaving) idle.resolve()
+  }
+
+  worker.on('message', (message: FromThread) => {
+    if (message.kind === 'ask') void answer(message)
+    else if (message.kind === 'done') end(message.id, message.error && errorOf(message.error))
+    else if (message.kind === 'log') {
+      const { level, text, error } = message
+      log[level](error ? { err: errorOf(error) } : {}, text)
+    } else if (message.kind === 'ready') loaded.resolve()
+    else loaded.reject(errorOf(message.error))
+  })
+  worker.on('error', (error) => {
+    crash = reasonOf(error)
+    log.error({ err: error }, 'a Bolt app crashed')
+  })
+  worker.on('exit', (code) => {
+    const why = crash ?? `it called process.exit(${code})`
+    for (const id of runs.keys()) end(id, new Error(`the app ended: ${why}`))
+    idle.resolve()
+    loaded.reject(new Error(why))
+    if (!isLeaving) options.exited(why)
+  })
+
+  const terminate = async () => {
+    isLeaving = true
+    await worker.terminate()
+  }
+  const late = setTimeout(() => loaded.reject(new Error(`it did not load within ${START / 1000} s`)), START)
+  try {
+    await loaded.promise
+  } catch (error) {
+    await terminate()
+    throw error
+  } finally {
+    clearTimeout(late)
+  }
+
+  return {
+    /** Runs all listeners for a payload; rejects with what they throw, or where the thread ends. */
+    async process(delivered: Delivered): Promise<void> {
+      const { payload, urls, signal } = delivered
+      const id = ++serial
+      const ended = Promise.withResolvers<void>()
+      runs.set(id, { ...delivered, ended })
+      const abort = () => say({ kind: 'abort', id })
+      signal.addEventListener('abort', abort)
+      try {
+        say({ kind: 'process', id, payload, urls })
+        await ended.promise
+      } finally {
+        signal.removeEventListener('abort', abort)
+      }
+    },
+    /** Ends the thread once it has done what it had begun, or after a minute. */
+    async retire(): Promise<void> {
+      isLeaving = true
+      if (runs.size > 0) await Promise.race([idle.promise, pause(LAST_RUNS)])
+      await terminate()
+    },
+    terminate,
+  }
+}
+
+async function responseOf(response: Response): Promise<CallAnswer> {
+  const { status, headers } = response
+  return { status, headers: [...headers], body: new Uint8Array(await response.arrayBuffer()) }
+}
+
+function errorOf({ message, stack }: Told): Error {
+  const error = new Error(message)
+  if (stack) error.stack = stack
+  return error
+}

@@ -1,0 +1,16 @@
+import { pause } from '../../../src/lib/pause.ts'
+
+type Fetch = typeof globalThis.fetch
+
+/** Waits where Slack has enough: while Bolt's client did, it would mix up the calls of several runs. */
+export const patient =
+  (fetch: Fetch): Fetch =>
+  async (input, init) => {
+    for (;;) {
+      const response = await fetch(input, init)
+      const seconds = Number(response.headers.get('retry-after'))
+      if (response.status !== 429 || !(seconds > 0)) return response
+      await response.body?.cancel()
+      await pause(seconds * 1000)
+    }
+  }

@@ -1,0 +1,37 @@
+import { reasonOf } from '../../../../src/core/errors.ts'
+import type { Ask, FromThread, Told, ToThread } from '../protocol.ts'
+
+export type Link = ReturnType<typeof createLink>
+
+/** The thread's end of the line to the daemon. */
+export function createLink(say: (message: FromThread) => void) {
+  const asked = new Map<number, PromiseWithResolvers<unknown>>()
+  let serial = 0
+
+  return {
+    say,
+    told,
+    /** Resolves with the daemon's answer, or rejects with why there is none. */
+    ask(ask: Ask): Promise<unknown> {
+      const id = ++serial
+      const answer = Promise.withResolvers<unknown>()
+      asked.set(id, answer)
+      say({ kind: 'ask', id, ask })
+      return answer.promise
+    },
+    answered({ id, ...answer }: Extract<ToThread, { kind: 'answer' }>) {
+      const waiting = asked.get(id)
+      asked.delete(id)
+      if (answer.error) waiting?.reject(new Error(answer.error.message))
+      else waiting?.resolve(answer.value)
+    },
+  }
+}
+
+/** An error, fit to be sent to the daemon. */
+function told(error: unknown): Told {
+  const { errors, originals } = Object(error)
+  const all = [errors, originals].find(Array.isArray)
+  const message = all?.length ? all.map(reasonOf).join('; ') : reasonOf(error)
+  return error instanceof Error && error.stack ? { message, stack: error.stack } : { message }
+}

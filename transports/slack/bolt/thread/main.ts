@@ -1,0 +1,37 @@
+// The entry of the thread that a Bolt app runs in: one thread an app, so that unloading ends all that it began.
+import { parentPort, workerData } from 'node:worker_threads'
+import type { ThreadData } from '../protocol.ts'
+import { resolveForApps } from './hooks.ts'
+import { createLink } from './link.ts'
+import { createListening } from './listening.ts'
+import { loadApps } from './load.ts'
+import { keepSocketsClosed } from './sockets.ts'
+
+const port = parentPort
+if (!port) throw new Error('this file runs in a worker thread')
+const data = workerData as ThreadData
+
+resolveForApps()
+keepSocketsClosed()
+const link = createLink((message) => port.postMessage(message))
+const listening = createListening(data, link)
+port.on('message', (message) => {
+  if (message.kind === 'answer') link.answered(message)
+  else if (message.kind === 'abort') listening.abort(message.id)
+  else void listening.process(message)
+})
+// A listener that is over may have left a call without anybody who waits for it.
+process.on('unhandledRejection', (error) => {
+  link.say({
+    kind: 'log',
+    level: 'error',
+    text: 'a promise of the app was rejected, and nothing handles it',
+    error: link.told(error),
+  })
+})
+try {
+  listening.use(await loadApps(data, link, listening.fetch))
+  link.say({ kind: 'ready' })
+} catch (error) {
+  link.say({ kind: 'failed', error: link.told(error) })
+}
