@@ -58,6 +58,8 @@ export type DaemonOptions = {
   load(skills?: readonly RoutedSkill[]): Promise<Config>
   /** `serve`: listens on both addresses. `local`: for one command in this process; no listeners, no gateways that need them. */
   mode: 'serve' | 'local'
+  /** That of the data directory, where the caller has it already; released when the store closes. */
+  lock?: Disposable
   version: string
   /** The environment with `.env`: where keys of models are looked up. */
   env: Readonly<Record<string, string | undefined>>
@@ -84,7 +86,7 @@ export async function createDaemon(options: DaemonOptions) {
   let draining = false
 
   const metrics = createMetrics({ version })
-  const store = await openStore(config.daemon, log)
+  const store = await openStore(config.daemon, log, options.lock)
   const tracing = mode === 'serve' ? await startTracing(env, log, store.journal.get) : undefined
   const files = createLogs({ dir: dataDir, now, log })
   const shared = store.kind === 'redis' ? shareLogs(files, { store, dataDir, log }) : undefined

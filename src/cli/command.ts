@@ -29,6 +29,8 @@ export type Environs = {
   version: string
   /** `--config`. */
   path?: string
+  /** Says on stderr why nothing happens for a while. */
+  tell?(text: string): void
 }
 
 /** A file of the repository or of the package; what is built lies one folder deeper. */

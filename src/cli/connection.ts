@@ -1,46 +1,19 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync, rmSync } from 'node:fs'
 import { type IncomingMessage, type RequestOptions, request } from 'node:http'
 import { hostname } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { z } from 'zod'
-import { readEnvironment } from '../config/environment.ts'
-import { configPath } from '../config/load-config.ts'
-import type { DaemonConfig } from '../config/sections.ts'
 import { proofOf } from '../control/token.ts'
 import { catalogue, type ErrorCode, TriviumError } from '../core/errors.ts'
 import { isJsonObject, type Json, parseJson, pathGet, toJson } from '../core/json.ts'
 import type { Submission } from '../core/message.ts'
-import { attempt } from '../lib/attempt.ts'
 import { defined } from '../lib/defined.ts'
-import { writeWhole } from '../lib/disk.ts'
 import { type CommandContext, type Environs, loadFor, userName } from './command.ts'
+import { placeOf, readDaemonFile, readText } from './data-dir.ts'
+import { lockPatiently } from './patience.ts'
 import { pretty, show } from './terminal.ts'
 
-const daemonFileSchema = z.object({ pid: z.int(), control: z.string() })
-
-/** Writes a file of the data directory at once as a whole: `daemon.json` says where this daemon is, as `host:port`. */
-export async function writeDataFile(dataDir: string, name: string, content: object): Promise<void> {
-  await writeWhole(join(dataDir, name), `${JSON.stringify(content, null, 2)}\n`)
-}
-
-/** Removes the file, but only that of this process. */
-export function removeDaemonFile(dataDir: string): void {
-  if (readDaemonFile(dataDir)?.pid === process.pid) rmSync(join(dataDir, 'daemon.json'), { force: true })
-}
-
-/** The daemon that wrote it may be gone. A file that cannot be read names no daemon. */
-function readDaemonFile(dataDir: string) {
-  return daemonFileSchema.safeParse(parseJson(readText(dataDir, 'daemon.json') ?? '')).data
-}
-
-function readText(dataDir: string, name: string): string | undefined {
-  return attempt(() => readFileSync(join(dataDir, name), 'utf8').trim()) || undefined
-}
-
 /** What commands talk to: a running daemon, or one made in this process for a moment. */
-export type Connection = Omit<ReturnType<typeof remote>, 'stream' | 'mcp'>
+export type Connection = Omit<ReturnType<typeof remote>, 'stream' | 'mcp' | 'isDraining'>
 
 /** Connects, asks, prints the answer and closes the connection: what most commands do. */
 export async function ask(
@@ -84,32 +57,53 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Connects to the running daemon, or opens the store in this process; there is one writer in either case. */
-export async function connectOrOpen(environs: Environs): Promise<Connection> {
+/**
+ * Connects to the running daemon, or opens the store in this process; there is one writer in either case. Another command, and a daemon
+ * that is starting or stopping, are waited for.
+ */
+export function connectOrOpen(environs: Environs): Promise<Connection> {
+  return connectOr(environs, () => connectIfRunning(environs))
+}
+
+/** As `connectOrOpen`, but does not use a daemon that is draining: it would not answer a message any more. */
+export function connectOrOpenToSend(environs: Environs): Promise<Connection> {
+  return connectOr(environs, async () => {
+    const found = await connectIfRunning(environs)
+    return (await found?.isDraining()) ? undefined : found
+  })
+}
+
+async function connectOr(
+  environs: Environs,
+  running: () => ReturnType<typeof connectIfRunning>,
+): Promise<Connection> {
+  const found = await running()
+  if (found) return found
+  const { dataDir, redisUrl } = (await loadFor(environs)).daemon
+  if (redisUrl !== undefined) return local(environs)
+  // Loaded before the lock is taken: others wait for it.
+  await import('./start.ts')
+  const free = await lockPatiently(dataDir, environs, running)
+  return 'invoke' in free ? free : local(environs, free)
+}
+
+function connectIfRunning(environs: Environs) {
   return connect(environs).catch((error: unknown) => {
-    if (isNotRunning(error)) return local(environs)
+    if (isNotRunning(error)) return undefined
     throw error
+  })
+}
+
+/** Takes the lock of a data directory for a command that needs it alone, and for a daemon. A daemon that runs is not waited for. */
+export function lockAlone(dir: string, environs: Environs): Promise<Disposable> {
+  return lockPatiently<never>(dir, environs, async (locked) => {
+    if (await connectIfRunning(environs).catch(() => true)) throw locked
+    return undefined
   })
 }
 
 export function isNotRunning(error: unknown): boolean {
   return error instanceof TriviumError && error.code === 'not_running'
-}
-
-/** A daemon is found in its data dir, also while its routes.yaml is broken. */
-async function placeOf(environs: Environs): Promise<Pick<DaemonConfig, 'dataDir' | 'token'>> {
-  try {
-    return (await loadFor(environs)).daemon
-  } catch (error) {
-    const { cwd, path } = environs
-    const env = await readEnvironment(cwd, environs.env).catch(() => environs.env)
-    // Where it is without being named, and where a file mostly names it.
-    const likely = [cwd, dirname(configPath(cwd, env, path))].map((dir) => join(dir, '.trivium'))
-    const places = env.TRIVIUM_DATA_DIR ? [resolve(cwd, env.TRIVIUM_DATA_DIR)] : likely
-    const dataDir = places.find(readDaemonFile)
-    if (dataDir === undefined) throw error
-    return { dataDir, ...defined({ token: env.TRIVIUM_TOKEN || undefined }) }
-  }
 }
 
 function remote(control: string, token: string) {
@@ -127,6 +121,10 @@ function remote(control: string, token: string) {
     skills: () => get('skills'),
     describe: (name: string) => get(`skills/${encodeURIComponent(name)}`),
     status: () => get('status'),
+    async isDraining() {
+      const readiness = await send(`http://${control}/readyz`, { headers }).then((response) => text(response))
+      return pathGet(parseJson(readiness), 'detail.draining') === true
+    },
     doctor: () => get('doctor'),
     submit: (submission: Submission) => post('messages', submission),
     explain: (what: string | Submission) =>
@@ -145,11 +143,15 @@ function remote(control: string, token: string) {
   }
 }
 
-async function local(environs: Environs): Promise<Connection> {
+async function local(environs: Environs, lock?: Disposable): Promise<Connection> {
   const { createOwnDaemon } = await import('./start.ts')
-  const { daemon } = await createOwnDaemon(environs, { mode: 'local', level: 'warn', pretty: true })
+  const { daemon } = await createOwnDaemon(environs, {
+    ...{ mode: 'local', level: 'warn', pretty: true },
+    ...defined({ lock }),
+  })
   const { operator } = daemon
   const ended = new AbortController()
+  let stopped: Promise<void> | undefined
   const caller = { kind: 'cli', id: clientName(), roles: ['operator'] } as const
   return {
     ...operator,
@@ -169,7 +171,8 @@ async function local(environs: Environs): Promise<Connection> {
     },
     async [Symbol.asyncDispose]() {
       ended.abort()
-      await daemon.stop()
+      stopped ??= daemon.stop()
+      await stopped
     },
   }
 }

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { toTriviumError } from '../core/errors.ts'
-import { defined } from '../lib/defined.ts'
 import { type AddCommand, type CommandContext, type Environs, ownFile } from './command.ts'
+import { environsOf, listGlobals, takeGlobals } from './global-options.ts'
 import { createTerminal, paint, type Streams, type Terminal, usageOutput } from './terminal.ts'
 
 /** Every command that is no skill, in the order of the help; only what a command line names is loaded. */
@@ -34,6 +34,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   completion: async () => (await import('./commands/completion.ts')).addCompletion,
 }
 
+export const COMMAND_NAMES = Object.keys(COMMANDS)
+
 /** Words that stand for the name of one skill. */
 const GROUP = /^(subscription [^ ]+|slack installs( remove)?(?= |$))/
 
@@ -51,17 +53,17 @@ const THIS_PROCESS: World = {
 
 /** Runs one command line and resolves with the exit code: 0 fine, 1 failed, 2 usage or configuration, 3 no daemon, 4 nothing came. */
 export async function main(argv: string[], world: World = THIS_PROCESS): Promise<number> {
+  const { rest, globals, problem } = takeGlobals(argv)
   const program = new Command('trivium')
-  const terminal = createTerminal(argv.includes('--json'), world)
+  const terminal = createTerminal(globals.json, world)
   const version = String(JSON.parse(readFileSync(ownFile('package.json'), 'utf8')).version)
+  const tell = (text: string) =>
+    terminal.err(globals.json ? `${JSON.stringify({ waiting: text.trim() })}\n` : text)
   let code = 0
   const context: CommandContext = {
-    environs() {
-      const { config: path } = program.opts<{ config?: string }>()
-      return { env: world.env, cwd: world.cwd, version, ...defined({ path }) }
-    },
+    environs: () => environsOf(globals, { env: world.env, cwd: world.cwd, version, tell }),
     terminal: () => terminal,
-    commands: () => Object.keys(COMMANDS),
+    commands: () => COMMAND_NAMES,
     exit(given) {
       code = given
     },
@@ -72,8 +74,6 @@ export async function main(argv: string[], world: World = THIS_PROCESS): Promise
       'A messaging daemon: email, Slack, WebSocket and webhooks in; dispatch, receive and events out.',
     )
     .version(version)
-    .option('--config <file>', 'routes.yaml to use (TRIVIUM_CONFIG)')
-    .option('--json', 'print JSON, for machines')
     .showSuggestionAfterError()
     .exitOverride()
     .configureOutput(usageOutput(terminal))
@@ -83,14 +83,14 @@ export async function main(argv: string[], world: World = THIS_PROCESS): Promise
     )
 
   try {
-    const at = argv.findIndex((word, index) => !word.startsWith('-') && argv[index - 1] !== '--config')
-    const first = argv[Math.max(0, at)]
+    if (problem) throw problem
+    const at = rest.findIndex((word) => !word.startsWith('-'))
     // `subscription pause NAME` is the skill `subscription-pause`.
-    const [group] = GROUP.exec(argv.slice(at).join(' ')) ?? []
-    const name = group?.replaceAll(' ', '-') ?? (at < 0 ? undefined : first)
+    const [group] = at < 0 ? [] : (GROUP.exec(rest.slice(at).join(' ')) ?? [])
+    const name = group?.replaceAll(' ', '-') ?? rest[at]
     if (name !== undefined && name !== 'help' && name !== COMPLETE && !Object.hasOwn(COMMANDS, name)) {
       const { invokeByName } = await import('./skill-command.ts')
-      await invokeByName(name, argv.toSpliced(at, group?.split(' ').length ?? 1), context)
+      await invokeByName(name, rest.toSpliced(at, group?.split(' ').length ?? 1), context)
       return code
     }
     if (name === COMPLETE) {
@@ -102,21 +102,13 @@ export async function main(argv: string[], world: World = THIS_PROCESS): Promise
     for (const load of named ? [named] : Object.values(COMMANDS)) {
       const addCommand = await load()
       addCommand(program, context)
-      for (const command of program.commands) inherit(command)
     }
-    await program.parseAsync(argv, { from: 'user' })
+    listGlobals(program)
+    await program.parseAsync(rest, { from: 'user' })
     return code
   } catch (error) {
     return report(error, terminal)
   }
-}
-
-/** Global flags are understood after the command as well as before it. */
-function inherit(command: Command): void {
-  if (!command.options.some(({ long }) => long === '--json')) {
-    command.exitOverride().option('--json', 'print JSON, for machines')
-  }
-  for (const nested of command.commands) inherit(nested)
 }
 
 function report(error: unknown, terminal: Terminal): number {

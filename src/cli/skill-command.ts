@@ -5,13 +5,16 @@ import { isJsonObject, type JsonObject, jsonObjectSchema, objectsIn, parseJson }
 import { mcpServerOf } from '../core/mcp.ts'
 import { skillJsonSchema } from '../core/skill.ts'
 import { didYouMean } from '../lib/nearest.ts'
+import { builtInSkills } from '../skills/built-in.ts'
 import { isCallbackName } from '../skills/callbacks/callback-service.ts'
 import { type CommandContext, type Environs, EXIT_NOTHING, interruption, loadFor, usage } from './command.ts'
 import { type Connection, connect, connectOrOpen, isNotRunning } from './connection.ts'
+import { GLOBAL_NAMES, listGlobals } from './global-options.ts'
+import { isStoreOnly, withoutDaemon } from './store-only.ts'
 import { pretty, show, type Terminal, usageOutput } from './terminal.ts'
 
 /** Flags of the command itself. A property named like one stands behind a word of its own: `--skill-args`. */
-const RESERVED = new Set(['args', 'json', 'config', 'follow', 'help', 'version'])
+const RESERVED = new Set([...GLOBAL_NAMES, 'args', 'follow', 'help', 'version'])
 
 /** Skills for which "nothing came in time" is an exit code of its own. */
 const WAITING = new Set(['event-wait', 'gateway-receive'])
@@ -31,7 +34,8 @@ type Described = z.output<typeof described>
 
 /** Runs `trivium <skill> --arg value`: the flags are made from the skill's schema. `argv` is what follows the name. */
 export async function invokeByName(name: string, argv: readonly string[], context: CommandContext) {
-  await using connection = await open(name, argv, context)
+  if (argv.includes('--help') || argv.includes('-h')) return showHelp(name, context)
+  await using connection = await open(name, context)
   const skill = await find(connection, name, context)
   const { command, options } = commandFor(name, skill)
   command.configureOutput(usageOutput(context.terminal())).action(async () => {
@@ -42,7 +46,10 @@ export async function invokeByName(name: string, argv: readonly string[], contex
     for (const { property, key } of options) if (given[key] !== undefined) named[property] = given[key]
     const args = { ...named, ...readPositional(command.args, named, skill.args) }
     if (given.follow === true) return followEvents(connection, args, context.terminal())
-    const result = await connection.invoke(name, args)
+    const { invoke } = connection.running
+      ? connection
+      : await withoutDaemon(name, args, connection, context.environs())
+    const result = await invoke(name, args)
     show(context.terminal(), result, () => pretty(result))
     const isNothing = result === null || (Array.isArray(result) && result.length === 0)
     if (WAITING.has(name) && isNothing) context.exit(EXIT_NOTHING)
@@ -50,15 +57,23 @@ export async function invokeByName(name: string, argv: readonly string[], contex
   await command.parseAsync(argv, { from: 'user' })
 }
 
+/** Asks the daemon, or reads the skills in the folders: help opens no store. */
+async function showHelp(name: string, context: CommandContext): Promise<void> {
+  const skills = objectsIn(await skillsAsTold(context.environs()))
+  const skill = skills.find((one) => one.name === name)
+  if (!skill)
+    throw unknownCommand(
+      name,
+      skills.map((one) => String(one.name)),
+      context,
+    )
+  const { command } = commandFor(name, described.parse(skill))
+  await command.configureOutput(usageOutput(context.terminal())).parseAsync(['--help'], { from: 'user' })
+}
+
 /** All skills as commands, for a shell to complete: those of the running daemon, else what is in the folders. */
 export async function skillCommands(context: CommandContext): Promise<Command[]> {
-  const environs = context.environs()
-  const told = await connect(environs)
-    .then((connection) => connection.skills())
-    .catch(async () => {
-      const known = await skillsWithout(environs)
-      return known.map(({ args, ...skill }) => ({ ...skill, args: args ? skillJsonSchema({ args }) : {} }))
-    })
+  const told = await skillsAsTold(context.environs())
   const others = context.commands()
   return objectsIn(told).flatMap((skill) => {
     const name = String(skill.name)
@@ -66,18 +81,34 @@ export async function skillCommands(context: CommandContext): Promise<Command[]>
   })
 }
 
-/** Help needs no daemon; and without one a mistyped command must not be answered with "start a daemon". */
-async function open(name: string, argv: readonly string[], context: CommandContext): Promise<Connection> {
+/** The skills of the running daemon, else those in the folders, each with its arguments. */
+async function skillsAsTold(environs: Environs): Promise<unknown> {
+  const told = await connect(environs)
+    .then((connection) => connection.skills())
+    .catch(() => undefined)
+  if (told !== undefined) return told
+  const known = await skillsWithout(environs)
+  return known.map(({ args, ...skill }) => ({ ...skill, args: args ? skillJsonSchema({ args }) : {} }))
+}
+
+/** Without a daemon a mistyped command must not be answered with "start a daemon". */
+async function open(name: string, context: CommandContext): Promise<Connection> {
   const environs = context.environs()
-  if (argv.includes('--help') || argv.includes('-h')) return connectOrOpen(environs)
   try {
     return await connect(environs)
   } catch (error) {
     if (!isNotRunning(error) || isCallbackName(name)) throw error
-    const known = (await skillsWithout(environs)).map((skill) => skill.name)
-    throw known.includes(name) || mcpServerOf(name) !== undefined
-      ? error
-      : unknownCommand(name, known, context)
+    const known = await skillsWithout(environs)
+    const skill = known.find((one) => one.name === name)
+    if (!skill && mcpServerOf(name) === undefined)
+      throw unknownCommand(
+        name,
+        known.map((one) => one.name),
+        context,
+      )
+    // One of the same name in a folder is another skill.
+    if (isStoreOnly(name) && builtInSkills.some((one) => one === skill)) return connectOrOpen(environs)
+    throw error
   }
 }
 
@@ -115,9 +146,8 @@ function commandFor(name: string, { description, args: { properties, required } 
     .exitOverride()
     .showSuggestionAfterError()
     .option('--args <json>', 'all arguments as one JSON object')
-    .option('--json', 'print JSON, for machines')
-    .option('--config <file>', 'routes.yaml to use (TRIVIUM_CONFIG)')
     .argument('[values...]', positional)
+  listGlobals(command)
   if (name === 'event-wait') command.option('--follow', 'go on until interrupted; one JSON line an event')
   const options = Object.entries(properties).map(([property, schema]) => {
     const option = optionFor(property, schema, required.includes(property))
@@ -130,7 +160,7 @@ function commandFor(name: string, { description, args: { properties, required } 
 
 function optionFor(property: string, schema: JsonObject, isRequired: boolean): Option {
   const kebab = property.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-  const flag = RESERVED.has(property) ? `--skill-${kebab}` : `--${kebab}`
+  const flag = RESERVED.has(kebab) ? `--skill-${kebab}` : `--${kebab}`
   const fallback = schema.default === undefined ? '' : ` (default ${JSON.stringify(schema.default)})`
   const help = `${schema.description ?? ''}${fallback}${isRequired ? ' (required)' : ''}`
   if (schema.type === 'boolean') return new Option(flag, help)

@@ -9,14 +9,20 @@ import { reasonOf, TriviumError } from '../core/errors.ts'
 import { pathGet } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import { createDaemon, type Daemon, type DaemonOptions } from '../daemon.ts'
+import { defined } from '../lib/defined.ts'
 import { type Environs, loadFor } from './command.ts'
-import { removeDaemonFile, writeDataFile } from './connection.ts'
+import { lockAlone } from './connection.ts'
+import { removeDaemonFile, writeDataFile } from './data-dir.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Runs the daemon until a signal: the first drains, a second exits at once, SIGHUP reloads. Resolves with the exit code. */
 export async function start(environs: Environs, terminal: Terminal): Promise<number> {
   const began = performance.now()
-  const { daemon, log } = await createOwnDaemon(environs, { mode: 'serve', pretty: terminal.isTerminal })
+  const { dataDir: dir, redisUrl } = (await loadFor(environs)).daemon
+  // Commands that are just at work, and a daemon that is stopping, are waited for.
+  const lock = redisUrl === undefined ? await lockAlone(dir, environs) : undefined
+  const options = { mode: 'serve', pretty: terminal.isTerminal, ...defined({ lock }) } as const
+  const { daemon, log } = await createOwnDaemon(environs, options)
   const { file } = daemon.config()
   const { dataDir } = daemon.config().daemon
   const failed = (error: unknown) =>
@@ -35,7 +41,7 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
     // A skill may bring a route, and a route may wait for its skill.
     await daemon.manager.watch(reread)
     const store = daemon.store.kind
-    const place = { pid: process.pid, ...addresses, store, startedAt: Date.now() }
+    const place = { pid: process.pid, ...addresses, store, config: file, startedAt: Date.now() }
     await writeDataFile(dataDir, 'daemon.json', place)
     // V8 hoards less of what is free; only once everything is loaded, for then it would cost a fifth of the start.
     setFlagsFromString('--heap-growing-percent=50')
@@ -81,7 +87,7 @@ function untilSignalled(daemon: Daemon, reload: () => void, log: Log): Promise<n
 
 /**
  * Makes a daemon in this process. `level`: what is logged where the configuration shall not say; `destination`: where, if not on stderr;
- * `change`: what is made of the configuration each time it is read.
+ * `change`: what is made of the configuration each time it is read; `lock`: that of the data directory, which the daemon then releases.
  */
 export async function createOwnDaemon(
   environs: Environs,
@@ -91,9 +97,20 @@ export async function createOwnDaemon(
     pretty: boolean
     destination?: { write(line: string): unknown }
     change?(config: Config): Config
+    lock?: Disposable
   },
 ) {
-  const { mode, level, pretty, destination = process.stderr, change = (config) => config } = options
+  const { lock } = options
+  try {
+    return await makeDaemon(environs, options)
+  } catch (error) {
+    lock?.[Symbol.dispose]()
+    throw error
+  }
+}
+
+async function makeDaemon(environs: Environs, options: Parameters<typeof createOwnDaemon>[1]) {
+  const { mode, level, pretty, destination = process.stderr, change = (config) => config, lock } = options
   const first = change(await loadFor(environs))
   let { secrets } = first
   const load: DaemonOptions['load'] = async (skills) => {
@@ -106,7 +123,11 @@ export async function createOwnDaemon(
   const log = createLogger({ level: logLevel, recent, secrets: () => secrets, destination, pretty })
   const env = await readEnvironment(environs.cwd, environs.env)
   const { version } = environs
-  return { daemon: await createDaemon({ load, mode, version, env, log, logged: recent.of }), log, env }
+  return {
+    daemon: await createDaemon({ load, mode, version, env, log, logged: recent.of, ...defined({ lock }) }),
+    log,
+    env,
+  }
 }
 
 function banner(daemon: Daemon, { listen, control }: Record<'listen' | 'control', string>, head: string) {

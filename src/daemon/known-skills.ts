@@ -3,6 +3,7 @@ import type { RoutedSkill } from '../config/gateways.ts'
 import type { Config } from '../config/load-config.ts'
 import { silent } from '../core/log.ts'
 import { builtInSkills } from '../skills/built-in.ts'
+import { createMarkdownLoader } from '../skills/markdown/loader.ts'
 import { createRegistry } from '../skills/registry.ts'
 
 /** The folder of the skills that come with Trivium. */
@@ -13,8 +14,8 @@ export async function knownSkills({ skills }: Pick<Config, 'skills'>): Promise<R
   const registry = createRegistry({
     folders: [...skills.folders, SHIPPED_SKILLS],
     skills: builtInSkills,
-    // The name is all that is asked of a markdown skill here, and a skill that cannot be loaded keeps its name.
-    loadMarkdown: () => Promise.reject(new Error('not loaded')),
+    // They are described here, and never run.
+    loadMarkdown: createMarkdownLoader({ sources: () => ({ env: {} }) }),
     log: silent,
   })
   await registry.reload()

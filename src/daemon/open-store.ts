@@ -5,11 +5,13 @@ import type { Log } from '../core/log.ts'
 import type { Store } from '../core/store.ts'
 import type { Check } from '../core/transport.ts'
 import { createToEvent } from '../gateway/gateways.ts'
+import { defined } from '../lib/defined.ts'
 
-/** Opens the store that the configuration names: Redis where a URL is set, else the embedded one in the data dir. */
+/** Opens the store that the configuration names: Redis where a URL is set, else the embedded one in the data dir, with the lock that the caller may have. */
 export async function openStore(
   daemon: Pick<DaemonConfig, 'dataDir' | 'redisUrl' | 'redisPrefix' | 'redis'>,
   log: Log,
+  lock?: Disposable,
 ): Promise<Store> {
   const toEvent = createToEvent(new Map(Object.entries(transports)))
   if (daemon.redisUrl !== undefined) {
@@ -18,7 +20,7 @@ export async function openStore(
     return createRedisStore({ url, prefix, ...redis, toEvent, log })
   }
   const { createEmbeddedStore } = await import('../stores/embedded/index.ts')
-  return createEmbeddedStore({ dir: daemon.dataDir, toEvent, log })
+  return createEmbeddedStore({ dir: daemon.dataDir, toEvent, log, ...defined({ lock }) })
 }
 
 /** What the server of the store, and that of the queues where it is another, say of themselves, for `trivium doctor`. */

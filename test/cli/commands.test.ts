@@ -40,7 +40,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     assert.equal(readFileSync(schema, 'utf8'), (await site.run(['config', 'schema'])).out)
 
     const file = JSON.parse(readFileSync(join(site.dir, '.trivium', 'daemon.json'), 'utf8'))
-    assert.deepEqual(Object.keys(file).sort(), ['control', 'listen', 'pid', 'startedAt', 'store'])
+    assert.deepEqual(Object.keys(file).sort(), ['config', 'control', 'listen', 'pid', 'startedAt', 'store'])
     assert.equal(file.pid, daemon.pid)
   })
 

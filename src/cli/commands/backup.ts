@@ -12,8 +12,9 @@ import { defined } from '../../lib/defined.ts'
 import { disk, isMissing, syncDir, temporaryName } from '../../lib/disk.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
 import { compactDatabase, copyDatabase, STORE_FILES } from '../../stores/embedded/copy.ts'
-import { lockDirectory, openDatabase } from '../../stores/embedded/database.ts'
+import { openDatabase } from '../../stores/embedded/database.ts'
 import { type AddCommand, type CommandContext, loadFor } from '../command.ts'
+import { lockAlone } from '../connection.ts'
 import { megabytes, show } from '../terminal.ts'
 
 /** The form of archives that this Trivium writes, and the newest that it reads. */
@@ -140,7 +141,7 @@ export const addRestore: AddCommand = (program, context) => {
       const file = resolve(context.environs().cwd, given)
       const { daemon } = await loadFor(context.environs())
       const dir = daemon.dataDir
-      using _lock = lockDirectory(dir)
+      using _lock = await lockAlone(dir, context.environs())
       const done = await restore(file, daemon, force === true, context)
       const { files, at, aside } = done
       const kept = aside ? `; what was there is in ${aside}` : ''
@@ -247,6 +248,7 @@ export const addCompact: AddCommand = (program, context) => {
         const reason = 'the store is in Redis, which does it by itself'
         throw new TriviumError('backup_refused', { what: 'This command', reason })
       }
+      using _lock = await lockAlone(dataDir, context.environs())
       const done = compactDatabase(dataDir)
       const { before, after } = done
       show(context.terminal(), done, () => `${megabytes(before)} before, ${megabytes(after)} now`)

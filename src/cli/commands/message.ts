@@ -6,7 +6,7 @@ import { OUTCOMES } from '../../core/message-query.ts'
 import { defined } from '../../lib/defined.ts'
 import { pause } from '../../lib/pause.ts'
 import { type AddCommand, EXIT_NOTHING, wholeNumber } from '../command.ts'
-import { ask, type Connection } from '../connection.ts'
+import { ask, type Connection, connectOrOpenToSend } from '../connection.ts'
 import { age, pretty, shorten, type Terminal, table } from '../terminal.ts'
 import { humanExplanation } from './routes.ts'
 
@@ -50,7 +50,7 @@ export const addMessage: AddCommand = (program, context) => {
         else if (options.wait > 0 && outcome === undefined) context.exit(EXIT_NOTHING)
         return result
       }
-      await ask(context, send, replyText)
+      await ask(context, send, replyText, connectOrOpenToSend)
     })
 
   message

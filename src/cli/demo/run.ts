@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { controlToken } from '../../control/token.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { type Environs, ownFile } from '../command.ts'
-import { writeDataFile } from '../connection.ts'
+import { writeDataFile } from '../data-dir.ts'
 import { createOwnDaemon } from '../start.ts'
 import { paint, show, type Terminal } from '../terminal.ts'
 import { createDay, turnBack } from './day.ts'
@@ -39,7 +39,7 @@ export async function runDemo(
   const addresses = await daemon.start()
   if (!addresses) throw new TriviumError('internal', { reason: 'the demo does not listen' })
   const dataDir = join(dir, '.trivium')
-  const daemonFile = { pid: process.pid, ...addresses, store: 'embedded', startedAt: Date.now() }
+  const daemonFile = { pid: process.pid, ...addresses, store: 'embedded', config, startedAt: Date.now() }
   await writeDataFile(dataDir, 'daemon.json', daemonFile)
   const send = createSend({
     listen: addresses.listen,

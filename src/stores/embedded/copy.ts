@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { TriviumError } from '../../core/errors.ts'
-import { lockDirectory, openDatabase } from './database.ts'
+import { openDatabase } from './database.ts'
 import { toStoreError } from './writer.ts'
 
 /** The files of the store in a data directory: none may be copied as it is. */
@@ -28,11 +28,10 @@ export async function copyDatabase(dir: string, to: string, progress: (part: num
   }
 }
 
-/** Rewrites the database without the pages that trimming left free; returns sizes in bytes. Throws `store_locked` beside a daemon. */
+/** Rewrites the database without the pages that trimming left free; returns sizes in bytes. The caller holds the lock of the directory. */
 export function compactDatabase(dir: string): { before: number; after: number } {
   const path = join(dir, 'trivium.db')
   const size = () => statSync(path).size
-  using _lock = lockDirectory(dir)
   try {
     using db = openDatabase(dir)
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)')

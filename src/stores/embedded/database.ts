@@ -112,9 +112,12 @@ export function lockDirectory(dir: string): Disposable {
   writeFileSync(note, JSON.stringify({ pid: process.pid, command, since: new Date().toISOString() }), {
     mode: 0o600,
   })
+  let isHeld = true
   return {
     [Symbol.dispose]() {
-      rmSync(note, { force: true })
+      // Once: the note may be that of the next holder.
+      if (isHeld) rmSync(note, { force: true })
+      isHeld = false
       lock.close()
     },
   }

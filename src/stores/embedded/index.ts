@@ -30,7 +30,7 @@ async function openStore(options: EmbeddedOptions, address: string): Promise<Sto
   const { dir, log } = options
   mkdirSync(dir, { recursive: true })
   await using opened = new AsyncDisposableStack()
-  opened.use(lockDirectory(dir))
+  opened.use(options.lock ?? lockDirectory(dir))
   const db = opened.adopt(openDatabase(dir), (db) => db.close())
   // Closing this handle drops no lock of SQLite: those are on the database and the `-shm` file
   // (https://sqlite.org/howtocorrupt.html, 2.2). Windows flushes only what may be written.

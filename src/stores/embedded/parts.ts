@@ -20,6 +20,8 @@ export type EmbeddedOptions = {
   log: Log
   /** Unix time in ms. */
   now?: () => number
+  /** That of the directory, where the caller has it already; the store releases it. */
+  lock?: Disposable
 }
 
 export function createParts(db: DatabaseSync, writer: Writer, address: string, options: EmbeddedOptions) {

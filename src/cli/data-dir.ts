@@ -1,0 +1,81 @@
+import { readFileSync, rmSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { z } from 'zod'
+import { readEnvironment } from '../config/environment.ts'
+import { configPath } from '../config/load-config.ts'
+import type { DaemonConfig } from '../config/sections.ts'
+import { parseJson } from '../core/json.ts'
+import { attempt } from '../lib/attempt.ts'
+import { defined } from '../lib/defined.ts'
+import { writeWhole } from '../lib/disk.ts'
+import { type Environs, loadFor, usage } from './command.ts'
+
+/** `control`: its address, as `host:port`. `config`: the absolute path of its routes.yaml; daemons before 0.2 did not write it. */
+const daemonFileSchema = z.object({
+  pid: z.int(),
+  control: z.string(),
+  config: z.string().exactOptional(),
+})
+
+/** Writes a file of the data directory atomically: `daemon.json` says where this daemon is, as `host:port`. */
+export async function writeDataFile(dataDir: string, name: string, content: object): Promise<void> {
+  await writeWhole(join(dataDir, name), `${JSON.stringify(content, null, 2)}\n`)
+}
+
+/** Removes the file, but only that of this process. */
+export function removeDaemonFile(dataDir: string): void {
+  if (readDaemonFile(dataDir)?.pid === process.pid) rmSync(join(dataDir, 'daemon.json'), { force: true })
+}
+
+/** The daemon that wrote it may be gone. A file that cannot be read names no daemon. */
+export function readDaemonFile(dataDir: string) {
+  return daemonFileSchema.safeParse(parseJson(readText(dataDir, 'daemon.json') ?? '')).data
+}
+
+/** A small file of the data directory without the white space around it; undefined where it is missing or empty. */
+export function readText(dataDir: string, name: string): string | undefined {
+  return attempt(() => readFileSync(join(dataDir, name), 'utf8').trim()) || undefined
+}
+
+type Place = Pick<DaemonConfig, 'dataDir' | 'token'>
+
+/** The data directory that a command works on. A daemon is found there even while its routes.yaml is broken. */
+export async function placeOf(environs: Environs): Promise<Place> {
+  const read = await loadFor(environs).catch((error: unknown) => ({ error }))
+  if ('error' in read) return placeWithout(environs, read.error)
+  const { daemon, file } = read
+  return { ...daemon, dataDir: dataDirOf(daemon.dataDir, file, environs) }
+}
+
+async function placeWithout(environs: Environs, error: unknown): Promise<Place> {
+  const { cwd, path } = environs
+  const env = await readEnvironment(cwd, environs.env).catch(() => environs.env)
+  const file = configPath(cwd, env, path)
+  const isOfFile = (dir: string) => {
+    const found = readDaemonFile(dir)
+    return found !== undefined && (found.config ?? file) === file
+  }
+  // Its default place, and where a file usually names it.
+  const likely = [cwd, dirname(file)].map((dir) => join(dir, '.trivium'))
+  const dataDir = env.TRIVIUM_DATA_DIR
+    ? [resolve(cwd, env.TRIVIUM_DATA_DIR)].find(readDaemonFile)
+    : likely.find(isOfFile)
+  if (dataDir === undefined) throw error
+  return { dataDir, ...defined({ token: env.TRIVIUM_TOKEN || undefined }) }
+}
+
+/**
+ * A configuration file elsewhere often belongs to a daemon that was started there: its data directory is then not the default one of
+ * this working directory, and the daemon here must not get what was meant for the other. Throws `usage` where that cannot be told.
+ */
+function dataDirOf(dataDir: string, file: string, { cwd }: Environs): string {
+  const beside = join(dirname(file), '.trivium')
+  if (dataDir !== join(cwd, '.trivium') || dataDir === beside) return dataDir
+  const here = readDaemonFile(dataDir)?.config
+  if (here === file) return dataDir
+  if (readDaemonFile(beside)?.config === file) return beside
+  if (here === undefined) return dataDir
+  throw usage(
+    `${dataDir} belongs to a daemon of ${here}, not of ${file}. Name the data directory: --data-dir, or \`daemon: { data-dir }\` in the file.`,
+  )
+}

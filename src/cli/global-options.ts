@@ -1,0 +1,69 @@
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { defined } from '../lib/defined.ts'
+import { type Environs, usage } from './command.ts'
+
+/** Options of every command, before or after its name. Those with a value set what the variable in brackets would. */
+const GLOBAL = {
+  '--config': ['<file>', 'routes.yaml to use (TRIVIUM_CONFIG)'],
+  '--data-dir': ['<folder>', 'where the daemon keeps its data (TRIVIUM_DATA_DIR)'],
+  '--json': ['', 'print JSON, for machines'],
+} as const
+
+type Flag = keyof typeof GLOBAL
+
+/** Their names without dashes. */
+export const GLOBAL_NAMES = Object.keys(GLOBAL).map((flag) => flag.slice(2))
+
+export type Globals = { json: boolean; config?: string; dataDir?: string }
+
+/** Takes the global options out of a command line, up to a `--`. `problem`: one has no value. */
+export function takeGlobals(argv: readonly string[]): { rest: string[]; globals: Globals; problem?: Error } {
+  const found: Partial<Record<Flag, string>> = {}
+  const rest: string[] = []
+  let problem: Error | undefined
+  for (let at = 0; at < argv.length; at++) {
+    const word = argv[at] ?? ''
+    if (word === '--') {
+      rest.push(...argv.slice(at))
+      break
+    }
+    const [, name = word, given] = /^(--[a-z-]+)=(.*)$/s.exec(word) ?? []
+    if (!isGlobal(name) || (name === '--json' && given !== undefined)) {
+      rest.push(word)
+      continue
+    }
+    const [placeholder] = GLOBAL[name]
+    const value = placeholder === '' ? '' : (given ?? argv[++at])
+    if (placeholder !== '' && !value) problem ??= usage(`option '${name} ${placeholder}' argument missing`)
+    found[name] = value ?? ''
+  }
+  const { '--config': config, '--data-dir': dataDir } = found
+  return {
+    rest,
+    globals: { json: '--json' in found, ...defined({ config, dataDir }) },
+    ...defined({ problem }),
+  }
+}
+
+function isGlobal(word: string): word is Flag {
+  return Object.hasOwn(GLOBAL, word)
+}
+
+/** Lists the global options in the help of a command, and of those below it. */
+export function listGlobals(command: Command): void {
+  for (const [flag, [placeholder, help]] of Object.entries(GLOBAL)) {
+    if (command.options.some(({ long }) => long === flag)) continue
+    command.option(`${flag} ${placeholder}`.trim(), help)
+  }
+  for (const nested of command.commands) listGlobals(nested.exitOverride())
+}
+
+/** Where a command runs, as the global options say. */
+export function environsOf(
+  { config: path, dataDir }: Globals,
+  { env, ...rest }: Pick<Environs, 'env' | 'cwd' | 'version'> & Required<Pick<Environs, 'tell'>>,
+): Environs {
+  const own = dataDir === undefined ? {} : { TRIVIUM_DATA_DIR: resolve(rest.cwd, dataDir) }
+  return { ...rest, env: { ...env, ...own }, ...defined({ path }) }
+}
