@@ -62,7 +62,7 @@ describe('what another bot says', () => {
   })
 })
 
-test('what somebody forwards is the text where nothing is said to it, and there to look at where something is', async () => {
+test('what somebody forwards is the text where nothing is said to it, a quote where something is, and there to look at', async () => {
   const old = {
     is_share: true,
     channel_id: 'C0SECRET',
@@ -75,7 +75,7 @@ test('what somebody forwards is the text where nothing is said to it, and there 
     ['', forwarded, 'as it was'],
     ['<@U0BOT>', forwarded, 'as it was'],
     ['', old, 'as **it** was'],
-    ['see', forwarded, 'see'],
+    ['see', forwarded, 'see\n\nForwarded message:\n> as it was'],
   ] as const) {
     const blocks = text === 'see' ? { blocks: richText(text) } : {}
     const { text: read, data } = await deliverEvent(world, { text, attachments: [attachment], ...blocks })

@@ -7,6 +7,7 @@ import {
   textAt,
 } from '../../../src/core/json.ts'
 import { escapeText } from '../outbound/words.ts'
+import { fencedOnLines, isForwarded, quoted } from './forwarded.ts'
 
 /** What a message of Slack says, in Slack's markup, and for `data` what it shows besides, as Slack sent it. */
 export type Content = { text: string; shown: JsonObject }
@@ -15,9 +16,9 @@ export type Content = { text: string; shown: JsonObject }
 const PLACEHOLDERS = new Set(["This content can't be displayed.", '[no preview available]'])
 
 /**
- * Reads a message. What people type is all in its text. Where that says nothing but the mention of `bot` at its start,
- * what it shows speaks for it: other bots often say all they say in blocks
- * (https://docs.slack.dev/reference/block-kit/blocks) or attachments, and what somebody forwards is an attachment, too.
+ * Reads a message. The text of people holds all that they type; what they forward with it is an attachment, and follows as a
+ * quote. Where the text is empty but for the mention of `bot` at its start, blocks
+ * (https://docs.slack.dev/reference/block-kit/blocks) and attachments are read in its place: many bots put all they say there.
  */
 export function contentOf(message: JsonObject, bot = ''): Content {
   const [blocks, attachments] = [objectsAt(message, 'blocks'), objectsAt(message, 'attachments')]
@@ -25,10 +26,14 @@ export function contentOf(message: JsonObject, bot = ''): Content {
   const address = new RegExp(`^\\s*<@${bot}(\\|[^>]*)?>[\\s,:]*`)
   const said = (textAt(message, 'text') ?? '').replace(address, '')
   const isSaid = said.trim() !== '' && !PLACEHOLDERS.has(said.trim())
-  const paragraphs = [lines(saidIn(blocks)).replace(address, ''), ...attachments.map(saidInAttachment)]
+  const paragraphs = isSaid
+    ? []
+    : [lines(saidIn(blocks)).replace(address, ''), ...attachments.map(saidInAttachment)]
+  const forwarded = isSaid ? attachments.filter(isForwarded) : []
+  const quotes = forwarded.map((each) => quoted(each, saidInAttachment(each)))
   const isRich = blocks.every(({ type }) => type === 'rich_text')
   return {
-    text: isSaid ? said : paragraphs.filter(Boolean).join('\n\n') || said,
+    text: (isSaid ? [said, ...quotes] : paragraphs).filter(Boolean).join('\n\n') || said,
     shown: { ...(isRich ? {} : { blocks }), ...(attachments.length === 0 ? {} : { attachments }) },
   }
 }
@@ -95,8 +100,7 @@ function lines(texts: readonly string[]): string {
  */
 export function mrkdwnToMarkdown(text: string, names: ReadonlyMap<string, string>): string {
   return (
-    text
-      .replaceAll(/^```\n?((?:(?!```)[\s\S])*?)\n?```$/gm, '```\n$1\n```')
+    fencedOnLines(text)
       .split(/(```[\s\S]*?```|`[^`\n]+`)/)
       .map((part, index) => references(index % 2 === 1 ? part : styles(part), names))
       .join('')
@@ -117,7 +121,7 @@ function styles(text: string): string {
   // Most have none of it, and the patterns try every character.
   if (!/[•◦▪*~]/.test(text)) return text
   return text
-    .replaceAll(/^(\s*)[•◦▪]\uFE0E? /gm, '$1- ')
+    .replaceAll(/^((?:> )?\s*)[•◦▪]\uFE0E? /gm, '$1- ')
     .replaceAll(/(^|[\s(_~])\*(?=\S)([^*\n]+?)(?<=\S)\*(?=$|[\s).,;:!?_~])/gm, '$1**$2**')
     .replaceAll(/(^|[\s(_*])~(?=\S)([^~\n]+?)(?<=\S)~(?=$|[\s).,;:!?_*])/gm, '$1~~$2~~')
 }

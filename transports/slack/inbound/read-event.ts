@@ -1,13 +1,21 @@
 import { randomUUID } from 'node:crypto'
-import { type JsonObject, objectAt, objectsAt, textAt } from '../../../src/core/json.ts'
+import { type JsonObject, objectAt, textAt } from '../../../src/core/json.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspaces } from '../workspaces.ts'
 import { contentOf } from './content.ts'
 import type { Delivery, Draft, Read } from './delivery.ts'
+import { filesIn } from './forwarded.ts'
 
 /** What people write; every other subtype is Slack telling of itself. */
-const WRITTEN = new Set<unknown>([undefined, 'file_share', 'thread_broadcast', 'me_message', 'bot_message'])
+const WRITTEN = new Set<unknown>([
+  undefined,
+  'file_share',
+  'thread_broadcast',
+  'me_message',
+  'message_share',
+  'bot_message',
+])
 
 /** What an event is read against. `key`: of this event, where no message gives a better one. */
 type Here = Delivery & { options: SlackOptions; isOwnBot: Workspaces['isOwnBot']; key: string }
@@ -118,7 +126,7 @@ function written(event: JsonObject, message: JsonObject, here: Here): Read {
     mention,
     inThread: isAnswer ? (isOurs ? 'mine' : 'unknown') : undefined,
     content: contentOf(message, workspace.botUser),
-    files: objectsAt(message, 'files'),
+    files: filesIn(message),
     // What who writes to an agent looks at.
     extra: defined({ context: event.app_context }),
     startsThread: startsThread || undefined,

@@ -14,7 +14,7 @@ import { fingerprint, hashOf, isDone, kindOf, RESPONSE_URL } from './methods.ts'
 const UNSEEN = /^(chat\.postEphemeral|response_url)$/
 /** A little longer than a message, or the key of a reply, is known (ms). */
 export const KEPT = 8 * 86_400_000
-/** Calls of one run that are recorded; later ones are made in every run. */
+/** Calls that are recorded of all runs together; later ones are made in every run. */
 const MAX_CALLS = 1000
 
 const callSchema = z.object({
@@ -74,12 +74,14 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
     /** Of this run, and without an answer: made again as it was, as Bolt's client does, it is the same call. */
     const failed = new Set<Call>()
     const counts = new Map<string, number>()
+    let recorded = 0
     const keep = (call: Call) => kv.set(`${prefixOf(key)}${call.method}/${call.part}`, call, { ttl: KEPT })
     let reading: Promise<void> | undefined
 
     const readOnce = async () => {
       for (const call of await read(key)) {
         old.add(call)
+        recorded++
         counts.set(call.method, call.part + 1)
       }
     }
@@ -113,7 +115,7 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
       const known = earlier(method, prints)
       if (known?.wasMade) return known
       const next = counts.get(method) ?? 0
-      if (!known && next >= MAX_CALLS) return undefined
+      if (!known && ++recorded > MAX_CALLS) return undefined
       const part = known?.part ?? next
       counts.set(method, Math.max(next, part + 1))
       return { method, part, ...prints, files: [], wasMade: false, unseen: UNSEEN.test(method) }

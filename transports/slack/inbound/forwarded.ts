@@ -1,0 +1,35 @@
+import { type JsonObject, objectAt, objectsAt, textAt } from '../../../src/core/json.ts'
+
+/** Slack's marks of an attachment that shows another message: forwarded, or linked to. */
+const MARKS = ['is_share', 'is_msg_unfurl', 'is_reply_unfurl', 'is_thread_root_unfurl'] as const
+
+export function isForwarded(attachment: JsonObject): boolean {
+  return MARKS.some((mark) => attachment[mark] === true) || objectsAt(attachment, 'message_blocks').length > 0
+}
+
+/** What somebody forwards under what they say to it: a quote, below its author. `text` is in Slack's markup. */
+export function quoted(attachment: JsonObject, text: string): string {
+  const author = textAt(attachment, 'author_name') ?? textAt(attachment, 'author_subname')
+  const head = author ? `Forwarded message from ${author}:` : 'Forwarded message:'
+  const lines = fencedOnLines(text).split('\n')
+  return text === '' ? '' : [head, ...lines.map((line) => (line === '' ? '>' : `> ${line}`))].join('\n')
+}
+
+/** The files of a message, then those of messages that it forwards. */
+export function filesIn(message: JsonObject): JsonObject[] {
+  const forwarded = objectsAt(message, 'attachments').filter(isForwarded)
+  const inBlocks = forwarded.flatMap((each) => objectsAt(each, 'message_blocks'))
+  const sources = [message, ...forwarded, ...inBlocks.map((each) => objectAt(each, 'message'))]
+  const seen = new Set<unknown>()
+  return sources
+    .flatMap((source) => objectsAt(source, 'files'))
+    .filter((file) => {
+      const id = file.id ?? file
+      return !seen.has(id) && seen.add(id)
+    })
+}
+
+/** Slack lets a fence share its line with the code; markdown does not. */
+export function fencedOnLines(text: string): string {
+  return text.replaceAll(/^```\n?((?:(?!```)[\s\S])*?)\n?```$/gm, '```\n$1\n```')
+}
