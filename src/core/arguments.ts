@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseTime } from './units.ts'
+import { LONGEST_TIMER, parseTime, TEN_YEARS } from './units.ts'
 
 /** Other arguments are refused. */
 export const closed = z.strictObject
@@ -9,9 +9,14 @@ export const open = z.object
 /** A text that is not empty. */
 export const name = z.string().min(1)
 export const optional = (what: string) => name.exactOptional().describe(what)
-export const ms = z.int().min(1)
 export const limit = z.int().min(1).max(1000)
-export const timeout = z.int().min(0).default(60_000).describe('How long to wait, in ms')
+/** A lease, or a delay until something is visible again, in ms: at most 24 days. */
+export const ms = z.int().min(1).max(LONGEST_TIMER, 'expected at most 24 days (2147483647 ms)')
+/** How long a value is kept, in ms: at most ten years. */
+export const ttl = z.int().min(1).max(TEN_YEARS, 'expected at most ten years (315360000000 ms)')
+/** How long a call waits, in ms: 0, or up to 24 days. */
+export const wait = z.int().min(0).max(LONGEST_TIMER, 'expected at most 24 days (2147483647 ms)')
+export const timeout = wait.default(60_000).describe('How long to wait, in ms')
 /** A time, or how long ago, as Unix ms. */
 export const time = z
   .string()

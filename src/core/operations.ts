@@ -1,5 +1,5 @@
 import { type ZodType, z } from 'zod'
-import { closed, limit, ms, name, open, optional, time, timeout } from './arguments.ts'
+import { closed, limit, ms, name, open, optional, time, timeout, ttl, wait } from './arguments.ts'
 import { delegationSchema, workbenchStateSchema } from './assistant-services.ts'
 import type { Call } from './call.ts'
 import { jsonObjectSchema } from './json.ts'
@@ -67,7 +67,7 @@ export const events = {
     queue: name.describe('The consumer group'),
     ids: z.array(z.string()).min(1).describe('The ids of the events'),
     nack: z.boolean().default(false).describe('Give them back instead of consuming them'),
-    delay: z.int().min(0).default(0).describe('With nack: visible again after that many ms'),
+    delay: wait.default(0).describe('With nack: visible again after that many ms'),
   }).describe('Consumes events that were only looked at or leased, or gives them back.'),
 }
 
@@ -99,7 +99,7 @@ export const gateways = {
     gateway: optional('Another gateway than that of the message; needs `to`'),
     to: optional('Another target than the conversation; needs `gateway`'),
     key: optional('The same key is sent once; with messageId or receipt for that message'),
-    wait: z.int().min(0).exactOptional().describe('Wait that many ms for what the transport says'),
+    wait: wait.exactOptional().describe('Wait that many ms for what the transport says'),
   })
     .refine(
       ({ messageId, receipt, gateway, to = gateway }) => [messageId, receipt, to].filter(Boolean).length <= 1,
@@ -146,7 +146,7 @@ export const callbacks = {
       .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/)
       .default('callback')
       .describe('How the ref begins'),
-    ttl: ms.default(86_400_000).describe('The ref ends by itself after that many ms'),
+    ttl: ttl.default(86_400_000).describe('The ref ends by itself after that many ms'),
   }).describe('Makes a callback and returns its ref, which anyone can invoke like a skill.'),
   wait: closed({
     ref: name.describe('The ref that callback-create returned'),

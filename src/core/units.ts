@@ -13,9 +13,10 @@ const DURATION_UNITS: Record<string, number> = {
 }
 const SIZE_UNITS: Record<string, number> = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 }
 
-const TEN_YEARS = 10 * 365 * 86_400_000
-/** The longest delay that a Node timer keeps; longer ones fire at once. */
-const LONGEST_TIMER = 2 ** 31 - 1
+/** The longest duration that is stored. */
+export const TEN_YEARS = 10 * 365 * 86_400_000
+/** The longest delay that a Node timer keeps; longer ones fire immediately. */
+export const LONGEST_TIMER = 2 ** 31 - 1
 const LARGEST_SIZE = 1024 ** 4
 
 /** Ms from `500ms`, `1h30m`, `7d`, `2w`; a bare number is ms already. Undefined for anything else, and over ten years. */

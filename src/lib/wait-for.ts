@@ -1,29 +1,31 @@
 import { createBell } from './loop.ts'
 
 /**
- * Waits until `attempt`, called at once, after each wake-up and at `retryAt` (Unix ms), has a value; undefined at the timeout (ms)
- * or when `signal` aborts. `watch` listens before the first attempt, so that nothing is missed, and returns what ends it.
+ * Calls `attempt` immediately, after each wake-up and at `retryAt` (Unix ms), until it has a value. Resolves undefined at the
+ * timeout (ms), which no change of the clock moves, or when `signal` aborts. `watch` listens before the first attempt, so
+ * that nothing is missed, and returns what ends it.
  */
 export async function waitFor<T>(options: {
   attempt(): Promise<{ value?: T | undefined; retryAt?: number | undefined }>
   watch(wake: () => void): () => void
-  /** Ms; without it for ever. */
+  /** Ms; without it there is no timeout. */
   timeout?: number
   signal?: AbortSignal | undefined
 }): Promise<T | undefined> {
   const { signal } = options
-  const deadline = Date.now() + (options.timeout ?? Number.POSITIVE_INFINITY)
+  const deadline = performance.now() + (options.timeout ?? Number.POSITIVE_INFINITY)
   const bell = createBell()
   const stop = options.watch(bell.ring)
   signal?.addEventListener('abort', bell.ring)
   try {
-    // Whoever went away must not take anything: it would be lost.
+    // A caller that went away must not take anything: it would be lost.
     while (!signal?.aborted) {
       bell.clear()
       const outcome = await options.attempt()
       if (outcome.value !== undefined) return outcome.value
-      if (Date.now() >= deadline) return undefined
-      await bell.sleep(Math.min(deadline, outcome.retryAt ?? deadline) - Date.now())
+      const left = deadline - performance.now()
+      if (left <= 0) return undefined
+      await bell.sleep(outcome.retryAt === undefined ? left : Math.min(left, outcome.retryAt - Date.now()))
     }
     return undefined
   } finally {

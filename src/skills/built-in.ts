@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { timeout, ttl } from '../core/arguments.ts'
 import type { Call } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import * as operations from '../core/operations.ts'
@@ -27,7 +28,7 @@ const stateSkills: readonly Skill[] = [
     args: z.strictObject({
       key,
       value: z.json().describe('The value, as JSON'),
-      ttl: z.int().min(1).exactOptional().describe('Forget it after that many ms'),
+      ttl: ttl.exactOptional().describe('Forget it after that many ms'),
       ifVersion: z
         .int()
         .min(0)
@@ -64,7 +65,7 @@ const stateSkills: readonly Skill[] = [
     description: 'Returns the value of a key as soon as it exists; null at the timeout.',
     args: z.strictObject({
       key,
-      timeout: z.number().int().min(0).default(60_000).describe('How long to wait, in ms'),
+      timeout,
       store,
     }),
     async run({ args: { key, timeout, store }, services, signal }) {

@@ -1,6 +1,6 @@
 import type { Message } from '../../core/message.ts'
 import type { AttemptError, Claim, ClaimedJob, ClaimedJobs, Jobs, Settled } from '../../core/store.ts'
-import { ownOf } from '../shared/values.ts'
+import { ownOf, storable } from '../shared/values.ts'
 import { type JobRow, toJob } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
 import { createMerging } from './merge.ts'
@@ -26,7 +26,7 @@ export function createClaims(
     sql.run`UPDATE job SET state = 1, due = until, lost = lost + 1
       WHERE queue = ${queue} AND state = 2 AND until <= ${now}`
     const groups = groupsOf(queue)
-    const claimHead = (n: number) => claimOne(n, now + request.lease)
+    const claimHead = (n: number) => claimOne(n, now + storable(request.lease))
     const rows = claimable(queue, groups, request, now)
     const { found: jobs } = readSome(rows, claimHead, ({ message }) => message?.text)
     const next = nextDue(queue, groups, now)
@@ -117,7 +117,7 @@ export function createClaims(
   function giveBack(row: Running, outcome: Settled & { outcome: 'release' | 'retry' }, now: number): void {
     const isRetry = outcome.outcome === 'retry'
     // Released without a delay the job keeps its due time, and so its place among the lanes.
-    const due = isRetry || outcome.delay ? now + (outcome.delay ?? 0) : 0
+    const due = isRetry || outcome.delay ? now + storable(outcome.delay ?? 0) : 0
     const errors = isRetry ? withError(row, outcome.error) : row.errors
     // A claim that ran out was counted as lost; its holder lives after all.
     sql.run`UPDATE job SET state = 1, due = max(due, ${due}), failures = failures + ${isRetry ? 1 : 0},
@@ -161,7 +161,7 @@ export function createClaims(
       writer.write(() => outcomes.map((outcome) => settleOne(queues.find(queue) ?? 0, queue, outcome))),
     renew: (queue, claims, lease) =>
       writer.writeRepeatable(() => {
-        const until = parts.now() + lease
+        const until = parts.now() + storable(lease)
         const number = queues.find(queue) ?? 0
         return claims.map(
           ({ id, token }) =>

@@ -13,6 +13,7 @@ import { createJournal } from './journal.ts'
 import { createKeyValues } from './key-values.ts'
 import { createParts, type EmbeddedOptions, type Parts } from './parts.ts'
 import { createReceive } from './receive.ts'
+import { repairTimes } from './repair.ts'
 import { createSearch } from './search.ts'
 import { createTopics } from './topics.ts'
 import { createTrim } from './trim.ts'
@@ -32,6 +33,7 @@ async function openStore(options: EmbeddedOptions, address: string): Promise<Sto
   await using opened = new AsyncDisposableStack()
   opened.use(options.lock ?? lockDirectory(dir))
   const db = opened.adopt(openDatabase(dir), (db) => db.close())
+  repairTimes(db, (options.now ?? Date.now)(), log)
   // Closing this handle drops no lock of SQLite: those are on the database and the `-shm` file
   // (https://sqlite.org/howtocorrupt.html, 2.2). Windows flushes only what may be written.
   const wal = opened.adopt(openSync(`${address}-wal`, 'r+'), closeSync)

@@ -1,5 +1,6 @@
 import type { KeyValues } from '../../core/store.ts'
 import { LEASES } from '../shared/leases.ts'
+import { storable } from '../shared/values.ts'
 import type { Parts } from './parts.ts'
 
 /** Versions come from one counter, so that none comes back after a delete. Only one process has the store: at its start leases are free. */
@@ -16,7 +17,7 @@ export function createKeyValues({ sql, writer, counters, signals, now, read }: P
       writer.write(() => {
         if (ifVersion !== undefined && (find(key)?.version ?? 0) !== ifVersion) return undefined
         const version = counters.set('kv', Math.max(counters.get('kv') + 1, now()))
-        const expires = ttl === undefined ? null : now() + ttl
+        const expires = ttl === undefined ? null : now() + storable(ttl)
         sql.run`INSERT OR REPLACE INTO kv (key, value, version, expires)
           VALUES (${key}, ${JSON.stringify(value)}, ${version}, ${expires})`
         signals.raise(`kv:${key}`)

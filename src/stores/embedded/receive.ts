@@ -1,6 +1,6 @@
 import { positionOf, randomTail } from '../../core/message-id.ts'
 import type { ReceiveFilter, ReceiveQueue, Taken } from '../../core/store.ts'
-import { HOUR, takenNote } from '../shared/values.ts'
+import { HOUR, storable, takenNote } from '../shared/values.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
 
@@ -31,7 +31,7 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
     if (lease === undefined) return { message, ...missed }
     const token = randomTail()
     sql.run`INSERT INTO leased (seq, gateway, conversation, until, token)
-      VALUES (${seq}, ${gateway}, ${removed?.conversation ?? null}, ${now + lease}, ${token})`
+      VALUES (${seq}, ${gateway}, ${removed?.conversation ?? null}, ${now + storable(lease)}, ${token})`
     return { message, receipt: `${seq}.${token}`, ...missed }
   }
 

@@ -2,7 +2,7 @@ import { TriviumError } from '../../core/errors.ts'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
 import { missedIn, positionOf } from '../../core/message-id.ts'
 import type { GroupBatch, GroupRead, Topics } from '../../core/store.ts'
-import { HOUR } from '../shared/values.ts'
+import { HOUR, storable } from '../shared/values.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
 import { readSome } from './sql.ts'
@@ -72,7 +72,7 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     const passed = isPeek ? Math.max(start, (fresh[0]?.position ?? end + 1) - 1) : end
     const gone = passed - start - (isPeek ? 0 : fresh.length)
     const left = isPeek ? { next: group.next, missed } : { next: end, missed: 0 }
-    if (mode === 'lease') for (const { position } of shown) hide(group, position, now + lease)
+    if (mode === 'lease') for (const { position } of shown) hide(group, position, now + storable(lease))
     if (left.next !== group.next || left.missed !== group.missed || now - group.used > HOUR)
       save({ ...group, ...left, used: now })
     const { at } = sql.get<{ at: number | null }>`SELECT min(hidden_until) AS at FROM pending
@@ -182,7 +182,7 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
       }),
     nack: (topic, name, ids, delay) =>
       writer.write(() => {
-        const until = delay > 0 ? parts.now() + delay : 0
+        const until = delay > 0 ? parts.now() + storable(delay) : 0
         const group = find(log.find(topic), name)
         const count = group ? settle(group, ids, until) : 0
         if (count > 0) signals.raise(`topic:${topic}`)

@@ -3,7 +3,7 @@ import type { Message } from '../../core/message.ts'
 import type { AttemptError, ClaimedJob, DeadLetter, Jobs, NewJob, Settled } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import type { FreshMessages } from '../shared/fresh-messages.ts'
-import { lastOf, WEEK } from '../shared/values.ts'
+import { lastOf, storable, WEEK } from '../shared/values.ts'
 import { type Entry, encodeNotes, messageOf, storedMessage } from './codec.ts'
 import type { Places } from './layout.ts'
 import { type Args, createHandOver, digest, inBatches, type Server } from './scripts.ts'
@@ -26,7 +26,7 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
       // The pump adds to this one alone. The oldest are claimed first, and to name many takes Redis longer than to read a few.
       const known = queue === 'dispatch' ? fresh.pumped() : new Map<string, Message>()
       const { size } = known
-      const args = [queue, max, lease, JSON.stringify(limits)]
+      const args = [queue, max, storable(lease), JSON.stringify(limits)]
       const names = [...known.keys().take(4 * max)].join(' ')
       const [wait, ...claimed] = await handOver(queue, (handing) =>
         run<[number, ...Claimed[]]>('jobs-claim', main, ...args, ...handing, names, JSON.stringify(busy)),
@@ -42,7 +42,7 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
       ),
     settle: (queue, outcomes) => each('jobs-settle', [queue], outcomes.map(outcomeArgs)),
     renew: (queue, claims, lease) => {
-      const items = claims.map(({ id, token }) => [id, token, 'renew', lease, '', '', '', ''])
+      const items = claims.map(({ id, token }) => [id, token, 'renew', storable(lease), '', '', '', ''])
       return each('jobs-settle', [queue], items)
     },
     end: async (queue, id) => {
@@ -85,7 +85,7 @@ type Outcome = { delay?: number; error?: AttemptError; reason?: string; result?:
 function outcomeArgs(settled: Settled): Args {
   const { id, token, outcome, notes = [] } = settled
   const { delay = 0, error, reason = '', result }: Outcome = settled
-  return [id, token, outcome, delay, toJson(error), reason, toJson(result), encodeNotes(notes)]
+  return [id, token, outcome, storable(delay), toJson(error), reason, toJson(result), encodeNotes(notes)]
 }
 
 const toJson = (value: unknown) => (value === undefined ? '' : JSON.stringify(value))

@@ -1,4 +1,5 @@
 import type { Blobs, KeyValues } from '../../core/store.ts'
+import { storable } from '../shared/values.ts'
 import { type Connection, toStoreError } from './connect.ts'
 import type { Server } from './scripts.ts'
 
@@ -9,8 +10,15 @@ export function createKeyValues({ run, roots: { kv } }: Server): KeyValues {
       return json === undefined ? undefined : { value: JSON.parse(json), version: Number(version) }
     },
     set: async (key, value, { ttl, ifVersion } = {}) =>
-      (await run<number | null>('kv', kv, 'set', key, JSON.stringify(value), ttl ?? '', ifVersion ?? '')) ??
-      undefined,
+      (await run<number | null>(
+        'kv',
+        kv,
+        'set',
+        key,
+        JSON.stringify(value),
+        ttl === undefined ? '' : storable(ttl),
+        ifVersion ?? '',
+      )) ?? undefined,
     delete: async (key) => (await run('kv', kv, 'delete', key)) === 1,
     list: (prefix, limit) => run<string[]>('kv', kv, 'list', prefix, limit),
   }
@@ -23,7 +31,7 @@ export function createBlobs({ client, address }: Connection, prefix: string): Bl
 
   return {
     set: async (name, bytes, ttl) => {
-      await client.set(keyOf(name), Buffer.from(bytes), 'PX', ttl).catch(rethrow)
+      await client.set(keyOf(name), Buffer.from(bytes), 'PX', storable(ttl)).catch(rethrow)
     },
     get: async (name) => (await client.getBuffer(keyOf(name)).catch(rethrow)) ?? undefined,
     renew: async (name, ttl) => {

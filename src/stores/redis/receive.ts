@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ReceiveFilter, ReceiveQueue, Taken } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
-import { takenNote } from '../shared/values.ts'
+import { storable, takenNote } from '../shared/values.ts'
 import { type Entry, messageOf } from './codec.ts'
 import { createHandOver, digest, type Server } from './scripts.ts'
 
@@ -26,7 +26,7 @@ export function createReceive({ run, roots: { main }, places, now, isClosed }: S
     take: async ({ gateway = '', conversation }, lease, by, until) => {
       const wanted = conversation === undefined ? '' : digest(conversation)
       const own = (conversation === undefined ? undefined : places.partsOf(conversation)) ?? ['', '', '']
-      const args = [gateway, wanted, ...own, lease ?? '', randomUUID()]
+      const args = [gateway, wanted, ...own, lease === undefined ? '' : storable(lease), randomUUID()]
       const { what, detail } = takenNote(lease, by)
       const note = JSON.stringify(detail === undefined ? ['r', what] : ['r', what, detail])
       type Reply = [entry: Entry, receipt: string, missed: number] | number | null

@@ -4,6 +4,7 @@ import type { Message } from '../../core/message.ts'
 import { idParts, makeId, positionOf, randomTail } from '../../core/message-id.ts'
 import type { GroupBatch, GroupRead, Topics } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
+import { storable } from '../shared/values.ts'
 import { append, type Entry, eventOf, messageOf, positionIn } from './codec.ts'
 import { type Args, createHandOver, digest, inBatches, type Server } from './scripts.ts'
 
@@ -126,13 +127,13 @@ export function createTopics(
 
     read: (topic, requests) => {
       const items = requests.map(({ group, max, mode, lease = 0, after = 0, until = '' }) => {
-        return [group, Math.min(max, MAX_EVENTS), mode, mode === 'peek' ? after : lease, until]
+        return [group, Math.min(max, MAX_EVENTS), mode, mode === 'peek' ? after : storable(lease), until]
       })
       return inBatches(items, (batch) => readSome(topic, batch))
     },
 
     ack: (topic, group, ids, areRead) => settle(topic, group, new Set(ids), '', 0, areRead ? 'read' : ''),
-    nack: (topic, group, ids, delay) => settle(topic, group, new Set(ids), topic, delay, ''),
+    nack: (topic, group, ids, delay) => settle(topic, group, new Set(ids), topic, storable(delay), ''),
 
     tail: async (topic, after, max) => {
       const start = `${Math.max(0, after) + 1}-0`

@@ -1,5 +1,6 @@
 import { timeIn } from '../../core/message-id.ts'
 import type { AttemptError, Note, Retention, Waiting } from '../../core/store.ts'
+import { TEN_YEARS } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 
 /** The error that a job died of. */
@@ -16,6 +17,11 @@ export function takenNote(lease: number | undefined, by: string | undefined): Pi
 /** How often (ms) it is noted again that a gateway or a group is read from; how long keys and results are remembered. */
 export const HOUR = 60 * 60 * 1_000
 export const WEEK = 7 * 24 * HOUR
+
+/** Ms to add to a time that is stored: bounded, so that the sum is a time that JavaScript and SQLite can represent. */
+export function storable(ms: number): number {
+  return Math.min(ms, TEN_YEARS)
+}
 
 /** How long (ms) a consumer group may be unused before trimming removes it: seven days, and while its events are kept. */
 export function groupAge({ journal, topics = {} }: Retention): number {

@@ -53,6 +53,14 @@ export function receiveContract(factory: StoreFactory): void {
       advance(1)
       assert.equal((await store.receive.take({}))?.message.text, 'a')
     },
+    'a lease of any length disturbs no other take': async ({ store, advance }) => {
+      await acceptAll(store, ['a', 'b'])
+      assert.equal((await store.receive.take({}, Number.MAX_SAFE_INTEGER))?.message.text, 'a')
+      assert.ok((await store.receive.nextExpiry()) ?? 0 > Date.now())
+      advance(MINUTE)
+      assert.equal((await store.receive.take({}, MINUTE))?.message.text, 'b')
+      assert.equal(await store.receive.take({}), undefined)
+    },
     'an expired lease comes back to each kind of filter': async ({ store, advance }) => {
       for (const filter of [
         {},

@@ -1,0 +1,26 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { Log } from '../../core/log.ts'
+import { TEN_YEARS } from '../../core/units.ts'
+
+/** The times that a caller's duration was added to. `now`: what has to be visible again; `later`: what must still expire. */
+const TIMES = [
+  { table: 'leased', column: 'until', to: 'now' },
+  { table: 'pending', column: 'hidden_until', to: 'now' },
+  { table: 'job', column: 'due', to: 'now' },
+  { table: 'job', column: 'until', to: 'now' },
+  { table: 'kv', column: 'expires', to: 'later' },
+] as const
+
+/**
+ * Brings back times that lie further ahead than the longest duration. Earlier versions stored them, and a number above 2^53
+ * cannot be read (`ERR_OUT_OF_RANGE`), so that one such lease stopped every later read. Called once the database is open.
+ */
+export function repairTimes(db: DatabaseSync, now: number, log: Log): void {
+  const latest = now + TEN_YEARS
+  for (const { table, column, to } of TIMES) {
+    const time = to === 'now' ? now : latest
+    const { changes } = db.prepare(`UPDATE ${table} SET ${column} = ? WHERE ${column} > ?`).run(time, latest)
+    if (changes > 0)
+      log.warn({ table, column, rows: Number(changes) }, 'times that cannot be reached were brought back')
+  }
+}

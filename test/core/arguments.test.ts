@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { skillJsonSchema } from '../../src/core/skill.ts'
+import { TEN_YEARS } from '../../src/core/units.ts'
+import { builtInSkills } from '../../src/skills/built-in.ts'
+
+/** Integers that are no durations and no counts: revisions. */
+const UNBOUNDED = new Set(['state-set ifVersion', 'workbench-update expect'])
+
+test('every number that a built-in skill takes has a stated maximum', () => {
+  let seen = 0
+  for (const skill of builtInSkills) {
+    const { properties = {} } = Object(skillJsonSchema(skill))
+    for (const [name, property] of Object.entries<{ type?: string; maximum?: number }>(properties)) {
+      const isNumber = property.type === 'integer' || property.type === 'number'
+      if (!isNumber || UNBOUNDED.has(`${skill.name} ${name}`)) continue
+      seen++
+      assert.ok(
+        (property.maximum ?? Number.POSITIVE_INFINITY) <= TEN_YEARS,
+        `${skill.name} ${name}: ${property.maximum}`,
+      )
+      const over = skill.args.safeParse({ [name]: (property.maximum ?? 0) + 1 })
+      const issue = over.error?.issues.find(({ path }) => path[0] === name)
+      assert.match(String(issue?.message), /at most|<=/, `${skill.name} ${name}`)
+    }
+  }
+  assert.ok(seen > 20)
+})

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { createEmbeddedStore } from '../../../src/stores/embedded/index.ts'
+import { quiet, saying, toEvent } from '../../contract/store/kit.ts'
+import { temporaryDir, withStore } from './kit.ts'
+
+test('times that JavaScript cannot read are brought back when the store is opened, and logged', async (t) => {
+  const dir = temporaryDir(t)
+  await withStore(dir, async (store) => {
+    await store.journal.accept([saying('leased'), saying('ready')])
+    await store.receive.take({}, 60_000)
+    await store.topics.subscribe('gateway-message', 'group', 'start')
+    await store.topics.read('gateway-message', [{ group: 'group', max: 1, mode: 'lease', lease: 60_000 }])
+    await store.kv.set('key', 1, { ttl: 60_000 })
+  })
+  const db = new DatabaseSync(join(dir, 'trivium.db'))
+  const far = 9_007_199_254_740_991n + 1_800_000_000_000n
+  db.prepare('UPDATE leased SET until = ?').run(far)
+  db.prepare('UPDATE pending SET hidden_until = ?').run(far)
+  db.prepare('UPDATE kv SET expires = ?').run(far)
+  db.close()
+
+  const logged: unknown[] = []
+  const log = { ...quiet, warn: (fields: object) => void logged.push(fields) }
+  const store = await createEmbeddedStore({ dir, toEvent, log })
+  t.after(() => store.close())
+  const texts = [await store.receive.take({}), await store.receive.take({}), await store.receive.take({})]
+  assert.deepEqual(texts.map((taken) => taken?.message.text).sort(), ['leased', 'ready', undefined])
+  const [batch] = await store.topics.read('gateway-message', [{ group: 'group', max: 10, mode: 'consume' }])
+  assert.equal(batch?.events.length, 2)
+  assert.equal((await store.kv.get('key'))?.value, 1)
+  assert.deepEqual(
+    logged.map((fields) => Object(fields).table),
+    ['leased', 'pending', 'kv'],
+  )
+})
