@@ -195,6 +195,7 @@ export async function createDaemon(options: DaemonOptions) {
     }),
     ended: roads.events.releaseOwn,
     missing: mcp.missing,
+    isGuarded: (skill) => router.routes().some((route) => route.skill === skill && route.approval === true),
     log,
   })
 

@@ -22,6 +22,8 @@ export type SkillManagerOptions = RegistryOptions & {
   services: Services
   /** Called when an invocation that belongs to no message is over. */
   ended?(rootId: string): Promise<void>
+  /** Whether a route asks for an approval before it runs the skill: then every other way to it asks as well. */
+  isGuarded?(skill: string): boolean
   /** Why a skill of another server is not there; undefined for names that lead to none. */
   missing?(name: string): TriviumError | undefined
   /** Shared by all invocations. */
@@ -128,7 +130,11 @@ export async function createSkillManager(options: SkillManagerOptions) {
     if (call.depth >= MAX_DEPTH) {
       throw new TriviumError('recursion_limit', { name: call.skill, depth: call.depth, limit: MAX_DEPTH })
     }
-    const onion = refine(find(call.skill).onion)
+    const { onion: found } = find(call.skill)
+    // A route has decided for itself whether it asks.
+    const isRouted = call.depth === 0 && call.route !== undefined
+    const isGuarded = !isRouted && options.isGuarded?.(call.skill)
+    const onion = refine(isGuarded ? withApproval(found) : found)
     call.given = args
     return onion.run(contextOf(call, parseArgs(onion.skill, args), nonlocals))
   }
@@ -178,7 +184,7 @@ export async function createSkillManager(options: SkillManagerOptions) {
     /** What `trivium skill show` prints. `layers` are outermost first. Throws `skill_not_found`, `skill_broken`. */
     describe(name: string) {
       const found = find(name)
-      const { skill, layers } = found.onion
+      const { skill, layers } = options.isGuarded?.(name) ? withApproval(found.onion) : found.onion
       const [args, output] = [skillJsonSchema(skill), outputJsonSchema(skill)]
       return { ...infoOf(found), args, ...defined({ output }), metadata: skill.metadata ?? {}, layers }
     },

@@ -111,7 +111,7 @@ describe('the views of an operator', { timeout: 90_000 }, async () => {
       ['"<i>b</i>"', '"a"'].map((disk) => `Run wipe: Wipes a disk disk ${disk}`),
     )
     await press(/^Approve .*"a"/)
-    await dialog.getByText('it runs at once').waitFor()
+    await dialog.getByText('it runs immediately').waitFor()
     assert.match((await dialog.textContent()) ?? '', /Approve: Run wipe.*diska.*howfast/)
     await answer('Approve wipe')
     assert.equal(await asked[0], 'wiped a')

@@ -63,7 +63,7 @@ function Request({ request, alike, about, reload }) {
   const decide = async (approve) => {
     const verb = approve ? 'Approve' : 'Deny'
     let why = ''
-    const body = html`<p>${skill} for ${by}: ${approve ? 'it runs at once, with these arguments.' : 'it does not run; whoever asked is told.'}</p>
+    const body = html`<p>${skill} for ${by}: ${approve ? 'it runs immediately, with these arguments.' : 'it does not run; the sender gets the reason.'}</p>
       <${Arguments} args=${args} differing=${differing} />
       <label>Why, for whoever asked <input onInput=${(event) => {
         why = event.target.value.trim()

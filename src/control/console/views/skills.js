@@ -52,7 +52,7 @@ function Skill({ name }) {
     ${error && html`<${Problem} error=${error} retry=${reload} />`}
     ${
       skill &&
-      html`<h1>${name} ${skill.metadata?.annotations?.destructiveHint && html`<${Badge} kind="warn">cannot be taken back<//>`}</h1>
+      html`<h1>${name} ${skill.metadata?.annotations?.destructiveHint && html`<${Badge} kind="warn">cannot be undone<//>`}${skill.metadata?.approval && html` <${Badge} kind="warn">needs approval<//>`}</h1>
       <p>${skill.description}</p>
       <${TryIt} skill=${skill} />
       <details><summary>What it is</summary>
@@ -72,14 +72,16 @@ function TryIt({ skill: { name, args: schema, metadata } }) {
   const [came, setCame] = useState()
   const [isBusy, setBusy] = useState(false)
   const fields = useMemo(() => fieldsOf(schema) ?? [], [schema])
+  const isGuarded = Boolean(metadata?.approval)
   const run = async (args) => {
+    const isDestructive = metadata?.annotations?.destructiveHint === true
     const question = {
-      title: `Run ${name}?`,
-      body: html`<p>What it does cannot be taken back. It runs at once, with these arguments:</p><${Json} value=${args} label="Arguments" />`,
-      action: `Run ${name}`,
-      danger: true,
+      title: isGuarded ? `Request approval to run ${name}?` : `Run ${name}?`,
+      body: html`<p>${isGuarded ? 'It waits under Approvals, and runs with these arguments once somebody approves it.' : 'It runs immediately, with these arguments, and cannot be undone.'}</p><${Json} value=${args} label="Arguments" />`,
+      action: isGuarded ? 'Request approval' : `Run ${name}`,
+      danger: isDestructive,
     }
-    if (metadata?.annotations?.destructiveHint === true && !(await ask(question))) return
+    if ((isGuarded || isDestructive) && !(await ask(question))) return
     setBusy(true)
     const start = performance.now()
     const done = (what) => setCame({ ...what, args, ms: performance.now() - start })
@@ -92,6 +94,7 @@ function TryIt({ skill: { name, args: schema, metadata } }) {
   const errors = came?.error?.code === 'skill_args_invalid' ? errorsByField(fields, came.error.message) : {}
   return html`<${SchemaForm} schema=${schema} run=${run} isBusy=${isBusy} errors=${errors} />
     <div class="came" aria-live="polite">
+      ${isBusy && isGuarded && html`<p>Waiting for approval. <a href=${link('approvals')}>Open Approvals</a></p>`}
       ${came?.error && html`<h2>It failed <span class="dim">after ${took(came.ms)}</span></h2><div class="problem"><p>${came.error.message} <code>${came.error.code}</code></p></div>`}
       ${came && !came.error && html`<h2>Result <span class="dim">after ${took(came.ms)}</span></h2><${Json} value=${came.result ?? null} label="Result" />`}
       ${came && html`<div class="buttons after"><${Copy} label="Copy as curl" text=${asCurl(name, came.args)} />${!came.error && html`<${Copy} label="Copy the result" text=${JSON.stringify(came.result, null, 2)} />`}</div>`}
