@@ -38,6 +38,11 @@ export function positionOf(id: string): number | undefined {
   return idParts(id)?.[0]
 }
 
+/** An id without its dashes. */
+export function hexOf(id: string): string {
+  return id.slice(0, 8) + id.slice(9, 13) + id.slice(14, 18) + id.slice(19, 23) + id.slice(24)
+}
+
 /** The Unix time in milliseconds inside an id. */
 export function timeOf(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)

@@ -6,6 +6,7 @@ import type { StoreFactory } from './store/kit.ts'
 import { keyValueContract } from './store/kv.ts'
 import { laneModel } from './store/lane-model.ts'
 import { receiveContract } from './store/receive.ts'
+import { receiveModel } from './store/receive-model.ts'
 import { retentionContract } from './store/retention.ts'
 import { searchContract } from './store/search.ts'
 import { topicsContract } from './store/topics.ts'
@@ -20,6 +21,7 @@ export function storeContract(name: string, factory: StoreFactory): void {
   describe(`${name} store`, () => {
     journalContract(factory)
     receiveContract(factory)
+    receiveModel(factory)
     topicsContract(factory)
     jobsContract(factory)
     searchContract(factory)

@@ -71,7 +71,7 @@ async function openStore(options: EmbeddedOptions, address: string): Promise<Sto
 type Named = { id: number; name: string }
 
 /** Counts for `/metrics` and `status`, from counters and first rows: the cost does not grow with the store. */
-function createStats({ sql, counters, read }: Parts): () => Promise<StoreStats> {
+function createStats({ sql, counters, ready, read }: Parts): () => Promise<StoreStats> {
   const ageAfter = (seq: number) => {
     const row = sql.get<{ id: string }>`SELECT id FROM journal WHERE seq > ${seq} ORDER BY seq LIMIT 1`
     return row && { oldestAt: timeOf(row.id) }
@@ -80,7 +80,7 @@ function createStats({ sql, counters, read }: Parts): () => Promise<StoreStats> 
   return () =>
     read(() => {
       const pump = counters.get('pump')
-      const ready = sql.get<{ seq: number }>`SELECT seq FROM oldest_ready`
+      const oldest = ready.oldest()
       const { leased = 0 } = sql.get<{ leased: number }>`SELECT count(*) AS leased FROM leased` ?? {}
       const lost = sql.all<Named>`SELECT id, name FROM gateway`
         .map(({ id, name }) => [name, counters.get(`lost ${id}`)] as const)
@@ -95,7 +95,7 @@ function createStats({ sql, counters, read }: Parts): () => Promise<StoreStats> 
           ready: counters.get('ready'),
           leased,
           lost: Object.fromEntries(lost),
-          ...(ready && ageAfter(ready.seq - 1)),
+          ...(oldest && ageAfter(oldest.seq - 1)),
         },
         dispatch: { unpumped: counters.get('journal') - pump, ...ageAfter(pump) },
         jobs: jobs.map(({ id, name: queue, running, first }) => {
@@ -109,7 +109,7 @@ function createStats({ sql, counters, read }: Parts): () => Promise<StoreStats> 
 }
 
 /** For each gateway and queue a few steps of an index, and the oldest jobs of the queue. */
-function createOldestWaiting({ sql, counters, read }: Parts): Store['oldestWaiting'] {
+function createOldestWaiting({ sql, counters, ready, read }: Parts): Store['oldestWaiting'] {
   const of = (road: string, gateway: string, row: { id: string } | undefined) =>
     row ? [{ road, gateway, oldestAt: timeOf(row.id) }] : []
 
@@ -117,11 +117,7 @@ function createOldestWaiting({ sql, counters, read }: Parts): Store['oldestWaiti
     read(() => {
       const pump = counters.get('pump')
       const messages = sql.all<Named>`SELECT id, name FROM gateway`.flatMap(({ id, name }) => [
-        ...of(
-          'receive',
-          name,
-          sql.get`SELECT id FROM journal WHERE seq = (SELECT min(seq) FROM receive WHERE gateway = ${id})`,
-        ),
+        ...of('receive', name, sql.get`SELECT id FROM journal WHERE seq = ${ready.oldest(id)?.seq ?? 0}`),
         ...of(
           'dispatch',
           name,

@@ -48,7 +48,6 @@ export function createJournal(parts: Parts, search: Journal['search']) {
     const payload = encodeMessage(message)
     sql.run`INSERT INTO journal (seq, id, gateway, received_at, conversation, payload)
       VALUES (${seq}, ${id}, ${gateway}, ${receivedAt}, ${conversation}, ${payload})`
-    sql.run`INSERT INTO receive (gateway, seq, conversation) VALUES (${gateway}, ${seq}, ${conversation})`
     if (hash) keys.remember(hash, id)
     fresh.accepted(id, seq, message, now, payload.length)
     return id

@@ -5,6 +5,7 @@ import type { Message } from '../../core/message.ts'
 import { timeOf } from '../../core/message-id.ts'
 import type { Signal } from '../../core/store.ts'
 import { createListeners } from '../shared/listeners.ts'
+import { createReady } from './ready.ts'
 import { createRememberedKeys } from './remembered-keys.ts'
 import { createSql, type Sql } from './sql.ts'
 import { toStoreError, type Writer } from './writer.ts'
@@ -31,12 +32,14 @@ export function createParts(db: DatabaseSync, writer: Writer, address: string, o
   let lastTime = last ? timeOf(last.id) : 0
   const followClock = createClockFollower(sql, now, lastTime)
   followClock()
+  const counters = createCounters(sql, writer)
   return {
     sql,
     writer,
     now,
     toEvent,
-    counters: createCounters(sql, writer),
+    counters,
+    ready: createReady(sql, counters),
     gateways: createNames(db, writer, 'gateway'),
     queues: createNames(db, writer, 'queue'),
     keys: createRememberedKeys(sql, writer),

@@ -1,15 +1,15 @@
-import { positionOf, randomTail } from '../../core/message-id.ts'
+import { randomTail } from '../../core/message-id.ts'
 import type { ReceiveFilter, ReceiveQueue, Taken } from '../../core/store.ts'
 import { HOUR, storable, takenNote } from '../shared/values.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
+import type { Place } from './ready.ts'
 
-type Place = { seq: number; gateway: number }
 type Row = Place & { conversation: string | null }
 
-/** The receive road: `receive` holds what is ready, `leased` what is out with a receipt. */
+/** The receive road: `parts.ready` knows what may be taken, the table `leased` holds what is out with a receipt. */
 export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue {
-  const { sql, writer, counters, gateways, signals } = parts
+  const { sql, writer, counters, gateways, ready, signals } = parts
   const nextExpiry = () =>
     sql.get<{ until: number | null }>`SELECT min(until) AS until FROM leased`?.until ?? undefined
 
@@ -23,15 +23,16 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
     if (!place) return undefined
     const { seq, gateway } = place
     const message = journal.at(seq)
-    const removed = sql.get<Row>`DELETE FROM receive WHERE gateway = ${gateway} AND seq = ${seq} RETURNING conversation`
-    counters.add('ready', -1)
     if (!message) throw new Error(`message ${seq} is ready but not in the journal`)
+    const conversation = message.conversation === message.id ? null : message.conversation
+    ready.take(place, { id: message.id, conversation })
+    counters.add('ready', -1)
     journal.addNotes(seq, message.id, [{ at: now, road: 'receive', ...takenNote(lease, by) }])
     const missed = filter.conversation === undefined ? untold(gateway, now) : {}
     if (lease === undefined) return { message, ...missed }
     const token = randomTail()
     sql.run`INSERT INTO leased (seq, gateway, conversation, until, token)
-      VALUES (${seq}, ${gateway}, ${removed?.conversation ?? null}, ${now + storable(lease)}, ${token})`
+      VALUES (${seq}, ${gateway}, ${conversation}, ${now + storable(lease)}, ${token})`
     return { message, receipt: `${seq}.${token}`, ...missed }
   }
 
@@ -46,21 +47,13 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
   }
 
   function oldest({ gateway, conversation }: ReceiveFilter): Place | undefined {
-    const number = gateway === undefined ? 0 : gateways.find(gateway)
-    if (number === undefined) return undefined
-    // A message that is its own conversation is found by its position, which is in the id.
-    if (conversation !== undefined)
-      return sql.get<Place>`SELECT seq, gateway FROM receive
-          WHERE conversation = ${conversation} AND ${number} IN (0, gateway)
-        UNION ALL SELECT r.seq, r.gateway FROM journal j JOIN receive r ON r.gateway = j.gateway AND r.seq = j.seq
-          WHERE j.seq = ${positionOf(conversation) ?? 0} AND j.id = ${conversation} AND ${number} IN (0, j.gateway)
-        ORDER BY seq LIMIT 1`
-    if (number === 0) return sql.get<Place>`SELECT seq, gateway FROM oldest_ready`
-    return sql.get<Place>`SELECT seq, gateway FROM receive WHERE gateway = ${number} ORDER BY seq LIMIT 1`
+    const number = gateway === undefined ? undefined : gateways.find(gateway)
+    if (gateway !== undefined && number === undefined) return undefined
+    return conversation === undefined ? ready.oldest(number) : ready.oldestOf(conversation, number)
   }
 
   function giveBack({ gateway, seq, conversation }: Row): void {
-    sql.run`INSERT INTO receive (gateway, seq, conversation) VALUES (${gateway}, ${seq}, ${conversation})`
+    ready.giveBack({ gateway, seq }, conversation)
     counters.add('ready', 1)
     signals.raise('receive')
   }

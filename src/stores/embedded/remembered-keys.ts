@@ -1,6 +1,7 @@
 import { hash as digest } from 'node:crypto'
-import { timeOf } from '../../core/message-id.ts'
+import { hexOf, timeOf } from '../../core/message-id.ts'
 import { WEEK } from '../shared/values.ts'
+import { createKeyList } from './key-list.ts'
 import type { Sql } from './sql.ts'
 import type { Writer } from './writer.ts'
 
@@ -11,32 +12,40 @@ const [SWEEP, MANY, FILL] = [2_000, 100, 256]
 
 type Hashed = { hash: Uint8Array }
 type Made = { id: Uint8Array }
+type Batch = { first: number; last: number; keys: Uint8Array }
 
 /** The hash of a key: SHA-256, cut to 128 bits. JSON keeps the parts apart. */
 function hash(kind: 'message' | 'event' | 'job', space: string, key: string): Buffer {
-  return Buffer.from(digest('sha256', JSON.stringify([kind, space, key])).slice(0, 32), 'hex')
+  const bytes = Buffer.allocUnsafe(16)
+  // As text, because a buffer for each digest costs three times as much as the digest.
+  bytes.write(digest('sha256', JSON.stringify([kind, space, key]), 'latin1'), 0, 16, 'latin1')
+  return bytes
 }
 
 /**
  * Idempotency keys of messages, events and jobs, each for seven days, with the id of what it made.
  *
- * A random B-tree dirties a page for every key, which costs as much as all the rest of a message. So a new key is
- * appended to the table `key_tail` and its row kept in memory. Once `capacity` keys are in memory, each transaction moves
- * buckets of them to the table `key_index`, one after the other: the keys of a bucket are neighbours there and share
- * pages. When every bucket was moved, the rows of the tail from before that round are removed.
+ * A random B-tree dirties a page for every key, which costs as much as everything else about a message. So the new keys of
+ * a transaction are appended to the table `key_batch` as one row, and kept in memory. Once `capacity` keys are in memory,
+ * each transaction moves some buckets of them to the table `key_index`: the keys of a bucket are neighbours there and share
+ * pages. When every bucket was moved, the rows from before that round are removed.
  */
 export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_144) {
   /** Room of a bucket, twice what it should hold. A key that finds none goes to the index at once. */
   const room = Math.ceil((2 * capacity) / BUCKETS)
   const counts = new Uint32Array(BUCKETS)
-  /** Of each new key, oldest first in its bucket: another 32 bits of its hash, and its row in the tail. */
+  /** Of each new key, oldest first in its bucket: another 32 bits of its hash, and its number. */
   const bits = new Int32Array(BUCKETS * room)
   const rows = new Float64Array(BUCKETS * room)
+  const list = createKeyList()
   const bucketOf = (hash: Buffer) => hash.readUInt16BE(0) >> 4
   const countOf = (bucket: number) => counts[bucket] ?? 0
-  /** How many keys are in memory; the last row of the tail, now and when this round of moves began; the bucket to move next. */
-  let at = { size: 0, lastRow: 0, next: 0, lastOfRound: 0 }
-  /** What this transaction has changed, as it was before: to read the tail anew would take a second of a full disk. */
+  /**
+   * How many keys are in buckets; the last number given, now and when this round of moves began; the bucket to move next;
+   * the last number that the round before has moved.
+   */
+  let at = { size: 0, lastRow: 0, next: 0, lastOfRound: 0, cut: 0 }
+  /** What this transaction has changed, as it was before: reading the keys again would take a second. */
   let before = at
   const countsBefore = new Map<number, number>()
   let swept: Uint8Array = Buffer.alloc(0)
@@ -44,11 +53,17 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
   /** The filter has the index up to this hash. Undefined: it has all. Until then every look-up goes to the index. */
   let filledTo: Uint8Array | undefined = Buffer.alloc(0)
 
-  for (const { n, hash } of sql.iterate<Hashed & { n: number }>`SELECT n, hash FROM key_tail ORDER BY n`) {
-    at.lastRow = at.lastOfRound = n
-    put(Buffer.from(hash), n)
+  for (const {
+    first,
+    last,
+    keys,
+  } of sql.iterate<Batch>`SELECT first, last, keys FROM key_batch ORDER BY first`) {
+    list.restore(first, keys)
+    for (let n = first; n <= last; n++) put(list.hash(n), n)
+    at.lastRow = at.lastOfRound = last
   }
   const keep = () => {
+    if (at.cut !== before.cut) list.cut(at.cut)
     before = { ...at }
     countsBefore.clear()
   }
@@ -57,6 +72,7 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
   writer.follow({
     beforeCommit: () => {
       if (filledTo) filledTo = fill(filledTo)
+      saveNew()
       // Four times what came in: memory gets back to `capacity` after each start. A transaction ends a round at most.
       const added = at.lastRow - before.lastRow
       const share = at.size > capacity ? Math.ceil((added * 4 * BUCKETS) / capacity) : 0
@@ -66,8 +82,8 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
         setCount(at.next, 0)
       }
       if (at.next < BUCKETS) return
-      sql.run`DELETE FROM key_tail WHERE n <= ${at.lastOfRound}`
-      at = { ...at, next: 0, lastOfRound: at.lastRow }
+      sql.run`DELETE FROM key_batch WHERE last <= ${at.lastOfRound}`
+      at = { ...at, next: 0, cut: at.lastOfRound, lastOfRound: at.lastRow }
     },
     committed: keep,
     rolledBack: () => {
@@ -76,6 +92,15 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
       keep()
     },
   })
+
+  function saveNew(): void {
+    let first = before.lastRow + 1
+    while (first <= at.lastRow) {
+      const { bytes, last } = list.slice(first, at.lastRow)
+      sql.run`INSERT INTO key_batch (first, last, keys) VALUES (${first}, ${last}, ${bytes})`
+      first = last + 1
+    }
+  }
 
   function put(hash: Buffer, row: number): void {
     const bucket = bucketOf(hash)
@@ -97,9 +122,9 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
 
   /** After a crash a row may be moved again. */
   function move(row: number): void {
-    sql.run`INSERT OR REPLACE INTO key_index (hash, id) SELECT hash, id FROM key_tail WHERE n = ${row}`
-    const moved = sql.get<Hashed>`SELECT hash FROM key_tail WHERE n = ${row}`
-    if (moved) index.add(moved.hash)
+    const hash = list.hash(row)
+    sql.run`INSERT OR REPLACE INTO key_index (hash, id) VALUES (${hash}, ${list.id(row)})`
+    index.add(hash)
   }
 
   const slice = (after: Uint8Array, max: number) =>
@@ -116,27 +141,25 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
     const wanted = hash.readInt32LE(8)
     // The newest first: a key that was free again after seven days may be there twice.
     for (let at = start + countOf(bucketOf(hash)) - 1; at >= start; at--) {
-      if (bits[at] !== wanted) continue
-      const row = sql.get<Made>`SELECT id FROM key_tail WHERE n = ${rows[at] ?? 0} AND hash = ${hash}`
-      if (row) return row
+      const row = rows[at] ?? 0
+      if (bits[at] === wanted && list.isOf(row, hash)) return list.id(row)
     }
     if (!filledTo && !index.mayHave(hash)) return undefined
-    return sql.get<Made>`SELECT id FROM key_index WHERE hash = ${hash}`
+    return sql.get<Made>`SELECT id FROM key_index WHERE hash = ${hash}`?.id
   }
 
   return {
     hash,
     /** The id that the key made, if it is younger than seven days at `now`. */
     find: (hash: Buffer, now: number): string | undefined => {
-      const row = stored(hash)
-      const id = row && toId(row.id)
+      const bytes = stored(hash)
+      const id = bytes && toId(bytes)
       return id && timeOf(id) > now - WEEK ? id : undefined
     },
     /** Inside a transaction only. */
     remember: (hash: Buffer, id: string): void => {
       at.lastRow++
-      const bytes = Buffer.from(id.replaceAll('-', ''), 'hex')
-      sql.run`INSERT INTO key_tail (n, hash, id) VALUES (${at.lastRow}, ${hash}, ${bytes})`
+      list.put(at.lastRow, hash, hexOf(id))
       put(hash, at.lastRow)
     },
     /** Removes expired keys from one slice of the index; returns how many, 0 where they are few. Inside a transaction only. */

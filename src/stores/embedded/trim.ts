@@ -9,12 +9,13 @@ const SLICE = 500
 const TOPICS = 500
 
 type Message = { seq: number; id: string }
+type Removed = { gateway: number; id: string; conversation: string | null }
 type Named = { id: number; name: string }
 type TopicAge = TopicRow & { oldest: number | null }
 
 /** Removes, in slices, what retention does not cover and what reads treat as gone; unused groups; the oldest of too many dead letters. */
 export function createTrim(parts: Parts): (policy: Retention) => Promise<{ removed: number }> {
-  const { sql, writer, counters, keys, now } = parts
+  const { sql, writer, counters, keys, ready, now } = parts
   let nextTopic = 0
   /** While there are too many messages: up to here jobs need what is left. */
   let needed = 0
@@ -52,18 +53,20 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
 
   function removeMessages(seqs: readonly number[]): number {
     if (seqs.length === 0) return 0
+    const gateways = new Set<number>()
     for (const seq of seqs) {
-      const row = sql.get<{ gateway: number; id: string }>`DELETE FROM journal WHERE seq = ${seq}
-        RETURNING gateway, id`
+      const row = sql.get<Removed>`DELETE FROM journal WHERE seq = ${seq} RETURNING gateway, id, conversation`
       if (!row) continue
       const { gateway, id } = row
+      gateways.add(gateway)
       sql.run`DELETE FROM note WHERE seq = ${seq}`
-      const ready = sql.run`DELETE FROM receive WHERE gateway = ${gateway} AND seq = ${seq}`
-      counters.add('ready', -ready)
-      const untaken = ready + sql.run`DELETE FROM leased WHERE seq = ${seq}`
+      const wasReady = ready.forget({ gateway, seq }, row)
+      if (wasReady) counters.add('ready', -1)
+      const wasLeased = sql.run`DELETE FROM leased WHERE seq = ${seq}` > 0
       const isTakenFrom = timeOf(id) - counters.get(`taken ${gateway}`) < WEEK
-      if (untaken > 0 && isTakenFrom) counters.add(`lost ${gateway}`, 1)
+      if ((wasReady || wasLeased) && isTakenFrom) counters.add(`lost ${gateway}`, 1)
     }
+    ready.skipRemoved(gateways)
     counters.add('messages', -seqs.length)
     losePending(MESSAGES, Math.max(...seqs))
     return seqs.length

@@ -11,10 +11,15 @@ CREATE TEMP VIEW place AS SELECT topic, position, id FROM event UNION ALL SELECT
 -- Dead letters with the names of their queues.
 CREATE TEMP VIEW letter AS SELECT d.*, q.name AS queue_name FROM dead d CROSS JOIN queue q ON q.id = d.queue;
 
--- The oldest message that is ready on any gateway: one index step a gateway.
-CREATE TEMP VIEW oldest_ready AS SELECT r.seq, g.id AS gateway FROM gateway g
-  CROSS JOIN receive r ON r.gateway = g.id AND r.seq = (SELECT min(seq) FROM receive WHERE gateway = g.id)
-  ORDER BY r.seq LIMIT 1;
+-- The first messages of each gateway that the receive road may take, or null: `fresh` is the first that no cursor has
+-- passed, `back` the first that was given back. A few index steps a gateway.
+CREATE TEMP VIEW ready_of AS SELECT g.id AS gateway,
+    (SELECT min(seq) FROM receive WHERE gateway = g.id) AS back,
+    (SELECT j.seq FROM journal j WHERE j.gateway = g.id AND j.seq > g.taken AND NOT EXISTS (
+        SELECT 1 FROM conversation_taken c
+        WHERE c.gateway = j.gateway AND c.conversation = coalesce(j.conversation, j.id) AND c.seq >= j.seq)
+      ORDER BY j.seq LIMIT 1) AS fresh
+  FROM gateway g;
 
 -- Messages that no job needs.
 CREATE TEMP VIEW free_message AS SELECT * FROM journal j WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.message = j.seq);

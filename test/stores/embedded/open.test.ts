@@ -80,10 +80,16 @@ describe('opening the embedded store', () => {
     db.exec('PRAGMA user_version = 99')
     await assert.rejects(openStore(dir), {
       code: 'store_version',
-      message: /version 99; this Trivium knows up to 3/,
+      message: /version 99; this Trivium knows up to 4/,
     })
     db.exec(
       'DROP INDEX topic_emptied; ALTER TABLE topic DROP COLUMN emptied; DROP INDEX topic_oldest; ALTER TABLE topic DROP COLUMN oldest',
+    )
+    db.exec(
+      'DROP TABLE key_batch; CREATE TABLE key_tail (n INTEGER PRIMARY KEY, hash BLOB NOT NULL, id BLOB NOT NULL)',
+    )
+    db.exec(
+      'DROP TABLE conversation_taken; ALTER TABLE gateway DROP COLUMN taken; DROP INDEX journal_conversation; CREATE INDEX journal_conversation ON journal (conversation) WHERE conversation IS NOT NULL',
     )
     db.exec('PRAGMA user_version = 1; ALTER TABLE consumer DROP COLUMN used')
     db.close()

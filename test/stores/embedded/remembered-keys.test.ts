@@ -63,7 +63,7 @@ describe('remembered keys', () => {
     const hashOf = (n: number) => keys.hash('event', 't', `${n}`)
     for (let n = 0; n < 1_000; n++) {
       await writer.write(() => keys.remember(hashOf(n), makeId(n % 2 === 0 ? 1_000 : 9_000, n)))
-      assert.ok(Number(count(db, 'key_tail')) <= 8 * CAPACITY)
+      assert.ok(Number(count(db, 'key_batch')) <= 8 * CAPACITY)
     }
     assert.ok(Number(count(db, 'key_index')) >= 900)
     const now = WEEK + 5_000

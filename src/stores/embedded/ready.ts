@@ -1,0 +1,114 @@
+import { positionOf } from '../../core/message-id.ts'
+import type { Sql } from './sql.ts'
+
+export type Ready = ReturnType<typeof createReady>
+
+/** `isFirst`: it is the message right after the cursor of its gateway. */
+export type Place = { seq: number; gateway: number; isFirst?: boolean }
+type ReadyRow = { gateway: number; fresh: number | null; back: number | null }
+type Given = { id: string; conversation: string | null }
+
+/**
+ * What the receive road may take. Accepting a message writes nothing here: a message is ready while it is after the cursor
+ * of its gateway and after the one of its conversation, or in `receive`, where leases that ended bring it back. The cursor
+ * of a gateway stays right before its first ready message. Changes are for inside a transaction only.
+ */
+export function createReady(sql: Sql, counters: { get(name: string): number }) {
+  /** The first message of a gateway that no cursor has passed. */
+  const firstUntaken = (gateway: number) =>
+    sql.get<{ fresh: number | null }>`SELECT fresh FROM ready_of WHERE gateway = ${gateway}`?.fresh ??
+    undefined
+
+  /** The oldest of a conversation on one gateway. A message that is its own conversation is found by its id. */
+  function oldestIn(conversation: string, gateway: number): number | undefined {
+    const own = positionOf(conversation) ?? 0
+    const taken = takenTo(gateway, conversation)
+    const found = sql.all<{ seq: number | null }>`
+      SELECT min(seq) AS seq FROM receive WHERE conversation = ${conversation} AND gateway = ${gateway}
+      UNION ALL SELECT r.seq FROM journal j JOIN receive r ON r.gateway = j.gateway AND r.seq = j.seq
+        WHERE j.seq = ${own} AND j.id = ${conversation} AND j.gateway = ${gateway}
+      UNION ALL SELECT min(seq) FROM journal
+        WHERE conversation = ${conversation} AND gateway = ${gateway} AND seq > ${taken}
+      UNION ALL SELECT seq FROM journal
+        WHERE seq = ${own} AND id = ${conversation} AND gateway = ${gateway} AND seq > ${taken}`
+    const seqs = found.flatMap(({ seq }) => seq ?? [])
+    return seqs.length === 0 ? undefined : Math.min(...seqs)
+  }
+
+  /** Up to where the messages of a conversation are taken, except for those in `receive`. */
+  function takenTo(gateway: number, conversation: string): number {
+    const row = sql.get<{ seq: number }>`SELECT max(taken, coalesce((SELECT seq FROM conversation_taken
+        WHERE gateway = g.id AND conversation = ${conversation}), 0)) AS seq
+      FROM gateway g WHERE id = ${gateway}`
+    return row?.seq ?? 0
+  }
+
+  function moveCursor(gateway: number, to: number): void {
+    sql.run`UPDATE gateway SET taken = ${to} WHERE id = ${gateway}`
+    if (!sql.get`SELECT 1 FROM conversation_taken WHERE gateway = ${gateway} LIMIT 1`) return
+    // Skips what its conversation's cursor has passed, so that no take looks at it again.
+    const last = (firstUntaken(gateway) ?? counters.get('journal') + 1) - 1
+    sql.run`UPDATE gateway SET taken = ${last} WHERE id = ${gateway}`
+    sql.run`DELETE FROM conversation_taken WHERE gateway = ${gateway} AND seq <= ${last}`
+  }
+
+  return {
+    /** The oldest of a gateway, or of all. */
+    oldest(gateway?: number): Place | undefined {
+      const rows =
+        gateway === undefined
+          ? sql.all<ReadyRow>`SELECT gateway, fresh, back FROM ready_of`
+          : sql.all<ReadyRow>`SELECT gateway, fresh, back FROM ready_of WHERE gateway = ${gateway}`
+      return oldestPlace(rows.map(toPlace))
+    },
+    /** The oldest of a conversation, on a gateway or on all. */
+    oldestOf(conversation: string, gateway?: number): Place | undefined {
+      const gateways =
+        gateway === undefined
+          ? sql.all<{ id: number }>`SELECT id FROM gateway`.map(({ id }) => id)
+          : [gateway]
+      return oldestPlace(
+        gateways.map((gateway) => {
+          const seq = oldestIn(conversation, gateway)
+          return seq === undefined ? undefined : { gateway, seq }
+        }),
+      )
+    },
+    /** Takes the oldest of a gateway, or of a conversation on it. */
+    take({ gateway, seq, isFirst }: Place, { id, conversation }: Given): void {
+      if (isFirst) return void moveCursor(gateway, seq)
+      if (sql.run`DELETE FROM receive WHERE gateway = ${gateway} AND seq = ${seq}` > 0) return
+      if (firstUntaken(gateway) === seq) moveCursor(gateway, seq)
+      else
+        sql.run`INSERT OR REPLACE INTO conversation_taken (gateway, conversation, seq)
+          VALUES (${gateway}, ${conversation ?? id}, ${seq})`
+    },
+    giveBack({ gateway, seq }: Place, conversation: string | null): void {
+      sql.run`INSERT INTO receive (gateway, seq, conversation) VALUES (${gateway}, ${seq}, ${conversation})`
+    },
+    /** Forgets a message that was removed from the journal. False: it was not ready. */
+    forget({ gateway, seq }: Place, { id, conversation }: Given): boolean {
+      if (sql.run`DELETE FROM receive WHERE gateway = ${gateway} AND seq = ${seq}` > 0) return true
+      return seq > takenTo(gateway, conversation ?? id)
+    },
+    /** Moves the cursors past messages that are gone from the journal. */
+    skipRemoved(gateways: Iterable<number>): void {
+      for (const gateway of gateways) {
+        const end = (firstUntaken(gateway) ?? counters.get('journal') + 1) - 1
+        const row = sql.get<{ taken: number }>`SELECT taken FROM gateway WHERE id = ${gateway}`
+        if (row && end > row.taken) moveCursor(gateway, end)
+      }
+    },
+  }
+}
+
+function toPlace({ gateway, fresh, back }: ReadyRow): Place | undefined {
+  if (back !== null && (fresh === null || back < fresh)) return { gateway, seq: back }
+  return fresh === null ? undefined : { gateway, seq: fresh, isFirst: true }
+}
+
+function oldestPlace(places: readonly (Place | undefined)[]): Place | undefined {
+  let oldest: Place | undefined
+  for (const place of places) if (place && (!oldest || place.seq < oldest.seq)) oldest = place
+  return oldest
+}

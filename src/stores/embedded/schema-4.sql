@@ -1,0 +1,19 @@
+-- The newest idempotency keys, one row for those of a transaction: 32 bytes each, hash and id.
+CREATE TABLE key_batch (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, keys BLOB NOT NULL);
+INSERT OR REPLACE INTO key_index (hash, id) SELECT hash, id FROM key_tail ORDER BY hash, n;
+DROP TABLE key_tail;
+
+-- The receive road as a position in the journal. Ready are the messages of a gateway after `taken`, except those that
+-- `conversation_taken` covers: of that conversation, up to `seq`. `receive` keeps those before `taken` that were given
+-- back, and of databases made before this version those that nobody had taken.
+ALTER TABLE gateway ADD COLUMN taken INTEGER NOT NULL DEFAULT 0;
+UPDATE gateway SET taken = coalesce((SELECT value FROM counter WHERE name = 'journal'), 0);
+CREATE TABLE conversation_taken (
+  gateway INTEGER NOT NULL,
+  conversation TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  PRIMARY KEY (gateway, conversation)
+) WITHOUT ROWID;
+CREATE INDEX conversation_taken_seq ON conversation_taken (gateway, seq);
+DROP INDEX journal_conversation;
+CREATE INDEX journal_conversation ON journal (conversation, gateway) WHERE conversation IS NOT NULL;
