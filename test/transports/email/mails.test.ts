@@ -54,12 +54,11 @@ describe('a mail that nobody meant to write', () => {
     )
     const many = `Content-Type: multipart/mixed; boundary=B\n\n${'--B\n\n'.repeat(100_000)}`
     const wide = many.replace(/B\n.*/s, `${'B'.repeat(60)}\n\n${`--${'B'.repeat(60)}\n`.repeat(60_000)}`)
-    const long = `\n${'one line of a log\n'.repeat(1_000_000)}`
-    for (const body of [deep.join(''), many, wide, long]) {
+    for (const body of [deep.join(''), many, wide]) {
       const raw = Buffer.from(`From: a@example.net\nSubject: Odd\n${body}`)
       const mail = await inTime('parsing', 2000, () => parseMail(raw))
       assert.equal(mail.subject, 'Odd')
-      assert.match(mail.unreadable ?? '', /nodes|nesting|lines/)
+      assert.match(mail.unreadable ?? '', /parts|nested/)
       assert.deepEqual(partsOf(mail), [`mail.eml message/rfc822 ${mail.parts[0]?.content.length}`])
       assert.ok((mail.parts[0]?.content.length ?? 0) > body.length)
     }
@@ -72,7 +71,7 @@ describe('a mail that nobody meant to write', () => {
       ['Content-Type: text/plain; charset=utf-7\n\nGr+APwA3w-e +- 1+-1', 'Grüße + 1+1', []],
       ['Content-Type: text\n\nHi', 'Hi', []],
       ['Dear all,\n\nno empty line', 'Dear all,\n\nno empty line', []],
-      [parts, 'Hi', ['log.txt text/plain 4', 'x.html text/html 4']],
+      [parts, 'Hi', ['log.txt text/plain 3', 'x.html text/html 3']],
       ['Content-Transfer-Encoding: base64\n\nSGk=\nIHlv*dQ==\n', 'Hi you', []],
       // A code ends with its line.
       ['Content-Transfer-Encoding: quoted-printable\n\n=4=\n1=C3=a9 a=\nb ==zz', '=41é ab ==zz', []],
@@ -101,22 +100,56 @@ describe('a mail that nobody meant to write', () => {
 
   test('is read in good time whatever one of its headers repeats', async () => {
     const pieces = ['(', '(a', '<', '"', ',', ':', ';', '@', 'a@b,', '=?utf-8?q?a?= ', 'a*0=b; ', '\\"', ' ']
-    for (const name of ['Date', 'From', 'To', 'Subject', 'Content-Type', 'References', 'Message-ID']) {
+    pieces.push(
+      'g:',
+      'g:a@b;',
+      'g:g:a@b,',
+      '"a" ',
+      '=?',
+      '=?a?q?',
+      'a*1*=%41;',
+      'charset ',
+      'name="',
+      '>a<',
+      '<a',
+    )
+    const names = ['Date', 'From', 'To', 'Reply-To', 'Subject', 'Content-Type', 'References', 'Message-ID']
+    for (const name of [...names, 'Content-Disposition', 'Content-Transfer-Encoding', 'X-Other']) {
       for (const piece of pieces) {
         const raw = `${name}: ${piece.repeat(200_000 / piece.length)}\r\n\r\nhi\r\n`
-        await inTime(`${name}: ${piece}`, 5_000, () => parseMail(Buffer.from(raw)))
+        await inTime(`${name}: ${piece}`, 4_000, () => parseMail(Buffer.from(raw)))
       }
     }
     const dated = await parseMail(Buffer.from('Date: Fri, 6 Nov 2026 10:00:00 +0100 (CET)\r\n\r\nhi\r\n'))
     assert.equal(dated.date, Date.UTC(2026, 10, 6, 9))
   })
 
+  test('has the senders in its groups once, however deep the groups are', async () => {
+    const deep = `From: ${'g:'.repeat(4_000)}anna@example.net;\nTo: Team: a@x.org, "B: c" <b@x.org>;, c@x.org\n\nhi`
+    const mail = await parseMail(Buffer.from(deep))
+    assert.deepEqual(
+      mail.from.map(({ address }) => address),
+      ['anna@example.net'],
+    )
+    assert.deepEqual(
+      mail.to.map(({ address }) => address),
+      ['a@x.org', 'b@x.org', 'c@x.org'],
+    )
+  })
+
+  test('is read whole where it is a text of a million short lines', async () => {
+    const body = 'one line of a log\n'.repeat(1_000_000)
+    const mail = await inTime('parsing', 2000, () => parseMail(Buffer.from(`From: a@example.net\n\n${body}`)))
+    assert.equal(mail.text, body)
+    assert.equal(mail.unreadable, undefined)
+  })
+
   test('is there as text where it is a container in which no part begins', async () => {
     for (const type of ['multipart/mixed', 'multipart/mixed; boundary=B']) {
       const read = (body: string) =>
         parseMail(Buffer.from(`From: a@example.net\nContent-Type: ${type}\n\n${body}`))
-      assert.equal((await read('all the same\n')).text, 'all the same')
-      assert.equal((await read('--B\nContent-Type: text/plain\n\n\n--B--\n')).text === '', type.includes('B'))
+      assert.equal((await read('all the same\n')).text, 'all the same\n')
+      assert.equal((await read('--B\nContent-Type: text/plain\n\nhello\n--B--\n')).text, 'hello')
     }
   })
 })

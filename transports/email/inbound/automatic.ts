@@ -1,4 +1,4 @@
-import { decodeWords } from 'postal-mime'
+import { decodeWords } from '../mime/words.ts'
 import { domainOf } from '../proof/results.ts'
 import { header, type Mail, startOf } from './parse.ts'
 

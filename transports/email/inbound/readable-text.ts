@@ -1,6 +1,8 @@
 import { decodeHTML } from 'entities/decode'
 import { compile } from 'html-to-text'
 import { reasonOf } from '../../../src/core/errors.ts'
+import { withoutTags } from '../mime/one-line.ts'
+import { visibleHtml } from './visible-html.ts'
 
 /** Of the HTML, as much is made into text; parsers take far more than linear time for hostile markup. */
 const MAX_HTML = 128 * 1024
@@ -10,10 +12,6 @@ const [STOPPED, CELL] = ['\ue0f0', '\ue0f1']
 /** Elements on lines of their own, which the library would write one after the other. */
 const BLOCKS =
   'body table caption tr dl dt dd option legend fieldset summary details center address figure figcaption hr'
-
-/** What nobody sees. What is left open hides the rest, as in a browser; so this takes linear time. */
-const HIDDEN =
-  /<!--.*?(?:-->|$)|<(style|script|title)(?=[\s>/]).*?(?:<\/\1[^>]{0,50}>?|$)|\ssrc\s{0,5}=\s{0,5}(["'])data:.*?(?:\2|$)/gis
 
 const convert = compile({
   wordwrap: false,
@@ -41,17 +39,19 @@ const convert = compile({
   ],
 })
 
-/** The text of an HTML body as shown, with tabs between cells. What is too much follows on one line, so no route misses it. */
+/**
+ * The text of an HTML body as a person sees it, with tabs between cells. What is too much for its form follows on one line,
+ * so that no route misses it.
+ */
 export function htmlToText(html: string): string {
   try {
-    // Newsletters carry far more style than text.
-    const shown = html.length > MAX_HTML ? html.replaceAll(HIDDEN, '') : html
+    const shown = visibleHtml(html)
     const text = cellsApart(convert(shown.slice(0, MAX_HTML)))
     const isStopped = text.includes(STOPPED)
-    if (!isStopped && shown.length <= MAX_HTML) return text
-    const rest = isStopped ? shown.replaceAll(HIDDEN, '') : shown.slice(MAX_HTML)
+    if (!isStopped && shown.length <= MAX_HTML) return withoutTags(text)
+    const rest = isStopped ? shown : shown.slice(MAX_HTML)
     const bare = decodeHTML(rest.replaceAll(/<[^<>]*>?|\s+/g, ' '))
-    return `${text.replaceAll(STOPPED, '…').trimEnd()}\n\n${CUT_NOTICE}\n${bare}`
+    return withoutTags(`${text.replaceAll(STOPPED, '…').trimEnd()}\n\n${CUT_NOTICE}\n${bare}`)
   } catch (error) {
     return `(This HTML could not be read: ${reasonOf(error)})`
   }
@@ -67,9 +67,9 @@ function cellsApart(text: string): string {
   return lines.join('\n')
 }
 
-/** Line ends as `\n`, no byte order mark and no NUL, which some stores cannot keep in text. */
+/** Line ends as `\n`, no byte order mark, no NUL, which some stores cannot keep in text, and nothing that no program shows. */
 export function plain(text: string): string {
-  return text
+  return withoutTags(text)
     .replaceAll(/\r\n?/g, '\n')
     .replaceAll('\u0000', '')
     .replace(/^\ufeff/, '')

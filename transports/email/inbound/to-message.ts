@@ -49,7 +49,8 @@ export async function toMessage(mail: Mail, known: Circumstances, artifacts: Art
   }
   const fresh = freshText(mail)
   const text = await keep(fresh, 'text', MAX_TEXT)
-  const full = fresh === mail.text.trim() ? undefined : await keep(mail.text, 'fullText')
+  const full =
+    withoutBlanks(fresh) === withoutBlanks(mail.text) ? undefined : await keep(mail.text, 'fullText')
   const html = mail.html ? await keep(mail.html, 'html') : undefined
   const attachments = await Array.fromAsync(mail.parts, ({ name, type, content }) =>
     artifacts.save(name, type, content, content.length),
@@ -102,8 +103,19 @@ export async function toMessage(mail: Mail, known: Circumstances, artifacts: Art
 function freshText(mail: Mail): string {
   const start = mail.text.slice(0, MAX_LOOK).trimEnd()
   const fresh = newPart(start, kindOfMail(mail))
-  const isNew = mail.text.length > MAX_LOOK && fresh.endsWith(start.slice(-100))
+  const isNew = mail.text.length > MAX_LOOK && endOf(fresh) === endOf(start)
   return isNew ? (fresh + mail.text.slice(start.length)).trimEnd() : fresh
+}
+
+/** Without the blanks at the ends of lines, of which nobody misses one. */
+function withoutBlanks(text: string): string {
+  const lines = text.trim().split('\n')
+  return lines.map((line) => line.trimEnd()).join('\n')
+}
+
+/** The last letters of a text. Blanks do not count: those at the ends of lines are gone from the new part. */
+function endOf(text: string): string {
+  return text.slice(-10_000).replaceAll(/\s+/g, '').slice(-100)
 }
 
 /** Which attachment an `<img src="cid:…">` of the HTML means. */

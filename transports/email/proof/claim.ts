@@ -1,4 +1,6 @@
-import { header, MAX_HEAD, type Mail } from '../inbound/parse.ts'
+import { isAscii, isUtf8 } from 'node:buffer'
+import { header, type Mail } from '../inbound/parse.ts'
+import { MAX_HEAD } from '../mime/head.ts'
 import { domainOf } from './results.ts'
 
 /** Whether the sender is who the From header says. */
@@ -43,7 +45,7 @@ export function readClaim(mail: Mail, raw: Buffer) {
     domain: domainOf(address),
     headers,
     signatures,
-    doubt: doubtOf(mail, address, signatures) ?? malformed(raw),
+    doubt: doubtOf(mail, address, signatures) ?? malformed(raw, address),
   }
 }
 
@@ -77,7 +79,7 @@ const MAX_LINES = 5_000
 const FIELD = /^([!-9;-~]+)([ \t]*):/
 
 /** Every reader sees the end of a head that passes this at the same place, and the same lines in the headers that count. */
-function malformed(raw: Buffer): string | undefined {
+function malformed(raw: Buffer, address: string): string | undefined {
   const ends = [raw.indexOf('\n\n'), raw.indexOf('\n\r\n'), raw.length].filter((at) => at !== -1)
   // Of a head that is too long so much that it still is, without its last line end.
   const head = raw.toString('latin1', 0, Math.min(...ends, MAX_HEAD + 3)).replace(/\r?\n?$/, '')
@@ -90,6 +92,9 @@ function malformed(raw: Buffer): string | undefined {
     if (field) name = field[1]?.toLowerCase() ?? ''
     else if (name === undefined || !mayContinue(line, name)) return 'its headers have lines that are none'
     const isRead = READ.test(name)
+    // Who verifies may read another address there.
+    if (name === 'from' && !isAscii(Buffer.from(address)) && !isUtf8(Buffer.from(line, 'latin1')))
+      return 'its sender is written in an unknown character set'
     // To who takes a carriage return for the end of a line, another header may follow.
     if (isRead ? /[\0\r]/.test(line) : /\r[!-9;-~]+\s*:/.test(line))
       return 'its headers have control characters'

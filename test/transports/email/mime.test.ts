@@ -1,0 +1,325 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { parseMail } from '../../../transports/email/inbound/parse.ts'
+import { toMessage } from '../../../transports/email/inbound/to-message.ts'
+import { fromFlowed } from '../../../transports/email/mime/flowed.ts'
+import fc from '../../fixtures/fast-check.ts'
+
+const bytes = (text: string) => Buffer.from(text, 'latin1')
+const read = (head: string, body: string | Buffer = 'hi') =>
+  parseMail(Buffer.concat([Buffer.from(`From: a@example.net\n${head}\n\n`), Buffer.from(body)]))
+const textOf = async (head: string, body: string | Buffer) => (await read(head, body)).text.trim()
+
+describe('a text in format=flowed', () => {
+  const cases: [what: string, flowed: string, text: string, delSp?: true][] = [
+    // The examples of RFC 3676.
+    ['joins the lines of a paragraph', 'one \ntwo\nthree', 'one two\nthree'],
+    [
+      'ends a quote where its author goes on',
+      '> Can you come? \nNo, Monday.',
+      '> Can you come? \nNo, Monday.',
+    ],
+    ['ends its paragraph where a quote begins', 'You wrote: \n> Friday?', 'You wrote: \n> Friday?'],
+    ['tells quotes of two depths apart', '>> a \n> b \nc', '>> a \n> b \nc'],
+    ['joins within a quote', '> one \n> two', '> one two'],
+    ['removes the blank that stuffs a line', ' From here\n  two', 'From here\n two'],
+    ['keeps a line with > that its author wrote from passing for a quote', ' > 5 items', ' > 5 items'],
+    ['joins no line to a signature, nor a signature to the next', 'bye \n-- \nAnna', 'bye \n-- \nAnna'],
+    ['keeps the signature of a quote', '> bye \n> -- \n> Bob', '> bye \n> -- \n> Bob'],
+    ['keeps an empty line after a line that ends in a blank', 'one \n\ntwo', 'one \n\ntwo'],
+    ['drops the blanks of DelSp', '日本 \n語', '日本語', true],
+    ['keeps the blanks that DelSp leaves', 'two  \nwords', 'two words', true],
+    ['keeps an empty line in a quote', '> a\n>\n> b', '> a\n>\n> b'],
+  ]
+  for (const [what, flowed, text, delSp] of cases)
+    test(what, () => assert.equal(fromFlowed(flowed, delSp ?? false), text))
+
+  test('has all of its words, in their order', () => {
+    const line = fc.tuple(
+      fc.constantFrom('', '> ', '>> ', ' '),
+      fc.stringMatching(/^[a-z]{1,9}( [a-z]{1,9}){0,4} ?$/),
+    )
+    fc.assert(
+      fc.property(fc.array(line), (lines) => {
+        const flowed = lines.map(([mark, words]) => mark + words).join('\n')
+        const words = (text: string) => text.replaceAll('>', ' ').split(/\s+/).filter(Boolean)
+        assert.deepEqual(words(fromFlowed(flowed, false)), words(flowed))
+      }),
+    )
+  })
+
+  test('is read in a mail, in quoted-printable too', async () => {
+    const head = 'Content-Type: text/plain; charset=utf-8; format=flowed; delsp=yes'
+    assert.equal(await textOf(head, '> Friday? \nNo, \nMonday.'), '> Friday?\nNo,Monday.')
+    const encoded = `${head.replace('; delsp=yes', '')}\nContent-Transfer-Encoding: quoted-printable`
+    assert.equal(await textOf(encoded, 'a=20\nb\n> q=20\n=C3=BC'), 'a b\n> q \nü')
+  })
+})
+
+describe('letters', () => {
+  const part = (charset: string) => `Content-Type: text/plain${charset ? `; charset=${charset}` : ''}`
+  const bodies: [what: string, charset: string, body: Buffer, text: string][] = [
+    ['UTF-8 labelled us-ascii', 'us-ascii', Buffer.from('Grüße aus Köln'), 'Grüße aus Köln'],
+    ['UTF-8 labelled iso-8859-1', 'iso-8859-1', Buffer.from('naïve café'), 'naïve café'],
+    ['UTF-8 labelled windows-1251', 'windows-1251', Buffer.from('Привет'), 'Привет'],
+    ['UTF-8 without a label', '', Buffer.from('漢字'), '漢字'],
+    ['Latin 1 labelled utf-8', 'utf-8', bytes('Gr\xfc\xdfe'), 'Grüße'],
+    ['Latin 1 labelled us-ascii', 'us-ascii', bytes('Gr\xfc\xdfe'), 'Grüße'],
+    ['Latin 1 without a label', '', bytes('caf\xe9'), 'café'],
+    ['a cut letter in UTF-8', 'utf-8', bytes('Gr\xc3\xbc\xc3'), 'Grü\ufffd'],
+    ['a label that nobody knows', 'x-unknown', Buffer.from('Zoë'), 'Zoë'],
+    ['a label in quotes that were encoded', '3D"utf-8"', Buffer.from('Zoë'), 'Zoë'],
+    ['a label with more behind it', 'utf-8;format=fixed', Buffer.from('Zoë'), 'Zoë'],
+    ['windows-1252 named cp-1252', 'cp1252', bytes('\x93quoted\x94'), '“quoted”'],
+    ['koi8-r', 'koi8-r', bytes('\xf0\xd2\xc9\xd7\xc5\xd4'), 'Привет'],
+    ['gb2312 with letters of gbk', 'gb2312', bytes('\xc4\xe3\xba\xc3'), '你好'],
+    ['a code page of DOS', 'cp850', bytes('Gr\x81\xe1e'), 'Grüße'],
+    ['shift_jis', 'shift_jis', bytes('\x82\xb1\x82\xf1'), 'こん'],
+    ['iso-2022-jp', 'iso-2022-jp', bytes('\x1b$B$3$s\x1b(B'), 'こん'],
+    ['iso-2022-jp labelled us-ascii', 'us-ascii', bytes('\x1b$B$3$s\x1b(B'), 'こん'],
+    ['UTF-7', 'utf-7', bytes('Gr+APwA3w-e +- 1'), 'Grüße + 1'],
+    ['UTF-7 under its long name', 'unicode-1-1-utf-7', bytes('+AOk-'), 'é'],
+    ['a mark of byte order against the label', 'iso-8859-1', bytes('\xef\xbb\xbf\xc3\xbc'), 'ü'],
+  ]
+  for (const [what, charset, body, text] of bodies)
+    test(`of a body: ${what}`, async () => assert.equal(await textOf(part(charset), body), text))
+
+  test('of a page are in the character set that it names itself', async () => {
+    const html = bytes(
+      '<meta http-equiv="Content-Type" content="text/html; charset=windows-1251"><p>\xcf\xf0\xe8</p>',
+    )
+    assert.equal(await textOf('Content-Type: text/html', html), 'При')
+  })
+
+  const headers: [what: string, raw: Buffer, subject: string][] = [
+    ['UTF-8', Buffer.from('Grüße'), 'Grüße'],
+    ['Latin 1', bytes('Gr\xfc\xdfe'), 'Grüße'],
+    ['UTF-7 in Q', bytes('=?utf-7?Q?Gr+APwA3w-e?='), 'Grüße'],
+    ['UTF-7 in B', bytes(`=?UTF-7?B?${Buffer.from('Gr+APwA3w-e').toString('base64')}?=`), 'Grüße'],
+    ['UTF-8 in words labelled us-ascii', bytes('=?us-ascii?Q?Gr=C3=BC=C3=9Fe?='), 'Grüße'],
+    ['a letter over two words', bytes('=?utf-8?Q?Gr=C3?=\n =?utf-8?Q?=BC?='), 'Grü'],
+    ['a letter over two words in base64', bytes('=?utf-8?B?R3LD?= =?utf-8?B?vMOfZQ==?='), 'Grüße'],
+    ['words in two character sets', bytes('=?iso-8859-1?Q?=FC?= =?utf-8?Q?=C3=BC?= x'), 'üü x'],
+    ['a word with a language', bytes('=?us-ascii*en?Q?hello?='), 'hello'],
+    ['no words at all', bytes('=?utf-8?Q?half'), '=?utf-8?Q?half'],
+    [
+      'letters that no program shows',
+      Buffer.from(
+        'Hi\u{e0049}\u{e0067}\u{e006e} \u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}',
+      ),
+      'Hi 🏴󠁧󠁢󠁥󠁮󠁧󠁿',
+    ],
+  ]
+  for (const [what, raw, subject] of headers) {
+    test(`of a subject: ${what}`, async () => {
+      const mail = await parseMail(Buffer.concat([Buffer.from('Subject: '), raw, Buffer.from('\n\nhi')]))
+      assert.equal(mail.subject, subject)
+    })
+  }
+
+  test('of 8-bit headers are in the character set of the body, where they are not UTF-8', async () => {
+    const head =
+      'Content-Type: text/plain; charset=windows-1251\nFrom: \xcf\xf0\xe8 <a@example.net>\nSubject: \xcf\xf0\xe8'
+    const mail = await parseMail(bytes(`${head}\n\nhi`))
+    assert.deepEqual([mail.subject, mail.from[0]?.name], ['При', 'При'])
+  })
+
+  test('of names are read in every character set that subjects are', async () => {
+    const mail = await read(
+      'To: =?utf-7?Q?J+APw-rgen?= <j@example.com>, =?us-ascii?Q?J=C3=BCrgen?= <k@example.com>',
+    )
+    assert.deepEqual(
+      mail.to.map(({ name }) => name),
+      ['Jürgen', 'Jürgen'],
+    )
+  })
+})
+
+describe('the ids that a mail refers to', () => {
+  const ids: [what: string, value: string, found: string[]][] = [
+    ['in an encoded word', '=?utf-8?Q?=3Ca=40example=2Ecom=3E?=', ['<a@example.com>']],
+    ['in base64', `=?utf-8?B?${Buffer.from('<a@example.com>').toString('base64')}?=`, ['<a@example.com>']],
+    ['over several words', '=?us-ascii?Q?=3Ca=40exam?=\n =?us-ascii?Q?ple.com=3E?=', ['<a@example.com>']],
+    ['several, each in a word', '=?utf-8?Q?=3Ca@x.y=3E?= =?utf-8?Q?=3Cb@x.y=3E?=', ['<a@x.y>', '<b@x.y>']],
+    ['with an underscore that nobody escaped', '=?utf-8?Q?<CAJ_x_1@mail.x>?=', ['<CAJ_x_1@mail.x>']],
+    ['folded in the middle', '<a.very.long.id\n @example.com>', ['<a.very.long.id@example.com>']],
+    ['plain', '<a@x.y>\n\t<b@x.y>', ['<a@x.y>', '<b@x.y>']],
+  ]
+  for (const [what, value, found] of ids) {
+    test(what, async () => {
+      const mail = await read(`References: ${value}\nIn-Reply-To: ${value}\nMessage-ID: ${value}`)
+      assert.deepEqual([mail.references, mail.inReplyTo, mail.messageId], [found, found[0], found[0]])
+    })
+  }
+})
+
+describe('a container', () => {
+  const parts =
+    '--b\nContent-Type: text/plain\n\nwords\n--b\nContent-Type: image/png; name=a.png\n\nx\n--b--\n'
+  for (const type of [
+    'multipart/mixed\n\tboundary="b"',
+    'multipart/mixed boundary=b',
+    'multipart/mixed; charset=utf-8 boundary=b',
+    'multipart/mixed; boundary = "b"',
+    'multipart/mixed; boundary="b',
+    'multipart/mixed; boundary="c"',
+    'multipart/mixed',
+    'Multipart/Mixed; type="text/html" boundary="b"; x',
+    '=?utf-8?Q?multipart/mixed;_boundary=3Db?=',
+    'multipart/mixed (a comment; of sorts); boundary=b',
+    "multipart/mixed; boundary*=us-ascii''b",
+    'multipart/mixed; boundary*0=""; boundary*1=b',
+    'multipart/mixed;; boundary=b;',
+  ]) {
+    test(`is taken apart: ${type.replaceAll(/\s+/g, ' ')}`, async () => {
+      const mail = await read(`MIME-Version: 1.0\nContent-Type: ${type}`, parts)
+      assert.deepEqual([mail.text, mail.parts.map(({ name }) => name)], ['words', ['a.png']])
+    })
+  }
+
+  test('is taken apart though all of it is in base64', async () => {
+    const body = Buffer.from(parts).toString('base64')
+    const mail = await read(
+      'Content-Type: multipart/mixed; boundary=b\nContent-Transfer-Encoding: base64',
+      body,
+    )
+    assert.equal(mail.text, 'words')
+  })
+
+  test('has the parts in it byte by byte, without the line break before a boundary', async () => {
+    const body =
+      '--b\r\n\r\nhi\r\n--b\r\nContent-Type: application/x\r\n\r\n\r\na\rb\r\n\nc \r\n\r\n--b--\r\n'
+    const mail = await read('Content-Type: multipart/mixed; boundary=b', body)
+    assert.equal(Buffer.from(mail.parts[0]?.content ?? []).toString(), '\r\na\rb\r\n\nc \r\n')
+  })
+})
+
+describe('the name of a file', () => {
+  const names: [what: string, head: string, name: string][] = [
+    [
+      'in an encoded word',
+      'Content-Type: application/pdf; name="=?utf-8?Q?r=C3=A9sum=C3=A9.pdf?="',
+      'résumé.pdf',
+    ],
+    [
+      'over two words',
+      'Content-Type: a/b;\n name="=?utf-8?B?w6lj?=\n =?utf-8?B?b2xlLnBkZg==?="',
+      'école.pdf',
+    ],
+    [
+      'as RFC 2231 has it',
+      "Content-Disposition: attachment; filename*=utf-8'fr'%C3%A9t%C3%A9.pdf",
+      'été.pdf',
+    ],
+    [
+      'in pieces, out of order',
+      "Content-Disposition: attachment; filename*1*=%A9.pdf; filename*0*=utf-8''%C3",
+      'é.pdf',
+    ],
+    [
+      'in pieces that are not encoded',
+      'Content-Disposition: attachment; filename*0=a%20; filename*1=b.pdf',
+      'a%20b.pdf',
+    ],
+    ['in Latin 1', "Content-Disposition: attachment; filename*=iso-8859-1''%E9.pdf", 'é.pdf'],
+    ['without quotes', 'Content-Disposition: attachment; filename=my file (1).pdf', 'my file (1).pdf'],
+    ['with a path', 'Content-Disposition: attachment; filename="C:\\temp\\a.pdf"', 'a.pdf'],
+    ['of an encoded header', 'Content-Disposition: =?utf-8?Q?attachment;_filename=3Da.pdf?=', 'a.pdf'],
+    ['of an invitation', 'Content-Type: text/calendar; method=REQUEST', 'invite.ics'],
+    ['of a part that has none', 'Content-Type: application/pdf', 'part-1'],
+  ]
+  for (const [what, head, name] of names) {
+    test(what, async () => {
+      const body = `--b\n\nhi\n--b\n${head}\n\nBEGIN\n--b--`
+      const mail = await read('Content-Type: multipart/mixed; boundary=b', body)
+      assert.deepEqual(
+        mail.parts.map((part) => part.name),
+        [name],
+      )
+    })
+  }
+
+  const forwarded: [subject: string, name: string][] = [
+    ['Subject: Contract\n', 'Contract.eml'],
+    ['Subject: =?utf-8?Q?Gr=C3=BC=C3=9Fe?=\n', 'Grüße.eml'],
+    ['Subject: a/b: ../../etc/passwd\n', 'a b .. .. etc passwd.eml'],
+    ['', 'message.eml'],
+  ]
+  for (const [subject, name] of forwarded) {
+    test(`of a forwarded mail: ${name}`, async () => {
+      const body = `--b\n\nhi\n--b\nContent-Type: message/rfc822\n\n${subject}From: b@x.y\n\ntext\n--b--`
+      const mail = await read('Content-Type: multipart/mixed; boundary=b', body)
+      assert.deepEqual([mail.parts[0]?.name, mail.text], [name, 'hi'])
+    })
+  }
+})
+
+describe('a plain text that only stands in for the HTML', () => {
+  const page =
+    '<html><body><h1>Your order</h1><p>The blue lamp was sent on Friday, with parcel service.</p></body></html>'
+  const both = (plain: string, html = page) =>
+    textOf(
+      'Content-Type: multipart/alternative; boundary=b',
+      `--b\nContent-Type: text/plain; charset=utf-8\n\n${plain}\n--b\nContent-Type: text/html\n\n${html}\n--b--`,
+    )
+  for (const stub of [
+    'Your client does not support HTML',
+    'Your email client does not support HTML messages. Please use a different client: https://example.com/v?x=1',
+    'Ihr E-Mail-Programm unterstützt leider kein HTML.',
+    'Votre logiciel de messagerie ne prend pas en charge le HTML.',
+    'Su cliente de correo no admite HTML.',
+    'Il tuo client di posta non supporta i messaggi HTML.',
+    'Uw e-mailprogramma ondersteunt geen HTML.',
+    'Seu cliente de e-mail não suporta HTML',
+    'Twój program pocztowy nie obsługuje HTML.',
+    'お使いのメールソフトはHTMLに対応していません。',
+    '您的邮件客户端不支持HTML格式',
+    'View this email in your browser: https://example.com/newsletter',
+    'This message is in MIME format. Since your mail reader does not understand this format, some or all of it may not be legible.',
+    'https://example.com/only-a-link',
+    '\u00a0\n',
+  ]) {
+    test(`is not taken for it: ${stub.trim().slice(0, 60)}`, async () => {
+      assert.match(await both(stub), /^Your order\n+The blue lamp/)
+    })
+  }
+
+  test('is not found in what a person writes', async () => {
+    const texts = ['ok', 'The HTML is broken in my browser.', 'Yes', '👍', 'Please use plain text, not HTML!']
+    for (const text of texts) assert.equal(await both(text, `<div>${text}</div>`), text)
+    assert.equal(
+      await both('Your order is late. Where is it?', '<img src=x> Unsubscribe'),
+      'Your order is late. Where is it?',
+    )
+    const long = 'Dear all, this is what I wrote at length. '.repeat(40)
+    assert.equal(
+      await both(long, '<p>something else, and much of it, for people who see pages</p>'),
+      long.trim(),
+    )
+  })
+})
+
+test('a long text with blanks at the ends of its lines is whole in the message', async () => {
+  for (const end of [' ', '\t', '  ', '']) {
+    const raw = `From: a@example.net\n\n${`a log line that ends in a space${end}\r\n`.repeat(12_000)}THE END\n`
+    const mail = await parseMail(Buffer.from(raw))
+    const message = await toMessage(
+      mail,
+      {
+        gateway: 'g',
+        key: 'k',
+        incoming: { folder: 'INBOX', uid: 1, size: 1 },
+        identity: { result: 'none', by: 'off', detail: '' },
+        auto: undefined,
+        allowed: undefined,
+        own: new Set(),
+      },
+      {
+        save: async () => assert.fail('nothing is so long that it becomes a file'),
+        open: () => assert.fail(),
+      },
+    )
+    assert.match(message.text, /^a log line.*\nTHE END$/s)
+    assert.ok(message.text.length > 370_000)
+  }
+})

@@ -1,0 +1,88 @@
+import { decodeText } from '../mime/charset.ts'
+import { fromFlowed } from '../mime/flowed.ts'
+import { contentOf, type Entity } from '../mime/tree.ts'
+import { htmlToText, plain } from './readable-text.ts'
+import { isStub } from './stub.ts'
+
+/** What a mail says, and the parts that are files. */
+export type Body = { text: string; html?: string; files: Entity[] }
+
+/** One piece of what a mail says: in plain text, in HTML, or in both. */
+type Piece = { plain: string[]; html: string[] }
+
+/** Finds the text of a mail among its parts. Forwarded messages stay files: their text is not what this sender wrote. */
+export function readBody(root: Entity): Body {
+  const pieces: Piece[] = []
+  const files: Entity[] = []
+  let hasText = false
+
+  /** Parts of one `multipart/alternative` say the same. */
+  const collect = (entity: Entity, alternative: Piece | undefined, isAlternative: boolean) => {
+    if (entity.parts) {
+      const is = entity.type === 'multipart/alternative'
+      const piece = is ? addPiece() : alternative
+      for (const part of entity.parts) collect(part, piece, is)
+      return
+    }
+    const isFile = hasName(entity) && hasText && !isAlternative
+    if (!isTextual(entity) || isFile) {
+      files.push(entity)
+      return
+    }
+    hasText = true
+    const piece = alternative ?? addPiece()
+    const list = entity.type === 'text/html' ? piece.html : piece.plain
+    list.push(textOf(entity))
+  }
+  const addPiece = (): Piece => {
+    const piece: Piece = { plain: [], html: [] }
+    pieces.push(piece)
+    return piece
+  }
+  collect(root, undefined, false)
+
+  const said = pieces.map((piece) => ({ plain: piece.plain.join('\n\n'), html: piece.html.join('\n') }))
+  const html = said.some((each) => each.html.trim() !== '')
+    ? said.map((each) => each.html || asHtml(each.plain)).join('\n')
+    : undefined
+  const text = said
+    .map(textOfPiece)
+    .filter((each) => each.trim() !== '')
+    .join('\n\n')
+  return { text, files, ...(html === undefined ? {} : { html }) }
+}
+
+function isTextual({ type, disposition }: Entity): boolean {
+  return /^text\/(?:plain|html)$/.test(type) && disposition.value !== 'attachment'
+}
+
+/** What has a name is a file, unless it is all that there is, or another form of the text. */
+function hasName({ disposition, params }: Entity): boolean {
+  return disposition.params.has('filename') || params.has('name')
+}
+
+function textOf(entity: Entity): string {
+  const { params, type } = entity
+  const content = contentOf(entity)
+  const isHtml = type === 'text/html'
+  const text = plain(decodeText(content, params.get('charset') || (isHtml ? metaCharset(content) : '')))
+  const isFlowed = !isHtml && /^flowed$/i.test(params.get('format') ?? '')
+  return isFlowed ? fromFlowed(text, /^yes$/i.test(params.get('delsp') ?? '')) : text
+}
+
+const META = /<meta\s[^>]{0,200}?charset\s?=\s?["']?([\w:-]{2,40})/i
+
+/** What a page says of itself, where its part says nothing. */
+function metaCharset(content: Buffer): string {
+  return META.exec(content.toString('latin1', 0, 4096))?.[1] ?? ''
+}
+
+function textOfPiece({ plain, html }: { plain: string; html: string }): string {
+  if (html.trim() === '') return plain
+  return plain.trim() === '' || isStub(plain, html) ? htmlToText(html) : plain
+}
+
+function asHtml(text: string): string {
+  const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  return text.trim() === '' ? '' : `<div>${escaped.trim().replaceAll('\n', '<br>\n')}</div>`
+}

@@ -1,0 +1,46 @@
+import { defined } from '../../../src/lib/defined.ts'
+import { readHead } from '../mime/head.ts'
+import { oneLine } from '../mime/one-line.ts'
+import { contentOf, type Entity, headerOf } from '../mime/tree.ts'
+import { decodeWords } from '../mime/words.ts'
+
+/** An attachment or an inline image. */
+export type Part = { name: string; type: string; contentId?: string; content: Uint8Array }
+
+const MAX_SUBJECT = 100
+
+/** The files of a mail, with their names. */
+export function partsFrom(files: readonly Entity[]): Part[] {
+  return files.map((entity, index) => {
+    const content = contentOf(entity)
+    const id = headerOf(entity, 'content-id').trim().replace(/^<|>$/g, '')
+    return {
+      name: nameOf(entity, content) || `part-${index + 1}`,
+      type: entity.type,
+      ...defined({ contentId: id || undefined }),
+      content,
+    }
+  })
+}
+
+function nameOf({ disposition, params, type }: Entity, content: Buffer): string {
+  const given = disposition.params.get('filename') || params.get('name') || ''
+  // A name is a label; a path in it is somebody's attempt.
+  const name = oneLine(decodeWords(given)).replace(/^.*[\\/]/, '')
+  if (name !== '') return name
+  if (type === 'text/calendar') return 'invite.ics'
+  return /^message\/(?:rfc822|global)$/.test(type) ? `${subjectIn(content)}.eml` : ''
+}
+
+/** The subject of a forwarded mail, as a file may be named. */
+function subjectIn(content: Buffer): string {
+  const { headers } = readHead(content)
+  const subject = oneLine(decodeWords(headerOf({ headers }, 'subject')))
+  return (
+    subject
+      .replaceAll(/[\\/:*?"<>|\s]+/g, ' ')
+      .trim()
+      .slice(0, MAX_SUBJECT)
+      .trim() || 'message'
+  )
+}

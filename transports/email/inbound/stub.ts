@@ -1,0 +1,31 @@
+import { decodeHTML } from 'entities/decode'
+
+/** Longer texts are no stubs (characters, without links). */
+const MAX_STUB = 1000
+const MAX_HTML = 256 * 1024
+const LINK = /\b(?:https?:\/\/|www\.)\S+/gi
+const MARKUP = /<!--.*?(?:-->|$)|<(style|script|title|head)(?=[\s>/]).*?(?:<\/\1[^>]{0,50}>?|$)|<[^<>]*>?/gis
+/** What stubs are about, in any language. */
+const SUBJECT =
+  /html|\bmime\b|\bbrowser\b|\bnavigat|\bexplorador|webbl[äa]sare|nettleser|selain|prohl[íi]že|przegl[ąa]dar|tarayıcı|ブラウザ|浏览器|瀏覽器|브라우저|браузер|web ?version|online ?version|webversion|onlineversion/i
+
+/**
+ * Whether the plain text of a mail only stands in for its HTML: "Your client does not support HTML". It is short, and the
+ * HTML says something else, or far more. Where it is not one, nothing is lost by taking the HTML: both are one message.
+ */
+export function isStub(plain: string, html: string): boolean {
+  const said = plain.length > 20 * MAX_STUB ? undefined : plain.replaceAll(LINK, ' ').trim()
+  if (said === undefined || said.length > MAX_STUB) return false
+  const shown = wordsOf(decodeHTML(html.slice(0, MAX_HTML).replaceAll(MARKUP, ' ')))
+  const words = wordsOf(said)
+  if (shown.size === 0) return false
+  if (words.size === 0) return true
+  const common = [...words].filter((word) => shown.has(word)).length
+  const isAbout = SUBJECT.test(said)
+  if (common < words.size / 2) return isAbout || shown.size >= 2 * words.size
+  return isAbout && said.length <= 300 && shown.size >= 5 * words.size
+}
+
+function wordsOf(text: string): Set<string> {
+  return new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu))
+}

@@ -1,0 +1,170 @@
+/** What a style says of whether its text can be seen; a property that is missing is inherited or has its default. */
+export type Look = {
+  /** The element and all that is in it are not shown, whatever the elements in it say. */
+  isGone?: boolean
+  /** Inherited, until an element in it says otherwise: text too small to be read, not visible, or without a colour. */
+  isTiny?: boolean
+  isInvisible?: boolean
+  isTransparent?: boolean
+}
+
+/** Declarations by property, in lower case. */
+export type Declarations = ReadonlyMap<string, string>
+
+type Rule = { important: [string, string][]; normal: [string, string][] }
+
+/** The rules of a page that may hide text, by the simple selector (`.name`, `#name`, `name`) that they apply to. */
+export type Sheet = ReadonlyMap<string, { selector: string; rule: Rule }[]>
+
+const STYLES = /<style(?=[\s>])[^>]{0,500}>(.*?)(?:<\/style|$)/gis
+const CONDITIONAL = /<!--\[if.*?(?:-->|$)/gis
+const MAX_CSS = 256 * 1024
+const MAX_RULES = 5000
+const RELEVANT =
+  /^(?:display|visibility|opacity|font|font-size|color|height|max-height|width|max-width|overflow|overflow-[xy]|position|left|top|right|text-indent|clip|clip-path|transform|mso-hide)$/
+
+/** Reads the style sheets in a page. Only rules for one element, class or id count, and those for every screen. */
+export function readSheet(html: string): Sheet {
+  const sheet = new Map<string, { selector: string; rule: Rule }[]>()
+  if (!/<style/i.test(html)) return sheet
+  const css = [...html.replaceAll(CONDITIONAL, '').matchAll(STYLES)].map(([, each = '']) => each).join('\n')
+  let count = 0
+  for (const [selectors, body] of blocksIn(
+    css.slice(0, MAX_CSS).replaceAll(/\/\*.*?(?:\*\/|$)|<!--|-->/gs, ' '),
+  )) {
+    const rule = ruleOf(body)
+    if (rule.important.length + rule.normal.length === 0) continue
+    for (const each of selectors.split(',')) {
+      const selector = each
+        .trim()
+        .toLowerCase()
+        .replace(/^(?:html|body)\s+/, '')
+      const [, name = '', marks = ''] = /^([a-z][a-z\d]*|)((?:[.#][\w-]+)*)$/.exec(selector) ?? []
+      const key = /[.#][\w-]+/.exec(marks)?.[0] ?? name
+      if (key === '' || ++count > MAX_RULES) continue
+      const known = sheet.get(key)
+      if (known) known.push({ selector, rule })
+      else sheet.set(key, [{ selector, rule }])
+    }
+  }
+  return sheet
+}
+
+/** The blocks of a style sheet, those for every screen in place of what is around them. */
+function blocksIn(css: string): [selectors: string, body: string][] {
+  const blocks: [string, string][] = []
+  /** Whether the blocks that are open apply. */
+  const open: boolean[] = []
+  let start = 0
+  for (let at = 0; at < css.length; at++) {
+    const char = css[at]
+    if (char === ';' && open.length === 0) start = at + 1
+    if (char === '{') {
+      const before = css.slice(start, at).trim()
+      const isMedia = /^@media/i.test(before)
+      if (before.startsWith('@')) open.push(isMedia && /^@media\s+(?:only\s+)?(?:all|screen)$/i.test(before))
+      else {
+        const end = css.indexOf('}', at)
+        if (open.every(Boolean)) blocks.push([before, css.slice(at + 1, end === -1 ? undefined : end)])
+        if (end === -1) break
+        at = end
+      }
+      start = at + 1
+    } else if (char === '}') {
+      open.pop()
+      start = at + 1
+    }
+  }
+  return blocks
+}
+
+function ruleOf(body: string): Rule {
+  const rule: Rule = { important: [], normal: [] }
+  for (const each of body.split(';')) {
+    const colon = each.indexOf(':')
+    const name = each.slice(0, Math.max(0, colon)).trim().toLowerCase()
+    if (!RELEVANT.test(name)) continue
+    const value = each
+      .slice(colon + 1)
+      .trim()
+      .toLowerCase()
+    const bare = value.replace(/\s?!\s?important$/, '')
+    rule[bare === value ? 'normal' : 'important'].push([name, bare.trim()])
+  }
+  return rule
+}
+
+/** The declarations for an element: those of the sheet, then its own, then those that are important. */
+export function declarationsFor(
+  sheet: Sheet,
+  name: string,
+  attributes: ReadonlyMap<string, string>,
+): Declarations {
+  const classes = (attributes.get('class') ?? '').toLowerCase().split(/\s+/).slice(0, 50)
+  const id = (attributes.get('id') ?? '').toLowerCase()
+  const has = new Set([...classes.map((each) => `.${each}`), `#${id}`])
+  const rules = [name, ...classes.map((each) => `.${each}`), `#${id}`]
+    .flatMap((key) => sheet.get(key) ?? [])
+    .filter(({ selector }) => {
+      const marks = selector.match(/[.#][\w-]+/g) ?? []
+      const element = selector.replace(/[.#].*$/, '')
+      return (element === '' || element === name) && marks.every((mark) => has.has(mark))
+    })
+    .map(({ rule }) => rule)
+  const style = attributes.get('style')
+  if (style) rules.push(ruleOf(style.slice(0, 20_000).replaceAll(/\/\*.*?(?:\*\/|$)/gs, ' ')))
+  return new Map([...rules.flatMap(({ normal }) => normal), ...rules.flatMap(({ important }) => important)])
+}
+
+/** How an element with these declarations looks. `isCell`: its height is a minimum, as for all parts of a table. */
+export function lookOf(style: Declarations, isCell: boolean): Look {
+  if (style.size === 0) return {}
+  const value = (name: string) => style.get(name) ?? ''
+  const size = fontSize(value('font-size') || value('font'))
+  const visibility = value('visibility')
+  const color = value('color')
+  return {
+    isGone: isGone(style, isCell),
+    ...(size === undefined ? {} : { isTiny: size }),
+    ...(visibility === '' || visibility === 'inherit' ? {} : { isInvisible: visibility !== 'visible' }),
+    ...(color === '' || color === 'inherit' ? {} : { isTransparent: TRANSPARENT.test(color) }),
+  }
+}
+
+const TRANSPARENT = /^transparent$|^rgba?\([^)]*[,/]\s*0?\.?0+%?\s*\)$|^hsla?\([^)]*[,/]\s*0?\.?0+%?\s*\)$/
+/** Nothing, or next to it. */
+const NONE = /^-?(?:0+(?:\.0*)?|0*\.0+)(?:px|pt|em|rem|ex|ch|cm|mm|in|vh|vw|%)?$/
+const AWAY = /^-\d{3,}(?:\.\d+)?(?:px|pt|em|rem|%)?$/
+
+function isGone(style: Declarations, isCell: boolean): boolean {
+  const value = (name: string) => style.get(name) ?? ''
+  const isNone = (name: string) => NONE.test(value(name))
+  const isCut = ['overflow', 'overflow-x', 'overflow-y'].some((name) =>
+    /hidden|clip|scroll|auto/.test(value(name)),
+  )
+  const isPlaced = /absolute|fixed/.test(value('position'))
+  return (
+    value('display') === 'none' ||
+    value('mso-hide') === 'all' ||
+    isNone('opacity') ||
+    (isNone('max-height') && (isCut || !isCell)) ||
+    (isNone('height') && !isCell && value('overflow') !== 'visible') ||
+    ((isNone('width') || isNone('max-width')) && isCut) ||
+    (isPlaced && ['left', 'top', 'right'].some((name) => AWAY.test(value(name)))) ||
+    AWAY.test(value('text-indent')) ||
+    /^rect\(\s*(?:[01](?:px)?[\s,]*){4}\)$/.test(value('clip')) ||
+    /^inset\(\s*(?:50|100)%/.test(value('clip-path')) ||
+    /\bscale(?:[xy]|3d)?\(\s*0(?:\.0*)?\s*[,)]/.test(value('transform'))
+  )
+}
+
+/** Whether text in it is too small to be read; undefined where it has the size of what is around it, or a part of that. */
+function fontSize(value: string): boolean | undefined {
+  if (value === '' || value === 'inherit') return undefined
+  const [, number = '', unit = ''] = /(?:^|\s)(\d*\.?\d+)(px|pt|em|rem|%|vw|)(?=$|[\s/])/.exec(value) ?? []
+  if (number === '') return /^(?:larger|smaller)$/.test(value) ? undefined : false
+  const isAbsolute = unit === 'px' || unit === 'pt'
+  if (Number(number) === 0 || (isAbsolute && Number(number) <= 1)) return true
+  // A part of nothing is nothing.
+  return unit === 'em' || unit === '%' ? undefined : false
+}

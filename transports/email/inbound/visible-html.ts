@@ -1,0 +1,188 @@
+import { Tokenizer } from 'htmlparser2'
+import { declarationsFor, type Look, lookOf, readSheet, type Sheet } from './styles.ts'
+
+/** An element that is open. Its look includes what it inherits. */
+type Frame = { name: string; look: Required<Look> }
+
+const TOP: Frame = {
+  name: '',
+  look: { isGone: false, isTiny: false, isInvisible: false, isTransparent: false },
+}
+const NO_ATTRIBUTES: ReadonlyMap<string, string> = new Map()
+
+/** Elements whose content is never shown. */
+const UNSEEN = words('style script title template noframes noembed datalist iframe')
+const VOID = words('area base br col embed hr img input link meta param source track wbr')
+const CELLS = words('table tbody thead tfoot tr td th col colgroup')
+/** An end tag does not reach beyond these (HTML, section 13.2.4.2). */
+const SCOPES = words('table td th caption template object marquee')
+/** Attributes that matter for the text, as far as `MAX_VALUE`. */
+const KEPT = words('href start type class id cite')
+const MAX_VALUE = 2000
+const MAX_LOOK = 200
+
+const BLOCKS = words(
+  'address article aside blockquote center details div dl fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr ' +
+    'main nav ol p pre section table ul',
+)
+/** What the beginning of an element ends, where nobody ended it. */
+const IMPLIED = new Map<string, ReadonlySet<string>>([
+  ...[...BLOCKS].map((name) => [name, words('p')] as const),
+  ['li', words('li')],
+  ['dt', words('dt dd')],
+  ['dd', words('dt dd')],
+  ['option', words('option')],
+  ['td', words('td th')],
+  ['th', words('td th')],
+  ['tr', words('tr td th')],
+  ['tbody', words('tr td th thead tbody')],
+  ['tfoot', words('tr td th tbody')],
+])
+const TABLE = words('table')
+const BARRIERS = words('table ul ol dl select template object')
+
+/**
+ * The HTML that a person sees: without elements that are hidden, by an attribute or by a style, and without text that is
+ * too small, transparent or invisible; without comments, scripts and styles too. What it says goes to models, and a text
+ * that only models see would speak to them unnoticed. Takes linear time.
+ */
+export function visibleHtml(html: string): string {
+  const sheet = readSheet(html)
+  const stack = createStack()
+  const out: string[] = []
+  let name = ''
+  let attribute = ''
+  let value = ''
+  let current = new Map<string, string>()
+  let attributes = NO_ATTRIBUTES
+
+  const open = () => {
+    stack.imply(name)
+    const frame = { name, look: lookIn(stack.top.look, sheet, name, attributes) }
+    if (!frame.look.isGone) out.push(tagOf(name, attributes))
+    if (!VOID.has(name)) stack.push(frame)
+  }
+  const text = (piece: string) => {
+    const { isGone, isTiny, isInvisible, isTransparent } = stack.top.look
+    if (!isGone && !isTiny && !isInvisible && !isTransparent) out.push(piece)
+  }
+  const tokenizer = new Tokenizer(
+    { decodeEntities: true },
+    {
+      ontext: (start, end) => text(escaped(html.slice(start, end))),
+      ontextentity: (code) => text(escaped(String.fromCodePoint(code))),
+      onopentagname(start, end) {
+        name = html.slice(start, end).toLowerCase()
+        attributes = NO_ATTRIBUTES
+        if (current.size > 0) current = new Map()
+      },
+      onattribname(start, end) {
+        attribute = html.slice(start, end).toLowerCase()
+        value = ''
+      },
+      onattribdata(start, end) {
+        value += html.slice(start, Math.min(end, start + 20_000))
+      },
+      onattribentity(code) {
+        value += String.fromCodePoint(code)
+      },
+      onattribend() {
+        if (!current.has(attribute)) current.set(attribute, value)
+        attributes = current
+      },
+      onopentagend: open,
+      onselfclosingtag: open,
+      onclosetag(start, end) {
+        const closed = html.slice(start, end).toLowerCase()
+        if (stack.close(closed)?.look.isGone === false) out.push(`</${closed}>`)
+      },
+      oncdata() {},
+      oncomment() {},
+      ondeclaration() {},
+      onprocessinginstruction() {},
+      onend() {},
+    },
+  )
+  tokenizer.write(html)
+  tokenizer.end()
+  return out.join('')
+}
+
+/** How an element looks within one that looks like `outer`. */
+function lookIn(
+  outer: Required<Look>,
+  sheet: Sheet,
+  name: string,
+  attributes: ReadonlyMap<string, string>,
+): Required<Look> {
+  if (outer.isGone) return outer
+  const isUnseen =
+    UNSEEN.has(name) || attributes.has('hidden') || (name === 'dialog' && !attributes.has('open'))
+  if (!isUnseen && sheet.size === 0 && !attributes.has('style')) return outer
+  const own = lookOf(declarationsFor(sheet, name, attributes), CELLS.has(name))
+  return { ...outer, ...own, isGone: isUnseen || own.isGone === true }
+}
+
+/** The elements that are open, the innermost last. Each step takes bounded time, however deep they are. */
+function createStack() {
+  const frames: Frame[] = []
+  const counts = new Map<string, number>()
+  const popTo = (index: number): Frame | undefined => {
+    let last: Frame | undefined
+    while (frames.length > index) {
+      last = frames.pop()
+      if (last) counts.set(last.name, (counts.get(last.name) ?? 1) - 1)
+    }
+    return last
+  }
+  /** The innermost of these elements that is not beyond one of `barriers`; -1 where there is none. */
+  const find = (names: ReadonlySet<string>, barriers: ReadonlySet<string>): number => {
+    let isOpen = false
+    for (const name of names) isOpen ||= (counts.get(name) ?? 0) > 0
+    if (!isOpen) return -1
+    for (let at = frames.length - 1; at >= Math.max(0, frames.length - MAX_LOOK); at--) {
+      const name = frames[at]?.name ?? ''
+      if (names.has(name)) return at
+      if (barriers.has(name)) return -1
+    }
+    return -1
+  }
+  return {
+    get top(): Frame {
+      return frames.at(-1) ?? TOP
+    },
+    push(frame: Frame): void {
+      frames.push(frame)
+      counts.set(frame.name, (counts.get(frame.name) ?? 0) + 1)
+    },
+    /** Ends what the beginning of an element ends. */
+    imply(name: string): void {
+      const ended = IMPLIED.get(name)
+      // A row ends the cell in it, and then the row before.
+      for (let at = ended ? find(ended, BARRIERS) : -1; ended && at !== -1; at = find(ended, BARRIERS))
+        popTo(at)
+    },
+    /** Ends an element, and those in it that were left open. */
+    close(name: string): Frame | undefined {
+      if (!counts.get(name)) return undefined
+      const at = find(new Set([name]), CELLS.has(name) ? TABLE : SCOPES)
+      return at === -1 ? undefined : popTo(at)
+    },
+  }
+}
+
+function tagOf(name: string, attributes: ReadonlyMap<string, string>): string {
+  if (attributes.size === 0) return `<${name}>`
+  const kept = [...attributes].filter(([each, value]) => KEPT.has(each) && value.length <= MAX_VALUE)
+  const written = kept.map(([each, value]) => ` ${each}="${escaped(value).replaceAll('"', '&quot;')}"`)
+  return `<${name}${written.join('')}>`
+}
+
+function escaped(text: string): string {
+  if (!/[&<>]/.test(text)) return text
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+function words(list: string): ReadonlySet<string> {
+  return new Set(list.split(' '))
+}

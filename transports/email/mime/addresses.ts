@@ -1,0 +1,41 @@
+import { addressParser } from 'postal-mime'
+import { oneLine } from './one-line.ts'
+import { toUtf8Words } from './words.ts'
+
+export type Mailbox = { name: string; address: string }
+
+/** The mailboxes in the value of a From, To or similar header, members of groups included. */
+export function mailboxesIn(value: string): Mailbox[] {
+  return addressParser(withoutInnerGroups(toUtf8Words(value)), { flatten: true })
+    .flatMap((each) => (each.group === undefined ? [each] : each.group))
+    .filter((each) => each.address.includes('@'))
+    .map(({ name, address }) => ({ name: oneLine(name), address: lowerCase(oneLine(address)) }))
+}
+
+/** ASCII only: lower case makes an ASCII letter of the Kelvin sign, and another address of the whole. */
+export function lowerCase(address: string): string {
+  return address.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
+}
+
+const CLOSING: Record<string, string> = { '"': '"', '(': ')', '<': '>' }
+
+/** Groups have no groups in them (RFC 5322, section 3.4), and the library reads each level of them again. */
+function withoutInnerGroups(value: string): string {
+  const pieces: string[] = []
+  let isGroup = false
+  let closing = ''
+  for (let at = 0; at < value.length; at++) {
+    let char = value[at] ?? ''
+    if (closing !== '') {
+      if (closing === '"' && char === '\\') char += value[++at] ?? ''
+      else if (char === closing) closing = ''
+    } else if (CLOSING[char]) closing = CLOSING[char] ?? ''
+    else if (char === ';') isGroup = false
+    else if (char === ':') {
+      if (isGroup) char = ','
+      isGroup = true
+    }
+    pieces.push(char)
+  }
+  return pieces.join('')
+}

@@ -1,0 +1,105 @@
+import { isAscii, isUtf8 } from 'node:buffer'
+import iconv from 'iconv-lite'
+
+/** What a label becomes when it says nothing about the bytes. */
+const UNKNOWN =
+  /^(?:|(?:us-?)?ascii|ansi_x3\.4.*|iso-?646.*|iso-ir-6|cp367|unknown.*|x-unknown|x-user-defined|default|none|null|undefined|8bit|7bit|binary|auto|charset|user-defined)$/
+/** Character sets with one byte per character: UTF-8 text in them is the sender's mistake, and never valid UTF-8 by chance. */
+const SINGLE_BYTE =
+  /^(?:windows-?(?:125\d|874)|cp-?(?:125\d|4\d\d|8\d\d)|ibm-?\d+|dos-?\d+|iso[-_]?(?:ir-)?8859.*|latin-?\d+|l\d+|koi8.*|(?:x-)?mac.*|tis-?620|ansi)$/
+/** Character sets that write other letters with ASCII bytes. */
+const SEVEN_BIT = /^(?:utf-?7|iso-2022-.*|cp5022\d|csiso2022.*|hz.*|utf-?16.*|utf-?32.*|ucs-?\d.*)$/
+const ALIASES: Record<string, string> = {
+  cp50220: 'iso-2022-jp',
+  cp50221: 'iso-2022-jp',
+  cp50222: 'iso-2022-jp',
+  'iso-2022-jp-1': 'iso-2022-jp',
+  'iso-2022-jp-2': 'iso-2022-jp',
+  'iso-2022-jp-ms': 'iso-2022-jp',
+  cp51932: 'euc-jp',
+  'x-euc': 'euc-jp',
+  ansi: 'windows-1252',
+}
+/** ISO-2022-JP switches to Japanese with these, also in mail without a label. */
+const JAPANESE = ['$@', '$B', '(J', '(I'].map((sequence) => `\u001b${sequence}`)
+const FALLBACK = 'windows-1252'
+
+/**
+ * The text in some bytes. `label` is the character set that the sender named; many name none, a wrong one, or misspell
+ * it. UTF-8 is recognised under any label that would make it unreadable. `fallback` decodes 8-bit bytes without a usable
+ * label that are not UTF-8.
+ */
+export function decodeText(bytes: Uint8Array, label = '', fallback = FALLBACK): string {
+  const mark = markOf(bytes)
+  if (mark) return decodeAs(mark, bytes) ?? ''
+  const name = nameOf(label)
+  if (isAscii(bytes)) {
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+    const isJapanese = JAPANESE.some((each) => text.includes(each)) && !SEVEN_BIT.test(name)
+    if (!isJapanese && !SEVEN_BIT.test(name)) return text
+    return decodeAs(isJapanese ? 'iso-2022-jp' : name, bytes) ?? text
+  }
+  const isUnicode = isUtf8(bytes)
+  if (isUnicode && (UNKNOWN.test(name) || SINGLE_BYTE.test(name) || name === 'utf-7')) return utf8(bytes)
+  const known = UNKNOWN.test(name) || name === 'utf-7' ? fallback : name
+  const text = decodeAs(known, bytes) ?? (isUnicode ? utf8(bytes) : decodeAs(fallback, bytes))
+  if (text === undefined) return utf8(bytes)
+  if (!text.includes('\ufffd')) return text
+  if (isUnicode) return utf8(bytes)
+  // Labelled UTF-8, and not one letter of it is.
+  const isOther = known === 'utf-8' && !/[^\0-\x7f\ufffd]/.test(text)
+  return isOther ? (decodeAs(fallback === 'utf-8' ? FALLBACK : fallback, bytes) ?? text) : text
+}
+
+/** Whether ASCII bytes mean ASCII in it, so that text around other letters can be read. */
+export function isAsciiCompatible(label: string): boolean {
+  const name = nameOf(label)
+  return !UNKNOWN.test(name) && !SEVEN_BIT.test(name) && decodeAs(name, new Uint8Array()) !== undefined
+}
+
+function markOf([first, second, third]: Uint8Array): string | undefined {
+  if (first === 0xef && second === 0xbb && third === 0xbf) return 'utf-8'
+  if (first === 0xff && second === 0xfe) return 'utf-16le'
+  return first === 0xfe && second === 0xff ? 'utf-16be' : undefined
+}
+
+/** `"UTF-8"`, `3Dutf-8`, `utf8; format=flowed`, `utf-8*en` and the like, as one name. */
+function nameOf(label: string): string {
+  const [bare = ''] =
+    /[^\s"'=;,*]+/.exec(
+      label
+        .slice(0, 100)
+        .toLowerCase()
+        .replace(/^[\s"'=]*3d"?/, ''),
+    ) ?? []
+  if (/^(?:x-)?utf-?8/.test(bare)) return 'utf-8'
+  if (/utf-?7$/.test(bare)) return 'utf-7'
+  return ALIASES[bare] ?? bare
+}
+
+function utf8(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes)
+}
+
+const decoders = new Map<string, TextDecoder | undefined>()
+const MAX_DECODERS = 200
+
+/** The platform knows what browsers do; the library knows UTF-7 and the code pages of DOS besides. */
+function decodeAs(name: string, bytes: Uint8Array): string | undefined {
+  const decoder = decoderOf(name)
+  if (decoder) return decoder.decode(bytes)
+  return iconv.encodingExists(name) ? iconv.decode(Buffer.from(bytes), name) : undefined
+}
+
+function decoderOf(name: string): TextDecoder | undefined {
+  if (decoders.has(name)) return decoders.get(name)
+  let decoder: TextDecoder | undefined
+  try {
+    // Without a mark the platform takes `utf-16` for little-endian, and RFC 2781 for big-endian: the library looks.
+    decoder = name === 'utf-16' ? undefined : new TextDecoder(name)
+  } catch {
+    // Not one of the platform's.
+  }
+  if (decoders.size < MAX_DECODERS) decoders.set(name, decoder)
+  return decoder
+}

@@ -1,0 +1,39 @@
+/**
+ * The paragraphs of a text in `format=flowed` (RFC 3676), each on one line, and its quotes marked with `>`. A paragraph
+ * ends where the depth of the quote changes (section 4.5), and at the line above a signature (section 4.3).
+ * `delSp`: the blank at the end of a line belongs to the format (section 4.1).
+ */
+export function fromFlowed(text: string, delSp: boolean): string {
+  const paragraphs: string[] = []
+  let pieces: string[] = []
+  let depth = 0
+  const end = () => {
+    if (pieces.length > 0) paragraphs.push(quoted(pieces.join(''), depth))
+    pieces = []
+  }
+  for (const line of text.split('\n')) {
+    const read = readLine(line)
+    if (read.depth !== depth || read.text === SIGNATURE || read.text === '') end()
+    depth = read.depth
+    const isFlowed = read.text.endsWith(' ') && read.text !== SIGNATURE
+    pieces.push(isFlowed && delSp ? read.text.slice(0, -1) : read.text)
+    if (!isFlowed) end()
+  }
+  end()
+  return paragraphs.join('\n')
+}
+
+const SIGNATURE = '-- '
+
+function readLine(line: string): { depth: number; text: string } {
+  let depth = 0
+  while (line[depth] === '>') depth++
+  const stuffed = line.slice(depth)
+  return { depth, text: stuffed.startsWith(' ') ? stuffed.slice(1) : stuffed }
+}
+
+function quoted(text: string, depth: number): string {
+  if (depth > 0) return text === '' ? '>'.repeat(depth) : `${'>'.repeat(depth)} ${text}`
+  // It begins with a `>` that its author wrote: without the blank it would pass for a quote.
+  return text.startsWith('>') ? ` ${text}` : text
+}

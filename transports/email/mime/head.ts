@@ -1,0 +1,95 @@
+import { isUtf8 } from 'node:buffer'
+import { decodeText, isAsciiCompatible } from './charset.ts'
+import { parseStructured } from './params.ts'
+
+/** A header as it is in a mail: name in lower case, value unfolded, encoded words left as they are. */
+export type Header = { key: string; value: string }
+
+/** The headers of a mail, those of its parts included, may have so many bytes, line ends aside. */
+export const MAX_HEAD = 256 * 1024
+/** Line ends included. */
+const MAX_LOOK = 2 * MAX_HEAD
+
+const FIELD = /^[!-9;-~]+[ \t]*:/
+const BLANK = /^[ \t]/
+
+/**
+ * The headers at the beginning of a message or a part, and where its body begins. Some programs leave out the empty line
+ * between them: then the body begins behind the last line that is a header.
+ */
+export function readHead(raw: Buffer): { headers: Header[]; body: number; size: number } {
+  const end = endOfHead(raw)
+  // One byte per character, so that places in the text are places in the bytes.
+  const text = raw.toString('latin1', 0, Math.min(end.head, MAX_LOOK))
+  const lines = text.split('\n')
+  let count = lines.findLastIndex((line) => FIELD.test(line)) + 1
+  if (count > 0) while (BLANK.test(lines[count] ?? '')) count++
+  const isWhole = lines.slice(count).every((line) => line.trim() === '')
+  const used = isWhole ? lines : lines.slice(0, count)
+  const body = isWhole ? end.body : used.join('\n').length + (count > 0 ? 1 : 0)
+  const size = used.reduce((sum, line) => sum + line.length - (line.endsWith('\r') ? 1 : 0), 0)
+  return { headers: headersIn(used), body, size }
+}
+
+/** The first line that is empty, carriage returns aside. */
+function endOfHead(raw: Buffer): { head: number; body: number } {
+  for (let at = 0; at < raw.length; ) {
+    const next = raw.indexOf(0x0a, at)
+    const end = next === -1 ? raw.length : next
+    let text = end
+    while (text > at && raw[text - 1] === 0x0d) text--
+    if (text === at) return { head: at, body: Math.min(end + 1, raw.length) }
+    if (at > MAX_LOOK || next === -1) break
+    at = end + 1
+  }
+  return { head: raw.length, body: raw.length }
+}
+
+function headersIn(lines: readonly string[]): Header[] {
+  const folded: string[][] = []
+  for (const line of lines) {
+    const bare = line.replace(/\r+$/, '')
+    if (BLANK.test(bare) && folded.length > 0) folded.at(-1)?.push(bare)
+    else if (bare !== '') folded.push([bare])
+  }
+  let charset: string | undefined
+  return folded.map((some) => {
+    let line = some.join('')
+    if (/[\x80-\xff]/.test(line)) {
+      charset ??= charsetOf(folded)
+      line = decodeLine(line, charset)
+    }
+    const colon = line.indexOf(':')
+    const key = trimBlanks(colon === -1 ? line : line.slice(0, colon))
+    const value = colon === -1 ? '' : trimBlanks(line.slice(colon + 1).replaceAll(/[\r\n]+/g, ' '))
+    return { key: key.toLowerCase(), value }
+  })
+}
+
+/** Raw 8-bit letters are UTF-8 (RFC 6532), or else in the character set of the text, as old programs write them. */
+function decodeLine(line: string, charset: string): string {
+  const bytes = Buffer.from(line, 'latin1')
+  // A mark of byte order stays: without it, a line that is no header for others would be one here.
+  return isUtf8(bytes)
+    ? new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
+    : decodeText(bytes, charset)
+}
+
+function charsetOf(folded: readonly string[][]): string {
+  const type = folded.find(([line]) => /^content-type[ \t]*:/i.test(line ?? ''))?.join('') ?? ''
+  const charset = parseStructured(type.slice(type.indexOf(':') + 1)).params.get('charset') ?? ''
+  return isAsciiCompatible(charset) ? charset : ''
+}
+
+/** Only blanks and tabs may be around a name (RFC 5322): one with another space stays another name. */
+function trimBlanks(text: string): string {
+  let start = 0
+  let end = text.length
+  while (start < end && isBlank(text.charCodeAt(start))) start++
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end--
+  return text.slice(start, end)
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09
+}

@@ -1,0 +1,116 @@
+import { type Header, MAX_HEAD, readHead } from './head.ts'
+import { parseStructured, type Structured } from './params.ts'
+import { decodeTransfer } from './transfer.ts'
+
+/** A message or one of its parts (RFC 2045). */
+export type Entity = {
+  headers: Header[]
+  type: string
+  params: Structured['params']
+  disposition: Structured
+  /** The bytes behind its headers, as they were sent. */
+  body: Buffer
+  /** The parts of a `multipart/…`; undefined for everything else. */
+  parts?: Entity[]
+}
+
+const MAX_DEPTH = 64
+const MAX_PARTS = 10_000
+
+/** Takes a mail apart. Throws for one that no mail program wrote: too deep, too many parts, or too long headers. */
+export function readEntity(raw: Buffer): Entity {
+  return read(raw, 'text/plain', 0, { parts: 0, head: 0 })
+}
+
+/** The first header of that name (lower case). */
+export function headerOf({ headers }: Pick<Entity, 'headers'>, name: string): string {
+  return headers.find(({ key }) => key === name)?.value ?? ''
+}
+
+/** The content of a part, without its transfer encoding. */
+export function contentOf(entity: Entity): Buffer {
+  return decodeTransfer(entity.body, headerOf(entity, 'content-transfer-encoding'))
+}
+
+function read(
+  raw: Buffer,
+  defaultType: string,
+  depth: number,
+  used: { parts: number; head: number },
+): Entity {
+  if (depth > MAX_DEPTH) throw new Error(`Its parts are nested over ${MAX_DEPTH} deep (nesting)`)
+  if (++used.parts > MAX_PARTS) throw new Error(`It has over ${MAX_PARTS} parts`)
+  const { headers, body: start, size } = readHead(raw)
+  used.head += size
+  if (used.head > MAX_HEAD) throw new Error(`Its headers have over ${MAX_HEAD} bytes`)
+  const { value, params } = parseStructured(headerOf({ headers }, 'content-type'))
+  const entity: Entity = {
+    headers,
+    type: typeOf(value, defaultType),
+    params,
+    disposition: parseStructured(headerOf({ headers }, 'content-disposition')),
+    body: raw.subarray(start),
+  }
+  if (!entity.type.startsWith('multipart/')) return entity
+  const parts = partsOf(entity)
+  if (!parts) return { ...entity, type: 'text/plain', params: new Map() }
+  const partType = entity.type === 'multipart/digest' ? 'message/rfc822' : 'text/plain'
+  entity.parts = parts.map((part) => read(part, partType, depth + 1, used))
+  return entity
+}
+
+function typeOf(value: string, defaultType: string): string {
+  if (value === '' || value === 'text') return defaultType
+  return value
+}
+
+/** The parts of a container; undefined where none begins, and its body is text all the same. */
+function partsOf(entity: Entity): Buffer[] | undefined {
+  const boundary = entity.params.get('boundary')?.trimEnd()
+  const found = boundary ? split(entity.body, boundary) : undefined
+  if (found) return found
+  const decoded = contentOf(entity)
+  if (boundary && decoded !== entity.body) {
+    // Against RFC 2045, section 6.4, and still sent.
+    const parts = split(decoded, boundary)
+    if (parts) return parts
+  }
+  const guess = guessBoundary(entity.body)
+  return guess === undefined ? undefined : split(entity.body, guess)
+}
+
+/** A line with two dashes, and the headers of a part below it. */
+function guessBoundary(body: Buffer): string | undefined {
+  return /^--([^\r\n]{1,200}?)[ \t]*\r?\ncontent-[a-z-]{2,40}[ \t]*:/im.exec(
+    body.toString('latin1', 0, MAX_HEAD),
+  )?.[1]
+}
+
+/** What is between the lines with a boundary; undefined where there is no such line. */
+function split(body: Buffer, boundary: string): Buffer[] | undefined {
+  const mark = Buffer.from(`--${boundary}`)
+  const parts: Buffer[] = []
+  let start: number | undefined
+  let isFound = false
+  for (let at = body.indexOf(mark); at !== -1; at = body.indexOf(mark, at + mark.length)) {
+    if (at > 0 && body[at - 1] !== 0x0a) continue
+    let end = at + mark.length
+    const isLast = body[end] === 0x2d && body[end + 1] === 0x2d
+    if (isLast) end += 2
+    while (body[end] === 0x20 || body[end] === 0x09 || body[end] === 0x0d) end++
+    if (end < body.length && body[end] !== 0x0a) continue
+    isFound = true
+    if (start !== undefined) parts.push(body.subarray(start, lineEnd(body, start, at)))
+    if (parts.length > MAX_PARTS) throw new Error(`It has over ${MAX_PARTS} parts`)
+    start = isLast ? undefined : Math.min(end + 1, body.length)
+    if (isLast) break
+  }
+  if (start !== undefined) parts.push(body.subarray(start))
+  return isFound ? parts : undefined
+}
+
+/** The line break before a boundary belongs to it (RFC 2046, section 5.1.1). */
+function lineEnd(body: Buffer, start: number, at: number): number {
+  const end = at > start && body[at - 1] === 0x0a ? at - 1 : at
+  return end > start && body[end - 1] === 0x0d ? end - 1 : end
+}

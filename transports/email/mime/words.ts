@@ -1,0 +1,89 @@
+import { decodeText } from './charset.ts'
+
+/** An encoded word (RFC 2047). Takes linear time: each part ends at the next question mark. */
+const WORD = /=\?([^?\s]+)\?([qb])\?([^?]*)\?=/gi
+const BLANK = /^[ \t\r\n]*$/
+
+type Word = { charset: string; encoding: string; payload: string }
+
+/** A header value with its encoded words decoded. */
+export function decodeWords(value: string): string {
+  return mapWords(value, decodeRun)
+}
+
+/** A header value with encoded words in UTF-8 alone, one for each run of them. What structures the header stays as it is. */
+export function toUtf8Words(value: string): string {
+  return mapWords(value, (run) => `=?utf-8?B?${Buffer.from(decodeRun(run)).toString('base64')}?=`)
+}
+
+/**
+ * A value of message ids with its encoded words decoded. An underscore stays one: some programs put ids into encoded
+ * words without escaping it, and no id has a blank.
+ */
+export function decodeIdWords(value: string): string {
+  return mapWords(value, (run) =>
+    decodeRun(run.map((word) => ({ ...word, payload: word.payload.replaceAll('_', '=5F') }))),
+  )
+}
+
+/** Replaces each run of encoded words: the blanks between them belong to the encoding (RFC 2047, section 6.2). */
+function mapWords(value: string, replace: (run: readonly Word[]) => string): string {
+  if (!value.includes('=?')) return value
+  const pieces: string[] = []
+  let run: Word[] = []
+  let end = 0
+  const flush = () => {
+    if (run.length > 0) pieces.push(replace(run))
+    run = []
+  }
+  for (const found of value.matchAll(WORD)) {
+    const [all, charset = '', encoding = '', payload = ''] = found
+    const between = value.slice(end, found.index)
+    if (run.length === 0 || !BLANK.test(between)) {
+      flush()
+      pieces.push(between)
+    }
+    run.push({ charset: charset.toLowerCase(), encoding: encoding.toLowerCase(), payload })
+    end = found.index + all.length
+  }
+  flush()
+  pieces.push(value.slice(end))
+  return pieces.join('')
+}
+
+function decodeRun(run: readonly Word[]): string {
+  const groups: Word[][] = []
+  for (const word of run) {
+    const last = groups.at(-1)
+    if (last?.[0]?.charset === word.charset) last.push(word)
+    else groups.push([word])
+  }
+  return groups.map(decodeGroup).join('')
+}
+
+/** A character may begin in one word and end in the next, so the bytes are joined first. */
+function decodeGroup(group: readonly Word[]): string {
+  const charset = group[0]?.charset
+  const parts: Buffer[] = []
+  let open = ''
+  for (const { encoding, payload } of group) {
+    if (encoding === 'b') {
+      open += payload
+      if (payload.length % 4 !== 0 && !payload.endsWith('=')) continue
+    }
+    if (open !== '') parts.push(Buffer.from(open, 'base64'))
+    open = ''
+    if (encoding === 'q') parts.push(bytesOfQ(payload))
+  }
+  if (open !== '') parts.push(Buffer.from(open, 'base64'))
+  const text = decodeText(Buffer.concat(parts), charset)
+  return text.includes('\ufffd') ? parts.map((part) => decodeText(part, charset)).join('') : text
+}
+
+function bytesOfQ(payload: string): Buffer {
+  const binary = Buffer.from(payload.replaceAll('_', ' ')).toString('latin1')
+  const bytes = binary.replaceAll(/=\s*([\da-f]{2})/gi, (_, code: string) =>
+    String.fromCharCode(Number.parseInt(code, 16)),
+  )
+  return Buffer.from(bytes, 'latin1')
+}
