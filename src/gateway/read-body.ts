@@ -2,11 +2,11 @@ import { TriviumError } from '../core/errors.ts'
 import type { PublicHttp } from '../core/transport.ts'
 import { WholeRequest } from './whole-request.ts'
 
-/** What is held of unfinished bodies in all, over this many bytes each: what most senders need no more than. */
+/** The most bytes of unfinished bodies in all. A quarter is kept for small ones: what most senders need no more than. */
 const TOTAL = 64 * 1024 * 1024
-const UNCOUNTED = 16 * 1024
-/** What each piece of a body costs besides its bytes: a hostile sender sends them alone. */
-const PIECE = 100
+const SMALL = 16 * 1024
+/** The first room that is made, and counted, for a body that does not come in one piece. */
+const LEAST = 1024
 const FULL = { what: 'The listener', limit: 'unfinished bodies', seconds: 1 }
 
 /** Makes the reader of bodies for all gateways. One body alone may be as large as its limit, whatever `total` is. */
@@ -15,35 +15,49 @@ export function createBodyReader(total = TOTAL): PublicHttp['readBody'] {
   return (request, limit, gateway) =>
     new Promise((resolve, reject) => {
       if (!(request instanceof WholeRequest)) return reject(new TypeError('not a request of this listener'))
-      if (Number(request.headers['content-length'] ?? 0) > limit) return reject(tooLarge(limit, gateway))
-      const pieces: Buffer[] = []
+      const announced = Number(request.headers['content-length'] ?? -1)
+      if (announced > limit) return reject(new TriviumError('body_too_large', { limit, gateway }))
+      // Pieces are copied as they come: a hostile sender sends bytes alone, and each piece would keep what it was read with.
+      let room: Buffer = EMPTY
       let size = 0
-      let counted = 0
+      let only: Buffer | undefined
       const end = () => {
         request.takeBody(undefined)
-        held -= counted
-        counted = 0
+        held -= room.length
+        room = EMPTY
+      }
+      const fail = (error: TriviumError) => {
+        end()
+        reject(error)
+      }
+      const grow = (least: number) => {
+        if (room === EMPTY) request.once('close', end)
+        const wanted = Math.min(Math.max(least * 2, LEAST), Math.max(limit, LEAST))
+        const most = wanted > SMALL ? total * 0.75 : total
+        if (held > room.length && held - room.length + wanted > most) return false
+        const larger = Buffer.allocUnsafeSlow(wanted)
+        room.copy(larger, 0, 0, size)
+        held += wanted - room.length
+        room = larger
+        return true
       }
       request.takeBody((piece) => {
         if (piece === null) {
+          const whole = only ?? room.subarray(0, size)
           end()
-          const [only] = pieces
-          return resolve(pieces.length === 1 && only ? only : Buffer.concat(pieces, size))
+          return resolve(whole)
         }
-        size += piece.length
-        if (pieces.push(piece) === 2) request.once('close', end)
-        const more = pieces.length === 1 ? 0 : Math.max(0, size + pieces.length * PIECE - UNCOUNTED) - counted
-        const isFull = more > 0 && held > counted && held + more > total
-        held += more
-        counted += more
-        if (isFull || size > limit) {
-          end()
-          reject(size > limit ? tooLarge(limit, gateway) : new TriviumError('overloaded', FULL))
+        if (piece.length === announced) {
+          only = piece
+          return
         }
+        const needed = size + piece.length
+        if (needed > limit) return fail(new TriviumError('body_too_large', { limit, gateway }))
+        if (needed > room.length && !grow(needed)) return fail(new TriviumError('overloaded', FULL))
+        piece.copy(room, size)
+        size = needed
       })
     })
 }
 
-function tooLarge(limit: number, gateway: string): TriviumError {
-  return new TriviumError('body_too_large', { limit, gateway })
-}
+const EMPTY = Buffer.alloc(0)
