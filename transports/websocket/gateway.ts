@@ -10,6 +10,7 @@ import { checkDoor } from '../options.ts'
 import { conversationFor, createAuthenticator } from './admission.ts'
 import type { WebsocketOptions } from './config.ts'
 import { type Admitted, type Connection, serveConnection } from './connection.ts'
+import { createUnfinishedBound, fragmentLimits } from './unfinished.ts'
 
 const SOCKETS = {
   noServer: true,
@@ -21,13 +22,22 @@ const SOCKETS = {
 }
 
 /** Makes one WebSocket gateway. Its connections end with `close`; `stop` only ends what comes in. */
-export function createGateway(options: WebsocketOptions, deps: TransportDeps): Transport {
+export function createGateway(
+  options: WebsocketOptions,
+  deps: TransportDeps,
+  unfinished?: number,
+): Transport {
   const { gateway } = deps
   const authenticate = createAuthenticator(gateway, options, deps.http.isLocal)
   const accepting = createInFlight()
   const door = checkDoor(deps.http, 'tokens', options.tokens && 'clients need a token')
   const connections = new Set<Connection>()
-  const server = new WebSocketServer({ ...SOCKETS, maxPayload: options['max-frame'] })
+  const server = new WebSocketServer({
+    ...SOCKETS,
+    ...fragmentLimits(options['max-frame']),
+    maxPayload: options['max-frame'],
+  })
+  const watchUnfinished = createUnfinishedBound(unfinished)
   let unmount: (() => void) | undefined
   let heartbeat: NodeJS.Timeout | undefined
 
@@ -38,6 +48,15 @@ export function createGateway(options: WebsocketOptions, deps: TransportDeps): T
       server.handleUpgrade(request, socket, head, (webSocket) => {
         const connection = serveConnection(webSocket, admitted, options, accepting, deps)
         connections.add(connection)
+        watchUnfinished(socket, webSocket, () => {
+          deps.refused('overloaded', {
+            from: request.socket.remoteAddress,
+            why: 'too many unfinished messages',
+          })
+          connection.close(1013, 'too many unfinished messages; try again')
+          // What it still sends would be held too.
+          socket.pause()
+        })
         void connection.ended.then(() => connections.delete(connection))
       })
     } catch (error) {
