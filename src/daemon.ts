@@ -201,7 +201,7 @@ export async function createDaemon(options: DaemonOptions) {
 
   const importer = createFreshImporter()
   const isVerbose = /^(debug|trace)$/.test(config.daemon.logLevel)
-  const publicHttp = createPublicHttp({ log, host: config.daemon.listen.host, each: isVerbose })
+  const publicHttp = createPublicHttp({ log, host: config.daemon.listen.host, each: isVerbose, publicUrl })
   mountApprovalPage(publicHttp, store.kv, approvals, access.callerAs)
   const depsOf = (gateway: string): TransportDeps => ({
     gateway,

@@ -28,6 +28,10 @@ export const catalogue = {
   rate_limited: passing(429, 'Gateway {gateway} takes at most {rate}. Try again later.'),
   body_too_large: final(413, 'The body is over the limit of {limit} bytes of gateway {gateway} (max-body).'),
   signature_invalid: final(401, 'The request to gateway {gateway} is not authentic: {reason}.'),
+  keys_unavailable: passing(
+    503,
+    'What proves requests to gateway {gateway} cannot be fetched: {reason}. Try again.',
+  ),
   method_not_allowed: final(405, '{method} is not allowed at {path}; use {allowed}.'),
   upgrade_required: final(426, '{path} speaks WebSocket; connect with a WebSocket client.'),
   not_found: final(404, 'There is no {path}.'),

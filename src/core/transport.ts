@@ -190,6 +190,8 @@ export type PublicHttp = {
    * bodies of all senders take up too much. Never settles where the sender breaks off.
    */
   readBody(request: IncomingMessage, limit: number, gateway: string): Promise<Buffer>
+  /** How it is reached from outside, where `public-url` says so. */
+  publicUrl?(): string | undefined
   /** Whether only this machine reaches it. Then no web page may use what lets in anybody. */
   isLocal: boolean
   /** What the handler throws, or rejects with, is the answer; then there is no upgrade. */

@@ -24,16 +24,20 @@ const LIMITS = {
 }
 
 /** `host`: where it is going to listen. `bodies`: the most bytes of unfinished bodies. `each`: logs each request, at debug. */
-export type PublicHttpOptions = { log: Log; host?: string; bodies?: number; each?: boolean } & Partial<
-  typeof LIMITS
->
+export type PublicHttpOptions = {
+  log: Log
+  host?: string
+  bodies?: number
+  each?: boolean
+  publicUrl?(): string | undefined
+} & Partial<typeof LIMITS>
 
 /** What is served at a path: requests, or WebSockets. */
 type Entry = { mount?: RequestHandler; upgrade?: UpgradeHandler }
 
 /** Makes the one listener that all gateways share: bare node:http, one map look-up by the exact path, without the query. */
 export function createPublicHttp(given: PublicHttpOptions) {
-  const { log, host = '127.0.0.1', bodies, each = false, ...options } = given
+  const { log, host = '127.0.0.1', bodies, each = false, publicUrl, ...options } = given
   const { maxConnections, ...limits } = { ...LIMITS, ...options }
   const entries = new Map<string, Entry>()
   const open = new Set<Socket>()
@@ -123,6 +127,7 @@ export function createPublicHttp(given: PublicHttpOptions) {
     mount: (path: string, mount: RequestHandler) => add(path, { mount }),
     upgrade: (path: string, upgrade: UpgradeHandler) => add(path, { upgrade }),
     isLocal: isLoopback(host),
+    ...(publicUrl && { publicUrl }),
     readBody: createBodyReader(bodies),
     /** Resolves with the address in use. Throws `cannot_listen` where it is taken or not ours. */
     listen: (address: Address) => listenOn(server, address, 'TRIVIUM_LISTEN'),

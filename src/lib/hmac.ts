@@ -4,9 +4,9 @@ import { hash } from 'node:crypto'
  * Makes the HMAC (RFC 2104) by a key, of two digests in buffers that stay: objects for each message cost more than what they do. What it
  * returns is overwritten by the next call.
  */
-export function createHmac(key: Buffer, algorithm: 'sha256' | 'sha1' | 'sha512') {
+export function createHmac(key: Buffer, algorithm: 'sha256' | 'sha1' | 'sha384' | 'sha512') {
   const size = hash(algorithm, key, 'buffer').length
-  const block = Buffer.alloc(algorithm === 'sha512' ? 128 : 64)
+  const block = Buffer.alloc(/^sha(384|512)$/.test(algorithm) ? 128 : 64)
   block.set(key.length > block.length ? hash(algorithm, key, 'buffer') : key)
   const inner = block.map((byte) => byte ^ 0x36)
   const outer = Buffer.concat([block.map((byte) => byte ^ 0x5c), Buffer.alloc(size)])

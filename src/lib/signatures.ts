@@ -2,65 +2,172 @@ import { KeyObject, timingSafeEqual, verify } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { createHmac } from './hmac.ts'
 
-/** How a provider signs the body and what is around it: by HMAC, or by a key of which we have the public one. Headers in lower case. */
+/**
+ * How a provider signs a request: by HMAC, or by a key of which we have the public one. Headers in lower case.
+ * Fields are paths in the body, separated by blanks: the first that leads to a text or a number counts.
+ */
 export type Scheme = {
-  /** The header that carries the signature, after `prefix`; with `list`, several in it, split by that. */
-  header: string
-  prefix?: string
-  list?: string
+  /** The header with the signatures, or the fields with one each. */
+  header?: string | undefined
+  field?: string | undefined
+  /** What each signature in the header begins with. Signatures end at a blank, a comma, a semicolon or a quote. */
+  prefix?: string | undefined
   algorithm?: Algorithm
   encoding?: 'hex' | 'base64' | 'base64url'
-  /** The header with the signed time, or its name and `=` in the list of `header`. */
-  time?: string | undefined
-  /** What is signed: `{body}`, with `{timestamp}` and `{header.NAME}` filled in. */
+  time?: TimePlace | undefined
+  /** What is signed, of PLACEHOLDERS. Default: `{body}`. */
   template?: string | undefined
 }
 
+/**
+ * Where the signed time is: a field, or a header, by default that of the signatures. `prefix` begins it there.
+ * `digits`: a Unix time has exactly so many, where the template puts nothing between it and what follows.
+ */
+export type TimePlace = { header?: string; field?: string; prefix?: string; digits?: number }
+
 type Algorithm = Parameters<typeof createHmac>[1]
+
+/** A request as it came. `url`: our address as the provider has it, with the query; `path`: where it was posted. */
+export type Signed = {
+  method?: string
+  headers: IncomingHttpHeaders
+  raw: Buffer
+  url?: string
+  path?: string
+  /** What a field of the body says. Only called for schemes that name fields. */
+  field?(paths: string): string | undefined
+}
+
+/** `{header.NAME}` and `{body.PATH}` stand for one header and one field. */
+export const PLACEHOLDERS = ['body', 'timestamp', 'url', 'path', 'method', 'header.NAME', 'body.PATH']
 
 /** https://docs.slack.dev/authentication/verifying-requests-from-slack */
 export const SLACK: Scheme = {
   header: 'x-slack-signature',
   prefix: 'v0=',
-  time: 'x-slack-request-timestamp',
+  time: { header: 'x-slack-request-timestamp' },
   template: 'v0:{timestamp}:{body}',
 }
 
 /**
- * Makes the check of schemes of which a delivery has one: the first whose header it carries. Any of the `keys` is good;
- * comparisons take constant time, whichever matches. A signed time may be `tolerance` ms from now. The check tells why a
- * delivery is refused, by its body exactly as it came; undefined where its proof is good.
+ * Makes the check of schemes of which a request has one: the first whose header or field it carries. Any of the `keys` is good;
+ * comparisons take constant time, whichever matches. A signed time may be `tolerance` ms from now. The check says why a
+ * request is refused, in words that hold no secret; undefined where its proof is good.
  */
 export function createSignatureCheck(
   schemes: readonly Scheme[],
   keys: readonly (Buffer | KeyObject)[],
   tolerance: number,
   now: () => number,
-): (headers: IncomingHttpHeaders, raw: Buffer) => string | undefined {
+): (request: Signed) => string | undefined {
   const all = schemes.map((scheme) => compile(scheme, keys))
-  return (headers, raw) => {
-    const scheme = all.find(({ header }) => headers[header] !== undefined)
-    if (!scheme) return `the header ${all.map(({ header }) => header).join(' or ')} is missing`
-    const { parts, signed, proofs } = scheme
-    const { signatures, time } = claimIn(scheme, headers)
-    if (signatures.length === 0) return 'the signature is malformed'
-    if (scheme.time !== undefined) {
-      const at = timeOf(time)
-      if (at === undefined) return 'its time is missing or malformed'
-      if (Math.abs(now() - at) > tolerance) return `its time is more than ${tolerance / 1000} s away from now`
+  return (request) => {
+    const scheme = all.find((one) => one.carried(request) !== '')
+    if (!scheme) return `${[...new Set(all.map(({ place }) => place))].join(' or ')} is missing`
+    const carried = scheme.carried(request)
+    const signatures = scheme.signaturesIn(carried)
+    if (signatures.length === 0) return `${scheme.place} has no signature that begins with "${scheme.prefix}"`
+    const time = scheme.timeIn?.(request) ?? ''
+    const late = scheme.time && faultOfTime(time, scheme.time, tolerance, now())
+    if (late !== undefined) return late
+    const whole: Buffer[] = []
+    for (const part of scheme.parts) {
+      const text = part.fill(request, time)
+      if (text === undefined) return `${part.name} is missing, which is signed`
+      whole.push(text)
     }
-    const empty = signed.find((name) => text(headers, name) === '')
-    if (empty !== undefined) return `the header ${empty} is missing`
-    const whole = parts.map((part) => (part === BODY ? raw : Buffer.from(fill(part, headers, time))))
     let found = false
-    for (const isAmong of proofs) if (isAmong(signatures, whole)) found = true
-    return found ? undefined : 'the signature does not match'
+    for (const isAmong of scheme.proofs) if (isAmong(signatures, whole)) found = true
+    return found ? undefined : scheme.mismatch(signatures)
   }
 }
 
 /** The headers that a template signs besides the body, in lower case. */
 export function signedHeaders(template: string): string[] {
-  return Array.from(template.matchAll(HEADER), ([, name = '']) => name.toLowerCase())
+  return Array.from(template.matchAll(/\{header\.([\w-]+)\}/g), ([, name = '']) => name.toLowerCase())
+}
+
+/** Whether a scheme reads fields of the body. */
+export function readsFields({ field, time, template = '' }: Scheme): boolean {
+  return field !== undefined || time?.field !== undefined || template.includes('{body.')
+}
+
+/** The unknown placeholders of a template. */
+export function unknownPlaceholders(template: string): string[] {
+  return Array.from(template.matchAll(/\{[^}]*\}?/g), ([all]) => all).filter(
+    (one) => !one.match(ONE_PLACEHOLDER),
+  )
+}
+
+/** A scheme with all that can be prepared before the first request. */
+function compile(scheme: Scheme, keys: readonly (Buffer | KeyObject)[]) {
+  const { header, field = '', prefix = '', time, template = '{body}' } = scheme
+  const { algorithm = 'sha256', encoding = 'hex' } = scheme
+  const each = listPattern(prefix)
+  const size = createHmac(Buffer.alloc(1), algorithm)([]).length
+  const hasKey = keys.some((key) => key instanceof KeyObject)
+  return {
+    ...{ prefix, time },
+    timeIn: time && timeReader(time, header),
+    place: header === undefined ? `the field ${field.split(' ')[0]} of the body` : `the header ${header}`,
+    carried(request: Signed) {
+      if (header !== undefined) return textOf(request.headers, header)
+      return field
+        .split(' ')
+        .flatMap((path) => request.field?.(path) ?? [])
+        .join(',')
+    },
+    signaturesIn: (carried: string) => listIn(carried, prefix, each),
+    parts: template
+      .split(/(\{[^}]+\})/)
+      .filter((part) => part !== '')
+      .map(partOf),
+    proofs: keys.map((key) =>
+      key instanceof KeyObject ? byPublicKey(key, algorithm, encoding) : byHmac(key, algorithm, encoding),
+    ),
+    mismatch(signatures: readonly string[]) {
+      const fits = (one: string) => Buffer.from(one, encoding).length === size
+      if (!hasKey && !signatures.some(fits)) return `its signature is not ${algorithm} in ${encoding}`
+      const count = signatures.length > 1 ? ` (none of ${signatures.length})` : ''
+      return `its signature does not match${count}: another secret, or what is signed was changed on the way`
+    },
+  }
+}
+
+/** Signatures in a header, which begins with one, or has blanks, commas or semicolons before each. */
+function listPattern(prefix: string): RegExp {
+  return new RegExp(`(?<![^\\s,;])${RegExp.escape(prefix)}([^\\s,;"]+)`, 'g')
+}
+
+function listIn(carried: string, prefix: string, each: RegExp): string[] {
+  // Most headers have one.
+  if (carried.startsWith(prefix) && !/[\s,;"]/.test(carried.slice(prefix.length))) {
+    return carried.length > prefix.length ? [carried.slice(prefix.length)] : []
+  }
+  return Array.from(carried.matchAll(each), ([, signature = '']) => signature)
+}
+
+type Part = { name: string; fill(request: Signed, time: string): Buffer | undefined }
+
+const ONE_PLACEHOLDER = /^\{(body|timestamp|url|path|method|(header)\.([\w-]+)|(body)\.([^}]+))\}$/
+
+function partOf(part: string): Part {
+  const [, name = '', isHeader, header = '', isField, field = ''] = ONE_PLACEHOLDER.exec(part) ?? []
+  const given = (text: string | undefined) =>
+    text === undefined || text === '' ? undefined : Buffer.from(text)
+  if (isHeader) {
+    const lower = header.toLowerCase()
+    return { name: `the header ${lower}`, fill: ({ headers }) => given(textOf(headers, lower)) }
+  }
+  if (isField)
+    return { name: `the field ${field} of the body`, fill: (request) => given(request.field?.(field)) }
+  if (name === 'body') return { name, fill: ({ raw }) => raw }
+  if (name === 'timestamp') return { name, fill: (_, time) => Buffer.from(time) }
+  if (name === 'url') return { name: 'our address', fill: ({ url }) => given(url) }
+  if (name === 'path') return { name: 'the path', fill: ({ path }) => given(path) }
+  if (name === 'method') return { name: 'the method', fill: ({ method }) => given(method) }
+  const literal = Buffer.from(part)
+  return { name: 'a text', fill: () => literal }
 }
 
 /** Whether a key's signature of something is among those given, of which strangers may send thousands. */
@@ -90,44 +197,42 @@ function byHmac(key: Buffer, algorithm: Algorithm, encoding: BufferEncoding): Is
   }
 }
 
-/** A scheme with the parts of its template, the headers that those name, and what checks a signature by each key. */
-function compile(scheme: Scheme, keys: readonly (Buffer | KeyObject)[]) {
-  const { template = BODY, algorithm = 'sha256', encoding = 'hex' } = scheme
-  const parts = template.split(/(\{body\})/).filter((part) => part !== '')
-  const proofs = keys.map((key) =>
-    key instanceof KeyObject ? byPublicKey(key, algorithm, encoding) : byHmac(key, algorithm, encoding),
-  )
-  return { ...scheme, parts, signed: signedHeaders(template), proofs }
+function timeReader({ header, field, prefix = '' }: TimePlace, own = ''): (request: Signed) => string {
+  if (field !== undefined) return (request) => request.field?.(field) ?? ''
+  // A date of HTTP has a comma and blanks.
+  if (header !== undefined && prefix === '') return ({ headers }) => textOf(headers, header).trim()
+  const each = listPattern(prefix)
+  return ({ headers }) => listIn(textOf(headers, header ?? own), prefix, each)[0] ?? ''
 }
 
-const BODY = '{body}'
-const HEADER = /\{header\.([\w-]+)\}/g
-
-/** What a delivery claims: its signatures, and when it was signed. */
-function claimIn(scheme: Scheme, headers: IncomingHttpHeaders) {
-  const { header, prefix = '', list, time = '' } = scheme
-  const given = text(headers, header)
-  const fields = list === undefined ? [given] : given.split(list)
-  const field = (start: string) => fields.find((each) => each.startsWith(start))?.slice(start.length) ?? ''
-  const signatures = fields.flatMap((each) => (each.startsWith(prefix) ? each.slice(prefix.length) : []))
-  return { signatures, time: time.endsWith('=') ? field(time) : text(headers, time) }
+function faultOfTime(
+  time: string,
+  { digits }: TimePlace,
+  tolerance: number,
+  now: number,
+): string | undefined {
+  if (time === '') return 'its signed time is missing'
+  const at = digits === undefined || time.length === digits ? timeOf(time) : undefined
+  if (at === undefined) return 'its time is neither a Unix time nor a date'
+  const away = now - at
+  if (Math.abs(away) <= tolerance) return undefined
+  const side = away > 0 ? 'old' : 'ahead'
+  return `its time is ${Math.round(Math.abs(away) / 1000)} s away from now (${side}), and ${tolerance / 1000} s are tolerated: compare the clocks`
 }
 
-function text(headers: IncomingHttpHeaders, name: string): string {
+function textOf(headers: IncomingHttpHeaders, name: string): string {
   const value = headers[name]
   return typeof value === 'string' ? value : ''
 }
 
-/** Unix time in seconds or milliseconds, or an ISO time, in ms. */
+/** RFC 3339, with any number of digits after the second, and the dates of HTTP. */
+const DATE = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(:\d\d(\.\d{1,9})?)?([Zz]|[+-]\d\d:\d\d)$/
+const HTTP_DATE = /^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/
+
+/** Unix time in seconds or milliseconds, or a date, in ms. */
 function timeOf(time: string): number | undefined {
-  if (/^\d{4}-\d\d-\d\dT[\d:.]{5,15}Z$/.test(time)) return Date.parse(time) || undefined
+  if (DATE.test(time) || HTTP_DATE.test(time)) return Date.parse(time) || undefined
   if (!/^\d{9,14}$/.test(time)) return undefined
   const value = Number(time)
   return value > 99_999_999_999 ? value : value * 1000
-}
-
-function fill(template: string, headers: IncomingHttpHeaders, time: string): string {
-  return template
-    .replaceAll('{timestamp}', () => time)
-    .replaceAll(HEADER, (_, name: string) => text(headers, name.toLowerCase()))
 }

@@ -25,7 +25,7 @@ export function createHttpListener(
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const raw = await http.readBody(request, MAX_BODY, gateway)
-    const reason = checkSignature(request.headers, raw)
+    const reason = checkSignature({ headers: request.headers, raw })
     if (reason !== undefined) {
       refused('signature_invalid', { from: request.socket.remoteAddress, why: reason, body: raw })
       throw new TriviumError('signature_invalid', { gateway, reason })

@@ -17,8 +17,8 @@ import { checkDoor, refuseForeign } from '../options.ts'
 import { type WebhookOptions, webhookOptions } from './config.ts'
 import { decodeBody } from './decode-body.ts'
 import { createNormalizer } from './normalize.ts'
-import type { Answer, Taken } from './presets.ts'
-import { createVerifier, presetOf } from './verify.ts'
+import type { Answer, Own, Taken } from './preset.ts'
+import { createVerifier, presetOf } from './verifier.ts'
 
 /** The webhook transport: deliveries over HTTP POST, answered once they are durable. */
 export const webhook: TransportKind<WebhookOptions> = {
@@ -37,9 +37,10 @@ export const webhook: TransportKind<WebhookOptions> = {
 
 function createGateway(options: WebhookOptions, deps: TransportDeps): Transport {
   const { gateway, http } = deps
-  const verifier = createVerifier(options.verify, deps.now)
+  const address = () => addressOf(http.publicUrl?.(), options.path)
+  const verifier = createVerifier(options.verify, { gateway, now: deps.now, log: deps.log, address })
   const preset = presetOf(options.verify)
-  const own = 'secret' in options.verify ? options.verify : { secret: [] }
+  const own: Own = { secret: [], ...options.verify }
   const normalize = createNormalizer(gateway, options)
   const takeToken = createTokenBucket(options['rate-limit'], deps.now)
   const limit = options['max-body']
@@ -64,7 +65,8 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
       requirePost(method, response)
       if (scheme === 'none') refuseForeign(request, http.isLocal, 'verify')
       sent = await http.readBody(request, limit, gateway)
-      requireProof(response, verifier.check(headers, sent, url))
+      const verdict = verifier.check({ method, headers, raw: sent, url })
+      requireProof(response, verdict instanceof Promise ? await verdict : verdict)
       sent = verifier.conceal?.(sent) ?? sent
       requireToken(response)
       if (accepting.isStopping()) throw stoppingError()
@@ -73,7 +75,7 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
       const { 'content-type': type, 'content-encoding': encoding } = headers
       const whole = encoding === undefined ? sent : await uncompressed(encoding, sent)
       const decoded = decodeBody(type, whole)
-      const handshake = preset?.handshake?.(decoded.body, own)
+      const handshake = preset?.handshake?.(decoded.body, own) ?? (await verifier.handshake?.(whole))
       if (handshake) return answer(response, handshake)
       let message = normalize(request, decoded)
       if (options.respond === 'result') message.data.replyTarget = { body: hash('sha256', whole) }
@@ -163,6 +165,11 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
     health: () => (unmount ? { ok: true, detail: options.path } : { ok: false, detail: 'not started' }),
     check: async () => [door],
   }
+}
+
+/** The address of a gateway as providers have it. What proxies say in headers is not believed: anybody may send those. */
+function addressOf(publicUrl: string | undefined, path: string): string | undefined {
+  return publicUrl && publicUrl.replace(/\/+$/, '') + path
 }
 
 function answer(response: ServerResponse, { status, type = 'application/json', text = '' }: Answer) {

@@ -7,12 +7,12 @@ import { signedHeaders } from '../../src/lib/signatures.ts'
 import type { WebhookOptions } from './config.ts'
 import type { DecodedBody } from './decode-body.ts'
 import { found, type Readable } from './pointers.ts'
-import { presetOf } from './verify.ts'
+import { presetOf } from './verifier.ts'
 
 /** Makes the message of an authentic delivery. `data`: `event`, `headers` (none secret), `format`, `body`, any `query`. */
 export function createNormalizer(gateway: string, options: WebhookOptions) {
   const { verify } = options
-  const carrier = 'header' in verify ? verify.header : ''
+  const carrier = ('header' in verify && verify.header) || ''
   const signed = signedHeaders(('template' in verify && verify.template) || '')
   const keyHeaders = [...KEY_HEADERS.filter((name) => signed.includes(name)), ...KEY_HEADERS]
     .map((name) => `header.${name}`)

@@ -1,45 +1,13 @@
-import { createHmac, type KeyObject } from 'node:crypto'
-import type { IncomingHttpHeaders } from 'node:http'
+import { createHmac } from 'node:crypto'
 import { escapeUTF8 } from 'entities/escape'
 import { type Json, pathGet } from '../../src/core/json.ts'
 import { createSecretCheck } from '../../src/lib/secrets.ts'
 import { type Scheme, SLACK } from '../../src/lib/signatures.ts'
-import { ed25519Key, mailgunClaims, publicKey, standardKey, twilioClaims } from './claims.ts'
-import { found, type Pointers } from './pointers.ts'
-
-/** What is said of a delivery that was taken; `reply` is that of the skill, with `respond: result`. */
-export type Taken = { id: string; duplicate?: boolean; reply?: string }
-
-/** An answer in the words of a provider. */
-export type Answer = { status: number; type?: string; text?: string }
-
-/** What a provider does its own way. It proves its deliveries by one of `signature`, `header` and `inBody`. */
-export type Preset = {
-  /** A delivery has one of these: the first whose header it carries. */
-  signature?: readonly Scheme[]
-  /** What checks signatures, from the secret as the provider shows it. Throws where it is none. */
-  keyOf?(secret: string): Buffer | KeyObject
-  /** What `signature` finds in headers, where it stands elsewhere: any of these is good. `url`: our address. */
-  claims?(headers: IncomingHttpHeaders, raw: Buffer, url: string): IncomingHttpHeaders[]
-  header?: string
-  /** The field with the secret, in each item of the list `value` of the body. */
-  inBody?: string
-  /** The id of a delivery that stays the same when the provider tries again; one that is signed comes first. */
-  key?: Pointers
-  event?: Pointers
-  from?: Pointers
-  /** What is handled in order. */
-  conversation?: Pointers
-  /** What proves to whoever asks that we listen, before any other proof. A text says why the request is refused. */
-  greet?(method: string, query: URLSearchParams, own: Own): Answer | string | undefined
-  /** The same where the provider proves itself first. There is nothing to accept. */
-  handshake?(body: Json | undefined, own: Own): Answer | undefined
-  /** How the provider wants to hear that a delivery was taken. */
-  answer?(taken: Taken, body: Json | undefined): Answer
-}
-
-/** What a preset uses of the options of its gateway. */
-export type Own = { secret: string[]; 'verify-token'?: string }
+import { twilioClaims } from './claims.ts'
+import { HMAC_PRESETS } from './hmac-presets.ts'
+import { ed25519Key, publicKey, standardKey } from './keys.ts'
+import { found } from './pointers.ts'
+import { type Answer, json, type Preset, plain, type Taken } from './preset.ts'
 
 /** The providers that are known by name. */
 export const PRESETS = {
@@ -70,8 +38,7 @@ export const PRESETS = {
   gitlab: { header: 'x-gitlab-token' },
   /** https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks: only the token is signed */
   mailgun: {
-    signature: [{ header: 'signature', list: ',', time: 'timestamp', template: '{timestamp}{header.token}' }],
-    claims: mailgunClaims,
+    signature: [mailgun('signature.'), mailgun('')],
     key: 'signature.token token',
     event: 'event-data.event',
     from: 'sender event-data.recipient',
@@ -135,10 +102,7 @@ export const PRESETS = {
   },
   /** https://developer.squareup.com/docs/webhooks/step3validate */
   square: {
-    signature: [
-      { header: 'x-square-hmacsha256-signature', encoding: 'base64', template: '{header.url}{body}' },
-    ],
-    claims: (headers, _raw, url) => [{ ...headers, url }],
+    signature: [{ header: 'x-square-hmacsha256-signature', encoding: 'base64', template: '{url}{body}' }],
     key: 'event_id',
     from: 'merchant_id',
   },
@@ -155,7 +119,7 @@ export const PRESETS = {
   /** https://docs.stripe.com/webhooks#verify-manually */
   stripe: {
     signature: [
-      { header: 'stripe-signature', prefix: 'v1=', list: ',', time: 't=', template: '{timestamp}.{body}' },
+      { header: 'stripe-signature', prefix: 'v1=', time: { prefix: 't=' }, template: '{timestamp}.{body}' },
     ],
     key: 'id',
     from: 'account',
@@ -170,9 +134,7 @@ export const PRESETS = {
   },
   /** https://www.twilio.com/docs/usage/security#validating-requests; a call asks for the same again and again. */
   twilio: {
-    signature: [
-      { header: 'x-twilio-signature', algorithm: 'sha1', encoding: 'base64', template: '{header.signed}' },
-    ],
+    signature: [{ header: 'x-twilio-signature', algorithm: 'sha1', encoding: 'base64', template: '{url}' }],
     claims: twilioClaims,
     key(delivery) {
       const status = found('MessageStatus SmsStatus', delivery)
@@ -200,9 +162,10 @@ export const PRESETS = {
       return found(isEvent ? 'id' : 'header.x-zendesk-webhook-invocation-id', delivery)
     },
   },
+  ...HMAC_PRESETS,
   /** https://developers.zoom.us/docs/api/webhooks */
   zoom: {
-    signature: [{ ...SLACK, header: 'x-zm-signature', time: 'x-zm-request-timestamp' }],
+    signature: [{ ...SLACK, header: 'x-zm-signature', time: { header: 'x-zm-request-timestamp' } }],
     key: '#',
     handshake(body, { secret: [secret = ''] }) {
       const plainToken = pathGet(body, 'payload.plainToken')
@@ -218,27 +181,25 @@ export const PRESETS = {
 } satisfies Record<string, Preset>
 
 function timed(header: string, time: string, encoding: 'hex' | 'base64'): Scheme {
-  return { header, time, encoding, template: '{timestamp}{body}' }
+  return { header, time: { header: time }, encoding, template: '{timestamp}{body}' }
+}
+
+/**
+ * Of a subaccount it is signed by the key of the main account too. Nothing stands between time and token: a time with more digits would leave a captured token a beginning shorter, and so another.
+ */
+function mailgun(at: string): Scheme {
+  const time = { field: `${at}timestamp`, digits: 10 }
+  return { field: `${at}signature ${at}parent-signature`, time, template: `{timestamp}{body.${at}token}` }
 }
 
 function standard(family: string): Scheme {
   return {
     header: `${family}-signature`,
     prefix: 'v1,',
-    list: ' ',
     encoding: 'base64',
-    time: `${family}-timestamp`,
+    time: { header: `${family}-timestamp` },
     template: `{header.${family}-id}.{timestamp}.{body}`,
   }
-}
-
-/** 200 and JSON, where a provider takes no other status for success. */
-function json(value: object): Answer {
-  return { status: 200, type: 'application/json', text: JSON.stringify(value) }
-}
-
-function plain(text: string): Answer {
-  return { status: 200, type: 'text/plain', text }
 }
 
 /**

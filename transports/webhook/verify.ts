@@ -1,15 +1,13 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
-import { type Json, pathGet } from '../../src/core/json.ts'
 import { duration } from '../../src/core/units.ts'
 import { attempt } from '../../src/lib/attempt.ts'
-import { parseExact } from '../../src/lib/exact-json.ts'
-import { createSecretCheck } from '../../src/lib/secrets.ts'
-import { createSignatureCheck } from '../../src/lib/signatures.ts'
+import { PLACEHOLDERS, unknownPlaceholders } from '../../src/lib/signatures.ts'
 import { secretsOf } from '../options.ts'
-import { decodeBody } from './decode-body.ts'
-import { found } from './pointers.ts'
-import { PRESETS, type Preset } from './presets.ts'
+import { jwt } from './jwt-options.ts'
+import { keyOfSecret, SECRET_ENCODINGS } from './keys.ts'
+import type { Preset } from './preset.ts'
+import { PRESETS } from './presets.ts'
+import { sns } from './sns-options.ts'
 
 const tolerance = duration
   .default(300_000)
@@ -24,7 +22,11 @@ const url = z
     error: 'expected url: https://HOST/PATH, this gateway as the provider has it, which it signs',
   })
   .refine((text) => !/[?#]/.test(text), 'expected an address without ? and #')
-  .describe('The address of this gateway as the provider has it, which it signs: https://HOST/PATH.')
+  .exactOptional()
+  .describe(
+    'The address of this gateway as the provider has it, which it signs: https://HOST/PATH. ' +
+      'Default: `public-url` with the path. What proxies say in headers is not believed.',
+  )
 
 const headerName = z
   .string()
@@ -33,23 +35,53 @@ const headerName = z
 
 const template = z
   .string()
-  .refine((text) => text.split('{body}').length === 2, 'the template must name {body} exactly once')
+  .refine(
+    (text) => text.split('{body}').length === 2 || (!text.includes('{body}') && text.includes('{body.')),
+    'the template must name {body} exactly once, or fields of it as {body.PATH}',
+  )
+  .superRefine((text, context) => {
+    for (const one of unknownPlaceholders(text)) {
+      const known = PLACEHOLDERS.map((name) => `{${name}}`).join(', ')
+      context.addIssue({ code: 'custom', message: `there is no ${one}; known: ${known}`, input: text })
+    }
+  })
+
+const field = z
+  .string()
+  .regex(/^\S+$/, 'expected a path in the body, such as signature.timestamp')
+  .transform((path) => path.replace(/^data\.body\./, ''))
 
 const secret = called('what you and the sender share')
 
 const hmac = z.strictObject({
   scheme: z.literal('hmac'),
   secret,
-  header: headerName.describe('The header that carries the signature.'),
-  algorithm: z.enum(['sha256', 'sha1', 'sha512']).default('sha256'),
+  'secret-encoding': z
+    .enum(SECRET_ENCODINGS)
+    .default('text')
+    .describe('How the secret is written: text is the key as it is; base64 may begin with whsec_.'),
+  header: headerName.exactOptional().describe('The header that carries the signature, or several.'),
+  field: field.exactOptional().describe('The path in the body that has the signature, in place of a header.'),
+  algorithm: z.enum(['sha256', 'sha1', 'sha384', 'sha512']).default('sha256'),
   encoding: z.enum(['hex', 'base64', 'base64url']).default('hex'),
-  prefix: z.string().default('').describe('What stands before the signature, such as sha256='),
+  prefix: z
+    .string()
+    .default('')
+    .describe(
+      'What each signature begins with, such as sha256= or v1=. Others in the header are not looked at.',
+    ),
   'timestamp-header': headerName
     .optional()
-    .describe('The header that carries the signed time: Unix, in seconds or milliseconds, or ISO.'),
+    .describe('The header that carries the signed time: Unix, in seconds or milliseconds, or a date.'),
+  'timestamp-field': field.exactOptional().describe('The path in the body that has the time.'),
+  'timestamp-prefix': z
+    .string()
+    .exactOptional()
+    .describe('What the time begins with, such as t=, in `timestamp-header`, else in `header`.'),
   template: template
     .optional()
-    .describe('What is signed: {body}, {timestamp} and {header.NAME} are filled in. Default {body}.'),
+    .describe(`What is signed: ${PLACEHOLDERS.map((name) => `{${name}}`).join(', ')}. Default {body}.`),
+  url,
   tolerance,
 })
 
@@ -73,11 +105,30 @@ export const verify = z.discriminatedUnion('scheme', [
   by('microsoft-graph', 'the clientState of your subscriptions', {}),
   by('sendgrid', 'the public key of the Event Webhook, in base64', { tolerance: longTolerance }),
   by('square', 'the signature key of the subscription', { url }),
+  by('trello', 'the secret of your Trello app', { url }),
+  by('hubspot', 'the client secret of your app', { url, tolerance }),
   by('twilio', 'the auth token of the account', { url }),
-  hmac.refine(
-    (options) => !options.template?.includes('{timestamp}') || options['timestamp-header'] !== undefined,
-    'a template with {timestamp} needs timestamp-header',
-  ),
+  by('intercom', 'the client secret of your app', {}),
+  by('pagerduty', 'the secret that was shown when the subscription was made', {}),
+  by('calendly', 'the signing key of the subscription', { tolerance }),
+  by('linear', 'the signing secret of the webhook', { tolerance }),
+  by('paddle', 'the secret key of the notification destination', { tolerance }),
+  by('workos', 'the secret of the endpoint', { tolerance }),
+  hmac.superRefine((options, context) => {
+    const { header, field, template } = options
+    const fault = (message: string) => context.addIssue({ code: 'custom', message, input: options })
+    if ((header === undefined) === (field === undefined))
+      fault('expected either header or field: where the signature is')
+    const time = ['timestamp-header', 'timestamp-field', 'timestamp-prefix'] as const
+    if (template?.includes('{timestamp}') && time.every((key) => options[key] === undefined))
+      fault('a template with {timestamp} needs timestamp-header, timestamp-field or timestamp-prefix')
+    if (
+      options.secret.some((one) => attempt(() => keyOfSecret(one, options['secret-encoding'])) === undefined)
+    )
+      fault(`expected a secret in ${options['secret-encoding']}`)
+  }),
+  jwt,
+  sns,
   z.strictObject({ scheme: z.literal('header'), header: headerName, secret }),
   z.strictObject({ scheme: z.literal('bearer'), secret }),
   z.strictObject({ scheme: z.literal('basic'), user: z.string().min(1), secret }),
@@ -99,92 +150,4 @@ function by<Name extends keyof typeof PRESETS, More extends z.ZodRawShape>(
   const isKey = (text: string) => attempt(() => preset.keyOf?.(text) !== null) ?? false
   const secret = called(what).refine((secrets) => secrets.every(isKey), `expected ${what}`)
   return z.strictObject({ scheme: z.literal(name), secret, ...more })
-}
-
-/** What proves deliveries to one gateway. */
-export type Verifier = {
-  /** Why one is refused, by its body exactly as it came; undefined where it is good. `url`: where it was posted. */
-  check(headers: IncomingHttpHeaders, raw: Buffer, url?: string): string | undefined
-  /** For `WWW-Authenticate`, where the scheme has one. */
-  challenge?: string
-  /** Takes the secret out of a body that carries it: whoever may read messages could forge some. */
-  conceal?(raw: Buffer): Buffer
-}
-
-/** What is known of the provider that a gateway is for; undefined for the schemes that fit anybody. */
-export function presetOf({ scheme }: Verify): Preset | undefined {
-  const known: Partial<Record<Verify['scheme'], Preset>> = PRESETS
-  return known[scheme]
-}
-
-/** Makes the verifier of a gateway. All comparisons take constant time, whichever secret matches. */
-export function createVerifier(options: Verify, now: () => number): Verifier {
-  switch (options.scheme) {
-    case 'none':
-      return { check: () => undefined }
-    case 'bearer':
-      return { ...withSecret('authorization', options.secret, /^bearer +(\S+) *$/i), challenge: 'Bearer' }
-    case 'basic': {
-      // RFC 7617, with UTF-8.
-      const known = options.secret.map((secret) =>
-        Buffer.from(`${options.user}:${secret}`).toString('base64'),
-      )
-      const verifier = withSecret('authorization', known, /^basic +([\w+/=-]+) *$/i)
-      return { ...verifier, challenge: 'Basic realm="trivium", charset="UTF-8"' }
-    }
-    case 'header':
-      return withSecret(options.header, options.secret)
-    case 'hmac': {
-      const { 'timestamp-header': time, ...scheme } = options
-      return withPreset({ signature: [{ ...scheme, time }] }, options, now)
-    }
-    default:
-      return withPreset(PRESETS[options.scheme], options, now)
-  }
-}
-
-type Known = { secret: string[]; tolerance?: number; url?: string }
-
-function withPreset(preset: Preset, { secret, tolerance = 0, url = '' }: Known, now: () => number): Verifier {
-  const { signature, keyOf = Buffer.from, claims = (headers) => [headers], header = '', inBody } = preset
-  if (inBody) return withSecretInBody(inBody, secret)
-  if (!signature) return withSecret(header, secret)
-  const keys = secret.map((text) => keyOf(text))
-  const checkSignature = createSignatureCheck(signature, keys, tolerance, now)
-  return {
-    check(headers, raw, path = '') {
-      const [query = ''] = /\?.*/.exec(path) ?? []
-      const reasons = claims(headers, raw, url + query).map((claimed) => checkSignature(claimed, raw))
-      return reasons.includes(undefined) ? undefined : (reasons[0] ?? 'the body is not the signed one')
-    },
-  }
-}
-
-/** A header carries one of the known secrets, alone or as `pattern` says. */
-function withSecret(header: string, known: string[], pattern = /^(.*)$/s): Verifier {
-  const indexOf = createSecretCheck(known)
-  return {
-    check({ [header]: value = '' }) {
-      const [, given = ''] = pattern.exec(String(value)) ?? []
-      if (given === '') return `its credentials are missing: the header ${header}`
-      return indexOf(given) < 0 ? 'its credentials are not known' : undefined
-    },
-  }
-}
-
-/** Each notification in the list `value` of a body carries one of the known secrets. */
-function withSecretInBody(field: string, known: string[]): Verifier {
-  const indexOf = createSecretCheck(known)
-  return {
-    check(headers, raw) {
-      const items = pathGet(decodeBody(headers['content-type'], raw).body, 'value')
-      const isOurs = (body: Json) => indexOf(found(field, { headers, body, text: '' }) ?? '') >= 0
-      if (Array.isArray(items) && items.length > 0 && items.every(isOurs)) return undefined
-      return `not every notification in it has the ${field} that is known here`
-    },
-    conceal: (raw) =>
-      Buffer.from(
-        JSON.stringify(parseExact(raw.toString()), (name, value) => (name === field ? undefined : value)),
-      ),
-  }
 }

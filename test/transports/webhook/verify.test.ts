@@ -4,7 +4,9 @@ import { describe, test } from 'node:test'
 import { Webhooks } from '@octokit/webhooks'
 import { Webhook } from 'standardwebhooks'
 import Stripe from 'stripe'
-import { createVerifier, verify } from '../../../transports/webhook/verify.ts'
+import { silent } from '../../../src/core/log.ts'
+import { createVerifier } from '../../../transports/webhook/verifier.ts'
+import { verify } from '../../../transports/webhook/verify.ts'
 import fc from '../../fixtures/fast-check.ts'
 import { inTime } from '../../fixtures/in-time.ts'
 
@@ -89,8 +91,14 @@ function judge(
   headers: Record<string, string>,
   body: string | Buffer,
 ) {
-  const verifier = createVerifier(verify.parse({ ...options, secret }), () => NOW)
-  return verifier.check(headers, Buffer.from(body))
+  const verifier = createVerifier(verify.parse({ ...options, secret }), {
+    gateway: 'test',
+    now: () => NOW,
+    log: silent,
+  })
+  const verdict = verifier.check({ method: 'POST', url: '/hooks/test', headers, raw: Buffer.from(body) })
+  assert.ok(!(verdict instanceof Promise))
+  return verdict
 }
 
 for (const [name, known] of Object.entries(schemes)) {
@@ -229,7 +237,17 @@ test('verify: options that cannot work are refused, and what a provider needs is
     [{ scheme: 'standard-webhooks', secret: [whsec, 'not base64!'] }],
     [{ scheme: 'microsoft-graph' }, /clientState/],
     [{ scheme: 'meta', secret: 'x' }, /verify-token/],
-    [{ scheme: 'twilio', secret: 'x' }, /url: https:/],
+    [{ scheme: 'twilio', secret: 'x', url: 'mycompany.com' }, /url: https:/],
+    [{ scheme: 'hmac', secret: 'x' }, /header or field/],
+    [{ scheme: 'hmac', secret: 'x', header: 'h', field: 'f' }, /header or field/],
+    [{ scheme: 'hmac', secret: 'x', header: 'h', template: '{body}{bodi}' }, /no \{bodi\}; known: \{body\}/],
+    [{ scheme: 'hmac', secret: 'x', header: 'h', 'secret-encoding': 'hex' }, /in hex/],
+    [{ scheme: 'jwt' }, /secret, public-key and jwks/],
+    [{ scheme: 'jwt', secret: 'x', jwks: 'https://a.b/c' }, /secret, public-key and jwks/],
+    [{ scheme: 'jwt', jwks: 'https://a.b/c', issuer: 'https://a.b' }, /needs audience/],
+    [{ scheme: 'jwt', 'public-key': 'x' }, /public key/],
+    [{ scheme: 'sns' }, /ARN of your topic/],
+    [{ scheme: 'sns', topic: 'my-topic' }, /arn:aws:sns/],
     [{ scheme: 'square', secret: 'x', url: 'https://example.com/hook?a=1' }, /without \?/],
     [{ scheme: 'sendgrid', secret: 'SG.key' }, /public key/],
     [{ scheme: 'discord', secret: 'abc' }, /public key/],

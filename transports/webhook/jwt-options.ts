@@ -1,0 +1,65 @@
+import { z } from 'zod'
+import { duration } from '../../src/core/units.ts'
+import { attempt } from '../../src/lib/attempt.ts'
+import { secretsOf } from '../options.ts'
+import { keyOfSecret, publicKey, SECRET_ENCODINGS } from './keys.ts'
+
+const texts = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)])
+
+/** `verify: { scheme: jwt }`: a signed token in a header. */
+export const jwt = z
+  .strictObject({
+    scheme: z.literal('jwt'),
+    header: z
+      .string()
+      .regex(/^[\w-]+$/, 'expected the name of a header')
+      .default('authorization')
+      .transform((name) => name.toLowerCase())
+      .describe('The header with the token, after `Bearer` or alone.'),
+    secret: secretsOf('the secret that signs the tokens (HS256, HS384, HS512)').exactOptional(),
+    'secret-encoding': z.enum(SECRET_ENCODINGS).default('text'),
+    'public-key': z
+      .string()
+      .exactOptional()
+      .describe('The key that proves the tokens: PEM, or its DER form in base64.'),
+    jwks: z
+      .url({ protocol: /^https?$/, error: 'expected https://…' })
+      .exactOptional()
+      .describe('Where the keys of the issuer are. They are fetched when the first token comes, and kept.'),
+    audience: texts.exactOptional().describe('Whom the tokens are for: one of these.'),
+    issuer: texts.exactOptional().describe('Who issues the tokens: one of these.'),
+    claims: z
+      .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+      .exactOptional()
+      .describe('What the tokens must say besides, such as the email of a service account.'),
+    'body-hash': z
+      .string()
+      .min(1)
+      .exactOptional()
+      .describe(
+        'The claim with the SHA-256 of the body, in hex or base64. Without it a token proves its bearer, not the body.',
+      ),
+    tolerance: duration
+      .default(300_000)
+      .describe('How far clocks may differ; and the age of a token that says no end.'),
+  })
+  .superRefine((options, context) => {
+    const fault = (message: string) => context.addIssue({ code: 'custom', message, input: options })
+    const { secret, jwks, audience, claims } = options
+    const ways = [secret, jwks, options['public-key']].filter((way) => way !== undefined)
+    if (ways.length !== 1) fault('expected one of secret, public-key and jwks: what proves the tokens')
+    if (
+      jwks !== undefined &&
+      audience === undefined &&
+      claims === undefined &&
+      options['body-hash'] === undefined
+    )
+      fault('jwks needs audience (or claims, or body-hash): an issuer signs tokens for others too')
+    if (secret?.some((one) => attempt(() => keyOfSecret(one, options['secret-encoding'])) === undefined))
+      fault(`expected a secret in ${options['secret-encoding']}`)
+    const key = options['public-key']
+    if (key !== undefined && attempt(() => publicKey(key)) === undefined)
+      fault('expected a public key in PEM or base64')
+  })
+
+export type JwtOptions = z.output<typeof jwt>

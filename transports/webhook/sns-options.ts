@@ -1,0 +1,33 @@
+import { z } from 'zod'
+import { duration } from '../../src/core/units.ts'
+
+const arn = z
+  .string({
+    error: 'missing key "topic": the ARN of your topic; Amazon signs the messages of all its customers',
+  })
+  .regex(
+    /^arn:aws[\w-]*:sns:[a-z0-9-]+:\d{12}:[\w-]{1,256}(\.fifo)?$/,
+    'expected arn:aws:sns:REGION:ACCOUNT:TOPIC',
+  )
+
+/** `verify: { scheme: sns }`: Amazon SNS. There is no secret: Amazon signs with a certificate that it publishes. */
+export const sns = z.strictObject({
+  scheme: z.literal('sns'),
+  topic: z
+    .union([arn, z.array(arn).min(1)])
+    .transform((value) => [value].flat())
+    .describe(
+      'The ARN of your topic, or a list. Amazon signs the messages of all its customers: others are refused.',
+    ),
+  confirm: z
+    .boolean()
+    .default(true)
+    .describe(
+      'Whether a subscription to these topics is confirmed by itself; else its request is a message.',
+    ),
+  tolerance: duration
+    .default(7_200_000)
+    .describe('How far the time of a message may be from now. Amazon tries for an hour at most.'),
+})
+
+export type SnsOptions = z.output<typeof sns>

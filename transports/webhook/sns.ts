@@ -1,0 +1,164 @@
+import { verify, X509Certificate } from 'node:crypto'
+import { reasonOf, TriviumError } from '../../src/core/errors.ts'
+import { isJsonObject, type JsonObject, parseJson, textAt } from '../../src/core/json.ts'
+import { attempt } from '../../src/lib/attempt.ts'
+import { found, type Readable } from './pointers.ts'
+import { json, type Preset } from './preset.ts'
+import type { SnsOptions } from './sns-options.ts'
+import type { Verifier, VerifierDeps } from './verifier-types.ts'
+
+/** https://docs.aws.amazon.com/sns/latest/dg/sns-message-and-json-formats.html */
+export const SNS: Preset = {
+  key: (delivery) => found('MessageId', withJson(delivery)),
+  event: (delivery) => found('Type', withJson(delivery)),
+  from: (delivery) => found('TopicArn', withJson(delivery)),
+  answer: json,
+}
+
+/** SNS calls its JSON text/plain. */
+function withJson(delivery: Readable): Readable {
+  return { ...delivery, body: delivery.body ?? parseJson(delivery.text) }
+}
+
+/** https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html: what is signed, in this order. */
+const NOTIFICATION = ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type']
+const CONFIRMATION = ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type']
+const HASHES: Record<string, string> = { 1: 'sha1', 2: 'sha256' }
+/** Ms for a request to Amazon, and bytes of its answer. */
+const [WITHIN, LARGEST] = [5_000, 64 * 1024]
+/** Certificates that are kept, and that are fetched at a time. Amazon has one for each region. */
+const MOST = 20
+/** Ms before a certificate that could not be had is asked for again. */
+const AGAIN = 10_000
+
+/** Makes the verifier of SNS. Only certificates at Amazon's own address for the region of the topic count. */
+export function createSnsVerifier(options: SnsOptions, deps: VerifierDeps): Verifier {
+  const { gateway, now, log } = deps
+  const certificateAt = createCertificates(deps)
+  return {
+    async check({ raw }) {
+      const message = readMessage(raw)
+      if (!message) return 'it is not a message of SNS; is raw message delivery on for the subscription?'
+      const said = (name: string) => textAt(message, name) ?? ''
+      const topic = said('TopicArn')
+      if (!options.topic.includes(topic)) return 'it is of another topic'
+      const algorithm = HASHES[said('SignatureVersion')]
+      if (algorithm === undefined) return 'its SignatureVersion is neither 1 nor 2'
+      const address = attempt(() => new URL(said('SigningCertURL')))
+      if (
+        !address ||
+        !isAmazon(address, topic) ||
+        !/^\/SimpleNotificationService-[\w-]{1,80}\.pem$/.test(address.pathname)
+      )
+        return 'its SigningCertURL is not an address of SNS in the region of the topic'
+      const certificate = await certificateAt(address)
+      const at = new Date(now())
+      if (certificate.validFromDate > at || certificate.validToDate < at)
+        return 'the certificate of its signature is not valid now'
+      const names = said('Type') === 'Notification' ? NOTIFICATION : CONFIRMATION
+      const signed = names.flatMap((name) => (typeof message[name] === 'string' ? [name, message[name]] : []))
+      const text = Buffer.from(signed.map((one) => `${one}\n`).join(''))
+      const signature = Buffer.from(said('Signature'), 'base64')
+      const isGood = attempt(() => verify(algorithm, text, certificate.publicKey, signature))
+      if (!isGood) return 'its signature does not match'
+      const away = Math.abs(now() - Date.parse(said('Timestamp')))
+      return away <= options.tolerance ? undefined : `its time is ${Math.round(away / 1000)} s away from now`
+    },
+    /** Confirms a subscription that somebody made to this gateway, at Amazon's own address. */
+    async handshake(raw) {
+      const message = readMessage(raw) ?? {}
+      const type = textAt(message, 'Type')
+      const topic = textAt(message, 'TopicArn') ?? ''
+      if (type === 'UnsubscribeConfirmation') {
+        log.warn({ topic }, 'a subscription of SNS was ended')
+        return json({ unsubscribed: topic })
+      }
+      if (type !== 'SubscriptionConfirmation' || !options.confirm) return undefined
+      const address = attempt(() => new URL(textAt(message, 'SubscribeURL') ?? ''))
+      const asked = address?.searchParams
+      const isOurs = asked?.get('Action') === 'ConfirmSubscription' && asked.get('TopicArn') === topic
+      if (!address || !isAmazon(address, topic) || !isOurs)
+        throw new TriviumError('signature_invalid', {
+          gateway,
+          reason: 'its SubscribeURL is not an address of SNS',
+        })
+      await request(address, gateway)
+      log.info({ topic }, 'a subscription of SNS is confirmed')
+      return json({ confirmed: topic })
+    },
+  }
+}
+
+function readMessage(raw: Buffer): JsonObject | undefined {
+  const message = parseJson(raw.toString())
+  return isJsonObject(message) && typeof message.Signature === 'string' ? message : undefined
+}
+
+/** An address of SNS in the region of a topic: `arn:PARTITION:sns:REGION:…`. */
+function isAmazon({ protocol, host, username, password }: URL, topic: string): boolean {
+  const [, partition = '', , region = ''] = topic.split(':')
+  const end = partition === 'aws-cn' ? 'amazonaws.com.cn' : 'amazonaws.com'
+  return protocol === 'https:' && host === `sns.${region}.${end}` && username + password === ''
+}
+
+/** The certificates at addresses of SNS, each fetched once. Strangers can name many: few are fetched at a time, none again soon. */
+function createCertificates({ gateway, now }: VerifierDeps) {
+  const known = new Map<string, X509Certificate>()
+  const pending = new Map<string, Promise<X509Certificate>>()
+  const failed = new Map<string, { at: number; error: unknown }>()
+  const fetchFrom = async (address: URL): Promise<X509Certificate> => {
+    const { href } = address
+    try {
+      const certificate = new X509Certificate(await request(address, gateway))
+      keep(known, href, certificate)
+      failed.delete(href)
+      return certificate
+    } catch (error) {
+      keep(failed, href, { at: now(), error })
+      throw error
+    } finally {
+      pending.delete(href)
+    }
+  }
+  return async (address: URL): Promise<X509Certificate> => {
+    const { href } = address
+    const failure = failed.get(href)
+    if (failure && now() - failure.at < AGAIN) throw failure.error
+    const found = known.get(href) ?? pending.get(href)
+    if (found) return found
+    if (pending.size >= MOST) {
+      throw new TriviumError('keys_unavailable', {
+        gateway,
+        reason: `${MOST} certificates are being fetched`,
+      })
+    }
+    const fetched = fetchFrom(address)
+    pending.set(href, fetched)
+    return fetched
+  }
+}
+
+/** Keeps the newest entries. */
+function keep<T>(all: Map<string, T>, key: string, value: T): void {
+  const [oldest] = all.keys()
+  if (oldest !== undefined && all.size >= MOST) all.delete(oldest)
+  all.set(key, value)
+}
+
+/** The answer of Amazon. Throws `keys_unavailable`. */
+async function request(address: URL, gateway: string): Promise<Buffer> {
+  try {
+    const response = await fetch(address, { redirect: 'error', signal: AbortSignal.timeout(WITHIN) })
+    if (!response.ok) throw new Error(`${address.host} answered ${response.status}`)
+    const chunks: Uint8Array[] = []
+    let size = 0
+    for await (const chunk of response.body ?? []) {
+      size += chunk.length
+      if (size > LARGEST) throw new Error(`${address.host} answered with more than ${LARGEST} bytes`)
+      chunks.push(chunk)
+    }
+    return Buffer.concat(chunks)
+  } catch (cause) {
+    throw new TriviumError('keys_unavailable', { gateway, reason: reasonOf(cause) }, { cause })
+  }
+}

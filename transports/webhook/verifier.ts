@@ -1,0 +1,140 @@
+import { TriviumError } from '../../src/core/errors.ts'
+import { type Json, pathGet } from '../../src/core/json.ts'
+import { parseExact } from '../../src/lib/exact-json.ts'
+import { createSecretCheck } from '../../src/lib/secrets.ts'
+import { createSignatureCheck, readsFields, type Scheme, type Signed } from '../../src/lib/signatures.ts'
+import { decodeBody } from './decode-body.ts'
+import { createJwtCheck } from './jwt.ts'
+import { keyOfSecret } from './keys.ts'
+import { found } from './pointers.ts'
+import type { Preset } from './preset.ts'
+import { PRESETS } from './presets.ts'
+import { createSnsVerifier, SNS } from './sns.ts'
+import type { Verifier, VerifierDeps } from './verifier-types.ts'
+import type { Verify } from './verify.ts'
+
+/** What is known of the provider that a gateway is for; undefined for the schemes that fit anybody. */
+export function presetOf({ scheme }: Verify): Preset | undefined {
+  const known: Partial<Record<Verify['scheme'], Preset>> = { ...PRESETS, sns: SNS }
+  return known[scheme]
+}
+
+/** Makes the verifier of a gateway. All comparisons take constant time, whichever secret matches. Throws `config_invalid`. */
+export function createVerifier(options: Verify, deps: VerifierDeps): Verifier {
+  switch (options.scheme) {
+    case 'none':
+      return { check: () => undefined }
+    case 'bearer':
+      return { ...withSecret('authorization', options.secret, /^bearer +(\S+) *$/i), challenge: 'Bearer' }
+    case 'basic': {
+      // RFC 7617, with UTF-8.
+      const known = options.secret.map((secret) =>
+        Buffer.from(`${options.user}:${secret}`).toString('base64'),
+      )
+      const verifier = withSecret('authorization', known, /^basic +([\w+/=-]+) *$/i)
+      return { ...verifier, challenge: 'Basic realm="trivium", charset="UTF-8"' }
+    }
+    case 'header':
+      return withSecret(options.header, options.secret)
+    case 'jwt':
+      return {
+        check: createJwtCheck(options, deps),
+        ...(options.header === 'authorization' && { challenge: 'Bearer' }),
+      }
+    case 'sns':
+      return createSnsVerifier(options, deps)
+    case 'hmac':
+      return withPreset(hmacPreset(options), options, deps)
+    default:
+      return withPreset(PRESETS[options.scheme], options, deps)
+  }
+}
+
+function hmacPreset(options: Extract<Verify, { scheme: 'hmac' }>): Preset {
+  const { header, field, prefix, algorithm, encoding, template } = options
+  const place = {
+    ...(options['timestamp-header'] !== undefined && { header: options['timestamp-header'] }),
+    ...(options['timestamp-field'] !== undefined && { field: options['timestamp-field'] }),
+    ...(options['timestamp-prefix'] !== undefined && { prefix: options['timestamp-prefix'] }),
+  }
+  const time = Object.keys(place).length > 0 ? place : undefined
+  const scheme: Scheme = { header, field, prefix, algorithm, encoding, template, time }
+  return { signature: [scheme], keyOf: (secret) => keyOfSecret(secret, options['secret-encoding']) }
+}
+
+type Known = { secret: string[]; tolerance?: number; url?: string }
+
+function withPreset(preset: Preset, { secret, tolerance = 0, url }: Known, deps: VerifierDeps): Verifier {
+  const { signature, keyOf = Buffer.from, claims = (request) => [request], header = '', inBody } = preset
+  if (inBody) return withSecretInBody(inBody, secret)
+  if (!signature) return withSecret(header, secret)
+  const isAddressSigned = signature.some(({ template }) => template?.includes('{url}'))
+  const address = () => url ?? deps.address?.()
+  if (isAddressSigned && address() === undefined) throw noAddress(deps.gateway)
+  const keys = secret.map((text) => keyOf(text))
+  const check = createSignatureCheck(signature, keys, tolerance, deps.now)
+  const hasFields = signature.some(readsFields)
+  return {
+    check({ url: posted, ...delivery }) {
+      const [, path = '', query = ''] = /^([^?]*)(.*)$/s.exec(posted) ?? []
+      const own = isAddressSigned ? address() : undefined
+      const request: Signed = { ...delivery, path: path + query }
+      if (own !== undefined) request.url = own + query
+      if (hasFields) request.field = fieldReader(delivery)
+      const reasons = claims(request).map(check)
+      return reasons.includes(undefined) ? undefined : (reasons[0] ?? 'the body is not the signed one')
+    },
+  }
+}
+
+function noAddress(gateway: string): TriviumError {
+  const details = `gateway ${gateway}: verify: the provider signs the address; set \`url: https://HOST/PATH\` as the provider has it, or \`public-url\``
+  return new TriviumError('config_invalid', { details })
+}
+
+/**
+ * Reads fields of a body that is decoded once somebody asks: the first path that leads to a text or a number. None of a packed
+ * body, which might say one thing packed and another unpacked.
+ */
+function fieldReader({ headers, raw }: Pick<Signed, 'headers' | 'raw'>): NonNullable<Signed['field']> {
+  let body: Json | undefined
+  let isRead = headers['content-encoding'] !== undefined
+  return (paths) => {
+    if (!isRead) body = decodeBody(headers['content-type'], raw).body
+    isRead = true
+    for (const path of paths.split(' ')) {
+      const value = pathGet(body, path)
+      if (typeof value === 'number' || (typeof value === 'string' && value !== '')) return String(value)
+    }
+    return undefined
+  }
+}
+
+/** A header carries one of the known secrets, alone or as `pattern` says. */
+function withSecret(header: string, known: string[], pattern = /^(.*)$/s): Verifier {
+  const indexOf = createSecretCheck(known)
+  return {
+    check({ headers: { [header]: value = '' } }) {
+      const [, given = ''] = pattern.exec(String(value)) ?? []
+      if (given === '') return `its credentials are missing: the header ${header}`
+      return indexOf(given) < 0 ? 'its credentials are not known' : undefined
+    },
+  }
+}
+
+/** Each notification in the list `value` of a body carries one of the known secrets. */
+function withSecretInBody(field: string, known: string[]): Verifier {
+  const indexOf = createSecretCheck(known)
+  return {
+    check({ headers, raw }) {
+      const items = pathGet(decodeBody(headers['content-type'], raw).body, 'value')
+      const isOurs = (body: Json) => indexOf(found(field, { headers, body, text: '' }) ?? '') >= 0
+      if (Array.isArray(items) && items.length > 0 && items.every(isOurs)) return undefined
+      return `not every notification in it has the ${field} that is known here`
+    },
+    conceal: (raw) =>
+      Buffer.from(
+        JSON.stringify(parseExact(raw.toString()), (name, value) => (name === field ? undefined : value)),
+      ),
+  }
+}
