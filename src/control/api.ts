@@ -118,7 +118,8 @@ export function createControlApi(deps: ControlDeps): Express {
     // For the command line: from afar one could try out at leisure which token, if a short one, makes them.
     const { localAddress, remoteAddress = '' } = request.socket
     const isFromHere = isLoopback(remoteAddress) || remoteAddress === localAddress
-    if (!isFromHere) throw new TriviumError('unauthorized')
+    const isProxied = PROXY_HEADERS.some((name) => request.get(name) !== undefined)
+    if (!isFromHere || isProxied) throw new TriviumError('unauthorized')
     response.json({ result: proofOf(deps.token, String(request.params.nonce)) })
   })
 
@@ -197,6 +198,16 @@ export function createControlApi(deps: ControlDeps): Express {
   app.use(answerError)
   return app
 }
+
+/** What a proxy in front of the control listener adds: its requests come from this machine, but their clients need not. */
+const PROXY_HEADERS = [
+  'forwarded',
+  'via',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+]
 
 type Ask = (request: Request, bearer: Bearer) => unknown
 

@@ -1,3 +1,5 @@
+import { headOf } from '../lib/head-of.ts'
+
 /** `message`: a template over `{names}`. `retryable`: the same call may succeed later. `exit`: of the command line. */
 const final = (status: number, message: string) => ({ message, status, retryable: false, exit: 1 })
 const passing = (status: number, message: string) => ({ message, status, retryable: true, exit: 1 })
@@ -139,6 +141,9 @@ export const catalogue = {
 
 export type ErrorCode = keyof typeof catalogue
 
+/** Characters of a value in a message: what strangers sent must not fill logs and answers. Lists of problems get more room. */
+const MOST = { details: 20_000, other: 4_000 }
+
 /** The one error class: a code of the catalogue and the values of its template. */
 export class TriviumError extends Error {
   readonly code: ErrorCode
@@ -149,7 +154,9 @@ export class TriviumError extends Error {
   constructor(code: ErrorCode, values: Record<string, string | number> = {}, options?: ErrorOptions) {
     const found = catalogue[code]
     super(
-      found.message.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? '')),
+      found.message.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+        headOf(String(values[name] ?? ''), name === 'details' ? MOST.details : MOST.other),
+      ),
       options,
     )
     this.name = 'TriviumError'

@@ -58,10 +58,10 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
   })
 
   test('message show tells what became of a message, and what is in it does not steer the terminal', async () => {
-    const text = 'look\u001b[2J at\u009b1m me'
+    const text = 'look\u001b[2J at\u009b1m me \u202ecod.exe'
     const { id } = await json('message', 'cli', text)
     const shown = await site.run(['message', 'show', id])
-    assert.match(shown.out, /look\\u001b\[2J at\\u009b1m me[\s\S]*dispatch +done/)
+    assert.match(shown.out, /look\\u001b\[2J at\\u009b1m me \\u202ecod\.exe[\s\S]*dispatch +done/)
     assert.equal((await json('message', 'show', id)).message.text, text)
     const listed = await json('message', 'list', '--limit', '1')
     assert.deepEqual([listed.messages.length, listed], [1, await json('message-search', '--limit', '1')])

@@ -55,7 +55,8 @@ async function stage(t: TestContext, parts: Partial<ControlDeps> = {}) {
     return { status: response.status, headers: response.headers, body: await response.text() }
   }
   const authorization = `Bearer ${TOKEN}`
-  const get = (path: string) => ask('GET', path, { headers: { authorization } })
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    ask('GET', path, { headers: { authorization, ...headers } })
   const post = (path: string, body: string, headers: Record<string, string> = {}) =>
     ask('POST', path, { headers: { authorization, 'content-type': 'application/json', ...headers }, body })
   return { app, url, calls, ask, get, post }
@@ -131,6 +132,18 @@ describe('the control listener', () => {
     assert.match(String(page.headers.get('content-security-policy')), /default-src 'none'.*frame-ancestors/)
     assert.equal(page.headers.get('x-content-type-options'), 'nosniff')
     assert.equal(page.headers.get('x-powered-by'), null)
+  })
+
+  test('proves the token to programs on this machine, and to nobody behind a proxy', async (t) => {
+    const { get } = await stage(t)
+    assert.equal((await get('/v1/proof/n')).status, 200)
+    for (const [name, value] of Object.entries({
+      forwarded: 'for=192.0.2.1',
+      via: '1.1 proxy',
+      'x-forwarded-for': '192.0.2.1',
+      'x-real-ip': '192.0.2.1',
+    }))
+      assert.equal((await get('/v1/proof/n', { [name]: value })).status, 401, name)
   })
 
   test('runs a skill for an operator, without letting it see the credentials', async (t) => {

@@ -1,8 +1,18 @@
 import assert from 'node:assert/strict'
-import { globSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
+import { create, extract } from 'tar'
 import { openSite, type Site } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -138,6 +148,38 @@ describe('trivium backup and restore', { timeout: 300_000 }, async () => {
     assert.equal((await newer.run(['backup', bad])).code, 0)
     assert.equal(await code(there, ['restore', bad, '--force']), 'store_version')
     assert.deepEqual(contentOf(there), old)
+  })
+
+  test('an archive of somebody else brings no control token, no locks and no modes', async () => {
+    const folder = join(site.dir, 'evil')
+    mkdirSync(folder)
+    await extract({ file: archive, cwd: folder })
+    const data = join(folder, 'data')
+    for (const name of ['control-token', 'daemon.json', 'trivium.lock', 'search.db', 'before-restore-x'])
+      writeFileSync(join(data, name), 'evil')
+    mkdirSync(join(data, 'open'), { mode: 0o777 })
+    writeFileSync(join(data, 'open', 'tool'), '#!/bin/sh')
+    chmodSync(join(data, 'open', 'tool'), 0o4777)
+    chmodSync(join(data, 'open'), 0o777)
+    const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8'))
+    writeFileSync(join(folder, 'manifest.json'), JSON.stringify({ ...manifest, files: manifest.files + 1 }))
+    const evil = join(site.dir, 'evil.tgz')
+    await create({ file: evil, cwd: folder, gzip: true }, ['data', 'manifest.json'])
+
+    const there = openSite(SITE)
+    assert.equal((await there.run(['restore', evil])).code, 0)
+    const restored = join(there.dir, '.trivium')
+    const modes = readdirSync(restored, { recursive: true, withFileTypes: true }).map((entry) => {
+      const path = join(entry.parentPath, entry.name)
+      return [path, entry.isDirectory(), statSync(path).mode & 0o7777] as const
+    })
+    for (const [path, isFolder, mode] of modes) assert.equal(mode, isFolder ? 0o700 : 0o600, path)
+    const contents = contentOf(there)
+    assert.ok(contents.some(([path]) => path.endsWith('open/tool')))
+    assert.deepEqual(
+      contents.filter(([, text]) => text === 'evil'),
+      [],
+    )
   })
 
   test('a data dir that is not empty is kept, and with --force put aside', async () => {

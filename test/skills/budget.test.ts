@@ -58,6 +58,11 @@ test('a budget slides: what was used goes on from the moment at which enough of 
   assert.partialDeepStrictEqual(senders, {
     over: [{ sender: 'mail:eve@example.com' }, { sender: 'team:bob' }],
   })
+  // A stranger gains nothing by another name.
+  const stranger = (who: string) => callFrom('open', { who, verified: false })
+  await use(one, stranger('a'), 60)
+  await use(one, stranger('b'), 60)
+  assert.equal(await until(stranger('c')), 24.5)
 })
 
 test('a budget says its time in full or short, and a month is no minute', () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../src/core/json.ts'
@@ -80,6 +80,20 @@ describe('Documents in files', () => {
     const { from, kept } = await open().repair('notes')
     assert.deepEqual([from, readFileSync(kept[0] ?? '', 'utf8')], ['events', broken])
     assert.equal((await open().load('notes')).document.count, 1)
+  })
+
+  test('a link to another file is refused without a word of that file', async (t) => {
+    const { path, open } = make(t)
+    await open().update('notes', increment)
+    const secret = join(temporaryDir(t), 'secret')
+    writeFileSync(secret, 'root:hunter2')
+    rmSync(path)
+    symlinkSync(secret, path)
+    for (const attempt of [() => open().load('notes'), () => open().update('notes', increment)]) {
+      const error = await attempt().then(() => assert.fail('it was read'), String)
+      assert.match(error, /it is a link to a file that holds no JSON object/)
+      assert.doesNotMatch(error, /root|hunter2/)
+    }
   })
 
   test('text that is no JSON is refused with its place and left alone; repair brings back what the events say', async (t) => {

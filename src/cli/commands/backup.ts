@@ -1,6 +1,6 @@
 import * as fs from 'node:fs'
-import { open, readdir, readFile, rm } from 'node:fs/promises'
-import { basename, join, resolve } from 'node:path'
+import { chmod, open, readdir, readFile, rm } from 'node:fs/promises'
+import { basename, join, normalize, relative, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { create, extract, type ReadEntry } from 'tar'
@@ -211,16 +211,19 @@ async function readArchive(path: string, dir: string, progress: (piece: { length
       fs.createReadStream(path).on('data', progress),
       // Not left to tar, which may have ended before the sum at the end is compared.
       createGunzip(),
-      extract({ cwd: dir, strict: true, filter: isFile }),
+      extract({ cwd: dir, strict: true, filter: isWanted }),
     )
     const found = manifestSchema.safeParse(parseJson(await readFile(join(dir, MANIFEST), 'utf8')))
     if (!found.success) throw new Error(`its ${MANIFEST} is not one of Trivium`)
     const { format } = found.data
     if (format > FORMAT) throw new TriviumError('store_version', { path, found: format, known: FORMAT })
     let files = 0
+    // The archive may be anybody's: its files become private, whatever modes it gives them.
     for (const entry of await readdir(data, { recursive: true, withFileTypes: true })) {
+      const path = join(entry.parentPath, entry.name)
+      await chmod(path, entry.isDirectory() ? 0o700 : 0o600)
       if (!entry.isFile()) continue
-      await using handle = await open(join(entry.parentPath, entry.name), 'r+')
+      await using handle = await open(path, 'r+')
       await handle.sync()
       files++
     }
@@ -232,9 +235,12 @@ async function readArchive(path: string, dir: string, progress: (piece: { length
   }
 }
 
-/** No links to elsewhere. */
-function isFile(_path: string, entry: fs.Stats | ReadEntry): boolean {
-  return 'type' in entry && (entry.type === 'File' || entry.type === 'Link')
+/** Only files, no symbolic links, and nothing that `trivium backup` leaves out: an archive must not bring its own control token. */
+function isWanted(path: string, entry: fs.Stats | ReadEntry): boolean {
+  const isFile = 'type' in entry && (entry.type === 'File' || entry.type === 'Link')
+  const name = relative(DATA, normalize(path))
+  const isLeftOut = isOfThisMachine(name) || NONE_OF_IT.some((left) => left !== 'trivium.db' && name === left)
+  return isFile && !isLeftOut
 }
 
 /** `trivium compact`. */

@@ -122,12 +122,14 @@ export function createBudgets(deps: {
   }
 }
 
-/** Who pays: the sender of a message, proven or not, or a program with a token. Operators count for all alone. */
+/**
+ * Who pays: the proven sender of a message, or a program with a token. Unproven senders of a gateway share one budget: a new
+ * name would be a new budget. Operators count towards the total only.
+ */
 function senderOf({ caller, message }: Call): string | undefined {
   // Also where the daemon runs something of its own for them.
   if (message) {
-    const { gateway, from } = message
-    return withoutTag(identityOf(message) ?? `${gateway}/${from.address ?? from.id}`)
+    return withoutTag(identityOf(message) ?? `${message.gateway}/unverified`)
   }
   if (caller.kind === 'route') return caller.id && withoutTag(caller.id)
   return caller.skills ? `${caller.kind} ${caller.id}` : undefined

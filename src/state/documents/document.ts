@@ -12,6 +12,7 @@ import {
   corrupt,
   type DocumentBackend,
   type DocumentSpec,
+  LINKED,
   migrationOf,
   parseDocument,
   type Snapshot,
@@ -196,7 +197,7 @@ export function createDocument<T extends JsonObject>(
     try {
       return parseDocument('edited' in stored ? stored.edited.text : '')
     } catch (error) {
-      throw unreadable(reasonOf(error), error)
+      throw unreadable('edited' in stored && stored.edited.isLink ? LINKED : reasonOf(error), error)
     }
   }
 

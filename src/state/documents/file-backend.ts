@@ -10,6 +10,7 @@ import {
   type DocumentBackend,
   fingerprint,
   formatDocument,
+  isLink,
   parseDocument,
   type Stored,
 } from './spec.ts'
@@ -83,7 +84,12 @@ export function createFileBackend(options: {
     const text = document && readFileSync(documentOf(name), 'utf8')
     const last = await lastChange(name, eventsOf(name))
     const size = statOf(eventsOf(name))?.size ?? 0
-    return { stored: storedOf(text, document, last), text: text ?? '', document, size }
+    return {
+      stored: storedOf(text, document, last, isLink(documentOf(name))),
+      text: text ?? '',
+      document,
+      size,
+    }
   }
 
   /** False: a person saved the file in between; it stays, and `work` must look again. */
@@ -110,10 +116,16 @@ export function createFileBackend(options: {
   }
 }
 
-function storedOf(text: string | undefined, file: Stats | undefined, last: LoggedChange | undefined): Stored {
+function storedOf(
+  text: string | undefined,
+  file: Stats | undefined,
+  last: LoggedChange | undefined,
+  linked: boolean,
+): Stored {
   const revision = last?.seq ?? 0
   if (text === undefined) return { revision, missing: true }
-  if (last?.sha !== fingerprint(text)) return { revision, edited: { text, at: file?.mtimeMs ?? 0 } }
+  if (last?.sha !== fingerprint(text))
+    return { revision, edited: { text, at: file?.mtimeMs ?? 0, isLink: linked } }
   // What was taken over from a person may say more than their text does.
   return { revision, document: last.document ?? parseDocument(text) }
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { lstatSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { type ZodType, z } from 'zod'
@@ -74,12 +74,20 @@ export function corrupt(name: string, path: string, reason: string, cause?: unkn
   return new TriviumError('state_corrupt', { path, reason, todo }, { cause })
 }
 
+/** In place of the parser's message, which quotes the text: a link may lead to any file of this user. */
+export const LINKED = 'it is a link to a file that holds no JSON object'
+
+export function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false
+}
+
 /** Reads a file that must be a JSON object. Throws `state_corrupt`, with what to do besides mending it. */
 export function readDocument(path: string, todo: string): JsonObject {
   try {
     return parseDocument(readFileSync(path, 'utf8'))
   } catch (error) {
-    throw new TriviumError('state_corrupt', { path, todo, reason: reasonOf(error) }, { cause: error })
+    const reason = isLink(path) ? LINKED : reasonOf(error)
+    throw new TriviumError('state_corrupt', { path, todo, reason }, { cause: error })
   }
 }
 
@@ -142,7 +150,7 @@ export type DocumentBackend = {
 /** `revision`: of the last event, or 0. `edited`: the text is not what that left (a person, a crash). `missing`: never made, or deleted. */
 export type Stored =
   | { revision: number; document: JsonObject }
-  | { revision: number; edited: { text: string; at: number } }
+  | { revision: number; edited: { text: string; at: number; isLink: boolean } }
   | { revision: number; missing: true }
 
 /** The new document and the event that leads to it. `keepText`: the stored text stays as a person wrote it. */
