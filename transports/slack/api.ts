@@ -173,7 +173,9 @@ export function slackFailure(error: unknown) {
   if (error instanceof WebAPIPlatformError) {
     const { error: code } = error.data
     const [kind] = KINDS.find(([, codes]) => codes.test(code)) ?? ['rejected' as const]
-    const reason = ADVICE[code] === undefined ? code : `${code}: ${ADVICE[code]}`
+    // Of blocks and arguments it says what is wrong with them.
+    const details = error.data.response_metadata?.messages?.join('; ')
+    const reason = [code, ADVICE[code] ?? details].filter(Boolean).join(': ')
     return failed(kind, reason, { code, seconds: kind === 'rate-limited' ? 30 : 0 })
   }
   if (error instanceof WebAPIHTTPError)

@@ -3,7 +3,8 @@ import { describe, test } from 'node:test'
 import { decodeHTMLStrict } from 'entities'
 import { mrkdwnToMarkdown } from '../../../transports/slack/inbound/content.ts'
 import { markdownPosts } from '../../../transports/slack/outbound/extras.ts'
-import { quietMarkdown, splitMarkdown } from '../../../transports/slack/outbound/words.ts'
+import { splitMarkdown } from '../../../transports/slack/outbound/split-text.ts'
+import { quietMarkdown } from '../../../transports/slack/outbound/words.ts'
 import fc from '../../fixtures/fast-check.ts'
 
 const names = new Map([

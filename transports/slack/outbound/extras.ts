@@ -1,9 +1,11 @@
 import type { KnownBlock, ModalView } from '@slack/web-api'
 import { z } from 'zod'
-import { TriviumError } from '../../../src/core/errors.ts'
+import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
 import { isJsonObject } from '../../../src/core/json.ts'
 import type { Reply } from '../../../src/core/transport.ts'
-import { escapeText, quietBlocks, quietMarkdown, splitMarkdown } from './words.ts'
+import { fitView, postsOfBlocks } from './fit-blocks.ts'
+import { splitMarkdown } from './split-text.ts'
+import { escapeText, quietBlocks, quietMarkdown } from './words.ts'
 
 /** What a click on each of our buttons means, as the journal keeps it. The value of the button is the approval's id. */
 export const APPROVAL_ACTIONS: Record<string, string> = {
@@ -40,9 +42,19 @@ function isGenuine(shown: unknown): boolean {
 }
 
 /** A modal as a skill gives it. */
-export const viewSchema = z.custom<ModalView>(isJsonObject, 'it is no view').refine(isGenuine, FORGED)
+export const viewSchema = z
+  .custom<ModalView>(isJsonObject, 'it is no view')
+  .refine(isGenuine, FORGED)
+  .transform((view, context) => {
+    try {
+      return fitView(view)
+    } catch (error) {
+      context.addIssue(reasonOf(error))
+      return z.NEVER
+    }
+  })
 
-/** What a reply may ask of Slack in `data`, besides its text. Slack checks blocks and views, and says what is wrong. */
+/** What a reply may ask of Slack in `data`, besides its text. `fit-blocks.ts` keeps Slack's limits; Slack checks the rest. */
 const extrasSchema = z.looseObject({
   /** Block Kit blocks, shown in place of the text. */
   blocks: z
@@ -73,14 +85,20 @@ export function readExtras({ data, gateway }: Reply): Extras {
   throw new TriviumError('send_rejected', { gateway, reason })
 }
 
-/** The posts of a reply. Blocks are shown in place of all of the text. */
-export function postsOf({ subject, text }: Reply, { approval, blocks }: Extras): Post[] {
+/** The posts of a reply. Blocks are shown in place of all of the text. Throws `send_rejected` where Slack would not take them. */
+export function postsOf({ subject, text, gateway }: Reply, { approval, blocks }: Extras): Post[] {
   if (approval) {
     const post = approvalPost(approval)
     return [{ ...post, text: plain(text) || post.text }]
   }
   const markdown = subject === undefined ? text : `**${subject}**\n\n${text}`
-  return blocks ? [{ text: plain(markdown), blocks }] : markdownPosts(markdown)
+  if (!blocks) return markdownPosts(markdown)
+  try {
+    const parts = postsOfBlocks(blocks)
+    return parts.map((part, index) => ({ text: index === 0 ? plain(markdown) : '', blocks: part }))
+  } catch (cause) {
+    throw new TriviumError('send_rejected', { gateway, reason: reasonOf(cause) }, { cause })
+  }
 }
 
 /** Markdown as posts: Slack itself renders it. */

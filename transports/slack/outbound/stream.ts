@@ -10,6 +10,7 @@ import { type Target, targetOf } from '../conversation.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
 import { feedbackBlock, markdownPosts, STOP } from './extras.ts'
 import { findPosts, marked } from './find-posts.ts'
+import { addBlock } from './fit-blocks.ts'
 import type { Sending } from './posts.ts'
 import { LIMIT, quietMarkdown } from './words.ts'
 
@@ -169,7 +170,7 @@ export function createStreams(deps: TransportDeps, workspaces: Workspaces, closi
       if (!record || (record.claimedBy ?? key) !== key) return undefined
       const { post: known, busyUntil, version } = record
       const isAsked = router.routes().some(({ match }) => [match.action].flat().includes('feedback'))
-      if (isAsked) posts.at(-1)?.blocks.push(feedbackBlock(id))
+      if (isAsked && posts.length > 0) addBlock(posts, feedbackBlock(id))
       if (busyUntil !== undefined && busyUntil > now()) throw new SendPostponed(SOON)
       // Its answer was lost, with the beginning or with the daemon.
       const isLost = !known && busyUntil !== undefined
