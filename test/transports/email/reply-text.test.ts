@@ -84,15 +84,94 @@ const BLOCKS: Record<string, string> = {
   ko: '보낸 사람: Support\n보낸 날짜: 2026년 11월 20일 금요일 오후 12:00\n받는 사람: Anna\n제목: Re: X',
 }
 
+const ANNA = { name: 'Anna Ekman', address: 'anna.ekman@example.net' }
+
 const DEVICES =
   'Sent from my iPhone|Von meinem iPhone gesendet|Enviado desde mi Samsung Galaxy|Get Outlook for iOS|' +
-  'Отправлено с iPhone|发自我的iPhone|Sent from Yahoo Mail for iPhone|Envoyé de mon téléphone'
+  'Отправлено с iPhone|发自我的iPhone|Sent from Yahoo Mail for iPhone|Envoyé de mon téléphone|' +
+  'Get Outlook for iOS<https://aka.ms/o0ukef>|Get [Outlook for Android](https://aka.ms/x)|' +
+  'Envoyé à partir de Outlook pour iOS<https://aka.ms/o0ukef>|Загрузите Outlook для iOS<https://aka.ms/o0ukef>|' +
+  'iOS 版 Outlook を入手する<https://aka.ms/o0ukef>|Sent from TypeApp<http://www.typeapp.com/r?b=2621>|' +
+  'Sent with [Proton Mail](https://proton.me/) secure email.|Von meinem/meiner Galaxy gesendet|' +
+  'Sent from my cell, please excuse any typos.|Sent from my Wiko RIDGE FAB 4G|Verzonden vanuit Mail voor Windows'
 const FORWARDS =
   '---------- Forwarded message ---------|-------- Weitergeleitete Nachricht --------|Begin forwarded message:|' +
   'Anfang der weitergeleiteten Nachricht:|Début du message réexpédié :|İleti başlangıcı:|' +
   '-------- Message transféré --------|-------- Перенаправленное сообщение --------'
 
+/** Machines wrote these too, from public reports: without brackets, wrapped in odd places, without a colon. */
+const MORE_ATTRIBUTIONS: Record<string, string> = {
+  'Gmail sv, in parentheses': 'Den 14 september 2026 02:23:18, Support (support@example.com) skrev:',
+  'Gmail no, in parentheses': 'På 14 september 2026 på 02:23:18, Support (support@example.com) skrev:',
+  'Gmail pt, in parentheses': 'Em 10 de julho de 2026 às 16:32:35, Support (\nsupport@example.com) escreveu:',
+  'Gmail no, its end wrapped': 'tir. 18. aug. 2026 kl. 13:09 skrev Support <support@example.com\n>:',
+  'Gmail de, its end wrapped': 'Am 21.08.2026 17:48 schrieb "Support" <support@example.com\n>:',
+  'Gmail en, no space': 'On 2 July 2026 15:21, <\nsupport@example.com>wrote:',
+  Zoho: '---- On Tue, 22 Dec 2026 14:17:36 +0530 Support <support@example.com> wrote ----',
+  Polymail: 'On Thu, 31 Mar 2026 at 11:16 Support\n\n<\nmailto:Support <support@example.com>\n> wrote:',
+  'Zoho, no colon': 'On Wed, 14 Nov 2026 08:14:43 -0200 Support <support@example.com> wrote',
+  'Thunderbird hu': '2026.02.08. 7:31 keltezéssel, "Support" írta:',
+  'without an address': 'On Wed, Sep 25, 2026, at 03:57 PM, support wrote:',
+}
+/** These count only above a marked quote. */
+const MARKED_ATTRIBUTIONS = [
+  '2026/7/20 Support via Example <support@example.com>',
+  'Support via Example <support@example.com> schrieb:',
+  'Sent from Samsung MobileSupport <support@example.com> wrote:',
+  '---- Support wrote ----',
+]
+
 describe('the new part of a reply', () => {
+  for (const [client, line] of Object.entries(MORE_ATTRIBUTIONS)) {
+    test(`ends before the attribution of ${client}`, () => {
+      for (const quote of [QUOTED, UNMARKED])
+        assert.equal(newPart(`${NEW}\n\n${line}\n\n${quote}\n`, 'reply'), NEW)
+    })
+  }
+
+  test('ends before an attribution without time or verb if the quote below is marked, and only then', () => {
+    for (const line of MARKED_ATTRIBUTIONS) {
+      assert.equal(newPart(`${NEW}\n\n${line}\n${QUOTED}`, 'reply'), NEW, line)
+      assert.match(newPart(`${NEW}\n\n${line}\nMy own words.`, 'reply'), /own words/, line)
+    }
+    const bars = `${NEW}\n\n2026/7/20 Support <support@example.com>\n\n| old line\n| more old`
+    assert.equal(newPart(bars, 'reply'), NEW)
+  })
+
+  test('ends before an attribution on its own last line', () => {
+    for (const [first, gap] of [
+      ['reply', ' '],
+      ['bla - bla', '--- '],
+    ])
+      assert.equal(
+        newPart(`${first}${gap}On Wed, Apr 4, 2026 at 3:59 PM, bob@example.com wrote:\n> Hi`, 'reply'),
+        first,
+      )
+    assert.equal(newPart(`${NEW}\n\n- On 2026-04-09 23:25, Support wrote:\n> old`, 'reply'), NEW)
+  })
+
+  test('ends before headers that are indented, lack the subject, or have others between them', () => {
+    for (const block of [
+      '      De : Support <s@example.com>\n À : Anna <a@example.net>\n Envoyé le : Mercredi 30 2026 10h30\n Objet : Re: x',
+      'От: Support [s@example.com]\nОтправлено: ‎четверг‎, ‎26‎ ‎июня‎ ‎2026‎ г. ‎15‎:‎05\nКому: Anna [a@example.net]',
+      'Message du : 12/12/2026 13:20\nDe : "Support" <s@example.com>\nA : a@example.net\nCopie à :\nSujet : x',
+      ' ------------------------------\n\n*From:* Support [mailto:\n  s@example.com]\n*Sent:* Friday\n*To:* Anna\n*Subject:* x',
+      '-----Original Message-----\nFrom: Support\nSent: Friday, 3:05 PM\nTo: Anna\nSubject: x',
+      '*-------- Original Message --------*',
+      '##- Please type your reply above this line -##',
+      '--- Bitte antworten Sie oberhalb dieser Zeile ---',
+    ])
+      assert.equal(newPart(`${NEW}\n\n${block}\n\n${UNMARKED}`, 'reply'), NEW, block)
+  })
+
+  test('loses the footer of a mailing list and marked headers above a marked quote', () => {
+    const footer = '_______________\nx-users mailing list\nx@lists.example.com\nhttp://lists.example.com/x'
+    assert.equal(newPart(`${NEW}\n\n${footer}`, 'reply'), NEW)
+    const hotmail =
+      '> Subject: x\n> From: s@example.com\n> To: a@example.net\n> Date: Mon, 2 Apr 2026\n>\n> Hi'
+    assert.equal(newPart(`${NEW}\n\n${hotmail}`, 'reply'), NEW)
+  })
+
   for (const [client, line] of Object.entries(ATTRIBUTIONS)) {
     test(`ends before the attribution of ${client}, marked or not, wrapped or not`, () => {
       const wrapped = line.replace(' <', ' <\n').replace(' (s', '\n(s')
@@ -160,10 +239,14 @@ describe('the new part of a reply', () => {
   test('loses what a device signs, and not a sentence that begins so', () => {
     for (const line of DEVICES.split('|')) {
       assert.equal(newPart(`Yes.\n\n${line}`, 'reply'), 'Yes.', line)
+      const above = `Yes.\n\n${line}\n${'_'.repeat(32)}\n${BLOCKS.en}\n\nold`
+      assert.equal(newPart(above, 'reply'), 'Yes.', line)
     }
     for (const text of [
       'Please call me.\nSent from my office address: 12 Main Street',
       'Buongiorno\n\nInviato da Anna il pacco non arriva',
+      'Hello\n\nSent from my desk, is much easier than my mobile phone.',
+      'Hello\n\nSent from my phone, did you get it?',
     ]) {
       assert.equal(newPart(text, 'reply'), text)
     }
@@ -230,7 +313,9 @@ describe('any text', () => {
         const text = lines.join('\n')
         const rest = text.split('\n').map((each) => each.trim())
         for (const kept of newPart(text, kind).split('\n')) {
-          const at = rest.indexOf(kept.trim())
+          const at = rest.findIndex(
+            (each) => each.startsWith(kept.trim()) && (kept.trim() !== '' || each === ''),
+          )
           assert.notEqual(at, -1, `${JSON.stringify(kept)} of ${JSON.stringify(text)}`)
           rest.splice(0, at + 1)
         }
@@ -241,11 +326,16 @@ describe('any text', () => {
   test('takes time in proportion to its length', async () => {
     const lines =
       'a:|On 1 a@b 2026 10:00 wrote:|On 1 a@b 2026 10:00 wrote|On x wrote:\n\n\n|From: a@b|Date: 1\n|To: x|'
-    const all = `${lines}> |-- |--|-----Original x|Sent from `.split('|').map((each) => `${each}\n`)
-    for (const piece of [...all, '-#', '_', ' ']) {
+    const more = '|Which?|Which? a|>> a|[Anna] x|Anna|1. a|- On 1 2026 10:00 wrote:\n>|| a'
+    const all = `${lines}> |-- |--|-----Original x|Sent from ${more}`.split('|').map((each) => `${each}\n`)
+    for (const piece of [...all, '-#', '_', ' ', '? ', 'Hi ', 'Sent from my ', 'On ']) {
+      const text = piece.repeat(256_000 / piece.length)
       for (const kind of ['reply', 'first'] as const) {
-        await inTime(piece, 1000, () => newPart(piece.repeat(256_000 / piece.length), kind))
+        await inTime(piece, 1000, () => newPart(text, kind))
       }
+      await inTime(piece, 1000, () =>
+        newPart(`Yes.\n\n${BLOCKS.en}\n\n${text.slice(0, 128_000)}`, 'reply', ANNA),
+      )
     }
   })
 })

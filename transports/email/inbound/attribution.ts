@@ -1,25 +1,50 @@
-import { ATTRIBUTION_STARTS, ATTRIBUTION_VERBS, BLOCK_ROLES, type BlockRole } from './quote-words.ts'
+import { ATTRIBUTION_STARTS, ATTRIBUTION_VERBS } from './quote-words.ts'
 
 /**
- * A line by which a client says who wrote what follows: "On … wrote:". One that is `sure` has an address in brackets and
- * the time, as machines write them. A person may write the others: they count only where a quote follows.
+ * A line by which a client says who wrote what follows: "On … wrote:". A `sure` one has a date, a time and an author in
+ * the order in which machines write them. A person may have written the others: they count only above a marked quote.
  */
 export type Attribution = { lines: number; sure: boolean }
 
-/** Nobody's attribution is longer, and clients wrap it into no more lines. */
 const MAX_LENGTH = 400
-const MAX_LINES = 4
-const END = /(?:[:：]|-----)$/
+/** Clients wrap an attribution into up to four lines; some put empty ones around the address. */
+const MAX_LINES = 6
+const END = /[:：]$|[^\s-]\s?-{2,}$/
+const ADDRESS_IN_BRACKETS = /<\s?[^\s<>]{1,254}@[^\s<>]{1,254}>/
+const ADDRESS_IN_PARENTHESES = /\(\s?[^\s()]{1,254}@[^\s()]{1,254}\)/
+const TIME = /\d{1,2}[:.]\d{2}/
+const YEAR = /\b(?:19|20)\d{2}\b|\b\d{1,2}[-./]\d{1,2}[-./]\d{2}\b/
+/** Gmail wrote no verb and no colon for years: "2016-03-03 Anna <anna@example.net>". */
+const DATE_AND_AUTHOR = /^\d{4}[-/.]\d{1,2}[-/.]\d{1,2}\s.*<[^\s<>]+@[^\s<>]+>$/
+/** The end of an attribution whose address was too long for its line. */
+const WRAPPED_END = /^>\s?[\p{L}\s]{0,20}:?$/u
 
 /** The attributions among these lines, by the index of their first line. Takes linear time, whatever is in them. */
 export function attributions(lines: readonly string[]): Map<number, Attribution> {
   const found = new Map<number, Attribution>()
   for (const [at, line] of lines.entries()) {
-    if (line.length > MAX_LENGTH || !END.test(line)) continue
+    if (line.length > MAX_LENGTH || !mayEnd(line)) continue
     const attribution = endingAt(lines, at)
     if (attribution) found.set(at - attribution.lines + 1, attribution)
   }
   return found
+}
+
+/** The length of the part of a line before an attribution on the same line ("Yes. On Wed, … wrote:"), if there is one. */
+export function attributionWithin(line: string): number | undefined {
+  if (line.length > MAX_LENGTH || line.startsWith('>') || !END.test(line)) return undefined
+  for (const { index, 0: gap } of line.matchAll(/(?:\s|-{2,}\s?)(?=\p{Lu})/gu)) {
+    const start = index + gap.length
+    const rest = line.slice(start).toLowerCase()
+    if (index > 0 && startsWithDate(rest) && kindOf(rest) === 'sure') return index
+  }
+  return undefined
+}
+
+function mayEnd(line: string): boolean {
+  if (END.test(line) || DATE_AND_AUTHOR.test(line)) return true
+  const text = line.toLowerCase()
+  return ATTRIBUTION_VERBS.some((verb) => text.endsWith(verb)) && ADDRESS_IN_BRACKETS.test(text)
 }
 
 /** Of all ways to wrap it the one that starts as attributions do, else the shortest that is sure. */
@@ -28,69 +53,50 @@ function endingAt(lines: readonly string[], end: number): Attribution | undefine
   let joined = ''
   for (let count = 1; count <= MAX_LINES; count++) {
     const line = lines[end - count + 1]?.trim().toLowerCase()
-    if (!line || line.startsWith('>')) break
-    joined = joined === '' ? line : `${line} ${joined}`
+    if (line === undefined) break
+    if (line === '' && joined.startsWith('<')) continue
+    if (line === '' || (line.startsWith('>') && !(count === 1 && WRAPPED_END.test(line)))) break
+    joined = joined.startsWith('>') ? line + joined : joined === '' ? line : `${line} ${joined}`
     if (joined.length > MAX_LENGTH) break
     // Clients wrap after the bracket before an address; the line above belongs to it then.
-    if (lines[end - count]?.endsWith('<')) continue
+    if (/[<(]$/.test(lines[end - count]?.trimEnd() ?? '') || joined.startsWith('<')) continue
     const kind = kindOf(joined)
     const sure = kind === 'sure'
-    if (kind && ATTRIBUTION_STARTS.some((start) => joined.startsWith(start))) return { lines: count, sure }
+    if (kind && startOf(bare(joined)) !== undefined) return { lines: count, sure }
     if (kind && (!best || (sure && !best.sure))) best = { lines: count, sure }
   }
   return best
 }
 
-function kindOf(text: string): 'sure' | 'likely' | undefined {
+function kindOf(line: string): 'sure' | 'likely' | undefined {
+  const text = bare(line)
+  const inBrackets = ADDRESS_IN_BRACKETS.test(text)
   // Most lines with a colon are told apart by this.
-  if (!/\d/.test(text) && !ATTRIBUTION_STARTS.some((start) => text.startsWith(start))) return undefined
+  const isPossible = /\d/.test(text) || inBrackets || text !== line || startOf(text) !== undefined
+  if (!isPossible) return undefined
   const hasVerb = ATTRIBUTION_VERBS.some((verb) => text.includes(verb))
+  if (inBrackets && TIME.test(text) && (hasVerb || /@[^<>]{1,254}>\s?[:：]$/.test(text))) return 'sure'
+  if (hasVerb && TIME.test(text) && startsWithDate(text)) {
+    if (YEAR.test(text) || ADDRESS_IN_PARENTHESES.test(text)) return 'sure'
+  }
   const hasAddressAndDate = text.indexOf('@') > 0 && /\d{4}|\d{1,2}[:.]\d{2}/.test(text)
-  const isMachines = /<\s?[^\s<>]{1,254}@[^\s<>]{1,254}>/.test(text) && /\d{1,2}[:.]\d{2}/.test(text)
-  if (isMachines && (hasVerb || /@[^<>]{1,254}>\s?[:：]$/.test(text))) return 'sure'
   return hasVerb || hasAddressAndDate ? 'likely' : undefined
 }
 
-/** Lines that are looked at: five headers, with an empty line after each, or some of them wrapped. */
-const MAX_BLOCK = 14
-const MAX_NAME = 25
-
-/**
- * True for the block of headers that Outlook and others put above what they quote: From, Sent, To and Subject, with an
- * address in it, or with when it was sent near its beginning. A person who writes "From: Berlin, To: London" means that.
- */
-export function isHeaderBlock(lines: readonly string[], start: number): boolean {
-  const role = fieldOf(lines[start])?.role
-  if (role === undefined || role === 'to' || role === 'subject') return false
-  const fields = headerFields(lines, start)
-  if (fields.size < 4) return false
-  const hasAddress = [...fields.values()].some((value) => value.includes('@'))
-  return hasAddress || ([...fields.keys()][1] !== 'to' && /\d/.test(fields.get('sent') ?? ''))
+/** Some clients set an attribution off by dashes on both sides. */
+function bare(line: string): string {
+  return line
+    .replace(/^-{2,}\s?/, '')
+    .replace(/\s?-{2,}$/, '')
+    .replace(/>(?=\p{L}+:?$)/u, '> ')
 }
 
-/** The headers in the lines from `start` on: the first value of each, in the order in which they stand there. */
-export function headerFields(lines: readonly string[], start: number): Map<BlockRole, string> {
-  const fields = new Map<BlockRole, string>()
-  let last: BlockRole | undefined
-  let gap = 0
-  for (const line of lines.slice(start, start + MAX_BLOCK)) {
-    const field = fieldOf(line)
-    if (field) {
-      if (!fields.has(field.role)) fields.set(field.role, field.value)
-      last = field.role
-      gap = 0
-    } else if (line.trim() === '') {
-      if (++gap > 1) break
-    } else if (gap > 0 || (last !== 'to' && last !== 'from')) break
-    else if (last === 'from') fields.set('from', `${fields.get('from')} ${line}`)
-  }
-  return fields
+function startOf(text: string): string | undefined {
+  return ATTRIBUTION_STARTS.find((start) => text.startsWith(start))
 }
 
-function fieldOf(line: string | undefined): { role: BlockRole; value: string } | undefined {
-  const colon = line?.search(/[:：]/) ?? -1
-  if (!line || colon < 1 || colon > MAX_NAME) return undefined
-  const name = line.slice(0, colon).replaceAll('*', '').trim().toLowerCase()
-  const role = BLOCK_ROLES.get(name)
-  return role && { role, value: line.slice(colon + 1) }
+/** "on 3 may", "on wed, sep 25", "am 21.04.": a person who begins a sentence so does not go on with a number that soon. */
+function startsWithDate(text: string): boolean {
+  const start = startOf(text)
+  return start !== undefined && /^\D{0,20}\d/.test(text.slice(start === '20' ? 0 : start.length))
 }

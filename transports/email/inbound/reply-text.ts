@@ -1,59 +1,185 @@
-import { attributions, headerFields, isHeaderBlock } from './attribution.ts'
-import { DEVICE_NAMES, DEVICE_STARTS, ORIGINAL_MESSAGE } from './quote-words.ts'
+import { hasAnswersInside } from './answers-inside.ts'
+import { type Attribution, attributions, attributionWithin } from './attribution.ts'
+import { headerBlock, headerFields, isHeaderBlock } from './header-block.ts'
+import { indexOfFilled, isRule } from './lines.ts'
+import type { Mailbox } from './parse.ts'
+import { ORIGINAL_MESSAGE, REPLY_ABOVE } from './quote-words.ts'
+import { SIGNATURE, withoutSignature } from './signature.ts'
 import type { MailKind } from './subject.ts'
+
+/** Stands in a text where the HTML that it was made of says that a quote begins. For private use, so no text has it. */
+export const QUOTE_MARK = '\ue0f2'
+
+/** A mail's text without quotes and signature. `quote` says whether there was one that goes to the end, and was left out. */
+export type NewPart = { text: string; quote: 'none' | 'removed' | 'kept' }
 
 /**
  * The new part of a mail's text: without quoted text and without the signature, as a person would read it out. Where
- * it is not plain what is quoted, or nothing else would be left, nothing is cut: what a person wrote must not be lost.
- * Takes time linear in the text, whatever is in it: libraries that do this with backtracking expressions can be stopped
- * for minutes by one hostile line.
+ * a quote is not plain, may have words of the sender in it, or nothing else would be left, nothing is cut. Takes time
+ * linear in the text, whatever is in it: libraries that do this with backtracking expressions can be stopped for minutes
+ * by one hostile line.
  */
-export function newPart(text: string, kind: MailKind): string {
-  if (kind === 'forward') return text.trim()
-  // The space is what makes two dashes a signature's (RFC 3676, section 4.3).
-  const lines = text.split('\n').map((line) => (line === SIGNATURE ? line : line.trimEnd()))
-  const end = kind === 'reply' ? endOfNew(lines) : lines.findIndex((_, at) => isForwardMark(lines, at))
-  const own = end === -1 ? lines : lines.slice(0, end)
-  const kept = withoutSignature(kind === 'reply' ? withoutQuotes(own) : own, kind).join('\n')
-  if (end === -1) return kept.trim() || text.trim()
-  if (isForwardMark(lines, end)) return `${kept}\n${lines.slice(end).join('\n')}`.trim()
-  return (ANSWERED_BELOW.test(kept) ? '' : kept.trim()) || text.trim()
+export function newPart(text: string, kind: MailKind, sender?: Partial<Mailbox>): string {
+  return readNewPart(text, kind, sender).text
 }
 
-/** As people say it whose client marks no quotes. */
-const ANSWERED_BELOW =
-  /\b(?:below|in-?line|in (?:red|blue|green|colou?r)|unten|in rot|ci-dessous|abajo|abaixo|qui sotto|hieronder)\b/i
+export function readNewPart(text: string, kind: MailKind, sender?: Partial<Mailbox>): NewPart {
+  if (kind === 'forward') return { text: text.trim(), quote: 'kept' }
+  const lines = text.split('\n').map((line) => (line === SIGNATURE ? line : line.trimEnd()))
+  const { text: found, quote } =
+    kind === 'reply' ? newPartOfReply(uniform(lines), sender) : newPartOfFirst(lines)
+  return found === ''
+    ? { text: text.trim(), quote: quote === 'none' ? 'none' : 'kept' }
+    : { text: found, quote }
+}
 
-const SIGNATURE = '-- '
-/** A signature whose mark lost its space on the way is no longer than signatures are. */
-const MAX_SIGNATURE = { lines: 6, length: 80 }
-const MAX_DEVICE = 100
-const MAX_BLOCK = 14
+function newPartOfFirst(lines: readonly string[]): NewPart {
+  const end = lines.findIndex((_, at) => isForwardMark(lines, at))
+  const kept = withoutSignature(end === -1 ? lines : lines.slice(0, end), 'first').join('\n')
+  return { text: end === -1 ? kept.trim() : joined(kept, lines.slice(end)), quote: 'none' }
+}
 
-/** Where what was written anew ends: at a quote that goes to the end, or at what is forwarded; -1 where nothing follows. */
-function endOfNew(lines: readonly string[]): number {
-  const introductions = attributions(lines)
+/** An empty text where the whole is to stay. */
+function newPartOfReply(lines: readonly string[], sender: Partial<Mailbox> | undefined): NewPart {
+  const introduced = introductions(lines)
+  const end = endOfNew(lines, introduced, 0)
+  const own = end === -1 ? lines : withoutIntroduction(lines.slice(0, end), introduced)
+  const kept = withoutSignature(withoutQuotes(own, introduced), 'reply')
+  if (end === -1) {
+    const hasMarks = kept.length < own.length && own.some((line) => line.startsWith('>'))
+    return { text: kept.join('\n').trim(), quote: hasMarks ? 'removed' : 'none' }
+  }
+  if (isForwardMark(lines, end)) return { text: joined(kept.join('\n'), lines.slice(end)), quote: 'kept' }
+  const start = startOfQuote(lines, introduced, end)
+  const next = endOfNew(lines, introduced, start)
+  const isKept = hasAnswersInside({
+    top: kept,
+    quote: lines.slice(start),
+    latest: lines.slice(start, next === -1 ? undefined : next),
+    author: authorOf(lines, end, start),
+    sender,
+  })
+  return isKept
+    ? { text: '', quote: 'kept' }
+    : { text: withoutRules(kept).join('\n').trim(), quote: 'removed' }
+}
+
+/** The name in the From line above a quote, or before the address of its attribution. */
+function authorOf(lines: readonly string[], from: number, to: number): string {
+  const introduction = lines.slice(from, to)
+  for (const at of introduction.keys()) {
+    const name = headerFields(introduction, at).get('from')
+    if (name !== undefined) return name
+  }
+  return /([\p{L}][\p{L}. '"-]{0,60})\s?[<(]/u.exec(introduction.join(' ').slice(0, 1000))?.[1] ?? ''
+}
+
+/** Behind the line that introduces a quote, and behind headers that follow it. */
+function startOfQuote(
+  lines: readonly string[],
+  introduced: ReadonlyMap<number, Attribution>,
+  end: number,
+): number {
+  const own = introduced.get(end)?.lines
+  if (own !== undefined) return end + own
+  const first = indexOfFilled(lines, end + 1)
+  return first + (introduced.get(first)?.lines ?? 0)
+}
+
+function joined(own: string, forwarded: readonly string[]): string {
+  return `${own}\n${forwarded.join('\n')}`.trim()
+}
+
+/** Old Gmail's quotes marked with `|` get the usual mark, and an attribution on a line with other words gets its own. */
+function uniform(lines: readonly string[]): string[] {
+  const result: string[] = []
+  for (const [at, line] of lines.entries()) {
+    const within = attributionWithin(line)
+    if (within === undefined || !lines[indexOfFilled(lines, at + 1)]?.startsWith('>')) result.push(line)
+    else {
+      // Zimbra puts a dash before it.
+      if (/[\p{L}\d]/u.test(line.slice(0, within))) result.push(line.slice(0, within))
+      result.push(line.slice(within).replace(/^[-\s]+/, ''))
+    }
+  }
+  if (!result.some((line) => line.startsWith('|'))) return result
+  for (const [at, { lines: count }] of attributions(result)) {
+    for (let bar = indexOfFilled(result, at + count); /^\|(?:\s|$)/.test(result[bar] ?? ''); bar++)
+      result[bar] = (result[bar] ?? '').replace('|', '>')
+  }
+  return result
+}
+
+/** Attributions, and the headers above a quote; a header block counts as an attribution that is sure. */
+function introductions(lines: readonly string[]): Map<number, Attribution> {
+  const found = attributions(lines)
+  for (const at of lines.keys()) {
+    if (!found.get(at)?.sure && isHeaderBlock(lines, at))
+      found.set(at, { lines: headerBlock(lines, at).length, sure: true })
+  }
+  return found
+}
+
+/** The index at which a quote begins that goes to the end, or what is forwarded; -1 where neither follows. */
+function endOfNew(
+  lines: readonly string[],
+  introduced: ReadonlyMap<number, Attribution>,
+  from: number,
+): number {
   return lines.findIndex((line, at) => {
-    const introduction = introductions.get(at)
-    if (!introduction) return isOriginalMark(line) || isHeaderBlock(lines, at) || isForwardMark(lines, at)
+    if (at < from) return false
+    const introduction = introduced.get(at)
+    if (!introduction) return isOriginalMark(line) || isForwardMark(lines, at)
     const next = lines[indexOfFilled(lines, at + introduction.lines)]
     // Some clients do not mark what they quote; only what a machine wrote says that the rest is a quote.
     return next === undefined || (introduction.sure && !next.startsWith('>'))
   })
 }
 
+/** Without an attribution at the very end, which the mark of a quote made superfluous. */
+function withoutIntroduction(
+  lines: readonly string[],
+  introduced: ReadonlyMap<number, Attribution>,
+): readonly string[] {
+  const last = lines.findLastIndex((line) => line.trim() !== '' && !isRule(line))
+  for (let at = last; at >= 0 && at > last - 6; at--) {
+    if (at + (introduced.get(at)?.lines ?? 0) === last + 1) return lines.slice(0, at)
+  }
+  return lines
+}
+
 /** Without the lines that are marked, and those that say whose they are. */
-function withoutQuotes(lines: readonly string[]): string[] {
+function withoutQuotes(
+  lines: readonly string[],
+  introduced: ReadonlyMap<number, Attribution>,
+): readonly string[] {
+  if (!lines.some((line) => line.startsWith('>'))) return lines
   const isQuoted = (at: number) => lines[indexOfFilled(lines, at)]?.startsWith('>')
   // Some clients say within the quote whose it is.
-  const all = [...attributions(lines.map((line) => line.replace(/^>+ ?/, '')))]
-  const [start = lines.length] = all.find(([at, { lines: count }]) => isQuoted(at + count)) ?? []
+  const within = lines.map((line) => line.replace(/^>+ ?/, ''))
+  const starts = [...introductions(within)].flatMap(([at, { lines: count }]) =>
+    isQuoted(at + count) ? [at] : [],
+  )
+  const block = lines.findIndex((line, at) => isMarkedBlock(line, within, at))
+  const start = starts.reduce((first, at) => Math.min(first, at), block === -1 ? lines.length : block)
   const kept = [...lines]
-  for (const [at, { lines: count }] of attributions(lines)) {
-    if (isQuoted(at + count)) kept.fill('>', at, at + count)
+  for (const [at, { lines: count }] of introduced) {
+    if (at + count <= lines.length && isQuoted(at + count)) kept.fill('>', at, at + count)
   }
   return kept.filter((line, at) => at < start || !line.startsWith('>'))
 }
+
+/** Hotmail begins a marked quote with its headers, in an order of its own. */
+function isMarkedBlock(line: string, within: readonly string[], at: number): boolean {
+  return line.startsWith('>') && /^subject:/i.test(within[at] ?? '') && headerFields(within, at).size >= 4
+}
+
+function withoutRules(lines: readonly string[]): readonly string[] {
+  const last = lines.findLastIndex((line) => line.trim() !== '' && !isRule(line))
+  return lines.slice(0, last + 1)
+}
+
+const MAX_BLOCK = 14
 
 /** The line that clients put above the headers of what they forward, between dashes or with a colon, in any language. */
 function isForwardMark(lines: readonly string[], at: number): boolean {
@@ -66,58 +192,24 @@ function isForwardMark(lines: readonly string[], at: number): boolean {
 }
 
 function isOriginalMark(line: string): boolean {
+  if (line === QUOTE_MARK) return true
+  if (line.length > 160) return false
   const words = betweenDashes(line)
-  return words !== undefined && ORIGINAL_MESSAGE.some((each) => words.startsWith(each))
+  if (words !== undefined && ORIGINAL_MESSAGE.some((each) => words.startsWith(each))) return true
+  const text = line.toLowerCase()
+  return REPLY_ABOVE.some((each) => text.includes(each)) && REPLY.test(text)
 }
 
+const REPLY =
+  /^\W{2,}|repl|respon|type|write|answer|antwort|schreib|répon|répond|respuesta|rispo|respost|antwoord|reageer|svar|vasta|odpow|odpov|ответ|yanıt|返信|回复|回覆/u
+
 function betweenDashes(line: string): string | undefined {
-  if (line.length > 80 || !(line.startsWith('--') || line.startsWith('##') || line.startsWith(' --')))
-    return undefined
-  return line
+  const text = line.replace(/^[*\s]{1,3}|[*\s]{1,3}$/g, '')
+  if (text.length > 80 || !(text.startsWith('--') || text.startsWith('##'))) return undefined
+  return text
     .replaceAll(/[-#]{2,}/g, ' ')
     .replaceAll(/\s+/g, ' ')
     .trim()
     .replace(/^- /, '')
     .toLowerCase()
-}
-
-function withoutSignature(lines: string[], kind: 'reply' | 'first'): string[] {
-  const start = signatureStart(lines, kind)
-  const postscript = lines.findIndex((line, at) => at > start && /^p\.? ?s\b/i.test(line))
-  const rest = postscript === -1 ? [] : lines.slice(postscript)
-  const body = (start === -1 ? lines : [...lines.slice(0, start), ...rest]).map((line) => line.trimEnd())
-  const last = body.findLastIndex((line) => line !== '')
-  if (isDeviceSignature(body[last] ?? '')) return body.slice(0, isRule(body[last - 1]) ? last - 1 : last)
-  // Outlook draws a line of underscores between a reply and what it quotes.
-  return kind === 'reply' && isRule(body[last]) ? body.slice(0, last) : body
-}
-
-function signatureStart(lines: readonly string[], kind: 'reply' | 'first'): number {
-  const first = lines.findIndex((line) => line !== '')
-  const marked = lines.findIndex((line, at) => line === SIGNATURE && at > first)
-  if (marked !== -1 || kind === 'first') return marked
-  const dashes = lines.lastIndexOf('--')
-  if (dashes <= first || lines.indexOf('--') !== dashes) return -1
-  const rest = lines.slice(dashes + 1).filter((line) => line !== '')
-  const isShort =
-    rest.length <= MAX_SIGNATURE.lines && rest.every((line) => line.length <= MAX_SIGNATURE.length)
-  return isShort ? dashes : -1
-}
-
-function isDeviceSignature(line: string): boolean {
-  if (line.length > MAX_DEVICE) return false
-  const text = line.trim().toLowerCase()
-  return (
-    DEVICE_STARTS.some((start) => text.startsWith(start)) && DEVICE_NAMES.some((name) => text.includes(name))
-  )
-}
-
-function isRule(line: string | undefined): boolean {
-  return line !== undefined && /^_{5,}$/.test(line)
-}
-
-function indexOfFilled(lines: readonly string[], from: number): number {
-  let at = from
-  while (at < lines.length && !lines[at]?.trim()) at++
-  return at
 }

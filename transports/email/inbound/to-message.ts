@@ -4,9 +4,8 @@ import type { Attachment, NewMessage } from '../../../src/core/message.ts'
 import type { Artifacts } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import type { Identity } from '../proof/claim.ts'
+import { freshText } from './fresh-text.ts'
 import type { Mail } from './parse.ts'
-import { newPart } from './reply-text.ts'
-import { kindOfMail } from './subject.ts'
 
 /** What is known about a mail besides its own content. */
 export type Circumstances = {
@@ -22,8 +21,6 @@ export type Circumstances = {
 
 /** Routes see this much of a text (bytes): a mail that is longer than any that people write, with its end in a file. */
 const MAX_TEXT = 1024 * 1024
-/** So much is searched for quotes (characters), which takes time. */
-const MAX_LOOK = 262_144
 /** What no route looks at is a file where it is longer; this much of it stays in the message. */
 const MAX_INLINE = 65_536
 const MAX_HEADERS = 200
@@ -99,23 +96,10 @@ export async function toMessage(mail: Mail, known: Circumstances, artifacts: Art
   }
 }
 
-/** Quotes are looked for near the beginning only; where that is new to its end, so is all after it. */
-function freshText(mail: Mail): string {
-  const start = mail.text.slice(0, MAX_LOOK).trimEnd()
-  const fresh = newPart(start, kindOfMail(mail))
-  const isNew = mail.text.length > MAX_LOOK && endOf(fresh) === endOf(start)
-  return isNew ? (fresh + mail.text.slice(start.length)).trimEnd() : fresh
-}
-
 /** Without the blanks at the ends of lines, of which nobody misses one. */
 function withoutBlanks(text: string): string {
   const lines = text.trim().split('\n')
   return lines.map((line) => line.trimEnd()).join('\n')
-}
-
-/** The last letters of a text. Blanks do not count: those at the ends of lines are gone from the new part. */
-function endOf(text: string): string {
-  return text.slice(-10_000).replaceAll(/\s+/g, '').slice(-100)
 }
 
 /** Which attachment an `<img src="cid:…">` of the HTML means. */

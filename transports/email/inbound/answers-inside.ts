@@ -1,0 +1,146 @@
+import { announcesAnswers, isClosing, isGreeting } from './answer-words.ts'
+import { indexOfFilled } from './lines.ts'
+import type { Mailbox } from './parse.ts'
+
+/** A reply in two parts: what was written above a quote that is not marked, and that quote without its headers. */
+export type Reply = {
+  top: readonly string[]
+  quote: readonly string[]
+  /** The part of `quote` before the next mail that it quotes itself. */
+  latest: readonly string[]
+  /** The author of the quoted mail, as its headers or its attribution name them. */
+  author: string
+  sender: Partial<Mailbox> | undefined
+}
+
+/**
+ * Whether a person may have written within the quote, as they do in Outlook, which marks no quotes. True for each sign
+ * of it, so that their words stay: announced answers ("see below, in red"), nothing said above the quote, lines that
+ * begin with their name, initials or an arrow, questions that have an answer, and their name beneath.
+ */
+export function hasAnswersInside({ top, quote, latest, author, sender }: Reply): boolean {
+  const names = namesOf(sender)
+  return (
+    announcesAnswers(top.join('\n')) ||
+    saysNothing(top, names) ||
+    quote.some((line) => isNamed(line, names)) ||
+    latest.some((line) => ANSWER_LABEL.test(line) || ARROW.test(line) || isBracketed(line)) ||
+    hasDoubleMarks(latest) ||
+    isSigned(latest, names) ||
+    hasAnsweredQuestions(latest, author) ||
+    hasAnsweredItems(latest, author)
+  )
+}
+
+const ANSWER_LABEL =
+  /^\s*(?:a|ans|answer|reply|response|comment|antwort|aw|kommentar|anmerkung|réponse|rép|r|respuesta|resp|comentario|resposta|risposta|commento|antwoord|reactie|svar|vastaus|kommentti|odpowiedź|odpověď|odpoveď|válasz|răspuns|ответ|комментарий|відповідь|cevap|yanıt|απάντηση|答|回答|回复|回覆|답변|답)\s?\d{0,2}\s?(?:[:：>]|-+>)\s*\S/iu
+const ARROW =
+  /^\s*(?:[-=~]{1,3}>|<{2,}|»|►|▶|→|⇒|➔|➜|➡|\*{2,}|\/\/|#{2,}|@{2,}|\+{2,})\s*[^\s<>*=_#/@+~-]|[?？]\s*(?:[-=~]{1,3}>|→|⇒|➔|➜|\.{3,}|[-–—]{1,2}\s)\s*\S/u
+const BRACKETED = /^\s*[[{<(](\p{L}[\p{L}\d .'-]{0,24})[\]}>)]\s*[:>-]?\s*\S/u
+/** What Outlook and mail servers put in brackets themselves. */
+const LABEL =
+  /^(?:image|cid|logo|external|extern|ext|caution|warning|photo|picture|icon|inline|bild|spam|mail|mailto|http)/i
+const QUESTION = /[?？؟]["'”’)\]]*$/
+const SAME_LINE_ANSWER = /[?？]\s+(?:\S+\s+){0,3}[^\s?？]+$/
+const LIST_ITEM = /^\s*(?:\(?\d{1,2}[.):]|[a-z][.)]|[-*•·–])\s+\S/i
+const MAX_ANSWER = 80
+const MAX_LAST = 40
+
+/** True where nothing stands above the quote but a greeting and a name, or something that leads on: "My answers:". */
+function saysNothing(top: readonly string[], names: ReadonlySet<string>): boolean {
+  const filled = top.map((line) => line.trim()).filter((line) => line !== '')
+  const last = filled.at(-1)
+  if (last === undefined || /[:：]$/.test(last)) return true
+  const isPolite = (line: string) => isGreeting(line) || isClosing(line) || names.has(nameIn(line))
+  // "Hello" alone may be the whole answer; "Hello Bob," goes on elsewhere.
+  const isAddressed = filled.length > 1 || /[\s,]/.test(last)
+  return isAddressed && isGreeting(filled[0] ?? '') && filled.every(isPolite)
+}
+
+/** "[Anna] yes", "Anna: yes", "AE> yes", "yes (AE)". */
+function isNamed(line: string, names: ReadonlySet<string>): boolean {
+  if (names.size === 0 || line.length > 1000) return false
+  const [, before = ''] =
+    /^\s*[[({<*@]*([\p{L}][\p{L}. '-]{0,40}?)\s*(?:[\])}>*:：]|[-=]{1,2}>)/u.exec(line) ?? []
+  if (names.has(nameIn(before)) && nameIn(line) !== nameIn(before)) return true
+  const [, behind = ''] = /[[({]([\p{L}][\p{L}. '-]{0,40})[\])}]\s*$/u.exec(line.slice(-50)) ?? []
+  return names.has(nameIn(behind))
+}
+
+function isBracketed(line: string): boolean {
+  const [, inside] = BRACKETED.exec(line) ?? []
+  return inside !== undefined && !LABEL.test(inside)
+}
+
+/** ">> yes", unless it is a quote within a quote. */
+function hasDoubleMarks(latest: readonly string[]): boolean {
+  return latest.some((line) => /^>>\s?[^\s>]/.test(line)) && !latest.some((line) => /^>(?!>)/.test(line))
+}
+
+/** Whether the sender's name is a line of its own that is no salutation. */
+function isSigned(latest: readonly string[], names: ReadonlySet<string>): boolean {
+  const first = latest.findIndex((line) => line.trim() !== '')
+  return latest.some((line, at) => at > first && !/[,:!]\s*$/.test(line) && names.has(nameIn(line)))
+}
+
+/** One answer on the line below its question, or two a line further down, or one there at the very end. */
+function hasAnsweredQuestions(latest: readonly string[], author: string): boolean {
+  const last = latest.findLastIndex((line) => line.trim() !== '')
+  let apart = 0
+  let besides = 0
+  for (const [at, line] of latest.entries()) {
+    if (SAME_LINE_ANSWER.test(line.slice(-60)) && ++besides > 1) return true
+    if (!QUESTION.test(line.trimEnd())) continue
+    const next = indexOfFilled(latest, at + 1)
+    const answer = latest[next] ?? ''
+    if (!isAnswer(answer, author)) continue
+    if (next === at + 1 || (next === last && answer.length <= MAX_LAST) || ++apart > 1) return true
+  }
+  return false
+}
+
+function isAnswer(line: string, author: string): boolean {
+  if (line.length > MAX_ANSWER || !/[\p{L}\d]/u.test(line)) return false
+  // The author's own name below a question signs it.
+  if (nameIn(author).includes(nameIn(line))) return false
+  return !QUESTION.test(line) && !LIST_ITEM.test(line) && !isClosing(line) && !isGreeting(line)
+}
+
+/** Whether a short line stands below each of two or more short items of a list. */
+function hasAnsweredItems(latest: readonly string[], author: string): boolean {
+  const items = latest.flatMap((line, at) => (LIST_ITEM.test(line) ? [at] : []))
+  const answered = items.filter((at) => {
+    const [item = '', next = '', after = ''] = latest.slice(at, at + 3)
+    const isSingle = after.trim() === '' || LIST_ITEM.test(after)
+    return item.length < 60 && next.length < 60 && isAnswer(next, author) && isSingle
+  })
+  return answered.length > 1 && answered.length >= items.length - 1
+}
+
+/** Full name, first and last name, initials, and the parts of the address, in lower case. */
+function namesOf(sender: Partial<Mailbox> | undefined): ReadonlySet<string> {
+  const local = sender?.address?.replace(/@.*$/, '').replace(/\+.*$/, '') ?? ''
+  const parts = [sender?.name ?? '', local.replaceAll(/[._-]+/g, ' ')].map((each) =>
+    each
+      .toLowerCase()
+      .replaceAll(/[",()]/g, ' ')
+      .split(/\s+/)
+      .filter((word) => word !== ''),
+  )
+  const names = parts.flatMap((words) => [
+    ...words,
+    words.join(' '),
+    words.join(''),
+    words.toReversed().join(' '),
+    words.map((word) => word[0]).join(''),
+  ])
+  return new Set(names.map(nameIn).filter((name) => name.length > 1))
+}
+
+function nameIn(line: string): string {
+  return line
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\d\s]/gu, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+}

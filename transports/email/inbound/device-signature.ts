@@ -1,0 +1,74 @@
+import { words } from './quote-words.ts'
+
+/** How devices and apps sign by themselves: the line starts with one of the first and names one of the second. */
+const STARTS = words(`
+sent from |sent with |sent via |sent using |<<sent by |(sent from |(sent with |(sent via |get outlook for |
+get [outlook for |von meinem |von meinem/|von meiner |gesendet von |gesendet mit |gesendet via |gesendet über |
+diese nachricht wurde von meine|diese nachricht wurde mit |outlook für |holen sie sich outlook |
+laden sie outlook |envoyé de |envoyé depuis |envoyé à partir |envoyé avec |envoyé via |obtenir outlook |
+obtenez outlook |télécharger outlook |télécharger [outlook |enviado desde |enviado de |enviado do |enviado a partir |
+enviado con |enviado com |enviado via |obtener outlook |obter o outlook |obtenha o outlook |descargar outlook |
+inviato da |inviato dal |inviato con |scarica outlook |ottieni outlook |verstuurd vanaf |verstuurd met |
+verzonden met |verzonden vanuit |verzonden vanaf |verzonden via |outlook voor |download outlook |skickat från |skickat med |hämta outlook |
+skaffa outlook |yahoo mail: |sendt fra |sendt med |hent outlook |få outlook |skaff outlook |lähetetty |hanki outlook |
+wysłane z |wysłano z |wysłane przez |pobierz aplikację outlook |pobierz outlook |odesláno z |odoslané z |získat outlook |
+získajte outlook |stáhnout outlook |küldve|outlook letöltése |az outlook |trimis de pe |trimis din |obțineți outlook |
+отправлено с |отправлено из |отправлено через |получить outlook |скачать outlook |скачайте outlook |надіслано з |
+надіслано через |отримати outlook |завантажити outlook |gönderildi|outlook'u |iphone’umdan|iphone'umdan|ipad’imden|
+στάλθηκε από |αποστολή από |λήψη του outlook |dikirim dari |dapatkan outlook |được gửi từ |gửi từ |tải outlook |
+נשלח מ|أرسلت من |تم الإرسال من |发自我的|发自 |從我的|傳送自 |获取 |取得 |下載 |下载 |iphoneから|ipadから|androidから|
+outlook for ios を|나의 iphone|내 iphone|iphone에서|outlook 다운로드`)
+
+const NAMES = words(`
+iphone|ipad|ipod|mac|macbook|apple watch|galaxy|samsung|android|huawei|honor|xiaomi|redmi|pixel|oneplus|oppo|vivo|nokia|
+sony|xperia|motorola|moto|htc|lg|lenovo|alcatel|wiko|fairphone|blackberry|windows|smartphone|mobile|mobile device|
+mobilgerät|handy|phone|cell|cell phone|tablet|pc|téléphone|appareil mobile|móvil|teléfono|celular|dispositivo|telefon|
+telefoon|mobiel|mobil|puhelimesta|puhelin|телефона|outlook|hotmail|yahoo|gmail|inbox|mailbox|proton|proton mail|protonmail|
+mail for|mail for windows|mail.ru|yandex|gmx|web.de|t-online|aol|spark|airmail|thunderbird|k-9|k-9 mail|fairemail|
+bluemail|typeapp|typemail|edison|edison mail|superhuman|hey|mymail|newton|canary|nine|aqua mail|zoho mail|zoho|
+fastmail|tutanota|tuta|posteo|mailspring|polymail|front|missive|sparrow|mimestream|shortwave|notion mail|libero|
+virgilio|orange|laposte|sfr|comcast|xfinity|verizon|at&t|t-mobile|vodafone|o2|telstra|boxer|workspace one|maas360`)
+
+const APOLOGY =
+  /please|excuse|pardon|forgive|sorry|typo|brevity|bitte|entschuld|tippfehler|kürze|désolé|excus|fautes|disculp|perdon|errores|desculp|erros|scus|errori|fouten|ursäkta|undskyld|beklager|przepraszam|извин/
+const OUTLOOK_LINK = /https:\/\/aka\.ms\/|outlook\.com\/mobile/i
+const MAX_WORDS = 8
+const MAX_LENGTH = 100
+const MAX_LINK = 500
+const LINK = /\s?[<([]?(?:https?:\/\/|mailto:)[^\s<>]+[>)\]]?/gi
+/** Names in the middle of a word are something else: "pixels". Endings are those of languages that inflect. */
+const NAME = new RegExp(
+  `(?<![\\p{L}\\d])(?:${NAMES.map(escaped).join('|')})(?:'?\\p{Script=Cyrillic}{0,3})(?![\\p{L}])`,
+  'u',
+)
+/** Languages that join the ending, or write without spaces. */
+const JOINED = /(?:iphone|ipad|android|outlook|galaxy|samsung|huawei|xiaomi)/
+
+/** True for a line by which a device or an app signs: "Sent from my iPhone", "Get Outlook for iOS<https://…>". */
+export function isDeviceSignature(line: string): boolean {
+  if (line.length > MAX_LINK) return false
+  const bare = line.replaceAll(LINK, ' ').trim()
+  const text = bare.toLowerCase()
+  if (text.length > MAX_LENGTH || text.includes('?')) return false
+  // Where Outlook's own link is, in any language.
+  if (text.includes('outlook') && OUTLOOK_LINK.test(line)) return text.split(/\s+/).length <= MAX_WORDS
+  if (!STARTS.some((start) => text.startsWith(start))) return false
+  // Only apps put a link in brackets behind a name, so the name need not be known.
+  const isLinked = /[<([]https?:/i.test(line) && text.split(/\s+/).length <= 4
+  const isModel = /^sent from my (?:[\w-]+ )*\S*[A-Z\d]\S*$/.test(`${bare[0]?.toLowerCase()}${bare.slice(1)}`)
+  return isLinked || (isModel && text.split(' ').length <= 7) || namesDevice(text)
+}
+
+/** A device or app soon after the start, and little behind it but an apology for the spelling. */
+function namesDevice(text: string): boolean {
+  const found = NAME.exec(text) ?? (text.split(/\s+/).length <= MAX_WORDS ? JOINED.exec(text) : null)
+  if (!found) return false
+  const before = text.slice(0, found.index)
+  const behind = text.slice(found.index + found[0].length)
+  if (/[,;:]/.test(before) || before.split(/\s+/).length > MAX_WORDS) return false
+  return APOLOGY.test(behind) || (behind.split(/\s+/).length <= MAX_WORDS && !/[,;]\s*\p{L}/u.test(behind))
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
+}
