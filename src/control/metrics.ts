@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { BudgetStanding } from '../core/budget.ts'
 import type { GroupInfo, StoreStats, Waiting } from '../core/store.ts'
 import type { Health } from '../core/transport.ts'
+import { createTally } from './tally.ts'
 
 /** What the daemon measures, in the Prometheus text format. Labels have few values: gateway, route, reason. */
 export type Metrics = ReturnType<typeof createMetrics>
@@ -72,6 +73,8 @@ export function createMetrics(build: { version: string }) {
 
   const counter = (name: string, help: string, ...labelNames: string[]) =>
     new Counter({ name: `trivium_${name}`, help, labelNames, registers })
+  const tally = (name: string, help: string, ...labelNames: [string, string?]) =>
+    createTally(`trivium_${name}`, help, labelNames, registers)
   const gauge = (name: string, help: string, ...labelNames: string[]) =>
     new Gauge({ name: `trivium_${name}`, help, labelNames, registers })
   const seconds = (name: string, help: string, ...labelNames: string[]) =>
@@ -83,12 +86,12 @@ export function createMetrics(build: { version: string }) {
       buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120, 600],
     })
 
-  const accepted = counter('accepted_total', 'Messages accepted.', 'gateway')
-  const duplicates = counter('duplicates_total', 'Messages recognised by their idempotency key.', 'gateway')
+  const accepted = tally('accepted_total', 'Messages accepted.', 'gateway')
+  const duplicates = tally('duplicates_total', 'Messages recognised by their idempotency key.', 'gateway')
   const refused = counter('refused_total', 'Messages refused, by reason.', 'gateway', 'reason')
   const taken = counter('received_total', 'Messages taken with gateway-receive.', 'gateway')
   const lost = counter('receive_lost_total', 'Messages that retention removed untaken.', 'gateway')
-  const dispatched = counter('dispatched_total', 'Attempts of dispatch, by outcome.', 'route', 'outcome')
+  const dispatched = tally('dispatched_total', 'Attempts of dispatch, by outcome.', 'route', 'outcome')
   const skillSeconds = seconds('skill', 'How long the skill of a route ran.', 'route')
   const latency = seconds('dispatch_latency', 'From acceptance to the start of the skill.', 'gateway')
   const sent = counter('sent_total', 'Attempts to send from the outbox, by outcome.', 'gateway', 'outcome')
@@ -181,15 +184,19 @@ export function createMetrics(build: { version: string }) {
     for (const { name, ok } of subscriptions) reached.set({ subscription: name }, ok ? 1 : 0)
   }
 
+  // prom-client would look the labels up each time.
+  const secondsOf = perLabel((route) => skillSeconds.labels({ route }))
+  const latencyOf = perLabel((gateway) => latency.labels({ gateway }))
+
   return {
-    accepted: (gateway: string, duplicate: boolean) => (duplicate ? duplicates : accepted).inc({ gateway }),
+    accepted: (gateway: string, duplicate: boolean) => (duplicate ? duplicates : accepted).add(gateway),
     refused: (gateway: string, reason: string) => refused.inc({ gateway, reason }),
     dispatch: {
       dispatched(route: string, outcome: string, took: number) {
-        dispatched.inc({ route, outcome })
-        if (outcome !== 'unrouted') skillSeconds.observe({ route }, took)
+        dispatched.add(route, outcome)
+        if (outcome !== 'unrouted') secondsOf(route).observe(took)
       },
-      latency: (gateway: string, took: number) => latency.observe({ gateway }, took),
+      latency: (gateway: string, took: number) => latencyOf(gateway).observe(took),
     },
     taken: (gateway: string) => taken.inc({ gateway }),
     pushed(subscription: string, outcome: string, took?: number) {
@@ -213,18 +220,21 @@ export function createMetrics(build: { version: string }) {
         (await counter.get()).values
           .filter(({ labels }) => outcome === undefined || labels.outcome === outcome)
           .reduce((total, { value }) => total + value, 0)
-      const [dead, retried] = await Promise.all([sum(dispatched, 'dead'), sum(dispatched, 'retry')])
+      const [dead, retried] = await Promise.all([
+        sum(dispatched.counter, 'dead'),
+        sum(dispatched.counter, 'retry'),
+      ])
       const within = new Map<number, number>()
       for (const { labels, value, metricName } of (await latency.get()).values) {
         const le = Number(String(labels.le).replace('+Inf', 'Infinity'))
         if (metricName?.endsWith('_bucket')) within.set(le, (within.get(le) ?? 0) + value)
       }
       return {
-        accepted: await sum(accepted),
-        done: await sum(dispatched, 'done'),
+        accepted: await sum(accepted.counter),
+        done: await sum(dispatched.counter, 'done'),
         failed: dead + retried,
         dead,
-        unrouted: await sum(dispatched, 'unrouted'),
+        unrouted: await sum(dispatched.counter, 'unrouted'),
         sent: await sum(sent, 'sent'),
         refused: await sum(refused),
         latency: [...within].map(([le, count]) => ({ le, count })),
@@ -235,5 +245,15 @@ export function createMetrics(build: { version: string }) {
       read(readings, now)
       return { type: registry.contentType, body: await registry.metrics() }
     },
+  }
+}
+
+/** What `make` made of a label, kept: labels are names in the configuration. */
+function perLabel<Child>(make: (label: string) => Child): (label: string) => Child {
+  const made = new Map<string, Child>()
+  return (label) => {
+    const child = made.get(label) ?? make(label)
+    made.set(label, child)
+    return child
   }
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { jsonObjectSchema, parseJson } from './json.ts'
+import { type JsonObject, jsonObjectSchema, parseJson } from './json.ts'
+import { hexOf } from './message-id.ts'
 
 /** A file that came with a message. The bytes are an artifact; `path` is relative to the data dir. */
 export const attachmentSchema = z.object({
@@ -75,16 +76,29 @@ export type MessageHead = { id: string; gateway: string; receivedAt: number }
  * escaping it takes. Where `data.body` is the parsed `text` (webhooks), it is parsed again on reading.
  */
 export function encodeMessage(message: NewMessage): string {
-  const { gateway: _gateway, receivedAt: _receivedAt, attachments, data, text, ...rest } = message
-  const { body: _body, ...slim } = data
-  const stored = {
-    ...rest,
-    data: data.format === 'json' ? slim : data,
-    ...(attachments?.length ? { attachments } : {}),
-  }
+  const { text, data, attachments } = message
   // What comes through UTF-8 and SQLite as it is. JSON escapes line ends, so the first one is the end of the line.
   const isPlain = text.isWellFormed() && !text.includes('\0')
-  return isPlain ? `${JSON.stringify(stored)}\n${text}` : JSON.stringify({ ...stored, text })
+  // One literal: copying objects with a rest costs more than writing them. JSON leaves out what is undefined.
+  const stored = {
+    transport: message.transport,
+    key: message.key,
+    conversation: message.conversation,
+    from: message.from,
+    to: message.to,
+    subject: message.subject,
+    html: message.html,
+    trace: message.trace,
+    data: data.format === 'json' ? withoutBody(data) : data,
+    attachments: attachments?.length ? attachments : undefined,
+    text: isPlain ? undefined : text,
+  } satisfies Record<keyof Stored, unknown>
+  const line = JSON.stringify(stored)
+  return isPlain ? `${line}\n${text}` : line
+}
+
+function withoutBody(data: JsonObject): object {
+  return { ...data, body: undefined }
 }
 
 /** The inverse of `encodeMessage`. */
@@ -111,7 +125,7 @@ export function completeMessage({ id, gateway, receivedAt }: MessageHead, messag
     receivedAt,
     conversation: message.conversation ?? id,
     attachments: message.attachments ?? [],
-    trace: message.trace ?? id.replaceAll('-', ''),
+    trace: message.trace ?? hexOf(id),
   }
 }
 

@@ -17,14 +17,17 @@ export function createTranscript(
   /** The skill whose reply it is, where that is known. */
   skillOf: (reply: Reply) => string | undefined,
 ) {
+  async function keep(message: Message) {
+    const { id: messageId, conversation, from, gateway: channel, text, receivedAt: time } = message
+    const content = headOf(text, LONGEST)
+    const meta = { messageId, conversation, from: from.address ?? from.id }
+    await logs.message({ channel, role: 'user', content, time, meta })
+  }
+
   return {
     /** A message is about to be dispatched for the first time, or no route takes it. */
-    async received(message: Message) {
-      if (unanswerable(message) !== undefined) return
-      const { id: messageId, conversation, from, gateway: channel, text, receivedAt: time } = message
-      const content = headOf(text, LONGEST)
-      const meta = { messageId, conversation, from: from.address ?? from.id }
-      await logs.message({ channel, role: 'user', content, time, meta })
+    received(message: Message): Promise<void> | undefined {
+      return unanswerable(message) === undefined ? keep(message) : undefined
     },
     async processed(
       message: Message,

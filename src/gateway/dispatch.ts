@@ -249,7 +249,7 @@ export function createDispatch(options: {
     start() {
       off = store.onSignal('journal', () => {
         pump.look()
-        worker.wake()
+        worker.wakeToRefill()
       })
       worker.start()
     },

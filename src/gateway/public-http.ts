@@ -75,12 +75,18 @@ export function createPublicHttp(given: PublicHttpOptions) {
     const { mount } = entries.get(path) ?? {}
     if (leaving) response.setHeader('connection', 'close')
     if (!mount) return void answerError(response, refusal(path))
-    const failed = (thrown: unknown) => {
-      const error = toTriviumError(thrown)
-      logFailure(request, error)
-      answerError(response, error)
+    try {
+      // `Promise.try` would make two more promises for each request.
+      mount(request, response)?.catch((thrown: unknown) => fail(request, response, thrown))
+    } catch (thrown) {
+      fail(request, response, thrown)
     }
-    Promise.try(mount, request, response).catch(failed)
+  }
+
+  function fail(request: IncomingMessage, response: ServerResponse, thrown: unknown) {
+    const error = toTriviumError(thrown)
+    logFailure(request, error)
+    answerError(response, error)
   }
 
   function refusal(path: string): TriviumError {
@@ -148,7 +154,8 @@ export function createPublicHttp(given: PublicHttpOptions) {
 
 /** The path without the query; also of a request in absolute form (RFC 9112, 3.2.2). */
 function pathOf(url = '/'): string {
-  const [target = ''] = url.split('?', 1)
+  const query = url.indexOf('?')
+  const target = query < 0 ? url : url.slice(0, query)
   if (target.startsWith('/')) return target
   return URL.canParse(target) ? new URL(target).pathname : target
 }

@@ -3,6 +3,9 @@ import type { Journal, NewJob } from '../core/store.ts'
 
 const BATCH = 256
 
+/** What a call of the pump brought: jobs to claim; only messages that no route takes, and perhaps more behind them; nothing. */
+export type Pumped = 'jobs' | 'unrouted' | 'nothing'
+
 /** Moves messages from the journal to the lanes when idle workers ask; what they cannot take yet waits in the journal. */
 export function createPump(options: {
   journal: Pick<Journal, 'unpumped' | 'pumped'>
@@ -19,18 +22,18 @@ export function createPump(options: {
       accepted += 1
     },
     /**
-     * Reads a batch, matches it, and commits the jobs with the cursor: a crash in between repeats it, and of several daemons one wins. What
-     * no route matches gets no job, which says that it is unrouted, unless somebody waits for how it ends. False: there was none.
+     * Reads a batch, matches it, and commits the jobs with the cursor: a crash in between repeats it, and of several daemons
+     * one wins. A message without a route gets no job, which says that it is unrouted, unless somebody waits for its outcome.
      */
-    async add(): Promise<boolean> {
-      if (read === accepted) return false
+    async add(): Promise<Pumped> {
+      if (read === accepted) return 'nothing'
       const before = accepted
       const { cursor, messages } = await journal.unpumped(BATCH)
       const last = messages.at(-1)
       // A batch is short where its messages are large, or where another daemon was faster: only an empty one is the end.
       if (!last) {
         read = before
-        return false
+        return 'nothing'
       }
       const jobs: NewJob[] = []
       const unmatched: Message[] = []
@@ -39,9 +42,9 @@ export function createPump(options: {
         if (route || isAwaited(message)) jobs.push(jobFor(message, route?.name ?? ''))
         else unmatched.push(message)
       }
-      if (!(await journal.pumped(cursor, last.id, jobs))) return true
+      if (!(await journal.pumped(cursor, last.id, jobs))) return 'jobs'
       for (const message of unmatched) unrouted(message)
-      return true
+      return jobs.length > 0 ? 'jobs' : 'unrouted'
     },
   }
 }

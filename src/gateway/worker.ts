@@ -7,6 +7,7 @@ import { createBatcher } from '../lib/batch.ts'
 import { defined } from '../lib/defined.ts'
 import { createLoop } from '../lib/loop.ts'
 import { pause } from '../lib/pause.ts'
+import type { Pumped } from './pump.ts'
 
 /** How a run ended. A throw after the abort gives the job back and is no attempt; any other is a failed attempt. */
 export type RunOutcome = WithoutClaim<Settled>
@@ -32,8 +33,8 @@ export type WorkerOptions = {
   settled?(job: ClaimedJob, outcome: RunOutcome['outcome']): void
   /** What becomes of a throw of `run`; without an end, one broken job would hold its lane for ever. */
   retry?: Retry
-  /** Called when there is room for a job here and none to claim; tells whether there may be one now. */
-  refill?(): Promise<boolean>
+  /** Called when there is room for a job here and none to claim. */
+  refill?(): Promise<Pumped>
   log: Log
   now(): number
 }
@@ -89,12 +90,13 @@ export function createWorker(options: WorkerOptions) {
     perGroup.set(group, (perGroup.get(group) ?? 0) + change)
   }
 
-  const refill = async () => (await options.refill?.()) ?? false
+  const refill = async () => (await options.refill?.()) ?? 'nothing'
   const loop = createLoop({
     async step() {
       const max = freePlaces()
       if (max <= 0) return undefined
-      if (isIdle && (await refill())) isSpent = false
+      let brought: Pumped = isIdle ? await refill() : 'nothing'
+      if (brought === 'jobs') isSpent = false
       if (!isSpent || (due !== undefined && due <= now())) {
         const limits = room()
         isSpent = !Object.values(limits).includes(0)
@@ -102,10 +104,12 @@ export function createWorker(options: WorkerOptions) {
         const { jobs, nextDue } = await store.jobs.claim(queue, request)
         due = nextDue
         for (const job of jobs) begin(job)
-        isIdle = jobs.length === 0 && !(await refill())
+        brought = jobs.length > 0 ? 'jobs' : await refill()
+        isIdle = brought !== 'jobs'
         if (!isIdle) isSpent = false
         if (!isIdle && freePlaces() > 0) return 'again'
       }
+      if (brought === 'unrouted') return 'again'
       return due === undefined ? undefined : due - now()
     },
     failed: (err) => {
@@ -215,6 +219,8 @@ export function createWorker(options: WorkerOptions) {
     },
     /** Looks for jobs, for example after the limits changed. */
     wake: look,
+    /** Calls `refill` where there is room. */
+    wakeToRefill: loop.wake,
     /** What runs here, and since when (Unix ms). */
     running: () => [...running.values()].map(({ job, since }) => ({ job, since })),
   }

@@ -1,8 +1,11 @@
 import { hash } from 'node:crypto'
 
+/** Room for the padded key and what most senders sign. */
+const scratch = Buffer.allocUnsafeSlow(128 * 1024)
+
 /**
- * Makes the HMAC (RFC 2104) by a key, of two digests in buffers that stay: objects for each message cost more than what they do. What it
- * returns is overwritten by the next call.
+ * Makes the HMAC (RFC 2104) by a key, as two digests over buffers that stay: allocating objects for each message costs more
+ * than the digests. The next call overwrites what it returns.
  */
 export function createHmac(key: Buffer, algorithm: 'sha256' | 'sha1' | 'sha384' | 'sha512') {
   const size = hash(algorithm, key, 'buffer').length
@@ -12,8 +15,21 @@ export function createHmac(key: Buffer, algorithm: 'sha256' | 'sha1' | 'sha384' 
   const outer = Buffer.concat([block.map((byte) => byte ^ 0x5c), Buffer.alloc(size)])
   const result = Buffer.alloc(size)
   return (signed: readonly Uint8Array[]): Buffer => {
-    outer.write(hash(algorithm, Buffer.concat([inner, ...signed]), 'binary'), block.length, 'binary')
+    outer.write(hash(algorithm, joined([inner, ...signed]), 'binary'), block.length, 'binary')
     result.write(hash(algorithm, outer, 'binary'), 'binary')
     return result
   }
+}
+
+/** The parts as one; the next call overwrites it. */
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  let length = 0
+  for (const part of parts) length += part.length
+  if (length > scratch.length) return Buffer.concat(parts, length)
+  let at = 0
+  for (const part of parts) {
+    scratch.set(part, at)
+    at += part.length
+  }
+  return scratch.subarray(0, length)
 }

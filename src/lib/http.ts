@@ -8,10 +8,14 @@ export function answerJson(response: ServerResponse, status: number, json: strin
   response.end(json)
 }
 
-/** The address of whoever sends a request. */
+/** The address that a request came from. */
 export function peerOf({ socket }: IncomingMessage): string {
-  return socket.remoteAddress?.replace(/^::ffff:/, '') ?? 'unknown'
+  const { remoteAddress: address = 'unknown' } = socket
+  return address.startsWith(MAPPED) ? address.slice(MAPPED.length) : address
 }
+
+/** An IPv4 address on an IPv6 socket. */
+const MAPPED = '::ffff:'
 
 /** Serves as `listener` does, and logs each request once it is answered or broken off; not its query, which may hold a secret. */
 export function logRequests(

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { TriviumError } from '../../src/core/errors.ts'
 import type { ClaimedJob, NewJob, Store } from '../../src/core/store.ts'
+import type { Pumped } from '../../src/gateway/pump.ts'
 import { createWorker, type RunOutcome, type WorkerOptions } from '../../src/gateway/worker.ts'
 import { pause } from '../../src/lib/pause.ts'
 import { until } from '../fixtures/until.ts'
@@ -114,14 +115,14 @@ describe('a worker', () => {
     const store = await openStore(t)
     const runs = heldRuns()
     let batches = 0
-    const refill = async () => {
-      if (batches === 2) return false
+    const refill = async (): Promise<Pumped> => {
+      if (batches === 2) return 'nothing'
       batches += 1
       await store.jobs.add(
         'q',
         [1, 2].map((n) => job(`${batches}${n}`)),
       )
-      return true
+      return 'jobs'
     }
     work(t, store, { run: runs.run, concurrency: 2, refill })
     await until(() => runs.under().length === 2, 'the first batch')

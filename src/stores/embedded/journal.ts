@@ -116,19 +116,21 @@ export function createJournal(parts: Parts, search: Journal['search']) {
       fresh.unpumped(max, () =>
         parts.read(() => {
           const cursor = counters.get('pump')
+          if (cursor === counters.get('journal')) return { cursor, messages: [] }
           return { cursor, messages: after(cursor, max).found.map(({ message }) => message) }
         }),
       ),
     // Cursor and jobs are undone together, and then the pump repeats them.
     pumped: (cursor, last, jobs) =>
       writer.writeRepeatable(() => {
-        const seq = counters.get('pump') === cursor ? find(last) : undefined
-        fresh.pumpedTo(seq === undefined ? undefined : last)
+        const place = fresh.has(last) ? positionOf(last) : find(last)
+        const seq = counters.get('pump') === cursor ? place : undefined
+        fresh.pumpedTo(seq === undefined ? undefined : last, jobs)
         if (seq === undefined) return false
         counters.set('pump', seq)
         for (const job of jobs) insertJob(parts, 'dispatch', job)
         return true
-      }),
+      }, jobs.length > 0),
   }
   /** What was pumped last, from memory: a message, once. */
   const takePumped = (id: string): Message | undefined => {

@@ -15,6 +15,9 @@ export type Writer = ReturnType<typeof createWriter>
 type Settled = { resolve(): void; reject(error: unknown): void }
 type Call = Settled & { flush: boolean; run(): void }
 
+/** `flush`: resolves once it is on the disk. `soon`: in the next transaction. `later`: in the one after the flush under way. */
+type Urgency = 'flush' | 'soon' | 'later'
+
 /**
  * Group commit: the calls of a turn are one transaction, settled after `flush` (in the thread pool); what comes meanwhile is the next.
  * When one fails, the kernel may have dropped pages that a later one would not miss (https://wiki.postgresql.org/wiki/Fsync_Errors): all
@@ -34,7 +37,8 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
   let scheduled = false
   let refusal: TriviumError | undefined
 
-  function enter<T>(work: () => T, flush: boolean): Promise<T> {
+  function enter<T>(work: () => T, urgency: Urgency): Promise<T> {
+    const flush = urgency === 'flush'
     if (refusal) return Promise.reject(refusal)
     return new Promise((resolve, reject) => {
       let result: T
@@ -47,7 +51,7 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
         reject,
       })
       mustFlush ||= flush
-      schedule()
+      if (urgency !== 'later' || flushing.length === 0) schedule()
     })
   }
 
@@ -123,12 +127,13 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
 
   return {
     /** Runs `work` in the transaction of this turn; resolves with what it returned once that is on the disk. A throw undoes it alone. */
-    write: <T>(work: () => T) => enter(work, true),
+    write: <T>(work: () => T) => enter(work, 'flush'),
     /**
      * As `write`, but where only such calls share the transaction, it is not flushed: it outlives this process, and is
-     * on the disk with the next `write`. Only for what is repeated without harm where a power failure undoes it.
+     * on the disk with the next `write`. Only for what is repeated without harm where a power failure undoes it. Without
+     * `isUrgent` it waits for a flush that is under way, to share the transaction of what comes after it.
      */
-    writeRepeatable: <T>(work: () => T) => enter(work, false),
+    writeRepeatable: <T>(work: () => T, isUrgent = true) => enter(work, isUrgent ? 'soon' : 'later'),
     follow: (follower: Follower) => void followers.push(follower),
     /** Commits and flushes what was asked for, and refuses all that comes after. */
     close: async () => {

@@ -108,7 +108,7 @@ export function createJournal(
       const args = jobs.flatMap((job) => jobArgs(job, '', places))
       try {
         const isMoved = (await run('jobs-add', main, 'dispatch', cursor, ...to, ...args)) !== null
-        fresh.pumpedTo(isMoved ? last : undefined)
+        fresh.pumpedTo(isMoved ? last : undefined, jobs)
         return isMoved
       } catch (error) {
         fresh.pumpedTo(undefined)

@@ -26,13 +26,21 @@ export function createFreshMessages() {
     async unpumped(max: number, read: () => Promise<Unpumped>): Promise<Unpumped & { isRead: boolean }> {
       const isRead = !next?.messages.length
       if (!next || isRead) next = await read()
-      if (next.messages.length === 0) pumped = new Map()
+      if (next.messages.length === 0 && pumped.size > 0) pumped = new Map()
       return { cursor: next.cursor, messages: next.messages.slice(0, max), isRead }
     },
-    /** The dispatch cursor is at that message now; undefined: it is not where it was thought to be. */
-    pumpedTo(last: string | undefined): void {
+    /** Whether a message is known and not pumped yet. */
+    has: (id: string): boolean => next?.messages.findLast((message) => message.id === id) !== undefined,
+    /**
+     * The dispatch cursor is at that message now, and `jobs` are of messages up to there. Undefined: the cursor is not where
+     * it was thought to be.
+     */
+    pumpedTo(last: string | undefined, jobs: readonly { messageId?: string }[] = []): void {
       const count = 1 + (next?.messages.findIndex(({ id }) => id === last) ?? -1)
-      pumped = new Map(next?.messages.splice(0, count).map((message) => [message.id, message]))
+      const passed = next?.messages.splice(0, count) ?? []
+      const wanted = new Set(jobs.map(({ messageId }) => messageId))
+      if (wanted.size > 0 || pumped.size > 0)
+        pumped = new Map(passed.filter(({ id }) => wanted.has(id)).map((message) => [message.id, message]))
       if (next && count > 0) next.cursor += count
       else next = undefined
     },
