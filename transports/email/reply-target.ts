@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defined } from '../../src/lib/defined.ts'
-import { isRobot, type OwnAddresses } from './inbound/automatic.ts'
+import { isOwn, isRobot, type OwnAddresses } from './inbound/automatic.ts'
 import type { Mail, Mailbox } from './inbound/parse.ts'
 import type { Identity } from './proof/claim.ts'
 
@@ -63,7 +63,7 @@ function suppression(recipient: Mailbox | undefined, at: number, facts: Facts): 
   const { auto, own, identity, isAddressed, now, maxAge } = facts
   if (auto) return auto
   if (!recipient) return 'no-sender'
-  if (own.has(recipient.address)) return 'own-address'
+  if (isOwn(recipient.address, own)) return 'own-address'
   if (isRobot(recipient.address)) return 'robot-address'
   if (isDoubtful(identity)) return 'unauthenticated'
   if (now - at > maxAge) return 'too-old'

@@ -40,6 +40,20 @@ describe('whether a mail is automatic', () => {
     { 'X-Auto-Response': 'yes' },
     { From: 'SUPPORT@example.com' },
     { From: 'a@example.net, b@example.net' },
+    { 'X-Auto-Submitted': 'auto-replied' },
+    { 'X-Loop': 'owner@bugs.example.org' },
+    { 'Delivered-To': 'Autoresponder' },
+    { 'X-Autoreply': 'yes' },
+    { 'X-Autorespond': 'Help' },
+    { 'X-Autoreply-From': 'anna@example.net' },
+    { 'X-Vacation': 'yes' },
+    { 'X-Amazon-Auto-Reply': 'true' },
+    { 'X-FC-MachineGenerated': 'true' },
+    { 'X-POST-MessageClass': '9; Autoresponder' },
+    { Precedence: 'auto_reply' },
+    { Preference: 'auto_reply' },
+    { From: 'support+7@example.com' },
+    { From: 'Support+Tickets@Example.com' },
   ]
   test('is told by its headers and its sender', async () => {
     for (const headers of automatic) assert.ok(await reasonFor(headers), JSON.stringify(headers))
@@ -57,20 +71,84 @@ describe('whether a mail is automatic', () => {
     { From: 'bounce-house@example.net' },
     { From: 'renato.reply@example.net' },
     { 'X-Auto-Response': 'no' },
+    { 'X-Auto-Submitted': 'no' },
+    { 'X-Loop': '' },
+    { 'X-Autoreply': 'no' },
+    { 'Delivered-To': 'autoresponder@example.net' },
+    { 'X-Mailer': 'Apple Mail (2.3826.200.121)' },
+    { From: 'support@example.org' },
+    { From: 'support+anna@example.net' },
   ]
   test('is not suspected of what a person writes', async () => {
     for (const headers of personal) assert.equal(await reasonFor(headers), undefined, JSON.stringify(headers))
   })
 
-  test('is seen in a calendar that answers an invitation, and not in one that invites', async () => {
-    for (const [method, expected] of Object.entries({ REPLY: 'calendar', REQUEST: undefined })) {
+  const away = `
+Automatic reply: Help|Auto Reply: Help|AUTOREPLY: Help|Auto-Reply: Help|Auto response: Help|Autoresponder: Help|
+Out of Office: Help|Out of Office AutoReply: Help|Out of office|Out of the office until Monday|OOO: Help|[Auto-Reply] Help|
+[EXT] Automatic reply: Help|Vacation reply: Help|On vacation until 5 December|Out-of-office message|Auto: Re: Help|
+Abwesenheitsnotiz: Help|Automatische Antwort: Help|Automatische Abwesenheitsnotiz: Help|Abwesend: Help|
+Abwesenheitsbenachrichtigung|Nicht im Büro: Help|Abwesend bis 3.12.|Réponse automatique : Help|
+Reponse automatique: Help|Absence du bureau : Help|Message d’absence: Help|Absent du bureau jusqu’au 3|
+Respuesta automática: Help|Fuera de la oficina: Help|Fuera de oficina hasta el lunes|Risposta automatica: Help|
+Fuori sede: Help|Fuori ufficio fino al 3|Automatisch antwoord: Help|Afwezig: Help|Afwezigheidsbericht: Help|
+Niet op kantoor tot maandag|Resposta automática: Help|Fora do escritório: Help|Automatyczna odpowiedź: Help|
+Odpowiedź automatyczna: Help|Poza biurem: Help|Autosvar: Help|Automatiskt svar: Help|Ej på kontoret|
+Frånvaromeddelande: Help|Automatisk svar: Help|Fraværsmelding: Help|Ikke på kontoret: Help|Fraværsmeddelelse|
+Automaattinen vastaus: Help|Poissa: Help|Poissaoloilmoitus|Automatická odpověď: Help|Mimo kancelář: Help|
+自動応答: Help|自動返信: Help|【自動返信】Help|不在通知|自动答复: Help|自动回复：Help|自動回覆: Help|不在办公室|Otomatik yanıt: Help|
+Otomatik Yanıt: Help|Ofis dışında: Help|Автоматический ответ: Help|Automatikus válasz: Help|자동 회신: Help|
+Absence: Re: Help`
+  test('is told by its subject, where nothing else says so', async () => {
+    for (const Subject of away.replaceAll('\n', '').split('|'))
+      assert.equal(await reasonFor({ Subject }), 'away', Subject)
+    const encoded = '=?utf-8?Q?R=C3=A9ponse_automatique_:_Help?='
+    assert.equal(await reasonFor({ Subject: encoded }), 'away')
+  })
+
+  const topics = `
+Re: Automatic reply is broken|Automatic reply is broken|Re: Automatic reply: Help|Out of office replies are not sent|
+How do I set an out of office reply?|Autoreply does not work|AW: Abwesenheitsnotiz: Help|Abwesenheitsnotiz einrichten|
+Auto: Versicherung kündigen|Vacation: how many days do I have left?|Absence: Anna, 3 December|Autosvar fungerar inte|
+Question: automatic reply|Absentee ballots|Outage of the office printer|Fuera de stock|Mimo jiné|Poissaolot|
+Respuesta a su oferta|Automatische Tür klemmt|自動車|Out of office hours support`
+  test('is not suspected for a subject about automatic mail', async () => {
+    for (const Subject of topics.replaceAll('\n', '').split('|'))
+      assert.equal(await reasonFor({ Subject }), undefined, Subject)
+  })
+
+  test('is seen in a calendar that answers an invitation or takes it back, and not in one that invites', async () => {
+    const reasonOf = async (raw: string) => automaticReason(await parseMail(Buffer.from(raw)), OWN)
+    for (const [method, expected] of Object.entries({
+      REPLY: 'calendar',
+      CANCEL: 'calendar',
+      COUNTER: 'calendar',
+      REQUEST: undefined,
+      PUBLISH: undefined,
+    })) {
       const calendar = `BEGIN:VCALENDAR\nMETHOD:${method}\nEND:VCALENDAR`
-      const text = `--B\n\nAccepted\n--B\nContent-Type: text/calendar; method=${method}\n\n${calendar}\n--B--`
-      const within = mail({ text, headers: { 'Content-Type': 'multipart/alternative; boundary=B' } })
-      const alone = mail({ text: calendar, headers: { 'Content-Type': `text/calendar; method=${method}` } })
-      for (const raw of [within, alone])
-        assert.equal(automaticReason(await parseMail(Buffer.from(raw)), OWN), expected)
+      const bare = 'BEGIN:VCALENDAR\nEND:VCALENDAR'
+      const type = `text/calendar; method=${method}`
+      const within = (part: string, content: string) =>
+        mail({
+          text: `--B\n\nAccepted\n--B\nContent-Type: ${part}\n\n${content}\n--B--`,
+          headers: { 'Content-Type': 'multipart/alternative; boundary=B' },
+        })
+      const alone = (content: string) => mail({ text: content, headers: { 'Content-Type': type } })
+      // Some say it in the type only, some in the content only, and some in a file.
+      const mails = [within(type, calendar), within(type, bare), alone(calendar), alone(bare)]
+      mails.push(within('text/calendar', calendar), within('application/ics; name=invite.ics', calendar))
+      for (const raw of mails) assert.equal(await reasonOf(raw), expected, raw)
+      const encoded = Buffer.from(bare).toString('base64')
+      const headers = { 'Content-Type': `text/calendar; charset=utf-8; method="${method.toLowerCase()}"` }
+      const base64 = mail({ text: encoded, headers: { ...headers, 'Content-Transfer-Encoding': 'base64' } })
+      assert.equal(await reasonOf(base64), expected)
     }
+    const outlook = { 'Content-Class': 'urn:content-classes:calendarmessage' }
+    assert.equal(await reasonFor({ ...outlook, Subject: 'Accepted: Sync' }), 'calendar')
+    assert.equal(await reasonFor({ ...outlook, Subject: 'Zugesagt: Sync' }), 'calendar')
+    assert.equal(await reasonFor({ ...outlook, Subject: 'Sync' }), undefined)
+    assert.equal(await reasonFor({ Subject: 'Accepted: your offer' }), undefined)
   })
 })
 

@@ -1,40 +1,77 @@
+import { withoutTag } from '../../../src/core/identity.ts'
 import { decodeWords } from '../mime/words.ts'
 import { domainOf } from '../proof/results.ts'
+import { isAwaySubject } from './away.ts'
 import { header, type Mail, startOf } from './parse.ts'
+import { isCalendar, type Part } from './parts.ts'
 
 /** The addresses that are this mailbox, in lower case. */
 export type OwnAddresses = ReadonlySet<string>
 
-/** Why a mail was written by a machine or for many (RFC 3834, section 2, and practice): it is never answered. Or undefined. */
+/**
+ * Why a mail was written by a machine or for many (RFC 3834, section 2, and practice): it is never answered. Or undefined.
+ */
 export function automaticReason(mail: Mail, own: OwnAddresses): string | undefined {
   const [sender] = mail.from
   if (!sender) return 'no-sender'
-  const any = (test: (key: string, value: string) => boolean) =>
-    mail.headers.some(({ key, value }) => test(key, value))
-  // RFC 3834, section 5: everything but `no`, parameters and comments aside.
-  if (any((key, value) => key === 'auto-submitted' && !/^\s*no\s*([;(]|$)/i.test(value)))
-    return 'auto-submitted'
-  const isYes = (value: string) => !/^\s*(no|false|none)?\s*$/i.test(value)
-  if (any((key, value) => LEGACY.test(key) && isYes(value))) return 'auto-submitted'
-  const isBulk = (value: string) => /^\s*(bulk|junk|list|auto[_-]reply)\b/i.test(value)
-  if (any((key, value) => /^(x-)?precedence$/.test(key) && isBulk(value))) return 'precedence'
-  if (any((key) => key.startsWith('list-') || key === 'mailing-list')) return 'list'
-  // The other values (DR, RN, NRN) are about receipts only.
-  if (/\b(all|oof|autoreply)\b/i.test(header(mail, 'x-auto-response-suppress') ?? '')) {
-    return 'x-auto-response-suppress'
-  }
-  // What bounces come with (RFC 5321, section 4.5.5).
-  if (/^<\s*>$/.test(header(mail, 'return-path') ?? '')) return 'null-return-path'
-  if (/^\s*multipart\/report\b/i.test(header(mail, 'content-type') ?? '')) return 'report'
-  if (mail.parts.some((part) => part.type === 'text/calendar' && CALENDAR_REPLY.test(startOf(part, 4096)))) {
-    return 'calendar'
-  }
-  if (own.has(sender.address)) return 'own-address'
+  const byHeader = HEADERS.find(({ name, value }) =>
+    mail.headers.some((each) => name.test(each.key) && value.test(each.value)),
+  )
+  if (byHeader) return byHeader.reason
+  if (isCalendarReply(mail)) return 'calendar'
+  if (isOwn(sender.address, own)) return 'own-address'
   // Who it is from depends on who reads it, so nobody is answered.
   const authors = mail.headers.filter(({ key }) => key === 'from')
   if (mail.from.length > 1 || authors.length > 1) return 'several-senders'
-  return isRobot(sender.address) ? 'robot-address' : undefined
+  if (isRobot(sender.address)) return 'robot-address'
+  return isAwaySubject(mail.subject) ? 'away' : undefined
 }
+
+/** An address of this mailbox, also with a tag of its own (`support+7@`). */
+export function isOwn(address: string, own: OwnAddresses): boolean {
+  return own.has(address) || own.has(withoutTag(address))
+}
+
+/** What automatic mail says of itself; the first that fits counts. */
+const HEADERS: { name: RegExp; value: RegExp; reason: string }[] = [
+  // RFC 3834, section 5: everything but `no`, parameters and comments aside.
+  { name: /^(x-)?auto-submitted$/, value: /^(?!\s*no\s*([;(]|$))/i, reason: 'auto-submitted' },
+  // Older than RFC 3834, and still sent.
+  {
+    name: /^x-(mail-)?(auto-?(reply|respond|responder|reply-from|generated|response|replied)|vacation|away|amazon-auto-reply|autoresponder)$/,
+    value: /^(?!\s*(no|false|none|0)?\s*$)/i,
+    reason: 'auto-submitted',
+  },
+  { name: /^x-fc-machinegenerated$/, value: /^\s*(true|yes|1)/i, reason: 'auto-submitted' },
+  {
+    name: /^(x-post-messageclass|x-mailer|user-agent)$/,
+    value: /\b(autoresponder|auto-?reply|vacation)\b/i,
+    reason: 'auto-submitted',
+  },
+  // A name where an address should be: what a program writes that answers by itself.
+  {
+    name: /^delivered-to$/,
+    value: /^\s*<?(autoresponder|autoreply|vacation)>?\s*$/i,
+    reason: 'auto-submitted',
+  },
+  {
+    name: /^(x-)?pre(cedence|ference)$/,
+    value: /^\s*(bulk|junk|list|auto[_-]?repl(y|ied)|auto[_-]?respon[ds]e?r?)\b/i,
+    reason: 'precedence',
+  },
+  { name: /^(list-.*|mailing-list)$/, value: /^/, reason: 'list' },
+  // Whoever adds this looks for it in what comes back, so as to break a loop.
+  { name: /^x-loop$/, value: /\S/, reason: 'x-loop' },
+  // The other values (DR, RN, NRN) are about receipts only.
+  {
+    name: /^x-auto-response-suppress$/,
+    value: /\b(all|oof|autoreply)\b/i,
+    reason: 'x-auto-response-suppress',
+  },
+  // What bounces come with (RFC 5321, section 4.5.5).
+  { name: /^return-path$/, value: /^\s*<\s*>\s*$/, reason: 'null-return-path' },
+  { name: /^content-type$/, value: /^\s*multipart\/report\b/i, reason: 'report' },
+]
 
 const ROBOT = /^(mailer-daemon|postmaster|listserv|majordomo|bounces?|nobody|autoresponder)(\+|$)/
 /** A word of its own in the local part, whatever stands around it: `drive-shares-noreply`, `do_not_reply`, `noreply2`. */
@@ -53,11 +90,20 @@ export function isRobot(address: string): boolean {
   )
 }
 
-/** Older than RFC 3834, and still sent. */
-const LEGACY = /^x-(mail-)?auto-?(reply|respond|responder|reply-from|generated|response)$/
+/** Answers to invitations, and what else one calendar writes to another (RFC 5546, section 3.2). */
+const METHODS = /^(reply|counter|declinecounter|refresh|cancel)$/i
+const METHOD_LINE = /^METHOD:(REPLY|COUNTER|DECLINECOUNTER|REFRESH|CANCEL)\s*$/im
+/** How Outlook names an answer whose calendar is in a TNEF file. */
+const ANSWER =
+  /^(?:accepted|declined|tentative(?:ly accepted)?|canceled|cancelled|zugesagt|angenommen|abgelehnt|mit vorbehalt(?: angenommen)?|abgesagt|accepté|refusé|provisoire|annulé|aceptad[ao]|rechazad[ao]|cancelad[ao]|accettato|rifiutato|annullato|geaccepteerd|geweigerd|afgewezen|geannuleerd|aceite|aceito|recusad[ao]|zaakceptowano|odrzucono|odwołano|accepterat|avböjt|inställt|godtatt|avslått|avlyst|accepteret|afvist|aflyst|hyväksytty|hylätty|peruutettu|přijato|odmítnuto|zrušeno|承諾済み|辞退|已接受|已拒绝|已取消|kabul edildi|reddedildi|iptal edildi)\s?[:：]/i
 
-/** That somebody accepted or declined (RFC 5546, section 3.2.3): a calendar wrote it, for a calendar. */
-const CALENDAR_REPLY = /^METHOD:(REPLY|COUNTER|DECLINECOUNTER|REFRESH)\s*$/im
+function isCalendarReply(mail: Mail): boolean {
+  const isReply = (part: Part) =>
+    METHODS.test(part.method ?? '') || (isCalendar(part) && METHOD_LINE.test(startOf(part, 4096)))
+  if (mail.parts.some(isReply)) return true
+  const isMeeting = /calendarmessage/i.test(header(mail, 'content-class') ?? '')
+  return isMeeting && ANSWER.test(mail.subject ?? '')
+}
 
 const NAMING = /^(resent-)?(to|b?cc)$/
 /** Where servers write whom they delivered to, before and after aliases. */

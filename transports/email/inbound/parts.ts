@@ -4,8 +4,14 @@ import { oneLine } from '../mime/one-line.ts'
 import { contentOf, type Entity, headerOf } from '../mime/tree.ts'
 import { decodeWords } from '../mime/words.ts'
 
-/** An attachment or an inline image. */
-export type Part = { name: string; type: string; contentId?: string; content: Uint8Array }
+/** An attachment or an inline image. `method`: what a calendar is for, as its type says (RFC 6047). */
+export type Part = {
+  name: string
+  type: string
+  contentId?: string
+  method?: string
+  content: Uint8Array
+}
 
 const MAX_SUBJECT = 100
 
@@ -17,10 +23,17 @@ export function partsFrom(files: readonly Entity[]): Part[] {
     return {
       name: nameOf(entity, content) || `part-${index + 1}`,
       type: entity.type,
-      ...defined({ contentId: id || undefined }),
+      ...defined({ contentId: id || undefined, method: entity.params.get('method')?.trim() || undefined }),
       content,
     }
   })
+}
+
+export function isCalendar({ type, name }: Pick<Part, 'type' | 'name'>): boolean {
+  return (
+    /^(?:text\/calendar|application\/(?:ics|calendar))$/.test(type) ||
+    (/\.ics$/i.test(name) && /^(?:text\/plain|application\/octet-stream)$/.test(type))
+  )
 }
 
 function nameOf({ disposition, params, type }: Entity, content: Buffer): string {
