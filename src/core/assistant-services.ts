@@ -75,12 +75,21 @@ export const delegationSchema = z.strictObject({
 })
 export type Delegation = z.infer<typeof delegationSchema>
 
-/** A stored schedule: cron (5 or 6 fields, or one moment in ISO 8601) in `timezone`, or `every` so many ms from `created`. */
+/** `2 weeks`: only each second week counts, from that of the first time on. */
+export const stepSchema = z
+  .string()
+  .regex(/^([2-9]|[1-9]\d{1,2}) (days|weeks|months)$/, 'expected "2 weeks", "3 days" or "6 months"')
+
+/**
+ * A stored schedule: cron (5 or 6 fields, several with ` | `, or one moment in ISO 8601) in `timezone`, or `every` so many ms from `created`.
+ * `step`: of the days, weeks or months of the cron only each so many count.
+ */
 export const scheduleSchema = z.strictObject({
   id: z.string(),
   name: named,
   cron: z.string().exactOptional(),
   every: z.int().min(1000).exactOptional(),
+  step: stepSchema.exactOptional(),
   timezone: z.string(),
   /** `skip`: what was missed is gone. `once`: the newest missed time fires. `within` (ms): only while it is that young. */
   misfire: z.union([z.enum(['skip', 'once']), z.strictObject({ within: z.int().min(0) })]),

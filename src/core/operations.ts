@@ -1,6 +1,6 @@
 import { type ZodType, z } from 'zod'
 import { closed, limit, ms, name, open, optional, time, timeout, ttl, wait } from './arguments.ts'
-import { delegationSchema, workbenchStateSchema } from './assistant-services.ts'
+import { delegationSchema, stepSchema, workbenchStateSchema } from './assistant-services.ts'
 import type { Call } from './call.ts'
 import { jsonObjectSchema } from './json.ts'
 import { attachmentSchema } from './message.ts'
@@ -300,7 +300,10 @@ export const schedules = {
   create: closed({
     skill: name.describe('The skill to run'),
     name: optional('A name for people; default: that of the skill'),
-    cron: optional('When, as cron: "0 9 * * 1-5"'),
+    cron: optional('When, as cron: "0 9 * * 1-5"; several with " | " between them'),
+    step: stepSchema
+      .exactOptional()
+      .describe('Of the times of the cron only each so many days, weeks or months: 2 weeks'),
     every: interval.exactOptional().describe('Or how often: 30s, 15m, 1d'),
     timezone: optional('Of the cron expression: Europe/Berlin; default UTC'),
     misfire: z

@@ -6,9 +6,10 @@ import type { Services } from '../../core/services.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { parseDuration } from '../../core/units.ts'
 import { type AssistantState, isOpen, LIMITS, requireRoom } from './assistant-state.ts'
-import { beginOf, showTime } from './time-words.ts'
+import { showTime } from './time-words.ts'
 import type { Line, TranscriptIndex } from './transcript-index.ts'
 import type { viewerOf } from './viewer.ts'
+import { beginOf } from './when/moment.ts'
 import { textOf, type World } from './world.ts'
 
 const [HOUR, DAY] = [3_600_000, 86_400_000]

@@ -4,7 +4,8 @@ import { TriviumError } from '../../core/errors.ts'
 import { pathGet } from '../../core/json.ts'
 import { compilePrefix } from '../../core/pattern.ts'
 import type { Services } from '../../core/services.ts'
-import { type createSchedules, plannedTimes } from '../schedules/schedules.ts'
+import { plannedTimes } from '../schedules/planned-times.ts'
+import type { createSchedules } from '../schedules/schedules.ts'
 import { LIMITS, notThere, requireRoom, said } from './assistant-state.ts'
 import { readWhen, showTime } from './time-words.ts'
 import type { World } from './world.ts'
@@ -64,10 +65,13 @@ export function createPlanning(deps: {
       throw new TriviumError('usage', { details: `"${when}" is over.` })
     const named = { ...run, ...times, name: `${what}, ${when}`, misfire: 'once' }
     const made = await schedules.create(named, call, askedBy(call))
-    const next = plannedTimes(made).next(now())
     const does = run.skill === 'remind' ? `I say "${what}"` : what
-    const first = next === undefined ? '' : ` Next: ${showTime(next, made.timezone)}.`
-    return { text: `${made.id}: ${does}, ${when}.${first}`, schedule: made }
+    const { next } = plannedTimes(made)
+    const first = next(now())
+    const second = first === undefined ? undefined : next(first)
+    const then = second === undefined ? '' : `, then ${showTime(second, made.timezone)}`
+    const coming = first === undefined ? '' : ` Next: ${showTime(first, made.timezone)}${then}.`
+    return { text: `${made.id}: ${does}, ${when}.${coming}`, schedule: made }
   }
 
   return {

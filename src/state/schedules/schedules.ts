@@ -1,7 +1,6 @@
-import { Cron } from 'croner'
 import { type AskedBy, channelOf, type Schedule } from '../../core/assistant-services.ts'
 import type { Call } from '../../core/call.ts'
-import { reasonOf, TriviumError } from '../../core/errors.ts'
+import { TriviumError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import type { Services } from '../../core/services.ts'
 import type { KeyValues, Leases } from '../../core/store.ts'
@@ -11,6 +10,7 @@ import { type AssistantState, LIMITS, nextId, requireRoom } from '../assistant/a
 import { viewerOf } from '../assistant/viewer.ts'
 import type { StateDocument } from '../documents/document.ts'
 import type { ActivityEntry } from '../logs/logs.ts'
+import { plannedTimes } from './planned-times.ts'
 
 /** One firing. `key` is the same however often it is given, and other for every planned time. */
 export type Occasion = { key: string; schedule: Schedule; planned: number; missed: number }
@@ -202,53 +202,4 @@ function makerOf({ caller }: Call): Schedule['by'] {
     what: 'A schedule',
     reason: 'it runs with the rights of who made it, and there is no proof who sent this message',
   })
-}
-
-const MOST = 1000
-
-/**
- * When a schedule is due, in Unix ms. Throws `usage` for what cannot be read. When clocks go forward, a time that does not exist
- * is due when it would have been over; when they go back, each is due once.
- */
-export function plannedTimes(schedule: Pick<Schedule, 'cron' | 'every' | 'timezone' | 'created'>) {
-  const { next, last } = timesOf(schedule)
-  return {
-    /** The first planned time after `time`. Undefined: never again. */
-    next,
-    /** The last planned time at or before `time` and after `after`, and how many there were (at most 1000 counted). */
-    due(after: number, time: number): { newest: number; count: number } | undefined {
-      let newest = after
-      for (let count = 0; count < MOST; count += 1) {
-        const at = next(newest)
-        if (at === undefined || at > time) return count > 0 ? { newest, count } : undefined
-        newest = at
-      }
-      // Far behind: the newest is found from the other end.
-      return { newest: last(time) ?? newest, count: MOST }
-    },
-  }
-}
-
-/** The first time after another, and the last one until then. */
-function timesOf({ cron: expression, every, timezone, created }: Parameters<typeof plannedTimes>[0]) {
-  if (every !== undefined && expression === undefined) {
-    const start = Date.parse(created)
-    const last = (time: number) => start + Math.max(0, Math.floor((time - start) / every)) * every
-    return { last, next: (time: number) => last(time) + every }
-  }
-  if (expression === undefined || every !== undefined) {
-    throw new TriviumError('usage', { details: 'A schedule takes either `cron` or `every`.' })
-  }
-  let cron: Cron
-  try {
-    cron = new Cron(expression, { timezone, paused: true })
-    cron.nextRun()
-  } catch (error) {
-    const details = `The schedule "${expression}" (${timezone}) cannot be read: ${reasonOf(error)}`
-    throw new TriviumError('usage', { details }, { cause: error })
-  }
-  return {
-    next: (time: number) => cron.nextRun(new Date(time))?.getTime(),
-    last: (time: number) => cron.previousRuns(1, new Date(time + 1))[0]?.getTime(),
-  }
 }

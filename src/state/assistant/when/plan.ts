@@ -1,0 +1,133 @@
+import { notPossible, type PartOfDay } from './clock.ts'
+import type { Dates } from './days.ts'
+
+export type Unit = 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year'
+
+/** What was said of something that comes again, part by part. */
+export type Said = {
+  unit?: Unit
+  /** Every so many units. */
+  count?: number
+  /** So many times in each unit. */
+  times?: number
+  /** Days of the week, Sunday is 0. */
+  days?: number[]
+  except?: number[]
+  dates?: Dates
+  birthday?: { date: number; month: number }
+  /** Minutes after midnight. */
+  clocks?: number[]
+  window?: { from: number; to: number }
+  part?: PartOfDay
+  zone?: string
+}
+
+/**
+ * When something comes again: by cron (several with ` | `), of whose days, weeks or months only each so many count (`step`), or every so many ms.
+ */
+export type Repetition = { cron: string; step?: string } | { every: number }
+
+/** Where no time of day is said. */
+const NINE = 9 * 60
+const TWICE = [NINE, 21 * 60]
+const ALL = [0, 1, 2, 3, 4, 5, 6]
+/** Expressions in one cron; more are a slip. */
+const MOST = 12
+
+/** Makes a plan of what was said. Throws `usage` where the parts do not go together: nothing that was said is left out. */
+export function planOf(said: Said, words: string): Repetition {
+  const refuse = (why: string) => notPossible(words, why)
+  const { unit, count = 1, times, window } = said
+  if (count < 1) throw refuse('it never comes')
+  if (times !== undefined && times < 1) throw refuse('it never comes')
+  if (unit === 'minute' || unit === 'hour') return byTheClock(said, refuse)
+  if (window) throw refuse('from and to go with hours: every hour from 9 to 17')
+  const at = timesOfDay(said, refuse)
+  const step = count > 1 ? { step: `${count} ${unit}s` } : {}
+  if (unit === 'year') return { cron: cronOf(at, dateOfYear(said, refuse)), ...yearly(count) }
+  if (unit === 'month') return { cron: cronOf(at, datesOf(said, refuse)), ...(isQuarterly(said) ? {} : step) }
+  const days = daysOf(said)
+  if (days.length === 0) throw refuse('no day is left')
+  if (said.dates) throw refuse('say the days of the week, or those of the month')
+  if (unit === 'day') {
+    if (times !== undefined && times > 1 && said.clocks === undefined && times !== 2)
+      throw refuse('say at which times: every day at 9, 13 and 17')
+    if (count > 1 && days.length < 7) throw refuse('say "every day" or "every 2 days"')
+    return { cron: cronOf(at, days.length < 7 ? `* * ${days.join()}` : '* * *'), ...step }
+  }
+  if (times !== undefined && times > 1 && said.days?.length !== times)
+    throw refuse('say on which days: every monday and thursday')
+  return { cron: cronOf(at, `* * ${(said.days ? days : [1]).join()}`), ...step }
+}
+
+type Refuse = (why: string) => Error
+
+/** Every so many minutes, perhaps within hours of a day and on some days. */
+function byTheClock(said: Said, refuse: Refuse): Repetition {
+  const { unit, times, window } = said
+  const minutes = ((said.count ?? 1) * (unit === 'hour' ? 60 : 1)) / (times ?? 1)
+  if (!Number.isInteger(minutes)) throw refuse('that is no whole number of minutes')
+  if (said.clocks || said.part)
+    throw refuse('a time of day goes with days: every day, every weekday, every monday')
+  if (said.dates) throw refuse('hours go with days of the week')
+  const days = daysOf(said)
+  if (!window && days.length === 7)
+    return minutes === 60 ? { cron: '0 * * * *' } : { every: minutes * 60_000 }
+  if (days.length === 0) throw refuse('no day is left')
+  const { from, to } = window ?? { from: 0, to: 1439 }
+  if (!window && 1440 % minutes !== 0) throw refuse('say from when to when: every 5 hours from 8 to 18')
+  const at: number[] = []
+  for (let minute = from; minute <= to; minute += minutes) at.push(minute)
+  const cron = cronOf(at, days.length < 7 ? `* * ${days.join()}` : '* * *')
+  if (cron.split(' | ').length > MOST) throw refuse('use minutes that divide an hour: 10, 15, 20 or 30')
+  return { cron }
+}
+
+function timesOfDay({ unit, times, clocks, part }: Said, refuse: Refuse): number[] {
+  if (unit === 'day' && times !== undefined && clocks !== undefined && clocks.length !== times)
+    throw refuse(`that names ${clocks.length} times of day, not ${times}`)
+  if (clocks) return clocks
+  if (unit === 'day' && times === 2) return TWICE
+  return [part?.minute ?? NINE]
+}
+
+function daysOf({ days = ALL, except = [] }: Said): number[] {
+  return days.filter((day) => !except.includes(day))
+}
+
+/** Quarters begin in January, April, July and October. */
+function isQuarterly({ count, dates }: Said): boolean {
+  return count === 3 && dates === undefined
+}
+
+function datesOf(said: Said, refuse: Refuse): string {
+  const { dates = { dates: ['1'] }, times } = said
+  if (said.days) throw refuse('say which one: the first monday of the month')
+  if (said.except) throw refuse('say the days of the month')
+  if (times !== undefined && times > 1 && said.dates?.dates?.length !== times)
+    throw refuse('say on which days: on the 1st and 15th of the month')
+  const impossible = dates.dates?.find((date) => Number(date) > 31 || Number(date) < 1)
+  if (impossible !== undefined) throw refuse('a month has 31 days at most')
+  const months = isQuarterly(said) ? '1,4,7,10' : '*'
+  return dates.nth ? `* ${months} ${dates.nth.join()}` : `${dates.dates?.join()} ${months} *`
+}
+
+function dateOfYear({ birthday, days, dates }: Said, refuse: Refuse): string {
+  if (!birthday || days || dates) throw refuse('say on which day: every year on 5 May')
+  const { date, month } = birthday
+  // A leap year has every date.
+  if (date > new Date(Date.UTC(2024, month, 0)).getUTCDate()) throw refuse('there is no such day')
+  return `${date} ${month} *`
+}
+
+function yearly(count: number): { step?: string } {
+  return count > 1 ? { step: `${count * 12} months` } : {}
+}
+
+/** A cron for some times of some days: one expression for each minute of the hour. */
+function cronOf(at: readonly number[], days: string): string {
+  const byMinute = Map.groupBy(at, (minute) => minute % 60)
+  return [...byMinute]
+    .map(([minute, all]) => `${minute} ${all.map((each) => Math.floor(each / 60)).join()} ${days}`)
+    .join(' | ')
+}

@@ -1,0 +1,273 @@
+import { notPossible, readClocks, readPart, readWindow } from './clock.ts'
+import { DAY, readBirthday, readDates, readDays } from './days.ts'
+import { planOf, type Repetition, type Said, type Unit } from './plan.ts'
+import { createReader, type Reader, readNumber, readOrdinal, type Token } from './reader.ts'
+
+/** A phrase for something that comes again, from token `from` up to `end`; undefined where there is none. Throws `usage` for an impossible one. */
+export function readRepeated(
+  tokens: readonly Token[],
+  from: number,
+  text: string,
+): { plan: Repetition; end: number; zone?: string } | undefined {
+  const reader = createReader(tokens, from)
+  const said = readParts(reader)
+  if (!said) return undefined
+  const [first, last] = [tokens[from], tokens[reader.at() - 1]]
+  const words = text.slice(first?.start, last?.end)
+  return { plan: planOf(said, words), end: reader.at(), ...(said.zone ? { zone: said.zone } : {}) }
+}
+
+/** The parts stand in any order, each once. */
+function readParts(reader: Reader): Said | undefined {
+  let said: Said = {}
+  let isRepeated = false
+  for (;;) {
+    const more = reader.attempt(() => {
+      if (reader.at() > 0 && Object.keys(said).length > 0) reader.take(/,/)
+      return readPiece(reader, said)
+    })
+    if (!more) break
+    const { isRepeated: is, ...piece } = more
+    if (Object.keys(piece).some((key) => Object.hasOwn(said, key))) return undefined
+    isRepeated ||= is === true
+    said = { ...said, ...piece }
+  }
+  return isRepeated ? said : undefined
+}
+
+type Piece = Said & { isRepeated?: boolean }
+
+function readPiece(reader: Reader, said: Said): Piece | undefined {
+  const isNew = (key: keyof Said) => said[key] === undefined
+  return (
+    (isNew('unit') && reader.attempt(() => readFrequency(reader))) ||
+    (isNew('dates') && isNew('days') && reader.attempt(() => readMonthDates(reader, said))) ||
+    (isNew('birthday') && said.unit === 'year' && reader.attempt(() => readOnBirthday(reader))) ||
+    (isNew('days') && isNew('dates') && reader.attempt(() => readOnDays(reader, said))) ||
+    (isNew('except') && reader.attempt(() => readExcept(reader))) ||
+    (isNew('window') && /^(?:minute|hour)$/.test(said.unit ?? '') && pieceOf('window', readWindow(reader))) ||
+    (isNew('clocks') && pieceOf('clocks', readClocks(reader, said.part))) ||
+    (isNew('part') && isNew('clocks') && reader.attempt(() => readOnPart(reader, said))) ||
+    (isNew('zone') && reader.attempt(() => readZone(reader))) ||
+    undefined
+  )
+}
+
+function pieceOf<K extends keyof Said>(key: K, value: Said[K]): Piece | undefined {
+  return value === undefined ? undefined : { [key]: value }
+}
+
+const ADVERBS: Record<string, Said> = {
+  hourly: { unit: 'hour' },
+  daily: { unit: 'day' },
+  nightly: { unit: 'day', part: { name: 'night', minute: 22 * 60, half: 'pm' } },
+  weekly: { unit: 'week' },
+  fortnightly: { unit: 'week', count: 2 },
+  monthly: { unit: 'month' },
+  quarterly: { unit: 'month', count: 3 },
+  yearly: { unit: 'year' },
+  annually: { unit: 'year' },
+}
+const ADVERB = new RegExp(Object.keys(ADVERBS).join('|'))
+const AMBIGUOUS: Record<string, string> = {
+  biweekly: 'it can mean twice a week or every two weeks',
+  bimonthly: 'it can mean twice a month or every two months',
+  semiweekly: 'say on which days',
+  semimonthly: 'say on which days',
+  biannually: 'it can mean twice a year or every two years',
+}
+
+function readFrequency(reader: Reader): Piece | undefined {
+  const [word, mark, rest] = [reader.peek(), reader.peek(1), reader.peek(2)]
+  const joined = /^(?:bi|semi)$/.test(word) && mark === '-' ? word + rest : word
+  const why = AMBIGUOUS[joined]
+  if (why !== undefined) throw notPossible(joined, why)
+  const adverb = reader.take(ADVERB)
+  if (adverb !== undefined) return { ...ADVERBS[adverb], isRepeated: true }
+  return reader.attempt(() => readTimes(reader)) ?? reader.attempt(() => readEvery(reader))
+}
+
+/** `twice a day`, `three times per hour`, `once weekly`. */
+function readTimes(reader: Reader): Piece | undefined {
+  const named = { once: 1, twice: 2, thrice: 3 }[reader.take(/once|twice|thrice/) ?? '']
+  const times = named ?? readNumber(reader)
+  if (times === undefined || (named === undefined && !reader.take(/times|x|×/))) return undefined
+  const adverb = reader.take(/hourly|daily|weekly|monthly/)
+  if (adverb !== undefined) return { ...ADVERBS[adverb], times, isRepeated: true }
+  if (!reader.take(/a|an|per|each|every/)) return undefined
+  const unit = readUnit(reader)
+  return unit && { unit, times, isRepeated: true }
+}
+
+/** `every …`: one of what can follow, the longest first. */
+function readEvery(reader: Reader): Piece | undefined {
+  reader.take(/once/)
+  if (reader.take(/everyday/)) return { unit: 'day', isRepeated: true }
+  if (!reader.take(/every|each/)) return undefined
+  reader.take(/single/)
+  const found =
+    reader.attempt(() => readPartOfHour(reader)) ??
+    reader.attempt(() => readNamedSpan(reader)) ??
+    reader.attempt(() => valueOfYear(readBirthday(reader))) ??
+    reader.attempt(() => readCounted(reader)) ??
+    reader.attempt(() => readEveryDates(reader)) ??
+    reader.attempt(() => readEveryDays(reader)) ??
+    reader.attempt(() => readEveryPart(reader)) ??
+    reader.attempt(() => readEveryClock(reader))
+  return found && { ...found, isRepeated: true }
+}
+
+function readPartOfHour(reader: Reader): Said | undefined {
+  const part = reader.take(/half|quarter/)
+  if (part === undefined) return undefined
+  reader.take(/-|of/)
+  reader.take(/an?/)
+  return reader.take(/hours?/) ? { unit: 'minute', count: part === 'half' ? 30 : 15 } : undefined
+}
+
+function readNamedSpan(reader: Reader): Said | undefined {
+  const count = reader.take(/other|2/) ? 2 : 1
+  if (reader.take(/quarters?/)) return { unit: 'month', count: 3 * count }
+  return count === 1 && reader.take(/fortnight/) ? { unit: 'week', count: 2 } : undefined
+}
+
+function valueOfYear(birthday: Said['birthday']): Said | undefined {
+  return birthday && { unit: 'year', birthday }
+}
+
+/** `2 hours`, `other day`, `third week`, `hour`. */
+function readCounted(reader: Reader): Said | undefined {
+  const isOther = reader.take(/other|alternate/) !== undefined
+  const ordinal = isOther ? 2 : readOrdinal(reader)
+  const count = ordinal ?? readNumber(reader)
+  const unit = readUnit(reader)
+  if (ordinal !== undefined && (ordinal < 2 || /^(?:of|in)$/.test(reader.peek()))) return undefined
+  if (unit) return { unit, ...(count === undefined ? {} : { count }) }
+  if (!isOther) return undefined
+  const days = readDays(reader)
+  return days && { unit: 'week', count: 2, days: days.days }
+}
+
+function readUnit(reader: Reader): Unit | undefined {
+  const word = reader.take(/seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|years?|[mhdw]/)
+  if (word === undefined) return undefined
+  if (/^s/.test(word)) throw notPossible(`every ${word}`, 'the shortest is every minute')
+  if (/^mo/.test(word)) return 'month'
+  return UNITS[word.charAt(0)]
+}
+
+const UNITS: Record<string, Unit> = { m: 'minute', h: 'hour', d: 'day', w: 'week', y: 'year' }
+
+/** `every 15th`, `every last friday`, `every 2nd monday of the month`. */
+function readEveryDates(reader: Reader): Said | undefined {
+  const begin = reader.peek()
+  const found = readDates(reader)
+  if (!found) return undefined
+  const { place, ...dates } = found
+  const month = readOfMonth(reader)
+  if (month) return { dates, ...month }
+  // The second monday, or every other one.
+  if (place !== undefined && place !== 1 && place !== -1)
+    throw notPossible(`every ${begin} …`, 'say "every other monday" or "the second monday of the month"')
+  const isClear =
+    place !== undefined || dates.dates?.some((date) => date.startsWith('L')) || /^\d/.test(begin)
+  return isClear ? { dates, unit: 'month' } : undefined
+}
+
+/** `of the month`, `of every other month`, `each month`. */
+function readOfMonth(reader: Reader): Said | undefined {
+  return reader.attempt(() => {
+    const isOf = reader.take(/of|in/) !== undefined
+    const article = reader.take(/the|each|every|a/)
+    if (!isOf && !/^(?:each|every)$/.test(article ?? '')) return undefined
+    const count = article === 'every' ? (reader.take(/other/) ? 2 : readNumber(reader)) : undefined
+    if (!reader.take(/months?/)) return undefined
+    return { unit: 'month', ...(count === undefined ? {} : { count }) }
+  })
+}
+
+function readEveryDays(reader: Reader): Said | undefined {
+  const days = readDays(reader)
+  return days && { unit: 'week', days: days.days }
+}
+
+function readEveryPart(reader: Reader): Said | undefined {
+  const part = readPart(reader)
+  return part && { unit: 'day', part }
+}
+
+function readEveryClock(reader: Reader): Said | undefined {
+  const clocks = /^at$/.test(reader.peek()) ? undefined : readClocks(reader, undefined)
+  return clocks && { unit: 'day', clocks }
+}
+
+/** `on the 15th` of a month that was named, or `the last friday of the month`. */
+function readMonthDates(reader: Reader, said: Said): Piece | undefined {
+  reader.take(/on/)
+  const found = readDates(reader)
+  if (!found) return undefined
+  const { place: _, ...dates } = found
+  if (said.unit === 'month') {
+    readOfMonth(reader)
+    return { dates }
+  }
+  const month = said.unit === undefined ? readOfMonth(reader) : undefined
+  return month && { dates, ...month, isRepeated: true }
+}
+
+function readOnBirthday(reader: Reader): Piece | undefined {
+  reader.take(/on|in/)
+  return pieceOf('birthday', readBirthday(reader))
+}
+
+/** Days beside another part, or days that come again by themselves: `mondays`, `monday to friday`. */
+function readOnDays(reader: Reader, said: Said): Piece | undefined {
+  reader.take(/on|,/)
+  const isEach = reader.take(/every|each/) !== undefined
+  const found = readDays(reader)
+  if (!found) return undefined
+  const { days, isPlural } = found
+  if (said.unit !== undefined) return { days }
+  return isPlural || isEach ? { days, unit: 'week', isRepeated: true } : undefined
+}
+
+function readExcept(reader: Reader): Piece | undefined {
+  if (!reader.take(/except|excluding|without/) && !reader.takeAll(/but/, /not/)) return undefined
+  reader.take(/for|on/)
+  reader.take(/on/)
+  const days = readDays(reader)
+  return days && { except: days.days }
+}
+
+/** `morning` behind a day, `in the evening`, `at night`. */
+function readOnPart(reader: Reader, said: Said): Piece | undefined {
+  const isIn = reader.take(/in|at|@/) !== undefined
+  reader.take(/the/)
+  const part = readPart(reader)
+  return part && (isIn || said.unit !== undefined) ? { part } : undefined
+}
+
+function readZone(reader: Reader): Piece | undefined {
+  const isOpen = reader.take(/\(/) !== undefined
+  reader.take(/in/)
+  const zone = reader.take(/[A-Z][A-Za-z]+(?:\/[A-Z][\w+-]+){1,2}|UTC|GMT/)
+  if (zone === undefined) return undefined
+  reader.take(/time/)
+  if (isOpen) reader.take(/\)/)
+  return { zone }
+}
+
+/** Words that may begin such a phrase; where none is, nothing comes again. */
+export function mayBegin(word: string): boolean {
+  return (
+    /^(?:every|everyday|each|once|twice|thrice|on|the|at|noon|midnight|weekdays?|work(?:ing|days?)|weekends?|last|first)$/.test(
+      word,
+    ) ||
+    ADVERB.test(word) ||
+    Object.hasOwn(AMBIGUOUS, word) ||
+    /^(?:bi|semi)$/.test(word) ||
+    new RegExp(`^(?:${DAY.source})$`).test(word) ||
+    /^\d/.test(word) ||
+    /^(?:two|three|four|five|six|in)$/.test(word)
+  )
+}

@@ -1,0 +1,102 @@
+import { Cron } from 'croner'
+import type { Schedule } from '../../core/assistant-services.ts'
+import { reasonOf, TriviumError } from '../../core/errors.ts'
+
+type Times = Pick<Schedule, 'cron' | 'every' | 'step' | 'timezone' | 'created'>
+
+const MOST = 1000
+
+/**
+ * When a schedule is due, in Unix ms. Throws `usage` for what cannot be read. When clocks go forward, a time that does not exist
+ * is due when it would have been over; when they go back, each is due once.
+ */
+export function plannedTimes(schedule: Times) {
+  const { next, last } = timesOf(schedule)
+  return {
+    /** The first planned time after `time`. Undefined: never again. */
+    next,
+    /** The last planned time at or before `time` and after `after`, and how many there were (at most 1000 counted). */
+    due(after: number, time: number): { newest: number; count: number } | undefined {
+      let newest = after
+      for (let count = 0; count < MOST; count += 1) {
+        const at = next(newest)
+        if (at === undefined || at > time) return count > 0 ? { newest, count } : undefined
+        newest = at
+      }
+      // Far behind: the newest is found from the other end.
+      return { newest: last(time) ?? newest, count: MOST }
+    },
+  }
+}
+
+/** The first time after another, and the last one until then. */
+function timesOf({ cron: expression, every, step, timezone, created }: Times) {
+  if (step !== undefined && expression === undefined)
+    throw new TriviumError('usage', { details: 'A `step` goes with a `cron`.' })
+  if (every !== undefined && expression === undefined) {
+    const start = Date.parse(created)
+    const last = (time: number) => start + Math.max(0, Math.floor((time - start) / every)) * every
+    return { last, next: (time: number) => last(time) + every }
+  }
+  if (expression === undefined || every !== undefined) {
+    throw new TriviumError('usage', { details: 'A schedule takes either `cron` or `every`.' })
+  }
+  const crons = expression.split(' | ').map((one) => compile(one, timezone))
+  const times = {
+    next: (time: number) => leastOf(crons.map((cron) => cron.nextRun(new Date(time))?.getTime())),
+    last: (time: number) => {
+      const found = crons.map((cron) => cron.previousRuns(1, new Date(time + 1))[0]?.getTime() ?? 0)
+      return Math.max(...found) || undefined
+    },
+  }
+  if (step === undefined) return times
+  const counts = stepOf(step, timezone, times.next(Date.parse(created)) ?? 0)
+  const search = (first: number | undefined, move: (time: number) => number | undefined) => {
+    let found = first
+    for (let tries = 0; found !== undefined && !counts(found); tries += 1) {
+      if (tries > MOST_TRIES) return undefined
+      found = move(found)
+    }
+    return found
+  }
+  return {
+    next: (time: number) => search(times.next(time), times.next),
+    last: (time: number) => search(times.last(time), (before) => times.last(before - 1)),
+  }
+}
+
+const MOST_TRIES = 20_000
+
+function compile(expression: string, timezone: string): Cron {
+  try {
+    const cron = new Cron(expression, { timezone, paused: true })
+    cron.nextRun()
+    return cron
+  } catch (error) {
+    const details = `The schedule "${expression}" (${timezone}) cannot be read: ${reasonOf(error)}`
+    throw new TriviumError('usage', { details }, { cause: error })
+  }
+}
+
+function leastOf(times: readonly (number | undefined)[]): number | undefined {
+  const found = times.filter((time) => time !== undefined)
+  return found.length > 0 ? Math.min(...found) : undefined
+}
+
+/** `2 weeks`: whether a time is in a week that counts, which each second one does from that of `first` on; weeks begin on Monday. */
+function stepOf(step: string, timezone: string, first: number): (time: number) => boolean {
+  const [, count = '1', unit = 'days'] = /^(\d+) (days|weeks|months)$/.exec(step) ?? []
+  const parts = new Intl.DateTimeFormat('en', {
+    ...{ timeZone: timezone, year: 'numeric', month: 'numeric', day: 'numeric' },
+  })
+  const indexOf = (time: number) => {
+    const at = Object.fromEntries(parts.formatToParts(time).map(({ type, value }) => [type, Number(value)]))
+    const { year = 0, month = 1, day = 1 } = at
+    if (unit === 'months') return year * 12 + month
+    const days = Date.UTC(year, month - 1, day) / 86_400_000
+    // The first day of 1970 was a Thursday.
+    return unit === 'days' ? days : Math.floor((days + 3) / 7)
+  }
+  const begin = indexOf(first)
+  return (time) => (indexOf(time) - begin) % Number(count) === 0
+}
