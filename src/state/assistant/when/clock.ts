@@ -148,7 +148,7 @@ function halfIn({ name, half }: PartOfDay, hour: number): 'am' | 'pm' | undefine
 }
 
 /** `17:30`. */
-export function showMinute(minute: number): string {
+function showMinute(minute: number): string {
   return `${Math.floor(minute / 60)}:${String(minute % 60).padStart(2, '0')}`
 }
 

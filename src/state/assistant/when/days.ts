@@ -3,7 +3,7 @@ import { type Reader, readOrdinal } from './reader.ts'
 /** Sunday is 0, as in cron. */
 export const DAY = /(?:sun|mon|tue|tues|wed|wednes|thu|thur|thurs|fri|sat|satur)(?:day)?s?\.?/
 const NAMES = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
-export const MONTH =
+const MONTH =
   /(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)/
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 const WEEK = [1, 2, 3, 4, 5]
