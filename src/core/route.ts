@@ -105,8 +105,10 @@ const routeKeys = z.strictObject({
   /** `attempts` counts the first one too. */
   retry: retrySchema.prefault({}),
   timeout: timerDuration.refine((ms) => ms > 0, 'a timeout is longer than 0').default(60_000),
-  /** How many invocations of this route run at once in one process, or jobs of it are waited for. */
-  concurrency: z.int().min(1).max(10_000).default(16),
+  /** How many invocations of this route run at once in one process, or jobs of it are waited for; see `concurrencyOf`. */
+  concurrency: z.int().min(1).max(10_000).exactOptional(),
+  /** For listeners (`bolt`): one message of a conversation after another, or all as they come. */
+  order: z.enum(['conversation', 'none']).exactOptional(),
   /** `auto`: what the skill returns is the reply. `none`: it is not sent. */
   reply: z.enum(['auto', 'none']).default('auto'),
   /** The model for a markdown skill, in place of the configured one. */
@@ -129,11 +131,21 @@ export const routeSchema = routeKeys.superRefine((route, context) => {
   const [target, another] = ROUTE_TARGETS.filter((key) => route[key] !== undefined)
   if (!target) issue('skill', 'missing key "skill", "queue" or "bolt": who answers')
   if (another) issue(another, `a route has one of "skill", "queue" and "bolt"; this one has "${target}"`)
+  if (route.order !== undefined && target !== 'bolt')
+    issue('order', `"order" is for "bolt"; with "${target}" the messages of a conversation keep their order`)
   if (target === undefined || target === 'skill') return
   for (const key of OF_SKILLS) {
     if (route[key] !== undefined) issue(key, `"${key}" is for skills; "${target}" gets the whole message`)
   }
 })
+
+/** Listeners wait for others most of the time, and what a person waits for must not wait for them. */
+const LISTENERS = 1000
+
+/** How many invocations of a route run at once in one process: 16, or 1,000 of listeners, unless the route says. */
+export function concurrencyOf({ concurrency, bolt }: Pick<Route, 'concurrency' | 'bolt'>): number {
+  return concurrency ?? (bolt === undefined ? 16 : LISTENERS)
+}
 
 /** Who answers a message: the first route whose `match` fits wins. */
 export type Route = z.output<typeof routeSchema>

@@ -23,6 +23,8 @@ export type TransportKind<Options = unknown> = {
   eventData(message: Message): JsonObject
   /** Why no reply can reach whoever sent a message; undefined where one can. Absent: one always can. */
   unanswerable?(message: Message): string | undefined
+  /** Whether a person waits for what listeners do with a message, so that it must not wait for others of its conversation. */
+  isUrgent?(message: Message): boolean
 }
 
 /** One gateway: a listener for messages and a sender of replies. */
@@ -152,6 +154,13 @@ export type TransportDeps = {
   modules: {
     /** Calls `changed` after code in the folder of the file was saved. Resolves with what ends that. */
     watch(file: string, changed: () => Promise<void>): Promise<() => Promise<void>>
+  }
+  /** For routes with listeners (`bolt`), which hear more than what is a message on the roads. */
+  listeners: {
+    /** Has them called for what is on no road. Resolves when that is durable; one `key` counts once in seven days. */
+    call(route: Route, message: NewMessage & { key: string }): Promise<void>
+    /** A message that was accepted; undefined where it is no longer retained. */
+    accepted(id: string): Promise<Message | undefined>
   }
   /** Resolves with how the dispatch of a message ended, or undefined at the timeout. For `respond: result`. */
   settled(messageId: string, timeout: number): Promise<'done' | 'failed' | 'unrouted' | undefined>

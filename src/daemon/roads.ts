@@ -160,8 +160,15 @@ export function createRoadWorkers(deps: {
       return tracing ? tracing.event(`process ${ref}`, event, run) : run()
     },
   })
+  const listen: Target = ({ message, route: { bolt = '', name, timeout }, signal }) => {
+    // The gateway may be off here for a moment, as in a reload.
+    const listener = gateways.get(message.gateway)
+    if (!listener?.listen) throw noGateway(message.gateway, gateways.names())
+    return listener.listen(bolt, { message, route: name, signal, timeout })
+  }
   const answer: Target = async (dispatched) => {
     const { message, route } = dispatched
+    if (dispatched.isAside) return listen(dispatched)
     const caller = deps.access.callerOf(message)
     const decided = await deps.decide(message, caller)
     if (decided !== undefined) return decided
@@ -173,13 +180,7 @@ export function createRoadWorkers(deps: {
       const progress = (progress: Json) => transport?.progress?.({ ...place, progress })
       return queues.run(route.queue, { ...dispatched, progress })
     }
-    if (route.bolt !== undefined) {
-      const { timeout, name } = route
-      // The gateway may be off here for a moment, as in a reload.
-      const listener = gateways.get(message.gateway)
-      if (!listener?.listen) throw noGateway(message.gateway, gateways.names())
-      return listener.listen(route.bolt, { message, route: name, signal: dispatched.signal, timeout })
-    }
+    if (route.bolt !== undefined) return listen(dispatched)
     const stopped = new AbortController()
     const shown = transport?.working?.(message, () => stopped.abort())
     let text = ''
@@ -209,6 +210,7 @@ export function createRoadWorkers(deps: {
     router: deps.router,
     async invoke(dispatched) {
       const { message, route } = dispatched
+      if (dispatched.isAside) return run(dispatched)
       const skill = targetOf(route)
       if (dispatched.isFirst)
         for (const one of [...dispatched.collected, message]) await transcript.received(one)
@@ -223,6 +225,7 @@ export function createRoadWorkers(deps: {
       }
     },
     isAlone: isDecision,
+    isUrgent: gateways.isUrgent,
     unrouted: transcript.received,
     steered: transcript.received,
     ended: (message) => void roads.events.releaseOwn(message.id),

@@ -3,11 +3,12 @@ import { TriviumError, toTriviumError } from '../core/errors.ts'
 import { type Json, pathGet } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
-import type { Route } from '../core/route.ts'
+import { concurrencyOf, type Route } from '../core/route.ts'
 import type { BusyLane, ClaimedJob, Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
+import { asideIn } from './aside.ts'
 import { type Outbox, refuseApproval, skillReply, waitForEnd } from './outbox.ts'
-import { createPump } from './pump.ts'
+import { createPump, type Place } from './pump.ts'
 import type { Router } from './router.ts'
 import {
   attemptOf,
@@ -36,6 +37,8 @@ export type Dispatch = {
   attempt: number
   /** Neither a repeated attempt nor resumed after an approval. */
   isFirst: boolean
+  /** It is on none of the roads: only listeners hear it. */
+  isAside: boolean
   sends: SendCounter
   signal: AbortSignal
 }
@@ -50,6 +53,8 @@ export function createDispatch(options: {
   router: Pick<Router, 'match' | 'routes'>
   /** Whether a message goes into the call of no other one, whatever the route says. */
   isAlone?(message: Message): boolean
+  /** Whether a person waits for what listeners do with a message. */
+  isUrgent?(message: Message): boolean
   /** Runs the target of a route, its skill or a job of its queue. Must end soon after `signal` aborts. */
   invoke: Target
   unrouted?(message: Message): unknown
@@ -76,11 +81,14 @@ export function createDispatch(options: {
   const routeOf = ({ group }: ClaimedJob) => router.routes().find(({ name }) => name === group)
 
   const run = async (claimed: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
-    const { message } = claimed
+    const aside = asideIn(claimed)
+    const message = claimed.message ?? aside
     if (!message) throw new TriviumError('message_not_found', { id: claimed.messageId ?? claimed.id })
     const route = routeOf(claimed) ?? router.match(message)
     // A queue goes on while a daemon that waits for it dies: that is no attempt.
     const job = route?.queue === undefined ? claimed : { ...claimed, lost: 0 }
+    // What listeners alone may hear goes to no skill, though the routes have changed.
+    if (aside && route?.bolt === undefined) return { outcome: 'done' }
     if (!route) {
       await options.unrouted?.(message)
       const notes: Note[] = [{ at: now(), road: 'dispatch', what: 'unrouted' }]
@@ -102,6 +110,7 @@ export function createDispatch(options: {
       route,
       attempt,
       isFirst,
+      isAside: aside !== undefined,
       sends,
       signal,
       ...defined({ steer }),
@@ -216,10 +225,16 @@ export function createDispatch(options: {
 
   const note = (what: string, detail: Json): Note => ({ at: now(), road: 'dispatch', what, detail })
 
+  const placeOf = ({ name, order }: Route, message: Message): Place => ({
+    name,
+    isUnordered: order === 'none' || (options.isUrgent?.(message) ?? false),
+  })
+
   const pump = createPump({
     journal: store.journal,
     match(message) {
       const route = router.match(message)
+      if (route?.bolt !== undefined) return placeOf(route, message)
       const merges = (route?.['while-busy'] ?? 'queue') !== 'queue' || route?.settle !== undefined
       // As what is resumed it is of no group, and its route is found again.
       return route && merges && options.isAlone?.(message) ? { name: '' } : route
@@ -234,7 +249,8 @@ export function createDispatch(options: {
     queue: DISPATCH_QUEUE,
     store,
     concurrency: options.concurrency,
-    limits: () => new Map(router.routes().map((route) => [route.name, route.concurrency])),
+    limits: () => new Map(router.routes().map((route) => [route.name, concurrencyOf(route)])),
+    unplaced: () => new Set(router.routes().flatMap(({ name, bolt }) => (bolt === undefined ? [] : name))),
     busy: () => busyLanes(router.routes()),
     refill: pump.add,
     run,

@@ -82,6 +82,8 @@ export function createGateways(options: {
     names: () => [...running.keys()],
     /** Why no reply can reach whoever sent a message; undefined where one can. */
     unanswerable: (message: Message) => kinds.get(message.transport)?.unanswerable?.(message),
+    /** Whether a person waits for what listeners do with a message. */
+    isUrgent: (message: Message) => kinds.get(message.transport)?.isUrgent?.(message) ?? false,
     list,
     /** Makes the running gateways those of `specs`. What cannot start is reported, and tried at the next call. */
     apply: (specs: readonly GatewaySpec[]) =>

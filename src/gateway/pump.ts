@@ -9,7 +9,7 @@ export type Pumped = 'jobs' | 'unrouted' | 'nothing'
 /** Moves messages from the journal to the lanes when idle workers ask; what they cannot take yet waits in the journal. */
 export function createPump(options: {
   journal: Pick<Journal, 'unpumped' | 'pumped'>
-  match(message: Message): { name: string } | undefined
+  match(message: Message): Place | undefined
   unrouted(message: Message): void
 }) {
   const { journal, match, unrouted } = options
@@ -39,7 +39,7 @@ export function createPump(options: {
       const unmatched: Message[] = []
       for (const message of messages) {
         const route = match(message)
-        if (route || isAwaited(message)) jobs.push(jobFor(message, route?.name ?? ''))
+        if (route || isAwaited(message)) jobs.push(jobFor(message, route ?? { name: '' }))
         else unmatched.push(message)
       }
       if (!(await journal.pumped(cursor, last.id, jobs))) return 'jobs'
@@ -49,12 +49,16 @@ export function createPump(options: {
   }
 }
 
-/** The job of dispatch. Messages of one conversation of one gateway share a lane. */
-export function jobFor(message: Message, route: string): NewJob {
+/** The route of a message, and whether it waits for those before it in its conversation. */
+export type Place = { name: string; isUnordered?: boolean }
+
+/** The job of dispatch. Messages of one conversation of one gateway share a lane, but for those without an order. */
+export function jobFor(message: Message, { name, isUnordered = false }: Place): NewJob {
+  const lane = `${message.gateway}/${message.conversation}`
   return {
     id: message.id,
-    lane: `${message.gateway}/${message.conversation}`,
-    group: route,
+    lane: isUnordered ? `${lane}/${message.id}` : lane,
+    group: name,
     messageId: message.id,
     ...(isAwaited(message) ? { notify: true } : {}),
   }

@@ -33,7 +33,7 @@ export function createReplay(deps: {
       for (const { message, outcome } of page.found) {
         if (outcome !== 'unrouted' || isAwaited(message)) continue
         const route = match(message)
-        if (route) found.push(jobFor(message, route.name))
+        if (route) found.push(jobFor(message, { name: route.name }))
         else unrouted++
       }
       more += found.splice(0, found.length - MOST).length

@@ -22,6 +22,11 @@ export type WorkerOptions = {
   concurrency: number
   /** Jobs at once of each group; groups it does not name are bounded by `concurrency` only. */
   limits?(): ReadonlyMap<string, number>
+  /**
+   * Groups whose jobs take no place, as they mostly wait for others: they are bounded by their own limit, and are claimed also
+   * while all places are taken.
+   */
+  unplaced?(): ReadonlySet<string>
   /** What to do with lanes that are busy, by group. */
   busy?(): Record<string, BusyLane> | undefined
   /** Milliseconds after which a claim of a dead process may be claimed again; renewed at a third of it. */
@@ -44,6 +49,9 @@ type Running = { job: ClaimedJob; since: number; abort: AbortController; ended: 
 /** Pause (ms) after the store failed, so that a store that is away costs no spinning. */
 export const STORE_PAUSE = 500
 
+/** How many jobs that take no place are claimed at once. */
+const UNPLACED = 64
+
 type Retry = Backoff & { attempts: number }
 
 const RETRY: Retry = { attempts: 10, first: STORE_PAUSE, longest: 60_000 }
@@ -56,7 +64,7 @@ export function createWorker(options: WorkerOptions) {
   const perGroup = new Map<string, number>()
   /** Jobs whose work is under way; those in `running` beyond it only wait until their outcome is stored. */
   let active = 0
-  /** Those of which the work goes on elsewhere. */
+  /** Those that take no place. */
   let elsewhere = 0
   let isIdle = false
   /** The last claim found nothing, with room in every group: the next one waits for a signal or for what is `due`. */
@@ -73,10 +81,11 @@ export function createWorker(options: WorkerOptions) {
     failed: (answer) => (answer instanceof Error ? answer : undefined),
   })
 
-  const room = (): Record<string, number> => {
-    const limits: Record<string, number> = {}
+  /** How many jobs of each group may be claimed. */
+  const room = (isFull: boolean, unplaced: ReadonlySet<string> | undefined): Record<string, number> => {
+    const limits: Record<string, number> = isFull ? { '': 0 } : {}
     for (const [group, limit] of options.limits?.() ?? [])
-      limits[group] = Math.max(0, limit - (perGroup.get(group) ?? 0))
+      limits[group] = isFull && !unplaced?.has(group) ? 0 : Math.max(0, limit - (perGroup.get(group) ?? 0))
     return limits
   }
 
@@ -93,12 +102,15 @@ export function createWorker(options: WorkerOptions) {
   const refill = async () => (await options.refill?.()) ?? 'nothing'
   const loop = createLoop({
     async step() {
-      const max = freePlaces()
-      if (max <= 0) return undefined
+      const places = freePlaces()
+      const unplaced = options.unplaced?.()
+      const isFull = places <= 0
+      if (isFull && !unplaced?.size) return undefined
       let brought: Pumped = isIdle ? await refill() : 'nothing'
       if (brought === 'jobs') isSpent = false
       if (!isSpent || (due !== undefined && due <= now())) {
-        const limits = room()
+        const limits = room(isFull, unplaced)
+        const max = isFull ? UNPLACED : places
         isSpent = !Object.values(limits).includes(0)
         const request = { max, lease, limits, ...defined({ busy: options.busy?.() }) }
         const { jobs, nextDue } = await store.jobs.claim(queue, request)
@@ -107,7 +119,7 @@ export function createWorker(options: WorkerOptions) {
         brought = jobs.length > 0 ? 'jobs' : await refill()
         isIdle = brought !== 'jobs'
         if (!isIdle) isSpent = false
-        if (!isIdle && freePlaces() > 0) return 'again'
+        if (!isIdle && (unplaced?.size || freePlaces() > 0)) return 'again'
       }
       if (brought === 'unrouted') return 'again'
       return due === undefined ? undefined : due - now()
@@ -134,7 +146,7 @@ export function createWorker(options: WorkerOptions) {
 
   const perform = async (job: ClaimedJob, abort: AbortController) => {
     // As it is now: routes change meanwhile.
-    const isElsewhere = options.goesOn?.(job) ?? false
+    const isElsewhere = (options.goesOn?.(job) || options.unplaced?.().has(job.group)) ?? false
     occupy(job.group, isElsewhere, 1)
     let outcome: RunOutcome
     try {

@@ -78,6 +78,28 @@ describe('a worker', () => {
     runs.release('s3')
   })
 
+  test('runs jobs that take no place while all places are taken, up to their own limit', async (t) => {
+    const store = await openStore(t)
+    const runs = heldRuns()
+    const held = ['s1', 's2'].map((id) => job(id, { group: 'slow' }))
+    const light = ['l1', 'l2', 'l3'].map((id) => job(id, { group: 'light' }))
+    await store.jobs.add('q', [...held, job('again', { group: '' })])
+    const limits = () => new Map(Object.entries({ slow: 9, light: 2 }))
+    work(t, store, { run: runs.run, concurrency: 1, limits, unplaced: () => new Set(['light']) })
+    await until(() => runs.under().length === 1, 'the only place is taken')
+    await store.jobs.add('q', light)
+    await until(() => runs.under().length === 3, 'two that take none')
+    assert.deepEqual(runs.under(), ['l1', 'l2', 's1'])
+    runs.release('l1')
+    await until(() => runs.under().includes('l3'), 'the next of them')
+    assert.ok(!runs.seen.includes('s2') && !runs.seen.includes('again'))
+    runs.release('s1')
+    await until(() => runs.seen.length === 5, 'the place is given to the next')
+    runs.release('l2', 'l3', 's2', 'again')
+    await until(() => runs.seen.length === 6, 'all')
+    runs.release('s2', 'again')
+  })
+
   test('claims nothing when a job ends behind which nothing waits, and the next of a lane at once', async (t) => {
     const real = await openStore(t)
     const runs = heldRuns()

@@ -45,6 +45,8 @@ const channelSchema = z.object({
   channel: z.string(),
   /** Whether Slack delivers all messages of the channel here, or only those that mention the bot. */
   all: z.boolean(),
+  /** Whether Slack tells of mentions there by `app_mention` too. */
+  mentions: z.boolean().default(false),
   /** Nothing before it was ever our business. */
   first: z.number().default(0),
   /** Roots of threads, and when each was last written in. */
@@ -105,6 +107,7 @@ export function createGapFill(
     const { active } = known
     for (const [root, at] of Object.entries(more.active)) active[root] = Math.max(active[root] ?? 0, at)
     known.all ||= more.all
+    known.mentions ||= more.mentions
     known.first = Math.min(known.first, more.first)
     putLast(channels, key, known, MAX_CHANNELS)
     return known
@@ -188,12 +191,12 @@ export function createGapFill(
 
   /** Takes what was missed; what waits for a name or a file holds up no other. */
   async function fill(gap: Gap): Promise<undefined> {
-    const { all } = gap.channel
+    const { all, mentions } = gap.channel
     const takeOne = async (delivery: Delivery) => {
       try {
         const taken = await inbound.take(delivery)
         const written = writtenIn(delivery)
-        if (taken && written) note({ ...written, all })
+        if (taken && written) note({ ...written, all, mentions })
       } catch (error) {
         if (!(error instanceof TriviumError) || error.retryable) throw error
         log.warn({ err: error }, 'a message of Slack that was missed cannot be taken')
@@ -245,7 +248,17 @@ export function createGapFill(
         .filter(({ ts, text }) => Number(ts) > from && (all || mention.test(String(text))))
         .sort((a, b) => Number(a.ts) - Number(b.ts))
         // History does not say where it is of; the events that Slack delivers do.
-        .map((message) => ({ ...message, type: 'message', channel }))
+        .flatMap((message) => {
+          const { ts, text } = message
+          const isMentioned = mention.test(String(text)) && (gap.channel.mentions || !all)
+          const kinds = [...(all ? ['message'] : []), ...(isMentioned ? ['app_mention'] : [])]
+          const place = {
+            channel,
+            event_ts: ts ?? '',
+            channel_type: channel.startsWith('D') ? 'im' : 'channel',
+          }
+          return kinds.map((type) => ({ ...message, ...place, type }))
+        })
         .map((event) => ({ payload: { type: 'event_callback', team_id: team, event }, workspace, retry: 0 }))
     )
   }
@@ -325,7 +338,8 @@ function writtenIn({ payload, workspace: { team } }: Delivery): Channel | undefi
   const [channel, ts, root = ts] = ['channel', 'ts', 'thread_ts'].map((key) => textAt(event, key))
   const at = Number(ts)
   if (channel === undefined || root === undefined || Number.isNaN(at)) return undefined
-  return { team, channel, all: event.type === 'message', first: at, active: { [root]: at } }
+  const kinds = { all: event.type === 'message', mentions: event.type === 'app_mention' }
+  return { team, channel, ...kinds, first: at, active: { [root]: at } }
 }
 
 function keyOf({ team, channel }: Pick<Channel, 'team' | 'channel'>): string {

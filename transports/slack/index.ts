@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/core/json.ts'
+import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
 import type { TransportKind } from '../../src/core/transport.ts'
 import { defined } from '../../src/lib/defined.ts'
@@ -10,6 +10,8 @@ export const slack: TransportKind<SlackOptions> = {
   options: slackOptions,
   create: async (options, deps) => (await import('./transport.ts')).createSlackTransport(options, deps),
   eventData,
+  // Slack acknowledges commands, clicks and submissions within three seconds, and their triggers end then.
+  isUrgent: ({ data }) => isJsonObject(data.payload) && data.payload.type !== 'event_callback',
 }
 
 function eventData(message: Message): JsonObject {

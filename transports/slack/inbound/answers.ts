@@ -78,7 +78,7 @@ export function createAnswers(
   }
 
   return async (delivery: Delivery): Promise<Taken> => {
-    if (delivery.payload.type === 'block_suggestion') return { response: await suggest(delivery) }
+    if (asksForOptions(delivery.payload)) return { response: await suggest(delivery) }
     const { errors = {}, view, clear } = await verdictOn(delivery)
     if (Object.keys(errors).length > 0) return { response: { response_action: 'errors', errors } }
     const taken = await take(delivery)
@@ -89,6 +89,11 @@ export function createAnswers(
     const response = taken.isListened ? await bolt.answer(taken.id, delivery) : undefined
     return { ...taken, ...defined({ response }) }
   }
+}
+
+/** A select asks for its options: in blocks, or as in attachments and dialogs of old. */
+function asksForOptions({ type, name, event }: JsonObject): boolean {
+  return type === 'block_suggestion' || (name !== undefined && event === undefined)
 }
 
 const plainText = z

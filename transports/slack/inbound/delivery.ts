@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { isJsonObject, type JsonObject, objectAt, textAt } from '../../../src/core/json.ts'
 import type { Accepted } from '../../../src/core/message.ts'
 import type { Target } from '../conversation.ts'
@@ -69,9 +70,28 @@ export type Draft = Target & {
   alone?: boolean
   content?: Content
   files?: JsonObject[]
+  /** Why it starts nothing on the roads; Bolt apps hear it all the same. */
+  unwanted?: string | undefined
   /** What only this kind of event has: command, action, reaction, … */
   extra: JsonObject
 }
 
 /** What was read, or in words why it starts nothing. It is acknowledged all the same. */
 export type Read = Draft | string
+
+/** Of these events `ts` is not that of the message that they tell of. */
+const ABOUT_OTHERS = new Set<unknown>(['message_changed', 'message_deleted', 'message_replied'])
+
+/**
+ * What tells one event for a Bolt app from another, however often and by which way it comes. Slack sends a post as `message` and as
+ * `app_mention`, and both are read back from history without an id.
+ */
+export function eventKey(payload: JsonObject): string {
+  const { event_id } = payload
+  const event = objectAt(payload, 'event')
+  const { type, subtype, edited, channel, ts } = event
+  const isPost = (type === 'message' || type === 'app_mention') && !ABOUT_OTHERS.has(subtype)
+  const team = textAt(payload, 'team_id') ?? ''
+  if (isPost && ts && (!edited || !event_id)) return `${team}:${channel}:${ts}:${type}`
+  return `${team}:${event_id ?? event.event_ts ?? randomUUID()}`
+}

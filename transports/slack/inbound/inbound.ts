@@ -1,6 +1,7 @@
 import { stoppingError, TriviumError } from '../../../src/core/errors.ts'
-import { isJsonObject, textAt } from '../../../src/core/json.ts'
+import { isJsonObject, objectAt, textAt } from '../../../src/core/json.ts'
 import { completeMessage, type NewMessage } from '../../../src/core/message.ts'
+import type { Route } from '../../../src/core/route.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { createInFlight } from '../../../src/lib/in-flight.ts'
@@ -9,7 +10,15 @@ import { conversationOf, targetSchema } from '../conversation.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
 import { idsIn, mrkdwnToMarkdown } from './content.ts'
-import { type Delivery, type Draft, isExternal, patienceWith, type Read, type TakenIn } from './delivery.ts'
+import {
+  type Delivery,
+  type Draft,
+  eventKey,
+  isExternal,
+  patienceWith,
+  type Read,
+  type TakenIn,
+} from './delivery.ts'
 import { createFileFetcher } from './files.ts'
 import { isDirect, readEvent } from './read-event.ts'
 import { readCommand, readInteraction } from './read-interaction.ts'
@@ -47,13 +56,12 @@ export function createInbound(
   async function take(delivery: Delivery): Promise<TakenIn | undefined> {
     if (inFlight.isStopping()) throw stoppingError()
     const draft = readPayload(delivery, options, workspaces)
-    if (typeof draft === 'string') {
-      deps.log.debug({ why: draft }, 'an event of Slack starts nothing')
-      return undefined
-    }
+    if (typeof draft === 'string') return unheard(draft)
+    if (draft.unwanted !== undefined && !isListening()) return unheard(draft.unwanted)
     const conversation = conversationOf(draft)
     const { patience } = patienceWith(delivery)
-    const before = tails.get(conversation)
+    // A person waits for what is done with a click or a command.
+    const before = delivery.payload.event === undefined ? undefined : tails.get(conversation)
     const preparing = prepare(draft, delivery)
     const turn = before && inTime(before, AbortSignal.timeout(Math.min(HOLD, patience)))
     const tail = Promise.allSettled([preparing, turn])
@@ -65,17 +73,36 @@ export function createInbound(
       const head = { id: '', gateway: deps.gateway, receivedAt: deps.now() }
       const route = deps.router.match(completeMessage(head, message))
       const isListened = route?.bolt !== undefined
+      if (draft.unwanted !== undefined) {
+        if (!isListened) return unheard(draft.unwanted)
+        await deps.listeners.call(route, { ...message, key: eventKey(delivery.payload) })
+        return undefined
+      }
       // Listeners say what the person sees, and when; what nobody answers has no progress.
       const isFollowed = options.progress !== 'off' && draft.ts && !draft.extra.notice && route && !isListened
       // So marked, how its dispatch ends can be waited for.
       if (isFollowed) message.data = { ...message.data, respond: 'result' }
       const taken = { ...(await deps.accept(message)), isListened, isFollowed: Boolean(isFollowed) }
       if (!taken.duplicate) onAccepted(draft, taken)
+      else if (isListened) await callAgain(taken.id, route, message, delivery)
       return taken
     } finally {
       if (tails.get(conversation) === tail) tails.delete(conversation)
       inFlight.leave()
     }
+  }
+
+  const isListening = () => deps.router.routes().some(({ bolt }) => bolt !== undefined)
+
+  const unheard = (why: string) => void deps.log.debug({ why }, 'an event of Slack starts nothing')
+
+  /** Slack tells of one post by several events. On the roads it is one message; listeners hear each event. */
+  async function callAgain(id: string, route: Route, message: NewMessage, { payload }: Delivery) {
+    if (payload.event === undefined) return
+    const key = eventKey(payload)
+    const first = await deps.listeners.accepted(id)
+    if (first && eventKey(objectAt(first.data, 'payload')) !== key)
+      await deps.listeners.call(route, { ...message, key })
   }
 
   async function prepare(draft: Draft, delivery: Delivery): Promise<NewMessage> {
@@ -85,7 +112,10 @@ export function createInbound(
     const { patience, comesAgain } = patienceWith(delivery)
     const [{ names, areKnown }, fetched, found, isMine, context] = await Promise.all([
       namesFor(draft, workspace, patience),
-      draft.files?.length ? files.fetch(draft.files, workspace, patience) : undefined,
+      // What is on no road needs no artifacts: the app fetches what it wants.
+      draft.files?.length && draft.unwanted === undefined
+        ? files.fetch(draft.files, workspace, patience)
+        : undefined,
       // A reaction belongs to the conversation of the message that it is on, which may be inside a thread.
       draft.threadUnknown ? directory.threadOf(channel, ts ?? '', patience) : '',
       inThread === 'unknown' ? threads.has(channel, draft.thread ?? '') : inThread === 'mine',
@@ -93,7 +123,11 @@ export function createInbound(
         ? threads.context(channel, draft.thread, draft.extra.context)
         : draft.extra.context,
     ])
-    if (comesAgain && !(areKnown && fetched?.isWhole !== false && found !== undefined)) {
+    if (
+      comesAgain &&
+      draft.unwanted === undefined &&
+      !(areKnown && fetched?.isWhole !== false && found !== undefined)
+    ) {
       const reason = 'not all that the event needs could be read in time'
       deps.refused('incomplete', { from: draft.user, why: reason, body: draft.content?.text })
       deps.log.info({ channel, ts, reason }, 'an event of Slack is left for later')
@@ -101,7 +135,7 @@ export function createInbound(
     }
     const placed = { ...draft, thread: found || draft.thread }
     // Who calls the bot may go on before it has answered.
-    if (draft.mention) void threads.join(channel, placed.thread)
+    if (draft.mention && draft.unwanted === undefined) void threads.join(channel, placed.thread)
     // Commands and clicks say names, too, though not as people see them, and no private channel's.
     const said = (of: string) => textAt(payload, `${of}_name`) ?? textAt(payload, `${of}.name`)
     const name = draft.userName ?? names.get(user) ?? said('user')

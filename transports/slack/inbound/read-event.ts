@@ -22,7 +22,7 @@ type Here = Delivery & { options: SlackOptions; isOwnBot: Workspaces['isOwnBot']
 
 /**
  * Reads an Events API callback (https://docs.slack.dev/apis/events-api). Own messages, those of other bots (unless
- * allowed) and of Slackbot start nothing. All that is not written by somebody, such as what happens to a message that
+ * allowed) and of Slackbot are unwanted. All that is not written by somebody, such as what happens to a message that
  * was there already, is a notice: only routes that ask for it answer.
  */
 export function readEvent(delivery: Delivery, options: SlackOptions, { isOwnBot }: Workspaces): Read {
@@ -43,12 +43,12 @@ export function readEvent(delivery: Delivery, options: SlackOptions, { isOwnBot 
   if (WRITTEN.has(subtype)) return readMessage(event, here)
   // It stands in the channel as what people write does, and may be read back.
   const standing = { ...here, key: `${workspace.team}:${textAt(event, 'channel')}:${textAt(event, 'ts')}` }
-  return whyUnwanted(event, here) ?? readNotice({ ...event, type: String(subtype) }, standing)
+  return { unwanted: whyUnwanted(event, here), ...readNotice({ ...event, type: String(subtype) }, standing) }
 }
 
 function readMessage(event: JsonObject, here: Here): Read {
   const draft = written(event, event, here)
-  if (typeof draft === 'string') return draft
+  if (!draft) return unreadable(event, here)
   return { ...draft, key: keyOf(draft), event: draft.mention ? ['app_mention', 'message'] : 'message' }
 }
 
@@ -65,7 +65,7 @@ function readEdit(event: JsonObject, here: Here): Read {
   const message = objectAt(event, 'message')
   const before = objectAt(event, 'previous_message')
   const draft = written(event, message, here)
-  if (typeof draft === 'string') return draft
+  if (!draft) return unreadable(event, here)
   const extra = defined({ previousText: textAt(before, 'text') })
   // What is written directly was for the bot before, and has its answer.
   if (draft.mention && !isDirect(draft.channel) && !mentions(before, here.workspace.botUser)) {
@@ -79,17 +79,17 @@ function readDeletion(event: JsonObject, here: Here): Read {
   const before = objectAt(event, 'previous_message')
   const ts = event.deleted_ts ?? objectAt(event, 'message').ts ?? ''
   const draft = written(event, { ts, ...before }, here)
-  if (typeof draft === 'string') return draft
+  if (!draft) return unreadable(event, here)
   const extra = defined({ notice: true, previousText: textAt(before, 'text') })
   const { content: _content, ...left } = draft
   return { ...left, event: 'message_deleted', files: [], mention: false, extra }
 }
 
 /** Anything else of which Slack tells; of ours only that the bot came or went. */
-function readNotice(event: JsonObject, { workspace: { team }, options, isOwnBot, key }: Here): Read {
+function readNotice(event: JsonObject, { workspace: { team }, options, isOwnBot, key }: Here): Draft {
   const type = String(event.type)
   const by = textAt(event, 'user') ?? textAt(event, 'user.id') ?? textAt(event, 'user_id')
-  if (isOwnBot(by) && !type.startsWith('member_')) return 'it is of our own doing'
+  const unwanted = isOwnBot(by) && !type.startsWith('member_') ? 'it is of our own doing' : undefined
   const places = ['item.channel', 'channel', 'channel.id', 'channel_id'].map((path) => textAt(event, path))
   const channel = places.find(Boolean) ?? by ?? team
   const ts = textAt(event, 'item.ts')
@@ -100,19 +100,23 @@ function readNotice(event: JsonObject, { workspace: { team }, options, isOwnBot,
     ...{ key, user: by ?? team, ts: ts ?? textAt(event, 'ts') },
     event: type,
     content: contentOf(event),
+    ...defined({ unwanted }),
     extra: defined({ notice: true, ...what, tab: textAt(event, 'tab'), context: event.context }),
   }
 }
 
-/** What somebody wrote, as `event` tells of it. */
-function written(event: JsonObject, message: JsonObject, here: Here): Read {
+/** What tells of a message without its channel, author or time. */
+function unreadable(event: JsonObject, here: Here): Draft {
+  return { ...readNotice(event, here), unwanted: 'it names no channel, author or time' }
+}
+
+/** What somebody wrote, as `event` tells of it; undefined where it does not say who, where or when. */
+function written(event: JsonObject, message: JsonObject, here: Here): Draft | undefined {
   const { workspace, options, key } = here
-  const unwanted = whyUnwanted(message, here)
-  if (unwanted !== undefined) return unwanted
   const channel = textAt(event, 'channel')
   const user = textAt(message, 'user') ?? textAt(message, 'bot_id')
   const ts = textAt(message, 'ts')
-  if (!channel || !user || !ts) return 'it names no channel, author or time'
+  if (!channel || !user || !ts) return undefined
   const root = textAt(message, 'thread_ts')
   const startsThread = root === undefined && threadsIn(channel, options) === 'reply'
   const mention = event.type === 'app_mention' || mentions(message, workspace.botUser)
@@ -130,6 +134,7 @@ function written(event: JsonObject, message: JsonObject, here: Here): Read {
     // What who writes to an agent looks at.
     extra: defined({ context: event.app_context }),
     startsThread: startsThread || undefined,
+    unwanted: whyUnwanted(message, here),
   }
 }
 
