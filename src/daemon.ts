@@ -26,8 +26,7 @@ import { createRoads, createRoadWorkers, targetOf } from './daemon/roads.ts'
 import { shareLogs, withSharedLogs } from './daemon/shared-logs.ts'
 import { startTracing } from './daemon/tracing.ts'
 import { createTranscript, recordApprovals } from './daemon/transcript.ts'
-import { asideJob } from './gateway/aside.ts'
-import { DISPATCH_QUEUE, resumeDispatch, waitUntilSettled } from './gateway/dispatch.ts'
+import { resumeDispatch, waitUntilSettled } from './gateway/dispatch.ts'
 import { createGateways } from './gateway/gateways.ts'
 import { createPublicHttp, textOf } from './gateway/public-http.ts'
 import { createPush } from './gateway/push/push.ts'
@@ -220,12 +219,7 @@ export async function createDaemon(options: DaemonOptions) {
       // An app may write data beside its code.
       watch: (file, changed) => watchSkills([dirname(file)], changed, log, /\.[cm]?[jt]sx?$/),
     },
-    listeners: {
-      async call(route, message) {
-        await store.jobs.add(DISPATCH_QUEUE, [asideJob(route, message, now())])
-      },
-      accepted: (id) => store.journal.get(id),
-    },
+    listeners: roads.listeners,
     settled: async (messageId, timeout) => (await waitUntilSettled(store, messageId, timeout))?.outcome,
     log: log.child({ gateway }),
     now,

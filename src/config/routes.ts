@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { isJsonObject } from '../core/json.ts'
 import { mcpServerOf } from '../core/mcp.ts'
 import { compilePattern } from '../core/pattern.ts'
-import { isMatchKey, type Route, type RouteMatch, routeSchema } from '../core/route.ts'
+import { concurrencyOf, isMatchKey, type Route, type RouteMatch, routeSchema } from '../core/route.ts'
 import { attempt } from '../lib/attempt.ts'
 import { noSuch, quote } from '../lib/nearest.ts'
 import { type Checker, check, findingsOf } from './checker.ts'
@@ -48,7 +48,7 @@ export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): 
     const path = ['routes', at]
     const read = checker.section(routeSchema, one, path)
     if (!read) continue
-    const route = { ...read, ...boltOf(read, world.folder) }
+    const route = { ...read, concurrency: concurrencyOf(read), ...boltOf(read, world.folder) }
     if (route.bolt !== undefined && !existsSync(route.bolt)) {
       checker.report([...path, 'bolt'], 'value', `there is no file ${route.bolt}`)
     }

@@ -9,7 +9,9 @@ import { makeId } from '../core/message-id.ts'
 import type { Route } from '../core/route.ts'
 import type { ArtifactService, Services } from '../core/services.ts'
 import type { Store } from '../core/store.ts'
+import type { TransportDeps } from '../core/transport.ts'
 import { createAccept } from '../gateway/accept.ts'
+import { asideJob } from '../gateway/aside.ts'
 import { createConversations } from '../gateway/conversations.ts'
 import { createDeadLetters } from '../gateway/dead-letters.ts'
 import { createDispatch, DISPATCH_QUEUE, type Dispatch, type Target } from '../gateway/dispatch.ts'
@@ -108,7 +110,14 @@ export function createRoads(deps: {
       },
     },
   } satisfies Partial<Services>
+  const listeners: TransportDeps['listeners'] = {
+    async call(route, message) {
+      await store.jobs.add(DISPATCH_QUEUE, [asideJob(route, message, Date.now())])
+    },
+    accepted: journal.get,
+  }
   return {
+    listeners,
     accept: { ...door, accept },
     replies: (gateway: string) => createReplyLog(store, gateway),
     outbox,
