@@ -32,8 +32,10 @@ import { createPublicHttp, textOf } from './gateway/public-http.ts'
 import { createPush } from './gateway/push/push.ts'
 import { createRefusals } from './gateway/refusals.ts'
 import { createRouter } from './gateway/router.ts'
+import { defined } from './lib/defined.ts'
 import { repeat } from './lib/loop.ts'
 import { pause } from './lib/pause.ts'
+import { createSteadyClock } from './lib/steady-clock.ts'
 import { createTurns } from './lib/turns.ts'
 import { createQueues } from './queues/queues.ts'
 import { builtInSkills } from './skills/built-in.ts'
@@ -80,13 +82,13 @@ export async function createDaemon(options: DaemonOptions) {
   const { dataDir } = config.daemon
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
 
-  const now = Date.now
+  const now = createSteadyClock()
   const startedAt = now()
   const owner = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`
   let draining = false
 
   const metrics = createMetrics({ version })
-  const store = await openStore(config.daemon, log, options.lock)
+  const store = await openStore(config.daemon, { log, now, ...defined({ lock: options.lock }) })
   const tracing = mode === 'serve' ? await startTracing(env, log, store.journal.get) : undefined
   const files = createLogs({ dir: dataDir, now, log })
   const shared = store.kind === 'redis' ? shareLogs(files, { store, dataDir, log }) : undefined

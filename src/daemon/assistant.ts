@@ -44,12 +44,12 @@ type DurableDeps = {
   /** Somebody with the roles that they have now. */
   callerAs(id: string): Caller
   log: Log
+  now(): number
 }
 
 /** What remembers between messages, for a daemon or a command. Touches no file before it is asked for something. */
 export function createDurableParts(deps: DurableDeps) {
-  const now = Date.now
-  const { store, dataDir, workbenchDir, logs, owner, log } = deps
+  const { store, dataDir, workbenchDir, logs, owner, log, now } = deps
   const workbench = workbenchAt(workbenchDir)
   const documents = createStateDocuments({ dataDir, store, log })
   const state = documents.document(assistantDocument)
@@ -57,7 +57,7 @@ export function createDurableParts(deps: DurableDeps) {
   const exists = async ({ id, created }: Pick<Schedule, 'id' | 'created'>) =>
     (await state.load()).document.schedules.some((one) => one.id === id && one.created === created)
   const runs = createScheduleRuns(deps, exists)
-  const schedules = createSchedules({ ...deps, now, state, fire: runs.add, record: logs.event })
+  const schedules = createSchedules({ ...deps, state, fire: runs.add, record: logs.event })
   const index = createTranscriptIndex({ dir: dataDir, logs })
   const { overview, ...talk } = createAssistant({ ...deps, kv: store.kv, now, state, index, schedules })
   const sweep = repeat(createArtifactSweep({ ...deps, now }), SWEEP_EVERY, 'artifacts', log)
@@ -125,7 +125,7 @@ const runSchema = scheduleSchema
 
 /** Runs what schedules fire, as durable jobs, one for each planned time; what no longer `exists` is not tried again. */
 function createScheduleRuns(
-  { store, invoke, callerAs, logs, log, world }: DurableDeps,
+  { store, invoke, callerAs, logs, log, world, now }: DurableDeps,
   exists: (schedule: Pick<Schedule, 'id' | 'created'>) => Promise<boolean>,
 ) {
   const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
@@ -152,7 +152,7 @@ function createScheduleRuns(
       return { outcome: 'done' }
     } catch (thrown) {
       if (!signal.aborted) {
-        const { outcome, error } = failedAttempt(job, thrown, LIMITS.retry, Date.now())
+        const { outcome, error } = failedAttempt(job, thrown, LIMITS.retry, now())
         const told = { ok: false, error: error.message, again: outcome === 'retry' }
         await logs.event({ event: 'schedule_failed', ...about, ...told })
         if (askedBy && outcome === 'dead') {
@@ -173,7 +173,7 @@ function createScheduleRuns(
       const job = { id: key, lane: `${id}:${created}`, group: skill, data }
       await store.jobs.add(SCHEDULES_QUEUE, [job])
     },
-    worker: createWorker({ ...LIMITS, queue: SCHEDULES_QUEUE, store, run, log, now: Date.now }),
+    worker: createWorker({ ...LIMITS, queue: SCHEDULES_QUEUE, store, run, log, now }),
   }
 }
 

@@ -7,11 +7,14 @@ import type { Check } from '../core/transport.ts'
 import { createToEvent } from '../gateway/gateways.ts'
 import { defined } from '../lib/defined.ts'
 
-/** Opens the store that the configuration names: Redis where a URL is set, else the embedded one in the data dir, with the lock that the caller may have. */
+/**
+ * Opens the store that the configuration names: Redis where a URL is set, otherwise the embedded one in the data directory.
+ * `lock` is that of the data directory, where the caller already holds it. `now` is the clock of the embedded store; times in
+ * Redis are those of its server.
+ */
 export async function openStore(
   daemon: Pick<DaemonConfig, 'dataDir' | 'redisUrl' | 'redisPrefix' | 'redis'>,
-  log: Log,
-  lock?: Disposable,
+  { log, lock, now }: { log: Log; lock?: Disposable; now?: () => number },
 ): Promise<Store> {
   const toEvent = createToEvent(new Map(Object.entries(transports)))
   if (daemon.redisUrl !== undefined) {
@@ -20,7 +23,7 @@ export async function openStore(
     return createRedisStore({ url, prefix, ...redis, toEvent, log })
   }
   const { createEmbeddedStore } = await import('../stores/embedded/index.ts')
-  return createEmbeddedStore({ dir: daemon.dataDir, toEvent, log, ...defined({ lock }) })
+  return createEmbeddedStore({ dir: daemon.dataDir, toEvent, log, ...defined({ lock, now }) })
 }
 
 /** What the server of the store, and that of the queues where it is another, say of themselves, for `trivium doctor`. */

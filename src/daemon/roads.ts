@@ -65,13 +65,14 @@ export function createRoads(deps: {
   logged(messageId: string): readonly object[]
   pushed(messageId: string): Promise<readonly object[]>
   traceUrl(trace: string): string | undefined
+  now(): number
 }) {
   const { store, gateways, metrics, tracing } = deps
   const { journal } = store
   // By an id the metrics tell how long a send has waited.
-  const newKey = () => makeId(Date.now(), 0)
-  const outbox = createOutbox(store, Date.now, gateways.unanswerable)
-  const events = createEvents(store, Date.now, deps.permit)
+  const newKey = () => makeId(deps.now(), 0)
+  const outbox = createOutbox(store, deps.now, gateways.unanswerable)
+  const events = createEvents(store, deps.now, deps.permit)
   const door = createAccept({
     journal,
     accepted: metrics.accepted,
@@ -83,10 +84,10 @@ export function createRoads(deps: {
   const services = {
     events,
     messages: {
-      ...createMessages({ ...deps, now: Date.now }),
+      ...createMessages(deps),
       ...createSearch(store),
-      resend: createResend({ store, accept, now: Date.now }),
-      replay: createReplay({ store, match: deps.router.match, now: Date.now }),
+      resend: createResend({ store, accept, now: deps.now }),
+      replay: createReplay({ store, match: deps.router.match, now: deps.now }),
     },
     conversations: createConversations(store),
     artifacts: deps.files,
@@ -142,9 +143,10 @@ export function createRoadWorkers(deps: {
   tracing: Tracing | undefined
   runs: RunRecords
   log: Log
+  now(): number
 }) {
   const { store, gateways, roads, manager, queues, transcript, metrics, tracing, runs, log } = deps
-  const shared = { store, concurrency: CONCURRENCY, log, now: Date.now }
+  const shared = { store, concurrency: CONCURRENCY, log, now: deps.now }
 
   const replies = createOutboxWorker({
     ...shared,

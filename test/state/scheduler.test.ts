@@ -78,6 +78,31 @@ describe('schedules', () => {
     })
   }
 
+  test('a clock that was ahead, when they fired or when they were made, silences none for ever', async (t) => {
+    for (const whenMade of [false, true]) {
+      const { scheduler, pass, fired } = await make(t)
+      const one = scheduler()
+      const { cron: _, ...rest } = hourly
+      const pace = { ...rest, every: 60 * MINUTE }
+      if (whenMade) pass(24 * 60 * MINUTE)
+      await one.create(hourly, cli)
+      await one.create({ ...pace, name: 'pace' }, cli)
+      if (!whenMade) {
+        pass(24 * 60 * MINUTE)
+        await one.tick()
+      }
+      const before = fired.length
+      pass(-24 * 60 * MINUTE)
+      await one.tick()
+      for (let hour = 0; hour < 3; hour++) {
+        pass(60 * MINUTE)
+        await one.tick()
+      }
+      assert.equal(fired.length - before, 6, `made ${whenMade ? 'ahead' : 'before'}`)
+      assert.equal(new Set(fired.map(({ key }) => key)).size, fired.length)
+    }
+  })
+
   test('are seen and ended by who made them, and by operators', async (t) => {
     const one = (await make(t)).scheduler()
     const [ada, bob] = [callFrom('team'), callFrom('team', { who: 'bob' })]

@@ -30,7 +30,7 @@ servePeer(
         redis: { replicas: 0 },
         ...(redis === undefined ? {} : { redisUrl: redis }),
       }
-      store = await openStore(daemon, silent)
+      store = await openStore(daemon, { log: silent })
       return {}
     },
 

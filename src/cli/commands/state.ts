@@ -120,6 +120,6 @@ async function managerOf(environs: Environs, name: string, dir?: string): Promis
   const log = createLogger({ level: 'warn', secrets: () => [], destination: process.stderr, pretty: true })
   // The embedded store has one owner, but the state beside it is a file.
   if (daemon.redisUrl === undefined) return createStateDocuments({ dataDir, log })
-  const store = await openStore(daemon, log)
+  const store = await openStore(daemon, { log })
   return createStateDocuments({ dataDir, store, close: store.close, log })
 }

@@ -35,7 +35,7 @@ function timesOf({ cron: expression, every, step, timezone, created }: Times) {
     throw new TriviumError('usage', { details: 'A `step` goes with a `cron`.' })
   if (every !== undefined && expression === undefined) {
     const start = Date.parse(created)
-    const last = (time: number) => start + Math.max(0, Math.floor((time - start) / every)) * every
+    const last = (time: number) => start + Math.floor((time - start) / every) * every
     return { last, next: (time: number) => last(time) + every }
   }
   if (expression === undefined || every !== undefined) {

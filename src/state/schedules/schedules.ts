@@ -19,6 +19,8 @@ export type Occasion = { key: string; schedule: Schedule; planned: number; misse
 const LEASE = 8_000
 /** Later than this a firing counts as missed, and the misfire policy decides. */
 const LATE = 30_000
+/** A handled time that is further ahead of the clock (ms) is from a clock that was set back since; the cursor goes back with it. */
+const AHEAD = 10_000
 const LONGEST_SLEEP = 2_500
 const SHORTEST_SLEEP = 20
 /** How long a schedule is there after its last time. */
@@ -145,8 +147,12 @@ export function createSchedules(deps: {
 
   async function handle(schedule: Schedule): Promise<void> {
     const cursor = await store.kv.get(cursorKey(schedule))
-    const after = typeof cursor?.value === 'number' ? cursor.value : Date.parse(schedule.created)
-    const due = plannedTimes(schedule).due(after, now())
+    const handled = typeof cursor?.value === 'number' ? cursor.value : Date.parse(schedule.created)
+    if (handled > now() + AHEAD) {
+      await store.kv.set(cursorKey(schedule), now(), { ifVersion: cursor?.version ?? 0 })
+      return
+    }
+    const due = plannedTimes(schedule).due(handled, now())
     if (!due) return
     const lateness = now() - due.newest
     const fires = lateness <= graceOf(schedule)

@@ -26,11 +26,12 @@ export type EmbeddedOptions = {
 }
 
 export function createParts(db: DatabaseSync, writer: Writer, address: string, options: EmbeddedOptions) {
-  const { toEvent, log, now = Date.now } = options
+  const { toEvent, log } = options
   const sql = createSql(db)
+  const signals = createSignals(writer, log)
   const last = sql.get<{ id: string }>`SELECT id FROM journal ORDER BY seq DESC LIMIT 1`
   let lastTime = last ? timeOf(last.id) : 0
-  const followClock = createClockFollower(sql, now, lastTime)
+  const { now, followClock } = createClock(sql, signals, options.now ?? Date.now, lastTime)
   followClock()
   const counters = createCounters(sql, writer)
   return {
@@ -44,7 +45,7 @@ export function createParts(db: DatabaseSync, writer: Writer, address: string, o
     queues: createNames(db, writer, 'queue'),
     keys: createRememberedKeys(sql, writer),
     followClock,
-    signals: createSignals(writer, log),
+    signals,
     /** The time for the next id: like `now`, but it never steps back, so that ids sort in journal order. */
     idTime: () => {
       lastTime = Math.max(lastTime, now())
@@ -61,23 +62,38 @@ export function createParts(db: DatabaseSync, writer: Writer, address: string, o
   }
 }
 
-/** A clock that was set back by more than this many ms; less is waited for. */
+/** A clock that was set back by less than this many ms is waited for. */
 const SET_BACK = 10_000
 
-/**
- * Where the clock had jumped ahead and was set back, sets back with it what waits for a time: else lanes, retries and leases would
- * wait for days. `latest` is a time that was used before. Called at the start, and in a transaction with each trim.
- */
-function createClockFollower(sql: Sql, now: () => number, latest: number) {
-  return (): void => {
-    const time = now()
-    const back = latest - time
-    latest = time
-    if (back < SET_BACK) return
-    sql.run`UPDATE job SET due = due - ${back} WHERE due > ${time}`
-    sql.run`UPDATE job SET until = until - ${back} WHERE until > ${time}`
-    sql.run`UPDATE leased SET until = until - ${back} WHERE until > ${time}`
-    sql.run`UPDATE pending SET hidden_until = hidden_until - ${back} WHERE hidden_until > ${time}`
+/** The clock of the store. `before` is a time that an earlier process used. */
+function createClock(sql: Sql, signals: Signals, read: () => number, before: number) {
+  let latest = before
+  return {
+    now: (): number => {
+      const time = read()
+      if (time > latest) latest = time
+      return time
+    },
+    /**
+     * Where the clock was ahead and has been set back, moves the times that something waits for back by as much: otherwise
+     * lanes, retries and leases would wait for days. Called at the start, and in a transaction with each trim.
+     */
+    followClock(): void {
+      const time = read()
+      const back = latest - time
+      if (back < SET_BACK) return
+      latest = time
+      sql.run`UPDATE job SET due = due - ${back} WHERE due > ${time}`
+      sql.run`UPDATE job SET until = until - ${back} WHERE until > ${time}`
+      sql.run`UPDATE leased SET until = until - ${back} WHERE until > ${time}`
+      sql.run`UPDATE pending SET hidden_until = hidden_until - ${back} WHERE hidden_until > ${time}`
+      // Sleepers set their timers by the old times.
+      signals.raise('receive')
+      for (const { name } of sql.all<{ name: string }>`SELECT name FROM queue`) signals.raise(`jobs:${name}`)
+      for (const { name } of sql.all<{ name: string }>`SELECT name FROM topic WHERE id IN
+          (SELECT topic FROM consumer WHERE id IN (SELECT consumer FROM pending))`)
+        signals.raise(`topic:${name}`)
+    },
   }
 }
 
@@ -129,6 +145,8 @@ function createNames(db: DatabaseSync, writer: Writer, table: 'gateway' | 'queue
   const number = (name: string) => find(name) ?? keep(name, insert.get(name)) ?? 0
   return { find, number }
 }
+
+type Signals = ReturnType<typeof createSignals>
 
 /** Signals within this process; no other has the store open. */
 export function createSignals(writer: Writer, log: Log) {

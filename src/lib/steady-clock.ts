@@ -1,0 +1,30 @@
+/** How far (ms) the wall clock may drift between two looks and still be followed immediately, as when NTP slews it. */
+const DRIFT = 2_000
+/** How long (ms) a jump has to last before it counts as the right time. */
+const HOLD = 30_000
+
+/**
+ * The time (Unix ms) for everything that waits: schedules, retries, leases, approvals. It runs on the monotonic clock and follows
+ * the wall clock. A jump of the wall clock counts only once it has lasted for half a minute, so that a clock that is a day ahead
+ * for a few seconds ends no lease and no approval, and skips no schedule. What keeps times must still expect one step back.
+ */
+export function createSteadyClock(
+  wall: () => number = Date.now,
+  monotonic: () => number = () => performance.now(),
+): () => number {
+  let offset = wall() - monotonic()
+  let jump: { offset: number; since: number } | undefined
+  return () => {
+    const elapsed = monotonic()
+    const seen = wall() - elapsed
+    if (Math.abs(seen - offset) < DRIFT) {
+      offset = seen
+      jump = undefined
+    } else if (!jump || Math.abs(seen - jump.offset) >= DRIFT) jump = { offset: seen, since: elapsed }
+    else if (elapsed - jump.since >= HOLD) {
+      offset = seen
+      jump = undefined
+    }
+    return Math.round(offset + elapsed)
+  }
+}
