@@ -1,23 +1,34 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseEnv } from 'node:util'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { isJsonObject } from '../core/json.ts'
 import { attempt } from '../lib/attempt.ts'
 import { isMissing } from '../lib/disk.ts'
 import { nearest } from '../lib/nearest.ts'
 import { withoutSecrets } from '../lib/secrets.ts'
+import { type DotenvEntry, DotenvError, parseDotenv } from './dotenv.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** The environment, with what `.env` in the working directory adds. Throws `config_invalid` where that cannot be read. */
 export async function readEnvironment(cwd: string, env: Environment): Promise<Environment> {
+  const { variables } = await readDotenv(cwd, env)
+  return { ...Object.fromEntries(variables.map(({ name, value }) => [name, value])), ...env }
+}
+
+/** What `.env` in the working directory says; `isThere`: there is one. Throws `config_invalid` with the line that is wrong. */
+export async function readDotenv(
+  cwd: string,
+  env: Environment,
+): Promise<{ isThere: boolean; path: string; variables: DotenvEntry[] }> {
+  const path = join(cwd, '.env')
   try {
-    return { ...parseEnv(await readFile(join(cwd, '.env'), 'utf8')), ...env }
+    const text = await readFile(path, 'utf8')
+    return { isThere: true, path, variables: parseDotenv(text, (name) => env[name]) }
   } catch (cause) {
-    if (isMissing(cause)) return env
-    const details = `.env  cannot be read: ${reasonOf(cause)}`
-    throw new TriviumError('config_invalid', { details }, { cause })
+    if (isMissing(cause)) return { isThere: false, path, variables: [] }
+    const place = cause instanceof DotenvError ? `.env:${cause.line}:1  ` : '.env  cannot be read: '
+    throw new TriviumError('config_invalid', { details: `${place}${reasonOf(cause)}` }, { cause })
   }
 }
 

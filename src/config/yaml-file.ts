@@ -54,7 +54,7 @@ export async function readYaml(path: string, cwd: string) {
   const syntax = [...document.errors, ...document.warnings].map(({ code, message, pos }) => {
     // It quotes the header of a block, which may be a secret that begins with `|`.
     const told = message.charAt(0).toLowerCase() + message.slice(1).replace(/( characters| token): .*/s, '$1')
-    return problemAt(pos[0], MESSAGES[code] ?? told)
+    return problemAt(pos[0], variableAt(text, pos[0]) ?? MESSAGES[code] ?? told)
   })
   visit(document, {
     Alias(_, node) {
@@ -86,6 +86,12 @@ export async function readYaml(path: string, cwd: string) {
     // A merge of what is no mapping, aliases that blow up.
     return { problems: [{ severity: 'error', file, message: reasonOf(error) } satisfies Problem] }
   }
+}
+
+/** What to say where `{ … }` and `[ … ]` hold a variable without quotes: its braces are those of another mapping. */
+function variableAt(text: string, offset: number): string | undefined {
+  const [variable] = /^\$\{[^}\n]*\}/.exec(text.slice(offset - 1, offset + 200)) ?? []
+  return variable && `inside { … } and [ … ] a variable goes between quotes: "${variable}"`
 }
 
 /** The problems as people read them: place and message first, the source line under it. */

@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readDotenv } from '../../config/environment.ts'
 import { reasonOf } from '../../core/errors.ts'
 import { type JsonObject, objectsIn } from '../../core/json.ts'
 import { type AddCommand, type Environs, loadFor } from '../command.ts'
@@ -42,9 +42,21 @@ async function checkConfig(environs: Environs): Promise<JsonObject[]> {
   const space = `${(free / 1024 ** 3).toFixed(1)} GiB free`
   const ok = free > MIN_FREE
   return [
-    { name: 'configuration', ok: true, detail: `${file}; variables also from ${join(environs.cwd, '.env')}` },
+    { name: 'configuration', ok: true, detail: file },
+    ...(await checkDotenv(environs)),
     { name: `disk of ${daemon.dataDir}`, ok, detail: ok ? space : `${space}; less than 1 GiB is too little` },
   ]
+}
+
+/** Which variables `.env` has, and how long each value is: enough to see that one was cut. */
+async function checkDotenv({ cwd, env }: Environs): Promise<JsonObject[]> {
+  const { isThere, path, variables } = await readDotenv(cwd, env)
+  if (!isThere) return []
+  const read = variables.map(({ name, value }) => {
+    if (env[name] !== undefined) return `${name} (the environment has another, which counts)`
+    return value === '' ? `${name} (empty)` : `${name} (${value.length} characters)`
+  })
+  return [{ name: '.env', ok: true, detail: `${path}: ${read.join(', ') || 'no variables'}` }]
 }
 
 /** The daemon checks its own store and gateways; without one, they are opened here. */

@@ -1,0 +1,179 @@
+/** One variable of a `.env` file, with the line (from 1) on which it begins. */
+export type DotenvEntry = { name: string; value: string; line: number }
+
+/** What is wrong in a `.env` file; the message never quotes a value. */
+export class DotenvError extends Error {
+  readonly line: number
+  constructor(line: number, message: string) {
+    super(message)
+    this.line = line
+  }
+}
+
+type Lookup = (name: string) => string | undefined
+
+const SPACE = /[ \t\v\f\r\u0085\u00a0]/
+
+/**
+ * Reads a `.env` file as docker compose does: quotes, escapes, `export`, comments and variables; see docs/operating.md. Unlike compose
+ * it refuses a variable that is not set and text behind a closing quote, which most often are a part of a secret. `lookup` is the
+ * environment, which wins over what the file says. Throws `DotenvError`.
+ */
+export function parseDotenv(source: string, lookup: Lookup): DotenvEntry[] {
+  const text = source.replace(/^\uFEFF/, '')
+  const entries: DotenvEntry[] = []
+  const known = new Map<string, string>()
+  const get: Lookup = (name) => lookup(name) ?? known.get(name)
+  let at = 0
+  const lineAt = (place: number) => text.slice(0, place).split('\n').length
+  while (at < text.length) {
+    at += /^\s*/.exec(text.slice(at))?.[0].length ?? 0
+    if (at >= text.length) break
+    const line = lineAt(at)
+    const end = endOfLine(text, at)
+    if (text[at] === '#') {
+      at = end
+      continue
+    }
+    const { name, behind } = readName(text, at, end, line)
+    at = end
+    // A name alone is that of the environment, which is there without it.
+    if (behind === undefined) continue
+    const read = readValue(text, behind, line, get)
+    at = read.end
+    known.set(name, read.value)
+    entries.push({ name, value: read.value, line })
+  }
+  return entries
+}
+
+function endOfLine(text: string, from: number): number {
+  const found = text.indexOf('\n', from)
+  return found < 0 ? text.length : found
+}
+
+/** `NAME=`, `export NAME =`, `NAME: `. `behind`: where the value begins; undefined for a name alone. */
+function readName(text: string, at: number, end: number, line: number) {
+  const source = text.slice(at, end)
+  const [, head = '', name = '', mark] = /^(export\s+)?([^=:]*)([=:])?/s.exec(source) ?? []
+  const trimmed = name.trim()
+  const odd = /[^\p{L}\p{N}_.[\]\-\s]/u.exec(trimmed)?.[0]
+  if (odd !== undefined)
+    throw new DotenvError(line, `the character ${JSON.stringify(odd)} cannot be in a name`)
+  if (trimmed === '') throw new DotenvError(line, 'a name is missing in front of the "="')
+  if (/\s/.test(trimmed))
+    throw new DotenvError(
+      line,
+      'a line is NAME=value: a name has no blanks; does a value go on from the line before?',
+    )
+  return { name: trimmed, behind: mark === undefined ? undefined : at + head.length + name.length + 1 }
+}
+
+function readValue(text: string, from: number, line: number, get: Lookup): { value: string; end: number } {
+  let at = from
+  while (at < text.length && SPACE.test(text.charAt(at))) at += 1
+  const quote = text.charAt(at)
+  if (quote === '"' || quote === "'") return readQuoted(text, at, quote, line, get)
+  const end = endOfLine(text, from)
+  // A comment begins behind a blank; `a#b` is a value.
+  const value = text.slice(from, end).replace(/[ \t]#.*$/s, '')
+  return { value: expand(value.trim(), line, get), end }
+}
+
+function readQuoted(text: string, from: number, quote: string, line: number, get: Lookup) {
+  let raw = ''
+  let at = from + 1
+  for (; at < text.length && text[at] !== quote; at += 1) {
+    if (text[at] !== '\\' || at + 1 >= text.length) {
+      raw += text[at]
+      continue
+    }
+    at += 1
+    raw += text[at] === quote ? quote : `\\${text[at]}`
+  }
+  if (at >= text.length) throw new DotenvError(line, `the quote ${quote} is not closed`)
+  const end = endOfLine(text, at)
+  if (/^\s*[^\s#]/.test(text.slice(at + 1, end)))
+    throw new DotenvError(
+      line,
+      `there is text behind the closing quote; write \\${quote} for a quote in a value`,
+    )
+  return { value: quote === '"' ? expand(withoutEscapes(raw), line, get) : raw, end }
+}
+
+const ESCAPES: Record<string, string> = {
+  ...{ a: '\x07', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v', '\\': '\\', '"': '"' },
+  // For the expansion of variables, which comes next.
+  $: '$$',
+}
+
+/** The escapes of a shell; others stay as they are. */
+function withoutEscapes(raw: string): string {
+  return raw.replaceAll(/\\(?:([abfnrtv$"\\])|0([0-7]{3}))/g, (_, one: string, octal: string) =>
+    octal === undefined ? (ESCAPES[one] ?? one) : String.fromCharCode(Number.parseInt(octal, 8)),
+  )
+}
+
+const NAME = /^[A-Za-z_]\w*/
+
+/** Puts in `$NAME`, `${NAME}`, `${NAME:-default}` and the other forms of compose; `$$` is a `$`. */
+function expand(text: string, line: number, get: Lookup): string {
+  let made = ''
+  for (let at = 0; at < text.length; ) {
+    const rest = text.slice(at)
+    if (!rest.startsWith('$')) {
+      const next = rest.indexOf('$')
+      const plain = next < 0 ? rest : rest.slice(0, next)
+      made += plain
+      at += plain.length
+      continue
+    }
+    const { value, length } = readVariable(rest.slice(1), line, get)
+    made += value
+    at += 1 + length
+  }
+  return made
+}
+
+const LITERAL = 'put the value between single quotes, or write $$ for a $'
+
+function readVariable(rest: string, line: number, get: Lookup): { value: string; length: number } {
+  if (rest.startsWith('$')) return { value: '$', length: 1 }
+  const [name] = NAME.exec(rest) ?? []
+  if (name !== undefined)
+    return {
+      value: valueFor(name, line, get, 'a $ is followed by a name that is not set'),
+      length: name.length,
+    }
+  const inside = rest.startsWith('{') ? insideOf(rest) : undefined
+  const [, braced, operator = '', word = ''] = /^([A-Za-z_]\w*)(?:(:?[-+?])(.*))?$/s.exec(inside ?? '') ?? []
+  if (inside === undefined || braced === undefined)
+    throw new DotenvError(line, `a $ that begins no variable; ${LITERAL}`)
+  const length = inside.length + 2
+  const found = get(braced)
+  const isSet = operator.startsWith(':') ? found !== undefined && found !== '' : found !== undefined
+  const other = () => expand(word, line, get)
+  if (operator.endsWith('-')) return { value: isSet ? (found ?? '') : other(), length }
+  if (operator.endsWith('+')) return { value: isSet ? other() : '', length }
+  if (operator.endsWith('?') && !isSet)
+    throw new DotenvError(line, `the variable ${braced} is not set${word ? `: ${word}` : ''}`)
+  return { value: valueFor(braced, line, get, `the variable ${braced} is not set`), length }
+}
+
+/** What is between `{` and the brace that closes it. */
+function insideOf(text: string): string | undefined {
+  let depth = 0
+  for (let at = 0; at < text.length; at += 1) {
+    if (text[at] === '{') depth += 1
+    if (text[at] === '}') depth -= 1
+    if (depth === 0) return text.slice(1, at)
+  }
+  return undefined
+}
+
+/** Compose would put in nothing, and leave half a password. */
+function valueFor(name: string, line: number, get: Lookup, otherwise: string): string {
+  const value = get(name)
+  if (value === undefined) throw new DotenvError(line, `${otherwise}; set it before, or ${LITERAL}`)
+  return value
+}
