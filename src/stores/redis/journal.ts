@@ -47,19 +47,32 @@ export function createJournal(
     return answers.map((answer) => answer || undefined)
   }
 
+  async function accept(messages: readonly NewMessage[]) {
+    const at = now()
+    const items = messages.map((message) => argsOf(message, at))
+    const accepted = await append(run, main, places.idAt, head(), items)
+    // What another shard has says nothing of this journal.
+    begun ||= accepted.some(({ shard }) => shard === undefined)
+    forgetMoved()
+    messages.forEach((message, index) => {
+      const { id, duplicate } = accepted[index] ?? { id: '', duplicate: true }
+      const size = String(items[index]?.[3]).length
+      if (!duplicate) fresh.accepted(id, places.placeOf(id), message, at, size)
+    })
+    return accepted
+  }
+
+  /** The last call of `accept` that has not ended: the signal of its messages may come before its answer. */
+  let underWay: Promise<unknown> | undefined
+
   return {
-    accept: async (messages) => {
-      const at = now()
-      const items = messages.map((message) => argsOf(message, at))
-      const accepted = await append(run, main, places.idAt, head(), items)
-      // What another shard has says nothing of this journal.
-      begun ||= accepted.some(({ shard }) => shard === undefined)
-      forgetMoved()
-      messages.forEach((message, index) => {
-        const { id, duplicate } = accepted[index] ?? { id: '', duplicate: true }
-        const size = String(items[index]?.[3]).length
-        if (!duplicate) fresh.accepted(id, places.placeOf(id), message, at, size)
-      })
+    accept: (messages) => {
+      const accepted = accept(messages)
+      const ended = () => {
+        if (underWay === settled) underWay = undefined
+      }
+      const settled = accepted.then(ended, ended)
+      underWay = settled
       return accepted
     },
 
@@ -95,7 +108,9 @@ export function createJournal(
       return own.map((line) => decodeNote(line.slice(mark.length)))
     },
 
-    unpumped: (max) => {
+    unpumped: async (max) => {
+      // Its messages will be in memory; reading them back would cost as much as accepting them.
+      if (fresh.isEmpty()) await underWay
       forgetMoved()
       return fresh.unpumped(max, async () => {
         const [cursor, entries] = await run<[number, Entry[]]>('journal', main, 'unpumped', max)

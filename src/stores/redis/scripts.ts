@@ -1,6 +1,6 @@
 import { hash, randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import { Redis } from 'ioredis'
+import { Command, Redis } from 'ioredis'
 import { TriviumError } from '../../core/errors.ts'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
 import { type Batcher, createBatcher } from '../../lib/batch.ts'
@@ -64,17 +64,35 @@ export function createServer(
           if (connection.isFailingOver()) return rethrow(new Error('no connection: a fail-over is under way'))
           const given = [root, `${root}meta`, now ? String(now()) : '', channel, ...args]
           try {
-            return (await confirmed(root, () => client.evalsha(script.hash, 2, ...given))) as Reply
+            return (await confirmed(root, () => send(client, 'evalsha', script.hash, given))) as Reply
           } catch (error) {
             // Not loaded, as after a restart or a failover.
             if (!(error instanceof Error && error.message.startsWith('NOSCRIPT')))
               return rethrow(named(error, script.text))
-            const whole = confirmed(root, () => client.eval(script.text, 2, ...given))
+            const whole = confirmed(root, () => send(client, 'eval', script.text, given))
             return whole.catch((error) => rethrow(named(error, script.text))) as Promise<Reply>
           }
         },
       }
     },
+  }
+}
+
+/**
+ * Runs a script, and drops its arguments with the answer. ioredis keeps a command reachable from a function that V8
+ * allocates in the old space: each batch of messages would live until the next full collection.
+ */
+async function send(
+  client: Connection['client'],
+  name: 'eval' | 'evalsha',
+  script: string,
+  given: Args,
+): Promise<unknown> {
+  const command = new Command(name, [script, 2, ...given], { replyEncoding: 'utf8' })
+  try {
+    return await client.sendCommand(command)
+  } finally {
+    command.args = []
   }
 }
 

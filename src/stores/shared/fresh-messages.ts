@@ -29,6 +29,7 @@ export function createFreshMessages() {
       if (next.messages.length === 0 && pumped.size > 0) pumped = new Map()
       return { cursor: next.cursor, messages: next.messages.slice(0, max), isRead }
     },
+    isEmpty: () => !next?.messages.length,
     /** Whether a message is known and not pumped yet. */
     has: (id: string): boolean => next?.messages.findLast((message) => message.id === id) !== undefined,
     /**

@@ -53,6 +53,30 @@ describe('a Redis that fails', () => {
     end()
   })
 
+  test('the key of a message that Redis did not take is not remembered', async (t) => {
+    const { open, client } = await redisOf(t)
+    const store = await open()
+    const redis = client()
+    // The stream refuses entries before one that it had.
+    await redis.xadd('{trivium}:journal', '5-0', 'h', '')
+    await redis.xdel('{trivium}:journal', '5-0')
+    await assert.rejects(store.journal.accept([saying('a', { key: 'k' })]), /ID specified in XADD/)
+    await redis.call('XSETID', '{trivium}:journal', '0-0')
+    const [again] = await store.journal.accept([saying('a', { key: 'k' })])
+    assert.equal(again?.duplicate, false)
+    assert.equal((await store.receive.take({}))?.message.id, again?.id)
+  })
+
+  test('a take passes over what retention of an older Trivium removed from the journal', async (t) => {
+    const { open, client } = await redisOf(t)
+    const store = await open()
+    await store.journal.accept(['a', 'b', 'c'].map((text) => saying(text)))
+    await client().xdel('{trivium}:journal', '1-0', '2-0')
+    assert.equal((await store.receive.take({}))?.message.text, 'c')
+    assert.equal(await store.receive.take({}), undefined)
+    assert.equal((await store.stats()).receive.ready, 0)
+  })
+
   test('what another accepted in the place of a message that Redis lost is dispatched', async (t) => {
     const { server: lossy, open } = await redisOf(t, ['--appendonly', 'no'])
     const [one, other] = [await open(), await open()]

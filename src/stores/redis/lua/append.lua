@@ -1,4 +1,4 @@
--- include: seen
+-- include: seen ready
 -- Appends to a log, each entry once per key within seven days: messages to the journal, visible at once on all roads,
 -- or events to a topic.
 --
@@ -11,7 +11,7 @@
 --           the conversation, or empty
 -- Returns   the time in the ids of new entries, then per entry its position, or for a known key the
 --           `time:position:tail` of the first, or the `shard` that has it
--- Guarantees: all or nothing; positions are contiguous; the time in ids never goes back; after a lost
+-- Guarantees: all or nothing; a key is known only where its message is; positions are contiguous; the time in ids never goes back; after a lost
 --           reply the same call adds no second entry for one with a key, but writes something: who waits for replicas waits for
 --           those that have the first; a journal that is gone is not begun
 --           anew for one who knew it. Without entries it shows that writing is possible.
@@ -33,16 +33,20 @@ local shard = not is_topic and string.match(ARGV[4], 's(%d+)$')
 local ID = '>I6I5I5'
 local time = math.max(now, tonumber(meta[2] or 0))
 local first = position
-local answers, gateways = { time }, {}
+local answers, runs = { time }, {}
 -- Most messages were received now; formatting numbers is slow.
 local time_text = string.format('%.0f', time)
 
 for i = 5, #ARGV, 6 do
   local tail, stamp, digest, payload = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
   local gateway, conversation = ARGV[i + 4], ARGV[i + 5]
-  local known = digest ~= '' and seen_get(seen, digest)
-  local placed = shard and conversation == '' and digest ~= '' and not known and seen_get(root .. 'places:', digest)
-  if placed and placed ~= shard then
+  local is_keyed, known = digest ~= '', nil
+  local placed = is_keyed and shard and conversation == '' and seen_get(root .. 'places:', digest)
+  -- A key that another shard has may still be known here, from before.
+  if placed and (placed == shard or seen_get(seen, digest)) then placed = nil end
+  local value = is_keyed and not placed and struct.pack(ID, time, position + 1, tail)
+  if value and is_topic then known = seen_get(seen, digest) elseif value then known = seen_first(seen, digest, value) end
+  if placed then
     answers[#answers + 1] = placed
   elseif known then
     local its_time, its_position, its_tail = struct.unpack(ID, known)
@@ -51,13 +55,20 @@ for i = 5, #ARGV, 6 do
     position = position + 1
     local entry, offset = position .. '-0', stamp == time_text and '0' or stamp - time
     local head = time_text .. ' ' .. tail .. ' ' .. offset .. (is_topic and '' or ' ' .. conversation .. ' ' .. gateway)
-    redis.call('XADD', root .. 'journal', entry, 'h', head, 'p', payload)
-    if not is_topic then
-      redis.call('XADD', root .. 'receive:' .. gateway, entry, '', '')
-      gateways[gateway] = true
+    local written = redis.pcall('XADD', root .. 'journal', entry, 'h', head, 'p', payload)
+    if written.err then
+      if value and not is_topic then forget(seen, digest) end
+      -- Fails again, with the error of this line.
+      redis.call('XADD', root .. 'journal', entry, 'h', head, 'p', payload)
+    end
+    if is_topic then
+      if value then seen_put(seen, digest, value) end
+    else
+      local run = runs[#runs]
+      if run and run.gateway == gateway and run.last == position - 1 then run.last = position
+      else runs[#runs + 1] = { gateway = gateway, first = position, last = position } end
       if conversation ~= '' then redis.call('RPUSH', root .. 'conversation:' .. conversation, position) end
     end
-    if digest ~= '' then seen_put(seen, digest, struct.pack(ID, time, position, tail)) end
     answers[#answers + 1] = position
   end
 end
@@ -72,6 +83,13 @@ if is_topic then
   redis.call('PERSIST', root .. 'meta')
   signal({ 'topic:' .. topic })
 else
+  local gateways = {}
+  for i, run in ipairs(runs) do
+    gateways[run.gateway] = true
+    -- Between messages of other gateways, a reference in the stream costs less than a run of one.
+    if run.first == run.last and i < #runs then redis.call('XADD', root .. 'receive:' .. run.gateway, run.first .. '-0', '', '')
+    else add_ready(run.gateway, run.first, run.last) end
+  end
   for gateway in pairs(gateways) do redis.call('SADD', root .. 'gateways', gateway) end
   signal({ 'journal', 'receive', 'topic:gateway-message' })
 end

@@ -1,4 +1,4 @@
--- include: log notes available
+-- include: log notes ready available
 -- Leases of messages.
 --
 -- ARGV[3]  `ack` or `release`, with a receipt in ARGV[4]: the message is consumed, or given back; 1, or 0 where the

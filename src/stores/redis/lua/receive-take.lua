@@ -1,4 +1,4 @@
--- include: log notes available unheard
+-- include: log notes ready available unheard
 -- Takes the oldest available message that matches.
 --
 -- ARGV[3]  gateway, or empty          ARGV[4]  digest of the conversation, or empty
@@ -41,15 +41,19 @@ local function alone()
   local its_gateway, its_conversation = origin_of(found)
   if its_conversation ~= '' or (gateway ~= '' and its_gateway ~= gateway) then return nil end
   local id = own .. '-0'
-  local is_ready = #redis.call('XRANGE', root .. 'receive:' .. its_gateway, id, id) > 0
+  local is_ready = ready_run(its_gateway, own) or #redis.call('XRANGE', root .. 'receive:' .. its_gateway, id, id) > 0
   return (is_ready or redis.call('ZSCORE', root .. 'receive-back:' .. its_gateway, own)) and own or nil
 end
 
-local position
-if conversation == '' then position = oldest_available(gateway) else position = older(in_list(), alone()) end
-if not position then return false end
-
-local found = entry_at(position)
+local position, found
+repeat
+  local of
+  if conversation == '' then position, of = oldest_available(gateway) else position = older(in_list(), alone()) end
+  if not position then return false end
+  found = entry_at(position)
+  -- Retention of a daemon that knows no runs has removed it.
+  if not found then make_unavailable(of, '', position) end
+until found
 if ARGV[14] ~= '' and time_of(found) > tonumber(ARGV[14]) then return time_of(found) end
 local its_gateway, its_conversation = origin_of(found)
 make_unavailable(its_gateway, its_conversation, position)

@@ -1,4 +1,4 @@
--- include: log notes available
+-- include: log notes ready available
 -- Counts. Writes nothing; costs a few calls per gateway and queue, whatever the backlog.
 --
 -- Returns  `StoreStats` of src/core/store.ts as JSON, but of a queue the id of its oldest job; no queues are an empty object
@@ -11,10 +11,11 @@ local function time_from(position)
 end
 
 local function receive()
-  local ready, oldest = 0, oldest_available('')
+  local ready, oldest = 0, (oldest_available(''))
   for _, gateway in ipairs(redis.call('SMEMBERS', root .. 'gateways')) do
     ready = ready + redis.call('XLEN', root .. 'receive:' .. gateway)
     ready = ready + redis.call('ZCARD', root .. 'receive-back:' .. gateway)
+    ready = ready + (redis.call('HGET', root .. 'ready', gateway) or 0)
   end
   local leased = redis.call('ZCARD', root .. 'receive-leases')
   local lost, counts = {}, redis.call('HGETALL', root .. 'lost')

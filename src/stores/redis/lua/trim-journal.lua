@@ -1,4 +1,4 @@
--- include: log notes available
+-- include: log notes ready available
 -- Removes messages that are too old or too many from a bounded slice of the journal.
 --
 -- ARGV[3]  the position to begin at    ARGV[4]  how many entries to look at

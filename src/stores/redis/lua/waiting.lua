@@ -1,4 +1,4 @@
--- include: log notes available
+-- include: log notes ready available
 -- What has waited longest. Writes nothing; costs a few calls per gateway, and some for each job and message that is looked at.
 --
 -- ARGV[3]  how many of the oldest jobs of a queue    ARGV[4]  how many messages that dispatch has not seen

@@ -1,4 +1,5 @@
--- What may be taken from `receive` (needs log.lua and notes.lua):
+-- What may be taken from `receive` (needs log.lua, notes.lua and ready.lua):
+--   ready:<gateway>         runs of positions, see ready.lua
 --   receive:<gateway>       stream of references with the positions of the journal
 --   receive-back:<gateway>  zset of positions that came back from a lease
 --   conversation:<digest>   list of positions, for messages with a conversation of their transport's
@@ -6,26 +7,28 @@
 --   receive-holders         zset of the same receipts by position
 --   taken                   hash of gateways to when a message was last taken, to the hour
 --   lost, lost-told         hashes of gateways to how many were removed untaken, and of how many a taker was told
--- A position is in exactly one of the first, the second, the fourth, or nowhere once it is consumed.
+-- A position is in exactly one of the first three or in the leases, or nowhere once it is consumed.
 
 -- The older of two positions, of which either may be nil.
 local function older(a, b)
   return a and b and math.min(a, b) or a or b
 end
 
--- The oldest position of one gateway, or of all where it is empty.
+-- The oldest position of one gateway, or of all where it is empty; and its gateway.
 local function oldest_available(gateway)
-  local oldest
+  local oldest, its_gateway
   for _, name in ipairs(gateway ~= '' and { gateway } or redis.call('SMEMBERS', root .. 'gateways')) do
     local first = redis.call('XRANGE', root .. 'receive:' .. name, '-', '+', 'COUNT', 1)[1]
     local back = tonumber(redis.call('ZRANGE', root .. 'receive-back:' .. name, 0, 0)[1])
-    oldest = older(oldest, older(first and position_of(first[1]), back))
+    local position = older(older(first and position_of(first[1]), back), oldest_ready(name))
+    if position and (not oldest or position < oldest) then oldest, its_gateway = position, name end
   end
-  return oldest
+  return oldest, its_gateway
 end
 
 local function make_unavailable(gateway, conversation, position)
-  local there = redis.call('XDEL', root .. 'receive:' .. gateway, position .. '-0') == 1
+  local there = remove_ready(gateway, position)
+    or redis.call('XDEL', root .. 'receive:' .. gateway, position .. '-0') == 1
     or redis.call('ZREM', root .. 'receive-back:' .. gateway, position) == 1
   if there and conversation ~= '' then
     redis.call('LREM', root .. 'conversation:' .. conversation, 1, position)

@@ -21,6 +21,22 @@ local function seen_put(base, digest, value)
   redis.call('EXPIRE', bucket, WEEK)
 end
 
+-- Gives a digest its value and returns nil, or returns the value that it was given within seven days: one call for a new
+-- digest. The hash has no expiry of its own: `trim-rest.lua` takes the old ones out.
+local function seen_first(base, digest, value)
+  local bucket, field = seen_bucket(base, digest), string.sub(digest, 3)
+  local stored = struct.pack('>I4', math.ceil(now / 1000)) .. value
+  if redis.call('HSETNX', bucket, field, stored) == 1 then return nil end
+  local known = seen_get(base, digest)
+  if not known then redis.call('HSET', bucket, field, stored) end
+  return known
+end
+
+-- Takes back a digest whose message was not written.
+local function forget(base, digest)
+  redis.call('HDEL', seen_bucket(base, digest), string.sub(digest, 3))
+end
+
 -- Takes what is older than seven days out of the hash in which a digest lies.
 local function forget_old(base, digest)
   local bucket = seen_bucket(base, digest)
