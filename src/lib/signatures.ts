@@ -12,7 +12,8 @@ export type Scheme = {
   field?: string | undefined
   /** What each signature in the header begins with. Signatures end at a blank, a comma, a semicolon or a quote. */
   prefix?: string | undefined
-  algorithm?: Algorithm
+  /** With several, a signature by any of them is good. */
+  algorithm?: Algorithm | readonly Algorithm[]
   encoding?: 'hex' | 'base64' | 'base64url'
   time?: TimePlace | undefined
   /** What is signed, of PLACEHOLDERS. Default: `{body}`. */
@@ -104,7 +105,8 @@ function compile(scheme: Scheme, keys: readonly (Buffer | KeyObject)[]) {
   const { header, field = '', prefix = '', time, template = '{body}' } = scheme
   const { algorithm = 'sha256', encoding = 'hex' } = scheme
   const each = listPattern(prefix)
-  const size = createHmac(Buffer.alloc(1), algorithm)([]).length
+  const algorithms = [algorithm].flat()
+  const sizes = algorithms.map((one) => createHmac(Buffer.alloc(1), one)([]).length)
   const hasKey = keys.some((key) => key instanceof KeyObject)
   return {
     ...{ prefix, time },
@@ -122,12 +124,14 @@ function compile(scheme: Scheme, keys: readonly (Buffer | KeyObject)[]) {
       .split(/(\{[^}]+\})/)
       .filter((part) => part !== '')
       .map(partOf),
-    proofs: keys.map((key) =>
-      key instanceof KeyObject ? byPublicKey(key, algorithm, encoding) : byHmac(key, algorithm, encoding),
+    proofs: keys.flatMap((key) =>
+      algorithms.map((one) =>
+        key instanceof KeyObject ? byPublicKey(key, one, encoding) : byHmac(key, one, encoding),
+      ),
     ),
     mismatch(signatures: readonly string[]) {
-      const fits = (one: string) => Buffer.from(one, encoding).length === size
-      if (!hasKey && !signatures.some(fits)) return `its signature is not ${algorithm} in ${encoding}`
+      const fits = (one: string) => sizes.includes(Buffer.from(one, encoding).length)
+      if (!hasKey && !signatures.some(fits)) return `its signature is not ${algorithms.join(' or ')} in ${encoding}`
       const count = signatures.length > 1 ? ` (none of ${signatures.length})` : ''
       return `its signature does not match${count}: another secret, or what is signed was changed on the way`
     },

@@ -1,17 +1,20 @@
 import { hash } from 'node:crypto'
 import type { Signed } from '../../src/lib/signatures.ts'
 
-/** Twilio signs our address with the sorted form, or has the hash of another body in it; with or without port, so both are tried. */
+/**
+ * Twilio signs our address with the sorted form, or has the hash of another body in it. It was signed with or without the port,
+ * as it came or as a URL is normalised: all are tried, as in Twilio's library.
+ */
 export function twilioClaims(request: Signed): Signed[] {
   const { raw, url: address = '' } = request
   const url = new URL(address)
   const bodyHash = url.searchParams.get('bodySHA256')
   if (bodyHash !== null && bodyHash !== hash('sha256', raw)) return []
   const fields = bodyHash === null ? sortedFields(raw.toString()) : ''
-  const bare = address.replace(/^(https?:\/\/[^/?]+?)(:\d+)?(?=[/?]|$)/, '$1')
   const port = url.port || (url.protocol === 'https:' ? '443' : '80')
-  const withPort = bare.replace(/^https?:\/\/[^/?]+/, `$&:${port}`)
-  return [bare, withPort].map((start) => ({ ...request, url: start + fields }))
+  const bare = [address, url.href].map((one) => one.replace(/^(https?:\/\/[^/?]+?)(:\d+)?(?=[/?]|$)/, '$1'))
+  const withPort = bare.map((one) => one.replace(/^https?:\/\/[^/?]+/, `$&:${port}`))
+  return [...new Set([...bare, ...withPort])].map((start) => ({ ...request, url: start + fields }))
 }
 
 /** Each name with its values; a repeated pair counts once. */

@@ -62,6 +62,8 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
       const greeting = preset?.greet?.(method, queryOf(request), own)
       if (typeof greeting === 'object') return answer(response, greeting)
       requireProof(response, greeting)
+      // Trello and Intercom ask whether somebody is there before they send.
+      if (method === 'HEAD') return answer(response, { status: 200 })
       requirePost(method, response)
       if (scheme === 'none') refuseForeign(request, http.isLocal, 'verify')
       sent = await http.readBody(request, limit, gateway)

@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync, sign } from 'node:crypto'
+import { Webhooks } from '@octokit/webhooks'
+import { Paddle } from '@paddle/paddle-node-sdk'
+import { WorkOS } from '@workos-inc/node'
+import { verifyKey } from 'discord-interactions'
+import { Webhook } from 'standardwebhooks'
+import Stripe from 'stripe'
+import { ADDRESS, FORM, hmac, NOW, plain, type Sample, SECRET, seconds } from './sample.ts'
+
+const discord = generateKeyPairSync('ed25519')
+const sendgrid = generateKeyPairSync('ec', { namedCurve: 'prime256v1' })
+const whsec = `whsec_${Buffer.from('a secret of the standard kind').toString('base64')}`
+
+function standard(family: string, secret: string, body: object): Sample {
+  return {
+    secret,
+    body,
+    sign: (text, at) => ({
+      [`${family}-id`]: 'msg_1',
+      [`${family}-timestamp`]: seconds(at),
+      [`${family}-signature`]: new Webhook(secret.replace('v1,', '')).sign('msg_1', new Date(at), text),
+    }),
+  }
+}
+
+const versioned = (family: string) => (text: string, at: number) => ({
+  [`${family}-signature`]: `v0=${hmac(`v0:${seconds(at)}:${text}`)}`,
+  [`${family}-request-timestamp`]: seconds(at),
+})
+
+const token = (at: number) => ({
+  timestamp: seconds(at),
+  token: 'tok_1',
+  signature: hmac(`${seconds(at)}tok_1`),
+})
+const github = (body: object | string, type?: string): Sample => ({
+  body,
+  ...(type && { type }),
+  sign: async (text) => ({
+    'x-github-delivery': 'd-1',
+    'x-github-event': 'push',
+    'x-hub-signature-256': await new Webhooks({ secret: SECRET }).sign(text),
+  }),
+})
+const nothing = () => ({})
+
+/** The samples of the presets, by the name of the provider in docs/webhook.md. */
+export const PRESET_SAMPLES: Record<string, Sample> = {
+  Bitbucket: {
+    body: { push: { changes: [] } },
+    sign: (text) => ({ 'x-request-uuid': 'u-1', 'x-hub-signature': `sha256=${hmac(text)}` }),
+  },
+  Calendly: {
+    body: { event: 'invitee.created', payload: { email: 'a@example.com' } },
+    sign: (text, at) => ({
+      'calendly-webhook-signature': `t=${seconds(at)},v1=${hmac(`${seconds(at)}.${text}`)}`,
+    }),
+  },
+  Clerk: standard('svix', whsec, { type: 'user.created' }),
+  Discord: {
+    secret: discord.publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('hex'),
+    body: { id: '7', type: 2, data: { name: 'ask' } },
+    async sign(text, at) {
+      const signature = sign(null, Buffer.from(seconds(at) + text), discord.privateKey).toString('hex')
+      const key = discord.publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('hex')
+      assert.ok(await verifyKey(text, signature, seconds(at), key))
+      return { 'x-signature-ed25519': signature, 'x-signature-timestamp': seconds(at) }
+    },
+    async handshake({ post }) {
+      assert.deepEqual(await post('{"type":1,"id":"1"}'), { status: 200, text: '{"type":1}' })
+    },
+  },
+  'GitHub (form)': github(`payload=${encodeURIComponent('{"ref":"main"}')}`, FORM),
+  'GitHub, Gitea, Forgejo': github({ ref: 'main' }),
+  GitLab: {
+    body: { object_kind: 'push' },
+    sign: () => ({ 'x-gitlab-token': SECRET, 'idempotency-key': 'i-1' }),
+  },
+  // Made by the Signature of @hubspot/api-client 14.0.1.
+  HubSpot: {
+    secret: 'yyyyyyyy-yyyy-yyyy-yyyy-yyyyyyyyyyyy',
+    now: 1795219200000,
+    body: '[{"eventId":100,"subscriptionType":"contact.creation","portalId":62515}]',
+    sign: () => ({
+      'x-hubspot-signature-v3': 'JZ5BC1sthYfuKTG8tWQ7XW+RxzK4LapUaC8pu9tnP50=',
+      'x-hubspot-request-timestamp': '1795219200000',
+    }),
+  },
+  Intercom: plain(
+    'x-hub-signature',
+    { id: 'notif_1', topic: 'user.created' },
+    { hash: 'sha1', prefix: 'sha1=' },
+  ),
+  Linear: {
+    body: { action: 'create', type: 'Issue', webhookTimestamp: NOW },
+    sign: (text) => ({ 'linear-delivery': 'l-1', 'linear-event': 'Issue', 'linear-signature': hmac(text) }),
+  },
+  'Mailgun (event)': { body: { signature: token(NOW), 'event-data': { event: 'opened' } }, sign: nothing },
+  'Mailgun (mail)': {
+    body: String(new URLSearchParams({ ...token(NOW), sender: 'a@example.com' })),
+    type: FORM,
+    sign: nothing,
+  },
+  'Meta (Facebook, Instagram, WhatsApp)': {
+    ...plain('x-hub-signature-256', { object: 'page', entry: [] }, { prefix: 'sha256=' }),
+    own: { 'verify-token': 'meatyhamhock' },
+    async handshake({ hook }) {
+      const answer = await fetch(`${hook}?hub.mode=subscribe&hub.challenge=42&hub.verify_token=meatyhamhock`)
+      assert.deepEqual([answer.status, await answer.text()], [200, '42'])
+    },
+  },
+  'Microsoft Graph': {
+    body: { value: [{ id: 'n-1', clientState: SECRET, changeType: 'created' }] },
+    sign: nothing,
+    async handshake({ hook }) {
+      const answer = await fetch(`${hook}?validationToken=a%20b`, { method: 'POST' })
+      assert.deepEqual([answer.status, await answer.text()], [200, 'a b'])
+    },
+  },
+  'OpenAI, Resend, Svix': standard('webhook', whsec, { type: 'response.completed' }),
+  Paddle: {
+    secret: 'pdl_ntfset_01_secret',
+    body: { event_id: 'evt_01', event_type: 'transaction.completed', data: { customer_id: 'ctm_01' } },
+    async sign(text, at) {
+      const signature = `ts=${seconds(at)};h1=${hmac(`${seconds(at)}:${text}`, 'hex', 'sha256', 'pdl_ntfset_01_secret')}`
+      assert.ok(await new Paddle('key').webhooks.isSignatureValid(text, 'pdl_ntfset_01_secret', signature))
+      return { 'paddle-signature': signature }
+    },
+  },
+  PagerDuty: {
+    body: { event: { id: 'e-1', event_type: 'incident.triggered' } },
+    sign: (text) => ({
+      'x-pagerduty-signature': `v1=${hmac(text, 'hex', 'sha256', 'the old secret')},v1=${hmac(text)}`,
+    }),
+  },
+  'SendGrid (events)': {
+    secret: sendgrid.publicKey.export({ format: 'der', type: 'spki' }).toString('base64'),
+    body: [
+      { sg_event_id: 'e-1', event: 'open' },
+      { sg_event_id: 'e-2', event: 'open' },
+    ],
+    sign: (text, at) => ({
+      'x-twilio-email-event-webhook-timestamp': seconds(at),
+      'x-twilio-email-event-webhook-signature': sign(
+        'sha256',
+        Buffer.from(seconds(at) + text),
+        sendgrid.privateKey,
+      ).toString('base64'),
+    }),
+  },
+  Sentry: plain('sentry-hook-signature', { action: 'created' }),
+  Shopify: {
+    body: { id: 1 },
+    sign: (text) => ({ 'x-shopify-webhook-id': 's-1', 'x-shopify-hmac-sha256': hmac(text, 'base64') }),
+  },
+  Slack: {
+    body: { type: 'event_callback', team_id: 'T1', event_id: 'Ev1', event: { type: 'message' } },
+    sign: versioned('x-slack'),
+    async handshake({ post }) {
+      const answer = await post('{"type":"url_verification","challenge":"3eZbr"}')
+      assert.deepEqual(answer, { status: 200, text: '{"challenge":"3eZbr"}' })
+    },
+  },
+  // A vector that the WebhooksHelper of Square's library takes.
+  Square: {
+    secret: 'Ibxx_5AKakO-3qeNVR61Dw',
+    own: { url: 'https://webhook.site/679a4f3a-dcfa-49ee-bac5-9d0edad886b9' },
+    body: '{"merchant_id":"MLEFBHHSJGVHD","type":"webhooks.test_notification","event_id":"ac3ac95b-f97d-458c-a6e6-18981597e05f","created_at":"2022-07-13T20:30:59.037339943Z","data":{"type":"webhooks","id":"bc368e64-01aa-407e-b46e-3231809b1129"}}',
+    sign: () => ({ 'x-square-hmacsha256-signature': 'GF4YkrJgGBDZ9NIYbNXBnMzqb2HoL4RW/S6vkZ9/2N4=' }),
+  },
+  Stripe: {
+    body: { id: 'evt_1', object: 'event', type: 'charge.succeeded' },
+    sign(payload, at) {
+      const signed = { payload, secret: SECRET, timestamp: Number(seconds(at)) }
+      return { 'stripe-signature': Stripe.webhooks.generateTestHeaderString(signed) }
+    },
+  },
+  Supabase: standard('webhook', `v1,${whsec}`, { type: 'user' }),
+  Telegram: {
+    body: { update_id: 5, message: {} },
+    sign: () => ({ 'x-telegram-bot-api-secret-token': SECRET }),
+  },
+  Trello: {
+    body: { action: { id: 'a-1', type: 'createCard' }, model: { id: 'm-1' } },
+    query: '?memberID=14&mainModel=true',
+    sign: (text) => ({
+      'x-trello-webhook': hmac(`${text}${ADDRESS}?memberID=14&mainModel=true`, 'base64', 'sha1'),
+    }),
+    async handshake({ hook }) {
+      assert.equal((await fetch(hook, { method: 'HEAD' })).status, 200)
+    },
+  },
+  // A vector of Twilio's documentation.
+  Twilio: {
+    secret: '12345',
+    own: { url: 'https://mycompany.com/myapp.php' },
+    body: 'MessageSid=SM1&SmsStatus=received&From=%2B12349013030&To=%2B18005551212&Body=gr%C3%BC%C3%9Fe+%F0%9F%8C%8D&MediaUrl=b&MediaUrl=a&MediaUrl=b&Empty=',
+    type: FORM,
+    sign: () => ({ 'x-twilio-signature': 'u1h9zFDuIvhSBfUrSO3XosYYm4I=' }),
+  },
+  Typeform: plain(
+    'typeform-signature',
+    { event_id: '01', event_type: 'form_response' },
+    { encoding: 'base64', prefix: 'sha256=' },
+  ),
+  WorkOS: {
+    body: { id: 'event_01', event: 'user.created', data: { id: 'user_01' } },
+    async sign(payload, at) {
+      const sigHeader = `t=${at}, v1=${hmac(`${at}.${payload}`)}`
+      assert.ok(await new WorkOS('sk_test').webhooks.verifyHeader({ payload, sigHeader, secret: SECRET }))
+      return { 'workos-signature': sigHeader }
+    },
+  },
+  Zendesk: {
+    body: { id: 'z-1', type: 'zen:event-type:ticket.created' },
+    sign(text, at) {
+      const time = new Date(at).toISOString()
+      const header = 'x-zendesk-webhook-signature'
+      return { [`${header}-timestamp`]: time, [header]: hmac(time + text, 'base64') }
+    },
+  },
+  Zoom: {
+    body: { event: 'meeting.started', event_ts: 1 },
+    sign: versioned('x-zm'),
+    async handshake({ post }) {
+      const body = { event: 'endpoint.url_validation', payload: { plainToken: 'qgg8' } }
+      const { status, text } = await post(JSON.stringify(body))
+      assert.deepEqual(
+        [status, JSON.parse(text)],
+        [200, { plainToken: 'qgg8', encryptedToken: hmac('qgg8') }],
+      )
+    },
+  },
+}

@@ -1,0 +1,131 @@
+import { generateKeyPairSync, hash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { exportJWK, SignJWT } from 'jose'
+import { hmac, plain, type Sample, SECRET, seconds } from './sample.ts'
+
+const airtable = Buffer.from('thirty-two bytes that are secret')
+const google = generateKeyPairSync('rsa', { modulusLength: 2048 })
+
+/** Serves the keys of an issuer. */
+async function serveKeys() {
+  const key = { ...(await exportJWK(google.publicKey)), kid: 'k1', alg: 'RS256', use: 'sig' }
+  const server = createServer((_, response) => response.end(JSON.stringify({ keys: [key] })))
+  await once(server.listen(0, '127.0.0.1').unref(), 'listening')
+  return `http://127.0.0.1:${Object(server.address()).port}/certs`
+}
+
+const timed = (header: string, body: object): Sample => ({
+  body,
+  sign: (text, at) => ({ [header]: `t=${seconds(at)},v1=${hmac(`${seconds(at)}.${text}`)}` }),
+})
+
+/** The samples of what has no preset, by the name of the provider in docs/webhook.md. */
+export const RECIPE_SAMPLES: Record<string, Sample> = {
+  Airtable: {
+    secret: airtable.toString('base64'),
+    body: { base: { id: 'app1' }, webhook: { id: 'ach1' } },
+    sign: (text) => ({
+      'x-airtable-content-mac': `hmac-sha256=${hmac(text, 'hex', 'sha256', airtable)}`,
+    }),
+  },
+  Box: {
+    body: { type: 'webhook_event', id: 'b-1', trigger: 'FILE.UPLOADED' },
+    sign(text, at) {
+      const time = new Date(at)
+        .toISOString()
+        .replace(/\.\d+Z$/, '-00:00')
+        .replace('-00:00', '+00:00')
+      return {
+        'box-delivery-timestamp': time,
+        'box-signature-primary': hmac(text + time, 'base64'),
+        'box-signature-secondary': hmac(text + time, 'base64', 'sha256', 'other'),
+      }
+    },
+  },
+  'Cal.com': plain('x-cal-signature-256', { triggerEvent: 'BOOKING_CREATED' }),
+  ClickUp: plain('x-signature', { event: 'taskCreated', history_items: [{ id: '27' }] }),
+  'Coinbase Commerce': plain('x-cc-webhook-signature', { id: 1, event: { id: 'e-1' } }),
+  DocuSign: plain('x-docusign-signature-1', { event: 'envelope-completed' }, { encoding: 'base64' }),
+  Front: {
+    body: { type: 'inbound_received', payload: { id: 'evt_1' } },
+    sign: (text, at) => ({
+      'x-front-request-timestamp': String(at),
+      'x-front-signature': hmac(`${at}:${text}`, 'base64'),
+    }),
+  },
+  'Google Pub/Sub': {
+    own: { jwks: await serveKeys() },
+    body: { message: { data: 'aGk=', messageId: '136969346945' }, subscription: 's' },
+    async sign(_, at) {
+      const claims = { email: 'push@project.iam.gserviceaccount.com', email_verified: true }
+      const token = await new SignJWT(claims)
+        .setProtectedHeader({ alg: 'RS256', kid: 'k1' })
+        .setIssuer('https://accounts.google.com')
+        .setAudience('https://HOST/PATH')
+        .setIssuedAt(Number(seconds(at)))
+        .setExpirationTime(Number(seconds(at)) + 3600)
+        .sign(google.privateKey)
+      return { authorization: `Bearer ${token}` }
+    },
+  },
+  'Help Scout': plain('x-helpscout-signature', { id: 1 }, { encoding: 'base64', hash: 'sha1' }),
+  Jira: {
+    body: { webhookEvent: 'jira:issue_created' },
+    sign: (text) => ({
+      'x-atlassian-webhook-identifier': 'j-1',
+      'x-hub-signature': `sha256=${hmac(text)}`,
+    }),
+  },
+  LaunchDarkly: plain('x-ld-signature', { _id: 'ld-1' }),
+  'Lemon Squeezy': plain('x-signature', { meta: { event_name: 'order_created' } }),
+  LINE: plain(
+    'x-line-signature',
+    { events: [{ webhookEventId: '01A' }, { webhookEventId: '01B' }] },
+    { encoding: 'base64' },
+  ),
+  Mux: timed('mux-signature', { id: 'm-1', type: 'video.asset.ready' }),
+  Netlify: {
+    body: { id: 'deploy-1', state: 'ready' },
+    sign: async (text) => ({
+      'x-webhook-signature': await new SignJWT({ iss: 'netlify', sha256: hash('sha256', text) })
+        .setProtectedHeader({ alg: 'HS256' })
+        .sign(Buffer.from(SECRET)),
+    }),
+  },
+  Paystack: plain('x-paystack-signature', { event: 'charge.success' }, { hash: 'sha512' }),
+  Postmark: {
+    body: { RecordType: 'Delivery' },
+    sign: () => ({ authorization: `Basic ${Buffer.from(`postmark:${SECRET}`).toString('base64')}` }),
+  },
+  QuickBooks: plain('intuit-signature', { eventNotifications: [] }, { encoding: 'base64' }),
+  Razorpay: {
+    body: { event: 'payment.captured' },
+    sign: (text) => ({ 'x-razorpay-event-id': 'r-1', 'x-razorpay-signature': hmac(text) }),
+  },
+  Recurly: {
+    body: { id: 'rec-1', event_type: 'created' },
+    sign: (text, at) => ({
+      'recurly-signature': `${at},${hmac(`${at}.${text}`, 'hex', 'sha256', 'old')},${hmac(`${at}.${text}`)}`,
+    }),
+  },
+  Segment: plain('x-signature', { messageId: 's-1', type: 'track' }, { hash: 'sha1' }),
+  Tally: plain('tally-signature', { eventId: 't-1' }, { encoding: 'base64' }),
+  Vercel: plain('x-vercel-signature', { id: 'v-1', type: 'deployment.created' }, { hash: 'sha1' }),
+  Vonage: {
+    body: { message_uuid: 'u-1', channel: 'sms' },
+    sign: async (text, at) => ({
+      authorization: `Bearer ${await new SignJWT({ iss: 'Vonage', payload_hash: hash('sha256', text) })
+        .setProtectedHeader({ alg: 'HS256' })
+        .setIssuedAt(Number(seconds(at)))
+        .sign(Buffer.from(SECRET))}`,
+    }),
+  },
+  WooCommerce: {
+    body: { id: 1 },
+    sign: (text) => ({
+      'x-wc-webhook-delivery-id': 'w-1',
+      'x-wc-webhook-signature': hmac(text, 'base64'),
+    }),
+  },
+}
