@@ -131,7 +131,8 @@ function compile(scheme: Scheme, keys: readonly (Buffer | KeyObject)[]) {
     ),
     mismatch(signatures: readonly string[]) {
       const fits = (one: string) => sizes.includes(Buffer.from(one, encoding).length)
-      if (!hasKey && !signatures.some(fits)) return `its signature is not ${algorithms.join(' or ')} in ${encoding}`
+      if (!hasKey && !signatures.some(fits))
+        return `its signature is not ${algorithms.join(' or ')} in ${encoding}`
       const count = signatures.length > 1 ? ` (none of ${signatures.length})` : ''
       return `its signature does not match${count}: another secret, or what is signed was changed on the way`
     },

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync, hash } from 'node:crypto'
+import { describe, type TestContext, test } from 'node:test'
+import { exportJWK, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
+import { serveHttp } from '../../fixtures/http-server.ts'
+import { json, startWebhook } from './harness.ts'
+
+const NOW = Date.UTC(2026, 10, 21)
+const now = NOW / 1000
+const SECRET = 'a secret that signs tokens'
+const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const other = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const CLAIMS = {
+  iss: 'https://issuer.example',
+  aud: 'ours',
+  email: 'robot@example.com',
+  iat: now,
+  exp: now + 600,
+}
+
+const byKey = (payload: JWTPayload, key = rsa.privateKey, kid = 'k1') =>
+  new SignJWT(payload).setProtectedHeader({ alg: 'RS256', kid }).sign(key)
+const bySecret = (payload: JWTPayload, secret = SECRET) =>
+  new SignJWT(payload).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from(secret))
+
+async function start(options: object) {
+  const hook = await startWebhook({ verify: { scheme: 'jwt', ...options } }, { now: () => NOW })
+  const post = async (token: string, body = '{"a":1}', header = 'authorization') => {
+    const { status, body: answer } = await hook.post(body, { ...json, [header]: token })
+    return [status, answer.error?.message ?? ''] as const
+  }
+  return { ...hook, post }
+}
+
+/** Serves the keys of an issuer; `set` changes them. */
+async function serveKeys(t: TestContext) {
+  let keys: object[] = [{ ...(await exportJWK(rsa.publicKey)), kid: 'k1', alg: 'RS256' }]
+  let fetched = 0
+  let isDown = false
+  const { url, close } = await serveHttp(async (_, response) => {
+    fetched += 1
+    if (isDown) response.writeHead(500).end()
+    else response.end(JSON.stringify({ keys }))
+  })
+  t.after(close)
+  return {
+    jwks: `${url}/certs`,
+    fetched: () => fetched,
+    set: (next: object[]) => {
+      keys = next
+    },
+    fail(down: boolean) {
+      isDown = down
+    },
+  }
+}
+
+describe('verify: jwt', () => {
+  test('takes tokens of a JWKS for us, and refuses every other', async (t) => {
+    const { jwks, fetched } = await serveKeys(t)
+    const { post, store } = await start({
+      jwks,
+      audience: ['ours', 'too'],
+      issuer: CLAIMS.iss,
+      claims: { email: CLAIMS.email },
+    })
+    assert.equal((await post(`Bearer ${await byKey(CLAIMS)}`))[0], 202)
+    assert.equal((await post(`bearer ${await byKey({ ...CLAIMS, aud: 'too' })}`))[0], 202)
+    const cases: [why: RegExp, token: string][] = [
+      [/"aud"|claim aud/, await byKey({ ...CLAIMS, aud: 'theirs' })],
+      [/claim iss/, await byKey({ ...CLAIMS, iss: 'https://evil.example' })],
+      [/claim email/, await byKey({ ...CLAIMS, email: 'other@example.com' })],
+      [/ended \d+ s ago/, await byKey({ ...CLAIMS, exp: now - 600 })],
+      [/signature of its token/, await byKey(CLAIMS, other.privateKey)],
+      [/does not publish/, await byKey(CLAIMS, other.privateKey, 'k2')],
+      [
+        /algorithm/,
+        await new SignJWT(CLAIMS)
+          .setProtectedHeader({ alg: 'HS256', kid: 'k1' })
+          .sign(Buffer.from(rsa.publicKey.export({ type: 'spki', format: 'pem' }))),
+      ],
+      [/no token/, new UnsecuredJWT(CLAIMS).encode()],
+      [/no token/, 'x.y'],
+      [/malformed|does not publish|algorithm/, 'x.y.z'],
+      [/no token/, `${await byKey(CLAIMS)} ${await byKey(CLAIMS)}`],
+    ]
+    for (const [why, token] of cases) {
+      const [status, message] = await post(`Bearer ${token}`)
+      assert.equal(status, 401, String(why))
+      assert.match(message, why)
+      assert.doesNotMatch(message, /robot@|issuer\.example|ours/)
+    }
+    assert.equal(store.messages.length, 2)
+    assert.ok(fetched() <= 2, `${fetched()} fetches`)
+  })
+
+  test('answers "try again" while the keys cannot be fetched, and takes tokens afterwards', async (t) => {
+    const { jwks, fail } = await serveKeys(t)
+    const { post, hook } = await start({ jwks, audience: 'ours' })
+    fail(true)
+    const answer = await fetch(hook, {
+      method: 'POST',
+      body: '{}',
+      headers: { authorization: `Bearer ${await byKey(CLAIMS)}` },
+    })
+    assert.equal(answer.status, 503)
+    assert.match(await answer.text(), /keys_unavailable/)
+    fail(false)
+    assert.equal((await post(`Bearer ${await byKey(CLAIMS)}`))[0], 202)
+  })
+
+  test('takes a secret of either of two, and no token without an end that is older than the tolerance', async () => {
+    const { post } = await start({ secret: ['new', SECRET] })
+    assert.equal((await post(await bySecret(CLAIMS)))[0], 202)
+    assert.equal((await post(await bySecret(CLAIMS, 'new')))[0], 202)
+    assert.equal((await post(await bySecret(CLAIMS, 'third')))[0], 401)
+    assert.equal((await post(await bySecret({ iat: now - 299 })))[0], 202)
+    assert.match((await post(await bySecret({ iat: now - 301 })))[1], /301 s ago/)
+    assert.match((await post(await bySecret({})))[1], /neither when it ends/)
+    assert.match((await post(await bySecret({ ...CLAIMS, nbf: now + 900 })))[1], /claim nbf/)
+  })
+
+  test('with body-hash a token is of one body', async () => {
+    const { post } = await start({ secret: SECRET, header: 'X-Signature', 'body-hash': 'sha256' })
+    const body = '{"state":"ready"}'
+    for (const encoding of ['hex', 'base64'] as const) {
+      const token = await bySecret({ sha256: hash('sha256', body, encoding) })
+      assert.equal((await post(token, body, 'x-signature'))[0], 202)
+      assert.match((await post(token, `${body} `, 'x-signature'))[1], /another body/)
+    }
+    for (const sha256 of [undefined, '', 7, hash('sha256', body).slice(1)]) {
+      assert.match((await post(await bySecret({ sha256 }), body, 'x-signature'))[1], /another body/)
+    }
+  })
+
+  test('takes a public key in PEM', async () => {
+    const pem = rsa.publicKey.export({ type: 'spki', format: 'pem' })
+    const { post } = await start({ 'public-key': pem })
+    assert.equal((await post(await byKey(CLAIMS)))[0], 202)
+    assert.equal((await post(await byKey(CLAIMS, other.privateKey)))[0], 401)
+    assert.equal((await post(await bySecret(CLAIMS, String(pem))))[0], 401)
+  })
+})

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { createRequire } from 'node:module'
+import { describe, mock, type TestContext, test } from 'node:test'
+import { CERTIFICATE } from '../../fixtures/sns-signing.ts'
+import { startWebhook } from './harness.ts'
+import { NOW } from './providers/sample.ts'
+import { CERTIFICATE_URL, SUBSCRIBE_URL, signed, TOPIC } from './providers/sns.ts'
+
+const plain = { 'content-type': 'text/plain; charset=UTF-8' }
+const realFetch = fetch
+
+/** Starts a gateway for SNS, with Amazon in place of the network: `answers` by the path of the address. */
+async function start(
+  t: TestContext,
+  options: object = {},
+  amazon: (address: URL) => Response | Promise<Response> = ok,
+) {
+  const asked: string[] = []
+  t.mock.method(globalThis, 'fetch', async (address: string | URL, init?: RequestInit) => {
+    const url = new URL(String(address))
+    if (url.hostname === '127.0.0.1') return realFetch(address, init)
+    asked.push(url.href)
+    return amazon(url)
+  })
+  const hook = await startWebhook({ verify: { scheme: 'sns', topic: TOPIC, ...options } }, { now: () => NOW })
+  const post = (message: object) => hook.post(JSON.stringify(message), plain)
+  return { ...hook, post, asked }
+}
+
+const ok = ({ pathname }: URL) => new Response(pathname.endsWith('.pem') ? CERTIFICATE : '<ok/>')
+
+describe('a webhook gateway for SNS', () => {
+  test('signs in its tests as the library of Amazon checks', async () => {
+    const https: typeof import('node:https') = createRequire(import.meta.url)('node:https')
+    const { EventEmitter } = await import('node:events')
+    const get = mock.method(https, 'get', (_: unknown, answered: (response: object) => void) => {
+      const response = Object.assign(new EventEmitter(), { statusCode: 200 })
+      setImmediate(() => {
+        answered(response)
+        response.emit('data', Buffer.from(CERTIFICATE))
+        response.emit('end')
+      })
+      return new EventEmitter()
+    })
+    const Validator: new () => { validate(message: object, done: (error: Error | null) => void): void } =
+      createRequire(import.meta.url)('sns-validator')
+    for (const version of ['1', '2'] as const) {
+      for (const message of [signed({}, version), signed({ Type: 'SubscriptionConfirmation' }, version)]) {
+        const { promise, resolve } = Promise.withResolvers<Error | null>()
+        new Validator().validate({ ...message }, resolve)
+        assert.equal(await promise, null)
+      }
+    }
+    get.mock.restore()
+  })
+
+  test('takes both versions of the signature, with and without a subject, and asks for the certificate once', async (t) => {
+    const { post, store, asked } = await start(t)
+    for (const version of ['1', '2'] as const) {
+      const { Subject: _, ...message } = signed({ MessageId: `with-${version}` }, version)
+      assert.equal((await post({ ...message, Subject: 'My First Message' })).status, 200)
+      assert.equal(
+        (await post(signed({ MessageId: `next-${version}`, Subject: 'Other' }, version))).status,
+        200,
+      )
+    }
+    assert.equal(store.messages.length, 4)
+    assert.deepEqual(asked, [CERTIFICATE_URL])
+    assert.deepEqual((await post(signed({ MessageId: 'with-1' }))).body.duplicate, true)
+  })
+
+  test('refuses what is changed, of another topic, unsigned, old, or with a certificate from elsewhere', async (t) => {
+    const { post, store, asked, refused } = await start(t)
+    const other = TOPIC.replace('MyTopic', 'Theirs')
+    const host = 'https://sns.us-east-1.amazonaws.com'
+    const path = new URL(CERTIFICATE_URL).pathname
+    const cases: [why: RegExp, message: object][] = [
+      [/does not match/, { ...signed(), Message: 'another' }],
+      [/does not match/, { ...signed(), Signature: 'AAAA' }],
+      [/does not match/, { ...signed({}, '1'), SignatureVersion: '2' }],
+      [/another topic/, signed({ TopicArn: other })],
+      [/SignatureVersion/, { ...signed(), SignatureVersion: '3' }],
+      [/away from now/, signed({ Timestamp: new Date(NOW - 3 * 3_600_000).toISOString() })],
+      [/away from now/, signed({ Timestamp: 'yesterday' })],
+      [/raw message delivery/, { hello: 'world' }],
+      ...[
+        `http://sns.us-east-1.amazonaws.com${path}`,
+        `https://sns.us-east-1.amazonaws.com.evil.example${path}`,
+        `https://evil.example/https://sns.us-east-1.amazonaws.com${path}`,
+        `https://sns.us-east-1.amazonaws.com@evil.example${path}`,
+        `https://me:pw@sns.us-east-1.amazonaws.com${path}`,
+        `https://sns.us-east-1.amazonaws.com:8443${path}`,
+        `https://sns.eu-west-1.amazonaws.com${path}`,
+        `https://mybucket.s3.amazonaws.com${path}`,
+        `${host}/evil.pem`,
+        `${host}/../x${path}?a=b`.replace('/../x', '/x/..%2f'),
+        `${host}/SimpleNotificationService-.pem/../../other`,
+        'file:///etc/passwd',
+        'not an address',
+      ].map((SigningCertURL): [RegExp, object] => [/SigningCertURL/, { ...signed(), SigningCertURL }]),
+    ]
+    for (const [why, message] of cases) {
+      const answer = await post(message)
+      assert.equal(answer.status, 401, JSON.stringify(message))
+      assert.match(answer.body.error?.message ?? '', why)
+    }
+    assert.deepEqual([store.messages.length, asked, refused.length], [0, [CERTIFICATE_URL], cases.length])
+  })
+
+  test('confirms a subscription to its topic, at the address of Amazon alone', async (t) => {
+    const { post, store, asked } = await start(t)
+    const confirm = (SubscribeURL: string) => post(signed({ Type: 'SubscriptionConfirmation', SubscribeURL }))
+    assert.equal((await confirm(SUBSCRIBE_URL)).status, 200)
+    assert.equal(asked.at(-1), new URL(SUBSCRIBE_URL).href)
+    const count = asked.length
+    for (const address of [
+      SUBSCRIBE_URL.replace('https', 'http'),
+      SUBSCRIBE_URL.replace('sns.us-east-1.amazonaws.com', '169.254.169.254'),
+      SUBSCRIBE_URL.replace('us-east-1.amazonaws', 'us-east-1.amazonaws.evil'),
+      SUBSCRIBE_URL.replace('ConfirmSubscription', 'Unsubscribe'),
+      SUBSCRIBE_URL.replace('MyTopic', 'Theirs'),
+    ]) {
+      assert.equal((await confirm(address)).status, 401, address)
+    }
+    assert.equal(asked.length, count)
+    assert.equal(
+      (await post(signed({ Type: 'UnsubscribeConfirmation', SubscribeURL: SUBSCRIBE_URL }))).status,
+      200,
+    )
+    assert.equal(asked.length, count)
+    assert.equal(store.messages.length, 0)
+    const manual = await start(t, { confirm: false })
+    await manual.post(signed({ Type: 'SubscriptionConfirmation' }))
+    assert.equal(manual.last().data.event, 'SubscriptionConfirmation')
+  })
+
+  test('answers "try again" while Amazon cannot be reached, and bounds what strangers have it fetch', async (t) => {
+    let isDown = true
+    const { post, asked, store } = await start(t, {}, (address) => {
+      if (isDown) throw new TypeError('fetch failed')
+      return ok(address)
+    })
+    const first = await post(signed())
+    assert.deepEqual([first.status, first.body.error?.code], [503, 'keys_unavailable'])
+    assert.equal((await post(signed())).status, 503)
+    assert.equal(asked.length, 1)
+    isDown = false
+    const named = (at: number) => CERTIFICATE_URL.replace('0123', `a${at}`.padEnd(4, 'b'))
+    const many = Array.from({ length: 60 }, (_, at) => post({ ...signed(), SigningCertURL: named(at) }))
+    const statuses = (await Promise.all(many)).map(({ status }) => status)
+    assert.ok(statuses.every((status) => status === 401 || status === 503 || status === 200))
+    assert.ok(store.messages.length <= 1)
+  })
+})
