@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { describe, mock, type TestContext, test } from 'node:test'
+import MessageValidator from 'sns-validator'
 import { CERTIFICATE } from '../../fixtures/sns-signing.ts'
 import { startWebhook } from './harness.ts'
 import { NOW } from './providers/sample.ts'
@@ -42,12 +43,10 @@ describe('a webhook gateway for SNS', () => {
       })
       return new EventEmitter()
     })
-    const Validator: new () => { validate(message: object, done: (error: Error | null) => void): void } =
-      createRequire(import.meta.url)('sns-validator')
     for (const version of ['1', '2'] as const) {
       for (const message of [signed({}, version), signed({ Type: 'SubscriptionConfirmation' }, version)]) {
         const { promise, resolve } = Promise.withResolvers<Error | null>()
-        new Validator().validate({ ...message }, resolve)
+        new MessageValidator().validate({ ...message }, resolve)
         assert.equal(await promise, null)
       }
     }
