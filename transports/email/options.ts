@@ -32,6 +32,44 @@ const after = z.union([z.literal(['keep', 'seen', 'delete']), z.strictObject({ m
   error: 'expected keep, seen, delete or { move: Folder }',
 })
 
+type Limit = z.output<typeof rate>
+type Budget = { address: Limit; conversation: Limit; thread: Limit; domain: Limit; gateway: Limit }
+
+const BUDGET: Limit = { count: 10, per: 3_600_000 }
+
+/** One rate limits answers to one correspondent. A domain has many of them, and a gateway has many domains. */
+function budgetOf(limit: Limit): Budget {
+  const times = (factor: number, least: number): Limit =>
+    limit === 'off' ? 'off' : { count: Math.max(least, limit.count * factor), per: limit.per }
+  return {
+    address: limit,
+    conversation: limit,
+    thread: limit,
+    domain: times(2, 20),
+    gateway: times(100, 1000),
+  }
+}
+
+const wide = budgetOf(BUDGET)
+const replyBudget = z
+  .union(
+    [
+      rate.transform(budgetOf),
+      z.strictObject({
+        address: rate.default(BUDGET),
+        conversation: rate.default(BUDGET),
+        thread: rate.default(BUDGET),
+        domain: rate.default(wide.domain),
+        gateway: rate.default(wide.gateway),
+      }),
+    ],
+    {
+      error:
+        'expected a rate such as 10/h, off, or rates for address, conversation, thread, domain and gateway',
+    },
+  )
+  .default(wide)
+
 const options = z.strictObject({
   address,
   name: z.string().min(1).optional(),
@@ -57,7 +95,7 @@ const options = z.strictObject({
     .strictObject({ folder: z.string().min(1), copy: z.enum(['append', 'server']).default('append') })
     .optional(),
   'rate-limit': rate.default({ count: 60, per: 60_000 }),
-  'reply-budget': rate.default({ count: 10, per: 3_600_000 }),
+  'reply-budget': replyBudget,
   'reply-max-age': duration.default(86_400_000),
   'thread-window': duration.default(7 * 86_400_000),
 })

@@ -46,7 +46,9 @@ export function createEmailTransport(
     health() {
       const health = reader.health()
       const trouble = sender.trouble()
-      return trouble ? { ok: false, detail: `${health.detail}; ${trouble}` } : health
+      const stopped = sender.stopped()
+      const detail = [health.detail, trouble, ...stopped.slice(0, 5)].filter(Boolean).join('; ')
+      return { ok: health.ok && !trouble, detail }
     },
     check: () => checkMailbox(options, connect, smtp),
   }

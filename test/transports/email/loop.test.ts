@@ -91,6 +91,39 @@ describe('mail is never answered in a loop', () => {
     assert.equal(new Set(one.store.messages.map(({ conversation }) => conversation)).size, 1)
   })
 
+  test('a robot that hides and names no mail of ours is stopped by its domain, and stays so after a restart', async () => {
+    const one = await autoresponder('domain@example.com')
+    const write = async (from: string) => {
+      const seen = one.store.messages.length
+      await world.deliver(mail({ from, subject: `Your request ${from}` }), 'domain@example.com')
+      await until(() => one.store.messages.length > seen, 'the message')
+    }
+    let count = 0
+    for (; count < 20 && one.errors.length === 0; count++) {
+      await write(`ticket-${count}@mail${count}.robot.example`)
+      await until(() => world.smtp.taken.length + one.errors.length > count, 'an answer, or none')
+    }
+    assert.match(
+      String(one.errors[0]),
+      /budget of automatic replies to robot\.example is used up .*reply-budget\.domain/,
+    )
+    assert.ok(world.smtp.taken.length <= 11, `${world.smtp.taken.length} answers`)
+    assert.match(one.transport.health().detail ?? '', /no automatic replies to robot\.example/)
+    const last = one.store.messages.at(-1)
+    assert.ok(last)
+    const again = await world.daemon(
+      { address: 'domain@example.com' },
+      { gateway: 'domain@example.com', store: one.store, start: 'later' },
+    )
+    const next = replyTo({ ...last, id: 'another' }, 'I got your mail.')
+    await assert.rejects(again.transport.send(next), /budget of automatic replies to robot\.example/)
+    await world.deliver(mail({ from: 'bob@company.example' }), 'domain@example.com')
+    await until(
+      () => world.smtp.taken.some(({ to }) => to.includes('bob@company.example')),
+      'the answer to Bob',
+    )
+  })
+
   test('tags and case make no other correspondent', async () => {
     const one = await autoresponder('tags@example.com', { 'reply-budget': '1/h' })
     for (const from of ['liar@example.org', 'Liar+1@example.org'])

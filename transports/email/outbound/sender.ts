@@ -1,8 +1,5 @@
-import { hash } from 'node:crypto'
 import nodemailer, { type SendMailOptions } from 'nodemailer'
-import { z } from 'zod'
 import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
-import { withoutTag } from '../../../src/core/identity.ts'
 import {
   type Probed,
   type Receipt,
@@ -10,8 +7,6 @@ import {
   SendPostponed,
   type TransportDeps,
 } from '../../../src/core/transport.ts'
-import type { Rate } from '../../../src/core/units.ts'
-import { updateKv } from '../../../src/core/update-kv.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { createTokenBucket } from '../../../src/lib/token-bucket.ts'
 import type { ConnectImap } from '../mailbox/imap-connection.ts'
@@ -19,6 +14,7 @@ import type { EmailOptions } from '../options.ts'
 import type { ReplyTarget } from '../reply-target.ts'
 import type { SentLog } from '../sent-log.ts'
 import { attachmentsOf, compose, type Outgoing } from './compose.ts'
+import { createReplyBudget, minutes } from './reply-budget.ts'
 import type { Smtp } from './smtp.ts'
 
 /** Sends replies: once per key, never to a machine, within the limits. */
@@ -32,7 +28,7 @@ export function createSender(parts: {
   const { options, deps, smtp, sent } = parts
   const { log, gateway, now } = deps
   const sentFolder = options.sent && createSentFolder(options.sent, parts.connect)
-  const takeFromBudget = createBudget(options['reply-budget'], deps)
+  const budget = createReplyBudget(options, deps)
   let trouble: string | undefined
   const takePlace = createTokenBucket(options['rate-limit'], now)
 
@@ -58,13 +54,12 @@ export function createSender(parts: {
     return handOver(reply, outgoing, before?.at ?? now())
   }
 
-  const withinBudget = async (to: string, reply: Reply, { thread, quick }: ReplyTarget) => {
+  const withinBudget = async (to: string, reply: Reply, target: ReplyTarget) => {
     const { key, conversation, text } = reply
-    const names = [withoutTag(to.toLowerCase()), conversation, thread ?? conversation]
-    const wait = await takeFromBudget(names, key, quick ?? false)
-    if (wait <= 0) return
-    const minutes = Math.ceil(wait / 60_000)
-    const reason = `the budget of automatic replies to ${to}, or in this thread, is used up for ${minutes} min (reply-budget); retry it by hand if it is no loop`
+    const { thread = conversation, quick = false, at, subject } = target
+    const stop = await budget.take({ key, to, subject, conversation, thread, at, quick })
+    if (!stop) return
+    const reason = `the budget of automatic replies ${stop.what} is used up for ${minutes(stop.wait)} (${stop.option}); retry it by hand if it is no loop`
     deps.refused('reply:budget', { from: to, why: reason, body: text })
     throw new TriviumError('send_rejected', { gateway, reason })
   }
@@ -114,6 +109,8 @@ export function createSender(parts: {
     send,
     /** Why mail cannot be sent at present, for people. */
     trouble: () => trouble,
+    /** To whom no automatic replies go at present, for people. */
+    stopped: budget.stopped,
     async probe(reply: Reply): Promise<Probed> {
       const { mark, messageId } = compose(reply, options)
       const record = await sent.get(mark)
@@ -150,43 +147,5 @@ function createSentFolder({ folder, copy }: NonNullable<EmailOptions['sent']>, c
       await connection.run((client) => client.mailboxCreate(folder)).catch(() => {})
       if (!(await append())) throw new Error(`the IMAP server refused a copy for ${folder}`)
     },
-  }
-}
-
-/** About as long as a dead letter is worth sending again. */
-const DEAD_LETTERS = 30 * 86_400_000
-/** So many replies are left of a budget, however quick they were: people can be quick. */
-const FEW = 3
-/** When each reply was taken (Unix ms), its key, and whether it was quick. */
-const takenSchema = z.array(z.tuple([z.number(), z.string(), z.boolean()])).catch([])
-
-/**
- * Counts automatic replies over a sliding window, for all daemons together. The function takes one out of the budget of
- * each of `names`; 0, or the ms until there is room again. The same `key` counts once, and one that was refused before is
- * let through: it is a dead letter, which only a person sends again. Each one that is `quick` halves the budget.
- */
-function createBudget(rate: Rate | 'off', { kv, gateway, now }: TransportDeps) {
-  const digest = (text: string) => hash('sha256', text, 'base64url').slice(0, 16)
-  return async (names: readonly string[], key: string, quick: boolean): Promise<number> => {
-    const mark = digest(key)
-    const refused = `email/${gateway}/over-budget/${mark}`
-    if (rate === 'off' || (await kv.get(refused))) return 0
-    let wait = 0
-    for (const name of new Set(names)) {
-      await updateKv(kv, `email/${gateway}/budget/${digest(name)}`, (value) => {
-        const taken = takenSchema.parse(value).filter(([at]) => at > now() - rate.per)
-        wait = 0
-        if (taken.some(([, each]) => each === mark)) return undefined
-        const next: typeof taken = [...taken, [now(), mark, quick]]
-        const half = Math.floor(rate.count / 2 ** next.filter(([, , isQuick]) => isQuick).length)
-        const [oldest] = taken
-        if (oldest && taken.length >= Math.min(rate.count, Math.max(FEW, half)))
-          wait = oldest[0] + rate.per - now()
-        return wait > 0 ? undefined : { value: next, ttl: rate.per }
-      })
-      if (wait > 0) break
-    }
-    if (wait > 0) await kv.set(refused, true, { ttl: DEAD_LETTERS })
-    return wait
   }
 }
