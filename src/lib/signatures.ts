@@ -193,12 +193,13 @@ function byHmac(key: Buffer, algorithm: Algorithm, encoding: BufferEncoding): Is
   const given = Buffer.alloc(hmac([]).length)
   return (signatures, signed) => {
     const expected = hmac(signed)
-    return signatures.some(
-      (signature) =>
+    for (const signature of signatures) {
+      const isWhole =
         Buffer.byteLength(signature, encoding) === given.length &&
-        given.write(signature, encoding) === given.length &&
-        timingSafeEqual(given, expected),
-    )
+        given.write(signature, encoding) === given.length
+      if (isWhole && timingSafeEqual(given, expected)) return true
+    }
+    return false
   }
 }
 

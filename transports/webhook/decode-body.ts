@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer'
+import { isAscii, isUtf8 } from 'node:buffer'
 import { TriviumError } from '../../src/core/errors.ts'
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../src/core/json.ts'
 import { isShallow } from '../../src/lib/shallow.ts'
@@ -37,6 +37,8 @@ function kindOf(contentType: string | undefined): { kind: Kind; charset: string 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true })
 
 function decodeText(raw: Buffer, charset: string): string {
+  // Most bodies are ASCII, which is the same in Latin-1.
+  if (charset === 'utf-8' && isAscii(raw)) return raw.toString('latin1')
   try {
     return (/^utf-?8$/i.test(charset) ? UTF_8 : new TextDecoder(charset, { fatal: true })).decode(raw)
   } catch (cause) {

@@ -77,7 +77,8 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
       const { 'content-type': type, 'content-encoding': encoding } = headers
       const whole = encoding === undefined ? sent : await uncompressed(encoding, sent)
       const decoded = decodeBody(type, whole)
-      const handshake = preset?.handshake?.(decoded.body, own) ?? (await verifier.handshake?.(whole))
+      let handshake = preset?.handshake?.(decoded.body, own)
+      if (verifier.handshake) handshake ??= await verifier.handshake(whole)
       if (handshake) return answer(response, handshake)
       let message = normalize(request, decoded)
       if (options.respond === 'result') message.data.replyTarget = { body: hash('sha256', whole) }

@@ -17,18 +17,19 @@ export function createNormalizer(gateway: string, options: WebhookOptions) {
   const keyHeaders = [...KEY_HEADERS.filter((name) => signed.includes(name)), ...KEY_HEADERS]
     .map((name) => `header.${name}`)
     .join(' ')
-  const respond = options.respond === 'result' ? { respond: 'result' } : undefined
-  const verified = verify.scheme === 'none' ? undefined : { verified: true }
+  const isAwaited = options.respond === 'result'
+  const isVerified = verify.scheme !== 'none'
   const preset = presetOf(verify)
   return (request: IncomingMessage, decoded: DecodedBody): NewMessage => {
     const headers = request.headers
     const { format, text, body } = decoded
-    const data: JsonObject = { headers: usefulHeaders(headers, carrier), format, ...respond }
+    const data: JsonObject = { headers: usefulHeaders(headers, carrier), format }
+    if (isAwaited) data.respond = 'result'
     if (body !== undefined) data.body = body
     if (request.url?.includes('?')) Object.assign(data, usefulQuery(request))
-    const delivery = { headers, ...decoded }
+    const delivery = { headers, text, body }
     const configured = (pointer?: string) =>
-      found(pointer?.replace(/^data\./, ''), { headers, body: data, text })
+      pointer && found(pointer.replace(/^data\./, ''), { headers, body: data, text })
     const event = configured(options.event) ?? found(preset?.event, delivery) ?? eventOf(delivery)
     if (event) data.event = bounded(event)
     const key = options.key
@@ -42,16 +43,13 @@ export function createNormalizer(gateway: string, options: WebhookOptions) {
     if (words !== undefined) delete data.format
     const from = configured(options.from) ?? found(preset?.from, delivery) ?? found(SENDER, delivery)
     const trace = traceOf(headers)
-    return {
-      gateway,
-      transport: 'webhook',
-      from: { id: from ? bounded(from) : peerOf(request), ...verified },
-      text: words ?? text,
-      data,
-      ...(key ? { key: bounded(key) } : {}),
-      ...(conversation ? { conversation: `${gateway}:${bounded(conversation)}` } : {}),
-      ...(trace ? { trace } : {}),
-    }
+    const id = from ? bounded(from) : peerOf(request)
+    const sender = isVerified ? { id, verified: true } : { id }
+    const message: NewMessage = { gateway, transport: 'webhook', from: sender, text: words ?? text, data }
+    if (key) message.key = bounded(key)
+    if (conversation) message.conversation = `${gateway}:${bounded(conversation)}`
+    if (trace) message.trace = trace
+    return message
   }
 }
 
@@ -70,10 +68,21 @@ function usefulHeaders(headers: IncomingHttpHeaders, carrier: string): JsonObjec
   const kept: JsonObject = {}
   for (const name in headers) {
     const value = headers[name]
-    const isHidden = name === carrier || NOISE.has(name) || SECRET.test(name)
-    if (value !== undefined && !isHidden) kept[name] = value
+    if (value !== undefined && name !== carrier && !isHidden(name)) kept[name] = value
   }
   return kept
+}
+
+/** By name, for the names that deliveries repeat. */
+const hidden = new Map<string, boolean>()
+const MAX_HIDDEN = 1_000
+
+function isHidden(name: string): boolean {
+  const known = hidden.get(name)
+  if (known !== undefined) return known
+  const isOne = NOISE.has(name) || SECRET.test(name)
+  if (hidden.size < MAX_HIDDEN) hidden.set(name, isOne)
+  return isOne
 }
 
 function usefulQuery(request: IncomingMessage): JsonObject {

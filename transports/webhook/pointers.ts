@@ -22,25 +22,34 @@ export function found(pointers: Pointers | undefined, delivery: Readable): strin
   return undefined
 }
 
-type Pointer = { header: string | undefined; path: string }
+type Pointer = {
+  header: string | undefined
+  path: string
+  steps: readonly string[]
+  /** It leads to one place in the body. */
+  isPlain: boolean
+}
 
 /** Presets and options name a few pointers, and each delivery follows them. */
 const known = new Map<string, Pointer[]>()
 
 function parsed(pointers: string): Pointer[] {
-  if (!known.has(pointers)) known.set(pointers, pointers.split(' ').map(parse))
-  return known.get(pointers) ?? []
+  const found = known.get(pointers) ?? pointers.split(' ').map(parse)
+  known.set(pointers, found)
+  return found
 }
 
 function parse(path: string): Pointer {
-  return { path, header: /^header\.(.*)/.exec(path)?.[1]?.toLowerCase() }
+  const header = /^header\.(.*)/.exec(path)?.[1]?.toLowerCase()
+  return { path, header, steps: path.split('.'), isPlain: path !== '#' && !/[*+]/.test(path) }
 }
 
-function follow({ header, path }: Pointer, { headers, body, text }: Readable): string | undefined {
+function follow(pointer: Pointer, { headers, body, text }: Readable): string | undefined {
+  const { header, path, steps, isPlain } = pointer
   if (header !== undefined) return asText(headers[header])
+  if (isPlain) return asText(pathGet(body, steps))
   if (path === '#') return `sha256:${hash('sha256', text)}`
-  if (!/[*+]/.test(path)) return asText(pathGet(body, path))
-  const all = valuesAt(body, path.split('.')).map(asText)
+  const all = valuesAt(body, [...steps]).map(asText)
   if (path.includes('+')) return all.length > 0 && all.every(Boolean) ? all.join(' ') : undefined
   const [only, ...others] = new Set(all.filter(Boolean))
   return others.length === 0 ? only : undefined

@@ -65,7 +65,7 @@ function hmacPreset(options: Extract<Verify, { scheme: 'hmac' }>): Preset {
 type Known = { secret: string[]; tolerance?: number; url?: string }
 
 function withPreset(preset: Preset, { secret, tolerance = 0, url }: Known, deps: VerifierDeps): Verifier {
-  const { signature, keyOf = Buffer.from, claims = (request) => [request], header = '', inBody } = preset
+  const { signature, keyOf = Buffer.from, claims, header = '', inBody } = preset
   if (inBody) return withSecretInBody(inBody, secret)
   if (!signature) return withSecret(header, secret)
   const isAddressSigned = signature.some(({ template }) => template?.includes('{url}'))
@@ -75,16 +75,21 @@ function withPreset(preset: Preset, { secret, tolerance = 0, url }: Known, deps:
   const check = createSignatureCheck(signature, keys, tolerance, deps.now)
   const hasFields = signature.some(readsFields)
   return {
-    check({ url: posted, ...delivery }) {
-      const [, path = '', query = ''] = /^([^?]*)(.*)$/s.exec(posted) ?? []
+    check({ url: path, ...delivery }) {
       const own = isAddressSigned ? address() : undefined
-      const request: Signed = { ...delivery, path: path + query }
-      if (own !== undefined) request.url = own + query
+      const request: Signed = { ...delivery, path }
+      if (own !== undefined) request.url = own + queryIn(path)
       if (hasFields) request.field = fieldReader(delivery)
+      if (!claims) return check(request)
       const reasons = claims(request).map(check)
       return reasons.includes(undefined) ? undefined : (reasons[0] ?? 'the body is not the signed one')
     },
   }
+}
+
+function queryIn(path: string): string {
+  const start = path.indexOf('?')
+  return start < 0 ? '' : path.slice(start)
 }
 
 function noAddress(gateway: string): TriviumError {
