@@ -6,8 +6,10 @@ import { imapConnector } from './mailbox/imap-connection.ts'
 import { createReader, READER_TIMING, type ReaderTiming } from './mailbox/reader.ts'
 import { createTokenSource } from './oauth.ts'
 import type { EmailOptions, ServerOptions } from './options.ts'
+import { createLoginCheck } from './outbound/login-check.ts'
 import { createSender } from './outbound/sender.ts'
 import { createSmtp } from './outbound/smtp.ts'
+import { SMTP_TIMING, type SmtpTiming } from './outbound/smtp-socket.ts'
 import { createResolver } from './proof/dns.ts'
 import { createSentLog } from './sent-log.ts'
 
@@ -17,6 +19,7 @@ export type EmailWorld = {
   patience?: number
   timing?: ReaderTiming
   imapTimeout?: number
+  smtpTiming?: SmtpTiming
 }
 
 /** Wires one mailbox: reading by IMAP, replying by SMTP. Does no I/O before `start`. */
@@ -26,29 +29,46 @@ export function createEmailTransport(
   world: EmailWorld = {},
 ): Transport {
   const { resolver = createResolver(), patience = 300_000, timing = READER_TIMING } = world
+  const { smtpTiming = SMTP_TIMING } = world
   const tokensFor = ({ oauth2 }: ServerOptions) => oauth2 && createTokenSource(oauth2, deps)
   const connect = imapConnector(options.imap, tokensFor(options.imap), world.imapTimeout)
-  const smtp = createSmtp(deps.gateway, options.smtp, tokensFor(options.smtp))
+  const smtp = createSmtp(deps.gateway, options.smtp, tokensFor(options.smtp), smtpTiming)
   const sent = createSentLog(deps.kv, deps.gateway)
   const ingest = createIngest({ options, deps, sent, resolver, patience })
   const reader = createReader({ options, deps, connect, ingest, patience, timing })
-  const sender = createSender({ options, deps, connect, smtp, sent })
+  const login = createLoginCheck({ verify: smtp.verify, log: deps.log, now: deps.now })
+  const sender = createSender({ options, deps, connect, smtp, sent, onSent: login.good })
+
+  /** Why answers wait, for people. */
+  const trouble = () => {
+    const silence = smtp.silence()
+    const isSilent = silence > smtpTiming.step
+    return (
+      sender.trouble() ??
+      login.trouble() ??
+      (isSilent ? `the SMTP server has not answered for ${Math.round(silence / 1000)} s` : undefined)
+    )
+  }
 
   return {
-    start: async () => reader.start(),
+    async start() {
+      reader.start()
+      login.start()
+    },
     send: sender.send,
     probe: sender.probe,
     stop: () => reader.stop(),
     async close() {
+      login.stop()
       await reader.stop()
       smtp.close()
     },
     health() {
       const health = reader.health()
-      const trouble = sender.trouble()
+      const why = trouble()
       const stopped = sender.stopped()
-      const detail = [health.detail, trouble, ...stopped.slice(0, 5)].filter(Boolean).join('; ')
-      return { ok: health.ok && !trouble, detail }
+      const detail = [health.detail, why, ...stopped.slice(0, 5)].filter(Boolean).join('; ')
+      return { ok: health.ok && !why, detail }
     },
     check: () => checkMailbox(options, connect, smtp),
   }

@@ -154,9 +154,9 @@ describe('a mailbox behind OAuth2', () => {
     const daemon = await world.daemon({ smtp: { ...imap, port: smtp.port } }, { gateway: 'smtp-only' })
     await world.deliver(mail({}))
     const reply = replyTo(await daemon.message(), 'Hi')
-    await assert.rejects(daemon.transport.send(reply), { code: 'send_failed' })
     await daemon.transport.send(reply)
     assert.equal(smtp.taken.length, 1)
+    assert.equal(daemon.transport.health().ok, true)
     await daemon.stop()
   })
 

@@ -24,6 +24,8 @@ export function createSender(parts: {
   connect: ConnectImap
   smtp: Smtp
   sent: SentLog
+  /** Called after each mail that went out. */
+  onSent(): void
 }) {
   const { options, deps, smtp, sent } = parts
   const { log, gateway, now } = deps
@@ -83,12 +85,13 @@ export function createSender(parts: {
     }
     const response = await smtp.send(await copy(), key, beforeEnd).catch(async (error) => {
       const code = error instanceof TriviumError ? error.code : ''
-      // A server that refuses a mail for good is there.
+      // A server that permanently refuses one mail can be used.
       trouble = code === 'send_rejected' ? undefined : `mail cannot be sent: ${reasonOf(error)}`
       if (isNoted && code !== 'send_ambiguous') await sent.set(mark, { ...record, state: 'refused' })
       throw error
     })
     trouble = undefined
+    parts.onSent()
     try {
       await sent.set(mark, { ...record, state: 'sent', response })
     } catch (error) {

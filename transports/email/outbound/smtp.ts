@@ -5,50 +5,88 @@ import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
 import { reach, withTlsAdvice } from '../mailbox/imap-connection.ts'
 import type { TokenSource } from '../oauth.ts'
 import type { ServerOptions } from '../options.ts'
+import { createSmtpSockets, SMTP_TIMING, type SmtpTiming } from './smtp-socket.ts'
 
 export type Smtp = ReturnType<typeof createSmtp>
 
 /** A pool of connections to the SMTP server. The first send opens it. */
-export function createSmtp(gateway: string, server: ServerOptions, tokens: TokenSource | undefined) {
+export function createSmtp(
+  gateway: string,
+  server: ServerOptions,
+  tokens: TokenSource | undefined,
+  timing: SmtpTiming = SMTP_TIMING,
+) {
   /** By Message-ID: what is to be done before the server gets the end of a mail. */
   const endings = new Map<string, () => Promise<void>>()
+  /** Mails and logins under way, and those mails that the server has completely. */
+  let [busy, whole] = [0, 0]
+  const sockets = createSmtpSockets(timing, () => (busy === 0 ? 'nothing' : whole > 0 ? 'end' : 'step'))
   let pool: ReturnType<typeof createPool> | undefined
 
   const open = () => {
-    pool ??= createPool(server, tokens, endings)
+    pool ??= createPool(server, tokens, endings, sockets.open)
     return pool
+  }
+
+  const during = async <T>(work: () => Promise<T>): Promise<T> => {
+    busy++
+    try {
+      return await work()
+    } finally {
+      busy--
+    }
+  }
+
+  /** Some servers refuse a token without asking for another: then it is tried once more, with a fresh one. */
+  const withFreshToken = async <T>(work: () => Promise<T>, mayRepeat = true): Promise<T> => {
+    try {
+      return await during(work)
+    } catch (error) {
+      const { code, responseCode } = details.parse(error)
+      if (!tokens || code !== 'EAUTH' || !responseCode) throw error
+      await tokens('renew').catch(() => Promise.reject(error))
+      if (!mayRepeat) throw error
+      return await during(work)
+    }
   }
 
   return {
     /**
      * Hands one mail over; resolves with the server's answer. `beforeEnd` is awaited when the server is about to have the
-     * whole mail; where it rejects, the server does not get the end. Throws `send_rejected` (5xx), `send_failed` (4xx,
-     * network: it was not taken), or `send_ambiguous`: the whole mail was handed over and no answer came.
+     * whole mail; where it rejects, the server does not get the end. Throws `send_rejected` (5xx about this mail),
+     * `send_failed` (4xx, network, session or account: it was not taken), or `send_ambiguous`: the whole mail was handed
+     * over and no answer came.
      */
     async send(mail: SendMailOptions, key: string, beforeEnd?: () => Promise<void>): Promise<string> {
       let isWhole = false
       endings.set(mail.messageId ?? '', async () => {
         await beforeEnd?.()
         isWhole = true
+        whole++
       })
       try {
-        const { response } = await open().sendMail(mail)
+        const { response } = await withFreshToken(
+          () => open().sendMail(mail),
+          // Files are streams, which the first attempt may have used up; the outbox opens them again.
+          !mail.attachments?.length,
+        )
         return response ?? ''
       } catch (error) {
-        const { code, responseCode } = details.parse(error)
-        // Some servers refuse a token without asking for another: the next attempt logs in with a fresh one.
-        if (code === 'EAUTH' && responseCode) await tokens?.('renew').catch(() => {})
         throw failure(gateway, key, error, isWhole)
       } finally {
+        if (isWhole) whole--
         endings.delete(mail.messageId ?? '')
       }
     },
     /** Connects and logs in. Rejects where that fails. */
     verify: () =>
-      open()
-        .verify()
-        .catch((error) => Promise.reject(withTlsAdvice(error))),
-    close: () => pool?.close(),
+      withFreshToken(() => open().verify()).catch((error) => Promise.reject(explained(withTlsAdvice(error)))),
+    /** How long the server has owed an answer (ms); 0 while it owes none. */
+    silence: sockets.longestSilence,
+    close() {
+      pool?.close()
+      sockets.close()
+    },
   }
 }
 
@@ -56,6 +94,7 @@ function createPool(
   server: ServerOptions,
   tokens: TokenSource | undefined,
   endings: ReadonlyMap<string, () => Promise<void>>,
+  openSocket: ReturnType<typeof createSmtpSockets>['open'],
 ) {
   const { user, pass = '' } = server
   const { mode, ...address } = reach(465, server)
@@ -68,7 +107,8 @@ function createPool(
     maxConnections: 3,
     // A mail whose connection died may have arrived. Whether to send it again is decided with that in mind.
     maxRequeues: 0,
-    connectionTimeout: 30_000,
+    getSocket: (_: unknown, done: Parameters<typeof openSocket>[2]) =>
+      openSocket(address.host, address.port, done),
   })
   if (tokens) {
     transporter.set('oauth2_provision_cb', (_user, renew, done) => {
@@ -93,16 +133,50 @@ function createPool(
 }
 
 function failure(gateway: string, key: string, error: unknown, isWhole: boolean): TriviumError {
-  const { responseCode, code, command } = details.parse(error)
-  const reason = reasonOf(withTlsAdvice(error))
+  const { responseCode } = details.parse(error)
+  const reason = reasonOf(explained(withTlsAdvice(error)))
   const cause = { cause: error }
   if (responseCode === undefined && isWhole) {
     return new TriviumError('send_ambiguous', { gateway, key, reason }, cause)
   }
-  // A refused login is the operator's to mend; the mail itself is fine and waits.
-  const isLogin = code === 'EAUTH' || command === 'AUTH'
-  const isPermanent = responseCode === undefined ? code === 'EENVELOPE' : responseCode >= 500 && !isLogin
-  return new TriviumError(isPermanent ? 'send_rejected' : 'send_failed', { gateway, reason }, cause)
+  return new TriviumError(isAboutMail(error) ? 'send_rejected' : 'send_failed', { gateway, reason }, cause)
+}
+
+/** Authentication or TLS is required, or the login failed (RFC 4954), at whatever command the server says so. */
+const LOGIN_CODES = new Set([530, 534, 535, 538])
+/** Servers that check everything at RCPT TO say there that they do not take mail of this client or of this sender. */
+const ABOUT_SENDER =
+  /sender address|client host|helo command|not owned by user|authentication (?:is )?required/i
+const TOO_BIG = /\b5\.3\.4\b|size/i
+
+/**
+ * Whether the server permanently refused this mail, and not the session or the account: those are the operator's to mend,
+ * and all mails wait for it. Only the recipient, the content and the size are the mail's own.
+ */
+function isAboutMail(error: unknown): boolean {
+  const { responseCode, code, command = '' } = details.parse(error)
+  // nodemailer found no recipient, or one that is no address, or the mail larger than the server says it takes.
+  if (responseCode === undefined) return (code === 'EENVELOPE' && command === 'API') || code === 'EMESSAGE'
+  if (responseCode < 500 || LOGIN_CODES.has(responseCode)) return false
+  const said = reasonOf(error)
+  if (command === 'RCPT TO') return !ABOUT_SENDER.test(said)
+  return command === 'DATA' || (command === 'MAIL FROM' && responseCode === 552 && TOO_BIG.test(said))
+}
+
+const STEPS: Record<string, string> = {
+  CONN: 'on connecting',
+  STARTTLS: 'at STARTTLS',
+  'MAIL FROM': 'for the sender (MAIL FROM): check `address` and whether this login may send as it',
+}
+
+/** Adds to an error at which step of the session it came. */
+function explained<T>(error: T): T {
+  if (!(error instanceof Error)) return error
+  const { command = '', responseCode } = details.parse(error)
+  const step = command.startsWith('AUTH') ? 'at the login' : STEPS[command]
+  if (responseCode !== undefined && step && !error.message.includes(step))
+    error.message = `${error.message} (${step})`
+  return error
 }
 
 /** What nodemailer adds to its errors. */
