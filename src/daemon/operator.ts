@@ -178,16 +178,17 @@ export function createOperator(deps: {
       }),
     describe: (name: string) => toJson(manager.describe(name)),
     async status() {
-      const [{ stats, groups, subscriptions, budgets, reload }, assistant] = await Promise.all([
+      const [{ stats, groups, subscriptions, budgets, reload }, assistant, writes] = await Promise.all([
         readings(),
         deps.assistant(),
+        ping(store),
       ])
       const disabled = deps.config().gateways.filter((gateway) => !gateway.enabled)
       return toJson({
         version: deps.version,
         pid: process.pid,
         startedAt: deps.startedAt,
-        store: { kind: store.kind, address: store.address },
+        store: { kind: store.kind, address: store.address, ...writes },
         gateways: gateways.list(),
         subscriptions,
         disabled: disabled.map(({ name, transport, why = '' }) => ({ name, transport, why })),

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { Redis } from 'ioredis'
 import { type Chat, createSite, type DaemonProcess, type HttpAnswer, type Site } from '../fixtures/daemon.ts'
 import type { RedisServer } from '../fixtures/redis-server.ts'
 import { suiteWithDaemon } from '../fixtures/suite.ts'
@@ -182,3 +183,21 @@ function whyNoMount(): string | false {
     site.remove()
   }
 }
+
+describe('while Redis is out of memory', { timeout: 60_000 }, () => {
+  const suite = suiteWithDaemon({ routes: ROUTES, store: 'redis' })
+
+  test('status says that nothing is accepted, and exits with 1', async () => {
+    assert.equal((await suite.site.run(['status'])).code, 0)
+    const admin = new Redis(suite.redis.url)
+    await admin.config('SET', 'maxmemory', '1')
+    const { code, out } = await suite.site.run(['status'])
+    assert.match(out, /STORE TAKES NO MESSAGES.*: .*maxmemory/)
+    assert.equal(code, 1)
+    const { store } = JSON.parse((await suite.site.run(['status', '--json'])).out)
+    assert.equal(store.ok, false)
+    await admin.config('SET', 'maxmemory', '0')
+    admin.disconnect()
+    assert.equal((await suite.site.run(['status'])).code, 0)
+  })
+})

@@ -11,7 +11,11 @@ export const addStatus: AddCommand = (program, context) => {
     .action(() =>
       ask(
         context,
-        async (daemon) => ({ running: daemon.running, ...Object(await daemon.status()) }),
+        async (daemon) => {
+          const status = { running: daemon.running, ...Object(await daemon.status()) }
+          if (pathGet(status, 'store.ok') === false) context.exit(1)
+          return status
+        },
         humanStatus,
       ),
     )
@@ -49,6 +53,7 @@ function humanStatus(status: Json): string {
       ? `Trivium ${at('version')} runs since ${new Date(Number(at('startedAt'))).toISOString()} (pid ${at('pid')})`
       : `Trivium ${at('version')}: no daemon is running; start one with \`trivium start\``,
     `store: ${at('store.kind')} at ${at('store.address')}`,
+    at('store.ok') === false && `${paint('red', 'STORE TAKES NO MESSAGES')}: ${at('store.reason')}`,
     at('configuration.error') &&
       `${paint('red', 'CONFIGURATION')}: the last good one stays in force; ${reason}`,
     '',
@@ -66,7 +71,7 @@ function humanStatus(status: Json): string {
     assistantLine(at('assistant')),
     summary(`${paint('red', 'BROKEN SKILLS')} (trivium skill list)`, broken, broken, ''),
   ]
-  return lines.filter((line) => line !== undefined).join('\n')
+  return lines.filter((line) => typeof line === 'string').join('\n')
 }
 
 /** The consumer groups that are behind, the worst first. */

@@ -166,6 +166,9 @@ export function pauseBefore(attempt: number): number {
   return backoff(attempt, { first: 50, longest: 2_000 })
 }
 
+/** Ms until the role of a server that is a replica is asked for again. */
+const LOOK_AGAIN = 1_000
+
 /** Logs what is wrong with a connection, once until it is well. `failed` and `worked` are for calls; `trouble`: why it is unusable. */
 function watch(client: Redis | Cluster, what: string, address: string, log: Log) {
   let trouble: string | undefined = `no connection to ${address} yet`
@@ -183,9 +186,18 @@ function watch(client: Redis | Cluster, what: string, address: string, log: Log)
     isTold = false
     trouble = undefined
   }
+  /** A replica answers too, and refuses what is written: it is not back until it is a master again. */
+  const look = () => {
+    if (!isTold || client instanceof Cluster) return worked()
+    trouble = undefined
+    client.role().then(
+      ([role]) => (role === 'master' ? worked() : setTimeout(look, LOOK_AGAIN).unref()),
+      () => undefined,
+    )
+  }
   client.on('error', failed)
   client.on('close', () => failed('the connection broke'))
-  client.on('ready', worked)
+  client.on('ready', look)
   return { failed, worked, trouble: () => trouble }
 }
 

@@ -109,6 +109,28 @@ describe('a Redis that fails', () => {
     assert.equal((await store.journal.get(kept?.id ?? ''))?.text, 'kept')
   })
 
+  test('while a server is read-only the log says so once, and once that it is back', async (t) => {
+    const { client, open } = await redisOf(t)
+    const said: string[] = []
+    const note = (_: object, message: string) => void said.push(message)
+    const own = await open({ log: { ...quiet, warn: note, info: note } })
+    const admin = client()
+    await admin.replicaof('127.0.0.1', 1)
+    const reads = () =>
+      own.kv.get('x').then(
+        () => true,
+        () => false,
+      )
+    for (let n = 0; n < 5; n++) {
+      await assert.rejects(own.journal.accept([saying('x')]))
+      await until(reads, 'the connection')
+    }
+    await admin.replicaof('NO', 'ONE')
+    await until(() => own.journal.accept([saying('x')]).catch(() => 0), 'the master')
+    await until(() => said.some((line) => line.endsWith('is back')), 'the news')
+    assert.deepEqual(said, ['the store cannot be used; trying again', 'the store is back'])
+  })
+
   test('keys that hold something else are named as that', async (t) => {
     const foreign = await openStore(server.url, { prefix: 'foreign' })
     t.after(() => foreign.close())
