@@ -12,7 +12,12 @@ const OUTBOX_GRACE = 2_000
  * the key of a delivery is told that it is a duplicate, and not what was answered.
  */
 export async function sendToRequest({ gateway, replies }: TransportDeps, reply: Reply): Promise<Receipt> {
-  if (reply.to === undefined) return replies.append(placeOf(reply.inReplyTo ?? '', reply.target), reply)
+  if (reply.to !== undefined) refuseTarget(gateway)
+  return replies.append(placeOf(reply.inReplyTo ?? '', reply.target), reply)
+}
+
+/** A transport that only answers what came in has no other targets. */
+export function refuseTarget(gateway: string): never {
   const reason = 'it answers what came in, and cannot send to another target'
   throw new TriviumError('send_rejected', { gateway, reason })
 }

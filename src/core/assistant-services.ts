@@ -101,6 +101,8 @@ export const scheduleSchema = z.strictObject({
   by: z.strictObject({ id: z.string(), roles: z.array(z.string()) }).exactOptional(),
   /** Who gets what the skill returns. */
   askedBy: askedBySchema.exactOptional(),
+  /** Who hears once when a run becomes a dead letter, where nobody gets results. */
+  onFailure: askedBySchema.exactOptional(),
 })
 export type Schedule = z.infer<typeof scheduleSchema>
 

@@ -56,6 +56,10 @@ export const catalogue = {
   message_not_found: final(404, 'There is no message {id}, or it is no longer retained.'),
   dead_letter_not_found: final(404, 'There is no dead letter {id}.'),
   gateway_not_found: final(404, 'There is no running gateway {name}.{hint}'),
+  conversation_not_found: final(
+    404,
+    'Gateway {gateway} has no conversation {conversation}: no client was ever in it. Nothing was sent.',
+  ),
   topic_reserved: final(422, 'The topic {topic} is kept by Trivium itself; choose another name.'),
   group_not_found: final(404, 'There is no consumer group {group} on topic {topic}; subscribe first.'),
   target_not_allowed: final(

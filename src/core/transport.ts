@@ -37,6 +37,8 @@ export type Transport = {
    * counts as retryable; `SendPostponed` is no attempt. Must not wait for long: sends share their places.
    */
   send(reply: Reply): Promise<Receipt>
+  /** Called before a send to an explicit target, and throws where that is none or does not exist, as far as that is known from here. */
+  requireTarget?(to: string): Promise<void>
   /** Looks whether an earlier `send` of this key arrived. Absent: `send` recognises the key itself. */
   probe?(reply: Reply): Promise<Probed>
   /** Shows a reply while a model writes it: each piece, on the daemon that runs the skill. Must not throw. The whole follows. */

@@ -94,7 +94,14 @@ export function createRoads(deps: {
     deadLetters: createDeadLetters(store),
     gateways: {
       ...createReceive({ store, taken: metrics.taken, known: deps.gatewayNames }),
-      ...createSend({ outbox, store, gateway: gateways.spec, files: deps.files, newKey }),
+      ...createSend({
+        outbox,
+        store,
+        gateway: gateways.spec,
+        transport: gateways.get,
+        files: deps.files,
+        newKey,
+      }),
       ...gateways.installs,
       list: async (_, { caller }) =>
         gateways.list().filter(({ name }) => caller.gateways?.includes(name) ?? true),

@@ -4,6 +4,7 @@ import { pathGet, toJson } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
 import type { ArtifactService, Services } from '../core/services.ts'
 import type { Store } from '../core/store.ts'
+import type { Transport } from '../core/transport.ts'
 import { defined } from '../lib/defined.ts'
 import { sendKey } from './dispatch.ts'
 import { type Outbox, refuseApproval } from './outbox.ts'
@@ -18,6 +19,8 @@ export function createSend(options: {
   outbox: Pick<Outbox, 'reply' | 'sendTo' | 'wait'>
   store: { journal: Pick<Store['journal'], 'get'>; receive: Pick<Store['receive'], 'leased'> }
   gateway(name: string): { open: boolean } | undefined
+  /** The transport of a gateway that runs here. */
+  transport(name: string): Pick<Transport, 'requireTarget'> | undefined
   files: Pick<ArtifactService, 'requireAll'>
   newKey(): string
 }) {
@@ -70,6 +73,7 @@ export function createSend(options: {
     if (!options.gateway(gateway)) throw new TriviumError('gateway_not_found', { name: gateway, hint: '' })
     requireGateway(call.caller, gateway)
     if (!isOpen(gateway)) throw new TriviumError('target_not_allowed', { gateway })
+    await options.transport(gateway)?.requireTarget?.(to)
     return { gateway, to }
   }
 

@@ -124,6 +124,25 @@ describe('a schedule', { timeout: 180_000, concurrency: 3 }, () => {
     await two.end()
   })
 
+  test('whose runs become dead letters is told of once, where it was made', async () => {
+    const routes = `
+gateways: { chat: { transport: websocket, path: /chat, tokens: { ada: "ada's long token" } } }
+routes: [{ name: plan, match: { prefix: plan }, skill: plan }]
+`
+    const site = openSite({ routes, skills: PLANNING })
+    const daemon = await site.start()
+    const ada = await daemon.chat("/chat?token=ada's%20long%20token")
+    // Without its arguments it can never run.
+    assert.equal(await ada.ask('plan state-get'), 'schedule-1')
+    const told = await ada.next('message', 30_000)
+    assert.match(String(told.text), /^state-get \(schedule-1\) failed: .*arguments/)
+    const dead = async () => Object(await daemon.invoke('dead-letter-list', { queue: 'schedules' }))
+    await until(async () => (await dead()).length >= 3, 'three dead letters', 30_000)
+    assert.equal(ada.all('message').length, 2)
+    ada.close()
+    await daemon.end()
+  })
+
   test('runs its skill again when that fails, and tells both', async () => {
     const site = makeSite()
     const daemon = await site.start()

@@ -117,6 +117,7 @@ describe('dispatch', () => {
             wait: async () => ({ state: 'dead', reason: 'permanent', error }),
           },
           gateway: (name) => ({ name, open: false }),
+          transport: () => undefined,
           files: { requireAll: async () => {} },
           newKey: () => 'random',
         })

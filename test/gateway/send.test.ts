@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { TriviumError } from '../../src/core/errors.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
 import type { JobEnd } from '../../src/core/store.ts'
@@ -33,6 +34,12 @@ function stage(state?: JobEnd) {
     },
     store: { journal: { get }, receive: { leased: async (receipt) => get(receipt.replace('receipt-', '')) } },
     gateway: (name) => ({ open: { name: 'open', open: true }, chat: { name: 'chat', open: false } })[name],
+    transport: () => ({
+      async requireTarget(to) {
+        if (to === 'nowhere')
+          throw new TriviumError('conversation_not_found', { gateway: 'open', conversation: to })
+      },
+    }),
     files: { requireAll: async () => {} },
     newKey: () => 'random',
   })
@@ -42,6 +49,16 @@ function stage(state?: JobEnd) {
 const inside = () => callOf({ message, route: 'r' })
 
 describe('gateway-send', () => {
+  test('refuses a target that the transport does not know, before anything counts as sent', async () => {
+    const { send, sent } = stage()
+    const call = inside()
+    await assert.rejects(send({ gateway: 'open', to: 'nowhere', text: 'hi' }, call), {
+      code: 'conversation_not_found',
+    })
+    assert.deepEqual([sent, call.sends.count], [[], 0])
+    assert.equal((await send({ gateway: 'open', to: 'somewhere', text: 'hi' }, call)).duplicate, false)
+  })
+
   test('replies into the conversation of its message, with keys that a repeated attempt makes again', async () => {
     const { send, sent } = stage()
     for (const call of [inside(), inside()]) {

@@ -9,7 +9,7 @@ import { formatDuration, timerDuration } from '../../src/core/units.ts'
 import { defined } from '../../src/lib/defined.ts'
 import { hasLongNumber } from '../../src/lib/exact-json.ts'
 import { inTime } from '../../src/lib/pause.ts'
-import { awaitReply, sendToRequest } from '../kept-reply.ts'
+import { awaitReply, refuseTarget, sendToRequest } from '../kept-reply.ts'
 
 const bullmqOptions = z.strictObject({
   queue: queueName.describe('The queue that other programs add jobs to.'),
@@ -63,6 +63,7 @@ export const bullmq: TransportKind<BullmqOptions> = {
         server = await deps.queueServer(options.redis)
         stop = await takeJobs(server, options, deps)
       },
+      requireTarget: async () => refuseTarget(deps.gateway),
       send: (reply) => sendToRequest(deps, reply),
       stop: () => stop(),
       async close() {},

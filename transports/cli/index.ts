@@ -8,10 +8,10 @@ export const cli: TransportKind<object> = {
   options: z.strictObject({}),
   create: async (_options, { gateway, replies }) => ({
     async start() {},
+    requireTarget: async () => refuseTarget(gateway),
     async send(reply) {
-      if (reply.to === undefined) return replies.append(reply.conversation, reply)
-      const reason = 'replies go to the conversation at the terminal; there is no other target'
-      throw new TriviumError('send_rejected', { gateway, reason })
+      if (reply.to !== undefined) refuseTarget(gateway)
+      return replies.append(reply.conversation, reply)
     },
     async stop() {},
     async close() {},
@@ -19,4 +19,9 @@ export const cli: TransportKind<object> = {
     check: async () => [],
   }),
   eventData: (message) => ({ from: message.from.id, body: message.text }),
+}
+
+function refuseTarget(gateway: string): never {
+  const reason = 'replies go to the conversation at the terminal; there is no other target'
+  throw new TriviumError('send_rejected', { gateway, reason })
 }

@@ -12,7 +12,7 @@ import { queryOf } from '../../src/lib/http.ts'
 import { createInFlight } from '../../src/lib/in-flight.ts'
 import { answerQuickly } from '../../src/lib/quick-answer.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
-import { awaitReply, sendToRequest } from '../kept-reply.ts'
+import { awaitReply, refuseTarget, sendToRequest } from '../kept-reply.ts'
 import { checkDoor, refuseForeign } from '../options.ts'
 import { type WebhookOptions, webhookOptions } from './config.ts'
 import { decodeBody } from './decode-body.ts'
@@ -157,6 +157,7 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
       if (door.warning) deps.log.warn({ path: options.path }, door.detail)
       unmount = http.mount(options.path, handle)
     },
+    requireTarget: async () => refuseTarget(deps.gateway),
     send: (reply) => sendToRequest(deps, reply),
     // The path stays until `close`, so that senders hear "try again" and not "there is nothing here".
     stop: accepting.stop,

@@ -64,27 +64,65 @@ export async function conversationFor(
   wanted: string | null,
   { kv, gateway }: TransportDeps,
 ): Promise<string> {
+  const prove = await createProof({ kv, gateway })
+  const own = `${gateway}:${subject}:`
+  if (!wanted) {
+    const random = randomBytes(16).toString('base64url')
+    return `${random}.${prove(subject, random)}`
+  }
+  const [, random, proof = ''] = ISSUED.exec(wanted) ?? []
+  if (random !== undefined) {
+    if (timingSafeEqual(Buffer.from(proof), Buffer.from(prove(subject, random)))) return wanted
+  } else if (subject !== undefined) {
+    const name = wanted.startsWith(own) ? wanted.slice(own.length) : wanted
+    if (NAME.test(name)) {
+      await kv.set(markOf(gateway, own + name), true, { ttl: REMEMBERED })
+      return own + name
+    }
+  }
+  const reason = 'it is not yours; connect without one, and resume with the id in the welcome frame'
+  throw new TriviumError('forbidden', { what: 'This conversation', reason })
+}
+
+/** How long (ms) the name of a conversation counts as one that exists, after a client was last in it. */
+const REMEMBERED = 90 * 86_400_000
+
+function markOf(gateway: string, conversation: string): string {
+  return `websocket:${gateway}:conversation:${conversation}`
+}
+
+type Keys = Pick<TransportDeps, 'kv' | 'gateway'>
+
+/** Makes what proves that a random id was given to a subject. */
+async function createProof({
+  kv,
+  gateway,
+}: Keys): Promise<(subject: string | undefined, random: string) => string> {
   // Made by whichever daemon needs it first.
   const key = await updateKv(kv, `websocket:${gateway}:conversation-key`, (known) =>
     known === undefined ? { value: randomBytes(32).toString('base64') } : undefined,
   )
-  const prove = (random: string) =>
+  return (subject, random) =>
     createHmac('sha256', Buffer.from(String(key), 'base64'))
       .update(JSON.stringify([subject ?? '', random]))
       .digest('base64url')
       .slice(0, 16)
-  if (!wanted) {
-    const random = randomBytes(16).toString('base64url')
-    return `${random}.${prove(random)}`
-  }
-  const [, random, proof = ''] = ISSUED.exec(wanted) ?? []
+}
+
+/** Throws `conversation_not_found` for one that no client was ever in: what is sent there would reach nobody. */
+export async function requireConversation(
+  conversation: string,
+  tokens: WebsocketOptions['tokens'],
+  deps: Keys & Pick<TransportDeps, 'replies'>,
+): Promise<void> {
+  const [, random, proof] = ISSUED.exec(conversation) ?? []
   if (random !== undefined) {
-    if (timingSafeEqual(Buffer.from(proof), Buffer.from(prove(random)))) return wanted
-  } else if (subject !== undefined) {
-    const own = `${gateway}:${subject}:`
-    const name = wanted.startsWith(own) ? wanted.slice(own.length) : wanted
-    if (NAME.test(name)) return own + name
+    const prove = await createProof(deps)
+    const subjects = [undefined, ...(tokens ? knownTokens(tokens).map((one) => one.subject) : [])]
+    if (subjects.some((subject) => prove(subject, random) === proof)) return
   }
-  const reason = 'it is not yours; connect without one, and resume with the id in the welcome frame'
-  throw new TriviumError('forbidden', { what: 'This conversation', reason })
+  if (await deps.kv.get(markOf(deps.gateway, conversation))) return
+  // One of an earlier version, or of a token that is gone.
+  if ((await deps.replies.end(conversation)) > 0) return
+  throw new TriviumError('conversation_not_found', { gateway: deps.gateway, conversation })
 }

@@ -7,7 +7,7 @@ import type { Transport, TransportDeps } from '../../src/core/transport.ts'
 import { queryOf } from '../../src/lib/http.ts'
 import { createInFlight } from '../../src/lib/in-flight.ts'
 import { checkDoor } from '../options.ts'
-import { conversationFor, createAuthenticator } from './admission.ts'
+import { conversationFor, createAuthenticator, requireConversation } from './admission.ts'
 import type { WebsocketOptions } from './config.ts'
 import { type Admitted, type Connection, serveConnection } from './connection.ts'
 import { createUnfinishedBound, fragmentLimits } from './unfinished.ts'
@@ -95,6 +95,7 @@ export function createGateway(
         for (const connection of connections) connection.beat()
       }, options.heartbeat).unref()
     },
+    requireTarget: (to) => requireConversation(to, options.tokens, deps),
     send: (reply) => deps.replies.append(reply.to ?? reply.conversation, reply),
     stream: ({ conversation, inReplyTo, delta }) =>
       show(conversation, { type: 'delta', text: delta, inReplyTo }),

@@ -1,4 +1,9 @@
-import { type AskedBy, channelOf, type Schedule } from '../../core/assistant-services.ts'
+import {
+  type AskedBy,
+  channelOf,
+  askedBy as createdBy,
+  type Schedule,
+} from '../../core/assistant-services.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
@@ -56,7 +61,7 @@ export function createSchedules(deps: {
       await deps.permit(rest.skill, call)
       const schedule = {
         ...rest,
-        ...defined({ by: makerOf(call), askedBy }),
+        ...defined({ by: makerOf(call), askedBy, onFailure: askedBy ? undefined : createdBy(call) }),
         name: name ?? rest.skill,
         misfire: misfireOf(misfire),
         timezone,

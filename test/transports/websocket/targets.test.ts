@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { startWebsocket } from './harness.ts'
+
+describe('a WebSocket gateway knows the conversations that it can send to', () => {
+  test('those of clients that were there, and no others', async () => {
+    const { transport, connect } = await startWebsocket()
+    const client = await connect()
+    const { conversation = '' } = client.welcome
+    client.socket.terminate()
+    await transport.requireTarget?.(conversation)
+    const forged = `${conversation.slice(0, -1)}${conversation.endsWith('A') ? 'B' : 'A'}`
+    for (const to of ['never-there', '', forged, 'test:ada:main']) {
+      await assert.rejects(async () => transport.requireTarget?.(to), { code: 'conversation_not_found' })
+    }
+  })
+
+  test('with tokens those of each subject, once it was in them', async () => {
+    const { transport, connect } = await startWebsocket({ tokens: { ada: 'a long token of ada' } })
+    const own = await connect('?token=a%20long%20token%20of%20ada')
+    await transport.requireTarget?.(own.welcome.conversation ?? '')
+    await assert.rejects(async () => transport.requireTarget?.('test:ada:main'), {
+      code: 'conversation_not_found',
+    })
+    const named = await connect('?token=a%20long%20token%20of%20ada&conversation=main')
+    assert.equal(named.welcome.conversation, 'test:ada:main')
+    await transport.requireTarget?.('test:ada:main')
+  })
+})
