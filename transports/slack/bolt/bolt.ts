@@ -22,8 +22,11 @@ const LOOK_AGAIN = 100
 /** A click that comes again gets the first answer (ms). */
 const KEPT = 3_600_000
 
-/** What a listener said in `ack`; without `response` the acknowledgement went before any did. */
-const ackSchema = z.object({ response: z.json().exactOptional() })
+/**
+ * What a listener said in `ack`; without `response` the acknowledgement went before any did. `unheard`: the listeners ended, and
+ * none acknowledged, as for a command that the app does not know.
+ */
+const ackSchema = z.object({ response: z.json().exactOptional(), unheard: z.literal(true).exactOptional() })
 
 /** The `fetch` of listeners. */
 const calling = patient(fetchSlack)
@@ -66,6 +69,12 @@ export function createBolt(
     if (url && response) await fetch(url, { method: 'POST', headers, body: JSON.stringify(response) })
   }
 
+  /** All listeners of a click or command have ended. */
+  const concluded = async (id: string): Promise<void> => {
+    const isFirst = await kv.set(ackOf(id), { unheard: true }, { ttl: KEPT, ifVersion: 0 })
+    if (isFirst !== undefined) waiting.get(id)?.()
+  }
+
   return {
     ...apps,
     /** Loads what the routes name, so that what is wrong shows at once. Never rejects. */
@@ -93,14 +102,15 @@ export function createBolt(
           await app?.process({ payload, urls, ack, call, signal: ended })
         })
         if (ended.aborted) throw new Error(`it took longer than ${formatDuration(timeout)}`)
+        if (payload.type !== 'event_callback') await concluded(id)
       } catch (cause) {
         signal.throwIfAborted()
         throw new TriviumError('listener_failed', { file, reason: reasonOf(cause) }, { cause })
       }
     },
     /**
-     * What the acknowledgement of an accepted click, command or submission says. Rejects where a modal waits for a verdict
-     * that nobody gave in time: Slack asks the person to try again.
+     * What the acknowledgement of an accepted click, command or submission says. Rejects where no listener acknowledged it, and
+     * where a modal waits for a verdict that none gave in time: Slack shows the person its own error.
      */
     async answer(messageId: string, { payload }: Delivery): Promise<object | undefined> {
       if (payload.type === 'event_callback') return undefined
@@ -117,9 +127,9 @@ export function createBolt(
       })
       // From here on whatever is said is late; unless it has just been said.
       if (!early) await kv.set(ackOf(messageId), {}, { ttl: KEPT, ifVersion: 0 })
-      const { response } = early ?? (await said(messageId)) ?? {}
-      if (response === undefined && payload.type === 'view_submission') {
-        const reason = 'no listener acknowledged it in time'
+      const { response, unheard } = early ?? (await said(messageId)) ?? {}
+      if (unheard || (response === undefined && payload.type === 'view_submission')) {
+        const reason = unheard ? 'no listener acknowledged it' : 'no listener acknowledged it in time'
         throw new TriviumError('store_unavailable', { store: 'Bolt', reason })
       }
       return isJsonObject(response) ? response : undefined

@@ -2,6 +2,7 @@ import { createRequire, registerHooks } from 'node:module'
 import { extname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { attempt } from '../../../../src/lib/attempt.ts'
+import { type createCompiler, createSourceResolver, jsonModule } from './typescript.ts'
 
 const suffix = extname(import.meta.filename)
 /** What every module of the app gets as `@slack/bolt`, wherever it lies. */
@@ -15,11 +16,24 @@ const PROVIDED: Record<string, string> = {
   zod: import.meta.resolve('zod'),
 }
 
+const OWN = [new URL('../../../../src/', import.meta.url).href, new URL('../../../', import.meta.url).href]
+
+/** Whether a module belongs to the app: it is neither Trivium's nor installed. */
+function isOfApp(url: string | undefined): url is string {
+  return (
+    url?.startsWith('file:') === true &&
+    !url.includes('/node_modules/') &&
+    !OWN.some((own) => url.startsWith(own))
+  )
+}
+
 /**
- * Resolves imports of the app's thread: Bolt is Trivium's own copy, in which an App gets its events from the gateway. A copy that
- * the app has installed would open a socket of its own, and Slack would give each of the two half of the events.
+ * Resolves imports of the app's thread. Bolt is Trivium's own copy, in which an App gets its events from the gateway: a copy that
+ * the app has installed would open a socket of its own, and Slack would give each of the two half of the events. TypeScript of
+ * the app runs as it is written for a compiler.
  */
-export function resolveForApps(): void {
+export function resolveForApps(entry: string, { compile }: ReturnType<typeof createCompiler>): void {
+  const sources = createSourceResolver(entry)
   registerHooks({
     resolve(specifier, context, next) {
       if (context.parentURL !== HOSTED) {
@@ -28,10 +42,24 @@ export function resolveForApps(): void {
       }
       const provided = Object.hasOwn(PROVIDED, specifier) ? PROVIDED[specifier] : undefined
       if (provided) return attempt(() => next(specifier, context)) ?? next(provided, context)
-      const found = next(specifier, context)
-      // TypeScript of an app is a module, whatever the package.json above it says.
-      const isTypeScript = /\.ts(\?|$)/.test(found.url) && !found.url.includes('/node_modules/')
-      return isTypeScript ? { ...found, format: 'module-typescript' } : found
+      const { parentURL } = context
+      if (!isOfApp(parentURL)) return next(specifier, context)
+      const mapped = sources.mapped(specifier)
+      if (mapped) return next(mapped, context)
+      try {
+        return next(specifier, context)
+      } catch (error) {
+        const found = sources.relative(specifier, parentURL)
+        if (!found) throw error
+        return next(found, context)
+      }
+    },
+    load(url, context, next) {
+      const { format, importAttributes, conditions } = context
+      if (isOfApp(url) && format === 'json' && !importAttributes?.type && conditions?.includes('import'))
+        return { source: jsonModule(url), format: 'module', shortCircuit: true }
+      if (!isOfApp(url) || !/\.[mc]?tsx?(\?|$)/.test(url)) return next(url, context)
+      return { ...compile(url), shortCircuit: true }
     },
   })
 }

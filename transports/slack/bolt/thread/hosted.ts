@@ -1,4 +1,12 @@
 import * as bolt from '@slack/bolt'
+import {
+  AwsLambdaReceiver,
+  customPropertiesOf,
+  ExpressReceiver,
+  HTTPReceiver,
+  SocketModeReceiver,
+  startReceiver,
+} from './receivers.ts'
 
 export * from '@slack/bolt'
 
@@ -23,6 +31,8 @@ export class App extends bolt.App {
   /** Resolves once the file has called `start`, and so has no more to prepare. */
   readonly started = Promise.withResolvers<void>()
 
+  readonly #said: bolt.AppOptions
+
   constructor(said: bolt.AppOptions = {}) {
     if (!host) throw new Error('an App is made where a route names the file')
     const [own, given] = [{ ...said }, { ...host.options }]
@@ -30,16 +40,32 @@ export class App extends bolt.App {
     for (const key of IDENTITY) delete (said.authorize ? given : own)[key]
     if (said.logger) delete given.logger
     super({ ...own, ...given, clientOptions: { ...own.clientOptions, ...given.clientOptions } })
+    this.#said = said
     host.made(this, said)
   }
 
-  override start(...args: Parameters<bolt.App['start']>): ReturnType<bolt.App['start']> {
+  override processEvent(event: bolt.ReceiverEvent): Promise<void> {
+    const made = customPropertiesOf(this.#said.receiver, event.body)
+    return super.processEvent({ ...event, customProperties: { ...event.customProperties, ...made } })
+  }
+
+  override async start(
+    ...args: Parameters<bolt.App['start']>
+  ): Promise<Awaited<ReturnType<bolt.App['start']>>> {
     this.started.resolve()
+    await startReceiver(this.#said, args)
     return super.start(...args)
   }
 }
 
-const hosted = { ...bolt, App }
+const hosted = { ...bolt, App, AwsLambdaReceiver, ExpressReceiver, HTTPReceiver, SocketModeReceiver }
 
 // `import bolt from '@slack/bolt'`, and `require('@slack/bolt')`.
-export { hosted as default, hosted as 'module.exports' }
+export {
+  AwsLambdaReceiver,
+  ExpressReceiver,
+  HTTPReceiver,
+  hosted as default,
+  hosted as 'module.exports',
+  SocketModeReceiver,
+}

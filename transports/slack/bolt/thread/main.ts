@@ -1,17 +1,21 @@
 // The entry of the thread that a Bolt app runs in: one thread an app, so that unloading ends all that it began.
 import { parentPort, workerData } from 'node:worker_threads'
 import type { ThreadData } from '../protocol.ts'
+import { readOwnEnvironment } from './environment.ts'
 import { resolveForApps } from './hooks.ts'
 import { createLink } from './link.ts'
 import { createListening } from './listening.ts'
 import { loadApps } from './load.ts'
 import { keepSocketsClosed } from './sockets.ts'
+import { createCompiler } from './typescript.ts'
 
 const port = parentPort
 if (!port) throw new Error('this file runs in a worker thread')
 const data = workerData as ThreadData
 
-resolveForApps()
+readOwnEnvironment(data.file)
+const compiler = createCompiler()
+resolveForApps(data.file, compiler)
 keepSocketsClosed()
 const link = createLink((message) => port.postMessage(message))
 const listening = createListening(data, link)
@@ -33,5 +37,5 @@ try {
   listening.use(await loadApps(data, link, listening.fetch))
   link.say({ kind: 'ready' })
 } catch (error) {
-  link.say({ kind: 'failed', error: link.told(error) })
+  link.say({ kind: 'failed', error: link.told(compiler.explained(error)) })
 }

@@ -1,0 +1,119 @@
+// A TypeScript project as people compile it, run as it is.
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { openSite } from '../../fixtures/daemon.ts'
+import { startSlackServer } from '../../fixtures/slack-server.ts'
+import { until } from '../../fixtures/until.ts'
+import { routesFor } from './bolt-harness.ts'
+import { callback, clicked, typed } from './harness.ts'
+
+const slack = await startSlackServer()
+after(() => slack.close())
+
+const FILES: Record<string, string> = {
+  'bot/package.json':
+    '{ "name": "bot", "version": "4.5.6", "scripts": { "start": "tsc && node dist/app.js" } }',
+  'bot/.env': 'SLACK_BOT_TOKEN=xoxb-own\nGREETING="Hello # there"\nHOME=elsewhere\n',
+  // With comments and a trailing comma, as tsc --init writes it.
+  'bot/tsconfig.json': `{
+  /* as tsc --init writes it */
+  "compilerOptions": {
+    "target": "es2022", "module": "commonjs", "esModuleInterop": true, "resolveJsonModule": true,
+    "baseUrl": ".", // for the paths
+    "paths": { "@/*": ["src/*"], "config": ["src/config/settings"] },
+  },
+}`,
+  'bot/src/app.ts': `
+import { App, LogLevel, SlackEventMiddlewareArgs, AllMiddlewareArgs } from '@slack/bolt'
+import registerListeners from './listeners'
+import { Mood } from '@/mood.js'
+import { settings } from 'config'
+import { version } from '../package.json'
+import path = require('node:path')
+
+type Args = AllMiddlewareArgs & SlackEventMiddlewareArgs<'message'>
+const app = new App({ token: process.env.SLACK_BOT_TOKEN, signingSecret: 'x', logLevel: LogLevel.INFO })
+registerListeners(app)
+app.message('mood', async ({ say }: Args) => {
+  await say([Mood[Mood.Fine], settings.greeting, version, path.basename(__dirname), process.env.HOME !== 'elsewhere'].join(', '))
+})
+app.command('/known', async ({ ack }) => { await ack('yes') })
+;(async () => { await app.start(process.env.PORT || 3000) })()
+`.replace("import path = require('node:path')", "import * as path from 'path'"),
+  'bot/src/listeners/index.ts': `
+import type { App } from '@slack/bolt'
+import { Counter } from './counter.js'
+const register = (app: App): void => {
+  const counter = new Counter('posts')
+  app.message('count', async ({ say, logger }) => {
+    logger.info({ counted: { deep: counter.next() } })
+    await say(counter.describe())
+  })
+}
+export default register
+`,
+  'bot/src/listeners/counter.ts': `
+export class Counter {
+  private count = 0
+  constructor(private readonly name: string) {}
+  next(): number { return ++this.count }
+  describe(): string { return \`\${this.count} \${this.name}\` }
+}
+`,
+  'bot/src/mood.ts': 'export enum Mood { Bad, Fine = 7 }\n',
+  'bot/src/config/settings.ts': `
+namespace Defaults { export const greeting = 'none' }
+export const settings = { greeting: process.env.GREETING ?? Defaults.greeting }
+`,
+}
+
+const site = openSite({ routes: routesFor(slack, './bot/src/app.ts') })
+for (const [path, content] of Object.entries(FILES)) site.write(path, content)
+const daemon = await site.start()
+await until(() => slack.sockets.open() === 1, 'a socket', 30_000)
+
+const say = (text: string) => slack.sockets.deliver('events_api', callback({ text, ts: slack.nextTs() }))
+const posted = (text: string) => until(() => slack.posts.some((post) => post.text === text), text, 20_000)
+
+describe('a TypeScript app', () => {
+  test('runs with enums, namespaces, parameter properties, imports of types, folders, .js for .ts, paths, JSON and its .env', async () => {
+    await say('mood')
+    await posted('Fine, Hello # there, 4.5.6, src, true')
+    await say('count')
+    await posted('1 posts')
+  })
+
+  test('logs objects as objects', async () => {
+    await until(() => daemon.output().includes('deep'), 'the line', 5000)
+    assert.match(daemon.output(), /counted.*deep.*1/)
+  })
+
+  test('that cannot be compiled says where, and what to do', async () => {
+    site.write(
+      'bad/app.ts',
+      'class A { @deco() x = 1 }\nfunction deco() { return (_: any, __: string) => {} }\nexport default () => {}',
+    )
+    site.write('routes.yaml', routesFor(slack, './bad/app.ts'))
+    const fault = async () => (await site.run(['status', '--json'])).out.includes('cannot be loaded')
+    await until(() => daemon.output().includes('is reloaded'), 'the route')
+    await say('count')
+    await until(fault, 'a fault', 20_000)
+    const { out } = await site.run(['status', '--json'])
+    assert.match(out, /bad\/app\.ts.*npx tsc/)
+    site.write('routes.yaml', routesFor(slack, './bot/src/app.ts'))
+    await until(async () => !(await fault()), 'no fault', 20_000)
+    const before = slack.posts.length
+    await say('count')
+    await until(() => slack.posts.length > before, 'a post', 20_000)
+  })
+})
+
+describe('a command or click that no listener knows', () => {
+  test('is not acknowledged, so that Slack shows its own error, and costs no other its acknowledgement', async () => {
+    const known = await slack.sockets.deliver('slash_commands', typed(slack, { command: '/known' }))
+    assert.deepEqual(known.acked && known.payload, { text: 'yes' })
+    const unknown = slack.sockets.deliver('slash_commands', typed(slack, { command: '/unknown' }))
+    const click = slack.sockets.deliver('interactive', clicked())
+    assert.deepEqual([(await unknown).acked, (await click).acked], [false, false])
+  })
+})

@@ -1,0 +1,14 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseEnv } from 'node:util'
+import { attempt } from '../../../../src/lib/attempt.ts'
+import { folderOf } from './typescript.ts'
+
+/**
+ * Adds `.env` beside the app's package.json to the environment of its thread, as its start script or dotenv would. What is set
+ * already stays. The daemon's own environment is another one.
+ */
+export function readOwnEnvironment(file: string): void {
+  const written = attempt(() => readFileSync(join(folderOf(file), '.env'), 'utf8'))
+  for (const [name, value] of Object.entries(parseEnv(written ?? ''))) process.env[name] ??= value
+}
