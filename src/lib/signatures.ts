@@ -39,7 +39,7 @@ export type Signed = {
   field?(paths: string): string | undefined
 }
 
-/** `{header.NAME}` and `{body.PATH}` stand for one header and one field. */
+/** `{header.NAME}` and `{body.PATH}` stand for one header and one field, which must be there but for a `?` at the end. */
 export const PLACEHOLDERS = ['body', 'timestamp', 'url', 'path', 'method', 'header.NAME', 'body.PATH']
 
 /** https://docs.slack.dev/authentication/verifying-requests-from-slack */
@@ -63,9 +63,12 @@ export function createSignatureCheck(
 ): (request: Signed) => string | undefined {
   const all = schemes.map((scheme) => compile(scheme, keys))
   return (request) => {
-    const scheme = all.find((one) => one.carried(request) !== '')
+    let carried = ''
+    const scheme = all.find((one) => {
+      carried = one.carried(request)
+      return carried !== ''
+    })
     if (!scheme) return `${[...new Set(all.map(({ place }) => place))].join(' or ')} is missing`
-    const carried = scheme.carried(request)
     const signatures = scheme.signaturesIn(carried)
     if (signatures.length === 0) return `${scheme.place} has no signature that begins with "${scheme.prefix}"`
     const time = scheme.timeIn?.(request) ?? ''
@@ -85,12 +88,12 @@ export function createSignatureCheck(
 
 /** The headers that a template signs besides the body, in lower case. */
 export function signedHeaders(template: string): string[] {
-  return Array.from(template.matchAll(/\{header\.([\w-]+)\}/g), ([, name = '']) => name.toLowerCase())
+  return Array.from(template.matchAll(/\{header\.([\w-]+)\??\}/g), ([, name = '']) => name.toLowerCase())
 }
 
-/** Whether a scheme reads fields of the body. */
-export function readsFields({ field, time, template = '' }: Scheme): boolean {
-  return field !== undefined || time?.field !== undefined || template.includes('{body.')
+/** Whether a scheme reads more than headers, the method and the body as a whole. */
+export function readsMore({ field, time, template = '' }: Scheme): boolean {
+  return field !== undefined || time?.field !== undefined || /\{(url|path|body\.)/.test(template)
 }
 
 /** The unknown placeholders of a template. */
@@ -154,12 +157,12 @@ function listIn(carried: string, prefix: string, each: RegExp): string[] {
 
 type Part = { name: string; fill(request: Signed, time: string): Buffer | undefined }
 
-const ONE_PLACEHOLDER = /^\{(body|timestamp|url|path|method|(header)\.([\w-]+)|(body)\.([^}]+))\}$/
+const ONE_PLACEHOLDER = /^\{(body|timestamp|url|path|method|(header)\.([\w-]+)|(body)\.([^}?]+))(\?)?\}$/
 
 function partOf(part: string): Part {
-  const [, name = '', isHeader, header = '', isField, field = ''] = ONE_PLACEHOLDER.exec(part) ?? []
-  const given = (text: string | undefined) =>
-    text === undefined || text === '' ? undefined : Buffer.from(text)
+  const [, name = '', isHeader, header = '', isField, field = '', isOptional] =
+    ONE_PLACEHOLDER.exec(part) ?? []
+  const given = (text: string | undefined) => (text || isOptional ? Buffer.from(text ?? '') : undefined)
   if (isHeader) {
     const lower = header.toLowerCase()
     return { name: `the header ${lower}`, fill: ({ headers }) => given(textOf(headers, lower)) }

@@ -2,7 +2,7 @@ import { TriviumError } from '../../src/core/errors.ts'
 import { type Json, pathGet } from '../../src/core/json.ts'
 import { parseExact } from '../../src/lib/exact-json.ts'
 import { createSecretCheck } from '../../src/lib/secrets.ts'
-import { createSignatureCheck, readsFields, type Scheme, type Signed } from '../../src/lib/signatures.ts'
+import { createSignatureCheck, readsMore, type Scheme, type Signed } from '../../src/lib/signatures.ts'
 import { decodeBody } from './decode-body.ts'
 import { createJwtCheck } from './jwt.ts'
 import { keyOfSecret } from './keys.ts'
@@ -73,13 +73,14 @@ function withPreset(preset: Preset, { secret, tolerance = 0, url }: Known, deps:
   if (isAddressSigned && address() === undefined) throw noAddress(deps.gateway)
   const keys = secret.map((text) => keyOf(text))
   const check = createSignatureCheck(signature, keys, tolerance, deps.now)
-  const hasFields = signature.some(readsFields)
+  // Most providers sign the body and headers alone.
+  const isPlain = claims === undefined && !signature.some(readsMore)
+  if (isPlain) return { check }
   return {
     check({ url: path, ...delivery }) {
       const own = isAddressSigned ? address() : undefined
-      const request: Signed = { ...delivery, path }
+      const request: Signed = { ...delivery, path, field: fieldReader(delivery) }
       if (own !== undefined) request.url = own + queryIn(path)
-      if (hasFields) request.field = fieldReader(delivery)
       if (!claims) return check(request)
       const reasons = claims(request).map(check)
       return reasons.includes(undefined) ? undefined : (reasons[0] ?? 'the body is not the signed one')
@@ -109,7 +110,8 @@ function fieldReader({ headers, raw }: Pick<Signed, 'headers' | 'raw'>): NonNull
     isRead = true
     for (const path of paths.split(' ')) {
       const value = pathGet(body, path)
-      if (typeof value === 'number' || (typeof value === 'string' && value !== '')) return String(value)
+      if (typeof value === 'string' ? value !== '' : /^(number|boolean)$/.test(typeof value))
+        return String(value)
     }
     return undefined
   }

@@ -22,6 +22,27 @@ const timed = (header: string, body: object): Sample => ({
 
 /** The samples of what has no preset, by the name of the provider in docs/webhook.md. */
 export const RECIPE_SAMPLES: Record<string, Sample> = {
+  // The example of @adyen/api-library, src/__tests__/hmacValidator.spec.ts.
+  Adyen: {
+    secret: '44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056',
+    body: {
+      live: 'false',
+      notificationItems: [
+        {
+          NotificationRequestItem: {
+            additionalData: { hmacSignature: 'coqCmt/IZ4E3CzPvMY8zTjQVL5hYJUiBRg8UU+iCWo0=' },
+            amount: { value: 1130, currency: 'EUR' },
+            pspReference: '7914073381342284',
+            eventCode: 'AUTHORISATION',
+            merchantAccountCode: 'TestMerchant',
+            merchantReference: 'TestPayment-1407325143704',
+            success: 'true',
+          },
+        },
+      ],
+    },
+    sign: () => ({}),
+  },
   Airtable: {
     secret: airtable.toString('base64'),
     body: { base: { id: 'app1' }, webhook: { id: 'ach1' } },
