@@ -2,6 +2,7 @@
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { createBench, type Line, type StoreName } from './lib/bench.ts'
+import { checkOut } from './lib/other-commit.ts'
 import { rows } from './rows/index.ts'
 import { isReached, renderTable } from './table.ts'
 
@@ -11,6 +12,7 @@ const USAGE = `Usage: npm run bench -- [row …] [options]
   --rounds <n>       rounds that count (default 5, quick 3)
   --seconds <n>      how long a round loads each contender (default 3, quick 0.6)
   --store <name>     only this store; may be repeated: embedded, everysec, always
+  --against <commit> compare with another commit of this repository; exits with 1 where this one is 5 % slower
   --json             figures for machines on standard output
   --list             name the rows
 
@@ -29,6 +31,7 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string' },
     seconds: { type: 'string' },
     store: { type: 'string', multiple: true },
+    against: { type: 'string' },
     json: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
     help: { type: 'boolean', short: 'h', default: false },
@@ -42,18 +45,30 @@ if (unknown.length > 0 || values.help) {
   console.error(unknown.length > 0 ? `There is no ${unknown.join(', no ')}.\n\n${USAGE}` : USAGE)
   process.exit(unknown.length > 0 ? 2 : 0)
 }
+/** The rows that can measure another commit. */
+const COMPARABLE = ['accept', 'accept+dispatch', 'dispatch']
+const wrong = values.against === undefined ? [] : positionals.filter((name) => !COMPARABLE.includes(name))
+if (wrong.length > 0) {
+  console.error(`--against measures ${COMPARABLE.join(', ')}, not ${wrong.join(', ')}.`)
+  process.exit(2)
+}
 if (values.list) {
   for (const { name, title } of rows) console.log(`${name.padEnd(16)} ${title}`)
   process.exit(0)
 }
 
+const other = values.against === undefined ? undefined : checkOutOrExit(values.against)
+process.on('exit', () => other?.remove())
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130))
 const options = {
+  against: other,
   stores: (values.store ?? defaultStores()).flatMap((name) => STORES[name] ?? []),
   quick: values.quick,
   rounds: Number(values.rounds ?? (values.quick ? 3 : 5)),
   seconds: Number(values.seconds ?? (values.quick ? 0.6 : 3)),
 }
-const chosen = rows.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
+const wanted = positionals.length === 0 && other ? COMPARABLE : positionals
+const chosen = rows.filter(({ name }) => wanted.length === 0 || wanted.includes(name))
 const lines: Line[] = []
 const failures: string[] = []
 for (const [index, row] of chosen.entries()) {
@@ -79,7 +94,17 @@ if (values.json) {
   console.log(`${machine}; medians of ${options.rounds} interleaved rounds; server and load on a core each.`)
 }
 for (const failure of failures) console.error(failure)
-process.exit(failures.length > 0 ? 1 : 0)
+const isSlower = lines.some((line) => line.isGuard && !isReached(line))
+process.exit(failures.length > 0 || isSlower ? 1 : 0)
+
+function checkOutOrExit(commit: string) {
+  try {
+    return checkOut(commit)
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error)
+    return process.exit(2)
+  }
+}
 
 function defaultStores(): string[] {
   return Object.keys(STORES).filter((name) => !values.quick || name !== 'always')

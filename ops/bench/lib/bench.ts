@@ -1,4 +1,5 @@
 import { startRedisServer } from '../../../test/fixtures/redis-server.ts'
+import type { OtherCommit } from './other-commit.ts'
 import { CORE, type Figures, pin } from './peer.ts'
 import type { Spread } from './statistics.ts'
 
@@ -13,6 +14,8 @@ export type Line = {
   value: Spread
   /** What the figure should reach: at least, or at most, this much. */
   reach?: { least: number } | { most: number }
+  /** The run fails where it is not reached. */
+  isGuard?: true
 }
 
 /** One row of the benchmark: measures a thing on every store, beside what it is compared with. */
@@ -22,6 +25,8 @@ export type Row = { name: string; title: string; run(bench: Bench): Promise<Line
 export type Bench = {
   stores: readonly StoreName[]
   quick: boolean
+  /** Another commit to compare with. Rows measure it beside this one, and leave out everything else but a bare server. */
+  against?: OtherCommit | undefined
   /** Rounds that count; one to warm up comes before them. */
   rounds: number
   /** How long one contender is under load in one round. */
@@ -36,7 +41,7 @@ export type Bench = {
 export type Contender = { name: string; measure(seconds: number): Promise<Figures> }
 
 /** Makes the tools of one row, and the function that ends what the row started. */
-export function createBench(options: Pick<Bench, 'stores' | 'quick' | 'rounds' | 'seconds' | 'progress'>): {
+export function createBench(options: Omit<Bench, 'defer' | 'redis'>): {
   bench: Bench
   cleanUp(): Promise<void>
 } {

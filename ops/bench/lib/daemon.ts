@@ -1,15 +1,13 @@
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import type { Bench } from './bench.ts'
 import { SECRET } from './github-webhook.ts'
 import { CORE, endChild, pinned, startPeer } from './peer.ts'
-
-const ROOT = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
+import { ROOT } from './root.ts'
 
 export type BenchDaemon = {
   pid: number
@@ -51,23 +49,32 @@ export function writeRoutes(dir: string, routes: string, gateway = ''): void {
   writeFileSync(join(dir, 'routes.yaml'), GATEWAYS.replace('daemon:', `${gateway}daemon:`) + routes)
 }
 
-/** Accepts so many messages into a store that no daemon uses meanwhile. `dir`: of its data. */
-export async function fillStore(dir: string, redis: string | undefined, count: number): Promise<void> {
-  const client = await startPeer('store-client', CORE.server)
+/** Accepts `count` messages into a store that no daemon uses meanwhile. `dir`: of its data. `root`: whose code does it. */
+export async function fillStore(
+  dir: string,
+  redis: string | undefined,
+  count: number,
+  root = ROOT,
+): Promise<void> {
+  const client = await startPeer('store-client', CORE.server, { root })
   await client.call('open', { dir, redis })
   await client.call('fill', { count })
   await client.end()
 }
 
-/** Runs `trivium start` as a user does, on the core of the server. `node` are flags for Node. */
+/** Runs `trivium start` of the clone at `root` as a user does, on the core of the server. */
 export async function startDaemon(
   dir: string,
   redisUrl: string | undefined,
-  node: readonly string[] = profileFlags(dir),
+  root = ROOT,
 ): Promise<BenchDaemon> {
   const file = join(dir, '.trivium', 'daemon.json')
   rmSync(file, { force: true })
-  const [command, args] = pinned(CORE.server, [...node, join(ROOT, 'bin', 'trivium.js'), 'start'])
+  const [command, args] = pinned(CORE.server, [
+    ...profileFlags(dir),
+    join(root, 'bin', 'trivium.js'),
+    'start',
+  ])
   const began = performance.now()
   const child = spawn(command, args, {
     cwd: dir,

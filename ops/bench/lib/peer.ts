@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { z } from 'zod'
+import { ROOT } from './root.ts'
 
 /** What is measured in one go, by name. */
 export type Figures = Record<string, number>
@@ -37,13 +38,13 @@ export function pin(pid: number, core: number): void {
   if (hasTaskset) spawnSync('taskset', ['-a', '-c', '-p', String(core), String(pid)])
 }
 
-/** Starts `peers/<name>.ts` on a core. It ends with this process. */
+/** Starts `peers/<name>.ts` of the clone at `root` on a core. It ends with this process. */
 export async function startPeer(
   name: string,
   core: number,
-  options: { env?: Record<string, string>; node?: readonly string[] } = {},
+  options: { env?: Record<string, string>; node?: readonly string[]; root?: string } = {},
 ): Promise<Peer> {
-  const file = fileURLToPath(new URL(`../peers/${name}.ts`, import.meta.url))
+  const file = join(options.root ?? ROOT, 'ops', 'bench', 'peers', `${name}.ts`)
   const [command, args] = pinned(core, [...(options.node ?? []), file])
   const child = spawn(command, args, {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

@@ -1,5 +1,7 @@
 import { type Bench, type Contender, interleave, type Line, type Row, type StoreName } from '../lib/bench.ts'
+import { comparison } from '../lib/comparison.ts'
 import { createSite, startDaemon } from '../lib/daemon.ts'
+import type { OtherCommit } from '../lib/other-commit.ts'
 import { CORE, cpuMicros, type Figures, type Peer, startPeer } from '../lib/peer.ts'
 import { redisWork } from '../lib/redis-info.ts'
 import { ALL_TO_BENCH, BUSY_SKILL, NO_OP_SKILL } from '../lib/skills.ts'
@@ -31,7 +33,11 @@ async function run(bench: Bench, row: string, source: string): Promise<Line[]> {
   for (const store of bench.stores) {
     const redis = await bench.redis(store)
     contenders.push(await trivium(bench, load, store, redis, source))
-    if (row !== 'accept') continue
+    if (bench.against) {
+      const [own, name] = [await bench.redis(store, 'against'), `${store}, other`]
+      contenders.push(await trivium(bench, load, name, own, source, bench.against))
+    }
+    if (row !== 'accept' || bench.against) continue
     if (redis === undefined) {
       contenders.push(await server(bench, load, 'http-sqlite', 'HTTP + SQLite', undefined))
       continue
@@ -56,6 +62,13 @@ function lines(row: string, store: StoreName, bench: Bench, rounds: (name: strin
     value,
     ...(reach ? { reach } : {}),
   })
+  if (bench.against) {
+    return [
+      ...comparison({ row, store }, bench.against.name, mine, rounds(`${store}, other`)),
+      line('rate / bare node:http', 'x', ratio(mine, bare, 'rate')),
+      line('processor time a message', 'µs', spread(mine, 'cpu')),
+    ]
+  }
   const least = store === 'embedded' ? 0.4 : 0.5
   const isAccept = row === 'accept'
   const found = [
@@ -86,14 +99,15 @@ function lines(row: string, store: StoreName, bench: Bench, rounds: (name: strin
 async function trivium(
   bench: Bench,
   load: Peer,
-  store: StoreName,
+  name: string,
   redis: string | undefined,
   source: string,
+  commit?: OtherCommit,
 ): Promise<Contender> {
   const dir = createSite(bench, { routes: ALL_TO_BENCH, skills: { bench: source } })
-  const daemon = await startDaemon(dir, redis)
+  const daemon = await startDaemon(dir, redis, commit?.root)
   bench.defer(daemon.stop)
-  return contender(load, store, daemon.pid, daemon.port, redis)
+  return contender(load, name, daemon.pid, daemon.port, redis)
 }
 
 async function server(

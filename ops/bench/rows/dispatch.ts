@@ -2,8 +2,10 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
-import { type Bench, type Contender, interleave, type Line, type Row, type StoreName } from '../lib/bench.ts'
+import { type Bench, type Contender, interleave, type Line, type Row } from '../lib/bench.ts'
+import { comparison } from '../lib/comparison.ts'
 import { createSite, fillStore, startDaemon } from '../lib/daemon.ts'
+import type { OtherCommit } from '../lib/other-commit.ts'
 import { CORE, startPeer } from '../lib/peer.ts'
 import { ALL_TO_BENCH, skillSource } from '../lib/skills.ts'
 import { ratio, spread } from '../lib/statistics.ts'
@@ -23,6 +25,11 @@ export const dispatch: Row = {
     for (const store of bench.stores) {
       const redis = await bench.redis(store)
       contenders.push(await trivium(bench, store, redis, count))
+      if (bench.against) {
+        const own = await bench.redis(store, 'against')
+        contenders.push(await trivium(bench, `${store}, other`, own, count, bench.against))
+        continue
+      }
       if (redis === undefined) continue
       const worker = await startPeer('bullmq-worker', CORE.server, { env: { REDIS_URL: redis } })
       bench.defer(worker.end)
@@ -37,6 +44,9 @@ export const dispatch: Row = {
         { ...line, figure: 'rate', unit: 'msg/s', value: spread(mine, 'rate') },
         { ...line, figure: 'processor time a message', unit: 'µs', value: spread(mine, 'cpu') },
       ]
+      if (bench.against) {
+        return [...comparison(line, bench.against.name, mine, rounds(`${store}, other`)), ...absolute]
+      }
       if (redis === undefined) return absolute
       const value = ratio(mine, rounds(`${BARE}, ${redis}`), 'rate')
       const reach = { least: store === 'embedded' ? 1 : 0.5 }
@@ -49,19 +59,20 @@ const figuresSchema = z.object({ rate: z.number(), cpu: z.number() })
 
 async function trivium(
   bench: Bench,
-  store: StoreName,
+  name: string,
   redis: string | undefined,
   count: number,
+  commit?: OtherCommit,
 ): Promise<Contender> {
   const dir = createSite(bench, { routes: ALL_TO_BENCH, skills: { bench: countingSkill(count) } })
   const result = join(dir, 'drained.json')
   return {
-    name: store,
+    name,
     // A fresh process per round, as an own client of the store fills it meanwhile.
     async measure() {
       rmSync(result, { force: true })
-      await fillStore(join(dir, '.trivium'), redis, count)
-      const daemon = await startDaemon(dir, redis)
+      await fillStore(join(dir, '.trivium'), redis, count, commit?.root)
+      const daemon = await startDaemon(dir, redis, commit?.root)
       const deadline = Date.now() + 120_000
       while (!existsSync(result)) {
         if (Date.now() > deadline) throw new Error('the backlog was not dispatched within two minutes')
