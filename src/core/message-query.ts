@@ -2,8 +2,10 @@ import type { Message } from './message.ts'
 import { timeOf } from './message-id.ts'
 
 /**
- * What dispatch made of a message. `retrying`: an attempt failed and another comes. `approval`: it waits for a decision. `dropped`: it was
- * a dead letter. `unrouted`: no route took it. `merged`: it went into the call of another, or was superseded.
+ * What dispatch made of a message, and what became of its answer. `retrying`: an attempt failed and another comes. `approval`: it waits
+ * for a decision. `dropped`: it was a dead letter. `unrouted`: no route took it. `merged`: it went into the call of another, or was
+ * superseded. `bounced`: it was answered, and the answer came back. `suppressed`: its answer was not sent, as it is automatic mail, too
+ * old, or the like.
  */
 export const OUTCOMES = [
   'waiting',
@@ -15,6 +17,8 @@ export const OUTCOMES = [
   'dropped',
   'merged',
   'unrouted',
+  'bounced',
+  'suppressed',
 ] as const
 
 export type Outcome = (typeof OUTCOMES)[number]

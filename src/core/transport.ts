@@ -132,7 +132,7 @@ export class SendPostponed extends Error {
 /** What a transport finds of a send whose outcome is unknown; `how` a person can find out where it cannot. */
 export type Probed = { sent: true; receipt: Receipt } | { sent: false } | { sent: 'unknown'; how?: string }
 
-/** What is known after a send: the provider's id and anything worth keeping. */
+/** What is known after a send: the provider's id and anything worth keeping. `data.suppressed`: why nothing was sent, and never will be. */
 export type Receipt = { id: string; data?: Json }
 
 export type TransportDeps = {

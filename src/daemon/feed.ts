@@ -80,7 +80,7 @@ function startWatching(deps: FeedDeps) {
   }
   const watch = ({ message, outcome }: Watched) => {
     watched.delete(message.id)
-    if (/^(done|unrouted|dropped|merged)$/.test(outcome)) return
+    if (/^(done|unrouted|dropped|merged|bounced|suppressed)$/.test(outcome)) return
     watched.set(message.id, { message: inShort(message), outcome })
     for (const id of watched.keys()) if (watched.size > WATCHED) watched.delete(id)
   }

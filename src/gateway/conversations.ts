@@ -70,14 +70,16 @@ function repliesIn(inReplyTo: string, notes: readonly Note[]) {
   for (const { at, road, what: state, detail } of notes) {
     const key = textAt(detail, 'key')
     if (road !== 'outbox' || key === undefined) continue
-    const { text = '', by, error, reason } = objectAt({ detail }, 'detail')
+    const { text, by, error, reason, diagnostic } = objectAt({ detail }, 'detail')
+    // What is told of it later, as a bounce, does not say it again.
+    const before = replies.get(key)
     replies.set(key, {
-      at,
+      at: state === 'bounced' && before ? before.at : at,
       role: 'reply',
       inReplyTo,
-      text,
+      text: text ?? before?.text ?? '',
       state,
-      ...defined({ by, error: error ?? reason }),
+      ...defined({ by: by ?? before?.by, error: error ?? reason ?? diagnostic }),
     })
   }
   return [...replies.values()]

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { TriviumError, toTriviumError } from '../core/errors.ts'
-import { toJson } from '../core/json.ts'
+import { type Json, pathGet, toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { ClaimedJob, Store } from '../core/store.ts'
 import { type Receipt, type Reply, replySchema, SendPostponed, type Transport } from '../core/transport.ts'
@@ -21,7 +21,7 @@ export type OutboxWorkerOptions = {
   /** Called after each attempt, before its outcome is stored; `seconds`, where it worked: of the attempt, and since it was queued. */
   sent(
     reply: Reply,
-    outcome: 'sent' | 'retry' | 'dead',
+    outcome: 'sent' | 'suppressed' | 'retry' | 'dead',
     seconds?: { attempt: number; total: number },
   ): Promise<void> | void
   log: Log
@@ -84,12 +84,13 @@ export function createOutboxWorker(options: OutboxWorkerOptions) {
     }
     if (transport.probe) putLast(sentHere, job.id, receipt, SENT)
     const seconds = { attempt: (now() - began) / 1000, total: (now() - (queuedAt ?? began)) / 1000 }
-    if (!known) await options.sent(reply, 'sent', seconds)
-    return {
-      outcome: 'done',
-      result: toJson({ receipt }),
-      notes: [note('sent', { ...answerOf(reply), ...receipt })],
-    }
+    const reason = suppressedIn(receipt)
+    if (!known) await options.sent(reply, reason === undefined ? 'sent' : 'suppressed', seconds)
+    const told =
+      reason === undefined
+        ? note('sent', { ...answerOf(reply), ...receipt })
+        : note('suppressed', { ...answerOf(reply), reason })
+    return { outcome: 'done', result: toJson({ receipt }), notes: [told] }
   }
 
   const failed = (
@@ -139,6 +140,12 @@ export function createOutboxWorker(options: OutboxWorkerOptions) {
 /** Whether an earlier attempt may have arrived without our knowing. */
 function isUncertain({ lost, errors }: ClaimedJob): boolean {
   return lost > 0 || errors.some(({ code }) => code === 'send_ambiguous')
+}
+
+/** Why the transport did not send a reply that it took: `data.suppressed` of its receipt. */
+export function suppressedIn(receipt: Json | undefined): string | undefined {
+  const reason = pathGet(receipt, 'data.suppressed')
+  return typeof reason === 'string' ? reason : undefined
 }
 
 function fieldsOf(job: ClaimedJob, { gateway, conversation, inReplyTo: messageId }: Reply, thrown: unknown) {

@@ -8,6 +8,7 @@ import type { Transport } from '../core/transport.ts'
 import { defined } from '../lib/defined.ts'
 import { sendKey } from './dispatch.ts'
 import { type Outbox, refuseApproval } from './outbox.ts'
+import { suppressedIn } from './outbox-worker.ts'
 
 type SendArgs = Parameters<Services['gateways']['send']>[0]
 
@@ -49,7 +50,9 @@ export function createSend(options: {
         }
         const receipt = pathGet(state?.result, 'receipt')
         const told = receipt === undefined ? {} : { receipt: toJson(receipt) }
-        return { key, sent: state !== undefined, duplicate: !queued, ...told }
+        const suppressed = suppressedIn(toJson(receipt))
+        const isSent = state !== undefined && suppressed === undefined
+        return { key, sent: isSent, duplicate: !queued, ...told, ...defined({ suppressed }) }
       } catch (error) {
         call.sends.refused()
         throw error

@@ -52,6 +52,19 @@ const FOUND = { sent: true, receipt: { id: 'found' } } as const
 const failed = () => new TriviumError('send_failed', { gateway: 'demo', reason: 'busy' })
 
 describe('the outbox', () => {
+  test('tells of a reply that the transport suppressed, and does not call it sent', async (t) => {
+    const sender: Sender = { send: async () => ({ id: 'x', data: { suppressed: 'list' } }) }
+    const outbox = await atWork(t, () => sender)
+    const [accepted] = await outbox.store.journal.accept([messageOf()])
+    const message = { ...messageOf(), id: accepted?.id ?? '' }
+    const { id } = await outbox.reply(message, { key: 'k', text: 'hi' })
+    assert.equal((await outbox.wait(id, 20_000))?.state, 'done')
+    assert.deepEqual(outbox.outcomes, ['suppressed'])
+    const [note] = (await outbox.store.journal.history(message.id)).filter(({ road }) => road === 'outbox')
+    assert.equal(note?.what, 'suppressed')
+    assert.deepEqual(note?.detail, { text: 'hi', key: 'k', reason: 'list' })
+  })
+
   test('calls a postponed send again when its turn comes, and counts no attempt', async (t) => {
     const turns = recorder((_reply, attempt) => (attempt <= 40 ? new SendPostponed(1) : undefined))
     const outbox = await atWork(t, () => turns.sender)

@@ -24,9 +24,9 @@ CREATE TEMP VIEW ready_of AS SELECT g.id AS gateway,
 -- Messages that no job needs.
 CREATE TEMP VIEW free_message AS SELECT * FROM journal j WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.message = j.seq);
 
--- How each message stands: by its dead letter, its job, and the last of its notes that tell. Of others the dispatch
+-- What dispatch made of each message: by its dead letter, its job, and the last of its notes that tell. Of others the dispatch
 -- cursor does: what it has passed was given to no route.
-CREATE TEMP VIEW standing AS SELECT j.seq, j.id, coalesce(
+CREATE TEMP VIEW dispatched AS SELECT j.seq, j.id, coalesce(
     (SELECT 'dead' FROM dead d JOIN queue q ON q.id = d.queue WHERE d.id = j.id AND q.name = 'dispatch'),
     (SELECT CASE WHEN job.state = 2 THEN 'running' WHEN job.failures > 0 THEN 'retrying' ELSE 'waiting' END
       FROM queue q JOIN job ON job.queue = q.id AND job.id = j.id WHERE q.name = 'dispatch'),
@@ -37,3 +37,13 @@ CREATE TEMP VIEW standing AS SELECT j.seq, j.id, coalesce(
       ORDER BY n DESC LIMIT 1),
     CASE WHEN j.seq <= (SELECT value FROM counter WHERE name = 'pump') THEN 'unrouted' ELSE 'waiting' END) AS outcome
   FROM journal j;
+
+-- How each message stands: as dispatch left it, or what became of its answer where dispatch has ended. A bounce may come
+-- days later, and counts whatever else was sent.
+CREATE TEMP VIEW standing AS SELECT seq, id, CASE
+    WHEN outcome NOT IN ('done', 'unrouted') THEN outcome
+    WHEN EXISTS (SELECT 1 FROM note WHERE note.seq = d.seq AND road = 2 AND what = 'bounced') THEN 'bounced'
+    WHEN EXISTS (SELECT 1 FROM note WHERE note.seq = d.seq AND road = 2 AND what = 'suppressed')
+      AND NOT EXISTS (SELECT 1 FROM note WHERE note.seq = d.seq AND road = 2 AND what = 'sent') THEN 'suppressed'
+    ELSE outcome END AS outcome
+  FROM dispatched d;

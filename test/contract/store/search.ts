@@ -113,6 +113,41 @@ export function searchContract(factory: StoreFactory): void {
       assert.deepEqual(await findAll(store, { outcomes: ['waiting'] }), ['waiting'])
       assert.deepEqual(await findAll(store, { text: 'x'.repeat(60_000) }), [])
     },
+    'what became of an answer tells how a message stands, and finds it': async ({ store }) => {
+      const told: Record<string, readonly string[]> = {
+        done: ['sent'],
+        bounced: ['sent', 'bounced'],
+        suppressed: ['suppressed'],
+        'bounced, and answered again': ['sent', 'bounced', 'sent'],
+        'suppressed, and sent by hand': ['suppressed', 'sent'],
+        'not yet': ['send failed'],
+        'bounced without a route': ['sent', 'bounced'],
+        'still waiting': [],
+      }
+      const names = Object.keys(told)
+      const ids = await acceptAll(store, names)
+      const { cursor } = await store.journal.unpumped(20)
+      const jobs = ids.slice(0, 6).map((id, at) => ({ id, lane: names[at] ?? '', group: 'g', messageId: id }))
+      assert.ok(await store.journal.pumped(cursor, ids[6] ?? '', jobs))
+      const { jobs: claimed } = await store.jobs.claim('dispatch', { max: 6, lease: MINUTE })
+      for (const [at, id] of ids.entries()) {
+        const notes = told[names[at] ?? ''] ?? []
+        await store.journal.note(
+          id,
+          notes.map((what) => ({ at: 1, road: 'outbox' as const, what })),
+        )
+      }
+      // The answer may have gone out before dispatch notes that it is done.
+      const done = { outcome: 'done' as const, notes: [{ at: 2, road: 'dispatch' as const, what: 'done' }] }
+      await store.jobs.settle(
+        'dispatch',
+        claimed.map(({ id, token }) => ({ id, token, ...done })),
+      )
+      const expected = ['done', 'bounced', 'suppressed', 'bounced', 'done', 'done', 'bounced', 'waiting']
+      assert.deepEqual(await store.journal.outcomes(ids), expected)
+      assert.deepEqual(await findAll(store, { outcomes: ['bounced'] }), [names[6], names[3], names[1]])
+      assert.deepEqual(await findAll(store, { outcomes: ['suppressed'] }), ['suppressed'])
+    },
     'large messages make short pages, and none is left out': async ({ store }) => {
       const texts = Array.from({ length: 4 }, (_, index) => `${index} ${'x'.repeat(3_000_000)}`)
       for (const text of texts) await acceptAll(store, [text])

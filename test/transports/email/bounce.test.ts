@@ -72,7 +72,7 @@ describe('what comes back to a mailbox that answered', () => {
       const { daemon, came, message } = await answered()
       assert.equal(await came(make), undefined)
       const notes = daemon.notes.map(({ messageId, what }) => [messageId, what])
-      assert.deepEqual(notes, [[message.id, 'reply failed']])
+      assert.deepEqual(notes, [[message.id, 'bounced']])
       assert.equal(daemon.notes[0]?.detail.recipient ?? 'anna@example.net', 'anna@example.net')
       assert.deepEqual(daemon.refused, ['bounce'])
       assert.ok(daemon.logs.some(({ level }) => level === 'error'))

@@ -20,7 +20,8 @@ export function createBounces(deps: TransportDeps, sent: SentLog) {
       deps.refused('bounce', { from: mail.from[0]?.address, body: mail.text })
       if (!isOurs) log.info({ ...detail }, 'a bounce of mail that this gateway did not send was left alone')
       for (const { inReplyTo, conversation, key, to } of records) {
-        if (inReplyTo) deps.note(inReplyTo, `reply ${action}`, { ...detail, to })
+        const what = action === 'failed' ? 'bounced' : `reply ${action}`
+        if (inReplyTo) deps.note(inReplyTo, what, { ...detail, to, key })
         const fields = { ...detail, messageId: inReplyTo, conversation, key }
         if (action === 'failed') log.error(fields, `mail to ${to} came back`)
         else log.info(fields, `mail to ${to} is reported as ${action}`)

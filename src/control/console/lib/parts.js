@@ -49,6 +49,8 @@ const OUTCOMES = {
   retrying: 'warn',
   approval: 'warn',
   unrouted: 'dim',
+  bounced: 'bad',
+  suppressed: 'dim',
 }
 
 /** A state as a small label; its colour says no more than its word. */

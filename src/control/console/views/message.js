@@ -145,6 +145,7 @@ const KINDS = {
   dead: 'bad',
   'send failed': 'bad',
   'not sent': 'bad',
+  bounced: 'bad',
 }
 
 /** The three roads on one axis of time: each note with what it took. */

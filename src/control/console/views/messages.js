@@ -16,6 +16,8 @@ const OUTCOMES = [
   'dropped',
   'merged',
   'unrouted',
+  'bounced',
+  'suppressed',
 ]
 const PAGE = 100
 /** More than these are not kept in the page; what is older is found by a search. */

@@ -1,5 +1,5 @@
 -- include: log
--- How messages stand on the dispatch road. Writes nothing. What the dispatch cursor has passed without a trace was given to
+-- How messages stand on the dispatch road, and what became of their answers. Writes nothing. What the dispatch cursor has passed without a trace was given to
 -- no route.
 --
 -- ARGV[3…]  four for each message: its id, then position, time and tail of that
@@ -30,13 +30,26 @@ local function last_told(position)
   end
 end
 
+-- What became of the answer: a bounce counts whatever else was sent.
+local function answered(position)
+  local found, mark = {}, position .. ' '
+  for _, line in ipairs(notes_near(position)) do
+    if string.sub(line, 1, #mark) == mark then
+      local what = string.match(line, '^%d+ %[[%d.e+-]+,"o","([^"]*)"')
+      if what then found[what] = true end
+    end
+  end
+  return found.bounced and 'bounced' or (found.suppressed and not found.sent and 'suppressed') or nil
+end
+
 local function outcome(id, position, time, tail)
   if redis.call('EXISTS', base .. 'dead:' .. id) == 1 then return 'dead' end
   local job = redis.call('HMGET', base .. 'job:' .. id, 'l', 'k', 'f')
   if job[2] then return 'running' end
   if job[1] then return (tonumber(job[3]) or 0) > 0 and 'retrying' or 'waiting' end
   if not entry_with_id(position, time, tail) then return '' end
-  return last_told(position) or (tonumber(position) <= cursor and 'unrouted' or 'waiting')
+  local told = last_told(position) or (tonumber(position) <= cursor and 'unrouted' or 'waiting')
+  return (told == 'done' or told == 'unrouted') and answered(position) or told
 end
 
 local found = {}
