@@ -208,6 +208,7 @@ export async function createDaemon(options: DaemonOptions) {
   const depsOf = (gateway: string): TransportDeps => ({
     gateway,
     accept: roads.accept.accept,
+    acceptAll: roads.accept.acceptAll,
     http: publicHttp,
     replies: roads.replies(gateway),
     queueServer: queues.server,

@@ -47,9 +47,10 @@ export type Journal = {
    * Appends messages, in one atomic step that makes each visible to `receive`, the topic `gateway-message` and the pump.
    * One whose (gateway, key) was there within seven days, or earlier in the call, changes nothing and gets the id of the
    * first. The answers stand in the order of the messages, as they do in every method that takes a list. Where only a part of the store
-   * is away, the answers of what belongs there are errors.
+   * is away, the answers of what belongs there are errors. A long list may take several steps unless `together` is set; over shards
+   * there is one step for each.
    */
-  accept(messages: readonly NewMessage[]): Promise<Accepted[]>
+  accept(messages: readonly NewMessage[], together?: boolean): Promise<Accepted[]>
   get(id: string): Promise<Message | undefined>
   /** Newest first: what matches in the part of the journal that can be looked at in a quarter of a second or so. */
   search(search: MessageSearch): Promise<FoundMessages>

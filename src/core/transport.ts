@@ -143,6 +143,8 @@ export type TransportDeps = {
    * `store_unavailable` or `overloaded`: then it must refuse, so that upstream tries again.
    */
   accept(message: NewMessage): Promise<Accepted>
+  /** The same for messages that came as one: all are taken in one atomic step, or none. */
+  acceptAll(messages: readonly NewMessage[]): Promise<Accepted[]>
   http: PublicHttp
   replies: ReplyLog
   artifacts: Artifacts

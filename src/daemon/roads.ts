@@ -81,6 +81,7 @@ export function createRoads(deps: {
     maxBacklog: MAX_BACKLOG,
   })
   const accept = tracing ? tracing.accept(door.accept) : door.accept
+  const acceptAll = tracing ? tracing.acceptAll(door.acceptAll) : door.acceptAll
   const services = {
     events,
     messages: {
@@ -126,7 +127,7 @@ export function createRoads(deps: {
   }
   return {
     listeners,
-    accept: { ...door, accept },
+    accept: { ...door, accept, acceptAll },
     replies: (gateway: string) => createReplyLog(store, gateway),
     outbox,
     events,

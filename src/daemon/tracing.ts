@@ -104,6 +104,19 @@ export async function startTracing(
     return inSpan(name, about, work, parent)
   }
 
+  /** A message with the trace of who sent it, and what ends its span once it is accepted. */
+  const begin = (message: NewMessage) => {
+    const receivedAt = Date.now()
+    const parent = senderOf(message, context.active())
+    const traced = { ...message, ...defined({ trace: trace.getSpanContext(parent)?.traceId }) }
+    const end = ({ id, duplicate }: Accepted): Accepted => {
+      const head = { id, gateway: message.gateway, receivedAt }
+      if (!duplicate) received(completeMessage(head, traced), parent, receivedAt).end()
+      return { id, duplicate }
+    }
+    return { traced, end }
+  }
+
   return {
     /** For BullMQ: who works on a job goes on with the trace of its message. */
     telemetry: new BullMQOtel({ tracerName: 'trivium' }),
@@ -122,14 +135,16 @@ export async function startTracing(
           response,
         ),
     accept: (accept: (message: NewMessage) => Promise<Accepted>) => async (message: NewMessage) => {
-      const receivedAt = Date.now()
-      const parent = senderOf(message, context.active())
-      const traced = { ...message, ...defined({ trace: trace.getSpanContext(parent)?.traceId }) }
-      const { id, duplicate } = await accept(traced)
-      const head = { id, gateway: message.gateway, receivedAt }
-      if (!duplicate) received(completeMessage(head, traced), parent, receivedAt).end()
-      return { id, duplicate }
+      const { traced, end } = begin(message)
+      return end(await accept(traced))
     },
+    acceptAll:
+      (acceptAll: (messages: readonly NewMessage[]) => Promise<Accepted[]>) =>
+      async (messages: readonly NewMessage[]) => {
+        const begun = messages.map(begin)
+        const accepted = await acceptAll(begun.map(({ traced }) => traced))
+        return accepted.map((answer, index) => begun[index]?.end(answer) ?? answer)
+      },
     process:
       (target: Target): Target =>
       (dispatch) => {

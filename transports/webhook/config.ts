@@ -3,13 +3,13 @@ import { rate, timerDuration } from '../../src/core/units.ts'
 import { bodySize, publicPath } from '../options.ts'
 import { verify } from './verify.ts'
 
-/** `header.NAME` or `data.PATH`: where in a delivery a value is found. */
-const pointer = z
-  .string()
-  .regex(/^(header\.[\w-]+|data\.\S+)$/, 'expected header.NAME or data.PATH, such as data.body.id')
+/** Where in a delivery a value is found: `header.NAME`, `data.PATH`, and with `split` a path in each element. */
+const pointer = z.string().regex(/^\S+$/, 'expected header.NAME or data.PATH, such as data.body.id')
+const POINTER = /^(header\.[\w-]+|data\.\S+)$/
+const COOKIE = /^cookie\.[^\s;=]+$/
+const POINTERS = ['key', 'event', 'from', 'text', 'conversation'] as const
 
-/** The options of a webhook gateway in routes.yaml. */
-export const webhookOptions = z.strictObject({
+const options = z.strictObject({
   path: publicPath.describe('Where deliveries are posted on the public listener.'),
   verify: verify.default({ scheme: 'none' }),
   respond: z
@@ -19,11 +19,41 @@ export const webhookOptions = z.strictObject({
   timeout: timerDuration.default(30_000).describe('How long `respond: result` waits for the reply.'),
   'rate-limit': rate.default('off').describe('How many authentic deliveries are taken, such as 100/s.'),
   'max-body': bodySize.default(1_048_576),
+  body: z
+    .enum(['auto', 'json', 'form', 'multipart', 'text', 'binary'])
+    .default('auto')
+    .describe('How the body is read; auto: by its content type.'),
+  split: z
+    .union([z.literal(false), z.string().regex(/^data\.body(\[\]|\.\S+)*$/)], {
+      error: 'expected data.body or data.body.PATH, where the list is, or false',
+    })
+    .optional()
+    .describe(
+      'The list of which each element becomes a message, such as data.body or data.body.entry.*.changes.',
+    ),
   key: pointer.optional().describe('Where the id of a delivery is, for deduplication.'),
   event: pointer.optional().describe('Where the name of the event is.'),
   from: pointer.optional().describe('Where the id of the sender is.'),
   text: pointer.optional().describe('Where the words are; by default the whole body is the text.'),
-  conversation: pointer.optional().describe('What belongs together; by default each delivery stands alone.'),
+  conversation: pointer
+    .optional()
+    .describe('What belongs together, also cookie.NAME; by default each delivery stands alone.'),
+})
+
+/** The options of a webhook gateway in routes.yaml. */
+export const webhookOptions = options.superRefine((given, context) => {
+  const fault = (key: string, message: string) =>
+    context.addIssue({ code: 'custom', path: [key], message, input: given })
+  const isSplit = typeof given.split === 'string'
+  if (isSplit && given.respond === 'result') {
+    fault('split', '`split` makes several messages, and `respond: result` answers with the reply to one')
+  }
+  for (const key of POINTERS) {
+    const written = given[key]
+    if (written === undefined || isSplit || POINTER.test(written)) continue
+    if (key === 'conversation' && COOKIE.test(written)) continue
+    fault(key, 'expected header.NAME or data.PATH, such as data.body.id')
+  }
 })
 
 export type WebhookOptions = z.output<typeof webhookOptions>

@@ -1,54 +1,76 @@
-import { isAscii, isUtf8 } from 'node:buffer'
+import { isUtf8 } from 'node:buffer'
 import { TriviumError } from '../../src/core/errors.ts'
-import { isJsonObject, type Json, type JsonObject, parseJson } from '../../src/core/json.ts'
+import { type Json, type JsonObject, parseJson } from '../../src/core/json.ts'
 import { isShallow } from '../../src/lib/shallow.ts'
+import { type ContentType, decodeJsonText, decodeText, readContentType } from './content-type.ts'
+import { type BodyFile, boundaryIn, readMultipart } from './multipart.ts'
 
-/** A body as text (without byte order mark), and what it says in a form that we know: of `json` just `JSON.parse(text)`. */
-export type DecodedBody = { format: 'json' | 'form' | 'text' | 'binary'; text: string; body?: Json }
+/** How a body is read: by its content type, or as the gateway says. */
+export type BodyOption = 'auto' | 'json' | 'form' | 'multipart' | 'text' | 'binary'
 
-/** Reads a body by its content type. Throws `bad_request` for JSON that is none, and for text not valid in its charset. */
-export function decodeBody(contentType: string | undefined, raw: Buffer): DecodedBody {
-  const { kind, charset } = kindOf(contentType)
-  if (kind === 'binary' || (kind === 'unknown' && !isUtf8(raw))) return { format: 'binary', text: '' }
-  const text = decodeText(raw, kind === 'json' ? 'utf-8' : charset)
-  // `curl -d '{…}'` calls its JSON a form; nobody means a field named `{"a":1}`.
-  const read = kind === 'json' || (kind !== 'text' && /^\s*[{[]/.test(text)) ? readJson(text) : undefined
-  if (read) return read
-  if (kind === 'json') throw new TriviumError('bad_request', { reason: 'its body is not valid JSON' })
-  return kind === 'form' ? { format: 'form', text, body: parseForm(text) } : { format: 'text', text }
+/**
+ * A body as text (without byte order mark), and what it says in a form that we know: of `json` just `parseJson(text)`. `binary`
+ * is a file as a whole; `files` are in a form.
+ */
+export type DecodedBody = {
+  format: 'json' | 'form' | 'multipart' | 'text' | 'binary'
+  text: string
+  body?: Json
+  files?: BodyFile[]
 }
 
-type Kind = 'json' | 'form' | 'text' | 'unknown' | 'binary'
-
-const TEXT = /^text\/|[/+](xml|yaml|x-yaml|javascript|ecmascript|graphql|toml|x-ndjson|ndjson|jsonl|sql)$/
-
-function kindOf(contentType: string | undefined): { kind: Kind; charset: string } {
-  if (contentType === undefined) return { kind: 'unknown', charset: 'utf-8' }
-  if (contentType === 'application/json') return { kind: 'json', charset: 'utf-8' }
-  const end = contentType.indexOf(';')
-  const type = (end < 0 ? contentType : contentType.slice(0, end)).trim().toLowerCase()
-  const [, charset = 'utf-8'] = /;\s*charset="?([\w:-]{1,40})"?/i.exec(contentType) ?? []
-  if (type === 'application/json' || type.endsWith('+json')) return { kind: 'json', charset }
-  if (type === 'application/x-www-form-urlencoded') return { kind: 'form', charset }
-  if (TEXT.test(type)) return { kind: 'text', charset }
-  return { kind: 'binary', charset }
+/** Reads a body. Throws `bad_request` for what is not what it says, and for text that is not valid in its charset. */
+export function decodeBody(
+  contentType: string | undefined,
+  raw: Buffer,
+  as: BodyOption = 'auto',
+): DecodedBody {
+  if (raw.length === 0) return { format: 'text', text: '' }
+  const type = readContentType(contentType)
+  if (as === 'auto') return byType(type, raw)
+  if (as === 'form') return readForm(decodeText(raw, type.charset))
+  if (as === 'text') return { format: 'text', text: decodeText(raw, type.charset) }
+  if (as === 'multipart') return fromMultipart(raw, type.boundary ?? boundaryIn(raw))
+  return byType({ ...type, kind: as }, raw)
 }
 
-const UTF_8 = new TextDecoder('utf-8', { fatal: true })
-
-function decodeText(raw: Buffer, charset: string): string {
-  // Most bodies are ASCII, which is the same in Latin-1.
-  if (charset === 'utf-8' && isAscii(raw)) return raw.toString('latin1')
-  try {
-    return (/^utf-?8$/i.test(charset) ? UTF_8 : new TextDecoder(charset, { fatal: true })).decode(raw)
-  } catch (cause) {
-    throw new TriviumError('bad_request', { reason: `its body is not valid ${charset}` }, { cause })
+function byType({ kind, charset, boundary }: ContentType, raw: Buffer): DecodedBody {
+  switch (kind) {
+    case 'json':
+      return requireJson(decodeJsonText(raw, charset))
+    case 'multipart':
+      return fromMultipart(raw, boundary)
+    case 'text':
+      return { format: 'text', text: decodeText(raw, charset) }
+    case 'binary':
+      return BINARY
+    case 'octets':
+      return (isUtf8(raw) && guessJson(decodeText(raw, 'utf-8'))) || BINARY
+    case 'unknown':
+      if (!isUtf8(raw)) return BINARY
   }
+  const text = decodeText(raw, charset)
+  // `curl -d '{…}'` calls its JSON a form; nobody means a field named `{"a":1}`.
+  return guessJson(text) ?? (kind === 'form' ? readForm(text) : { format: 'text', text })
+}
+
+const BINARY: DecodedBody = { format: 'binary', text: '' }
+
+function requireJson(text: string): DecodedBody {
+  const read = readJson(text)
+  if (read) return read
+  if (text.trim() === '') return { format: 'text', text }
+  throw new TriviumError('bad_request', { reason: 'its body is not valid JSON' })
+}
+
+/** A number or a word alone is text, also where it would be JSON. */
+function guessJson(text: string): DecodedBody | undefined {
+  return /^\s*[{[]/.test(text) ? readJson(text) : undefined
 }
 
 const MAX_DEPTH = 1_000
 
-/** Undefined where it is none. Throws `bad_request` where it is nested too deep. */
+/** Undefined for anything else. Throws `bad_request` where it is nested too deep. */
 function readJson(text: string): DecodedBody | undefined {
   const body = parseJson(text)
   if (body === undefined) return undefined
@@ -57,7 +79,7 @@ function readJson(text: string): DecodedBody | undefined {
   throw new TriviumError('bad_request', { reason: `its JSON is nested more than ${MAX_DEPTH} deep` })
 }
 
-function parseForm(text: string): JsonObject {
+function readForm(text: string): DecodedBody {
   const fields = new Map<string, Json>()
   for (const [name, value] of new URLSearchParams(text)) {
     const known = fields.get(name)
@@ -66,7 +88,18 @@ function parseForm(text: string): JsonObject {
   }
   // fromEntries defines own properties, so that a field `__proto__` stays a field.
   const form: JsonObject = Object.fromEntries(fields)
-  // GitHub's and Slack's forms have one field `payload` with all of it as JSON.
-  const payload = typeof form.payload === 'string' ? readJson(form.payload)?.body : undefined
-  return isJsonObject(payload) ? payload : form
+  return { format: 'form', text, body: payloadOf(form)?.body ?? form }
+}
+
+/** The text of a form with files is its fields as JSON; of one with a `payload`, that. */
+function fromMultipart(raw: Buffer, boundary: string | undefined): DecodedBody {
+  const { fields, files } = readMultipart(raw, boundary)
+  const payload = payloadOf(fields)
+  if (payload) return { ...payload, files }
+  return { format: 'multipart', text: JSON.stringify(fields), body: fields, files }
+}
+
+/** GitHub's, Slack's and Plex's forms have one field `payload` with all of it as JSON. */
+function payloadOf({ payload }: JsonObject): DecodedBody | undefined {
+  return typeof payload === 'string' ? guessJson(payload) : undefined
 }

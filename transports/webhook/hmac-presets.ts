@@ -1,5 +1,6 @@
 import type { Signed } from '../../src/lib/signatures.ts'
 import type { Preset } from './preset.ts'
+import { HUBSPOT_SPLIT } from './split-presets.ts'
 
 /** Providers that need no more than an HMAC and where to find things. */
 export const HMAC_PRESETS = {
@@ -28,6 +29,7 @@ export const HMAC_PRESETS = {
       },
     ],
     claims: (request) => [request, { ...request, url: partlyDecoded(request.url ?? '') }],
+    split: HUBSPOT_SPLIT,
     key: '+.eventId #',
     event: '*.subscriptionType',
     from: '*.portalId',

@@ -1,10 +1,7 @@
-import { hash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { promisify } from 'node:util'
-import { unzip } from 'node:zlib'
 import { stoppingError, TriviumError, toTriviumError } from '../../src/core/errors.ts'
 import type { Json } from '../../src/core/json.ts'
-import type { NewMessage } from '../../src/core/message.ts'
+import type { Accepted, NewMessage } from '../../src/core/message.ts'
 import type { Transport, TransportDeps, TransportKind } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
 import { defined } from '../../src/lib/defined.ts'
@@ -15,9 +12,8 @@ import { createTokenBucket } from '../../src/lib/token-bucket.ts'
 import { awaitReply, refuseTarget, sendToRequest } from '../kept-reply.ts'
 import { checkDoor, refuseForeign } from '../options.ts'
 import { type WebhookOptions, webhookOptions } from './config.ts'
-import { decodeBody } from './decode-body.ts'
-import { createNormalizer } from './normalize.ts'
 import type { Answer, Own, Taken } from './preset.ts'
+import { createReader, type Read } from './read-delivery.ts'
 import { createVerifier, presetOf } from './verifier.ts'
 
 /** The webhook transport: deliveries over HTTP POST, answered once they are durable. */
@@ -41,7 +37,7 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
   const verifier = createVerifier(options.verify, { gateway, now: deps.now, log: deps.log, address })
   const preset = presetOf(options.verify)
   const own: Own = { secret: [], ...options.verify }
-  const normalize = createNormalizer(gateway, options)
+  const reader = createReader(options, deps, preset, verifier)
   const takeToken = createTokenBucket(options['rate-limit'], deps.now)
   const limit = options['max-body']
   const accepting = createInFlight()
@@ -62,8 +58,7 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
       const greeting = preset?.greet?.(method, queryOf(request), own)
       if (typeof greeting === 'object') return answer(response, greeting)
       requireProof(response, greeting)
-      // Trello and Intercom ask whether somebody is there before they send.
-      if (method === 'HEAD') return answer(response, { status: 200 })
+      if (method === 'HEAD' || method === 'OPTIONS') return answerProbe(request, response)
       requirePost(method, response)
       if (scheme === 'none') refuseForeign(request, http.isLocal, 'verify')
       sent = await http.readBody(request, limit, gateway)
@@ -74,20 +69,11 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
       if (accepting.isStopping()) throw stoppingError()
       accepting.enter()
       at = 'message'
-      const { 'content-type': type, 'content-encoding': encoding } = headers
-      const whole = encoding === undefined ? sent : await uncompressed(encoding, sent)
-      const decoded = decodeBody(type, whole)
-      let handshake = preset?.handshake?.(decoded.body, own)
-      if (verifier.handshake) handshake ??= await verifier.handshake(whole)
-      if (handshake) return answer(response, handshake)
-      let message = normalize(request, decoded)
-      if (options.respond === 'result') message.data.replyTarget = { body: hash('sha256', whole) }
-      if (decoded.format === 'binary') message = await withFile(message, whole, type)
+      const read = reader.read(request, sent)
+      const delivery = read instanceof Promise ? await read : read
+      if ('greeting' in delivery) return answer(response, delivery.greeting)
       at = 'accept'
-      const { id, duplicate } = await deps.accept(message)
-      const taken: Taken = duplicate ? { id, duplicate } : { id }
-      if (options.respond === 'result') void answerLater(response, taken, message, decoded.body)
-      else acknowledge(response, taken, decoded.body)
+      await accept(response, delivery)
     } catch (error) {
       const { code, message: why } = toTriviumError(error)
       // What `accept` refuses, it tells itself.
@@ -100,7 +86,7 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
 
   function requirePost(method: string, response: ServerResponse) {
     if (method === 'POST') return
-    response.setHeader('Allow', 'POST')
+    response.setHeader('Allow', ALLOWED)
     const allowed = `POST, for example: curl -d 'hello' http://HOST${options.path}`
     throw new TriviumError('method_not_allowed', { method, path: options.path, allowed })
   }
@@ -120,36 +106,34 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
     throw new TriviumError('signature_invalid', { gateway, reason })
   }
 
+  async function accept(response: ServerResponse, { messages, isSplit, body }: Read) {
+    if (isSplit) return acknowledge(response, takenOf(await deps.acceptAll(messages)), body)
+    for (const message of messages) {
+      const { id, duplicate } = await deps.accept(message)
+      const taken = duplicate ? { id, duplicate } : { id }
+      if (options.respond === 'result') void answerLater(response, taken, message, body)
+      else acknowledge(response, taken, body)
+    }
+  }
+
   function acknowledge(response: ServerResponse, taken: Taken, body: Json | undefined) {
-    const status = taken.duplicate || taken.reply !== undefined ? 200 : 202
+    const isNew = taken.id !== undefined && !taken.duplicate && taken.reply === undefined
+    const status = isNew ? 202 : 200
     answer(response, preset?.answer?.(taken, body) ?? { status, text: JSON.stringify(taken) })
   }
 
   /** Never rejects: the message is durable. */
-  async function answerLater(response: ServerResponse, taken: Taken, { data }: NewMessage, body?: Json) {
+  async function answerLater(
+    response: ServerResponse,
+    taken: { id: string; duplicate?: boolean },
+    { data }: NewMessage,
+    body?: Json,
+  ) {
     const gone = new AbortController()
     response.once('close', () => gone.abort())
     const signal = AbortSignal.any([gone.signal, closing.signal])
     const reply = await awaitReply(deps, taken, data.replyTarget, options.timeout, signal)
     acknowledge(response, { ...taken, ...defined({ reply }) }, body)
-  }
-
-  async function withFile(message: NewMessage, bytes: Buffer, type = 'application/octet-stream') {
-    const attachment = await deps.artifacts.save('body.bin', type, bytes, limit)
-    return { ...message, data: { ...message.data, format: 'file' }, attachments: [attachment] }
-  }
-
-  /** The body as its sender wrote it. A small one may not become one over the limit. */
-  async function uncompressed(encoding: string, raw: Buffer): Promise<Buffer> {
-    if (encoding === 'identity') return raw
-    if (encoding !== 'gzip' && encoding !== 'deflate')
-      throw new TriviumError('bad_request', { reason: 'its Content-Encoding is neither gzip nor deflate' })
-    try {
-      return await unpack(raw, { maxOutputLength: limit })
-    } catch (cause) {
-      if (cause instanceof RangeError) throw new TriviumError('body_too_large', { limit, gateway }, { cause })
-      throw new TriviumError('bad_request', { reason: `its body is no ${encoding}` }, { cause })
-    }
   }
 
   return {
@@ -171,6 +155,36 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
   }
 }
 
+const ALLOWED = 'POST, HEAD, OPTIONS'
+
+/**
+ * Providers ask so whether somebody is here (Trello), and what is allowed: CloudEvents' validation wants its origin back
+ * (https://github.com/cloudevents/spec/blob/main/cloudevents/http-webhook.md). It proves nothing: each delivery still has to.
+ */
+function answerProbe({ method, headers }: IncomingMessage, response: ServerResponse) {
+  response.setHeader('Allow', ALLOWED)
+  const origin = headers['webhook-request-origin']
+  if (method === 'OPTIONS' && typeof origin === 'string') {
+    response.setHeader('WebHook-Allowed-Origin', origin)
+    response.setHeader('WebHook-Allowed-Rate', '*')
+  }
+  response.writeHead(method === 'HEAD' ? 200 : 204).end()
+}
+
+/** What is said of a delivery that became several messages: of each its id, and how many were there before. */
+function takenOf(accepted: readonly Accepted[]): Taken {
+  const ids = accepted.map(({ id }) => id)
+  const duplicates = accepted.filter(({ duplicate }) => duplicate).length
+  const [id] = ids
+  if (id === undefined) return { ids }
+  return {
+    id,
+    ids,
+    ...(duplicates > 0 ? { duplicates } : {}),
+    ...(duplicates === ids.length ? { duplicate: true } : {}),
+  }
+}
+
 /** The address of a gateway as providers have it. What proxies say in headers is not believed: anybody may send those. */
 function addressOf(publicUrl: string | undefined, path: string): string | undefined {
   return publicUrl && publicUrl.replace(/\/+$/, '') + path
@@ -179,6 +193,3 @@ function addressOf(publicUrl: string | undefined, path: string): string | undefi
 function answer(response: ServerResponse, { status, type = 'application/json', text = '' }: Answer) {
   answerQuickly(response, status, type, text)
 }
-
-/** Of either kind: it tells by the head. */
-const unpack = promisify(unzip)

@@ -6,43 +6,32 @@ import { peerOf, queryOf } from '../../src/lib/http.ts'
 import { signedHeaders } from '../../src/lib/signatures.ts'
 import type { WebhookOptions } from './config.ts'
 import type { DecodedBody } from './decode-body.ts'
-import { found, type Readable } from './pointers.ts'
+import { cloudEventKey, createPartView, SENDER, type Seen, splitterFor } from './part-view.ts'
+import { found, type Readable, wordsAt } from './pointers.ts'
+import type { Preset } from './preset.ts'
+import { requireFew, requireSmall } from './split.ts'
 import { presetOf } from './verifier.ts'
 
-/** Makes the message of an authentic delivery. `data`: `event`, `headers` (none secret), `format`, `body`, any `query`. */
+/** The messages of a delivery: one, or with `isSplit` one for each element, of which there may be none. */
+export type Normalized = { messages: NewMessage[]; isSplit: boolean }
+
+/**
+ * Makes the messages of an authentic delivery. `data`: `event`, `headers` (none secret), `format`, `body`, any `query`; of an element
+ * also `split` and `envelope`.
+ */
 export function createNormalizer(gateway: string, options: WebhookOptions) {
-  const { verify } = options
-  const carrier = ('header' in verify && verify.header) || ''
-  const signed = signedHeaders(('template' in verify && verify.template) || '')
-  const keyHeaders = [...KEY_HEADERS.filter((name) => signed.includes(name)), ...KEY_HEADERS]
-    .map((name) => `header.${name}`)
-    .join(' ')
-  const isAwaited = options.respond === 'result'
-  const isVerified = verify.scheme !== 'none'
-  const preset = presetOf(verify)
-  return (request: IncomingMessage, decoded: DecodedBody): NewMessage => {
-    const headers = request.headers
-    const { format, text, body } = decoded
-    const data: JsonObject = { headers: usefulHeaders(headers, carrier), format }
-    if (isAwaited) data.respond = 'result'
-    if (body !== undefined) data.body = body
-    if (request.url?.includes('?')) Object.assign(data, usefulQuery(request))
-    const delivery = { headers, text, body }
-    const configured = (pointer?: string) =>
-      pointer && found(pointer.replace(/^data\./, ''), { headers, body: data, text })
-    const event = configured(options.event) ?? found(preset?.event, delivery) ?? eventOf(delivery)
+  const preset = presetOf(options.verify)
+  const isVerified = options.verify.scheme !== 'none'
+  const see = createView(options, preset)
+  const partsOf = splitterFor(options, preset?.split)
+  const seePart = createPartView(options, preset?.split)
+
+  const messageOf = (request: IncomingMessage, seen: Seen): NewMessage => {
+    const { data, text, event, key, conversation, words, from } = seen
     if (event) data.event = bounded(event)
-    const key = options.key
-      ? configured(options.key)
-      : (found(preset?.key, delivery) ?? keyOf(delivery, keyHeaders))
-    const conversation = options.conversation
-      ? configured(options.conversation)
-      : found(preset?.conversation, delivery)
-    const words = configured(options.text)
     // The mark `json` says that the text is the body.
     if (words !== undefined) delete data.format
-    const from = configured(options.from) ?? found(preset?.from, delivery) ?? found(SENDER, delivery)
-    const trace = traceOf(headers)
+    const trace = traceOf(request.headers)
     const id = from ? bounded(from) : peerOf(request)
     const sender = isVerified ? { id, verified: true } : { id }
     const message: NewMessage = { gateway, transport: 'webhook', from: sender, text: words ?? text, data }
@@ -50,6 +39,56 @@ export function createNormalizer(gateway: string, options: WebhookOptions) {
     if (conversation) message.conversation = `${gateway}:${bounded(conversation)}`
     if (trace) message.trace = trace
     return message
+  }
+
+  return (request: IncomingMessage, decoded: DecodedBody): Normalized => {
+    const whole = see(request, decoded)
+    const parts = partsOf?.(decoded.body)
+    if (!parts) return { messages: [messageOf(request, whole)], isSplit: false }
+    requireFew(parts)
+    const repeated = JSON.stringify(whole.data.headers).length
+    let size = 0
+    const messages = parts.map((part, index) => {
+      const seen = seePart(request.headers, part, { index, of: parts.length }, whole)
+      size += seen.text.length + repeated + 200
+      requireSmall(size)
+      return messageOf(request, seen)
+    })
+    return { messages, isSplit: true }
+  }
+}
+
+/** Makes what finds in a delivery what it says as a whole. */
+function createView(options: WebhookOptions, preset: Preset | undefined) {
+  const { verify } = options
+  const carrier = ('header' in verify && verify.header) || ''
+  const signed = signedHeaders(('template' in verify && verify.template) || '')
+  const keyHeaders = [...KEY_HEADERS.filter((name) => signed.includes(name)), ...KEY_HEADERS]
+    .map((name) => `header.${name}`)
+    .join(' ')
+  const isAwaited = options.respond === 'result'
+  return (request: IncomingMessage, { format, text, body }: DecodedBody): Seen => {
+    const { headers } = request
+    const data: JsonObject = { headers: usefulHeaders(headers, carrier), format }
+    if (isAwaited) data.respond = 'result'
+    if (body !== undefined) data.body = body
+    if (request.url?.includes('?')) Object.assign(data, usefulQuery(request))
+    const delivery = { headers, body, text }
+    const inData = { headers, body: data, text }
+    const configured = (pointer?: string) => pointer && found(pointer.replace(/^data\./, ''), inData)
+    return {
+      data,
+      text,
+      event: configured(options.event) ?? found(preset?.event, delivery) ?? eventOf(delivery),
+      key: options.key
+        ? configured(options.key)
+        : (found(preset?.key, delivery) ?? keyOf(delivery, keyHeaders)),
+      conversation: options.conversation
+        ? configured(options.conversation)
+        : found(preset?.conversation, delivery),
+      words: wordsAt(options.text, inData),
+      from: configured(options.from) ?? found(preset?.from, delivery) ?? found(SENDER, delivery),
+    }
   }
 }
 
@@ -90,9 +129,6 @@ function usefulQuery(request: IncomingMessage): JsonObject {
   return pairs.length > 0 ? { query: Object.fromEntries(pairs) } : {}
 }
 
-/** GitHub and Gitea name a `sender`, Slack the `event.user`, GitLab `user_username`. */
-const SENDER = 'sender.login event.user user_username'
-
 /**
  * Where providers put the name of the event: GitHub, GitLab, Gitea, Bitbucket, Shopify, Linear, Sentry, CloudEvents in binary
  * mode, and what others commonly use; Stripe, Standard Webhooks and CloudEvents name theirs in `type`.
@@ -115,8 +151,11 @@ const KEY_HEADERS = (
 /** An id in the body comes before one in a header: the body is what was signed, and to a captured delivery headers can be added. */
 function keyOf(delivery: Readable, keyHeaders: string): string | undefined {
   const said = (name: string) => found(name, delivery)
-  if (said('specversion') && said('id')) return `${said('source')} ${said('id')}`
-  return said(keyHeaders) ?? (said('header.ce-id') && `${said('header.ce-source')} ${said('header.ce-id')}`)
+  return (
+    cloudEventKey(delivery) ??
+    said(keyHeaders) ??
+    (said('header.ce-id') && `${said('header.ce-source')} ${said('header.ce-id')}`)
+  )
 }
 
 /** The trace id of a W3C `traceparent`. */

@@ -2,9 +2,13 @@ import type { KeyObject } from 'node:crypto'
 import type { Json } from '../../src/core/json.ts'
 import type { Scheme, Signed } from '../../src/lib/signatures.ts'
 import type { Pointers } from './pointers.ts'
+import type { Split } from './split-presets.ts'
 
-/** What is said of a delivery that was taken; `reply` is that of the skill, with `respond: result`. */
-export type Taken = { id: string; duplicate?: boolean; reply?: string }
+/**
+ * What is said of a delivery that was taken; `reply` is that of the skill, with `respond: result`. `ids`: of one that became several
+ * messages; then `duplicate` says that all were there, and `duplicates` how many.
+ */
+export type Taken = { id?: string; ids?: string[]; duplicate?: boolean; duplicates?: number; reply?: string }
 
 /** An answer in the words of a provider. */
 export type Answer = { status: number; type?: string; text?: string }
@@ -26,6 +30,8 @@ export type Preset = {
   from?: Pointers
   /** What is handled in order. */
   conversation?: Pointers
+  /** How it becomes several messages, unless the gateway waits for a result. */
+  split?: Split
   /** What proves to whoever asks that we listen, before any other proof. A text says why the request is refused. */
   greet?(method: string, query: URLSearchParams, own: Own): Answer | string | undefined
   /** The same where the provider proves itself first. There is nothing to accept. */

@@ -8,6 +8,7 @@ import { HMAC_PRESETS } from './hmac-presets.ts'
 import { ed25519Key, publicKey, standardKey } from './keys.ts'
 import { found } from './pointers.ts'
 import { type Answer, json, type Preset, plain, type Taken } from './preset.ts'
+import { GRAPH_SPLIT, META_SPLIT, SENDGRID_SPLIT } from './split-presets.ts'
 
 /** The providers that are known by name. */
 export const PRESETS = {
@@ -47,6 +48,7 @@ export const PRESETS = {
   /** https://developers.facebook.com/docs/graph-api/webhooks/getting-started: Facebook, Instagram, WhatsApp */
   meta: {
     signature: [{ header: 'x-hub-signature-256', prefix: 'sha256=' }],
+    split: META_SPLIT,
     key: '#',
     event: 'entry.*.changes.*.field object',
     from: 'entry.*.messaging.*.sender.id entry.*.changes.*.value.messages.*.from',
@@ -61,6 +63,7 @@ export const PRESETS = {
   /** https://learn.microsoft.com/graph/change-notifications-delivery-webhooks */
   'microsoft-graph': {
     inBody: 'clientState',
+    split: GRAPH_SPLIT,
     key: 'value.+.id',
     event: 'value.*.changeType value.*.lifecycleEvent',
     from: 'value.*.tenantId',
@@ -75,6 +78,7 @@ export const PRESETS = {
       timed('x-twilio-email-event-webhook-signature', 'x-twilio-email-event-webhook-timestamp', 'base64'),
     ],
     keyOf: publicKey,
+    split: SENDGRID_SPLIT,
     key: '+.sg_event_id #',
     event: '*.event',
   },

@@ -44,15 +44,16 @@ export function eventOf(topic: string, entry: Entry): Event {
 /** `shard`: which one has the first with that key. */
 export type Appended = Accepted & { shard?: number }
 
-/** Appends to a log; `head` and the items, each of which begins with the tail of its id, are what lua/append.lua says. */
+/** Appends to a log; `head` and the items, each of which begins with the tail of its id, are what lua/append.lua says. `together`: in one step. */
 export function append(
   run: Server['run'],
   root: string,
   idAt: Places['idAt'],
   head: Args,
   items: readonly Args[],
+  together = false,
 ) {
-  return inBatches(items, async (batch): Promise<Appended[]> => {
+  const send = async (batch: readonly Args[]): Promise<Appended[]> => {
     type Reply = [time: number, ...answers: (number | string)[]]
     const [time, ...answers] = await run<Reply>('append', root, ...head, ...batch.flat())
     return answers.map((answer, index) => {
@@ -62,7 +63,8 @@ export function append(
       if (position === undefined) return { id: '', duplicate: true, shard: first }
       return { id: idAt(first, position, tail), duplicate: true }
     })
-  })
+  }
+  return together ? send(items) : inBatches(items, send)
 }
 
 const ROADS = ['dispatch', 'receive', 'outbox'] as const

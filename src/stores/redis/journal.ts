@@ -47,10 +47,10 @@ export function createJournal(
     return answers.map((answer) => answer || undefined)
   }
 
-  async function accept(messages: readonly NewMessage[]) {
+  async function accept(messages: readonly NewMessage[], together?: boolean) {
     const at = now()
     const items = messages.map((message) => argsOf(message, at))
-    const accepted = await append(run, main, places.idAt, head(), items)
+    const accepted = await append(run, main, places.idAt, head(), items, together)
     // What another shard has says nothing of this journal.
     begun ||= accepted.some(({ shard }) => shard === undefined)
     forgetMoved()
@@ -66,8 +66,8 @@ export function createJournal(
   let underWay: Promise<unknown> | undefined
 
   return {
-    accept: (messages) => {
-      const accepted = accept(messages)
+    accept: (messages, together) => {
+      const accepted = accept(messages, together)
       const ended = () => {
         if (underWay === settled) underWay = undefined
       }

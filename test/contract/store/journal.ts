@@ -21,6 +21,30 @@ const ODD_KEYS = [
 /** Accept, dedupe, look-ups, history and the pump. */
 export function journalContract(factory: StoreFactory): void {
   part(factory, 'journal', {
+    'many messages that came as one are accepted in one step, in order, each once by its key': async ({
+      store,
+    }) => {
+      const all = Array.from({ length: 1_500 }, (_, n) =>
+        saying(`${n} ${'x'.repeat(1_500)}`, {
+          key: `k${n}`,
+          ...(n % 3 > 0 ? { conversation: `c${n % 7}` } : {}),
+        }),
+      )
+      const [first, again] = [
+        await store.journal.accept(all, true),
+        await store.journal.accept([...all.slice(700), saying('new', { key: 'new' })], true),
+      ]
+      assert.ok(first.every(({ duplicate, error }) => !duplicate && !error))
+      assert.equal(new Set(first.map(({ id }) => id)).size, all.length)
+      assert.deepEqual(
+        again.map(({ id, duplicate }) => [id, duplicate]).slice(0, -1),
+        first.slice(700).map(({ id }) => [id, true]),
+      )
+      assert.equal(again.at(-1)?.duplicate, false)
+      const back = await store.journal.get(first[1_234]?.id ?? '')
+      assert.equal(back?.text, all[1_234]?.text)
+    },
+
     'an accepted message is read back whole, with what the store fills in': async ({ store, now }) => {
       const full = saying('héllo 💥', {
         conversation: 'c1',

@@ -20,11 +20,41 @@ describe('a webhook gateway answers', () => {
 
   test('405 with Allow and what to do to everything but POST', async () => {
     const { hook } = await startWebhook()
-    for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS']) {
+    for (const method of ['GET', 'PUT', 'DELETE']) {
       const response = await fetch(hook, { method })
       assert.equal(response.status, 405)
-      assert.equal(response.headers.get('allow'), 'POST')
+      assert.equal(response.headers.get('allow'), 'POST, HEAD, OPTIONS')
       assert.match(await response.text(), /method_not_allowed.*curl -d/)
+    }
+  })
+
+  test('200 to HEAD and what is allowed to OPTIONS, without proof and without a message', async () => {
+    for (const options of [{}, { verify: { scheme: 'github', secret: 's' } }]) {
+      const { hook, store, refused } = await startWebhook(options)
+      // Trello asks so before it makes a webhook.
+      const head = await fetch(hook, { method: 'HEAD' })
+      assert.deepEqual([head.status, await head.text()], [200, ''])
+      const asked = await fetch(hook, { method: 'OPTIONS' })
+      assert.deepEqual([asked.status, asked.headers.get('allow')], [204, 'POST, HEAD, OPTIONS'])
+      assert.equal(asked.headers.get('access-control-allow-origin'), null)
+      // Azure Event Grid, with the schema of CloudEvents.
+      const origin = 'eventgrid.azure.net'
+      const cloud = await fetch(hook, { method: 'OPTIONS', headers: { 'webhook-request-origin': origin } })
+      assert.equal(cloud.headers.get('webhook-allowed-origin'), origin)
+      assert.equal(cloud.headers.get('webhook-allowed-rate'), '*')
+      assert.deepEqual([store.calls, refused], [0, []])
+    }
+  })
+
+  test('202 to an empty body, whatever type it says, which is an empty message', async () => {
+    const { hook, last } = await startWebhook()
+    const types = ['', 'application/json', 'text/json', 'application/vnd.api+json', 'text/plain']
+    const others = ['application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'image/png']
+    for (const type of [...types, ...others]) {
+      const response = await fetch(hook, { method: 'POST', headers: type ? { 'content-type': type } : {} })
+      assert.equal(response.status, 202, String(type))
+      const { text, data, attachments } = last()
+      assert.deepEqual([text, data.format, data.body, attachments], ['', 'text', undefined, []], type)
     }
   })
 
@@ -63,7 +93,6 @@ describe('a webhook gateway answers', () => {
     const { post, store } = await startWebhook()
     const bad: [body: Body, headers: Record<string, string>][] = [
       ['{"a":', json],
-      ['', json],
       ['{"a":1}x', { 'content-type': 'application/vnd.api+json; charset=utf-8' }],
       [Buffer.from([0x22, 0xff, 0x22]), json],
       [Buffer.from([0xc3, 0x28]), { 'content-type': 'text/plain' }],

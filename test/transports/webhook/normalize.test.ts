@@ -71,8 +71,10 @@ describe('the message of a webhook delivery', () => {
     assert.deepEqual(last().data.body, { a: 1 })
     await post(Buffer.from('[1]'))
     assert.deepEqual(last().data.body, [1])
-    await post('{"a":1}', { 'content-type': 'text/plain' })
-    assert.deepEqual([last().data.format, last().data.body], ['text', undefined])
+    for (const type of ['text/html', 'text/xml', 'text/csv']) {
+      await post('{"a":1}', { 'content-type': type })
+      assert.deepEqual([last().data.format, last().data.body], ['text', undefined])
+    }
     await post('{not json', form)
     assert.equal(last().text, '{not json')
   })

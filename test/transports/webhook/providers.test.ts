@@ -46,7 +46,7 @@ const TYPES: Record<string, string> = {
 /** What a cell of the column `key` says of a delivery. */
 function keyIn(cell: string, headers: Record<string, string>, sent: string): string | undefined {
   if (cell === '–') return undefined
-  if (cell === 'hash of the body') return `sha256:${hash('sha256', sent)}`
+  if (cell.startsWith('hash of the ')) return `sha256:${hash('sha256', sent)}`
   const form = () => Object.fromEntries(new URLSearchParams(sent))
   const body = /^[[{]/.test(sent) ? parseJson(sent) : (parseJson(form().payload ?? '') ?? form())
   return cell.replaceAll(/`([^`]+)`/g, (_, pointer: string) => {
@@ -103,11 +103,13 @@ describe('a provider in docs/webhook.md', () => {
       const taken = await post(body, headers)
       assert.ok(taken.status < 300, taken.text)
       const [message] = store.messages
-      assert.equal(message?.key, keyIn(row.key, headers, body), 'the column key')
+      const event = message?.data.split ? JSON.stringify(message.data.body) : body
+      assert.equal(message?.key, keyIn(row.key, headers, event), 'the column key')
+      const count = store.messages.length
       assert.equal(message?.from.verified, true)
       if (message?.key !== undefined) {
         assert.match((await post(body, headers)).text, /duplicate|<Response>|"type"/)
-        assert.equal(store.messages.length, 1)
+        assert.equal(store.messages.length, count)
       }
       const before = store.messages.length
       for (const name of Object.keys(headers)) {

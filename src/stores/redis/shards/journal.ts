@@ -49,8 +49,12 @@ export function createShardedJournal(
     return places
   }
 
-  async function acceptOn(shard: number, messages: readonly NewMessage[]): Promise<Accepted[]> {
-    const accepted: Appended[] = await at(shard).journal.accept(messages)
+  async function acceptOn(
+    shard: number,
+    messages: readonly NewMessage[],
+    together?: boolean,
+  ): Promise<Accepted[]> {
+    const accepted: Appended[] = await at(shard).journal.accept(messages, together)
     // What has no conversation this time had one before.
     return Promise.all(
       accepted.map(async (answer, index) => {
@@ -63,7 +67,7 @@ export function createShardedJournal(
   }
 
   return {
-    accept: async (messages) => {
+    accept: async (messages, together) => {
       const places = await placesFor(messages)
       const answers = await byShard<NewMessage, Accepted>(
         messages,
@@ -72,7 +76,7 @@ export function createShardedJournal(
           const refused = (why: (index: number) => unknown) =>
             indices.map((index) => ({ id: '', duplicate: false, error: why(index) as Error }))
           if (shard === NOWHERE) return Promise.resolve(refused((index) => places[index]))
-          return acceptOn(shard, some).catch((error: unknown) => refused(() => error))
+          return acceptOn(shard, some, together).catch((error: unknown) => refused(() => error))
         },
       )
       const [first] = answers

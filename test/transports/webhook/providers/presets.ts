@@ -46,6 +46,12 @@ const github = (body: object | string, type?: string): Sample => ({
 const nothing = () => ({})
 
 /** The samples of the presets, by the name of the provider in docs/webhook.md. */
+const MESSENGER = {
+  id: '36401',
+  time: NOW,
+  messaging: [{ sender: { id: '254' }, recipient: { id: '36401' }, timestamp: NOW, message: { mid: 'm_1' } }],
+}
+
 export const PRESET_SAMPLES: Record<string, Sample> = {
   Bitbucket: {
     body: { push: { changes: [] } },
@@ -103,7 +109,7 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
     sign: nothing,
   },
   'Meta (Facebook, Instagram, WhatsApp)': {
-    ...plain('x-hub-signature-256', { object: 'page', entry: [] }, { prefix: 'sha256=' }),
+    ...plain('x-hub-signature-256', { object: 'page', entry: [MESSENGER] }, { prefix: 'sha256=' }),
     own: { 'verify-token': 'meatyhamhock' },
     async handshake({ hook }) {
       const answer = await fetch(`${hook}?hub.mode=subscribe&hub.challenge=42&hub.verify_token=meatyhamhock`)

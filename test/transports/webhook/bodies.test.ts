@@ -1,0 +1,285 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { decodeMessage, encodeMessage } from '../../../src/core/message.ts'
+import { webhookOptions } from '../../../transports/webhook/config.ts'
+import { json, startWebhook } from './harness.ts'
+
+type Part = { name: string; value: string | Buffer; file?: string; type?: string; encoding?: string }
+
+/** As browsers and curl write a form. */
+function multipart(parts: Part[], boundary = '----WebKitFormBoundaryzWHSJPyjJL8Up7wv'): Buffer<ArrayBuffer> {
+  const pieces = parts.flatMap(({ name, value, file, type }) => [
+    `--${boundary}\r\nContent-Disposition: form-data; name="${name}"${file === undefined ? '' : `; filename="${file}"`}\r\n`,
+    `${type ? `Content-Type: ${type}\r\n` : ''}\r\n`,
+    value,
+    '\r\n',
+  ])
+  return Buffer.concat([...pieces, `--${boundary}--\r\n`].map((piece) => Buffer.from(piece)))
+}
+
+const FORM = { 'content-type': 'multipart/form-data; boundary=----WebKitFormBoundaryzWHSJPyjJL8Up7wv' }
+const JPEG = Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0x0d, 0x0a, 0x2d, 0x2d, 0x00, 0xff, 0xd9])
+
+describe('a form with files', () => {
+  test('of Plex is its payload, with the poster as an attachment', async () => {
+    const { post, last, dir } = await startWebhook({
+      event: 'data.body.event',
+      from: 'data.body.Account.title',
+    })
+    const payload = {
+      event: 'media.play',
+      user: true,
+      Account: { id: 1, title: 'elan' },
+      Player: { local: true, title: 'Plex Web (Safari)' },
+      Metadata: { librarySectionID: 1224, title: 'Love The One You’re With', ratingKey: '1936545' },
+    }
+    const parts = [
+      { name: 'payload', value: JSON.stringify(payload), type: 'application/json' },
+      { name: 'thumb', file: 'thumb.jpg', type: 'image/jpeg', value: JPEG },
+    ]
+    assert.equal((await post(multipart(parts), FORM)).status, 202)
+    const { data, from, text, attachments } = last()
+    assert.deepEqual(
+      [data.body, data.event, from.id, text],
+      [payload, 'media.play', 'elan', JSON.stringify(payload)],
+    )
+    assert.deepEqual(data.files, [{ field: 'thumb', name: 'thumb.jpg' }])
+    const [thumb] = attachments
+    assert.deepEqual([thumb?.name, thumb?.type, thumb?.size], ['thumb.jpg', 'image/jpeg', JPEG.length])
+    assert.deepEqual(await readFile(join(dir, thumb?.path ?? '')), JPEG)
+    assert.deepEqual(decodeMessage(last(), encodeMessage(last())).data.body, payload)
+  })
+
+  test('of JotForm is its fields, with what repeats as a list, and of Mailgun a mail with its attachments', async () => {
+    const { post, last } = await startWebhook({ text: 'data.body.stripped-text' })
+    const jotform = [
+      { name: 'formID', value: '241513217711043' },
+      { name: 'submissionID', value: '5942519912412334567' },
+      { name: 'rawRequest', value: '{"slug":"submit\\/241513217711043","q3_name":{"first":"Ada"}}' },
+      { name: 'pretty', value: 'Name:Ada Lovelace, Grüße:ja' },
+      { name: 'q5[]', value: 'one' },
+      { name: 'q5[]', value: 'two' },
+      { name: '__proto__', value: 'own' },
+    ]
+    assert.equal((await post(multipart(jotform), FORM)).status, 202)
+    assert.equal(last().data.format, 'multipart')
+    const body = Object(last().data.body)
+    assert.deepEqual([body.submissionID, body.pretty], ['5942519912412334567', 'Name:Ada Lovelace, Grüße:ja'])
+    assert.deepEqual(
+      [body['q5[]'], Object.getOwnPropertyDescriptor(body, '__proto__')?.value],
+      [['one', 'two'], 'own'],
+    )
+    assert.deepEqual(JSON.parse(last().text), JSON.parse(JSON.stringify(body)))
+    const mailgun = [
+      { name: 'sender', value: 'ada@example.org' },
+      { name: 'stripped-text', value: 'Hi Bob' },
+      { name: 'attachment-count', value: '2' },
+      { name: 'attachment-1', file: '../ada/Übersicht.pdf', type: 'application/pdf', value: '%PDF-1.4' },
+      { name: 'attachment-2', file: '', type: 'application/octet-stream', value: '' },
+      { name: 'attachment-3', file: 'notes.txt', type: 'text/plain; charset=utf-8', value: 'a\r\n--b' },
+    ]
+    assert.equal((await post(multipart(mailgun), FORM)).status, 202)
+    assert.equal(last().text, 'Hi Bob')
+    assert.deepEqual(
+      last().attachments.map(({ name, type, size }) => [name, type, size]),
+      [
+        ['Übersicht.pdf', 'application/pdf', 8],
+        ['notes.txt', 'text/plain', 6],
+      ],
+    )
+  })
+
+  test('may be written in many ways', async () => {
+    const { post, last } = await startWebhook()
+    const field = 'Content-Disposition: form-data; name=a\r\n\r\n1\r\n'
+    const bodies: [type: string, body: string][] = [
+      ['multipart/form-data; boundary=x', `--x\r\n${field}--x--`],
+      ['multipart/form-data; charset=utf-8; boundary="x"', `--x\r\n${field}--x--\r\n`],
+      ['Multipart/Form-Data;Boundary=x', `a preamble\r\n--x\r\n${field}--x--\r\nan epilogue`],
+      ['multipart/form-data; boundary=x', `\r\n--x\r\n${field}--x--\r\n`],
+      ['multipart/form-data; boundary="a b:c"', `--a b:c\r\n${field}--a b:c--`],
+    ]
+    for (const [type, body] of bodies) {
+      assert.equal((await post(body, { 'content-type': type })).status, 202, type)
+      assert.deepEqual(last().data.body, { a: '1' }, type)
+    }
+    // SendGrid’s Inbound Parse sends each part of a mail in the charset that it was written in.
+    const parts = [
+      { name: 'charsets', value: '{"text":"iso-8859-2","subject":"UTF-8"}' },
+      { name: 'text', value: Buffer.from([0xb3, 0xf3, 0x64, 0xbc]) },
+      { name: 'subject', value: 'Łódź' },
+      { name: 'other', value: Buffer.from([0x80]) },
+    ]
+    await post(multipart(parts), FORM)
+    const { text, subject, other } = Object(last().data.body)
+    assert.deepEqual([text, subject, other], ['łódź', 'Łódź', '€'])
+    await post(gzipSync(multipart([{ name: 'a', value: '2' }])), { ...FORM, 'content-encoding': 'gzip' })
+    assert.deepEqual(last().data.body, { a: '2' })
+  })
+
+  test('that is broken is refused and says why; nothing of it is kept', async () => {
+    const { post, store } = await startWebhook()
+    const whole = multipart([
+      { name: 'a', value: '1' },
+      { name: 'b', file: 'b', value: JPEG },
+    ]).toString('latin1')
+    const bad: [type: string, body: string][] = [
+      ['multipart/form-data', whole],
+      ['multipart/form-data; boundary=', whole],
+      ['multipart/form-data; boundary=other', whole],
+      [FORM['content-type'], 'not a form'],
+      [FORM['content-type'], whole.slice(0, -10)],
+      [FORM['content-type'], whole.slice(0, 120)],
+      [`multipart/form-data; boundary=${'x'.repeat(100)}`, whole],
+      [
+        FORM['content-type'],
+        multipart(Array.from({ length: 1_001 }, () => ({ name: 'a', value: '' }))).toString(),
+      ],
+      [
+        FORM['content-type'],
+        multipart(Array.from({ length: 101 }, () => ({ name: 'a', file: 'f', value: '1' }))).toString(),
+      ],
+    ]
+    for (const [type, body] of bad) {
+      const { status, body: answer } = await post(Buffer.from(body, 'latin1'), { 'content-type': type })
+      assert.deepEqual([status, answer.error?.code], [400, 'bad_request'], type)
+      assert.match(answer.error?.message ?? '', /its multipart body cannot be read: /)
+    }
+    assert.equal(store.calls, 0)
+  })
+})
+
+describe('JSON', () => {
+  // Amazon SNS, reports of browsers, PHP and Java clients, Cloud Pub/Sub with wrong types.
+  const types = [
+    'text/plain; charset=UTF-8',
+    'text/json',
+    'application/csp-report',
+    'application/reports+json',
+    'application/octet-stream',
+    'application/x-json',
+    'application/json;charset=ISO-8859-1',
+    'application/json; charset="utf-8"',
+    'APPLICATION/JSON',
+    'application/cloudevents+json; charset=utf-8',
+    'application/x-www-form-urlencoded',
+    'application/json, application/json',
+  ]
+  test('is recognised under the types that it comes with', async () => {
+    const { post, last } = await startWebhook()
+    const body = {
+      Type: 'Notification',
+      MessageId: '22b80b92-fdea-4c2c-8f9d-bdfb0c7bf324',
+      Message: 'Grüße 🌍',
+    }
+    for (const type of types) {
+      assert.equal((await post(JSON.stringify(body, null, 2), { 'content-type': type })).status, 202, type)
+      assert.deepEqual([last().data.format, last().data.body], ['json', body], type)
+    }
+  })
+
+  test('is read in the charset that it says, where it is not UTF-8', async () => {
+    const { post, last } = await startWebhook()
+    const text = '{"name":"Zoë"}'
+    const marked = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, 'utf16le')])
+    const bodies: [string, Buffer<ArrayBuffer>][] = [
+      ['application/json; charset=iso-8859-1', Buffer.from(text, 'latin1')],
+      ['application/json; charset=utf-16le', Buffer.from(text, 'utf16le')],
+      ['application/json', marked],
+      ['application/json', Buffer.from(`\ufeff${text}`)],
+      ['text/plain; charset=us-ascii', Buffer.from(text)],
+    ]
+    for (const [type, body] of bodies) {
+      assert.equal((await post(body, { 'content-type': type })).status, 202, type)
+      assert.deepEqual(last().data.body, { name: 'Zoë' }, type)
+      assert.equal(last().text, text, type)
+    }
+  })
+
+  test('is not guessed of what only looks like it', async () => {
+    const { post, last } = await startWebhook()
+    for (const text of ['{hello}', '[x] done', '12', '"quoted"', 'true', ' ', '{"a":1}\n{"a":2}']) {
+      assert.equal((await post(text, { 'content-type': 'text/plain' })).status, 202, text)
+      assert.deepEqual([last().data.format, last().data.body, last().text], ['text', undefined, text])
+    }
+    const octets = { 'content-type': 'application/octet-stream' }
+    await post('{hello}', octets)
+    assert.deepEqual([last().data.format, last().attachments.length], ['file', 1])
+  })
+})
+
+describe('the option body', () => {
+  test('reads a body as it says, whatever type it comes with', async () => {
+    const form = 'payload=%7B%22a%22%3A1%7D&b=2'
+    const files = multipart([
+      { name: 'a', value: '1' },
+      { name: 'f', file: 'f.bin', value: JPEG },
+    ])
+    const cases: [option: string, body: string | Buffer<ArrayBuffer>, type: string, found: unknown[]][] = [
+      ['json', '{"a":1}', 'image/png', ['json', { a: 1 }, 0]],
+      ['json', '', 'image/png', ['text', undefined, 0]],
+      ['json', '12', 'text/html', ['json', 12, 0]],
+      ['form', form, 'text/plain', ['form', { a: 1 }, 0]],
+      ['form', '{"a":1}', 'application/json', ['form', { '{"a":1}': '' }, 0]],
+      ['multipart', files, 'text/plain', ['multipart', { a: '1' }, 1]],
+      ['text', '{"a":1}', 'application/json', ['text', undefined, 0]],
+      ['binary', '{"a":1}', 'application/json', ['file', undefined, 1]],
+      ['auto', '{"a":1}', 'application/json', ['json', { a: 1 }, 0]],
+    ]
+    for (const [option, body, type, expected] of cases) {
+      const { post, last } = await startWebhook({ body: option })
+      assert.equal((await post(body, { 'content-type': type })).status, 202, option)
+      const { data, attachments } = last()
+      assert.deepEqual([data.format, data.body, attachments.length], expected, `${option} of ${body}`)
+    }
+    const { post } = await startWebhook({ body: 'json' })
+    assert.equal((await post('hello', { 'content-type': 'text/plain' })).status, 400)
+    assert.equal(webhookOptions.safeParse({ path: '/x', body: 'xml' }).success, false)
+  })
+})
+
+describe('the option text', () => {
+  test('that leads to an empty text or to null gives an empty text; to nothing, the whole body', async () => {
+    const { post, last } = await startWebhook({ text: 'data.body.message.text' })
+    for (const value of ['""', 'null']) {
+      await post(`{"message":{"text":${value}},"secret":"of the whole"}`, json)
+      const back = decodeMessage(last(), encodeMessage(last()))
+      for (const message of [last(), back]) {
+        assert.deepEqual([message.text, Object(message.data.body).secret], ['', 'of the whole'], value)
+      }
+    }
+    await post('{"message":{}}', json)
+    assert.equal(last().text, '{"message":{}}')
+    const form = await startWebhook({ text: 'data.body.Body' })
+    await form.post('Body=&From=%2B1', { 'content-type': 'application/x-www-form-urlencoded' })
+    assert.equal(form.last().text, '')
+  })
+})
+
+describe('a cookie as the conversation', () => {
+  const secret = 'c2Vzc2lvbi1vZi1hZGE'
+
+  test('keeps together what one browser sends, and is shown nowhere', async () => {
+    const { post, last, store, logs } = await startWebhook({ conversation: 'cookie.sid' })
+    const conversations = []
+    for (const cookie of [`a=1; sid=${secret}`, `sid="${secret}"; b=2`, `sid=${secret}2`, `xsid=${secret}`]) {
+      await post('{"a":1}', { ...json, cookie })
+      conversations.push(last().conversation)
+    }
+    const [one, same, other, none] = conversations
+    assert.match(one ?? '', /^test:cookie:[\da-f]{32}$/)
+    assert.equal(same, one)
+    assert.notEqual(other, one)
+    assert.equal(none, last().id)
+    assert.doesNotMatch(JSON.stringify([store.messages, logs]), new RegExp(secret))
+  })
+
+  test('is for the conversation only', () => {
+    for (const key of ['key', 'from', 'text', 'event']) {
+      assert.equal(webhookOptions.safeParse({ path: '/x', [key]: 'cookie.sid' }).success, false, key)
+    }
+  })
+})

@@ -1,0 +1,85 @@
+import { isAscii, isUtf8 } from 'node:buffer'
+import { TriviumError } from '../../src/core/errors.ts'
+
+/**
+ * What a content type promises. `guess`: text that may be JSON. `octets`: bytes that may be. `unknown`: no type was given. `text`: nothing
+ * else than text.
+ */
+export type BodyKind = 'json' | 'form' | 'multipart' | 'guess' | 'text' | 'octets' | 'unknown' | 'binary'
+
+export type ContentType = { kind: BodyKind; charset: string; boundary?: string }
+
+const JSON_TYPE = /^application\/(x-)?json$|^text\/(x-)?json$|^application\/csp-report$|\+json$/
+const TEXT = /^text\/|[/+](xml|yaml|x-yaml|javascript|ecmascript|graphql|toml|x-ndjson|ndjson|jsonl|sql)$/
+
+/** Reads the header `Content-Type`. Never throws. */
+export function readContentType(header: string | undefined): ContentType {
+  if (header === undefined) return { kind: 'unknown', charset: 'utf-8' }
+  if (header === 'application/json') return { kind: 'json', charset: 'utf-8' }
+  const [, written = ''] = /^([^;,]*)/.exec(header) ?? []
+  const type = written.trim().toLowerCase()
+  const charset = parameter(header, 'charset') ?? 'utf-8'
+  if (type === '') return { kind: 'unknown', charset }
+  if (JSON_TYPE.test(type)) return { kind: 'json', charset }
+  if (type === 'application/x-www-form-urlencoded') return { kind: 'form', charset }
+  if (type === 'multipart/form-data') {
+    const boundary = parameter(header, 'boundary')
+    return { kind: 'multipart', charset, ...(boundary ? { boundary } : {}) }
+  }
+  if (type === 'text/plain') return { kind: 'guess', charset }
+  if (TEXT.test(type)) return { kind: 'text', charset }
+  return { kind: type === 'application/octet-stream' ? 'octets' : 'binary', charset }
+}
+
+function parameter(header: string, name: string): string | undefined {
+  const [, quoted, plain] =
+    new RegExp(`[;\\s]${name}\\s*=\\s*(?:"([^"]*)"|([^\\s;"]+))`, 'i').exec(header) ?? []
+  return quoted ?? plain
+}
+
+const UTF_8 = new TextDecoder('utf-8', { fatal: true })
+
+/** The text of a body, without byte order mark. Throws `bad_request` where it is not valid in its charset. */
+export function decodeText(raw: Buffer, charset: string): string {
+  // Most bodies are ASCII, which is the same in Latin-1.
+  if (charset === 'utf-8' && isAscii(raw)) return raw.toString('latin1')
+  try {
+    return decoderFor(raw, charset).decode(raw)
+  } catch (cause) {
+    throw new TriviumError('bad_request', { reason: `its body is not valid ${charset}` }, { cause })
+  }
+}
+
+/** What calls itself ASCII is UTF-8 where it can be. Throws a RangeError for a charset that nobody knows. */
+function decoderFor(raw: Buffer, charset: string): TextDecoder {
+  if (/^utf-?8$/i.test(charset)) return raw[0] === 0xff || raw[0] === 0xfe ? marked(raw) : UTF_8
+  if (/^(us-)?ascii$/i.test(charset) && isUtf8(raw)) return UTF_8
+  return new TextDecoder(charset, { fatal: true })
+}
+
+/** UTF-16 says so by a mark, which is not valid UTF-8. */
+function marked(raw: Buffer): TextDecoder {
+  const label = raw[0] === 0xff && raw[1] === 0xfe ? 'utf-16le' : raw[1] === 0xff ? 'utf-16be' : 'utf-8'
+  return new TextDecoder(label, { fatal: true })
+}
+
+/**
+ * The text of JSON, which is UTF-8 (RFC 8259) also where the type says otherwise, as frameworks do by default. Only what cannot be
+ * read as such is read as it says.
+ */
+export function decodeJsonText(raw: Buffer, charset: string): string {
+  const isPlain = isUtf8(raw) && !raw.subarray(0, 4).includes(0)
+  return decodeText(raw, isPlain ? 'utf-8' : charset)
+}
+
+/** The text of a field: in UTF-8, else in one of the charsets that are said of it, else as old programs write it. */
+export function decodeField(bytes: Uint8Array, ...charsets: (string | undefined)[]): string {
+  const raw = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  if (isUtf8(raw)) return UTF_8.decode(raw)
+  for (const charset of charsets) {
+    try {
+      return new TextDecoder(charset, { fatal: true }).decode(raw)
+    } catch {}
+  }
+  return new TextDecoder('windows-1252').decode(raw)
+}

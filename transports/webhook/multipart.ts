@@ -1,0 +1,91 @@
+import { MultipartParseError, type MultipartPart, parseMultipart } from '@remix-run/multipart-parser'
+import { reasonOf, TriviumError } from '../../src/core/errors.ts'
+import { isJsonObject, type Json, type JsonObject, parseJson } from '../../src/core/json.ts'
+import { decodeField, readContentType } from './content-type.ts'
+
+/** A file in a form, and the field that it came in. */
+export type BodyFile = { field: string; name: string; type: string; bytes: Uint8Array }
+
+/** The fields of a form: a text, or a list of them where a name is repeated; JSON where the part says that it is. */
+export type Multipart = { fields: JsonObject; files: BodyFile[] }
+
+const LIMITS = { maxParts: 1_000, maxHeaderSize: 8 * 1024 }
+/** Each is written to the disk before the delivery is acknowledged. */
+const MAX_FILES = 100
+
+/** Reads `multipart/form-data`, synchronously and without copying files. Throws `bad_request`. */
+export function readMultipart(raw: Buffer, boundary: string | undefined): Multipart {
+  if (!boundary) throw unreadable('its Content-Type names no boundary')
+  if (boundary.length > 70) throw unreadable('its boundary is longer than 70 characters')
+  const start = raw.indexOf(`--${boundary}`)
+  if (start < 0) throw unreadable('it does not begin with its boundary')
+  try {
+    const size = { maxFileSize: raw.length, maxTotalSize: raw.length }
+    const parts = [...parseMultipart(raw.subarray(start), { boundary, ...LIMITS, ...size })]
+    return partsOf(parts)
+  } catch (error) {
+    if (error instanceof TriviumError) throw error
+    const isOfParser = error instanceof MultipartParseError
+    throw unreadable(isOfParser ? reasonOf(error) : 'the head of a part is not valid UTF-8', error)
+  }
+}
+
+/** The boundary that a body begins with, where its type names none. */
+export function boundaryIn(raw: Buffer): string | undefined {
+  const [, boundary] = /^--([^\r\n]{1,70})\r\n/.exec(raw.toString('latin1', 0, 100)) ?? []
+  return boundary
+}
+
+function partsOf(parts: readonly MultipartPart[]): Multipart {
+  const charsets = charsetsOf(parts)
+  const fields = new Map<string, Json>()
+  const files: BodyFile[] = []
+  for (const part of parts) {
+    const { name = '', filename } = part
+    const type = part.headers['content-type'] ?? ''
+    const { kind, charset } = readContentType(type)
+    // A form with an input for files that nobody chose.
+    if (filename === '' && part.size === 0) continue
+    const isFile = filename !== undefined && !(name === 'payload' && kind === 'json')
+    if (isFile || kind === 'binary' || kind === 'octets') {
+      files.push({ field: name, name: baseName(filename, name), type: plainType(type), bytes: bytesOf(part) })
+      if (files.length > MAX_FILES) throw unreadable(`it has more than ${MAX_FILES} files`)
+      continue
+    }
+    const hint = charsets[name]
+    const text = decodeField(bytesOf(part), type === '' ? undefined : charset, hint)
+    const value = kind === 'json' && name !== 'payload' ? (parseJson(text) ?? text) : text
+    const known = fields.get(name)
+    if (known === undefined) fields.set(name, value)
+    else fields.set(name, Array.isArray(known) ? [...known, value] : [known, value])
+  }
+  // fromEntries defines own properties, so that a field `__proto__` stays a field.
+  return { fields: Object.fromEntries(fields), files }
+}
+
+/** SendGrid's Inbound Parse says in a field of its own which charset each of the others has. */
+function charsetsOf(parts: readonly MultipartPart[]): Record<string, string | undefined> {
+  const said = parts.find(({ name }) => name === 'charsets')
+  const found = said && parseJson(decodeField(bytesOf(said)))
+  const charsets = isJsonObject(found) ? Object.entries(found) : []
+  return Object.fromEntries(charsets.map(([name, charset]) => [name, String(charset)]))
+}
+
+/** A part is one piece of the body, or none where it is empty. */
+function bytesOf({ content, bytes }: MultipartPart): Uint8Array {
+  const [only, ...others] = content
+  return others.length === 0 ? (only ?? new Uint8Array()) : bytes
+}
+
+/** Old browsers send the whole path. */
+function baseName(filename: string | undefined, field: string): string {
+  return filename?.split(/[/\\]/).pop() || field || 'file'
+}
+
+function plainType(type: string): string {
+  return type.split(';', 1)[0]?.trim() || 'application/octet-stream'
+}
+
+function unreadable(why: string, cause?: unknown): TriviumError {
+  return new TriviumError('bad_request', { reason: `its multipart body cannot be read: ${why}` }, { cause })
+}

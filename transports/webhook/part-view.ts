@@ -1,0 +1,81 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { JsonObject } from '../../src/core/json.ts'
+import type { WebhookOptions } from './config.ts'
+import { found, type Readable, wordsAt } from './pointers.ts'
+import { type Part, partsAt } from './split.ts'
+import type { Split } from './split-presets.ts'
+
+/** What was found in a delivery, or in an element of one. */
+export type Seen = {
+  data: JsonObject
+  text: string
+  event: string | undefined
+  key: string | undefined
+  conversation: string | undefined
+  words: string | undefined
+  from: string | undefined
+}
+
+/** Which element of how many. */
+export type Place = { index: number; of: number }
+
+/** What makes the elements of a body; undefined where deliveries stay whole. */
+export function splitterFor(
+  { split, respond }: WebhookOptions,
+  preset: Split | undefined,
+): Split['parts'] | undefined {
+  if (split === false) return undefined
+  if (split === undefined) return respond === 'accepted' ? preset?.parts : undefined
+  const path = split.replaceAll('[]', '.*').replace(/^data\.body\.?/, '')
+  return (body) => partsAt(body, path)
+}
+
+/** Makes what finds in an element of a delivery what it says; the rest is what the delivery says. */
+export function createPartView(options: WebhookOptions, own: Split | undefined) {
+  return (headers: IncomingHttpHeaders, part: Part, place: Place, whole: Seen): Seen => {
+    const { body, envelope } = part
+    const text = JSON.stringify(body)
+    const data: JsonObject = { ...whole.data, format: 'json', body, split: place }
+    if (envelope) data.envelope = envelope
+    const element = { headers, body, text, envelope }
+    const inData = { headers, body: data, text }
+    const configured = (pointer?: string) =>
+      found(pointer?.replace(/^data\./, ''), inData) ?? found(pointer, element)
+    const ownKey = options.key
+      ? keyIn(element, options.key)
+      : (found(own?.key, element) ?? cloudEventKey(element))
+    return {
+      data,
+      text,
+      event:
+        configured(options.event) ??
+        found(own?.event, element) ??
+        found('type', element) ??
+        found('event', element) ??
+        whole.event,
+      // Of a delivery that has an id itself, an element is known by its place.
+      key: ownKey ?? (whole.key && `${whole.key}#${place.index}`),
+      conversation: options.conversation
+        ? (configured(options.conversation) ?? whole.conversation)
+        : own
+          ? found(own.conversation, element)
+          : whole.conversation,
+      words: wordsAt(options.text, inData) ?? wordsAt(options.text, element),
+      from: configured(options.from) ?? found(own?.from, element) ?? found(SENDER, element) ?? whole.from,
+    }
+  }
+}
+
+/** A key must be of the element: what is the same for all of them would make all but the first duplicates. */
+function keyIn(element: Readable, pointer: string): string | undefined {
+  return pointer.startsWith('header.') ? undefined : found(pointer.replace(/^data\.body\./, ''), element)
+}
+
+/** The key of a CloudEvent in structured mode. */
+export function cloudEventKey(delivery: Readable): string | undefined {
+  const said = (name: string) => found(name, delivery)
+  return said('specversion') && said('id') ? `${said('source')} ${said('id')}` : undefined
+}
+
+/** GitHub and Gitea name a `sender`, Slack the `event.user`, GitLab `user_username`. */
+export const SENDER = 'sender.login event.user user_username'

@@ -1,0 +1,92 @@
+import { hash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { Json } from '../../src/core/json.ts'
+import type { Attachment, NewMessage } from '../../src/core/message.ts'
+import type { TransportDeps } from '../../src/core/transport.ts'
+import type { WebhookOptions } from './config.ts'
+import { type DecodedBody, decodeBody } from './decode-body.ts'
+import type { BodyFile } from './multipart.ts'
+import { createNormalizer, type Normalized } from './normalize.ts'
+import type { Answer, Own, Preset } from './preset.ts'
+import { createUnpack, createWorkroom } from './unpack.ts'
+import type { Verifier } from './verifier-types.ts'
+
+/** The messages of a delivery, and its body. */
+export type Read = Normalized & { body: Json | undefined }
+
+/** A body as its sender wrote it, unpacked. */
+type Opened = { whole: Buffer; decoded: DecodedBody }
+
+/** Makes what turns an authentic delivery into messages, or into the answer that it asks for. */
+export function createReader(
+  options: WebhookOptions,
+  { gateway, artifacts }: Pick<TransportDeps, 'gateway' | 'artifacts'>,
+  preset: Preset | undefined,
+  verifier: Verifier,
+) {
+  const limit = options['max-body']
+  const unpack = createUnpack(gateway, limit)
+  const inWorkroom = createWorkroom(limit)
+  const normalize = createNormalizer(gateway, options)
+  const own: Own = { secret: [], ...options.verify }
+
+  const open = ({ headers }: IncomingMessage, whole: Buffer): Opened => ({
+    whole,
+    decoded: decodeBody(headers['content-type'], whole, options.body),
+  })
+
+  const toRead = (request: IncomingMessage, { whole, decoded }: Opened): Read | { greeting: Answer } => {
+    const greeting = preset?.handshake?.(decoded.body, own)
+    if (greeting) return { greeting }
+    const normalized = normalize(request, decoded)
+    if (options.respond === 'result') {
+      for (const { data } of normalized.messages) data.replyTarget = { body: hash('sha256', whole) }
+    }
+    return { ...normalized, body: decoded.body }
+  }
+
+  /** The files of a delivery belong to each of its messages. */
+  async function saveFiles(messages: readonly NewMessage[], files: readonly BodyFile[]) {
+    const attachments: Attachment[] = []
+    for (const { name, type, bytes } of files)
+      attachments.push(await artifacts.save(name, type, bytes, limit))
+    const places = files.map(({ field, name }) => ({ field, name }))
+    return messages.map((message) => ({ ...message, data: { ...message.data, files: places }, attachments }))
+  }
+
+  async function withFiles(request: IncomingMessage, opened: Opened): Promise<Read | { greeting: Answer }> {
+    const read = toRead(request, opened)
+    const { whole, decoded } = opened
+    if ('greeting' in read) return read
+    if (decoded.format === 'binary') {
+      const type = request.headers['content-type'] ?? 'application/octet-stream'
+      const attachments = [await artifacts.save('body.bin', type, whole, limit)]
+      const asFile = (message: NewMessage) => ({
+        ...message,
+        data: { ...message.data, format: 'file' },
+        attachments,
+      })
+      return { ...read, messages: read.messages.map(asFile) }
+    }
+    if (!decoded.files?.length) return read
+    return { ...read, messages: await saveFiles(read.messages, decoded.files) }
+  }
+
+  return {
+    /** Throws `bad_request`, `body_too_large`, `limit_reached`, `overloaded`; waits only where there is something to wait for. */
+    read(
+      request: IncomingMessage,
+      sent: Buffer,
+    ): Read | { greeting: Answer } | Promise<Read | { greeting: Answer }> {
+      const { 'content-encoding': encoding } = request.headers
+      const opened = encoding === undefined ? open(request, sent) : undefined
+      const hasFiles = opened && (opened.decoded.format === 'binary' || opened.decoded.files?.length)
+      if (opened && !hasFiles && !verifier.handshake) return toRead(request, opened)
+      return inWorkroom(sent.length, async () => {
+        const ready = opened ?? open(request, await unpack(encoding ?? 'identity', sent))
+        const greeting = await verifier.handshake?.(ready.whole)
+        return greeting ? { greeting } : withFiles(request, ready)
+      })
+    },
+  }
+}

@@ -1,0 +1,94 @@
+import { hash } from 'node:crypto'
+import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../src/core/json.ts'
+import { found, type Pointers } from './pointers.ts'
+import { type Part, part, partsAt, scalarsOf } from './split.ts'
+
+/** How a provider's delivery becomes one message for each of its elements; the pointers lead into one of these. */
+export type Split = {
+  /** Undefined where a delivery has no list. */
+  parts(body: Json | undefined): Part[] | undefined
+  key?: Pointers
+  event?: Pointers
+  from?: Pointers
+  conversation?: Pointers
+}
+
+/** An id alone is not promised to be unique, and `attemptNumber` changes: an event is its id, what it is about and when. */
+export const HUBSPOT_SPLIT: Split = {
+  parts: (body) => partsAt(body, ''),
+  key(delivery) {
+    const id = found('eventId', delivery)
+    const about = ['subscriptionId', 'objectId fromObjectId', 'occurredAt', 'propertyName', 'messageId']
+    return id && [id, ...about.map((name) => found(name, delivery))].filter(Boolean).join(':')
+  },
+  event: 'subscriptionType',
+  from: 'portalId',
+}
+
+export const SENDGRID_SPLIT: Split = {
+  parts: (body) => partsAt(body, ''),
+  key: 'sg_event_id #',
+  event: 'event',
+  from: 'email',
+}
+
+export const GRAPH_SPLIT: Split = {
+  parts: (body) => partsAt(body, 'value'),
+  key: 'id',
+  event: 'changeType lifecycleEvent',
+  from: 'tenantId',
+}
+
+/**
+ * Meta's `entry` has `messaging` (Messenger, Instagram) and `changes`; a change of WhatsApp has several messages or statuses, and
+ * becomes a change with one of them.
+ */
+export const META_SPLIT: Split = {
+  parts(body) {
+    const entries = pathGet(body, 'entry')
+    if (!Array.isArray(entries) || !isJsonObject(body)) return undefined
+    return entries.flatMap((entry: Json) => partsOfEntry(entry, scalarsOf(body)))
+  },
+  key(delivery) {
+    const message = found('value.messages.0.id', delivery)
+    if (message) return message
+    const status = found('value.statuses.0.id', delivery)
+    if (status) return `${status} ${found('value.statuses.0.status', delivery) ?? ''}`
+    // What has no time of its own happened when its entry did.
+    const entry = found('timestamp', delivery) ? undefined : pathGet(delivery.envelope, 'entry')
+    return `sha256:${hash('sha256', (entry ? JSON.stringify(entry) : '') + delivery.text)}`
+  },
+  event: ({ body, envelope }) =>
+    String(pathGet(body, 'field') ?? pathGet(envelope, 'object') ?? '') || undefined,
+  from: 'sender.id value.messages.0.from value.from.id',
+  conversation: 'sender.id value.messages.0.from',
+}
+
+function partsOfEntry(entry: Json, outer: JsonObject): Part[] {
+  if (!isJsonObject(entry)) return [part(entry, outer)]
+  const envelope = { ...outer, entry: scalarsOf(entry) }
+  const events = ['messaging', 'standby'].flatMap((name) => listAt(entry, name))
+  const changes = listAt(entry, 'changes').flatMap(changesIn)
+  const all = [...events, ...changes]
+  return all.length > 0 ? all.map((one) => part(one, envelope)) : [part(entry, outer)]
+}
+
+function changesIn(change: Json): Json[] {
+  const value = isJsonObject(change) ? change.value : undefined
+  if (!isJsonObject(change) || !isJsonObject(value)) return [change]
+  const { messages: _messages, statuses: _statuses, contacts, ...rest } = value
+  const withOne = (more: JsonObject): Json => ({ ...change, value: { ...rest, ...more } })
+  const messages = listAt(value, 'messages').map((message) => {
+    const own = objectsIn(contacts).filter(({ wa_id: id }) => id === pathGet(message, 'from'))
+    const known = own.length > 0 ? own : contacts
+    return withOne({ ...(known === undefined ? {} : { contacts: known }), messages: [message] })
+  })
+  const statuses = listAt(value, 'statuses').map((status) => withOne({ statuses: [status] }))
+  const all = [...messages, ...statuses]
+  return all.length > 0 ? all : [change]
+}
+
+function listAt(value: JsonObject, name: string): Json[] {
+  const list = Object.hasOwn(value, name) ? value[name] : undefined
+  return Array.isArray(list) ? list : []
+}

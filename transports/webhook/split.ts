@@ -1,0 +1,86 @@
+import { TriviumError } from '../../src/core/errors.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts'
+
+/**
+ * One element of a delivery that becomes several messages. `envelope`: what stands around it, without lists and objects beside the
+ * path to it.
+ */
+export type Part = { body: Json; envelope?: JsonObject }
+
+/** The most messages of one delivery. Meta sends up to 1,000, SendGrid up to 768 KB. */
+const MAX_PARTS = 5_000
+
+/**
+ * The elements of the list at a path in a body, such as `events` or `entry.*.changes`, where `*` is every item of a list. An item that
+ * lacks the rest of the path is an element itself, so that nothing is lost. Undefined where the body has no such list.
+ */
+export function partsAt(body: Json | undefined, path: string): Part[] | undefined {
+  const steps = path === '' ? [] : path.replaceAll('[]', '.*').split('.')
+  const parts: Part[] = []
+  const isThere = body !== undefined && collect(body, steps, (inner) => inner, parts)
+  return isThere ? parts : undefined
+}
+
+function collect(
+  value: Json,
+  steps: string[],
+  wrap: (inner: JsonObject) => JsonObject,
+  parts: Part[],
+): boolean {
+  const [step, ...rest] = steps
+  if (step === undefined || (step === '*' && rest.length === 0)) {
+    if (!Array.isArray(value)) return false
+    for (const one of value) parts.push(part(one, wrap({})))
+    return true
+  }
+  if (step === '*') {
+    if (!Array.isArray(value)) return false
+    for (const one of value) if (!collect(one, rest, wrap, parts)) parts.push(part(one, wrap({})))
+    return true
+  }
+  if (!isJsonObject(value)) return false
+  const next = Object.hasOwn(value, step) ? value[step] : undefined
+  if (next === undefined) return false
+  const around = scalarsOf(value)
+  return collect(
+    next,
+    rest,
+    (inner) => wrap({ ...around, ...(isEmpty(inner) ? {} : { [step]: inner }) }),
+    parts,
+  )
+}
+
+const MAX_ENVELOPE = 4_096
+
+/** Makes a part; an envelope that is large for what each of many messages carries is left out. */
+export function part(body: Json, envelope: JsonObject): Part {
+  return isEmpty(envelope) || JSON.stringify(envelope).length > MAX_ENVELOPE ? { body } : { body, envelope }
+}
+
+/** The fields of an object that are neither lists nor objects. */
+export function scalarsOf(value: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(value).filter(([, one]) => typeof one !== 'object' && one !== null),
+  )
+}
+
+function isEmpty(value: JsonObject): boolean {
+  return Object.keys(value).length === 0
+}
+
+/** Throws `limit_reached` for a delivery that would become more messages than one step of the store takes. */
+export function requireFew(parts: readonly Part[]): void {
+  if (parts.length <= MAX_PARTS) return
+  const what = `A delivery with ${parts.length} elements`
+  throw new TriviumError('limit_reached', { what, limit: MAX_PARTS, todo: 'Send fewer at a time.' })
+}
+
+/** What the messages of one delivery may take in all, with what each of them repeats. */
+const MAX_TOTAL = 32 * 1024 * 1024
+
+/** Throws `limit_reached` for a delivery that would become much larger when its elements stand alone. */
+export function requireSmall(size: number): void {
+  if (size <= MAX_TOTAL) return
+  const what = 'What the messages of a delivery take in all, with its headers in each of them'
+  throw new TriviumError('limit_reached', { what, limit: '32 MB', todo: 'Send fewer at a time.' })
+}
