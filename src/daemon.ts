@@ -207,8 +207,7 @@ export async function createDaemon(options: DaemonOptions) {
   mountApprovalPage(publicHttp, store.kv, approvals, access.callerAs)
   const depsOf = (gateway: string): TransportDeps => ({
     gateway,
-    accept: roads.accept.accept,
-    acceptAll: roads.accept.acceptAll,
+    ...roads.doors,
     http: publicHttp,
     replies: roads.replies(gateway),
     queueServer: queues.server,

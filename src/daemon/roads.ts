@@ -127,7 +127,9 @@ export function createRoads(deps: {
   }
   return {
     listeners,
-    accept: { ...door, accept, acceptAll },
+    accept: { ...door, accept },
+    /** For transports. */
+    doors: { accept, acceptAll },
     replies: (gateway: string) => createReplyLog(store, gateway),
     outbox,
     events,
