@@ -6,10 +6,13 @@ import { oneLine } from '../mime/one-line.ts'
 import { type Entity, readEntity } from '../mime/tree.ts'
 import { decodeIdWords, decodeWords } from '../mime/words.ts'
 import { readBody } from './body.ts'
+import { type Invitation, invitationIn } from './calendar.ts'
+import { invitationText } from './calendar-text.ts'
+import { sealed } from './encrypted.ts'
 import { type Part, partsFrom } from './parts.ts'
 
 export type { Mailbox } from '../mime/addresses.ts'
-export type { Part } from './parts.ts'
+export { type Part, startOf } from './parts.ts'
 
 /** A mail taken apart. Nothing in it is trusted; everything may be missing. */
 export type Mail = {
@@ -31,6 +34,8 @@ export type Mail = {
   text: string
   html?: string
   parts: Part[]
+  /** The calendar in it, such as an invitation. */
+  invitation?: Invitation
   /** Why it could only be read in part. */
   unreadable?: string
   /** It could not be parsed, and its headers were read roughly: nothing in them counts as proven. */
@@ -59,18 +64,16 @@ export function header(mail: Pick<Mail, 'headers'>, name: string): string | unde
   return mail.headers.find((each) => each.key === name)?.value.trim()
 }
 
-/** The beginning of a part, byte by byte. */
-export function startOf({ content }: Part, length: number): string {
-  return new TextDecoder('latin1').decode(content.subarray(0, length))
-}
-
 function toMail(root: Entity): Mail {
   const { headers } = root
   const value = (name: string) => header({ headers }, name)
   const all = (name: string) => headers.filter(({ key }) => key === name).map((each) => each.value)
   const { text, html, files } = readBody(root)
   const parts = partsFrom(files)
-  const winmail = text.trim() === '' ? parts.find(({ type }) => TNEF.test(type)) : undefined
+  const isSilent = text.trim() === ''
+  const winmail = isSilent ? parts.find(({ type }) => TNEF.test(type)) : undefined
+  const invitation = invitationIn(parts)
+  const subject = oneLine(decodeWords(value('subject') ?? '')) || undefined
   const id = value('message-id')
   return {
     headers,
@@ -83,11 +86,13 @@ function toMail(root: Entity): Mail {
       messageId: messageIds(id)[0] ?? bareId(id),
       inReplyTo: messageIds(value('in-reply-to'))[0],
       date: dateOf(value('date')),
-      subject: oneLine(decodeWords(value('subject') ?? '')) || undefined,
+      subject,
       html,
-      unreadable: winmail && `Its text may be in ${winmail.name}, which is not read.`,
+      invitation,
+      unreadable:
+        sealed(root, text, parts) ?? (winmail && `Its text may be in ${winmail.name}, which is not read.`),
     }),
-    text,
+    text: isSilent && invitation ? invitationText(invitation, subject) : text,
     parts,
   }
 }

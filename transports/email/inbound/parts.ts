@@ -4,13 +4,21 @@ import { oneLine } from '../mime/one-line.ts'
 import { contentOf, type Entity, headerOf } from '../mime/tree.ts'
 import { decodeWords } from '../mime/words.ts'
 
-/** An attachment or an inline image. `method`: what a calendar is for, as its type says (RFC 6047). */
+/** An attachment or an inline image. */
 export type Part = {
   name: string
   type: string
   contentId?: string
+  charset?: string
+  /** What a calendar is for, as its type says (RFC 6047). */
   method?: string
+  smimeType?: string
   content: Uint8Array
+}
+
+/** The beginning of a part, byte by byte. */
+export function startOf({ content }: Pick<Part, 'content'>, length: number): string {
+  return new TextDecoder('latin1').decode(content.subarray(0, length))
 }
 
 const MAX_SUBJECT = 100
@@ -23,7 +31,12 @@ export function partsFrom(files: readonly Entity[]): Part[] {
     return {
       name: nameOf(entity, content) || `part-${index + 1}`,
       type: entity.type,
-      ...defined({ contentId: id || undefined, method: entity.params.get('method')?.trim() || undefined }),
+      ...defined({
+        contentId: id || undefined,
+        charset: entity.params.get('charset') || undefined,
+        method: entity.params.get('method')?.trim() || undefined,
+        smimeType: entity.params.get('smime-type')?.trim() || undefined,
+      }),
       content,
     }
   })

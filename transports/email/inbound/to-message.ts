@@ -85,6 +85,7 @@ export async function toMessage(mail: Mail, known: Circumstances, artifacts: Art
         auto: known.auto,
         allowed: known.allowed || undefined,
         unreadable: mail.unreadable,
+        calendar: mail.invitation,
         textPath: text.path,
         fullText: full?.text,
         fullTextPath: full?.path,

@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { parseMail } from '../../../transports/email/inbound/parse.ts'
+import { inTime } from '../../fixtures/in-time.ts'
+import { mail } from './harness.ts'
+
+const calendar = (...lines: string[]) =>
+  ['BEGIN:VCALENDAR', 'PRODID:-//Example//EN', 'VERSION:2.0', ...lines, 'END:VCALENDAR'].join('\r\n')
+const event = (...lines: string[]) => ['BEGIN:VEVENT', ...lines, 'END:VEVENT']
+const alone = (content: string, type = 'text/calendar; charset=utf-8; method=REQUEST') =>
+  parseMail(Buffer.from(mail({ subject: 'Sync', text: content, headers: { 'Content-Type': type } })))
+
+/** As Google Calendar, Outlook and Apple Calendar write them. */
+const google = calendar(
+  'METHOD:REQUEST',
+  ...event(
+    'DTSTART:20261203T090000Z',
+    'DTEND:20261203T100000Z',
+    'DTSTAMP:20261127T120000Z',
+    'ORGANIZER;CN=Bob Smith:mailto:Bob@example.org',
+    'UID:7kukuqrfedlm2f9t0vrk6vh5n8@google.com',
+    'ATTENDEE;CUTYPE=INDIVIDUAL;ROLE=REQ-PARTICIPANT;PARTSTAT=NEEDS-ACTION;RSVP=TRUE;CN=anna@',
+    ' example.net;X-NUM-GUESTS=0:mailto:anna@example.net',
+    'ATTENDEE;PARTSTAT=ACCEPTED;CN=Bob Smith:mailto:Bob@example.org',
+    'DESCRIPTION:First line\\n\\nhttps://meet.example/x\\, and more',
+    'LOCATION:Room 1\\, Berlin',
+    'SEQUENCE:2',
+    'STATUS:CONFIRMED',
+    'SUMMARY:Sync\\; weekly',
+  ),
+)
+const outlook = calendar(
+  'METHOD:REQUEST',
+  'BEGIN:VTIMEZONE',
+  'TZID:W. Europe Standard Time',
+  'BEGIN:STANDARD',
+  'DTSTART:16010101T030000',
+  'TZOFFSETFROM:+0200',
+  'TZOFFSETTO:+0100',
+  'RRULE:FREQ=YEARLY;INTERVAL=1;BYDAY=-1SU;BYMONTH=10',
+  'END:STANDARD',
+  'BEGIN:DAYLIGHT',
+  'DTSTART:16010101T020000',
+  'TZOFFSETFROM:+0100',
+  'TZOFFSETTO:+0200',
+  'RRULE:FREQ=YEARLY;INTERVAL=1;BYDAY=-1SU;BYMONTH=3',
+  'END:DAYLIGHT',
+  'END:VTIMEZONE',
+  ...event(
+    'ORGANIZER;CN=Müller:MAILTO:mueller@example.org',
+    'ATTENDEE;ROLE=REQ-PARTICIPANT;PARTSTAT=NEEDS-ACTION;RSVP=TRUE;CN=Anna:MAILTO:Anna@example.net',
+    'SUMMARY;LANGUAGE=de-DE:Gespräch',
+    'DTSTART;TZID=W. Europe Standard Time:20261203T100000',
+    'DTEND;TZID=W. Europe Standard Time:20261203T110000',
+    'UID:040000008200E00074C5B7101A82E008',
+    'LOCATION;LANGUAGE=de-DE:Büro',
+  ),
+)
+
+describe('an invitation', () => {
+  test('of Google Calendar', async () => {
+    const { invitation, text, parts } = await alone(google)
+    assert.deepEqual(invitation, {
+      method: 'REQUEST',
+      uid: '7kukuqrfedlm2f9t0vrk6vh5n8@google.com',
+      summary: 'Sync; weekly',
+      start: '2026-12-03T09:00:00Z',
+      end: '2026-12-03T10:00:00Z',
+      location: 'Room 1, Berlin',
+      description: 'First line\n\nhttps://meet.example/x, and more',
+      organiser: 'bob@example.org',
+      organiserName: 'Bob Smith',
+      attendees: ['anna@example.net', 'bob@example.org'],
+      sequence: 2,
+    })
+    assert.equal(
+      text,
+      `Invitation: Sync; weekly
+When: Thu 3 Dec 2026, 09:00 to 10:00 (UTC)
+Where: Room 1, Berlin
+Organiser: Bob Smith <bob@example.org>
+Attendees: anna@example.net, bob@example.org
+
+First line
+
+https://meet.example/x, and more`,
+    )
+    assert.deepEqual(
+      parts.map(({ name }) => name),
+      ['invite.ics'],
+    )
+  })
+
+  test('of Outlook, in a zone that only its calendar knows', async () => {
+    const { invitation } = await alone(outlook)
+    assert.equal(invitation?.start, '2026-12-03T09:00:00Z')
+    assert.equal(invitation?.end, '2026-12-03T10:00:00Z')
+    assert.deepEqual([invitation?.summary, invitation?.organiserName], ['Gespräch', 'Müller'])
+  })
+
+  const times: [what: string, lines: string[], start: string, end: string | undefined, when: string][] = [
+    [
+      'in a zone that only its name says',
+      ['DTSTART;TZID=America/New_York:20260701T090000', 'DURATION:PT1H30M'],
+      '2026-07-01T13:00:00Z',
+      '2026-07-01T14:30:00Z',
+      'When: Wed 1 Jul 2026, 09:00 to 10:30 (America/New_York)',
+    ],
+    [
+      'all day',
+      ['DTSTART;VALUE=DATE:20261203', 'DTEND;VALUE=DATE:20261205'],
+      '2026-12-03',
+      '2026-12-05',
+      'When: Thu 3 Dec 2026 to Sat 5 Dec 2026',
+    ],
+    [
+      'without a zone',
+      ['DTSTART:20261203T090000'],
+      '2026-12-03T09:00:00',
+      undefined,
+      'When: Thu 3 Dec 2026, 09:00',
+    ],
+    [
+      'in a zone that nobody knows',
+      ['DTSTART;TZID=Nowhere:20261203T090000'],
+      '2026-12-03T09:00:00',
+      undefined,
+      'When: Thu 3 Dec 2026, 09:00 (Nowhere)',
+    ],
+    [
+      'that repeats',
+      ['DTSTART:20261203T090000Z', 'RRULE:FREQ=WEEKLY;COUNT=3'],
+      '2026-12-03T09:00:00Z',
+      undefined,
+      'When: Thu 3 Dec 2026, 09:00 (UTC), repeats: FREQ=WEEKLY;COUNT=3',
+    ],
+  ]
+  for (const [what, lines, start, end, when] of times) {
+    test(what, async () => {
+      const { invitation, text } = await alone(
+        calendar('METHOD:REQUEST', ...event('UID:1', 'SUMMARY:x', ...lines)),
+      )
+      assert.deepEqual([invitation?.start, invitation?.end, text.split('\n')[1]], [start, end, when])
+    })
+  }
+
+  test('that is answered, or taken back, says so', async () => {
+    const attendee = 'ATTENDEE;PARTSTAT=TENTATIVE:mailto:anna@example.net'
+    const reply = await alone(
+      calendar('METHOD:REPLY', ...event('UID:1', 'SUMMARY:Sync', attendee)),
+      'text/calendar',
+    )
+    assert.deepEqual([reply.invitation?.method, reply.invitation?.answer], ['REPLY', 'tentative'])
+    assert.equal(reply.text, 'Tentatively accepted: Sync\nBy: anna@example.net')
+    const cancel = await alone(calendar('METHOD:CANCEL', ...event('UID:1')), 'text/calendar; method=CANCEL')
+    assert.deepEqual(cancel.invitation, { method: 'CANCEL', uid: '1', attendees: [] })
+    assert.equal(cancel.text, 'Sync')
+    const typed = await alone(calendar(...event('UID:1', 'SUMMARY:Sync')), 'text/calendar; method="cancel"')
+    assert.deepEqual([typed.invitation?.method, typed.text], ['CANCEL', 'Cancelled: Sync'])
+  })
+
+  test('is beside a text that is there, and found as a file', async () => {
+    for (const type of [
+      'text/calendar; method=REQUEST',
+      'application/ics; name=a.ics',
+      'application/octet-stream; name=a.ics',
+    ]) {
+      const body = `--b\nContent-Type: text/plain\n\nPlease come.\n--b\nContent-Type: ${type}\nContent-Transfer-Encoding: base64\n\n${Buffer.from(google).toString('base64')}\n--b--`
+      const { text, invitation } = await alone(body, 'multipart/mixed; boundary=b')
+      assert.deepEqual([text, invitation?.summary], ['Please come.', 'Sync; weekly'], type)
+    }
+  })
+
+  test('that cannot be read is a file', async () => {
+    const broken = ['', 'BEGIN:VCALENDAR', 'hello', calendar('BEGIN:VEVENT'), calendar(), '\0'.repeat(100)]
+    for (const content of broken) {
+      const { invitation, parts } = await alone(content)
+      assert.deepEqual([invitation, parts.length], [undefined, 1], content)
+    }
+    const odd = await alone(
+      calendar('METHOD:REQUEST', ...event('DTSTART:tomorrow', 'ORGANIZER:nobody', 'SEQUENCE:x', 'UID:1')),
+    )
+    assert.deepEqual([odd.invitation?.uid, odd.invitation?.start], ['1', undefined])
+    const unfolded = await alone(calendar(...event('DESCRIPTION:one', 'two is a line of its own', 'UID:2')))
+    assert.equal(unfolded.invitation?.uid, '2')
+  })
+
+  test('is read in bounded time', async () => {
+    for (const piece of [
+      'ATTENDEE;CN=a:mailto:a@x.org\r\n',
+      'A;',
+      '"',
+      'X:y\r\n ',
+      'BEGIN:VEVENT\r\n',
+      'RRULE:FREQ=SECONDLY\r\n',
+    ])
+      await inTime(piece, 4000, () =>
+        alone(calendar('BEGIN:VEVENT', piece.repeat(200_000 / piece.length), 'END:VEVENT')),
+      )
+  })
+})
+
+describe('encrypted mail says so', () => {
+  const armour = '-----BEGIN PGP MESSAGE-----\n\nhQEMA+9mpkO5t3WYAQf/\n=aBcD\n-----END PGP MESSAGE-----'
+  const der = (hex: string) => Buffer.from(`3080${hex}${'00'.repeat(40)}`, 'hex').toString('base64')
+  const enveloped = der('06092a864886f70d010703')
+  const signed = der('06092a864886f70d010702')
+  const base64 = (type: string, content: string) =>
+    `Content-Type: ${type}\nContent-Transfer-Encoding: base64\n\n${content}`
+  const read = async (rest: string) => parseMail(Buffer.from(`From: a@example.net\n${rest}`))
+
+  const sealed: [what: string, rest: string][] = [
+    [
+      'PGP/MIME',
+      `Content-Type: multipart/encrypted; protocol="application/pgp-encrypted"; boundary=b\n\n--b\nContent-Type: application/pgp-encrypted\n\nVersion: 1\n--b\nContent-Type: application/octet-stream; name=encrypted.asc\n\n${armour}\n--b--`,
+    ],
+    [
+      'PGP/MIME that Exchange took the type from',
+      `Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: application/pgp-encrypted\n\nVersion: 1\n--b\nContent-Type: application/octet-stream\n\n${armour}\n--b--`,
+    ],
+    ['PGP in the text', `Content-Type: text/plain\n\n${armour}\n`],
+    ['PGP in the text, with words before it', `Content-Type: text/plain\n\nRead this:\n\n${armour}\n`],
+    ['S/MIME', base64('application/pkcs7-mime; smime-type=enveloped-data; name=smime.p7m', enveloped)],
+    ['S/MIME with its old name', base64('application/x-pkcs7-mime; name=smime.p7m', enveloped)],
+    ['S/MIME by its file', base64('application/octet-stream; name=smime.p7m', enveloped)],
+    ['S/MIME with AES-GCM', base64('application/pkcs7-mime', der('060b2a864886f70d0109100117'))],
+  ]
+  for (const [what, rest] of sealed) {
+    test(what, async () => {
+      const { unreadable, parts, text } = await read(rest)
+      assert.equal(unreadable, 'encrypted')
+      assert.ok(parts.length > 0 || text.includes('BEGIN PGP'), 'nothing is lost')
+    })
+  }
+
+  test('and mail that is only signed does not', async () => {
+    const detached = `Content-Type: multipart/signed; protocol="application/pkcs7-signature"; boundary=b\n\n--b\n\nhello\n--b\n${base64('application/pkcs7-signature; name=smime.p7s', signed)}\n--b--`
+    const pgp =
+      '-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\nhello\n-----BEGIN PGP SIGNATURE-----\n\nx\n-----END PGP SIGNATURE-----'
+    const about = 'I do not understand this:\n\n> -----BEGIN PGP MESSAGE-----\n> x'
+    for (const rest of [detached, `\n${pgp}`, `\n${about}`])
+      assert.equal((await read(rest)).unreadable, undefined)
+    const opaque = await read(
+      base64('application/pkcs7-mime; smime-type=signed-data; name=smime.p7m', signed),
+    )
+    assert.match(opaque.unreadable ?? '', /inside the signature smime\.p7m/)
+  })
+})

@@ -1,0 +1,157 @@
+import ICAL from 'ical.js'
+import { attempt } from '../../../src/lib/attempt.ts'
+import { defined } from '../../../src/lib/defined.ts'
+import { lowerCase } from '../mime/addresses.ts'
+import { decodeText } from '../mime/charset.ts'
+import { oneLine } from '../mime/one-line.ts'
+import { isCalendar, type Part } from './parts.ts'
+import { instantOf } from './zoned-time.ts'
+
+/**
+ * What a calendar in a mail says (RFC 5545, RFC 5546). Times are ISO 8601: an instant (`…Z`), a day for what lasts all day, or
+ * a time without a zone where the calendar names none. Addresses are in lower case.
+ */
+export type Invitation = {
+  /** REQUEST, REPLY, CANCEL, …, in capitals. */
+  method?: string
+  uid?: string
+  summary?: string
+  start?: string
+  end?: string
+  /** The zone in which its times were written. */
+  timezone?: string
+  location?: string
+  description?: string
+  organiser?: string
+  organiserName?: string
+  attendees: string[]
+  /** The answer of the one attendee, in a REPLY or COUNTER: accepted, declined, tentative, … */
+  answer?: string
+  /** Higher numbers replace lower ones (RFC 5546, section 2.1.4). */
+  sequence?: number
+  /** How it repeats (RRULE), and which of its times is meant. */
+  recurrence?: string
+  recurrenceId?: string
+}
+
+const MAX_BYTES = 256 * 1024
+const MAX_TEXT = 20_000
+const MAX_ATTENDEES = 500
+
+/** The first calendar of a mail that can be read; undefined where there is none. */
+export function invitationIn(parts: readonly Part[]): Invitation | undefined {
+  for (const part of parts.filter(isCalendar).slice(0, 5)) {
+    const found = readInvitation(part)
+    if (found) return found
+  }
+  return undefined
+}
+
+function readInvitation({ content, charset, method }: Part): Invitation | undefined {
+  if (content.length > MAX_BYTES) return undefined
+  const text = decodeText(content, charset ?? 'utf-8')
+    .replaceAll(/\r+\n?/g, '\n')
+    .trim()
+  const calendar = parseCalendar(text) ?? parseCalendar(wellFormed(text))
+  if (!calendar) return undefined
+  const events = ['vevent', 'vtodo'].flatMap((name) => calendar.getAllSubcomponents(name))
+  // Times that differ from the rule follow the event itself.
+  const event = events.find((each) => !each.hasProperty('recurrence-id')) ?? events[0]
+  return event && detailsOf(event, method ?? textOf(calendar, 'method'))
+}
+
+/** Undefined for what is no calendar, whatever its type says: it stays a file. */
+function parseCalendar(text: string): ICAL.Component | undefined {
+  return attempt(() => {
+    const parsed = ICAL.parse(text)
+    // Several calendars one after the other are a list of them.
+    return new ICAL.Component(typeof parsed[0] === 'string' ? parsed : parsed[0])
+  })
+}
+
+/** Without lines that are none: some programs fold no descriptions. */
+function wellFormed(text: string): string {
+  const lines = text.split('\n')
+  return lines.filter((line) => /^(?:[ \t]|[a-z][a-z\d-]{1,60}[;:])/i.test(line)).join('\n')
+}
+
+/** A property that breaks the format must not hide the others. */
+function detailsOf(event: ICAL.Component, method: string | undefined): Invitation {
+  const organiser = event.getFirstProperty('organizer')
+  const attendees = event.getAllProperties('attendee').slice(0, MAX_ATTENDEES)
+  const start = event.getFirstProperty('dtstart') ?? event.getFirstProperty('due')
+  const isAnswer = /^(reply|counter)$/i.test(method ?? '')
+  const sequence = Number(attempt(() => event.getFirstPropertyValue('sequence')) ?? Number.NaN)
+  return {
+    attendees: attendees.map(addressOf).filter((each) => each !== ''),
+    ...defined({
+      method: method?.toUpperCase(),
+      uid: textOf(event, 'uid'),
+      summary: textOf(event, 'summary'),
+      start: timeOf(start),
+      end: endOf(event, start),
+      timezone: zoneOf(start),
+      location: textOf(event, 'location'),
+      description: longTextOf(event, 'description'),
+      organiser: organiser ? addressOf(organiser) || undefined : undefined,
+      organiserName: organiser ? parameterOf(organiser, 'cn') : undefined,
+      answer: isAnswer && attendees[0] ? parameterOf(attendees[0], 'partstat')?.toLowerCase() : undefined,
+      sequence: Number.isSafeInteger(sequence) ? sequence : undefined,
+      recurrence: attempt(() => event.getFirstPropertyValue('rrule')?.toString()),
+      recurrenceId: timeOf(event.getFirstProperty('recurrence-id')),
+    }),
+  }
+}
+
+function longTextOf(component: ICAL.Component, name: string): string | undefined {
+  const value = attempt(() => component.getFirstPropertyValue(name))
+  return typeof value === 'string'
+    ? value.replaceAll(/\r\n?/g, '\n').trim().slice(0, MAX_TEXT) || undefined
+    : undefined
+}
+
+function textOf(component: ICAL.Component, name: string): string | undefined {
+  return oneLine(longTextOf(component, name) ?? '') || undefined
+}
+
+function parameterOf(property: ICAL.Property, name: string): string | undefined {
+  const [value] = [property.getParameter(name)].flat()
+  return value ? oneLine(value).slice(0, 500) || undefined : undefined
+}
+
+/** `mailto:Bob@example.org`; Exchange puts the address into EMAIL where that is another. */
+function addressOf(property: ICAL.Property): string {
+  const value = String(attempt(() => property.getFirstValue()) ?? '').replace(/^mailto:/i, '')
+  const address = value.includes('@') ? value : (parameterOf(property, 'email') ?? '')
+  return lowerCase(oneLine(address)).slice(0, 320)
+}
+
+function timeOf(property: ICAL.Property | null): string | undefined {
+  const time = attempt(() => property?.getFirstValue())
+  if (!(property && time instanceof ICAL.Time)) return undefined
+  if (time.isDate) return time.toString()
+  const zone = time.zone?.tzid
+  if (zone && zone !== 'floating') return isoOf(time.toJSDate())
+  // The calendar does not describe the zone that it names.
+  const instant = instantOf(time.toString(), zoneOf(property) ?? '')
+  return instant === undefined ? time.toString() : isoOf(new Date(instant))
+}
+
+function endOf(event: ICAL.Component, start: ICAL.Property | null): string | undefined {
+  const end = timeOf(event.getFirstProperty('dtend'))
+  if (end !== undefined) return end
+  const from = attempt(() => start?.getFirstValue())
+  const duration = attempt(() => event.getFirstPropertyValue('duration'))
+  if (!(from instanceof ICAL.Time && duration instanceof ICAL.Duration)) return undefined
+  const begin = timeOf(start)
+  if (!begin?.endsWith('Z')) return undefined
+  return isoOf(new Date(Date.parse(begin) + duration.toSeconds() * 1000))
+}
+
+function isoOf(date: Date): string {
+  return date.toISOString().replace('.000Z', 'Z')
+}
+
+function zoneOf(property: ICAL.Property | null): string | undefined {
+  return property ? parameterOf(property, 'tzid') : undefined
+}

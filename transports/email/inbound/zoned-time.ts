@@ -1,0 +1,47 @@
+/** The instant (Unix ms) of a local time such as `2026-12-03T09:00:00` in an IANA zone; undefined for no such zone or time. */
+export function instantOf(local: string, zone: string): number | undefined {
+  const asUtc = Date.parse(`${local.slice(0, 19)}Z`)
+  const format = formatFor(zone)
+  if (Number.isNaN(asUtc) || !format) return undefined
+  // The offset at the instant itself may be another than at the first guess, around a change of the clocks.
+  const guess = asUtc - offsetAt(asUtc, format)
+  return asUtc - offsetAt(guess, format)
+}
+
+/** The local time of an instant in a zone, as if it were UTC (Unix ms); UTC where there is no such zone. */
+export function localIn(instant: number, zone: string): number {
+  const format = formatFor(zone)
+  return format ? instant + offsetAt(instant, format) : instant
+}
+
+function formatFor(zone: string): Intl.DateTimeFormat | undefined {
+  if (zone === '') return undefined
+  const number = 'numeric'
+  const parts = {
+    year: number,
+    month: number,
+    day: number,
+    hour: number,
+    minute: number,
+    second: number,
+  } as const
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: zone, hourCycle: 'h23', ...parts })
+  } catch {
+    return undefined
+  }
+}
+
+function offsetAt(instant: number, format: Intl.DateTimeFormat): number {
+  const parts = new Map(format.formatToParts(instant).map(({ type, value }) => [type, Number(value)]))
+  const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? 0
+  const local = Date.UTC(
+    part('year'),
+    part('month') - 1,
+    part('day'),
+    part('hour'),
+    part('minute'),
+    part('second'),
+  )
+  return local - (instant - (instant % 1000))
+}
