@@ -3,7 +3,7 @@ import { afterEach, test } from 'node:test'
 import { routeSchema } from '../../../src/core/route.ts'
 import { startSlackServer } from '../../fixtures/slack-server.ts'
 import { until } from '../../fixtures/until.ts'
-import { callback, deliverEvent, startWorld, type World } from './harness.ts'
+import { callback, command, deliverEvent, startWorld, type World } from './harness.ts'
 
 const PLEASE = routeSchema.parse({ name: 'please', match: { text: 'please' }, skill: 'help' })
 
@@ -75,4 +75,26 @@ test('a workspace whose token may not react does not take the reactions of the o
   await until(() => slack.calls.some(({ method }) => method === 'reactions.add'), 'the refused reaction')
   await please('T2')
   await until(() => slack.reactions.length === 1, 'a reaction in the other workspace')
+})
+
+const COMMAND = routeSchema.parse({ name: 'ask', match: { command: '/ask' }, skill: 'help' })
+const note = (id: string) => new RegExp(`could not answer.*trivium message show ${id}`)
+
+test('where there is no answer its author alone is told, with what the operator types to see why', async () => {
+  world = await startWorld({ progress: 'on' }, undefined, { routes: [PLEASE, COMMAND] })
+  const { server, fixture } = world
+  const message = await deliverEvent(world, { text: 'please', thread_ts: server.nextTs() })
+  await until(() => server.reactions.length === 1, 'eyes')
+  fixture.store.settle(message.id, 'failed')
+  const shown = () => server.posts.find(({ ephemeralTo }) => ephemeralTo === 'U1ANN')
+  await until(shown, 'the note')
+  assert.match(shown()?.text ?? '', note(message.id))
+  assert.equal(shown()?.thread_ts, message.data.thread)
+
+  const typed = await command(world)
+  fixture.store.settle(typed.id, 'failed')
+  const said = () => server.calls.filter(({ method }) => method === 'response_url')
+  await until(() => said().length === 1, 'the answer to the command')
+  assert.match(String(said()[0]?.args.text), note(typed.id))
+  assert.equal(server.reactions.length, 3)
 })

@@ -79,10 +79,11 @@ export function createInbound(
         return undefined
       }
       // Listeners say what the person sees, and when; what nobody answers has no progress.
-      const isFollowed = options.progress !== 'off' && draft.ts && !draft.extra.notice && route && !isListened
+      const isShown = options.progress !== 'off' && (draft.ts ?? draft.responseUrl) !== undefined
+      const isFollowed = isShown && !draft.extra.notice && route !== undefined && !isListened
       // So marked, how its dispatch ends can be waited for.
       if (isFollowed) message.data = { ...message.data, respond: 'result' }
-      const taken = { ...(await deps.accept(message)), isListened, isFollowed: Boolean(isFollowed) }
+      const taken = { ...(await deps.accept(message)), isListened, isFollowed }
       if (!taken.duplicate) onAccepted(draft, taken)
       else if (isListened) await callAgain(taken.id, route, message, delivery)
       return taken

@@ -133,6 +133,9 @@ const MARKS = {
   expired: ':hourglass: Nobody decided in time',
 }
 
+const NOBODY_HERE =
+  'None of its `approvers` is in this workspace, so there are no buttons. An operator decides in the console, or with '
+
 /** The post of an approval: the question, then the buttons or the answer; `text` is for notifications. */
 function approvalPost(approval: z.infer<typeof approvalSchema>): Post {
   const { id, status, by, reason, skill, args } = approval
@@ -154,7 +157,7 @@ function approvalPost(approval: z.infer<typeof approvalSchema>): Post {
           { ...button('trivium-deny', 'Deny', id), style: 'danger' },
         ],
       }
-    : section(`Somebody who may decide: \`trivium approval-decide --id ${escapeText(id)} --approve\``)
+    : section(`${NOBODY_HERE}\`trivium approval-decide --id ${escapeText(id)} --approve\``)
   const code: KnownBlock = { type: 'markdown', text: quietMarkdown(`\`\`\`\n${args || '{}'}\n\`\`\``) }
   return { text: `Approval needed: ${title}`, blocks: [section(asked), code, decide] }
 }
