@@ -190,10 +190,8 @@ function watch(client: Redis | Cluster, what: string, address: string, log: Log)
   const look = () => {
     if (!isTold || client instanceof Cluster) return worked()
     trouble = undefined
-    client.role().then(
-      ([role]) => (role === 'master' ? worked() : setTimeout(look, LOOK_AGAIN).unref()),
-      () => undefined,
-    )
+    const again = () => client.status === 'ready' && setTimeout(look, LOOK_AGAIN).unref()
+    client.role().then(([role]) => (role === 'master' ? worked() : again()), again)
   }
   client.on('error', failed)
   client.on('close', () => failed('the connection broke'))

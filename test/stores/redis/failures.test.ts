@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { Redis } from 'ioredis'
 import type { Store } from '../../../src/core/store.ts'
 import { checkRedis } from '../../../src/stores/redis/check.ts'
+import { digest } from '../../../src/stores/redis/scripts.ts'
 import { quiet, saying } from '../../contract/store/kit.ts'
 import { type RedisServer, startRedisServer } from '../../fixtures/redis-server.ts'
 import { until } from '../../fixtures/until.ts'
@@ -53,18 +54,84 @@ describe('a Redis that fails', () => {
     end()
   })
 
-  test('the key of a message that Redis did not take is not remembered', async (t) => {
+  test('a command that fails in the middle leaves nothing of its messages, and nothing later fails for it', async (t) => {
     const { open, client } = await redisOf(t)
     const store = await open()
     const redis = client()
-    // The stream refuses entries before one that it had.
-    await redis.xadd('{trivium}:journal', '5-0', 'h', '')
-    await redis.xdel('{trivium}:journal', '5-0')
-    await assert.rejects(store.journal.accept([saying('a', { key: 'k' })]), /ID specified in XADD/)
-    await redis.call('XSETID', '{trivium}:journal', '0-0')
-    const [again] = await store.journal.accept([saying('a', { key: 'k' })])
-    assert.equal(again?.duplicate, false)
-    assert.equal((await store.receive.take({}))?.message.id, again?.id)
+    const [first] = await store.journal.accept([saying('first')])
+    const texts = async () => {
+      const { messages } = await store.journal.unpumped(99)
+      return messages.map(({ text }) => text)
+    }
+    const conversation = `{trivium}:conversation:${digest('c')}`
+    const bucketOf = (key: string) => {
+      const name = digest('demo', key)
+      return `{trivium}:seen:${name.slice(0, 2)}${name.charCodeAt(2) % 4}`
+    }
+    const whole = [
+      saying('a', { key: 'a' }),
+      saying('b', { conversation: 'c' }),
+      saying('c', { key: 'c', conversation: 'c' }),
+    ]
+    for (const key of [
+      '{trivium}:gateways',
+      '{trivium}:ready',
+      '{trivium}:ready:demo',
+      conversation,
+      bucketOf('a'),
+      bucketOf('c'),
+    ]) {
+      const kept = await redis.dumpBuffer(key)
+      await redis.set(key, 'of another program')
+      await assert.rejects(store.journal.accept(whole), /WRONGTYPE/, key)
+      await redis.del(key)
+      if (kept) await redis.restore(key, 0, kept)
+      assert.deepEqual(await texts(), ['first'], key)
+      assert.deepEqual((await store.stats()).receive.ready, 1, key)
+    }
+    const answers = await store.journal.accept(whole)
+    assert.deepEqual(
+      answers.map(({ duplicate }) => duplicate),
+      [false, false, false],
+    )
+    assert.deepEqual(await texts(), ['first', 'a', 'b', 'c'])
+    const taken: (string | undefined)[] = []
+    for (let n = 0; n < 5; n++) taken.push((await store.receive.take({}))?.message.text)
+    assert.deepEqual(taken, ['first', 'a', 'b', 'c', undefined])
+    assert.equal((await store.receive.take({ conversation: 'c' }))?.message.text, undefined)
+    assert.ok(first)
+  })
+
+  test('a journal whose newest entries were never noted goes on behind them', async (t) => {
+    const { open, client } = await redisOf(t)
+    const store = await open()
+    await store.journal.accept([saying('a')])
+    const [[, fields] = []] = await client().xrange('{trivium}:journal', '1-0', '1-0')
+    await client().xadd('{trivium}:journal', '2-0', ...(fields ?? []))
+    const [next] = await store.journal.accept([saying('b', { key: 'b' })])
+    assert.equal(next?.duplicate, false)
+    assert.equal((await store.journal.accept([saying('b', { key: 'b' })]))[0]?.id, next?.id)
+    assert.equal((await store.journal.get(next?.id ?? ''))?.text, 'b')
+  })
+
+  test('a pump that fails in the middle comes again with the same messages', async (t) => {
+    const { open, client } = await redisOf(t)
+    const store = await open()
+    const redis = client()
+    const ids = (await store.journal.accept([saying('a'), saying('b')])).map(({ id }) => id)
+    const jobs = ids.map((id, at) => ({ id, lane: `l${at}`, group: 'g', messageId: id }))
+    const { cursor } = await store.journal.unpumped(9)
+    await redis.set('{trivium}:jobs:dispatch:lane:l1', 'of another program')
+    await assert.rejects(store.journal.pumped(cursor, ids[1] ?? '', jobs), /WRONGTYPE/)
+    assert.equal((await store.journal.unpumped(9)).messages.length, 2)
+    await redis.del('{trivium}:jobs:dispatch:lane:l1')
+    assert.equal(await store.journal.pumped(cursor, ids[1] ?? '', jobs), true)
+    const claimed: string[] = []
+    for (let n = 0; n < 3; n++) {
+      const found = await store.jobs.claim('dispatch', { max: 9, lease: 60_000 })
+      claimed.push(...found.jobs.map(({ id }) => id))
+    }
+    assert.deepEqual(claimed.sort(), [...ids].sort())
   })
 
   test('a take passes over what retention of an older Trivium removed from the journal', async (t) => {

@@ -1,4 +1,4 @@
--- include: seen ready
+-- include: whole seen ready
 -- Appends to a log, each entry once per key within seven days: messages to the journal, visible at once on all roads,
 -- or events to a topic.
 --
@@ -11,10 +11,11 @@
 --           the conversation, or empty
 -- Returns   the time in the ids of new entries, then per entry its position, or for a known key the
 --           `time:position:tail` of the first, or the `shard` that has it
--- Guarantees: all or nothing; a key is known only where its message is; positions are contiguous; the time in ids never goes back; after a lost
---           reply the same call adds no second entry for one with a key, but writes something: who waits for replicas waits for
---           those that have the first; a journal that is gone is not begun
---           anew for one who knew it. Without entries it shows that writing is possible.
+-- Guarantees: all or nothing, also where a command fails in the middle; a key is known only where its message is;
+--           positions are contiguous; the time in ids never goes back; after a lost reply the same call adds no second
+--           entry for one with a key, but writes something: a caller that waits for replicas waits for those that have
+--           the first; a journal that is gone is not begun again for a caller that knew it. Without entries it shows
+--           that writing is possible.
 local topic = ARGV[3]
 local is_topic = topic ~= ''
 local seen = root .. (is_topic and 'topic-seen:' or 'seen:')
@@ -32,57 +33,57 @@ local shard = not is_topic and string.match(ARGV[4], 's(%d+)$')
 -- The parts of an id, in 16 bytes.
 local ID = '>I6I5I5'
 local time = math.max(now, tonumber(meta[2] or 0))
-local first = position
-local answers, runs = { time }, {}
 -- Most messages were received now; formatting numbers is slow.
 local time_text = string.format('%.0f', time)
 
-for i = 5, #ARGV, 6 do
-  local tail, stamp, digest, payload = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
-  local gateway, conversation = ARGV[i + 4], ARGV[i + 5]
+-- The newest position before this call, and what the call has written, for `undo`.
+local first, keys, pushes, runs
+
+local function add_entry(i)
+  local tail, stamp, payload, gateway, conversation = ARGV[i], ARGV[i + 1], ARGV[i + 3], ARGV[i + 4], ARGV[i + 5]
+  position = position + 1
+  local entry, offset = position .. '-0', stamp == time_text and '0' or stamp - time
+  local head = time_text .. ' ' .. tail .. ' ' .. offset .. (is_topic and '' or ' ' .. conversation .. ' ' .. gateway)
+  redis.call('XADD', root .. 'journal', entry, 'h', head, 'p', payload)
+  if is_topic then return end
+  local run = runs[#runs]
+  if run and run.gateway == gateway and run.last == position - 1 then run.last = position
+  else runs[#runs + 1] = { gateway = gateway, first = position, last = position } end
+  if conversation ~= '' then
+    -- In pairs: a table each would cost more than the push.
+    local size = #pushes
+    pushes[size + 1], pushes[size + 2] = conversation, position
+    redis.call('RPUSH', root .. 'conversation:' .. conversation, position)
+  end
+end
+
+-- The answer for one entry: its position, or where its key was before.
+local function append_one(i)
+  local tail, digest, conversation = ARGV[i], ARGV[i + 2], ARGV[i + 5]
   local is_keyed, known = digest ~= '', nil
   local placed = is_keyed and shard and conversation == '' and seen_get(root .. 'places:', digest)
   -- A key that another shard has may still be known here, from before.
   if placed and (placed == shard or seen_get(seen, digest)) then placed = nil end
-  local value = is_keyed and not placed and struct.pack(ID, time, position + 1, tail)
+  if placed then return placed end
+  local value = is_keyed and struct.pack(ID, time, position + 1, tail)
   if value and is_topic then known = seen_get(seen, digest) elseif value then known = seen_first(seen, digest, value) end
-  if placed then
-    answers[#answers + 1] = placed
-  elseif known then
+  if known then
     local its_time, its_position, its_tail = struct.unpack(ID, known)
-    answers[#answers + 1] = its_time .. ':' .. its_position .. ':' .. its_tail
-  else
-    position = position + 1
-    local entry, offset = position .. '-0', stamp == time_text and '0' or stamp - time
-    local head = time_text .. ' ' .. tail .. ' ' .. offset .. (is_topic and '' or ' ' .. conversation .. ' ' .. gateway)
-    local written = redis.pcall('XADD', root .. 'journal', entry, 'h', head, 'p', payload)
-    if written.err then
-      if value and not is_topic then forget(seen, digest) end
-      -- Fails again, with the error of this line.
-      redis.call('XADD', root .. 'journal', entry, 'h', head, 'p', payload)
-    end
-    if is_topic then
-      if value then seen_put(seen, digest, value) end
-    else
-      local run = runs[#runs]
-      if run and run.gateway == gateway and run.last == position - 1 then run.last = position
-      else runs[#runs + 1] = { gateway = gateway, first = position, last = position } end
-      if conversation ~= '' then redis.call('RPUSH', root .. 'conversation:' .. conversation, position) end
-    end
-    answers[#answers + 1] = position
+    return its_time .. ':' .. its_position .. ':' .. its_tail
   end
-end
-if position == first then
-  if #answers > 1 then redis.call('SET', root .. 'probe', 1) end
-  return answers
+  if value then keys[#keys + 1] = digest end
+  add_entry(i)
+  if value and is_topic then seen_put(seen, digest, value) end
+  return position
 end
 
-redis.call('HSET', root .. 'meta', 'end', position, 'time', time)
-if is_topic then
-  if life ~= meta[3] and life ~= '' then redis.call('HSET', root .. 'meta', 'life', life) end
-  redis.call('PERSIST', root .. 'meta')
-  signal({ 'topic:' .. topic })
-else
+local function show_on_roads()
+  redis.call('HSET', root .. 'meta', 'end', position, 'time', time)
+  if is_topic then
+    if life ~= meta[3] and life ~= '' then redis.call('HSET', root .. 'meta', 'life', life) end
+    redis.call('PERSIST', root .. 'meta')
+    return signal({ 'topic:' .. topic })
+  end
   local gateways = {}
   for i, run in ipairs(runs) do
     gateways[run.gateway] = true
@@ -93,4 +94,44 @@ else
   for gateway in pairs(gateways) do redis.call('SADD', root .. 'gateways', gateway) end
   signal({ 'journal', 'receive', 'topic:gateway-message' })
 end
-return answers
+
+local function append_all(from)
+  first, position, keys, pushes, runs = from, from, {}, {}, {}
+  local answers = { time }
+  for i = 5, #ARGV, 6 do answers[#answers + 1] = append_one(i) end
+  if position > first then show_on_roads() elseif #answers > 1 then redis.call('SET', root .. 'probe', 1) end
+  return answers
+end
+
+-- Takes back what this call wrote before a command failed, as where a key holds something of another program.
+local function undo()
+  for _, digest in ipairs(keys) do redis.pcall('HDEL', seen_bucket(seen, digest), string.sub(digest, 3)) end
+  for i = 1, #pushes, 2 do redis.pcall('LREM', root .. 'conversation:' .. pushes[i], -1, pushes[i + 1]) end
+  for _, run in ipairs(runs) do
+    for at = run.first, run.last do
+      redis.pcall('XDEL', root .. 'receive:' .. run.gateway, at .. '-0')
+      pcall(remove_ready, run.gateway, at)
+    end
+  end
+  for at = first + 1, position do redis.pcall('XDEL', root .. 'journal', at .. '-0') end
+  redis.pcall('XSETID', root .. 'journal', string.format('%.0f-0', first))
+  if meta[1] then redis.pcall('HSET', root .. 'meta', 'end', meta[1], 'time', meta[2])
+  else redis.pcall('HDEL', root .. 'meta', 'end', 'time') end
+end
+
+-- The newest position of the stream, where an earlier version failed after it had written entries, and so never noted them.
+local function position_of_stream(failure)
+  if not string.find(failure, 'equal or smaller than the target stream top item', 1, true) then return nil end
+  local info = redis.call('XINFO', 'STREAM', root .. 'journal')
+  for i = 1, #info, 2 do
+    if info[i] == 'last-generated-id' then return tonumber(string.match(info[i + 1], '^%d+')) end
+  end
+end
+
+local from = position
+local function append_all_here() return append_all(from) end
+local answers, failure = whole(append_all_here, undo)
+if answers then return answers end
+from = position_of_stream(failure)
+if from then answers, failure = whole(append_all_here, undo) end
+return answers or { err = failure }

@@ -1,4 +1,4 @@
--- include: log seen lanes
+-- include: whole log seen lanes
 -- Adds jobs to a queue. With a cursor it is the pump's step: it moves the dispatch cursor too, where nobody moved it
 -- before.
 --
@@ -7,22 +7,47 @@
 -- ARGV[8…]  jobs, as `add_job` takes them; those with a digest are added once within seven days
 -- Returns  per job 1 where it was added, else 0; or false where another daemon moved the cursor first, or the message
 --          is not there: this daemon has it in memory, and Redis lost it
--- Guarantees: all or nothing; repeated after a lost reply it adds nothing.
-if ARGV[4] ~= '' then
+-- Guarantees: all or nothing, also where a command fails in the middle; repeated after a lost reply it adds nothing.
+local is_pump = ARGV[4] ~= ''
+if is_pump then
   local at = redis.call('HGET', root .. 'meta', 'cursor') or '0'
   if at ~= ARGV[4] or not entry_with_id(ARGV[5], ARGV[6], ARGV[7]) then return false end
-  redis.call('HSET', root .. 'meta', 'cursor', ARGV[5])
 end
 local queue = open_queue(ARGV[3])
-local answers, added = {}, false
-for i = 8, #ARGV, JOB_ARGS do
-  local digest, answer = ARGV[i + 7], 0
-  if not (digest ~= '' and seen_get(queue.base .. 'seen:', digest)) and add_job(queue, i) then
-    if digest ~= '' then seen_put(queue.base .. 'seen:', digest, '') end
-    answer, added = 1, true
+local seen = queue.base .. 'seen:'
+-- Where the jobs stand in ARGV that this call has begun to add, for `undo`.
+local begun = {}
+
+local function add_all()
+  local answers = {}
+  for i = 8, #ARGV, JOB_ARGS do
+    local digest, answer = ARGV[i + 7], 0
+    if not (digest ~= '' and seen_get(seen, digest)) and not is_alive(queue, i) then
+      begun[#begun + 1] = i
+      add_job(queue, i)
+      if digest ~= '' then seen_put(seen, digest, '') end
+      answer = 1
+    end
+    answers[#answers + 1] = answer
   end
-  answers[#answers + 1] = answer
+  flush(queue)
+  if is_pump then redis.call('HSET', root .. 'meta', 'cursor', ARGV[5]) end
+  return answers
 end
-flush(queue)
-if added then signal({ 'jobs:' .. queue.name }) end
+
+local function undo()
+  for _, i in ipairs(begun) do
+    local id, lane, group, digest = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 7]
+    redis.pcall('DEL', queue.base .. 'job:' .. id)
+    redis.pcall('LREM', queue.base .. 'lane:' .. lane, -1, id)
+    redis.pcall('ZREM', queue.base .. 'all', id)
+    redis.pcall('ZREM', queue.base .. 'ready:' .. group, id)
+    redis.pcall('ZREM', root .. 'needs', queue.name .. ' ' .. id)
+    if digest ~= '' then redis.pcall('HDEL', seen_bucket(seen, digest), string.sub(digest, 3)) end
+  end
+end
+
+local answers, failure = whole(add_all, undo)
+if not answers then return { err = failure } end
+if #begun > 0 then signal({ 'jobs:' .. queue.name }) end
 return answers

@@ -65,13 +65,17 @@ local function append_to_lane(queue, id, lane, group, position)
   if redis.call('RPUSH', queue.base .. 'lane:' .. lane, id) == 1 then make_ready(queue, id, group, next_sequence(queue)) end
 end
 
+-- Whether a job with the id that stands in ARGV at `i` is unfinished.
+local function is_alive(queue, i)
+  return redis.call('EXISTS', queue.base .. 'job:' .. ARGV[i]) == 1
+end
+
 -- Adds the job that stands in ARGV from `i` on: id, lane, group, message id or empty, its position or
 -- empty, data as JSON or empty, `1` for notify or empty, digest or empty.
--- False where a job with that id is alive.
+-- Only where none with that id is alive.
 local function add_job(queue, i)
   local id = ARGV[i]
   local key = queue.base .. 'job:' .. id
-  if redis.call('EXISTS', key) == 1 then return false end
   local fields = {}
   for place, name in ipairs({ 'l', 'g', 'm', 'v', 'd', 'n' }) do
     local value = ARGV[i + place]
@@ -82,7 +86,6 @@ local function add_job(queue, i)
   end
   redis.call('HSET', key, unpack(fields))
   append_to_lane(queue, id, ARGV[i + 1], ARGV[i + 2], ARGV[i + 4])
-  return true
 end
 
 -- Takes a finished job out of its lane and lets the next one run. True where one is ready now.

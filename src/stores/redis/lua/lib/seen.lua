@@ -32,11 +32,6 @@ local function seen_first(base, digest, value)
   return known
 end
 
--- Takes back a digest whose message was not written.
-local function forget(base, digest)
-  redis.call('HDEL', seen_bucket(base, digest), string.sub(digest, 3))
-end
-
 -- Takes what is older than seven days out of the hash in which a digest lies.
 local function forget_old(base, digest)
   local bucket = seen_bucket(base, digest)
