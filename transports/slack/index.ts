@@ -2,6 +2,7 @@ import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
 import type { TransportKind } from '../../src/core/transport.ts'
 import { defined } from '../../src/lib/defined.ts'
+import { isAcknowledgedByApp } from './inbound/delivery.ts'
 import { type SlackOptions, slackOptions } from './options.ts'
 
 /** `transport: slack` in routes.yaml: one Slack app, over Socket Mode or HTTP, in one or more workspaces. */
@@ -11,7 +12,7 @@ export const slack: TransportKind<SlackOptions> = {
   create: async (options, deps) => (await import('./transport.ts')).createSlackTransport(options, deps),
   eventData,
   // Slack acknowledges commands, clicks and submissions within three seconds, and their triggers end then.
-  isUrgent: ({ data }) => isJsonObject(data.payload) && data.payload.type !== 'event_callback',
+  isUrgent: ({ data }) => isJsonObject(data.payload) && isAcknowledgedByApp(data.payload),
 }
 
 function eventData(message: Message): JsonObject {

@@ -41,7 +41,8 @@ export function createApps(options: SlackOptions, deps: TransportDeps, workspace
       await workspaces.ready()
       const only = workspaces.only()
       const identity = only && { token: only.api.token ?? '', botId: only.botId, botUserId: only.botUser }
-      const data = { file, apiUrl: options.apiUrl, ...defined({ identity }) }
+      const retryNum = options.mode === 'socket' ? 0 : undefined
+      const data = { file, apiUrl: options.apiUrl, ...defined({ identity, retryNum }) }
       const app: AppThread = await startAppThread({
         ...{ data, log: log.child({ app: file }), authorize },
         exited: (why) => void restart(file, why),

@@ -8,7 +8,7 @@ import { formatDuration } from '../../../src/core/units.ts'
 import { inTime } from '../../../src/lib/pause.ts'
 import { waitFor } from '../../../src/lib/wait-for.ts'
 import { fetchSlack } from '../api.ts'
-import type { Delivery } from '../inbound/delivery.ts'
+import { type Delivery, isAcknowledgedByApp } from '../inbound/delivery.ts'
 import type { SlackOptions } from '../options.ts'
 import type { createCalls } from '../outbound/calls.ts'
 import type { Workspaces } from '../workspaces.ts'
@@ -92,7 +92,7 @@ export function createBolt(
         const workspace = await workspaces.find(textAt(data, 'team') ?? '')
         // Events are acknowledged by Bolt itself.
         const ack = async (saying?: unknown) => {
-          if (payload.type !== 'event_callback') await acknowledge(message, saying)
+          if (isAcknowledgedByApp(payload)) await acknowledge(message, saying)
         }
         const urls = responseUrlsIn(payload)
         const run = { key: `${id}:${route}`, workspace, signal: ended, responseUrls: urls }
@@ -102,7 +102,7 @@ export function createBolt(
           await app?.process({ payload, urls, ack, call, signal: ended })
         })
         if (ended.aborted) throw new Error(`it took longer than ${formatDuration(timeout)}`)
-        if (payload.type !== 'event_callback') await concluded(id)
+        if (isAcknowledgedByApp(payload)) await concluded(id)
       } catch (cause) {
         signal.throwIfAborted()
         throw new TriviumError('listener_failed', { file, reason: reasonOf(cause) }, { cause })
@@ -113,7 +113,7 @@ export function createBolt(
      * where a modal waits for a verdict that none gave in time: Slack shows the person its own error.
      */
     async answer(messageId: string, { payload }: Delivery): Promise<object | undefined> {
-      if (payload.type === 'event_callback') return undefined
+      if (!isAcknowledgedByApp(payload)) return undefined
       const early = await waitFor({
         async attempt() {
           const known = await said(messageId)

@@ -5,6 +5,8 @@ import type { JsonObject } from '../../../src/core/json.ts'
 export type ThreadData = {
   file: string
   apiUrl: string
+  /** How often Slack has repeated what listeners hear for the first time, where the transport tells: over a socket. */
+  retryNum?: number
   /** Who the bot is where the gateway has one workspace; with several the daemon authorizes each event. */
   identity?: { token: string; botId: string; botUserId: string }
 }

@@ -95,3 +95,11 @@ export function eventKey(payload: JsonObject): string {
   if (isPost && ts && (!edited || !event_id)) return `${team}:${channel}:${ts}:${type}`
   return `${team}:${event_id ?? event.event_ts ?? randomUUID()}`
 }
+
+/**
+ * Whether listeners say when a payload is acknowledged, and with what: of all but events; and of the start of a workflow's step,
+ * which Slack repeats to an app that has none of that name.
+ */
+export function isAcknowledgedByApp(payload: JsonObject): boolean {
+  return payload.type !== 'event_callback' || textAt(payload, 'event.type') === 'function_executed'
+}

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { toJson } from '../../../../src/core/json.ts'
+import { defined } from '../../../../src/lib/defined.ts'
 import { patient } from '../patient.ts'
 import type { CallAnswer, ThreadData, ToThread } from '../protocol.ts'
 import type { App } from './hosted.ts'
@@ -13,7 +14,7 @@ type Run = { id: number; urls: readonly string[]; state: 'running' | 'ended' | '
 const patiently = patient(globalThis.fetch)
 
 /** Runs the listeners of the thread's Apps, and calls Slack for them. */
-export function createListening({ apiUrl }: ThreadData, link: Link) {
+export function createListening({ apiUrl, retryNum }: ThreadData, link: Link) {
   const runs = new AsyncLocalStorage<Run>()
   const running = new Map<number, Run>()
   let apps: readonly App[] = []
@@ -52,7 +53,13 @@ export function createListening({ apiUrl }: ThreadData, link: Link) {
       })
     }
     const ended = await Promise.allSettled(
-      apps.map((app, index) => app.processEvent({ body: index ? structuredClone(payload) : payload, ack })),
+      apps.map((app, index) =>
+        app.processEvent({
+          body: index ? structuredClone(payload) : payload,
+          ack,
+          ...defined({ retryNum }),
+        }),
+      ),
     )
     const failures = ended.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
     if (failures.length > 0) throw failures.length === 1 ? failures[0] : new AggregateError(failures)
