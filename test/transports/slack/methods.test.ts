@@ -73,4 +73,11 @@ test('an answer is kept up to 16 KB, with its ids', () => {
   assert.deepEqual([ok, view.id, view.hash], [true, 'V1', 'h'])
   assert.equal(boundedAnswer('{"ok":true}'), '{"ok":true}')
   assert.equal(boundedAnswer('x'.repeat(20_000)), '{"ok":true}')
+  const made = {
+    ok: true,
+    app_id: 'A1',
+    credentials: { client_secret: 's' },
+    nested: { access_token: 'x', id: 1 },
+  }
+  assert.equal(boundedAnswer(JSON.stringify(made)), '{"ok":true,"app_id":"A1","nested":{"id":1}}')
 })

@@ -2,11 +2,13 @@ import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { AuthorizeResult, AuthorizeSourceData } from '@slack/bolt'
 import { reasonOf } from '../../../src/core/errors.ts'
-import type { JsonObject } from '../../../src/core/json.ts'
+import { type JsonObject, textAt } from '../../../src/core/json.ts'
 import type { Log } from '../../../src/core/log.ts'
+import { defined } from '../../../src/lib/defined.ts'
 import { pause } from '../../../src/lib/pause.ts'
 import type { Fetch } from '../api.ts'
 import type { Ask, CallAnswer, FromThread, ThreadData, Told, ToThread } from './protocol.ts'
+import { withoutTokens } from './secrets.ts'
 
 const ENTRY = new URL(`./thread/main${extname(import.meta.filename)}`, import.meta.url)
 /** How long (ms) a thread may take from its start until the app is loaded: longer than it gives each step. */
@@ -86,8 +88,9 @@ export async function startAppThread(options: {
     else loaded.reject(errorOf(message.error))
   })
   worker.on('error', (error) => {
-    crash = reasonOf(error)
-    log.error({ err: error }, 'a Bolt app crashed')
+    const told = errorOf({ message: reasonOf(error), ...defined({ stack: textAt(error, 'stack') }) })
+    crash = told.message
+    log.error({ err: told }, 'a Bolt app crashed')
   })
   worker.on('exit', (code) => {
     const why = crash ?? `it called process.exit(${code})`
@@ -142,8 +145,9 @@ async function responseOf(response: Response): Promise<CallAnswer> {
   return { status, headers: [...headers], body: new Uint8Array(await response.arrayBuffer()) }
 }
 
+/** An error of the app's, without tokens: it is logged, and is the reason of dead letters. */
 function errorOf({ message, stack }: Told): Error {
-  const error = new Error(message)
-  if (stack) error.stack = stack
+  const error = new Error(withoutTokens(message))
+  if (stack) error.stack = withoutTokens(stack)
   return error
 }

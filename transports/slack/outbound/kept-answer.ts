@@ -12,11 +12,18 @@ export function postedAt(answer: unknown): string {
   return JSON.stringify({ ok: true, channel, ts, message: { ts } })
 }
 
-/** An answer as it is, or where it is long, with its ids and what is near the top, without what apps gave Slack. */
+/** Keys of what Slack hands out once, such as for a new app: it is not for the store. */
+const SECRETS = /^(credentials|\w*(token|secret))$/
+
+/** An answer without secrets, and where it is long, with its ids and what is near the top, without what apps gave Slack. */
 export function boundedAnswer(answer: string): string {
-  if (answer.length <= MOST) return answer
-  const whole = parseJson(answer)
+  const isBare = !/"(credentials|\w*(token|secret))"/.test(answer)
+  if (isBare && answer.length <= MOST) return answer
+  const whole = JSON.parse(JSON.stringify(parseJson(answer) ?? null), (key, value) =>
+    SECRETS.test(key) ? undefined : value,
+  )
   if (!isJsonObject(whole)) return '{"ok":true}'
+  if (!isBare && answer.length <= MOST) return JSON.stringify(whole)
   for (const depth of [6, 4, 3, 2]) {
     const short = JSON.stringify(shortened(whole, depth))
     if (short.length <= MOST) return short

@@ -1,10 +1,13 @@
 import { reasonOf } from '../../../../src/core/errors.ts'
 import type { Ask, FromThread, Told, ToThread } from '../protocol.ts'
+import { cleanerFor } from '../secrets.ts'
 
 export type Link = ReturnType<typeof createLink>
 
-/** The thread's end of the line to the daemon. */
-export function createLink(say: (message: FromThread) => void) {
+/** The thread's end of the line to the daemon. What the app writes goes over it without the secrets of its environment. */
+export function createLink(send: (message: FromThread) => void) {
+  const say = (message: FromThread) =>
+    send(message.kind === 'log' ? { ...message, text: cleaned(message.text) } : message)
   const asked = new Map<number, PromiseWithResolvers<unknown>>()
   let serial = 0
 
@@ -32,6 +35,9 @@ export function createLink(say: (message: FromThread) => void) {
 function told(error: unknown): Told {
   const { errors, originals } = Object(error)
   const all = [errors, originals].find(Array.isArray)
-  const message = all?.length ? all.map(reasonOf).join('; ') : reasonOf(error)
-  return error instanceof Error && error.stack ? { message, stack: error.stack } : { message }
+  const message = cleaned(all?.length ? all.map(reasonOf).join('; ') : reasonOf(error))
+  return error instanceof Error && error.stack ? { message, stack: cleaned(error.stack) } : { message }
 }
+
+/** An app may read its variables at any time. */
+const cleaned = (text: string) => cleanerFor(process.env)(text)

@@ -1,0 +1,62 @@
+// What an app says goes into logs, dead letters and the status: without its secrets.
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { withoutTokens } from '../../../transports/slack/bolt/secrets.ts'
+import { openSite } from '../../fixtures/daemon.ts'
+import { startSlackServer } from '../../fixtures/slack-server.ts'
+import { until } from '../../fixtures/until.ts'
+import { routesFor } from './bolt-harness.ts'
+import { callback } from './harness.ts'
+
+const BOT = 'xoxb-1111-2222-AbCdEfGhIjKl'
+const OTHERS = ['xoxe.xoxp-1-Mi0yLTEyMzQ1', 'xapp-1-A111-222-abcdef', 'xoxp-9-8-7-abcdef']
+const SIGNING = '8f742231b10e8888abcd99yyyzzz85a5'
+
+const APP = `
+const { App } = require('@slack/bolt')
+const app = new App({ token: process.env.SLACK_BOT_TOKEN, signingSecret: process.env.SLACK_SIGNING_SECRET })
+app.message('leak', async ({ context, logger, client }) => {
+  logger.info('context', { ...context, others: ${JSON.stringify(OTHERS)}, hook: 'https://hooks.slack.com/services/T0/B0/abcdef' })
+  logger.error(new Error('signing with ' + process.env.SLACK_SIGNING_SECRET))
+  const cause = new Error('authorization: Bearer ${BOT}')
+  throw new Error('request failed: {"headers":{"Authorization":"Bearer ' + process.env.SLACK_BOT_TOKEN + '"}}', { cause })
+})
+app.message('reject', async () => { Promise.reject(new Error('later, with ${OTHERS[1]}')) })
+app.message('crash', async () => { setTimeout(() => { throw new Error('crashed with ${BOT}') }, 1) })
+app.start()
+`
+
+const slack = await startSlackServer()
+after(() => slack.close())
+
+test('no token and no secret of the environment is in what an app logs, throws or dies of', async () => {
+  const site = openSite({ routes: routesFor(slack, './bot/app.js').replace('attempts: 4', 'attempts: 2') })
+  site.write('bot/package.json', '{ "name": "bot" }')
+  site.write('bot/.env', `SLACK_BOT_TOKEN=${BOT}\nSLACK_SIGNING_SECRET=${SIGNING}\n`)
+  site.write('bot/app.js', APP)
+  const daemon = await site.start()
+  await until(() => slack.sockets.open() === 1, 'a socket', 30_000)
+  const say = (text: string) => slack.sockets.deliver('events_api', callback({ text, ts: slack.nextTs() }))
+  await say('leak')
+  const dead = async () => (await site.run(['dead-letters', 'list', '--json'])).out
+  await until(async () => (await dead()).includes('listener_failed'), 'a dead letter', 30_000)
+  await say('reject')
+  await until(() => daemon.output().includes('later, with'), 'the rejection', 20_000)
+  await say('crash')
+  await until(() => daemon.output().includes('crashed with'), 'the crash', 20_000)
+  const [, messageId = ''] = /"messageId": ?"([^"]+)"/.exec(await dead()) ?? []
+  assert.notEqual(messageId, '')
+  const shown = await Promise.all([
+    dead(),
+    site.run(['status', '--json']).then(({ out }) => out),
+    site.run(['message', 'show', messageId]).then(({ out }) => out),
+  ])
+  const all = [daemon.output(), ...shown].join('\n')
+  assert.match(all, /request failed.*xoxb-\[secret\]|Bearer \[secret\]/)
+  for (const secret of [BOT, SIGNING, ...OTHERS, 'services/T0/B0']) assert.ok(!all.includes(secret), secret)
+})
+
+test('what only looks like a token stays', () => {
+  for (const text of ['the xoxb- prefix', 'bearer of news', 'https://hooks.slack.com/', 'xoxo-love'])
+    assert.equal(withoutTokens(text), text)
+})
