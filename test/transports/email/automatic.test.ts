@@ -98,7 +98,7 @@ Frånvaromeddelande: Help|Automatisk svar: Help|Fraværsmelding: Help|Ikke på k
 Automaattinen vastaus: Help|Poissa: Help|Poissaoloilmoitus|Automatická odpověď: Help|Mimo kancelář: Help|
 自動応答: Help|自動返信: Help|【自動返信】Help|不在通知|自动答复: Help|自动回复：Help|自動回覆: Help|不在办公室|Otomatik yanıt: Help|
 Otomatik Yanıt: Help|Ofis dışında: Help|Автоматический ответ: Help|Automatikus válasz: Help|자동 회신: Help|
-Absence: Re: Help`
+Absence: Re: Help|[AUTO GENERATED] Some subject|Away until May 5|Automated Response: Re: Your package is on the way!`
   test('is told by its subject, where nothing else says so', async () => {
     for (const Subject of away.replaceAll('\n', '').split('|'))
       assert.equal(await reasonFor({ Subject }), 'away', Subject)
@@ -111,7 +111,7 @@ Re: Automatic reply is broken|Automatic reply is broken|Re: Automatic reply: Hel
 How do I set an out of office reply?|Autoreply does not work|AW: Abwesenheitsnotiz: Help|Abwesenheitsnotiz einrichten|
 Auto: Versicherung kündigen|Vacation: how many days do I have left?|Absence: Anna, 3 December|Autosvar fungerar inte|
 Question: automatic reply|Absentee ballots|Outage of the office printer|Fuera de stock|Mimo jiné|Poissaolot|
-Respuesta a su oferta|Automatische Tür klemmt|自動車|Out of office hours support`
+Respuesta a su oferta|Automatische Tür klemmt|自動車|Out of office hours support|Away games this season|Auto generated code does not compile`
   test('is not suspected for a subject about automatic mail', async () => {
     for (const Subject of topics.replaceAll('\n', '').split('|'))
       assert.equal(await reasonFor({ Subject }), undefined, Subject)

@@ -66,7 +66,15 @@ describe('letters', () => {
     ['Latin 1 labelled utf-8', 'utf-8', bytes('Gr\xfc\xdfe'), 'Grüße'],
     ['Latin 1 labelled us-ascii', 'us-ascii', bytes('Gr\xfc\xdfe'), 'Grüße'],
     ['Latin 1 without a label', '', bytes('caf\xe9'), 'café'],
+    [
+      'a cut letter in UTF-8 without a label',
+      '',
+      Buffer.from('Картинка с').subarray(0, -1),
+      'Картинка \ufffd',
+    ],
     ['a cut letter in UTF-8', 'utf-8', bytes('Gr\xc3\xbc\xc3'), 'Grü\ufffd'],
+    ['UTF-8 labelled gb2312', 'gb2312', Buffer.from('你好，世界'), '你好，世界'],
+    ['UTF-8 labelled iso-2022-jp', 'iso-2022-jp', Buffer.from('こんにちは'), 'こんにちは'],
     ['a label that nobody knows', 'x-unknown', Buffer.from('Zoë'), 'Zoë'],
     ['a label in quotes that were encoded', '3D"utf-8"', Buffer.from('Zoë'), 'Zoë'],
     ['a label with more behind it', 'utf-8;format=fixed', Buffer.from('Zoë'), 'Zoë'],
@@ -144,12 +152,26 @@ describe('the ids that a mail refers to', () => {
     ['with an underscore that nobody escaped', '=?utf-8?Q?<CAJ_x_1@mail.x>?=', ['<CAJ_x_1@mail.x>']],
     ['folded in the middle', '<a.very.long.id\n @example.com>', ['<a.very.long.id@example.com>']],
     ['plain', '<a@x.y>\n\t<b@x.y>', ['<a@x.y>', '<b@x.y>']],
+    // As ProtonMail's bridge and Zend Mail wrote them.
+    [
+      'over three words, with an equals sign',
+      '=?utf-8?q?=3CwJ6Gixv2LK?=\n =?utf-8?q?hqauM26AMCB8SA=3D=40eme?=\n =?utf-8?q?rsion=2Efr=3E?=',
+      ['<wJ6Gixv2LKhqauM26AMCB8SA=@emersion.fr>'],
+    ],
+    ['with its brackets as they are', '=?UTF-8?Q?<eeb3b2a6@localhost.eu>?=', ['<eeb3b2a6@localhost.eu>']],
   ]
   for (const [what, value, found] of ids) {
     test(what, async () => {
       const mail = await read(`References: ${value}\nIn-Reply-To: ${value}\nMessage-ID: ${value}`)
       assert.deepEqual([mail.references, mail.inReplyTo, mail.messageId], [found, found[0], found[0]])
     })
+  }
+})
+
+test('an id without its brackets is one', async () => {
+  for (const value of ['a8239b7f@localhost.eu', '=?UTF-8?Q?a8239b7f@localhost.eu?=']) {
+    const mail = await read(`In-Reply-To: ${value}\nMessage-ID: ${value}`)
+    assert.deepEqual([mail.inReplyTo, mail.messageId], ['<a8239b7f@localhost.eu>', '<a8239b7f@localhost.eu>'])
   }
 })
 
@@ -170,6 +192,10 @@ describe('a container', () => {
     "multipart/mixed; boundary*=us-ascii''b",
     'multipart/mixed; boundary*0=""; boundary*1=b',
     'multipart/mixed;; boundary=b;',
+    'multipart/mixed; boundary="b";; charset="us-ascii"',
+    'multipart/mixed; boundary=\\"b\\"',
+    'multipart/mixed\nContent-Type: multipart/mixed; boundary=b',
+    'multipart/mixed; boundary=other\nContent-Type: multipart/mixed; boundary=b',
   ]) {
     test(`is taken apart: ${type.replaceAll(/\s+/g, ' ')}`, async () => {
       const mail = await read(`MIME-Version: 1.0\nContent-Type: ${type}`, parts)

@@ -25,7 +25,7 @@ const AWAY_END =
 
 /** How programs name an answer that they wrote. */
 const REPLIES = words(`
-automatic reply|automatic response|automated reply|automated response|auto reply|auto-reply|autoreply|
+automatic reply|automatic response|auto generated|auto-generated|automated reply|automated response|auto reply|auto-reply|autoreply|
 auto response|auto-response|autoresponse|autoresponder|auto-responder|vacation reply|vacation response|
 vacation message|vacation autoreply|out of office autoreply|out of office auto-reply|out of office reply|
 out of office response|automatische antwort|automatische ruckantwort|automatische abwesenheitsnotiz|
@@ -50,7 +50,7 @@ automatiska atbilde|tra lời tự động|tra loi tu dong|balasan otomatis|ต�
 
 /** How people and programs say that somebody is away. */
 const AWAY = words(`
-out of office|out of the office|out-of-office|ooo|ooto|away from the office|away from my mail|
+out of office|out of the office|away|out-of-office|ooo|ooto|away from the office|away from my mail|
 away from office|on vacation|on annual leave|on holiday|on leave|on parental leave|on maternity leave|
 currently out of office|abwesend|nicht im buro|nicht im haus|außer haus|ausser haus|im urlaub|
 absence du bureau|absent du bureau|absente du bureau|en conges|en vacances|hors du bureau|

@@ -84,7 +84,7 @@ function toMail(root: Entity): Mail {
     cc: all('cc').flatMap(mailboxesIn),
     ...defined({
       messageId: messageIds(id)[0] ?? bareId(id),
-      inReplyTo: messageIds(value('in-reply-to'))[0],
+      inReplyTo: messageIds(value('in-reply-to'))[0] ?? bareId(value('in-reply-to')),
       date: dateOf(value('date')),
       subject,
       html,

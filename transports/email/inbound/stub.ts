@@ -19,7 +19,7 @@ export function isStub(plain: string, html: string): boolean {
   const shown = wordsOf(decodeHTML(html.slice(0, MAX_HTML).replaceAll(MARKUP, ' ')))
   const words = wordsOf(said)
   if (shown.size === 0) return false
-  if (words.size === 0) return true
+  if (words.size === 0) return said === '' || shown.size > 1
   const common = [...words].filter((word) => shown.has(word)).length
   const isAbout = SUBJECT.test(said)
   if (common < words.size / 2) return isAbout || shown.size >= 2 * words.size

@@ -18,7 +18,7 @@ const CELLS = words('table tbody thead tfoot tr td th col colgroup')
 const SCOPES = words('table td th caption template object marquee')
 /** Attributes that matter for the text, as far as `MAX_VALUE`. */
 const KEPT = words('href start type class id cite')
-const MAX_VALUE = 2000
+const MAX_VALUE = 10_000
 const MAX_LOOK = 200
 
 const BLOCKS = words(

@@ -23,6 +23,7 @@ const ALIASES: Record<string, string> = {
 /** ISO-2022-JP switches to Japanese with these, also in mail without a label. */
 const JAPANESE = ['$@', '$B', '(J', '(I'].map((sequence) => `\u001b${sequence}`)
 const FALLBACK = 'windows-1252'
+const FEW = 3
 
 /**
  * The text in some bytes. `label` is the character set that the sender named; many name none, a wrong one, or misspell
@@ -40,8 +41,10 @@ export function decodeText(bytes: Uint8Array, label = '', fallback = FALLBACK): 
     return decodeAs(isJapanese ? 'iso-2022-jp' : name, bytes) ?? text
   }
   const isUnicode = isUtf8(bytes)
-  if (isUnicode && (UNKNOWN.test(name) || SINGLE_BYTE.test(name) || name === 'utf-7')) return utf8(bytes)
-  const known = UNKNOWN.test(name) || name === 'utf-7' ? fallback : name
+  if (isUnicode && isFalse(name, bytes)) return utf8(bytes)
+  const isUnknown = UNKNOWN.test(name) || name === 'utf-7'
+  if (isUnknown && isMostlyUtf8(bytes)) return utf8(bytes)
+  const known = isUnknown ? fallback : name
   const text = decodeAs(known, bytes) ?? (isUnicode ? utf8(bytes) : decodeAs(fallback, bytes))
   if (text === undefined) return utf8(bytes)
   if (!text.includes('\ufffd')) return text
@@ -55,6 +58,20 @@ export function decodeText(bytes: Uint8Array, label = '', fallback = FALLBACK): 
 export function isAsciiCompatible(label: string): boolean {
   const name = nameOf(label)
   return !UNKNOWN.test(name) && !SEVEN_BIT.test(name) && decodeAs(name, new Uint8Array()) !== undefined
+}
+
+/** Whether bytes that are valid UTF-8 are nothing else: letters of two bytes are, by chance, while there are few of them. */
+function isFalse(name: string, bytes: Uint8Array): boolean {
+  if (UNKNOWN.test(name) || SINGLE_BYTE.test(name) || name === 'utf-7') return true
+  return !/^(?:utf|ucs)/.test(name) && (utf8(bytes).match(/[^\0-\x7f]/g)?.length ?? 0) > FEW
+}
+
+/** UTF-8 that was cut within a letter, or has a byte of something else in it. */
+function isMostlyUtf8(bytes: Uint8Array): boolean {
+  const text = utf8(bytes)
+  const wrong = text.match(/\ufffd/g)?.length ?? 0
+  const right = text.match(/[^\0-\x7f\ufffd]/g)?.length ?? 0
+  return right > 4 * wrong
 }
 
 function markOf([first, second, third]: Uint8Array): string | undefined {
