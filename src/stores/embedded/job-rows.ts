@@ -40,6 +40,12 @@ export type JobRow = {
   kept: string | null
 }
 
+/** A row of a job that is claimed, or may be. */
+export type Running = JobRow & { n: number; message: number | null; failures: number; lost: number }
+
+/** A claim of this process. `isInJournal`: its message is there, and stays while the job does. */
+export type Claimed = { token: string; queue: number; row: Running; isInJournal: boolean }
+
 /** What a row has of the job as it was added, and the messages that went into it. */
 export function toJob({ id, lane, grp: group, notify, message_id, data }: JobRow) {
   const job: NewJob & { collected?: Message[] } = { id, lane, group }

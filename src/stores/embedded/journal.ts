@@ -8,6 +8,9 @@ import { insertJob } from './job-rows.ts'
 import type { Parts } from './parts.ts'
 import { fromJson, readSome, toJson } from './sql.ts'
 
+/** Above the numbers that older versions gave. */
+const FIRST_NOTE = 1_000_000
+
 const ROADS = ['dispatch', 'receive', 'outbox'] as const
 
 type Place = { seq: number }
@@ -75,15 +78,19 @@ export function createJournal(parts: Parts, search: Journal['search']) {
 
   /** Notes for the message of that position (and id), if it is there. Inside a transaction only. */
   function addNotes(seq: number, id: string | null, notes: readonly Note[]): void {
-    // Within the INSERT, SQLite would make a table for what it has to read of `note`: that takes as long as all of this.
-    const row = sql.get<{ id: string; n: number }>`SELECT id,
-        coalesce((SELECT max(n) + 1 FROM note WHERE note.seq = journal.seq), 0) AS n
-      FROM journal WHERE seq = ${seq}`
-    if (!row || row.id !== (id ?? row.id)) return
-    for (const [index, { at, road, what, detail }] of notes.entries())
-      sql.run`INSERT INTO note (seq, n, at, road, what, detail)
-        VALUES (${seq}, ${row.n + index}, ${at}, ${ROADS.indexOf(road)}, ${what}, ${toJson(detail)})`
+    const row = sql.get<{ id: string }>`SELECT id FROM journal WHERE seq = ${seq}`
+    if (row && row.id === (id ?? row.id)) appendNotes(seq, notes)
   }
+
+  /** Notes for a message that is there. Inside a transaction only. */
+  function appendNotes(seq: number, notes: readonly Note[]): void {
+    for (const { at, road, what, detail } of notes)
+      sql.run`INSERT INTO note (seq, n, at, road, what, detail)
+        VALUES (${seq}, ${nextNote()}, ${at}, ${ROADS.indexOf(road)}, ${what}, ${toJson(detail)})`
+  }
+
+  /** Ascending over all messages, so that nothing is read to number a note. Older versions counted those of each message. */
+  const nextNote = () => counters.set('notes', Math.max(counters.get('notes'), FIRST_NOTE) + 1)
 
   const outcome = (id: string) =>
     sql.get<{ outcome: Outcome }>`SELECT outcome FROM standing
@@ -138,7 +145,7 @@ export function createJournal(parts: Parts, search: Journal['search']) {
     fresh.pumped().delete(id)
     return message
   }
-  return { ...journal, at, find, after, addNotes, takePumped }
+  return { ...journal, at, find, after, addNotes, appendNotes, takePumped }
 }
 
 function toMessage({ id, gateway, received_at: receivedAt, payload }: MessageRow): Message {

@@ -27,7 +27,7 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
     const conversation = message.conversation === message.id ? null : message.conversation
     ready.take(place, { id: message.id, conversation })
     counters.add('ready', -1)
-    journal.addNotes(seq, message.id, [{ at: now, road: 'receive', ...takenNote(lease, by) }])
+    journal.appendNotes(seq, [{ at: now, road: 'receive', ...takenNote(lease, by) }])
     const missed = filter.conversation === undefined ? untold(gateway, now) : {}
     if (lease === undefined) return { message, ...missed }
     const token = randomTail()

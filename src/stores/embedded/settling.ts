@@ -1,0 +1,101 @@
+import type { AttemptError, Settled } from '../../core/store.ts'
+import { storable } from '../shared/values.ts'
+import type { Claimed, JobRow, Running } from './job-rows.ts'
+import type { JournalTable } from './journal.ts'
+import type { Parts } from './parts.ts'
+import { toJson } from './sql.ts'
+
+type Ended = { n: number; lane: string }
+
+/** Stores how claims ended. Inside a transaction only. */
+export function createSettling(
+  parts: Parts,
+  journal: JournalTable,
+  claimed: Map<number, Claimed>,
+  messageOf: (row: Running) => unknown,
+) {
+  const { sql, counters, signals } = parts
+
+  /** The job that a claim is for: of this process's own claims it is in memory. */
+  function find(queue: number, { id, token }: Settled): Pick<Claimed, 'row' | 'isInJournal'> | undefined {
+    const n = Number.parseInt(token, 10)
+    const known = claimed.get(n)
+    if (known?.token === token) {
+      claimed.delete(n)
+      if (known.queue === queue && known.row.id === id) return known
+    }
+    const row = sql.get<Running>`SELECT n, id, lane, notify, message, message_id, errors, kept FROM job
+      WHERE n = ${n} AND queue = ${queue} AND id = ${id} AND token = ${token}`
+    return row && { row, isInJournal: false }
+  }
+
+  function giveBack(row: Running, outcome: Settled & { outcome: 'release' | 'retry' }, now: number): void {
+    const isRetry = outcome.outcome === 'retry'
+    // Released without a delay the job keeps its due time, and so its place among the lanes.
+    const due = isRetry || outcome.delay ? now + storable(outcome.delay ?? 0) : 0
+    const errors = isRetry ? withError(row, outcome.error) : row.errors
+    // A claim that ran out was counted as lost; its holder lives after all.
+    sql.run`UPDATE job SET state = 1, due = max(due, ${due}), failures = failures + ${isRetry ? 1 : 0},
+      errors = ${errors}, token = NULL, lost = lost - (state = 1) WHERE n = ${row.n}`
+  }
+
+  function bury(queue: number, row: Running, outcome: Settled & { outcome: 'dead' }, now: number): void {
+    // One may be left from an earlier life of that job.
+    const replaced = sql.run`DELETE FROM dead WHERE queue = ${queue} AND id = ${row.id}`
+    sql.run`INSERT INTO dead (queue, id, at, lane, grp, reason, notify, message_id, data, errors, kept)
+      SELECT queue, id, ${now}, lane, grp, ${outcome.reason}, notify, message_id, data,
+        ${withError(row, outcome.error)}, ${toJson(messageOf(row))} FROM job WHERE n = ${row.n}`
+    counters.add(`dead ${queue}`, 1 - replaced)
+  }
+
+  function tellWaiters(queue: number, { id }: Running, outcome: Settled, now: number): void {
+    if (outcome.outcome === 'done')
+      sql.run`INSERT OR REPLACE INTO done (queue, id, at, result)
+        VALUES (${queue}, ${id}, ${now}, ${toJson(outcome.result)})`
+    signals.raise(`job:${id}`)
+  }
+
+  /** Removes jobs, and makes the oldest of each of their lanes the head. True where a lane has one. */
+  function remove(queue: number, ended: readonly Ended[], now: number): boolean {
+    if (ended.length === 0) return false
+    const [rows, lanes] = [
+      JSON.stringify(ended.map(({ n }) => n)),
+      JSON.stringify(ended.map(({ lane }) => lane)),
+    ]
+    sql.run`DELETE FROM job WHERE n IN (SELECT value FROM json_each(${rows}))`
+    counters.add(`jobs ${queue}`, -ended.length)
+    const heads = sql.run`UPDATE job SET state = 1, due = max(due, ${now}) WHERE n IN (
+      SELECT (SELECT n FROM job WHERE queue = ${queue} AND lane = value ORDER BY n LIMIT 1) FROM json_each(${lanes}))`
+    return heads > 0
+  }
+
+  /** Tells for each whether the claim was still held. `name` is that of the queue. */
+  return (queue: number, name: string, outcomes: readonly Settled[]): boolean[] => {
+    const now = parts.now()
+    const ended: Ended[] = []
+    let isNext = false
+    const held = outcomes.map((outcome) => {
+      const found = find(queue, outcome)
+      if (!found) return false
+      const { row, isInJournal } = found
+      const { notes } = outcome
+      if (notes && row.message !== null && isInJournal) journal.appendNotes(row.message, notes)
+      else if (notes && row.message !== null) journal.addNotes(row.message, row.message_id, notes)
+      if (outcome.outcome === 'release' || outcome.outcome === 'retry') {
+        giveBack(row, outcome, now)
+        isNext = true
+        return true
+      }
+      if (outcome.outcome === 'dead') bury(queue, row, outcome, now)
+      if (row.notify !== 0) tellWaiters(queue, row, outcome, now)
+      ended.push({ n: row.n, lane: row.lane })
+      return true
+    })
+    if (remove(queue, ended, now) || isNext) signals.raise(`jobs:${name}`)
+    return held
+  }
+}
+
+function withError({ errors }: JobRow, error: AttemptError): string {
+  return JSON.stringify([...JSON.parse(errors), error])
+}
