@@ -1,5 +1,5 @@
 import { TriviumError } from '../src/core/errors.ts'
-import { type Json, pathGet } from '../src/core/json.ts'
+import { type Json, type JsonObject, pathGet } from '../src/core/json.ts'
 import type { Receipt, Reply, TransportDeps } from '../src/core/transport.ts'
 import { pause } from '../src/lib/pause.ts'
 import { waitFor } from '../src/lib/wait-for.ts'
@@ -23,7 +23,7 @@ export function refuseTarget(gateway: string): never {
 }
 
 /**
- * The text of the first reply to a message, of the newest where it came again (`duplicate`); undefined after `timeout` ms, when `gone` aborts, and soon after its skill ended without one.
+ * What the first reply to a message says (`text`, `data`), of the newest where it came again (`duplicate`); undefined after `timeout` ms, when `gone` aborts, and soon after its skill ended without one.
  * What no route takes a worker may answer (`gateway-send`) until then. Never rejects: the message is durable whatever happens here.
  */
 export async function awaitReply(
@@ -32,7 +32,7 @@ export async function awaitReply(
   target: Json | undefined,
   timeout: number,
   gone: AbortSignal,
-): Promise<string | undefined> {
+): Promise<JsonObject | undefined> {
   const { replies, log } = deps
   const place = placeOf(messageId, target)
   const tooLate = new AbortController()
@@ -49,12 +49,11 @@ export async function awaitReply(
     return undefined
   }
   settle().catch(failed)
-  return waitFor<string>({
+  return waitFor<JsonObject>({
     async attempt() {
       const after = duplicate ? Math.max(0, (await replies.end(place)) - 1) : 0
       const [found] = await replies.read(place, after, 1)
-      const text = found?.data.text
-      return typeof text === 'string' ? { value: text } : {}
+      return typeof found?.data.text === 'string' ? { value: found.data } : {}
     },
     watch: (wake) => replies.onAppend(place, wake),
     timeout,

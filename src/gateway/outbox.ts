@@ -95,20 +95,34 @@ export function answerOf({ key, by, text }: Sending) {
 
 /** What of a result is of another kind is the skill's own. */
 const resultSchema = z.object({
-  text: z.string(),
+  text: z.string().optional(),
+  /** The HTTP response, for a webhook that waits for it; the transport checks it. */
+  http: jsonObjectSchema.optional().catch(undefined),
   subject: z.string().optional().catch(undefined),
   attachments: attachmentSchema.array().optional().catch(undefined),
   data: jsonObjectSchema.optional().catch(undefined),
 })
 
-/** The reply that a result is: a string, or `text`, which may be empty beside attachments or data. Undefined: none. */
+/**
+ * The reply that a result is: a string, `text`, which may be empty beside attachments or data, or `http`, the response to a webhook.
+ * Undefined: none.
+ */
 export function skillReply(result: unknown): Omit<Sending, 'key'> | undefined {
   if (typeof result === 'string') return result === '' ? undefined : { text: result }
   const { data: said } = resultSchema.safeParse(result)
   if (!said) return undefined
-  const { text, subject, attachments, data } = said
+  const { http, subject, attachments } = said
+  const text = said.text ?? (http && bodyText(http))
+  if (text === undefined) return undefined
+  const data = http ? { ...said.data, http } : said.data
   const isEmpty = text === '' && !attachments?.length && Object.keys(data ?? {}).length === 0
   return isEmpty ? undefined : { text, ...defined({ subject, attachments, data }) }
+}
+
+/** What an HTTP response says, for gateways that send words, and for histories. */
+function bodyText({ body }: JsonObject): string {
+  if (typeof body === 'string') return body
+  return body === undefined || body === null ? '' : JSON.stringify(body)
 }
 
 /** Throws `send_rejected` for `data` that would show the buttons of one approval under the title of another. */

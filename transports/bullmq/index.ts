@@ -111,7 +111,7 @@ async function takeJobs(server: QueueServer, options: BullmqOptions, deps: Trans
     const { id, duplicate } = await deps.accept(messageOf(job, await dataOf(job)))
     if (respond === 'accepted') return { id, ...(duplicate ? { duplicate } : {}) }
     const reply = await awaitReply(deps, { id }, undefined, timeout, signal)
-    if (reply !== undefined) return reply
+    if (reply !== undefined) return String(reply.text)
     if (signal.aborted) {
       throw new TriviumError('cancelled', { what: 'The wait for a reply', reason: 'the daemon is stopping' })
     }

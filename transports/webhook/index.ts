@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { stoppingError, TriviumError, toTriviumError } from '../../src/core/errors.ts'
-import type { Json } from '../../src/core/json.ts'
+import { isJsonObject, type Json } from '../../src/core/json.ts'
 import type { Accepted, NewMessage } from '../../src/core/message.ts'
 import type { Transport, TransportDeps, TransportKind } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
-import { defined } from '../../src/lib/defined.ts'
+import { attempt } from '../../src/lib/attempt.ts'
 import { queryOf } from '../../src/lib/http.ts'
 import { createInFlight } from '../../src/lib/in-flight.ts'
 import { answerQuickly } from '../../src/lib/quick-answer.ts'
@@ -12,6 +12,7 @@ import { createTokenBucket } from '../../src/lib/token-bucket.ts'
 import { awaitReply, refuseTarget, sendToRequest } from '../kept-reply.ts'
 import { checkDoor, refuseForeign } from '../options.ts'
 import { type WebhookOptions, webhookOptions } from './config.ts'
+import { readHttpAnswer, writeHttpAnswer } from './http-answer.ts'
 import type { Answer, Own, Taken } from './preset.ts'
 import { createReader, type Read } from './read-delivery.ts'
 import { createVerifier, presetOf } from './verifier.ts'
@@ -133,7 +134,11 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
     response.once('close', () => gone.abort())
     const signal = AbortSignal.any([gone.signal, closing.signal])
     const reply = await awaitReply(deps, taken, data.replyTarget, options.timeout, signal)
-    acknowledge(response, { ...taken, ...defined({ reply }) }, body)
+    const http = isJsonObject(reply?.data) ? reply.data.http : undefined
+    // It was checked when it was sent.
+    const decided = http === undefined ? undefined : attempt(() => readHttpAnswer(gateway, http))
+    if (decided) writeHttpAnswer(response, decided)
+    else acknowledge(response, { ...taken, ...(reply && { reply: String(reply.text) }) }, body)
   }
 
   return {
@@ -142,7 +147,11 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
       unmount = http.mount(options.path, handle)
     },
     requireTarget: async () => refuseTarget(deps.gateway),
-    send: (reply) => sendToRequest(deps, reply),
+    async send(reply) {
+      // What cannot be answered so fails here, where its sender learns of it.
+      if (reply.data?.http !== undefined) readHttpAnswer(gateway, reply.data.http)
+      return sendToRequest(deps, reply)
+    },
     // The path stays until `close`, so that senders hear "try again" and not "there is nothing here".
     stop: accepting.stop,
     /** Requests that wait for a reply get 202: their messages are durable. */
