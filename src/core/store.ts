@@ -310,6 +310,8 @@ export type Retention = {
 export type Waiting = { road: string; gateway: string; oldestAt: number }
 
 export type StoreStats = {
+  /** The shards that could not be asked; the numbers are of the others. */
+  away?: number[]
   journal: { messages: number; oldestAt?: number }
   /**
    * `lost`: by gateway, how many messages retention has removed untaken, where the last that was taken (and not as part of

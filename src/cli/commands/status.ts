@@ -53,6 +53,8 @@ function humanStatus(status: Json): string {
       ? `Trivium ${at('version')} runs since ${new Date(Number(at('startedAt'))).toISOString()} (pid ${at('pid')})`
       : `Trivium ${at('version')}: no daemon is running; start one with \`trivium start\``,
     `store: ${at('store.kind')} at ${at('store.address')}`,
+    at('stats.away') !== undefined &&
+      `${paint('red', 'SHARDS AWAY')}: ${at('stats.away')}; the numbers below are of the others`,
     at('store.ok') === false && `${paint('red', 'STORE TAKES NO MESSAGES')}: ${at('store.reason')}`,
     at('configuration.error') &&
       `${paint('red', 'CONFIGURATION')}: the last good one stays in force; ${reason}`,

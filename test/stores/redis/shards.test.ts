@@ -229,6 +229,42 @@ describe('a store with several shards', { concurrency: 3 }, () => {
     assert.equal((await store.stats()).journal.messages, messages.length)
   })
 
+  test('takes, reads and counts what the other shards have while a master hangs, and waits for it once', async (t) => {
+    const cluster = await startRedisCluster()
+    t.after(() => cluster.stop())
+    const timeout = 1_000
+    const store = await openStore(cluster.url, { commandTimeout: timeout })
+    t.after(() => store.close())
+    for (const group of ['consumed', 'peeked']) await store.topics.subscribe(MESSAGE_TOPIC, group, 'now')
+    await store.journal.accept(CONVERSATIONS.map((conversation) => saying('x', { conversation })))
+    cluster.nodes[1]?.freeze()
+    await Promise.allSettled([store.stats()])
+    const begun = performance.now()
+    const { away = [], journal } = await store.stats()
+    assert.ok(away.length > 0 && away.length < 16, `${away.length} away`)
+    assert.ok(journal.messages > 0 && journal.messages < CONVERSATIONS.length)
+    const taken: string[] = []
+    for (let one = await store.receive.take({}, 60_000); one; one = await store.receive.take({}, 60_000))
+      taken.push(one.message.id)
+    const read = async (group: string, mode: 'consume' | 'peek') =>
+      (await store.topics.read(MESSAGE_TOPIC, [{ group, mode, max: 500 }]))[0]?.events ?? []
+    assert.equal((await read('peeked', 'peek')).length, journal.messages)
+    assert.equal((await read('consumed', 'consume')).length, journal.messages)
+    assert.equal(new Set(taken).size, journal.messages)
+    assert.ok((await store.topics.groups(MESSAGE_TOPIC)).length === 2)
+    const took = performance.now() - begun
+    assert.ok(took < 5 * timeout, `all this took ${Math.round(took)} ms`)
+
+    cluster.nodes[1]?.resume()
+    await until(async () => (await store.stats()).away === undefined, 'the shards of the master')
+    while (taken.length < CONVERSATIONS.length) {
+      const one = await store.receive.take({}, 60_000)
+      if (one) taken.push(one.message.id)
+    }
+    assert.equal(new Set(taken).size, CONVERSATIONS.length)
+    assert.equal((await read('consumed', 'consume')).length, CONVERSATIONS.length - journal.messages)
+  })
+
   test('ends the jobs of the others while a master hangs that has some of those that ran with them', async (t) => {
     const cluster = await startRedisCluster()
     t.after(() => cluster.stop())

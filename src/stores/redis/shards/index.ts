@@ -6,13 +6,14 @@ import type { createSignals } from '../signals.ts'
 import { createShardedJobs } from './jobs.ts'
 import { createShardedJournal } from './journal.ts'
 import { createOwned, createOwners } from './owners.ts'
+import { askAll, guardShard } from './reach.ts'
 import { createShardedReceive } from './receive.ts'
 import type { Parts, Shard } from './shard.ts'
 import { createShardedTopics } from './topics.ts'
 
 /** The parts of a store that has several shards. */
 export function openShards(
-  shards: readonly Shard[],
+  bare: readonly Shard[],
   options: {
     layout: Layout
     kv: KeyValues
@@ -22,6 +23,8 @@ export function openShards(
   },
 ): Parts {
   const { signals, layout } = options
+  const stopped = new AbortController()
+  const shards = bare.map((shard) => guardShard(shard, stopped.signal))
   const { of } = layout
   const owners = createOwners({
     ...options,
@@ -48,14 +51,20 @@ export function openShards(
       Promise.any(shards.map(({ ping }) => ping())).catch(({ errors: [first] }: AggregateError) => {
         throw first
       }),
-    stats: async () => sumOf(await Promise.all(shards.map(({ stats }) => stats()))),
-    oldestWaiting: async () =>
-      oldestOf((await Promise.all(shards.map(({ oldestWaiting }) => oldestWaiting()))).flat()),
-    trim: async (policy) => {
-      const found = await Promise.all(shards.map(({ trim }) => trim(partOf(policy, of))))
-      return { removed: found.reduce((sum, { removed }) => sum + removed, 0) }
+    stats: async () => {
+      const { answers, away } = await askAll(shards, ({ stats }) => stats())
+      return { ...sumOf(answers), ...(away.length > 0 && { away }) }
     },
-    stop: owners.stop,
+    oldestWaiting: async () =>
+      oldestOf((await askAll(shards, ({ oldestWaiting }) => oldestWaiting())).answers.flat()),
+    trim: async (policy) => {
+      const { answers } = await askAll(shards, ({ trim }) => trim(partOf(policy, of)))
+      return { removed: answers.reduce((sum, { removed }) => sum + removed, 0) }
+    },
+    stop: async () => {
+      stopped.abort()
+      await owners.stop()
+    },
   }
 }
 

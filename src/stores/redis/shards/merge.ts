@@ -1,8 +1,10 @@
+import { isAway } from './reach.ts'
+
 /** Ms by which what one shard hands out may be newer than what another has. */
 const TOLERANCE = 1_000
 /** Ms after which a shard that had nothing is looked at again, though nobody said that something is there: a lease may have run out. */
 const QUIET = 1_000
-/** So many of those who take at once are remembered; the others begin anew. */
+/** Consumers that are remembered at most; others start with a look at every shard. */
 const MOST = 1_000
 
 /** What a shard gave: `last`, the time of the last of it; or the time of the first that was `held` back; or it has nothing. */
@@ -32,8 +34,8 @@ export function createMerge(count: number) {
       }
     },
     /**
-     * `ask` hands out what is not newer than `until` (Unix ms), of one shard; below 0 it only looks. Undefined: none has anything, or only
-     * one that is taken for empty where this is not to be `sure`.
+     * `ask` hands out what is not newer than `until` (Unix ms), of one shard; below 0 it only looks. Undefined: no shard has anything, or
+     * only one that is taken for empty where this is not to be `sure`. Shards that are away are left out; rejects where all are.
      */
     async take<T>(
       name: string,
@@ -43,9 +45,17 @@ export function createMerge(count: number) {
       const { next, quiet } = stateOf(name)
       const all = Array.from(next.keys())
       const looked = new Set<number>()
+      const away = new Map<number, unknown>()
+      const reach = (shard: number, until: number) =>
+        ask(shard, until).catch((error: unknown) => {
+          if (!isAway(error)) throw error
+          away.set(shard, error)
+          return undefined
+        })
       const look = async (shard: number) => {
         looked.add(shard)
-        const given = await ask(shard, -1)
+        const given = await reach(shard, -1)
+        if (away.has(shard)) return undefined
         if (!given) return quiet.set(shard, Date.now())
         next[shard] = 'held' in given ? given.held : 1
         return quiet.delete(shard)
@@ -56,11 +66,12 @@ export function createMerge(count: number) {
       }
       await Promise.all(all.filter(isDue).map(look))
       for (;;) {
-        const open = all.filter((shard) => !quiet.has(shard))
+        const open = all.filter((shard) => !quiet.has(shard) && !away.has(shard))
         const [first, second] = open.toSorted((a, b) => (next[a] ?? 0) - (next[b] ?? 0))
         if (first !== undefined) {
           const most = second === undefined ? Number.MAX_SAFE_INTEGER : (next[second] ?? 0) + TOLERANCE
-          const given = await ask(first, most)
+          const given = await reach(first, most)
+          if (away.has(first)) continue
           const time = given && ('held' in given ? given.held : given.last)
           // Something came back, or the group was moved: of the others it is not known either.
           if (time !== undefined && time < (next[first] ?? 0)) next.fill(0)
@@ -70,7 +81,8 @@ export function createMerge(count: number) {
           continue
         }
         // The word of another daemon may still be under way.
-        const left = sure ? all.filter((shard) => !looked.has(shard)) : []
+        const left = sure ? all.filter((shard) => !looked.has(shard) && !away.has(shard)) : []
+        if (left.length === 0 && away.size === count) throw away.get(0)
         if (left.length === 0) return undefined
         await Promise.all(left.map(look))
       }

@@ -2,6 +2,7 @@ import { timeOf } from '../../../core/message-id.ts'
 import type { ReceiveQueue, Taken } from '../../../core/store.ts'
 import type { Layout } from '../layout.ts'
 import { createMerge } from './merge.ts'
+import { askAll } from './reach.ts'
 import type { Shard } from './shard.ts'
 
 /** The receive roads of several shards as one. A receipt names its shard. */
@@ -38,8 +39,8 @@ export function createShardedReceive(
     release: async (receipt) => (await of(receipt).receive?.release(of(receipt).own)) ?? false,
     leased: async (receipt) => of(receipt).receive?.leased(of(receipt).own),
     nextExpiry: async () => {
-      const all = await Promise.all(shards.map(({ receive }) => receive.nextExpiry()))
-      const times = all.filter((time) => time !== undefined)
+      const { answers } = await askAll(shards, ({ receive }) => receive.nextExpiry())
+      const times = answers.filter((time) => time !== undefined)
       return times.length > 0 ? Math.min(...times) : undefined
     },
   }

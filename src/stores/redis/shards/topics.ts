@@ -6,6 +6,7 @@ import { defined } from '../../../lib/defined.ts'
 import type { Layout } from '../layout.ts'
 import type { BoundedBatch, BoundedRead } from '../topics.ts'
 import { createMerge } from './merge.ts'
+import { askAll, isAway } from './reach.ts'
 import { byShard, type Shard } from './shard.ts'
 
 /** The topics of several shards as one: `gateway-message` has a partition on each, the others are on the first. */
@@ -73,10 +74,12 @@ export function createShardedTopics(
   }
 
   async function peek(request: GroupRead): Promise<GroupBatch | undefined> {
-    const first = await readShard(0, request)
-    if (!first) return undefined
-    const rest = await Promise.all(shards.slice(1).map((_, index) => readShard(index + 1, request)))
-    const batches = [first, ...rest].filter((batch) => batch !== undefined)
+    const asked = [...shards.keys()]
+    const { answers, away } = await askAll(asked, (shard) => readShard(shard, request))
+    // The first shard knows whether there is such a group.
+    if (!away.includes(0) && answers[0] === undefined) return undefined
+    const batches = answers.filter((batch) => batch !== undefined)
+    if (batches.length === 0) return undefined
     const events = batches
       .flatMap((batch) => batch.events)
       .sort(byId)
@@ -138,8 +141,9 @@ export function createShardedTopics(
     groups: async (only, partition) => {
       if (only !== undefined && only !== MESSAGE_TOPIC) return others.groups(only)
       if (partition !== undefined) return at(partition).groups(MESSAGE_TOPIC)
-      const rest = only === undefined ? await others.groups() : []
-      const all = (await ofAll((topics) => topics.groups(MESSAGE_TOPIC))).flat()
+      const rest = only === undefined ? await others.groups().catch(noneWhileAway) : []
+      const { answers } = await askAll(shards, ({ topics }) => topics.groups(MESSAGE_TOPIC))
+      const all = answers.flat()
       const sums = Map.groupBy(all, ({ group }) => group)
       const merged = [...sums].map(([group, infos]): GroupInfo => {
         const sum = (what: 'lag' | 'pending') => infos.reduce((total, info) => total + info[what], 0)
@@ -156,6 +160,12 @@ export function createShardedTopics(
     tail: (topic, after, max, partition) => at(partition).tail(topic, after, max),
     end: (topic, partition) => at(partition).end(topic),
   }
+}
+
+/** Groups of other topics are all on the first shard; without it, those of gateway-message can still be told. */
+function noneWhileAway(error: unknown): GroupInfo[] {
+  if (!isAway(error)) throw error
+  return []
 }
 
 function byId(a: Event, b: Event): number {
