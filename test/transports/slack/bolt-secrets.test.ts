@@ -44,13 +44,14 @@ test('no token and no secret of the environment is in what an app logs, throws o
   await until(() => daemon.output().includes('later, with'), 'the rejection', 20_000)
   await say('crash')
   await until(() => daemon.output().includes('crashed with'), 'the crash', 20_000)
-  const [, messageId = ''] = /"messageId": ?"([^"]+)"/.exec(await dead()) ?? []
-  assert.notEqual(messageId, '')
+  const [, messageId = ''] = /"id": ?"([^"]+)"/.exec(await dead()) ?? []
+  assert.notEqual(messageId, '', await dead())
   const shown = await Promise.all([
     dead(),
     site.run(['status', '--json']).then(({ out }) => out),
     site.run(['message', 'show', messageId]).then(({ out }) => out),
   ])
+  assert.match(shown[2] ?? '', /listener_failed|request failed/)
   const all = [daemon.output(), ...shown].join('\n')
   assert.match(all, /request failed.*xoxb-\[secret\]|Bearer \[secret\]/)
   for (const secret of [BOT, SIGNING, ...OTHERS, 'services/T0/B0']) assert.ok(!all.includes(secret), secret)
