@@ -60,8 +60,7 @@ export type DaemonOptions = {
   load(skills?: readonly RoutedSkill[]): Promise<Config>
   /** `serve`: listens on both addresses. `local`: for one command in this process; no listeners, no gateways that need them. */
   mode: 'serve' | 'local'
-  /** That of the data directory, where the caller has it already; released when the store closes. */
-  lock?: Disposable
+  lock?: Disposable | undefined // of the data directory, for the store to release
   version: string
   /** The environment with `.env`: where keys of models are looked up. */
   env: Readonly<Record<string, string | undefined>>
@@ -310,6 +309,7 @@ export async function createDaemon(options: DaemonOptions) {
     budgets: budgets.standing,
     listening: publicHttp.isListening,
     draining: () => draining,
+    checkDocuments: durable.check,
     assistant: async () => {
       const pending = await approvals.list({ status: 'pending', limit: 1000 })
       return { ...(await durable.overview()), approvals: pending.length }

@@ -8,6 +8,7 @@ import { attempt } from '../lib/attempt.ts'
 import { noSuch, quote } from '../lib/nearest.ts'
 import { type Checker, check, findingsOf } from './checker.ts'
 import type { GatewayConfig, RoutedSkill } from './gateways.ts'
+import { listOf, swallowedWords } from './swallowed-words.ts'
 import type { Path } from './yaml-file.ts'
 
 /** What routes may refer to. `skills` is undefined before the skills are known: then they are not checked. */
@@ -44,7 +45,8 @@ export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): 
   if (raw !== undefined && raw !== null && !Array.isArray(raw)) {
     checker.report(['routes'], 'value', 'expected a list of routes: each starts with "- name:"')
   }
-  for (const [at, one] of (Array.isArray(raw) ? raw : []).entries()) {
+  const given: unknown[] = Array.isArray(raw) ? raw : []
+  for (const [at, one] of given.entries()) {
     const path = ['routes', at]
     const read = checker.section(routeSchema, one, path)
     if (!read) continue
@@ -56,6 +58,13 @@ export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): 
     if (conflict) checker.report([...path, 'name'], 'value', conflict)
     checkGateways(route.match, path, world, checker)
     if (world.skills) checkSkill(route, path, world, checker)
+    const isLast = at === given.length - 1 && Object.keys(route.match).length === 0
+    const swallowed = isLast ? undefined : swallowedWords(route, gateways, skills)
+    if (swallowed) {
+      const { words, where } = swallowed
+      const message = `this takes words of the assistant on ${where.join(', ')}: ${listOf(words)}; with \`fallback: true\` they go first`
+      checker.report([...path, 'name'], 'value', message, 'warning')
+    }
     add(route, `line ${checker.lineOf([...path, 'name'])}`)
   }
   const last = routes.at(-1)
@@ -68,7 +77,8 @@ export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): 
       for (const { path, message } of findingsOf(issues))
         warn(`${[key, ...path.map(String)].join('.')}: ${message}`)
       const conflict = route && conflictOf(route)
-      if (conflict) warn(conflict)
+      // Of words the route that takes them is warned of, once.
+      if (conflict && !skill.metadata?.prefixes) warn(conflict)
       if (route && !places.has(route.name)) add(route, `skill ${skill.name}`)
     }
     const { prefixes, ref } = skill.metadata ?? {}

@@ -1,9 +1,11 @@
+import { existsSync } from 'node:fs'
 import type { Schedule } from '../core/assistant-services.ts'
 import type { Call, Caller, InvokeOptions } from '../core/call.ts'
 import { reasonOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { Services } from '../core/services.ts'
 import type { Store } from '../core/store.ts'
+import type { Check } from '../core/transport.ts'
 import { repeat } from '../lib/loop.ts'
 import { type ArtifactStore, createArtifactSweep } from '../state/artifacts/artifacts.ts'
 import { createAssistant } from '../state/assistant/assistant.ts'
@@ -74,6 +76,18 @@ export function createDurableParts(deps: DurableDeps) {
     } satisfies Partial<Services>,
     /** Counts for `trivium status`; where the state cannot be read, why. */
     overview: () => overview().catch((error: unknown) => ({ error: reasonOf(error) })),
+    /** The documents that cannot be used, and why. */
+    async check(): Promise<Check[]> {
+      const bench = existsSync(workbenchDir) ? [['workbench', workbench.get] as const] : []
+      const found = [['state', () => state.load()] as const, ...bench].map(async ([name, read]) => {
+        const failed = await read().then(
+          () => undefined,
+          (error: unknown) => error,
+        )
+        return failed === undefined ? [] : [{ name: `document ${name}`, ok: false, detail: reasonOf(failed) }]
+      })
+      return (await Promise.all(found)).flat()
+    },
     /** Makes what is missing and migrates what is old. What cannot be read is reported, and holds up no messages. */
     async prepare() {
       try {

@@ -28,6 +28,7 @@ import type { SkillManager } from '../skills/manager.ts'
 import type { McpHttp } from '../skills/mcp/http.ts'
 import type { McpServers } from '../skills/mcp/servers.ts'
 import { wordsOf } from '../skills/prefix-skills.ts'
+import { checkSkills } from './check-skills.ts'
 import { createFeed } from './feed.ts'
 import { checkRedisServers } from './open-store.ts'
 import type { createRoadWorkers, Roads } from './roads.ts'
@@ -54,6 +55,8 @@ export function createOperator(deps: {
   lastReload(): LastReload
   listening(): boolean
   draining(): boolean
+  /** The documents of the assistant and the workbench that cannot be used. */
+  checkDocuments(): Promise<Check[]>
   subscriptions(): Promise<SubscriptionInfo[]>
   /** What is worked on in this daemon. */
   running: ReturnType<typeof createRoadWorkers>['running']
@@ -227,7 +230,14 @@ export function createOperator(deps: {
         ...enabled.map(gateways.check),
         checkMcp(),
       ])
-      return toJson([...first, ...checks.flat(), ...idle, ...off])
+      return toJson([
+        ...first,
+        ...checks.flat(),
+        ...checkSkills(manager),
+        ...(await deps.checkDocuments()),
+        ...idle,
+        ...off,
+      ])
     },
     async submit(submission: Submission, signal: AbortSignal) {
       const { accept } = roads.accept

@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
+import { isNode, isSeq, parseDocument } from 'yaml'
 import { z } from 'zod'
+import { reasonOf, TriviumError } from '../core/errors.ts'
 import { type JsonObject, pathGet } from '../core/json.ts'
 import { compilePrefix } from '../core/pattern.ts'
 import { defineSkill, type Skill } from '../core/skill.ts'
@@ -23,19 +25,51 @@ const entry = z.strictObject({
   name: z.string().regex(SKILL_NAME, 'use lower-case letters, digits and dashes'),
   description: z.string().min(1).optional(),
   prefixes: z.array(z.string().trim().min(1)).min(1),
-  ref: z.string().min(1),
+  /** The skill that answers; without it, or where there is none of that name, the help does. */
+  ref: z.string().min(1).optional(),
   approval: z.boolean().default(false),
   /** Only for senders of whom the transport has proof; what others write goes on to the next route. */
   verified: z.boolean().default(false),
   /** Only where the message is one of the prefixes, and nothing else. */
   alone: z.boolean().default(false),
 })
-const fileSchema = z.array(entry.refine((one) => one.ref !== one.name, 'ref must name another skill'))
+const checkedEntry = entry.refine((one) => one.ref !== one.name, 'ref must name another skill')
 
-/** Reads `skills.json`: each entry hands what follows its prefix to the skill `ref`, with a route on chats. `[]` where there is none. */
-export async function loadPrefixSkills(path: string): Promise<Skill[]> {
+/** What answers for a word whose skill there is not. */
+const HELP = 'assistant-help'
+
+/** An entry that cannot be used. `name`: its own, or which it is. `reason` begins with its line, where that is known. */
+type BrokenEntry = { name: string; reason: string }
+
+/**
+ * Reads `skills.json`: each entry hands what follows its prefix to the skill `ref`, with a route on chats. What is wrong with one entry
+ * leaves the others. Nothing where there is no file; throws for one that is no list.
+ */
+export async function loadPrefixSkills(path: string): Promise<{ skills: Skill[]; broken: BrokenEntry[] }> {
   const text = await readFile(path, 'utf8').catch(orNothing)
-  return text === undefined ? [] : parseSettings(fileSchema, JSON.parse(text)).map(createPrefixSkill)
+  const skills: Skill[] = []
+  const broken: BrokenEntry[] = []
+  const entries = text === undefined ? [] : parseSettings(z.array(z.unknown()), JSON.parse(text))
+  for (const [at, one] of entries.entries()) {
+    const given = pathGet(one, 'name')
+    const name = typeof given === 'string' && given !== '' ? given : `entry ${at + 1}`
+    try {
+      const parsed = parseSettings(checkedEntry, one)
+      if (skills.some((other) => other.name === parsed.name)) throw new Error('another entry has this name')
+      skills.push(createPrefixSkill(parsed))
+    } catch (error) {
+      broken.push({ name, reason: `line ${lineOf(text ?? '', at)}: ${reasonOf(error)}` })
+    }
+  }
+  return { skills, broken }
+}
+
+/** The line (from 1) on which an element of a JSON list begins. */
+function lineOf(text: string, index: number): number {
+  const list = parseDocument(text).contents
+  const item = isSeq(list) ? list.items[index] : undefined
+  const offset = isNode(item) ? (item.range?.[0] ?? 0) : 0
+  return text.slice(0, offset).split('\n').length
 }
 
 /** The words by which messages reach skills, as their entries say. */
@@ -48,7 +82,7 @@ export function wordsOf({ list, get }: Catalog) {
         ...{
           name,
           description,
-          ref: String(ref),
+          ref: String(ref ?? HELP),
           path,
           approval: approval === true,
           verified: verified === true,
@@ -93,10 +127,21 @@ function createPrefixSkill(one: z.infer<typeof entry>): Skill {
   )
   return defineSkill({
     name,
-    description: one.description ?? `${prefixes.map((prefix) => `"${prefix} …"`).join(' or ')}: ${ref}`,
+    description:
+      one.description ??
+      `${prefixes.map((prefix) => `"${prefix} …"`).join(' or ')}: ${ref ?? 'the help, as it names no skill (`ref`)'}`,
     args: z.looseObject({ text: z.string().default('').describe('The message, with or without its prefix') }),
-    metadata: { prefixes, ref, verified, ...routes, ...(approval ? { approval: true } : {}) },
-    run: ({ args, manager }) => manager.invoke(ref, { ...args, text: withoutPrefix(args.text, prefixes) }),
+    metadata: { prefixes, ref: ref ?? HELP, verified, ...routes, ...(approval ? { approval: true } : {}) },
+    async run({ args, manager }) {
+      if (ref === undefined) return manager.invoke(HELP, {})
+      try {
+        return await manager.invoke(ref, { ...args, text: withoutPrefix(args.text, prefixes) })
+      } catch (error) {
+        const isMissing = error instanceof TriviumError && error.code === 'skill_not_found'
+        if (!isMissing || !error.message.includes(` ${ref}.`)) throw error
+        return manager.invoke(HELP, {})
+      }
+    },
   })
 }
 

@@ -130,7 +130,8 @@ export function createRegistry(options: RegistryOptions) {
   const prefixSources = async (folder: string, fail: Fail): Promise<SkillSource[]> => {
     const path = join(folder, PREFIX_FILE)
     try {
-      const loaded = await loadPrefixSkills(path)
+      const { skills: loaded, broken } = await loadPrefixSkills(path)
+      for (const { name, reason } of broken) fail(name, path, false, new Error(reason))
       return loaded.map((skill) => ({ name: skill.name, kind: 'prefix', path, load: () => skill }))
     } catch (error) {
       const before = [...skills.values()].map(({ source }) => source).filter((source) => source.path === path)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { stripVTControlCharacters } from 'node:util'
 import type { JsonObject } from '../../src/core/json.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { suiteWithDaemon } from '../fixtures/suite.ts'
@@ -58,10 +59,19 @@ describe('what a daemon tells about itself', { timeout: 300_000 }, () => {
     assert.equal(await metric('trivium_depth{road="dispatch"}'), 1)
   })
 
-  test('status fits a screen of 24 lines, with what is wrong first', async () => {
-    const { out } = await suite.site.run(['status'])
+  test('status fits a screen of 24 lines, with what is wrong first; in a pipe it shows all', async (t) => {
+    const piped = await suite.site.run(['status'])
+    assert.doesNotMatch(piped.out, /more: trivium status/)
+    assert.match(piped.out, /Registry +begins with +skill[\s\S]*remember-note +remember +remember/)
+    const { isTTY } = process.stdout
+    process.stdout.isTTY = true
+    t.after(() => {
+      process.stdout.isTTY = isTTY
+    })
+    const out = stripVTControlCharacters((await suite.site.run(['status'])).out)
     assert.ok(out.split('\n').length <= 24, out)
     assert.match(out, /Gateways.*\n *away +email +FAILING.*\n[\s\S]*and 10 more[\s\S]*dispatch +1 +\d+ s/)
+    assert.match(out, /Registry +\d+ that ship/)
   })
 
   test('a file that is emptied, half saved or wrong keeps the last good one in force, and that is told', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
+import { TriviumError } from '../../src/core/errors.ts'
 import { createFolder, writeIn } from './support/folder.ts'
 import { skillOf } from './support/manager.ts'
 import { startRuntime } from './support/runtime.ts'
@@ -59,6 +60,40 @@ describe('skills.json', () => {
     await manager.reload()
     assert.deepEqual(manager.errors(), [])
     assert.equal(manager.get('remember'), undefined)
+  })
+
+  test('one wrong entry leaves the others, and is named with its line', async (t) => {
+    const text = `[
+  { "name": "first", "prefixes": ["first"], "ref": "subject" },
+  { "name": "Bad Name", "prefixes": ["bad"], "ref": "subject" },
+  "no entry at all",
+  { "name": "first", "prefixes": ["again"], "ref": "subject" },
+  { "name": "last", "prefixes": ["last"], "ref": "subject", "perfixes": [] }, { "name": "good", "prefixes": ["good"], "ref": "subject" }
+]`
+    const { manager } = await start(t, text)
+    assert.deepEqual(await manager.invoke('first', { text: 'first x' }), { text: 'x' })
+    assert.deepEqual(await manager.invoke('good', { text: 'good x' }), { text: 'x' })
+    const found = manager.errors().map(({ name, reason }) => `${name}: ${reason.split(':')[0]}`)
+    assert.deepEqual(found.sort(), ['Bad Name: line 3', 'entry 3: line 4', 'first: line 5', 'last: line 6'])
+  })
+
+  test('an entry without ref, or for a skill that there is not, falls to the help', async (t) => {
+    const help = { ...skillOf(() => 'the help'), name: 'assistant-help' }
+    const folder = await createFolder(t, {
+      'skills.json': JSON.stringify([
+        { name: 'new', prefixes: ['weather'] },
+        { name: 'lost', prefixes: ['lost'], ref: 'nowhere' },
+        { name: 'own', prefixes: ['own'], ref: 'subject' },
+      ]),
+    })
+    const failing = skillOf(() => {
+      throw new TriviumError('skill_not_found', { name: 'another', hint: '' })
+    })
+    const { manager } = await startRuntime(t, { skills: [help, failing], manager: { folders: [folder] } })
+    assert.equal(await manager.invoke('new', { text: 'weather in Oslo' }), 'the help')
+    assert.equal(await manager.invoke('lost', { text: 'lost it' }), 'the help')
+    // What the skill itself does not find is its own error.
+    await assert.rejects(manager.invoke('own', { text: 'own' }), /another/)
   })
 
   test('with an entry that refers to itself is an error that says so', async (t) => {

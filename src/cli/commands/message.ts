@@ -48,7 +48,7 @@ export const addMessage: AddCommand = (program, context) => {
         const outcome = pathGet(result, 'outcome')
         if (outcome === 'failed') context.exit(1)
         else if (options.wait > 0 && outcome === undefined) context.exit(EXIT_NOTHING)
-        return result
+        return outcome === 'unrouted' && gateway === 'cli' ? withHelp(daemon, result) : result
       }
       await ask(context, send, replyText, connectOrOpenToSend)
     })
@@ -99,6 +99,13 @@ async function searchAll(daemon: Connection, args: SearchArgs, terminal: Termina
   }
 }
 
+/** Who typed what no route takes is told what would be understood. */
+async function withHelp(daemon: Connection, result: Json): Promise<Json> {
+  const help = await daemon.invoke('assistant-help', {}).catch(() => null)
+  const text = pathGet(help, 'text')
+  return typeof text === 'string' ? { ...Object(result), help: text } : result
+}
+
 /** How often (ms) it is looked what became of the message meanwhile. */
 const LOOK_EVERY = 1_000
 
@@ -136,7 +143,9 @@ function replyText(result: Json): string {
     unrouted: `No route matches it; see: trivium routes explain ${id}`,
   }
   const outcome = String(pathGet(result, 'outcome'))
-  return `Accepted as ${id}. ${why[outcome] ?? 'No reply came in time.'}`
+  const help = pathGet(result, 'help')
+  const more = typeof help === 'string' ? `\n\n${help}` : ''
+  return `Accepted as ${id}. ${why[outcome] ?? 'No reply came in time.'}${more}`
 }
 
 /** The message without what only programs read, and what became of it. */

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
-import type { AddCommand } from '../command.ts'
+import { type AddCommand, ownFile } from '../command.ts'
 import { ask } from '../connection.ts'
 import { age, paint, table } from '../terminal.ts'
 
@@ -16,7 +16,7 @@ export const addStatus: AddCommand = (program, context) => {
           if (pathGet(status, 'store.ok') === false) context.exit(1)
           return status
         },
-        humanStatus,
+        (status) => humanStatus(status, context.terminal().isTerminal),
       ),
     )
 }
@@ -30,7 +30,9 @@ const MEANING: Record<string, string> = {
 }
 
 /** What fits a screen; what is wrong comes first. */
-function humanStatus(status: Json): string {
+function humanStatus(status: Json, isScreen: boolean): string {
+  // What goes through a pipe is searched, and shows all.
+  const room = isScreen ? ROOM : Number.POSITIVE_INFINITY
   const at = (path: string) => pathGet(status, path)
   const all = (path: string) => objectsIn(at(path))
   const [reason] = String(at('configuration.error')).split('\n')
@@ -59,7 +61,7 @@ function humanStatus(status: Json): string {
     at('configuration.error') &&
       `${paint('red', 'CONFIGURATION')}: the last good one stays in force; ${reason}`,
     '',
-    gatewayTable(all('gateways'), all('disabled'), ROOM),
+    gatewayTable(all('gateways'), all('disabled'), room),
     '',
     table(['Roads', 'messages', 'oldest', 'dead', ''], roads),
     '',
@@ -71,6 +73,7 @@ function humanStatus(status: Json): string {
     summary('Consumer groups', all('groups'), groupsBehind(all('groups')), 'none is behind'),
     ...all('budgets').flatMap(budgetLine),
     assistantLine(at('assistant')),
+    ...registryLines(all('registry'), isScreen),
     summary(`${paint('red', 'BROKEN SKILLS')} (trivium skill list)`, broken, broken, ''),
   ]
   return lines.filter((line) => typeof line === 'string').join('\n')
@@ -103,6 +106,32 @@ export function gatewayTable(
   const more = [`… and ${rows.length - room + 1} more: trivium status --json`]
   const shown = rows.length > room ? [...rows.slice(0, room - 1), more] : rows
   return table(['Gateways', 'transport', ''], shown)
+}
+
+/** The words of `skills.json`, a project's own first: what a message begins with, and which skill then answers. */
+function registryLines(registry: readonly JsonObject[], isScreen: boolean): string[] {
+  if (registry.length === 0) return []
+  const isOwn = ({ path }: JsonObject) => path !== ownFile('skills/skills.json')
+  const beginsWith = ({ prefixes }: JsonObject) => [prefixes].flat().join(', ')
+  if (isScreen) {
+    const own = registry.filter(isOwn).map((one) => `${one.name} (${beginsWith(one)})`)
+    const shown = [
+      ...own.slice(0, ROOM),
+      ...(own.length > ROOM ? [`${own.length - ROOM} more of yours`] : []),
+    ]
+    return [
+      `Registry  ${[...shown, `${registry.length - own.length} that ship`].join(', ')}; all: trivium status | cat`,
+    ]
+  }
+  const rows = registry
+    .toSorted((a, b) => Number(isOwn(b)) - Number(isOwn(a)))
+    .map((one) => {
+      const only = [one.approval && 'asks for approval', one.verified && 'for verified senders'].filter(
+        Boolean,
+      )
+      return [one.name, beginsWith(one), one.ref, only.join(', ')]
+    })
+  return ['', table(['Registry', 'begins with', 'skill', ''], rows)]
 }
 
 /** How many there are, and what is to be said of some. */

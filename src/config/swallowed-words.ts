@@ -1,0 +1,46 @@
+import { compilePattern, compilePrefix } from '../core/pattern.ts'
+import type { Route, RouteMatch } from '../core/route.ts'
+import type { RoutedSkill } from './gateways.ts'
+
+type Gateway = { name: string; transport: string; enabled: boolean }
+
+/** Where people talk, and words of `skills.json` are commands. */
+const CHATS = ['cli', 'slack', 'websocket']
+
+/**
+ * The words of `skills.json` that a route of the file takes on chats, as it comes before them: all messages of a gateway, say. `where`: on
+ * which gateways. Undefined where it takes none, or is a `fallback`.
+ */
+export function swallowedWords(
+  route: Route,
+  gateways: readonly Gateway[],
+  skills: readonly RoutedSkill[],
+): { words: string[]; where: string[] } | undefined {
+  const { gateway, transport, text, prefix, ...others } = route.match
+  // Any other key asks for something that not every message has.
+  const isAny = Object.entries(others).every(([key, value]) => key === 'automatic' && value === false)
+  if (route.fallback || !isAny) return undefined
+  const [fitsName, fitsKind] = [matcherOf(gateway), matcherOf(transport)]
+  const where = gateways.filter(
+    (one) => one.enabled && CHATS.includes(one.transport) && fitsName(one.name) && fitsKind(one.transport),
+  )
+  if (where.length === 0) return undefined
+  const fitsText = matcherOf(text)
+  const begins = Array.isArray(prefix) ? compilePrefix(...prefix) : undefined
+  const words = skills
+    .flatMap(({ metadata: { prefixes } = {} }) => (Array.isArray(prefixes) ? prefixes.map(String) : []))
+    .filter((word) => fitsText(`${word} milk`) && (begins?.test(`${word} milk`) ?? true))
+  return words.length === 0 ? undefined : { words, where: where.map(({ name }) => name) }
+}
+
+function matcherOf(patterns: RouteMatch[string] | undefined): (text: string) => boolean {
+  const compiled = Array.isArray(patterns) ? patterns.map(compilePattern) : undefined
+  return (text) => compiled?.some((pattern) => pattern.test(text)) ?? true
+}
+
+/** `remember, recall and 9 more`. */
+export function listOf(words: readonly string[]): string {
+  const shown = words.slice(0, 4)
+  const more = words.length - shown.length
+  return more > 0 ? `${shown.join(', ')} and ${more} more` : shown.join(', ')
+}
