@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Runs the sources in a clone and the built files in an installed package (Node strips no types under
 // node_modules). On a Node that is too old it hands over to the one that the clone brings.
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import module from 'node:module'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
@@ -25,7 +25,13 @@ const DAEMON_FLAGS = [
 process.env.MALLOC_ARENA_MAX ??= '2'
 const isDaemon = process.argv[2] === 'start' && !process.execArgv.some((flag) => flag.includes('semi-space'))
 
-if (Number(process.versions.node.split('.')[0]) >= 24 && isDaemon) {
+// Scripts ask for it often, and loading the commands takes longer than Node's own start.
+const asksVersion = process.argv.length === 3 && ['--version', '-V'].includes(process.argv[2] ?? '')
+
+if (asksVersion) {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+  console.log(version)
+} else if (Number(process.versions.node.split('.')[0]) >= 24 && isDaemon) {
   handOver(process.execPath, [...process.execArgv, ...DAEMON_FLAGS, ...process.argv.slice(1)])
 } else if (Number(process.versions.node.split('.')[0]) >= 24) {
   module.enableCompileCache?.()
