@@ -87,6 +87,8 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     const isPending = (position: number) =>
       sql.get`SELECT 1 FROM pending WHERE consumer = ${group.id} AND position = ${position}`
     const found = new Set(log.positionsOf(group.topic, new Set(ids)))
+    // What was read and is gone by now was not missed.
+    if (until === undefined) for (const position of goneOf(group, ids, found)) found.add(position)
     const open = [...found].filter((at) => at > next || isPending(at))
     drawUpTo(group, Math.max(...open, next), found)
     for (const position of open) {
@@ -96,12 +98,24 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     return open.length
   }
 
+  /** The positions of ids that are no longer there; `found` are those that are. */
+  function goneOf({ topic }: Group, ids: readonly string[], found: ReadonlySet<number>): number[] {
+    if (found.size === ids.length) return []
+    const others = ids.map((id) => positionOf(id) ?? 0)
+    return others.filter((at) => {
+      if (at <= 0 || at > topic.last || found.has(at)) return false
+      return log.after(topic, at - 1, 1).found[0]?.position !== at
+    })
+  }
+
   /** Moves `next` to `last`; what is there and not `settled` stays open and visible. The next read tells of what is missing. */
   function drawUpTo(group: Group, last: number, settled: Set<number>): void {
     if (last === group.next) return
     const there = log.positions(group.topic, group.next, last)
     for (const { position } of there) if (!settled.has(position)) hide(group, position, 0)
-    group.missed += last - group.next - there.length
+    const present = new Set(there.map(({ position }) => position))
+    const known = [...settled].filter((at) => at > group.next && at <= last && !present.has(at))
+    group.missed += last - group.next - there.length - known.length
     group.next = last
     save(group)
   }

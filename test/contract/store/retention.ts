@@ -270,6 +270,19 @@ export function retentionContract(factory: StoreFactory): void {
       assert.equal((await readGroup(store, 't', 'g', 'consume')).missed, 1)
       assert.equal((await peek()).missed, 0)
     },
+    'what a peek read, is gone and is then acknowledged was not missed': async ({ store }) => {
+      await store.topics.subscribe('t', 'g', 'start')
+      await publishAll(store, 't', ['a', 'b', 'c', 'd', 'e', 'f'])
+      const keep = (maxCount: number) => trimAll(store, { ...AGES, topics: { t: { maxCount } } })
+      await keep(4)
+      const before = await readGroup(store, 't', 'g', 'peek', { max: 3 })
+      assert.deepEqual([dataOf(before), before.missed], [['c', 'd', 'e'], 2])
+      await keep(1)
+      const ids = before.events.map(({ id }) => id)
+      await store.topics.ack('t', 'g', [makeId(0, 0, before.missed), ...ids])
+      const after = await readGroup(store, 't', 'g', 'peek')
+      assert.deepEqual([dataOf(after), after.missed], [['f'], 0])
+    },
     'what comes back to a group is read before what is new, also where some of it is gone': async (bench) => {
       const { store } = bench
       await store.topics.subscribe('t', 'g', 'start')

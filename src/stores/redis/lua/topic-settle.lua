@@ -85,20 +85,28 @@ local function parts_of(text)
   return string.match(text, '(%d+) (%d+) (%d+)')
 end
 
+-- What was read and is gone by now was not missed.
+local function is_gone(position)
+  return position and topic == '' and not entry_at(position)
+end
+
+local told = {}
 local settle, count = topic == '' and consume or give_back, 0
 local is_known = ARGV[6] == 'read' and entry_with_id(parts_of(ARGV[#ARGV]))
 for i = 7, #ARGV do
   local position, time, tail = parts_of(ARGV[i])
-  local told = position == '0' and tonumber(tail)
-  if told then
-    if topic == '' and told > 0 and forgive(told) then count = count + 1 end
-  elseif (is_known or entry_with_id(position, time, tail)) and settle(tonumber(position)) then
+  if position == '0' then
+    told[#told + 1] = tonumber(tail)
+  elseif (is_known or entry_with_id(position, time, tail) or is_gone(position)) and settle(tonumber(position)) then
     count = count + 1
   end
 end
 if topic == '' then
   if #later > 0 then count = count + redis.call('ZADD', keys.ahead, unpack(later)) end
   pass()
+  for _, missed in ipairs(told) do
+    if missed > 0 and forgive(missed) then count = count + 1 end
+  end
   if next_position > begun then redis.call('HSET', root .. 'groups', group, next_position) end
 elseif count > 0 then
   signal({ 'topic:' .. topic })
