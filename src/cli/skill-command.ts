@@ -149,7 +149,11 @@ function commandFor(name: string, { description, args: { properties, required } 
     .argument('[values...]', positional)
   listGlobals(command)
   if (name === 'event-wait') command.option('--follow', 'go on until interrupted; one JSON line an event')
-  const options = Object.entries(properties).map(([property, schema]) => {
+  // An argument that is there under two names has one flag.
+  const single = Object.entries(properties).filter(
+    ([property], at, all) => all.findIndex(([other]) => kebabOf(other) === kebabOf(property)) === at,
+  )
+  const options = single.map(([property, schema]) => {
     const option = optionFor(property, schema, required.includes(property))
     command.addOption(option)
     if (schema.type === 'boolean') command.option(`--no-${option.name()}`, `${property}: false`)
@@ -158,8 +162,12 @@ function commandFor(name: string, { description, args: { properties, required } 
   return { command, options }
 }
 
+function kebabOf(property: string): string {
+  return property.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+}
+
 function optionFor(property: string, schema: JsonObject, isRequired: boolean): Option {
-  const kebab = property.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  const kebab = kebabOf(property)
   const flag = RESERVED.has(kebab) ? `--skill-${kebab}` : `--${kebab}`
   const fallback = schema.default === undefined ? '' : ` (default ${JSON.stringify(schema.default)})`
   const help = `${schema.description ?? ''}${fallback}${isRequired ? ' (required)' : ''}`
@@ -191,6 +199,8 @@ function readPositional(
 function readValue(text: string, schema: JsonObject, name: string) {
   if (schema.type === 'string') return text
   const parsed = parseJson(text)
+  // A text that looks like a number or an object is a text all the same.
+  if (isTextOrList(schema)) return Array.isArray(parsed) ? parsed : text
   if (schema.type === undefined) return parsed === undefined ? text : parsed
   if (schema.type === 'array' && !Array.isArray(parsed))
     return parsed === undefined ? text.split(',') : [text]
@@ -198,7 +208,13 @@ function readValue(text: string, schema: JsonObject, name: string) {
   return parsed
 }
 
+function isTextOrList({ anyOf }: JsonObject): boolean {
+  const types = objectsIn(anyOf).map(({ type }) => type)
+  return types.length === 2 && types.includes('string') && types.includes('array')
+}
+
 function typeName(schema: JsonObject): string {
+  if (isTextOrList(schema)) return 'string or list'
   return typeof schema.type === 'string' ? schema.type : 'json'
 }
 

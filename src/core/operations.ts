@@ -20,6 +20,7 @@ const interval = name
   .transform((text) => parseDuration(text) ?? 0)
   .refine((ms) => ms >= 1000, 'expected a duration of at least 1s, such as 30s or 1h')
 const subscription = { name: name.describe('The name of the subscription') }
+const recipients = z.union([name, z.array(name).min(1)]).exactOptional()
 const task = name.describe('The task, such as task-1')
 const text = z.string().trim().default('')
 
@@ -97,12 +98,27 @@ export const gateways = {
     messageId: optional('Answer this message, from anywhere'),
     receipt: optional('Answer the message that has this receipt of gateway-receive'),
     gateway: optional('Another gateway than that of the message; needs `to`'),
-    to: optional('Another target than the conversation; needs `gateway`'),
+    to: z
+      .union([name, z.array(name).min(1)])
+      .exactOptional()
+      .describe('Another target than the conversation, for mail one or several addresses; needs `gateway`'),
+    cc: recipients.describe('Mail: addresses that get a copy'),
+    bcc: recipients.describe('Mail: addresses that get a copy that the others do not see'),
+    replyAll: z
+      .literal(true)
+      .exactOptional()
+      .describe('Mail: answer all whom the message went to, besides our own addresses'),
+    'reply-all': z.literal(true).exactOptional().describe('The same as replyAll'),
+    calendar: z
+      .enum(['accept', 'tentative', 'decline'])
+      .exactOptional()
+      .describe('Mail: answer the invitation in the message'),
     key: optional('The same key is sent once; with messageId or receipt for that message'),
     wait: wait.exactOptional().describe('Wait that many ms for what the transport says'),
   })
     .refine(
-      ({ messageId, receipt, gateway, to = gateway }) => [messageId, receipt, to].filter(Boolean).length <= 1,
+      ({ messageId, receipt, gateway, to = gateway }) =>
+        [messageId, receipt, to].filter((each) => each !== undefined).length <= 1,
       'give one of messageId, receipt, or gateway with to: each says where it goes',
     )
     .describe(

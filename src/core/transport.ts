@@ -39,6 +39,8 @@ export type Transport = {
   send(reply: Reply): Promise<Receipt>
   /** Called before a send to an explicit target, and throws where that is none or does not exist, as far as that is known from here. */
   requireTarget?(to: string): Promise<void>
+  /** It takes several targets, `cc`, `bcc`, `replyAll` and `calendar`. Absent: such a send is refused. */
+  copies?: true
   /** Looks whether an earlier `send` of this key arrived. Absent: `send` recognises the key itself. */
   probe?(reply: Reply): Promise<Probed>
   /** Shows a reply while a model writes it: each piece, on the daemon that runs the skill. Must not throw. The whole follows. */
@@ -98,6 +100,15 @@ export const replySchema = z.object({
   target: jsonObjectSchema.exactOptional(),
   /** An explicit target; only on gateways with `open: true`. */
   to: z.string().exactOptional(),
+  /** Further targets beside `to`. */
+  moreTo: z.array(z.string()).exactOptional(),
+  /** Further recipients; only where the transport says `copies`, and to explicit addresses only with `open: true`. */
+  cc: z.array(z.string()).exactOptional(),
+  bcc: z.array(z.string()).exactOptional(),
+  /** Goes to all whom the message that is answered went to. */
+  replyAll: z.literal(true).exactOptional(),
+  /** What is answered to the invitation in the message. */
+  calendar: z.enum(['accept', 'tentative', 'decline']).exactOptional(),
   text: z.string(),
   subject: z.string().exactOptional(),
   attachments: z.array(attachmentSchema).exactOptional(),

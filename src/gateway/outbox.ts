@@ -10,7 +10,20 @@ import { waitFor } from '../lib/wait-for.ts'
 export const OUTBOX_QUEUE = 'outbox'
 
 /** What is sent, besides where to. The same `key` is sent once within seven days. */
-export type Sending = Pick<Reply, 'key' | 'text' | 'subject' | 'attachments' | 'data' | 'by'>
+export type Sending = Pick<
+  Reply,
+  | 'key'
+  | 'text'
+  | 'subject'
+  | 'attachments'
+  | 'data'
+  | 'by'
+  | 'moreTo'
+  | 'cc'
+  | 'bcc'
+  | 'replyAll'
+  | 'calendar'
+>
 
 /** `queued: false`: the key was there already. `unsent`: why it was not put there at all; its history tells too. */
 type Queued = { id: string; queued: boolean; unsent?: string }

@@ -7,13 +7,17 @@ import type { Store } from '../core/store.ts'
 import type { Transport } from '../core/transport.ts'
 import { defined } from '../lib/defined.ts'
 import { sendKey } from './dispatch.ts'
-import { type Outbox, refuseApproval } from './outbox.ts'
+import { type Outbox, refuseApproval, type Sending } from './outbox.ts'
 import { suppressedIn } from './outbox-worker.ts'
 
 type SendArgs = Parameters<Services['gateways']['send']>[0]
 
+type Copies = {
+  [Key in 'cc' | 'bcc' | 'replyAll' | 'calendar']: Exclude<Sending[Key], undefined> | undefined
+}
+
 /** Either the message that is answered, or an explicit target. */
-type Target = { gateway: string; message?: Message; to?: string }
+type Target = { gateway: string; message?: Message; to?: string; moreTo?: string[] }
 
 /** The service behind `gateway-send`. The target of a reply comes from the inbound message alone. */
 export function createSend(options: {
@@ -21,7 +25,7 @@ export function createSend(options: {
   store: { journal: Pick<Store['journal'], 'get'>; receive: Pick<Store['receive'], 'leased'> }
   gateway(name: string): { open: boolean } | undefined
   /** The transport of a gateway that runs here. */
-  transport(name: string): Pick<Transport, 'requireTarget'> | undefined
+  transport(name: string): Pick<Transport, 'requireTarget' | 'copies'> | undefined
   files: Pick<ArtifactService, 'requireAll'>
   newKey(): string
 }) {
@@ -31,13 +35,21 @@ export function createSend(options: {
   return {
     async send(args, call) {
       const target = await targetOf(args, call)
-      const { gateway, message, to = '' } = target
+      const { gateway, message, to = '', moreTo } = target
       refuseApproval(gateway, args.data)
       await options.files.requireAll(args.attachments ?? [], call, message)
-      const { text, subject, attachments, data } = args
+      const { text, subject, attachments, data, calendar } = args
+      const replyAll = args.replyAll ?? args['reply-all']
+      const copies = { cc: listOf(args.cc), bcc: listOf(args.bcc), replyAll, calendar }
+      requireCopies(copies, target)
       const key = keyOf(args, target, call, options.newKey)
       try {
-        const sending = { key, text, by: whoCalls(call), ...defined({ subject, attachments, data }) }
+        const sending = {
+          key,
+          text,
+          by: whoCalls(call),
+          ...defined({ subject, attachments, data, moreTo, ...copies }),
+        }
         const { id, queued, unsent } = await (message
           ? outbox.reply(message, sending)
           : outbox.sendTo(gateway, to, sending))
@@ -76,8 +88,25 @@ export function createSend(options: {
     if (!options.gateway(gateway)) throw new TriviumError('gateway_not_found', { name: gateway, hint: '' })
     requireGateway(call.caller, gateway)
     if (!isOpen(gateway)) throw new TriviumError('target_not_allowed', { gateway })
-    await options.transport(gateway)?.requireTarget?.(to)
-    return { gateway, to }
+    const [first = '', ...moreTo] = listOf(to) ?? []
+    await options.transport(gateway)?.requireTarget?.(first)
+    return { gateway, to: first, ...(moreTo.length > 0 ? { moreTo } : {}) }
+  }
+
+  /** Refuses further recipients where the transport has none, or where only the sender may be answered. */
+  function requireCopies(
+    { cc, bcc, replyAll, calendar }: Copies,
+    { gateway, message, moreTo }: Target,
+  ): void {
+    const isAnswer = replyAll !== undefined || calendar !== undefined
+    const isMore = cc !== undefined || bcc !== undefined || moreTo !== undefined
+    if (!isAnswer && !isMore) return
+    const transport = options.transport(gateway)
+    const rejected = (reason: string) => new TriviumError('send_rejected', { gateway, reason })
+    if (transport && !transport.copies)
+      throw rejected('it sends to one target; several, cc, bcc, replyAll and calendar are for email')
+    if (isAnswer && !message) throw rejected('replyAll and calendar answer a message: name it by messageId')
+    if ((cc || bcc) && !isOpen(gateway)) throw new TriviumError('target_not_allowed', { gateway })
   }
 
   async function namedMessage({ messageId: id = '', receipt }: SendArgs): Promise<Message> {
@@ -96,6 +125,10 @@ export function createSend(options: {
     const reason = `it belongs to another conversation, and gateway ${gateway} is not \`open\``
     throw new TriviumError('forbidden', { what: `Answering message ${id}`, reason })
   }
+}
+
+function listOf(value: string | string[] | undefined): string[] | undefined {
+  return typeof value === 'string' ? [value] : value
 }
 
 function isNamed({ messageId, receipt }: SendArgs): boolean {

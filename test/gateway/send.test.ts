@@ -6,6 +6,7 @@ import type { Message } from '../../src/core/message.ts'
 import type { JobEnd } from '../../src/core/store.ts'
 import type { Sending } from '../../src/gateway/outbox.ts'
 import { createSend } from '../../src/gateway/send.ts'
+import { defined } from '../../src/lib/defined.ts'
 import { messageOf } from '../skills/support/message.ts'
 import { callOf } from './kit.ts'
 
@@ -19,8 +20,10 @@ function stage(state?: JobEnd) {
   ]
   const get = async (id: string) => known.find((each) => each.id === id)
   const sent: { where: string; key: string; data?: JsonObject }[] = []
+  const copies: Partial<Sending>[] = []
   const keys = new Set<string>()
-  const add = (where: string, { key, data }: Sending) => {
+  const add = (where: string, { key, data, moreTo, cc, bcc, replyAll, calendar }: Sending) => {
+    copies.push(defined({ moreTo, cc, bcc, replyAll, calendar }))
     const queued = !keys.has(key)
     keys.add(key)
     sent.push({ where, key, ...(data ? { data } : {}) })
@@ -34,7 +37,8 @@ function stage(state?: JobEnd) {
     },
     store: { journal: { get }, receive: { leased: async (receipt) => get(receipt.replace('receipt-', '')) } },
     gateway: (name) => ({ open: { name: 'open', open: true }, chat: { name: 'chat', open: false } })[name],
-    transport: () => ({
+    transport: (name) => ({
+      ...(name === 'open' ? { copies: true as const } : {}),
       async requireTarget(to) {
         if (to === 'nowhere')
           throw new TriviumError('conversation_not_found', { gateway: 'open', conversation: to })
@@ -43,12 +47,45 @@ function stage(state?: JobEnd) {
     files: { requireAll: async () => {} },
     newKey: () => 'random',
   })
-  return { send, sent }
+  return { send, sent, copies }
 }
 
 const inside = () => callOf({ message, route: 'r' })
 
 describe('gateway-send', () => {
+  test('hands on several targets and copies, and an answer to all under both of its names', async () => {
+    const { send, sent, copies } = stage()
+    const call = callOf({})
+    await send({ gateway: 'open', to: ['a', 'b'], cc: 'c', bcc: ['d', 'e'], text: 'hi' }, call)
+    await send({ gateway: 'open', to: ['a'], text: 'hi' }, call)
+    await send({ messageId: 'm3', 'reply-all': true, text: 'hi' }, call)
+    await send({ messageId: 'm3', replyAll: true, calendar: 'accept', cc: 'c', text: 'hi' }, call)
+    assert.deepEqual(
+      sent.map(({ where }) => where),
+      ['open a', 'open a', 'reply m3', 'reply m3'],
+    )
+    assert.deepEqual(copies, [
+      { moreTo: ['b'], cc: ['c'], bcc: ['d', 'e'] },
+      {},
+      { replyAll: true },
+      { replyAll: true, calendar: 'accept', cc: ['c'] },
+    ])
+  })
+
+  test('refuses copies where the transport has none, the gateway is not open, or nothing is answered', async () => {
+    const { send, sent } = stage()
+    const refused: [Omit<Parameters<typeof send>[0], 'text'>, string][] = [
+      [{ messageId: 'm1', replyAll: true }, 'send_rejected'],
+      [{ messageId: 'm1', cc: 'c' }, 'send_rejected'],
+      [{ gateway: 'open', to: 'a', replyAll: true }, 'send_rejected'],
+      [{ gateway: 'open', to: 'a', calendar: 'decline' }, 'send_rejected'],
+      [{ gateway: 'chat', to: ['a', 'b'] }, 'target_not_allowed'],
+    ]
+    for (const [args, code] of refused)
+      await assert.rejects(send({ ...args, text: 'hi' }, callOf({})), { code })
+    assert.deepEqual(sent, [])
+  })
+
   test('refuses a target that the transport does not know, before anything counts as sent', async () => {
     const { send, sent } = stage()
     const call = inside()

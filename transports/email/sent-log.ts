@@ -32,6 +32,8 @@ const recordSchema = z.object({
   thread: z.string().exactOptional(),
   /** The message it answered. */
   inReplyTo: z.string().exactOptional(),
+  /** What became of each recipient, where there are several: `sent`, or why not. Who is not named waits. */
+  recipients: z.record(z.string(), z.string()).exactOptional(),
   /** What the SMTP server said. */
   response: z.string().exactOptional(),
 })

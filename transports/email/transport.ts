@@ -55,6 +55,7 @@ export function createEmailTransport(
       reader.start()
       login.start()
     },
+    copies: true,
     send: sender.send,
     probe: sender.probe,
     stop: () => reader.stop(),

@@ -12,10 +12,11 @@ import { createTokenBucket } from '../../../src/lib/token-bucket.ts'
 import type { ConnectImap } from '../mailbox/imap-connection.ts'
 import type { EmailOptions } from '../options.ts'
 import type { ReplyTarget } from '../reply-target.ts'
-import type { SentLog } from '../sent-log.ts'
+import type { SentLog, SentRecord } from '../sent-log.ts'
+import { calendarAnswer } from './calendar-answer.ts'
 import { attachmentsOf, compose, type Outgoing } from './compose.ts'
 import { createReplyBudget, minutes } from './reply-budget.ts'
-import type { Smtp } from './smtp.ts'
+import type { Smtp, Taken } from './smtp.ts'
 
 /** Sends replies: once per key, never to a machine, within the limits. */
 export function createSender(parts: {
@@ -38,11 +39,14 @@ export function createSender(parts: {
     const outgoing = compose(reply, options)
     const { mark, messageId: id, to } = outgoing
     const before = await sent.get(mark)
-    if (before?.state === 'sent') return { id, data: { response: before.response ?? '' } }
+    if (before?.state === 'sent')
+      return { id, data: defined({ response: before.response ?? '', recipients: before.recipients }) }
 
     const { target } = outgoing
     const isOld = target && now() - target.at > options['reply-max-age']
-    const reason = target?.suppress ?? (isOld ? 'too-old' : undefined)
+    // Calendars send invitations by themselves, and expect an answer.
+    const isExpected = outgoing.invited && target?.suppress === 'auto-submitted'
+    const reason = (isExpected ? undefined : target?.suppress) ?? (isOld ? 'too-old' : undefined)
     if (reason) {
       deps.refused(`reply:${reason}`, { from: to, why: 'mail from there is not answered', body: reply.text })
       const fields = { messageId: reply.inReplyTo, to, reason }
@@ -53,7 +57,7 @@ export function createSender(parts: {
     const wait = takePlace()
     // The outbox calls again when there is a place: who waits here keeps others from sending.
     if (wait > 0) throw new SendPostponed(wait)
-    return handOver(reply, outgoing, before?.at ?? now())
+    return handOver(reply, outgoing, before)
   }
 
   const withinBudget = async (to: string, reply: Reply, target: ReplyTarget) => {
@@ -66,14 +70,29 @@ export function createSender(parts: {
     throw new TriviumError('send_rejected', { gateway, reason })
   }
 
-  /** `at` stays the same over attempts: with the Message-ID it is what a mail is known by. */
-  const handOver = async (reply: Reply, outgoing: Outgoing, at: number): Promise<Receipt> => {
-    const { mark, messageId, to, target } = outgoing
+  const handOver = async (
+    reply: Reply,
+    outgoing: Outgoing,
+    before: SentRecord | undefined,
+  ): Promise<Receipt> => {
+    const { mark, messageId, to, target, mail } = outgoing
     const { key, conversation, inReplyTo } = reply
-    const record = defined({ key, at, to, conversation, inReplyTo, thread: target?.thread })
+    // The same over attempts: with the Message-ID it is what a mail is known by.
+    const at = before?.at ?? now()
+    const known = before?.recipients ?? {}
+    // Who has it already, or never will, gets nothing again.
+    const open = outgoing.recipients.filter((each) => known[each] === undefined)
+    const record = defined({
+      ...{ key, at, to, conversation, inReplyTo, thread: target?.thread },
+      recipients: before?.recipients,
+    })
+    const { invited } = outgoing
+    const answer = invited && reply.calendar ? calendarAnswer(reply.calendar, invited, at) : undefined
     const copy = async () => ({
-      ...outgoing.mail,
+      ...mail,
+      envelope: { ...mail.envelope, to: open },
       date: new Date(at),
+      ...defined({ icalEvent: answer }),
       attachments: await attachmentsOf(reply, deps.artifacts),
     })
     let isNoted = false
@@ -83,17 +102,27 @@ export function createSender(parts: {
       await sent.set(mark, { ...record, state: 'sending' })
       isNoted = true
     }
-    const response = await smtp.send(await copy(), key, beforeEnd).catch(async (error) => {
+    const { response, refused } = await smtp.send(await copy(), key, beforeEnd).catch(async (error) => {
       const code = error instanceof TriviumError ? error.code : ''
       // A server that permanently refuses one mail can be used.
       trouble = code === 'send_rejected' ? undefined : `mail cannot be sent: ${reasonOf(error)}`
+      // The others have it: these are the last, and are refused.
+      if (code === 'send_rejected' && before?.recipients) return refusedAll(open, reasonOf(error))
       if (isNoted && code !== 'send_ambiguous') await sent.set(mark, { ...record, state: 'refused' })
       throw error
     })
     trouble = undefined
     parts.onSent()
+    const recipients = outgoing.recipients.length > 1 ? outcomesOf(known, open, refused) : undefined
+    const waiting = refused.filter(({ isPermanent }) => !isPermanent)
+    if (recipients && waiting.length > 0) {
+      await sent.set(mark, { ...record, recipients, state: 'refused' })
+      const reason = waiting.map((each) => `${each.address}: ${each.reason}`).join('; ')
+      if (inReplyTo) deps.note(inReplyTo, 'sent in part', { key, recipients, waiting: reason })
+      throw new TriviumError('send_failed', { gateway, reason: `not yet taken for ${reason}` })
+    }
     try {
-      await sent.set(mark, { ...record, state: 'sent', response })
+      await sent.set(mark, { ...record, ...defined({ recipients }), state: 'sent', response })
     } catch (error) {
       // The mail is sent, also where the store is just away: thrown, this would look like an attempt that failed.
       log.warn({ mailId: messageId, reason: reasonOf(error) }, 'that a mail was sent could not be noted')
@@ -105,7 +134,7 @@ export function createSender(parts: {
       // The mail is sent; a copy that cannot be kept must not make it be sent again.
       log.error({ mailId: messageId, reason: reasonOf(error) }, 'the copy of a sent mail could not be kept')
     }
-    return { id: messageId, data: { response } }
+    return { id: messageId, data: defined({ response, recipients }) }
   }
 
   return {
@@ -126,6 +155,24 @@ export function createSender(parts: {
       return { sent: 'unknown', how }
     },
   }
+}
+
+function refusedAll(addresses: readonly string[], reason: string): Taken {
+  return {
+    response: '',
+    refused: addresses.map((address) => ({ address, reason, isPermanent: true })),
+  }
+}
+
+/** What became of each recipient: what was known, and what this attempt made of those that were open. */
+function outcomesOf(known: Record<string, string>, open: readonly string[], refused: Taken['refused']) {
+  const outcomes = { ...known }
+  for (const address of open) {
+    const refusal = refused.find((each) => each.address === address)
+    if (!refusal) outcomes[address] = 'sent'
+    else if (refusal.isPermanent) outcomes[address] = `refused: ${refusal.reason}`
+  }
+  return outcomes
 }
 
 /** The folder with what was sent. Each call uses a connection of its own: the reader's is busy waiting. */

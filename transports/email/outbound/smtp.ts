@@ -52,12 +52,13 @@ export function createSmtp(
 
   return {
     /**
-     * Hands one mail over; resolves with the server's answer. `beforeEnd` is awaited when the server is about to have the
+     * Hands one mail over; resolves with the server's answer, and with the recipients that it refused while it took the
+     * mail for others. `beforeEnd` is awaited when the server is about to have the
      * whole mail; where it rejects, the server does not get the end. Throws `send_rejected` (5xx about this mail),
      * `send_failed` (4xx, network, session or account: it was not taken), or `send_ambiguous`: the whole mail was handed
      * over and no answer came.
      */
-    async send(mail: SendMailOptions, key: string, beforeEnd?: () => Promise<void>): Promise<string> {
+    async send(mail: SendMailOptions, key: string, beforeEnd?: () => Promise<void>): Promise<Taken> {
       let isWhole = false
       endings.set(mail.messageId ?? '', async () => {
         await beforeEnd?.()
@@ -65,12 +66,12 @@ export function createSmtp(
         whole++
       })
       try {
-        const { response } = await withFreshToken(
+        const { response = '', rejectedErrors = [] } = await withFreshToken(
           () => open().sendMail(mail),
           // Files are streams, which the first attempt may have used up; the outbox opens them again.
           !mail.attachments?.length,
         )
-        return response ?? ''
+        return { response, refused: rejectedErrors.flatMap(refusalOf) }
       } catch (error) {
         throw failure(gateway, key, error, isWhole)
       } finally {
@@ -88,6 +89,20 @@ export function createSmtp(
       sockets.close()
     },
   }
+}
+
+/** `isPermanent`: it makes no sense to try this recipient again. */
+export type Taken = {
+  response: string
+  refused: { address: string; reason: string; isPermanent: boolean }[]
+}
+
+function refusalOf(error: unknown): Taken['refused'] {
+  const { recipient } = z.object({ recipient: z.string() }).partial().catch({}).parse(error)
+  const { responseCode = 0 } = details.parse(error)
+  return recipient === undefined
+    ? []
+    : [{ address: recipient, reason: reasonOf(error), isPermanent: responseCode >= 500 }]
 }
 
 function createPool(

@@ -144,7 +144,7 @@ export function repetition({ headers }: Claim, covered: Covered = []): string | 
 
 /** The headers by which a mail is answered and put into a conversation, and that none of these signatures covers. */
 export function unsignedHeaders({ headers }: Claim, signatures: readonly Covered[]): string[] {
-  return ['reply-to', 'in-reply-to', 'references'].filter(
+  return ['reply-to', 'in-reply-to', 'references', 'to', 'cc'].filter(
     (name) => headers.has(name) && !signatures.some((covered) => covered.includes(name)),
   )
 }

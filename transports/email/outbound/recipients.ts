@@ -1,0 +1,57 @@
+import { TriviumError } from '../../../src/core/errors.ts'
+import { withoutTag } from '../../../src/core/identity.ts'
+import type { Reply } from '../../../src/core/transport.ts'
+import type { EmailOptions } from '../options.ts'
+import type { ReplyTarget } from '../reply-target.ts'
+
+export type Recipient = { name: string; address: string }
+
+/** To whom a mail goes; each address is in one of the lists only. */
+export type Recipients = { to: Recipient[]; cc: Recipient[]; bcc: Recipient[] }
+
+/** A name is never longer. What cannot be folded is refused over 998 characters (RFC 5322, section 2.1.1). */
+const MAX_NAME = 200
+/** RFC 5321, section 4.5.3.1; servers must take 100 recipients (4.5.3.1.8). */
+const MAX_ADDRESS = 320
+const MAX_RECIPIENTS = 100
+/** Exactly one (RFC 5321, section 4.1.2), without quotes, which nobody has. */
+const ADDRESS = /^[^\s\p{Cc}@<>,;:"()[\]\\]+@[^\s\p{Cc}@<>,;:"()[\]\\]+$/u
+
+/**
+ * The recipients of a reply: those whom the mail that it answers makes its own, or explicit ones. Our own addresses are
+ * left out, and whoever is there twice. Throws `send_rejected` where nobody is left or one is not a mail address.
+ */
+export function recipientsOf(
+  reply: Reply,
+  target: ReplyTarget | undefined,
+  options: EmailOptions,
+): Recipients {
+  const rejected = (reason: string) => new TriviumError('send_rejected', { gateway: reply.gateway, reason })
+  if (reply.to === undefined && !target) throw rejected('its message has no reply target of a mail')
+  const others = reply.replyAll ? target?.others : undefined
+  const own = new Set([options.address, ...options.aliases].map((each) => withoutTag(each.toLowerCase())))
+  const seen = new Set<string>()
+  const take = (list: readonly Recipient[], isSender = false) =>
+    list.filter(({ address }) => {
+      if (address.length > MAX_ADDRESS || !ADDRESS.test(address))
+        throw rejected(`${JSON.stringify(address)} is not one mail address`)
+      const key = address.toLowerCase()
+      if (seen.has(key) || (!isSender && own.has(withoutTag(key)))) return false
+      seen.add(key)
+      return true
+    })
+  const explicit = (list: readonly string[] = []) => list.map((each) => ({ name: '', address: each.trim() }))
+  const sender = target && { name: target.name?.slice(0, MAX_NAME) ?? '', address: target.to }
+  const isSingle = reply.moreTo === undefined
+  const to =
+    reply.to === undefined
+      ? [...take(sender ? [sender] : [], true), ...take(others?.to ?? [])]
+      : take(explicit([reply.to, ...(reply.moreTo ?? [])]), isSingle)
+  const cc = [...take(others?.cc ?? []), ...take(explicit(reply.cc))]
+  const bcc = take(explicit(reply.bcc))
+  if (to.length === 0) throw rejected('nobody is left to send to: all of `to` are addresses of this mailbox')
+  const count = to.length + cc.length + bcc.length
+  if (count > MAX_RECIPIENTS)
+    throw rejected(`it has ${count} recipients; at most ${MAX_RECIPIENTS} are allowed`)
+  return { to, cc, bcc }
+}
