@@ -39,6 +39,10 @@ export const mcpServerSchema = z
     url: z.url({ protocol: /^https?$/, error: 'expected https://…' }).exactOptional(),
     headers: z.record(z.string().regex(/^[\w-]+$/), z.string()).exactOptional(),
     oauth: oauth.exactOptional(),
+    'allow-private': z
+      .boolean()
+      .default(false)
+      .describe('Whether a login may lead from a public address to private ones, or over http.'),
     tools: names.default(['*']).describe('The tools that become skills; globs may stand.'),
     timeout: timerDuration.default(60_000).describe('Of one call.'),
     'max-result': size.default(4 * 1024 ** 2).describe('The largest answer that is taken.'),

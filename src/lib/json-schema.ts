@@ -27,8 +27,10 @@ export function compileJsonSchema<T>(schema: object, options: Options): Validate
 /** Why a value does not fit: `path` leads to it. Undefined: it fits, or nobody here can say. */
 export type ForeignCheck = (value: unknown) => { path: string[]; message: string }[] | undefined
 
-/** Ms for the compilation of a schema, and for one check. */
-const PATIENCE = 250
+/** Ms for the compilation of a schema, and for one check: on the clock, so that a busy machine must not exceed them. */
+const [TO_COMPILE, TO_CHECK] = [1_000, 250]
+/** Checks that may take too long before a schema checks nothing more. */
+const STRIKES = 3
 /** Characters of a schema as JSON: larger ones are not compiled. */
 const LARGEST = 256 * 1024
 
@@ -39,27 +41,35 @@ const LARGEST = 256 * 1024
  */
 export function createForeignCheck(schema: object): ForeignCheck {
   let validate: ValidateFunction | undefined | false
-  const compiled = () => {
-    const text = attempt(() => JSON.stringify(schema)) ?? ''
-    if (text === '' || text.length > LARGEST) return false
-    const inTime = (made: () => object) =>
-      attempt(() => withTimeLimit(PATIENCE, () => compile(made(), FOREIGN)))
-    // The author of the schema still checks a pattern that is left out here.
-    return inTime(() => schema) ?? inTime(() => JSON.parse(text, withoutUnknownPattern)) ?? false
-  }
+  let strikes = 0
   return (value) => {
-    validate ??= compiled()
+    validate ??= compileForeign(schema) ?? false
     if (!validate) return undefined
     const check = validate
-    const verdict = attempt(() => ({ fits: withTimeLimit(PATIENCE, () => check(value)) }))
-    // It would take as long the next time.
-    if (!verdict) validate = false
+    const verdict = attempt(() => ({ fits: withTimeLimit(TO_CHECK, () => check(value)) }))
+    if (!verdict && ++strikes >= STRIKES) validate = false
     if (!verdict || verdict.fits) return undefined
     return (check.errors ?? []).map(({ instancePath, message = 'is wrong', params }) => {
       const path = instancePath.split('/').slice(1)
       const missing: unknown = params.missingProperty
       return { message, path: typeof missing === 'string' ? [...path, missing] : path }
     })
+  }
+}
+
+function compileForeign(schema: object): ValidateFunction | undefined {
+  const text = attempt(() => JSON.stringify(schema)) ?? ''
+  if (text === '' || text.length > LARGEST) return undefined
+  // Loading takes its time, and is not the schema's.
+  linear('')
+  attempt(() => compile({}, FOREIGN))
+  const inTime = (given: object) => withTimeLimit(TO_COMPILE, () => compile(given, FOREIGN))
+  try {
+    return inTime(schema)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return undefined
+    // The author of the schema still checks a pattern that is left out here.
+    return attempt(() => inTime(JSON.parse(text, withoutUnknownPattern)))
   }
 }
 

@@ -49,7 +49,7 @@ describe('the schema of a stranger', () => {
       pattern,
       case: [schema, value],
     } of CASES) {
-      await inTime(`${pattern} in ${place}`, 1_500, () => createForeignCheck(schema)(value))
+      await inTime(`${pattern} in ${place}`, 2_500, () => createForeignCheck(schema)(value))
     }
   })
 
@@ -90,13 +90,13 @@ describe('the schema of a stranger', () => {
     const wide = {
       allOf: Array.from({ length: 20_000 }, (_, at) => ({ properties: { [`p${at}`]: { minLength: at } } })),
     }
-    await inTime('doubling references', 1_500, () => createForeignCheck(doubling(40))({ a: 'x' }))
-    await inTime('twenty thousand distinct objects', 1_500, () =>
+    await inTime('doubling references', 2_500, () => createForeignCheck(doubling(40))({ a: 'x' }))
+    await inTime('twenty thousand distinct objects', 2_500, () =>
       createForeignCheck(distinct)({ a: objects }),
     )
-    await inTime('a large schema', 1_500, () => createForeignCheck(wide)({ a: 1 }))
+    await inTime('a large schema', 2_500, () => createForeignCheck(wide)({ a: 1 }))
     const again = createForeignCheck(doubling(40))
-    again({ a: 'x' })
+    for (let count = 0; count < 3; count++) again({ a: 'x' })
     await inTime('a schema that took too long before', 50, () => again({ a: 'x' }))
   })
 

@@ -6,6 +6,7 @@ import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import type { McpServer } from '../../core/mcp.ts'
 import { noSuch } from '../../lib/nearest.ts'
+import { createGuardedFetch } from '../../skills/mcp/guarded-fetch.ts'
 import { createMcpLogins } from '../../skills/mcp/logins.ts'
 import { type AddCommand, type CommandContext, type Environs, loadFor, usage } from '../command.ts'
 import { connect } from '../connection.ts'
@@ -212,7 +213,7 @@ async function consent(
     const url = new URL(server.url ?? '')
     const transport = new StreamableHTTPClientTransport(url, {
       authProvider,
-      requestInit: { headers: server.headers ?? {} },
+      fetch: createGuardedFetch(server),
     })
     const client = new Client({ name: 'trivium', version })
     try {

@@ -1,12 +1,10 @@
-import { lookup } from 'node:dns'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { LookupFunction } from 'node:net'
 import { Client } from 'undici'
 import { reasonOf } from '../../core/errors.ts'
 import type { Event } from '../../core/event.ts'
 import { isPrivateHost, type PushSubscription } from '../../core/push.ts'
 import { headOf } from '../../lib/head-of.ts'
-import { isPrivateAddress } from '../../lib/private-address.ts'
+import { privateRefusal, publicLookup } from '../../lib/public-lookup.ts'
 import { createSigner, packed } from './wire.ts'
 
 /** What came of one POST: `reason` where it failed, the head of what was answered, and from when (Unix ms) it may come again. */
@@ -26,7 +24,7 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
   const url = new URL(subscription.url)
   const path = url.pathname + url.search
   // Node looks up no name that is an address.
-  const refused = !allowPrivate && isPrivateHost(url) ? refusal(url.hostname) : undefined
+  const refused = !allowPrivate && isPrivateHost(url) ? privateRefusal(url.hostname) : undefined
   const theirs = Object.entries(subscription.headers).filter(([name]) => !OURS.test(name))
   const fixed = ['user-agent', 'Trivium', ...theirs.flat()]
   const signed = createSigner(secret)
@@ -36,7 +34,7 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
     // Each request has a timer of its own.
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: { timeout, ...(allowPrivate ? {} : { lookup: publicOnly }) },
+    connect: { timeout, ...(allowPrivate ? {} : { lookup: publicLookup }) },
   }
   /** One a connection, made at its first event: a pool of undici costs more than to say here which is free. */
   const clients = Array.from({ length: concurrency }, () => new Client(url.origin, settings))
@@ -99,21 +97,6 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
     },
     close: () => Promise.all(clients.map((client) => client.destroy())),
   }
-}
-
-const publicOnly: LookupFunction = (hostname, options, done) => {
-  lookup(hostname, { ...options, all: true }, (error, found) => {
-    const [first, ...others] = error ? [] : found.filter(({ address }) => !isPrivateAddress(address))
-    if (error) done(error, '')
-    else if (!first)
-      done(new Error(refusal(`${hostname} (${found.map(({ address }) => address).join(', ')})`)), '')
-    else if (options.all) done(null, [first, ...others])
-    else done(null, first.address, first.family)
-  })
-}
-
-function refusal(what: string): string {
-  return `${what} is a private address; set \`allow-private: true\` if that is meant`
 }
 
 function movedTo(status: number, location: unknown): string {

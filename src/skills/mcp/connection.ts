@@ -28,6 +28,8 @@ const [CONNECT_WITHIN, LIST_WITHIN] = [60_000, 30_000]
 const LOOK_EVERY = 60_000
 /** After so long (ms) a connection counts as good, and the next failure as the first. */
 const STEADY = 30_000
+/** Ms between looks at tools that a server says have changed. */
+const CHANGES_EVERY = 500
 const BACKOFF = { first: 500, longest: 60_000 }
 /** Ms that a call waits for a connection that is being made. */
 const CALL_WAITS = 10_000
@@ -101,7 +103,10 @@ export function createMcpConnection(options: ConnectionOptions) {
         listChanged: {
           tools: {
             autoRefresh: false,
-            onChanged: () => void list(made).catch((error) => lose(made, reasonOf(error))),
+            debounceMs: 0,
+            onChanged: atMostEvery(CHANGES_EVERY, () => {
+              if (client === made) void list(made).catch((error) => lose(made, reasonOf(error)))
+            }),
           },
         },
       },
@@ -240,6 +245,20 @@ export function createMcpConnection(options: ConnectionOptions) {
 }
 
 const LOGIN = 'it wants a login'
+
+/** Calls `work` after `ms`, once for all calls that came until then. */
+function atMostEvery(ms: number, work: () => void): () => void {
+  let isWaiting = false
+  const end = () => {
+    isWaiting = false
+    work()
+  }
+  return () => {
+    if (isWaiting) return
+    isWaiting = true
+    setTimeout(end, ms).unref()
+  }
+}
 
 /** The library would run the patterns of a server's schema in the native engine. Nothing here lets it compile one. */
 function refuseSchema(): never {

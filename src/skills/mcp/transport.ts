@@ -8,6 +8,7 @@ import type { McpServer } from '../../core/mcp.ts'
 import { defined } from '../../lib/defined.ts'
 import { withoutSecrets } from '../../lib/secrets.ts'
 import { createTokenBucket } from '../../lib/token-bucket.ts'
+import { createGuardedFetch, type Fetch } from './guarded-fetch.ts'
 
 /** The way to a server for one connection. */
 export type McpWay = {
@@ -30,6 +31,8 @@ const LEAST_LIMIT = 4 * 1024 ** 2
 /** Characters of a line of a server's standard error, and lines a minute. */
 const LONGEST_LINE = 1_000
 const LINES = { count: 300, per: 60_000 }
+/** More messages than that would keep this process busy with reading them. */
+const MESSAGES = { count: 1_000, per: 1_000 }
 /** Shorter values would blot out half of what it says. */
 const LEAST_SECRET = 6
 /** Ms before its end that a server may have said why. */
@@ -37,7 +40,18 @@ const JUST_NOW = 3_000
 
 /** Makes the transport: a process of its own, or streamable HTTP. Nothing runs until a client connects to it. */
 export async function openWay(server: McpServer, deps: Deps): Promise<McpWay> {
-  return server.url === undefined ? openProcess(server, deps) : openHttp(server, server.url, deps)
+  const way = await (server.url === undefined
+    ? openProcess(server, deps)
+    : openHttp(server, server.url, deps))
+  const take = createTokenBucket(MESSAGES, () => performance.now())
+  let isTold = false
+  // The client puts its own handler around this one.
+  way.transport.onmessage = () => {
+    if (isTold || take() === 0) return
+    isTold = true
+    deps.fault(`it sends more than ${MESSAGES.count} messages a second`)
+  }
+  return way
 }
 
 async function openProcess(server: McpServer, { log, fault }: Deps): Promise<McpWay> {
@@ -121,10 +135,9 @@ function remedyFor(command: string): string {
 async function openHttp(server: McpServer, address: string, { login, fault }: Deps): Promise<McpWay> {
   const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
   const limit = limitOf(server)
-  const watched = watchedFetch(limit, fault)
   const transport = new StreamableHTTPClientTransport(new URL(address), {
-    // Not `requestInit`: the servers that a login asks, which this one names, would get them too.
-    fetch: (url, init) => watched(url, { ...init, headers: withOwn(server, url, init?.headers) }),
+    // Not `requestInit`: the servers that a login asks, which this one names, would get its headers too.
+    fetch: watchedFetch(createGuardedFetch(server), limit, fault),
     ...defined({ authProvider: login }),
   })
   return {
@@ -132,14 +145,6 @@ async function openHttp(server: McpServer, address: string, { login, fault }: De
     lastWords: () => 'it closed the connection',
     explain: innermost,
   }
-}
-
-/** The headers that are configured go to the server's own origin alone, and in place of none that the protocol wants. */
-function withOwn({ url: own = '', headers }: McpServer, url: string | URL, given: RequestInit['headers']) {
-  const all = new Headers(given)
-  if (new URL(url).origin !== new URL(own).origin) return all
-  for (const [name, value] of Object.entries(headers ?? {})) if (!all.has(name)) all.set(name, value)
-  return all
 }
 
 /** What began it: `fetch failed` says nothing. */
@@ -152,9 +157,9 @@ function innermost(error: unknown): string {
  * A fetch whose answers, and each event of those that are streams, are cut off over the limit. `fault` is told of that, and of an answer to a
  * call that breaks off: the library would wait for the rest of it.
  */
-function watchedFetch(limit: number, fault: (reason: string) => void) {
-  return async (url: string | URL, init?: RequestInit): Promise<Response> => {
-    const response = await fetch(url, init)
+function watchedFetch(ask: Fetch, limit: number, fault: (reason: string) => void): Fetch {
+  return async (url, init) => {
+    const response = await ask(url, init)
     if (!response.body) return response
     const { status, statusText, headers } = response
     const read = async function* (body: ReadableStream<Uint8Array>) {

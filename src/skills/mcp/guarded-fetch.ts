@@ -1,0 +1,92 @@
+import { isIP } from 'node:net'
+import type { Agent } from 'undici'
+import type { McpServer } from '../../core/mcp.ts'
+import { isPrivateAddress } from '../../lib/private-address.ts'
+import { privateRefusal, publicLookup } from '../../lib/public-lookup.ts'
+
+export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
+
+const MOST_REDIRECTS = 3
+/** Ms for a server that a login asks. */
+const WITHIN = 30_000
+
+/**
+ * The fetch for one MCP server. Its own origin gets the headers that are configured, and no redirect leads away from it. A login
+ * asks other servers, which this one names: those get no such headers, and may not be at private addresses, unless this
+ * one is, or `allow-private` says so.
+ */
+export function createGuardedFetch(server: Pick<McpServer, 'url' | 'headers' | 'allowPrivate'>): Fetch {
+  const { url: own = '', headers = {}, allowPrivate } = server
+  const { origin, hostname } = new URL(own)
+  const mayBePrivate = allowPrivate || isInside(hostname)
+  const isOwn = (url: URL) => url.origin === origin
+  const fetchPublic = createPublicFetch()
+
+  const step = (url: URL, init: RequestInit): Promise<Response> => {
+    if (isOwn(url)) {
+      const all = new Headers(init.headers)
+      for (const [name, value] of Object.entries(headers)) if (!all.has(name)) all.set(name, value)
+      return fetch(url, { ...init, headers: all, redirect: 'manual' })
+    }
+    const signal = AbortSignal.any([AbortSignal.timeout(WITHIN), ...(init.signal ? [init.signal] : [])])
+    const elsewhere = { ...init, signal, redirect: 'manual' as const }
+    return mayBePrivate ? fetch(url, elsewhere) : fetchPublic(url, elsewhere)
+  }
+
+  return async (given, init = {}) => {
+    let url = new URL(given)
+    const method = init.method ?? 'GET'
+    for (let count = 0; ; count++) {
+      const response = await step(url, init)
+      const to = movedTo(response, url)
+      if (!to) return response
+      await response.body?.cancel()
+      // What is posted is for whom it was meant for.
+      const isSame = to.origin === url.origin
+      const mayFollow = count < MOST_REDIRECTS && (isSame || (method === 'GET' && !isOwn(url)))
+      if (!mayFollow)
+        throw new Error(`${url.origin} redirects to ${to.origin}${to.pathname}; write the final address`)
+      url = to
+    }
+  }
+}
+
+/** Makes the fetch for addresses that a stranger names: https, at public addresses as resolved. */
+function createPublicFetch() {
+  let agent: Agent | undefined
+  return async (url: URL, init: RequestInit): Promise<Response> => {
+    if (url.protocol !== 'https:')
+      throw new Error(`${url.origin} is not https; set \`allow-private: true\` if that is meant`)
+    // Node looks up no name that is an address.
+    if (isInside(url.hostname)) throw new Error(privateRefusal(url.host))
+    // Late: most logins stay with their server.
+    const { Agent, fetch } = await import('undici')
+    agent ??= new Agent({ connect: { lookup: publicLookup } })
+    const { body, headers, method = 'GET', signal } = init
+    const response = await fetch(url, {
+      dispatcher: agent,
+      method,
+      headers: [...new Headers(headers)],
+      redirect: 'manual',
+      ...(typeof body === 'string' || body instanceof URLSearchParams ? { body } : {}),
+      ...(signal ? { signal } : {}),
+    })
+    const { status, url: from } = response
+    // The library asks for a response of Node's own kind.
+    const made = new Response(response.body, { status, headers: [...response.headers] })
+    Object.defineProperty(made, 'url', { value: from })
+    return made
+  }
+}
+
+/** Whether a host is by its name not for the internet. */
+function isInside(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '').toLowerCase()
+  if (isIP(host)) return isPrivateAddress(host)
+  return !host.includes('.') || /\.(localhost|local|internal|lan|home\.arpa|test)$/.test(host)
+}
+
+function movedTo(response: Response, from: URL): URL | undefined {
+  const location = response.status >= 300 && response.status < 400 ? response.headers.get('location') : null
+  return location !== null && URL.canParse(location, from) ? new URL(location, from) : undefined
+}

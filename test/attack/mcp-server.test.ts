@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { describe, type TestContext, test } from 'node:test'
+import { publicLookup } from '../../src/lib/public-lookup.ts'
+import { createGuardedFetch } from '../../src/skills/mcp/guarded-fetch.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { serveHttp } from '../fixtures/http-server.ts'
+import { until } from '../fixtures/until.ts'
+
+const HOSTILE = join(import.meta.dirname, '..', 'fixtures', 'mcp-hostile.mjs')
+const HEADERS = { 'X-API-Key': 'a-key-of-the-server' }
+
+type Seen = { path: string; key: unknown; body: string; method: string | undefined }
+
+/** A server that keeps what it gets and answers as `answer` says: a text, or where to go. */
+async function serve(
+  t: TestContext,
+  answer: (path: string) => string | { status: number; location: string } = () => 'ok',
+) {
+  const seen: Seen[] = []
+  const { url, close } = await serveHttp(async (request, response) => {
+    const { url: path = '/', method, headers } = request
+    seen.push({ path, key: headers['x-api-key'], body: await text(request), method })
+    const said = answer(path)
+    if (typeof said === 'string') response.end(said)
+    else response.writeHead(said.status, { location: said.location }).end()
+  })
+  t.after(close)
+  return { url, seen }
+}
+
+describe('a hostile MCP server over HTTP', () => {
+  test('cannot have a login ask private addresses, nor anything over http', async (t) => {
+    const inside = await serve(t)
+    const { port } = new URL(inside.url)
+    const fetch = createGuardedFetch({
+      url: 'https://mcp.example.com/mcp',
+      headers: HEADERS,
+      allowPrivate: false,
+    })
+    for (const address of [
+      inside.url,
+      `https://127.0.0.1:${port}/`,
+      `https://localhost:${port}/`,
+      `https://LOCALHOST:${port}/`,
+      `https://[::1]:${port}/`,
+      `https://[::ffff:127.0.0.1]:${port}/`,
+      `https://2130706433:${port}/`,
+      `https://0x7f.1:${port}/`,
+      `https://0.0.0.0:${port}/`,
+      'https://169.254.169.254/latest/meta-data/',
+      'https://10.0.0.1/',
+      'https://192.168.1.1/',
+      'https://[fd00::1]/',
+      'https://metadata.google.internal/computeMetadata/v1/',
+      'https://printer.local/',
+      'https://intranet/',
+      'http://example.com/.well-known/oauth-authorization-server',
+    ]) {
+      await assert.rejects(fetch(address), /private address|is not https/, address)
+      await assert.rejects(
+        fetch(address, { method: 'POST', body: 'x' }),
+        /private address|is not https/,
+        address,
+      )
+    }
+    assert.deepEqual(inside.seen, [])
+    const { promise, resolve } = Promise.withResolvers<Error | null>()
+    publicLookup('localhost', {}, resolve)
+    assert.match(String(await promise), /localhost \(.*\) is a private address/)
+  })
+
+  test('gets its headers, and hands them on to nobody: not by a redirect, nor by naming a server for the login', async (t) => {
+    const other = await serve(t)
+    const own = await serve(t, (path) => {
+      if (path === '/away') return { status: 307, location: `${other.url}/stolen` }
+      if (path === '/slash') return { status: 308, location: '/slash/' }
+      if (path === '/round') return { status: 302, location: '/round' }
+      return 'ok'
+    })
+    const fetch = createGuardedFetch({ url: `${own.url}/mcp`, headers: HEADERS, allowPrivate: false })
+    const post = (path: string) => fetch(own.url + path, { method: 'POST', body: '{"a":1}' })
+    await assert.rejects(post('/away'), /redirects to .*\/stolen; write the final address/)
+    await assert.rejects(fetch(`${own.url}/away`), /redirects to/)
+    await assert.rejects(post('/round'), /redirects to/)
+    assert.equal(await (await post('/slash')).text(), 'ok')
+    const expected = { path: '/slash/', key: HEADERS['X-API-Key'], body: '{"a":1}', method: 'POST' }
+    assert.deepEqual(own.seen.at(-1), expected)
+    assert.deepEqual(other.seen, [])
+    await fetch(`${other.url}/.well-known/oauth-authorization-server`)
+    assert.deepEqual(
+      other.seen.map(({ key }) => key),
+      [undefined],
+    )
+  })
+
+  test('of a private network may name servers there', async (t) => {
+    const inside = await serve(t)
+    for (const server of [
+      { url: 'http://127.0.0.1:1/mcp', allowPrivate: false },
+      { url: 'https://tools.internal/mcp', allowPrivate: false },
+      { url: 'https://mcp.example.com/mcp', allowPrivate: true },
+    ]) {
+      assert.equal((await createGuardedFetch(server)(inside.url)).status, 200)
+    }
+    assert.equal(inside.seen.length, 3)
+  })
+})
+
+describe('a hostile MCP server over stdio', { timeout: 90_000 }, () => {
+  const start = () => {
+    const site = openSite({ routes: '' })
+    const args = JSON.stringify([HOSTILE])
+    site.write(
+      'routes.yaml',
+      `mcp:\n  hostile: { command: ${JSON.stringify(process.execPath)}, args: ${args} }\n`,
+    )
+    return site.start()
+  }
+
+  test('learns nothing by asking, and does not wear the daemon out by changing its tools', async () => {
+    const site = openSite({ routes: '' })
+    const args = JSON.stringify([HOSTILE])
+    site.write(
+      'routes.yaml',
+      `mcp:\n  hostile: { command: ${JSON.stringify(process.execPath)}, args: ${args} }\n`,
+    )
+    const daemon = await site.start()
+    assert.deepEqual(JSON.parse(String(await daemon.invoke('hostile.ask'))), Array(5).fill(-32601))
+    const before = Number(await daemon.invoke('hostile.lists'))
+    const began = performance.now()
+    while (performance.now() - began < 5_000) {
+      const asked = performance.now()
+      assert.equal(await daemon.invoke('hostile.steady'), 'done')
+      assert.ok(performance.now() - asked < 3_000)
+    }
+    const lists = Number(await daemon.invoke('hostile.lists')) - before
+    assert.ok(lists >= 1 && lists <= 20, `${lists} lists in 5 s`)
+  })
+
+  test('is let go of where it sends more than anybody could read, and is back later', async () => {
+    const daemon = await start()
+    await daemon.invoke('hostile.flood').catch(() => {})
+    await until(() => daemon.output().includes('more than 1000 messages a second'), 'the end of the flood')
+    const asked = performance.now()
+    assert.ok(await daemon.get('/v1/status'))
+    assert.ok(performance.now() - asked < 3_000)
+    await until(async () => (await daemon.invoke('hostile.steady').catch(() => '')) === 'done', 'the server')
+  })
+})
