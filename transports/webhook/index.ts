@@ -35,7 +35,10 @@ export const webhook: TransportKind<WebhookOptions> = {
 function createGateway(options: WebhookOptions, deps: TransportDeps): Transport {
   const { gateway, http } = deps
   const address = () => addressOf(http.publicUrl?.(), options.path)
-  const verifier = createVerifier(options.verify, { gateway, now: deps.now, log: deps.log, address })
+  const verifier = createVerifier(options.verify, {
+    ...{ gateway, now: deps.now, log: deps.log },
+    ...{ address, body: options.body },
+  })
   const preset = presetOf(options.verify)
   const own: Own = { secret: [], ...options.verify }
   const reader = createReader(options, deps, preset, verifier)

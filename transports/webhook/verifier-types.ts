@@ -1,5 +1,6 @@
 import type { TransportDeps } from '../../src/core/transport.ts'
 import type { Signed } from '../../src/lib/signatures.ts'
+import type { BodyOption } from './decode-body.ts'
 import type { Answer } from './preset.ts'
 
 /** A delivery whose proof is looked at. `url`: where it was posted, with its query. */
@@ -22,6 +23,8 @@ export type Verifier = {
 
 /** What a verifier needs besides its options. */
 export type VerifierDeps = Pick<TransportDeps, 'gateway' | 'now' | 'log'> & {
+  /** How bodies are read: a field that proves one must be the field that the message has. */
+  body?: BodyOption
   /** The address of this gateway, by `public-url`. */
   address?(): string | undefined
 }

@@ -3,7 +3,7 @@ import { type Json, pathGet } from '../../src/core/json.ts'
 import { parseExact } from '../../src/lib/exact-json.ts'
 import { createSecretCheck } from '../../src/lib/secrets.ts'
 import { createSignatureCheck, readsMore, type Scheme, type Signed } from '../../src/lib/signatures.ts'
-import { decodeBody } from './decode-body.ts'
+import { type BodyOption, decodeBody } from './decode-body.ts'
 import { createJwtCheck } from './jwt.ts'
 import { keyOfSecret } from './keys.ts'
 import { found } from './pointers.ts'
@@ -66,7 +66,7 @@ type Known = { secret: string[]; tolerance?: number; url?: string }
 
 function withPreset(preset: Preset, { secret, tolerance = 0, url }: Known, deps: VerifierDeps): Verifier {
   const { signature, keyOf = Buffer.from, claims, header = '', inBody } = preset
-  if (inBody) return withSecretInBody(inBody, secret)
+  if (inBody) return withSecretInBody(inBody, secret, deps.body)
   if (!signature) return withSecret(header, secret)
   const isAddressSigned = signature.some(({ template }) => template?.includes('{url}'))
   const address = () => url ?? deps.address?.()
@@ -79,7 +79,7 @@ function withPreset(preset: Preset, { secret, tolerance = 0, url }: Known, deps:
   return {
     check({ url: path, ...delivery }) {
       const own = isAddressSigned ? address() : undefined
-      const request: Signed = { ...delivery, path, field: fieldReader(delivery) }
+      const request: Signed = { ...delivery, path, field: fieldReader(delivery, deps.body) }
       if (own !== undefined) request.url = own + queryIn(path)
       if (!claims) return check(request)
       const reasons = claims(request).map(check)
@@ -102,11 +102,14 @@ function noAddress(gateway: string): TriviumError {
  * Reads fields of a body that is decoded once somebody asks: the first path that leads to a text or a number. None of a packed
  * body, which might say one thing packed and another unpacked.
  */
-function fieldReader({ headers, raw }: Pick<Signed, 'headers' | 'raw'>): NonNullable<Signed['field']> {
+function fieldReader(
+  { headers, raw }: Pick<Signed, 'headers' | 'raw'>,
+  as: BodyOption | undefined,
+): NonNullable<Signed['field']> {
   let body: Json | undefined
   let isRead = headers['content-encoding'] !== undefined
   return (paths) => {
-    if (!isRead) body = decodeBody(headers['content-type'], raw).body
+    if (!isRead) body = decodeBody(headers['content-type'], raw, as).body
     isRead = true
     for (const path of paths.split(' ')) {
       const value = pathGet(body, path)
@@ -130,11 +133,11 @@ function withSecret(header: string, known: string[], pattern = /^(.*)$/s): Verif
 }
 
 /** Each notification in the list `value` of a body carries one of the known secrets. */
-function withSecretInBody(field: string, known: string[]): Verifier {
+function withSecretInBody(field: string, known: string[], as: BodyOption | undefined): Verifier {
   const indexOf = createSecretCheck(known)
   return {
     check({ headers, raw }) {
-      const items = pathGet(decodeBody(headers['content-type'], raw).body, 'value')
+      const items = pathGet(decodeBody(headers['content-type'], raw, as).body, 'value')
       const isOurs = (body: Json) => indexOf(found(field, { headers, body, text: '' }) ?? '') >= 0
       if (Array.isArray(items) && items.length > 0 && items.every(isOurs)) return undefined
       return `not every notification in it has the ${field} that is known here`
