@@ -84,6 +84,8 @@ export type Install = { team: string; name?: string; at?: number; by?: string }
 export type Health = {
   ok: boolean
   detail?: string
+  /** What an operator should know although it works. */
+  warning?: string
   gauges?: { connections?: number; secondsSinceEvent?: number }
 }
 

@@ -67,9 +67,9 @@ export function createEmailTransport(
     health() {
       const health = reader.health()
       const why = trouble()
-      const stopped = sender.stopped()
-      const detail = [health.detail, why, ...stopped.slice(0, 5)].filter(Boolean).join('; ')
-      return { ok: health.ok && !why, detail }
+      const warning = sender.stopped().slice(0, 5).join('; ')
+      const detail = [health.detail, why, warning].filter(Boolean).join('; ')
+      return { ok: health.ok && !why, detail, ...(warning === '' ? {} : { warning }) }
     },
     check: () => checkMailbox(options, connect, smtp),
   }

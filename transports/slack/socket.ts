@@ -13,7 +13,7 @@ export type Listener = {
   start(): void
   /** Ends once what was taken is acknowledged. */
   stop(): Promise<void>
-  health(): Required<Health>
+  health(): Required<Omit<Health, 'warning'>>
 }
 
 /** Who is told of what comes in. */

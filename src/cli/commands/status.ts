@@ -96,10 +96,14 @@ export function gatewayTable(
   const rows = [
     ...running
       .toSorted((a, b) => Number(a.ok) - Number(b.ok))
-      .map(({ name, transport, ok, detail }) => [
+      .map(({ name, transport, ok, detail, warning }) => [
         name,
         transport,
-        ok ? paint('green', 'ok') : `${paint('red', 'FAILING')}: ${detail ?? ''}`,
+        !ok
+          ? `${paint('red', 'FAILING')}: ${detail ?? ''}`
+          : warning
+            ? `${paint('yellow', 'ok')}; ${warning}`
+            : paint('green', 'ok'),
       ]),
     ...disabled.map(({ name, transport, why }) => [name, transport, `off (${why})`]),
   ]
