@@ -143,6 +143,7 @@ export function createInbound(
     const isSaid = !/^(privategroup|directmessage)$/.test(said('channel') ?? '')
     const channelName = names.get(channel) ?? (isSaid ? said('channel') : undefined)
     const external = isExternal(delivery) || undefined
+    const previous = textAt(draft.extra, 'previousText')
     return {
       gateway: deps.gateway,
       transport: 'slack',
@@ -164,6 +165,7 @@ export function createInbound(
         mention: draft.mention ?? false,
         ...draft.content?.shown,
         ...draft.extra,
+        ...defined({ previousText: previous && mrkdwnToMarkdown(previous, names) }),
         context,
         files: fetched?.files,
         replyTarget: defined(targetSchema.parse(placed)),
