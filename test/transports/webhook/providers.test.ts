@@ -40,6 +40,7 @@ const rows: Row[] = table
 const TYPES: Record<string, string> = {
   JSON: 'application/json',
   form: FORM,
+  multipart: 'multipart/form-data; boundary=xYzZY',
   'JSON as text/plain': 'text/plain; charset=UTF-8',
 }
 
@@ -47,7 +48,11 @@ const TYPES: Record<string, string> = {
 function keyIn(cell: string, headers: Record<string, string>, sent: string): string | undefined {
   if (cell === '–') return undefined
   if (cell.startsWith('hash of the ')) return `sha256:${hash('sha256', sent)}`
-  const form = () => Object.fromEntries(new URLSearchParams(sent))
+  const part = /name="([^"]+)"\r\n\r\n(.*)\r\n/g
+  const form = () =>
+    sent.startsWith('--')
+      ? Object.fromEntries(Array.from(sent.matchAll(part), ([, name = '', value = '']) => [name, value]))
+      : Object.fromEntries(new URLSearchParams(sent))
   const body = /^[[{]/.test(sent) ? parseJson(sent) : (parseJson(form().payload ?? '') ?? form())
   return cell.replaceAll(/`([^`]+)`/g, (_, pointer: string) => {
     return found(pointer.replace(/^data\.body\./, ''), { headers, body, text: sent }) ?? 'nothing'

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { Webhooks } from '@octokit/webhooks'
 import { Paddle } from '@paddle/paddle-node-sdk'
+import { isValidSlackRequest } from '@slack/bolt'
 import { WorkOS } from '@workos-inc/node'
 import { verifyKey } from 'discord-interactions'
 import { Webhook } from 'standardwebhooks'
 import Stripe from 'stripe'
-import { ADDRESS, FORM, hmac, NOW, plain, type Sample, SECRET, seconds } from './sample.ts'
+import { ADDRESS, FORM, type Headers, hmac, NOW, plain, type Sample, SECRET, seconds } from './sample.ts'
 
 const discord = generateKeyPairSync('ed25519')
 const sendgrid = generateKeyPairSync('ec', { namedCurve: 'prime256v1' })
@@ -24,16 +25,27 @@ function standard(family: string, secret: string, body: object): Sample {
   }
 }
 
-const versioned = (family: string) => (text: string, at: number) => ({
-  [`${family}-signature`]: `v0=${hmac(`v0:${seconds(at)}:${text}`)}`,
-  [`${family}-request-timestamp`]: seconds(at),
-})
+const versioned =
+  (family: string) =>
+  (text: string, at: number): Headers => ({
+    [`${family}-signature`]: `v0=${hmac(`v0:${seconds(at)}:${text}`)}`,
+    [`${family}-request-timestamp`]: seconds(at),
+  })
 
 const token = (at: number) => ({
   timestamp: seconds(at),
   token: 'tok_1',
   signature: hmac(`${seconds(at)}tok_1`),
 })
+/** A form with a file, as Mailgun sends it. */
+function multipart(fields: Record<string, string>): string {
+  const part = (head: string, text: string) =>
+    `--xYzZY\r\nContent-Disposition: form-data; ${head}\r\n\r\n${text}\r\n`
+  const parts = Object.entries(fields).map(([name, text]) => part(`name="${name}"`, text))
+  const file = part('name="attachment-1"; filename="a.txt"\r\nContent-Type: text/plain', 'signature=forged')
+  return `${parts.join('')}${file}--xYzZY--\r\n`
+}
+
 const github = (body: object | string, type?: string): Sample => ({
   body,
   ...(type && { type }),
@@ -108,6 +120,16 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
     type: FORM,
     sign: nothing,
   },
+  'Mailgun (mail with files)': {
+    body: multipart({
+      ...token(NOW),
+      sender: 'a@example.com',
+      'body-plain': 'See the file.',
+      'attachment-count': '1',
+    }),
+    type: 'multipart/form-data; boundary=xYzZY',
+    sign: nothing,
+  },
   'Meta (Facebook, Instagram, WhatsApp)': {
     ...plain('x-hub-signature-256', { object: 'page', entry: [MESSENGER] }, { prefix: 'sha256=' }),
     own: { 'verify-token': 'meatyhamhock' },
@@ -165,7 +187,15 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
   },
   Slack: {
     body: { type: 'event_callback', team_id: 'T1', event_id: 'Ev1', event: { type: 'message' } },
-    sign: versioned('x-slack'),
+    sign(body, at) {
+      const headers = versioned('x-slack')(body, at)
+      const given = {
+        'x-slack-signature': headers['x-slack-signature'] ?? '',
+        'x-slack-request-timestamp': Number(headers['x-slack-request-timestamp']),
+      }
+      assert.ok(isValidSlackRequest({ signingSecret: SECRET, body, headers: given, nowMilliseconds: at }))
+      return headers
+    },
     async handshake({ post }) {
       const answer = await post('{"type":"url_verification","challenge":"3eZbr"}')
       assert.deepEqual(answer, { status: 200, text: '{"challenge":"3eZbr"}' })
