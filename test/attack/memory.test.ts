@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { describe, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { memoryOf, openSocket } from '../chaos/raw-http.ts'
 import { suiteWithDaemon } from '../fixtures/suite.ts'
 
@@ -89,6 +90,48 @@ describe('what a stranger makes the daemon remember', { timeout: 180_000 }, () =
       15,
     )
     assert.ok(large < BOUND + SLACK, `frames: ${large} MB`)
+  })
+
+  /** What whole deliveries add at most (MB), all sent at the same time; what is not taken is told to come back. */
+  const grownByWhole = async (count: number, headers: string[], body: Buffer) => {
+    const before = memoryOf(suite.daemon)
+    let most = 0
+    const look = setInterval(() => {
+      most = Math.max(most, memoryOf(suite.daemon) - before)
+    }, 20)
+    const head = ['POST /demo HTTP/1.1', 'Host: localhost', 'Connection: close', ...headers]
+    const statuses = await Promise.all(
+      Array.from({ length: count }, async () => {
+        const socket = await begin(`${head.join('\r\n')}\r\nContent-Length: ${body.length}\r\n\r\n`)
+        const answered = once(socket, 'data')
+        socket.write(body)
+        const status = String((await answered)[0]).slice(9, 12)
+        socket.destroy()
+        return status
+      }),
+    )
+    clearInterval(look)
+    assert.deepEqual(
+      [...new Set(statuses)].filter((status) => !['202', '503'].includes(status)),
+      [],
+    )
+    return most
+  }
+
+  test('is bounded over bodies that become a thousand times as large, and over forms with files', async () => {
+    const bomb = gzipSync(Buffer.alloc(MB - 10, 'a'))
+    const packed = await grownByWhole(400, ['Content-Type: text/plain', 'Content-Encoding: gzip'], bomb)
+    // What was accepted waits for the store, which has a bound of its own.
+    assert.ok(packed < 300, `400 MB from ${bomb.length} bytes each: ${packed} MB`)
+    const file = 'Content-Disposition: form-data; name="f"; filename="f"'
+    const form = Buffer.concat([
+      Buffer.from(`--X\r\n${file}\r\n\r\n`),
+      Buffer.alloc(1_000_000, 1),
+      Buffer.from('\r\n--X--\r\n'),
+    ])
+    const type = 'Content-Type: multipart/form-data; boundary=X'
+    const files = await grownByWhole(100, [type], form)
+    assert.ok(files < BOUND * 2 + SLACK, `100 forms of 1 MB: ${files} MB`)
   })
 
   test('ends with a body that drips in: after 60 s it is refused, whatever came', async () => {

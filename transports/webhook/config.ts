@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { rate, timerDuration } from '../../src/core/units.ts'
 import { bodySize, publicPath } from '../options.ts'
+import type { Preset } from './preset.ts'
+import { PRESETS } from './presets.ts'
 import { verify } from './verify.ts'
 
 /** Where in a delivery a value is found: `header.NAME`, `data.PATH`, and with `split` a path in each element. */
@@ -44,8 +46,10 @@ const options = z.strictObject({
 export const webhookOptions = options.superRefine((given, context) => {
   const fault = (key: string, message: string) =>
     context.addIssue({ code: 'custom', path: [key], message, input: given })
-  const isSplit = typeof given.split === 'string'
-  if (isSplit && given.respond === 'result') {
+  const presets: Partial<Record<string, Preset>> = PRESETS
+  const isWritten = typeof given.split === 'string'
+  const isSplit = isWritten || (given.split !== false && presets[given.verify.scheme]?.split !== undefined)
+  if (isWritten && given.respond === 'result') {
     fault('split', '`split` makes several messages, and `respond: result` answers with the reply to one')
   }
   for (const key of POINTERS) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { z } from 'zod'
 import { decodeMessage, encodeMessage } from '../../../src/core/message.ts'
@@ -132,6 +133,49 @@ describe('a delivery with a list', () => {
     }
   })
 
+  test('of the providers in docs/webhook.md is split as the table says, under its key', async () => {
+    const text = readFileSync(new URL('../../../docs/webhook.md', import.meta.url), 'utf8')
+    const [, table = ''] = text.split('| provider | `split` | `key` |')
+    const rows = [...table.matchAll(/^\| ([^|]+) \| `([^`]+)` \| (?:`([^`]+)`|–)/gm)]
+    const samples: Record<string, [body: unknown, keys: (string | undefined)[]]> = {
+      'Azure Event Grid': [
+        [{ id: 'e1', eventType: 'a', data: {} }, { id: 'e2' }],
+        ['e1', 'e2'],
+      ],
+      'CloudEvents in batches': [[{ specversion: '1.0', source: '/s', id: '1' }], ['/s 1']],
+      'Okta event hooks': [
+        { eventId: 'h', data: { events: [{ uuid: 'u1' }, { uuid: 'u2' }] } },
+        ['u1', 'u2'],
+      ],
+      Adyen: [
+        { live: 'false', notificationItems: [{ NotificationRequestItem: { pspReference: 'P1' } }] },
+        ['P1'],
+      ],
+      SparkPost: [
+        [
+          { msys: { message_event: { event_id: '92356927693813856' } } },
+          { msys: { track_event: { event_id: 'x' } } },
+        ],
+        ['92356927693813856', 'x'],
+      ],
+      Xero: [{ events: [{ resourceId: 'r' }], lastEventSequence: 1 }, [undefined]],
+    }
+    assert.deepEqual(rows.map(([, name]) => name).sort(), Object.keys(samples).sort())
+    for (const [, name = '', split, key] of rows) {
+      const [body, keys] = samples[name] ?? [[], []]
+      const { send, store } = await start({
+        split,
+        ...(key && name !== 'CloudEvents in batches' ? { key } : {}),
+      })
+      await send(body)
+      assert.deepEqual(
+        store.messages.map((message) => message.key),
+        keys,
+        name,
+      )
+    }
+  })
+
   test('that is empty is acknowledged without a message; one without the list is one message', async () => {
     const { send, post, store, last } = await start({ split: 'data.body', key: 'id' })
     assert.deepEqual(await send([]), { status: 200, ids: [] })
@@ -193,6 +237,9 @@ describe('a delivery with a list', () => {
       webhook.options.safeParse({ path: '/x', ...options }).error?.issues.map(({ path }) => path.join('.'))
     assert.deepEqual(problems({ split: 'data.body', respond: 'result' }), ['split'])
     assert.deepEqual(problems({ key: 'eventId' }), ['key'])
+    const verify = { scheme: 'hubspot', secret: 's' }
+    assert.equal(problems({ key: 'eventId', verify }), undefined)
+    assert.deepEqual(problems({ key: 'eventId', verify, split: false }), ['key'])
     for (const split of ['body', 'data.headers', true, '']) assert.deepEqual(problems({ split }), ['split'])
     for (const split of [false, 'data.body', 'data.body.a.*.b', 'data.body[]']) {
       assert.equal(problems({ split }), undefined)
