@@ -349,6 +349,12 @@ export const workbench = {
       .partial()
       .default({})
       .describe('What to append to the lists, where it is not in them'),
+    remove: workbenchStateSchema
+      .pick({ touched_files: true, assumptions: true, risks: true })
+      .partial()
+      .default({})
+      .describe('What to take out of the lists'),
+    unset: z.array(name).default([]).describe('Fields to delete; those that every state has become empty'),
     expect: z.int().min(0).exactOptional().describe('Only if the state still has this revision'),
   }).describe(
     'Changes the state of the work. Refused within five seconds of an edit by a person; then read it again.',
@@ -371,7 +377,9 @@ export const tasks = {
   claim: open({
     id: task.exactOptional(),
     owner: optional('Who takes it; default: the caller'),
-  }).describe('Takes a task from the board, the oldest open one without an id; null where none is open.'),
+  }).describe(
+    'Takes a task from the board, the oldest open one without an id, which is then the active one; null where none is open.',
+  ),
   /** The same again changes nothing. */
   finish: open({
     id: task,

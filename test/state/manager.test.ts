@@ -201,7 +201,21 @@ for (const [kind, start] of Object.entries(KINDS)) {
       await assert.rejects(manager(without).load('notes'), missing)
       const many = (document: JsonObject) => ({ ...document, count: 'many' })
       const broken = manager({ ...notes, migrations: { 1: many } })
-      await assert.rejects(broken.load('notes'), { code: 'state_corrupt' })
+      const thrower = manager({
+        ...notes,
+        migrations: {
+          1: () => {
+            throw new Error('no field total')
+          },
+        },
+      })
+      for (const [failing, why] of [
+        [broken, /migrations to version 2 made a document that breaks its schema: .*\/count/],
+        [thrower, /migration from version 1 failed: no field total\. Mend the migration/],
+      ] as const) {
+        for (const work of ['load', 'migrate', 'repair'] as const)
+          await assert.rejects(failing[work]('notes'), { code: 'state_version', message: why }, work)
+      }
       assert.equal((await manager(notesV1).load('notes')).document.total, 7)
     })
 

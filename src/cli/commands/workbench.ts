@@ -17,6 +17,8 @@ type UpdateOptions = {
   touched?: string[]
   assumption?: string[]
   risk?: string[]
+  remove?: string[]
+  unset?: string[]
   expect?: number
 }
 type AddOptions = { acceptance?: string[]; review?: string; reviewer?: string }
@@ -51,6 +53,8 @@ export const addWorkbench: AddCommand = (program, context) => {
     .option('--touched <file...>', 'files that were changed')
     .option('--assumption <text...>', 'what was taken for granted')
     .option('--risk <text...>', 'what may go wrong')
+    .option('--remove <text...>', 'take these out of the lists')
+    .option('--unset <field...>', 'delete these fields; those that every state has become empty')
     .option('--expect <revision>', 'only if the state still has this revision', wholeNumber('--expect'))
     .action((options: UpdateOptions) =>
       at(
@@ -93,12 +97,13 @@ export const addWorkbench: AddCommand = (program, context) => {
 }
 
 function changesOf(options: UpdateOptions) {
-  const { activeTask, nextAction, touched, assumption, risk, expect } = options
+  const { activeTask, nextAction, touched, assumption, risk, remove, unset, expect } = options
+  const gone = remove && { touched_files: remove, assumptions: remove, risks: remove }
   const active_task_id = activeTask === 'none' ? null : activeTask
   return {
     set: defined({ active_task_id, next_action: nextAction }),
     add: defined({ touched_files: touched, assumptions: assumption, risks: risk }),
-    ...defined({ expect }),
+    ...defined({ expect, unset, remove: gone }),
   }
 }
 

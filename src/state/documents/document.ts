@@ -12,6 +12,7 @@ import {
   corrupt,
   type DocumentBackend,
   type DocumentSpec,
+  failedMigration,
   LINKED,
   migrationOf,
   parseDocument,
@@ -129,7 +130,7 @@ export function createDocument<T extends JsonObject>(
     const current = upToDate(found)
     const isMigrated = current !== found
     if ('document' in stored && !isMigrated) return undefined
-    const document = checked(current)
+    const document = isMigrated ? migrated(found, current) : checked(current)
     if ('edited' in stored) {
       spec.adopt?.(document, stored.edited.at)
       if (stored.revision > 0) log?.info({ document: name }, 'a change from outside was adopted')
@@ -146,14 +147,27 @@ export function createDocument<T extends JsonObject>(
     return migrationOf(spec, found, backend.locate(name))
   }
 
+  /** What migrations made, which must fit the schema. */
+  function migrated(found: JsonObject, current: JsonObject): T {
+    return check(current, (details) => {
+      const what = `The migrations to version ${spec.version} made a document that breaks its schema: ${details}`
+      return failedMigration(spec, versionOf(found), backend.locate(name), what)
+    })
+  }
+
   async function repair() {
     const label = `broken-${stampOf(now())}`
     const events = await told(changes)
     const aside = events.broken ? await backend.putEventsAside?.(name, label) : undefined
     const kept = aside === undefined ? [] : [aside]
     const stored = await backend.read(name)
-    // One of a newer version is not broken: this refuses it.
-    if ((statedVersion(stored) ?? 0) > spec.version) await ready()
+    // One of a newer version is not broken, nor is one whose migration fails: this refuses them.
+    const stated = statedVersion(stored)
+    if (stated !== undefined && stated > spec.version) await ready()
+    if (stated !== undefined && stated > 0 && stated < spec.version) {
+      const found = contentOf(stored)
+      migrated(found, upToDate(found))
+    }
     const usable = (found?: JsonObject) => found && attempt(() => checked(upToDate(found)))
     const given = attempt(() => contentOf(stored))
     const text = usable(given)

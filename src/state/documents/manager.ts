@@ -1,5 +1,5 @@
 import { TriviumError } from '../../core/errors.ts'
-import type { JsonObject } from '../../core/json.ts'
+import { isJsonObject, type JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import { createTurns } from '../../lib/turns.ts'
 import { createDocument, type StateDocument, type UpdateOptions } from './document.ts'
@@ -18,7 +18,7 @@ type Options = { documents: readonly DocumentSpec[]; now?: () => number; log?: L
 
 /**
  * Makes the manager of named documents, safe between processes, over files in `dir`, one SQLite file, or another back end. Touches
- * nothing before a call. Throws `document_not_found`, `state_corrupt`, `state_version`, `state_locked`, `state_unwritable`.
+ * nothing before a call. Throws a TypeError for a wrong spec; its methods throw `document_not_found`, `state_corrupt`, `state_version`, `state_locked`, `state_unwritable`.
  */
 export function createStateManager(options: Options) {
   const { now = Date.now, log } = options
@@ -27,9 +27,8 @@ export function createStateManager(options: Options) {
   const deps = { backend, inTurn, now, log }
   const documents = new Map<string, StateDocument>()
   for (const spec of options.documents) {
-    if (!/^[a-z][a-z0-9_-]*$/.test(spec.name)) {
-      throw new TypeError(`a document cannot be named ${JSON.stringify(spec.name)}`)
-    }
+    requireSpec(spec)
+    if (documents.has(spec.name)) throw new TypeError(`two documents are named ${spec.name}`)
     documents.set(spec.name, createDocument(spec, deps))
   }
   const named = (name: string) => {
@@ -65,9 +64,34 @@ export function createStateManager(options: Options) {
   }
 }
 
+/** Says what is wrong with a spec before a document is touched: not everybody has types. */
+function requireSpec({ name, version, schema, initial, migrations = {}, guard, adopt }: DocumentSpec): void {
+  if (typeof name !== 'string' || !/^[a-z][a-z0-9_-]*$/.test(name)) {
+    const rule = 'a name has lower-case letters, digits, _ and -, and begins with a letter'
+    throw new TypeError(`a document cannot be named ${JSON.stringify(name)}: ${rule}`)
+  }
+  const wrong = (what: string) => new TypeError(`document ${name}: ${what}`)
+  if (!Number.isInteger(version) || version < 1) throw wrong('`version` is a whole number from 1 on')
+  if (!isJsonObject(schema)) throw wrong('`schema` is a JSON Schema, an object')
+  if (typeof initial !== 'function') throw wrong('`initial` is a function that returns the first document')
+  for (const [key, hook] of Object.entries({ guard, adopt }))
+    if (hook !== undefined && typeof hook !== 'function') throw wrong(`\`${key}\` is a function`)
+  for (const [from, step] of Object.entries(migrations)) {
+    // Those of versions to come may be there already.
+    const isStep = Number.isInteger(Number(from)) && typeof step === 'function'
+    if (!isStep)
+      throw wrong(
+        `\`migrations[${from}]\` is a function that makes version ${Number(from) + 1} of version ${from}`,
+      )
+  }
+}
+
 function backendOf(options: Options): DocumentBackend {
   if ('backend' in options) return options.backend
-  if ('dir' in options) return createFileBackend(options)
+  if ('dir' in options && typeof options.dir === 'string')
+    return createFileBackend({ ...options, dir: options.dir })
+  if (!('sqlite' in options) || typeof options.sqlite !== 'string')
+    throw new TypeError('createStateManager takes `dir`, a folder, or `sqlite`, a file')
   const values = createSqliteValues(options.sqlite)
   return createStoreBackend({ values, address: options.sqlite, close: values.close })
 }

@@ -9,7 +9,7 @@ import { compileJsonSchema, type ErrorObject, type ValidateFunction } from '../.
 
 /** `schema` is a JSON Schema (2020-12) of `version`, the document’s `schema_version`; `migrations[n]` makes n + 1 of version n. */
 export type DocumentSpec<T extends JsonObject = JsonObject> = {
-  /** Lower-case letters, digits, `_` and `-`: the file is `<name>.json`. */
+  /** Lower-case letters, digits, `_` and `-`, beginning with a letter: the file is `<name>.json`. */
   name: string
   version: number
   readonly schema: JsonObject
@@ -112,9 +112,35 @@ export function migrationOf(spec: DocumentSpec, document: JsonObject, path: stri
         `There is no migration from version ${version}: add one beside its schema, then run \`trivium state migrate ${spec.name}\`.`,
       )
     }
-    current = { ...step(current), schema_version: version + 1 }
+    try {
+      current = { ...objectOf(step(current)), schema_version: version + 1 }
+    } catch (error) {
+      const why = error instanceof TriviumError ? error.message : reasonOf(error)
+      throw failedMigration(spec, found, path, `The migration from version ${version} failed: ${why}`, error)
+    }
   }
   return current
+}
+
+function objectOf(migrated: unknown): JsonObject {
+  if (isJsonObject(migrated)) return migrated
+  throw new TypeError('it did not return the document')
+}
+
+/** A document of an older version is not broken where its migration is: repairing it would lose it. */
+export function failedMigration(
+  { version: known }: Pick<DocumentSpec, 'version'>,
+  found: number,
+  path: string,
+  what: string,
+  cause?: unknown,
+): TriviumError {
+  const rest = 'Mend the migration, then try again; the document is as it was.'
+  return new TriviumError(
+    'state_version',
+    { path, found, known, what: `${what.replace(/\.$/, '')}. ${rest}` },
+    { cause },
+  )
 }
 
 /** What JSON makes of it: dates as text, undefined left out. */

@@ -1,8 +1,10 @@
+import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { TriviumError, unwritable } from '../../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { updateKv } from '../../core/update-kv.ts'
+import { disk } from '../../lib/disk.ts'
 import type { Change, DocumentBackend, Stored } from './spec.ts'
 
 /** What such a back end needs of a store. */
@@ -148,6 +150,9 @@ const SET = `INSERT INTO entry (key, value, version)
   RETURNING version`
 
 function open(path: string): DatabaseSync {
+  disk.makeDir(dirname(path))
+  // SQLite would go by the umask; the files beside it get the mode of this one.
+  disk.close(disk.open(path, 'a'))
   const db = new DatabaseSync(path, { timeout: PATIENCE })
   db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
     CREATE TABLE IF NOT EXISTS entry (key TEXT PRIMARY KEY, value TEXT NOT NULL, version INTEGER NOT NULL) STRICT;`)

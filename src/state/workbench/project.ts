@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { TriviumError } from '../../core/errors.ts'
+import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type JsonObject, pathGet } from '../../core/json.ts'
 import { disk, writeWhole } from '../../lib/disk.ts'
 import { createStateManager } from '../documents/manager.ts'
@@ -58,15 +58,20 @@ async function migrationsIn(dir: string, name: string) {
     if (version === undefined) continue
     const path = join(dir, file)
     // A module is loaded once per address, and a daemon may see it change.
-    const module: { default?: unknown } = await import(
-      `${pathToFileURL(path).href}?changed=${statSync(path).mtimeMs}`
-    )
+    const address = `${pathToFileURL(path).href}?changed=${statSync(path).mtimeMs}`
+    const module: { default?: unknown } = await import(address).catch((error: unknown) => {
+      throw unusable(path, `it cannot be loaded: ${reasonOf(error)}`)
+    })
     const migrate = module.default
     if (typeof migrate !== 'function') throw unusable(path, 'it has no default export that is a function')
     found[Number(version)] = (old) => {
-      const migrated: unknown = migrate(old)
-      if (isJsonObject(migrated)) return migrated
-      throw unusable(path, 'it did not return the document')
+      try {
+        const migrated: unknown = migrate(old)
+        if (isJsonObject(migrated)) return migrated
+      } catch (error) {
+        throw new Error(`${path}: ${reasonOf(error)}`, { cause: error })
+      }
+      throw new Error(`${path}: it did not return the document`)
     }
   }
   return found

@@ -24,19 +24,41 @@ export function createWorkbench(using: <T>(work: (documents: Documents) => Promi
     return using(async ({ board }) => (await board.update((draft) => change(draft, actor), { actor })).made)
   }
 
+  /** A change of one task, which the state then names as the one in work, or no longer. */
+  const inWork = async <T extends WorkbenchTask | null>(
+    by: By,
+    change: (draft: TaskBoard, actor: Actor) => T,
+  ): Promise<T> => {
+    const actor = actorOf(by)
+    return using(async ({ state, board }) => {
+      // Where a person has just edited the state, an agent changes neither.
+      if (actor.kind === 'agent') await state.update(() => undefined, { actor })
+      const { made: task } = await board.update((draft) => change(draft, actor), { actor })
+      if (task) await state.update((draft) => setActive(draft, task), { actor })
+      return task
+    })
+  }
+
   return {
     get: () =>
       using(async ({ state, board }) => {
         const [agent, tasks] = await Promise.all([state.load(), board.load()])
         return { state: agent, board: tasks }
       }),
-    update: ({ set = {}, add = {}, expect }: z.input<typeof workbench.update>, by: By) =>
+    update: (
+      { set = {}, add = {}, remove = {}, unset = [], expect }: z.input<typeof workbench.update>,
+      by: By,
+    ) =>
       using(async ({ state }) => {
         const { document, revision } = await state.update(
           (draft) => {
+            clear(draft, unset)
             Object.assign(draft, set)
             for (const key of ['touched_files', 'assumptions', 'risks'] as const) {
-              draft[key] = [...new Set([...draft[key], ...(add[key] ?? [])])]
+              const gone = remove[key] ?? []
+              if (add[key] === undefined && gone.length === 0) continue
+              const kept = [...(draft[key] ?? []), ...(add[key] ?? [])].filter((line) => !gone.includes(line))
+              draft[key] = [...new Set(kept)]
             }
           },
           { actor: actorOf(by), expect },
@@ -51,7 +73,7 @@ export function createWorkbench(using: <T>(work: (documents: Documents) => Promi
         return task
       }),
     claim: ({ id, owner: who }, by: By) =>
-      onBoard(by, (draft, actor) => {
+      inWork(by, (draft, actor) => {
         const owner = who ?? actor.name
         const task =
           id === undefined ? draft.tasks.find(({ status }) => status === 'open') : taskOf(draft, id)
@@ -61,7 +83,7 @@ export function createWorkbench(using: <T>(work: (documents: Documents) => Promi
         return task
       }),
     finish: ({ id, owner, result }, by: By) =>
-      onBoard(by, (draft, actor) => {
+      inWork(by, (draft, actor) => {
         const task = taskOf(draft, id)
         if (task.status === 'open' || task.owner !== (owner ?? actor.name)) throw notYours(task)
         if (task.status === 'claimed') Object.assign(task, { status: 'done' }, defined({ result }))
@@ -69,6 +91,25 @@ export function createWorkbench(using: <T>(work: (documents: Documents) => Promi
       }),
   } satisfies Services['workbench']
 }
+
+/** A project's own schema may do without the field. */
+function setActive(draft: AgentState, { id, status }: WorkbenchTask): void {
+  if (!('active_task_id' in draft)) return
+  if (status === 'claimed') draft.active_task_id = id
+  else if (draft.active_task_id === id) draft.active_task_id = null
+}
+
+/** Takes fields out; those that every state has become empty. */
+function clear(draft: AgentState, fields: readonly string[]): void {
+  const empty: JsonObject = agentStateDocument.initial()
+  for (const field of fields) {
+    if (KEPT.includes(field))
+      throw new TriviumError('usage', { details: `${field} is kept by Trivium and cannot be deleted.` })
+    if (Object.hasOwn(empty, field)) Object.assign(draft, { [field]: empty[field] })
+    else Reflect.deleteProperty(draft, field)
+  }
+}
+const KEPT = ['schema_version', 'last_human_touch']
 
 /** Who asked, by name where one is known. */
 function actorOf(by: By): Actor {
