@@ -57,6 +57,9 @@ const ORIGINALS: Record<string, string> = {
     'Dear Anna,\n\nDo you want it?\n\nKind regards\n\nBob Miller\nCEO\n[cid:image001.png]',
   'the recipient as a salutation': 'Anna,\n\nyour order is on its way.\n\nBob',
   'a list': 'Please bring:\n\n- keys\n- a pen\n- your badge\n\nBob',
+  'a warning of the mail server':
+    '*** EXTERNAL EMAIL: do not click links ***\n\nHi Anna,\n\nIt is late.\n\nBob',
+  'a notice of a tracker': '[JIRA] Bob changed the order\n\n[Ticket 50] It is late.\n(a) one\n(b) two',
   'an older mail, with its questions': `As I said.\n\n${BLOCK}\n\nWhich size?\nXL please`,
 }
 

@@ -24,7 +24,7 @@ export function hasAnswersInside({ top, quote, latest, author, sender }: Reply):
     announcesAnswers(top.join('\n')) ||
     saysNothing(top, names) ||
     quote.some((line) => isNamed(line, names)) ||
-    latest.some((line) => ANSWER_LABEL.test(line) || ARROW.test(line) || isBracketed(line)) ||
+    latest.some((line) => ANSWER_LABEL.test(line) || hasArrow(line) || isBracketed(line)) ||
     hasDoubleMarks(latest) ||
     isSigned(latest, names) ||
     hasAnsweredQuestions(latest, author) ||
@@ -36,10 +36,13 @@ const ANSWER_LABEL =
   /^\s*(?:a|ans|answer|reply|response|comment|antwort|aw|kommentar|anmerkung|réponse|rép|r|respuesta|resp|comentario|resposta|risposta|commento|antwoord|reactie|svar|vastaus|kommentti|odpowiedź|odpověď|odpoveď|válasz|răspuns|ответ|комментарий|відповідь|cevap|yanıt|απάντηση|答|回答|回复|回覆|답변|답)\s?\d{0,2}\s?(?:[:：>]|-+>)\s*\S/iu
 const ARROW =
   /^\s*(?:[-=~]{1,3}>|<{2,}|»|►|▶|→|⇒|➔|➜|➡|\*{2,}|\/\/|#{2,}|@{2,}|\+{2,})\s*[^\s<>*=_#/@+~-]|[?？]\s*(?:[-=~]{1,3}>|→|⇒|➔|➜|\.{3,}|[-–—]{1,2}\s)\s*\S/u
-const BRACKETED = /^\s*[[{<(](\p{L}[\p{L}\d .'-]{0,24})[\]}>)]\s*[:>-]?\s*\S/u
-/** What Outlook and mail servers put in brackets themselves. */
+const BRACKETED = /^\s*[[{](\p{L}[\p{L}\d .'-]{0,24})[\]}]\s*[:>-]?\s*\S/u
+/** What programs put in brackets: placeholders of Outlook, warnings of mail servers, names of trackers and lists. */
 const LABEL =
-  /^(?:image|cid|logo|external|extern|ext|caution|warning|photo|picture|icon|inline|bild|spam|mail|mailto|http)/i
+  /^(?:image|cid|logo|external|extern|ext|caution|warning|photo|picture|icon|inline|bild|spam|mail|mailto|http|jira|ticket|case|patch|bug|issue|request|ref|order|internal|confidential|public|link|button|video|attachment|file|signature|unsubscribe|view|click)\b/i
+/** The same between stars: "*** EXTERNAL EMAIL ***". */
+const BANNER =
+  /^\W*(?:external|extern|caution|warning|achtung|attention|vorsicht|disclaimer|confidential|important|note|this (?:e-?mail|message)|diese (?:e-?mail|nachricht)|ce (?:message|courriel))\b/i
 const QUESTION = /[?？؟]["'”’)\]]*$/
 const SAME_LINE_ANSWER = /[?？]\s+(?:\S+\s+){0,3}[^\s?？]+$/
 const LIST_ITEM = /^\s*(?:\(?\d{1,2}[.):]|[a-z][.)]|[-*•·–])\s+\S/i
@@ -65,6 +68,10 @@ function isNamed(line: string, names: ReadonlySet<string>): boolean {
   if (names.has(nameIn(before)) && nameIn(line) !== nameIn(before)) return true
   const [, behind = ''] = /[[({]([\p{L}][\p{L}. '-]{0,40})[\])}]\s*$/u.exec(line.slice(-50)) ?? []
   return names.has(nameIn(behind))
+}
+
+function hasArrow(line: string): boolean {
+  return ARROW.test(line) && !BANNER.test(line)
 }
 
 function isBracketed(line: string): boolean {
