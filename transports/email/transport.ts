@@ -42,7 +42,7 @@ export function createEmailTransport(
   /** Why answers wait, for people. */
   const trouble = () => {
     const silence = smtp.silence()
-    const isSilent = silence > smtpTiming.step
+    const isSilent = silence > smtpTiming.step / 2
     return (
       sender.trouble() ??
       login.trouble() ??

@@ -334,7 +334,7 @@ describe('any text', () => {
         await inTime(piece, 1000, () => newPart(text, kind))
       }
       await inTime(piece, 1000, () =>
-        newPart(`Yes.\n\n${BLOCKS.en}\n\n${text.slice(0, 128_000)}`, 'reply', ANNA),
+        newPart(`Yes.\n\n${BLOCKS.en}\n\n${text.slice(0, 64_000)}`, 'reply', ANNA),
       )
     }
   })

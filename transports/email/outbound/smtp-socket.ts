@@ -3,7 +3,8 @@ import { connect, type Socket } from 'node:net'
 /** Time limits in ms. `step`: to connect, and for each answer. `end`: for the answer to a complete mail, which is checked first. */
 export type SmtpTiming = { step: number; end: number }
 
-export const SMTP_TIMING: SmtpTiming = { step: 30_000, end: 300_000 }
+/** Some servers make everybody wait half a minute for the greeting. */
+export const SMTP_TIMING: SmtpTiming = { step: 60_000, end: 300_000 }
 
 /** What a connection waits for: nothing, the answer to a command, or the answer to a complete mail. */
 export type Awaited = 'nothing' | 'step' | 'end'

@@ -24,7 +24,7 @@ export function createSmtp(
   let pool: ReturnType<typeof createPool> | undefined
 
   const open = () => {
-    pool ??= createPool(server, tokens, endings, sockets.open)
+    pool ??= createPool(server, tokens, endings, sockets.open, timing)
     return pool
   }
 
@@ -110,6 +110,7 @@ function createPool(
   tokens: TokenSource | undefined,
   endings: ReadonlyMap<string, () => Promise<void>>,
   openSocket: ReturnType<typeof createSmtpSockets>['open'],
+  timing: SmtpTiming,
 ) {
   const { user, pass = '' } = server
   const { mode, ...address } = reach(465, server)
@@ -122,6 +123,8 @@ function createPool(
     maxConnections: 3,
     // A mail whose connection died may have arrived. Whether to send it again is decided with that in mind.
     maxRequeues: 0,
+    // Its own limits stay behind those of the sockets.
+    greetingTimeout: 2 * timing.step,
     getSocket: (_: unknown, done: Parameters<typeof openSocket>[2]) =>
       openSocket(address.host, address.port, done),
   })
@@ -159,9 +162,12 @@ function failure(gateway: string, key: string, error: unknown, isWhole: boolean)
 
 /** Authentication or TLS is required, or the login failed (RFC 4954), at whatever command the server says so. */
 const LOGIN_CODES = new Set([530, 534, 535, 538])
-/** Servers that check everything at RCPT TO say there that they do not take mail of this client or of this sender. */
+/**
+ * Servers that check everything at RCPT TO say there that they do not take mail of this client or of this sender; Exchange
+ * says so after DATA.
+ */
 const ABOUT_SENDER =
-  /sender address|client host|helo command|not owned by user|authentication (?:is )?required/i
+  /sender address|client host|helo command|not owned by user|authentication (?:is )?required|send as|sendasdenied/i
 const TOO_BIG = /\b5\.3\.4\b|size/i
 
 /**
@@ -174,8 +180,8 @@ function isAboutMail(error: unknown): boolean {
   if (responseCode === undefined) return (code === 'EENVELOPE' && command === 'API') || code === 'EMESSAGE'
   if (responseCode < 500 || LOGIN_CODES.has(responseCode)) return false
   const said = reasonOf(error)
-  if (command === 'RCPT TO') return !ABOUT_SENDER.test(said)
-  return command === 'DATA' || (command === 'MAIL FROM' && responseCode === 552 && TOO_BIG.test(said))
+  if (command === 'RCPT TO' || command === 'DATA') return !ABOUT_SENDER.test(said)
+  return command === 'MAIL FROM' && responseCode === 552 && TOO_BIG.test(said)
 }
 
 const STEPS: Record<string, string> = {
