@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { after, before, describe, mock, test } from 'node:test'
 import { parse } from 'yaml'
 import { parseJson } from '../../../src/core/json.ts'
+import { webhookOptions } from '../../../transports/webhook/config.ts'
 import { found } from '../../../transports/webhook/pointers.ts'
 import { CERTIFICATE } from '../../fixtures/sns-signing.ts'
 import { startWebhook } from './harness.ts'
@@ -77,6 +78,17 @@ async function start({ verify, key }: Row, sample: Sample) {
   }
   return { ...hook, at, type, post }
 }
+
+test('each gateway in the snippets of docs/webhook.md is one that can be', () => {
+  const snippets = Array.from(text.matchAll(/```yaml\n(gateways:\n.*?)```/gs), ([, yaml = '']) => yaml)
+  const gateways = snippets.flatMap((yaml) => Object.entries<object>(parse(yaml).gateways))
+  assert.ok(gateways.length >= 6)
+  for (const [name, gateway] of gateways) {
+    const { transport, ...options }: { transport?: string } = gateway
+    assert.equal(transport, 'webhook', name)
+    assert.equal(webhookOptions.safeParse(options).error, undefined, name)
+  }
+})
 
 describe('a provider in docs/webhook.md', () => {
   const realFetch = fetch
