@@ -8,6 +8,8 @@ export type Caller = {
   roles?: readonly string[]
   /** The identity comes from a transport without case, such as email, and is in lower case. */
   caseless?: boolean
+  /** The groups of its provider that it is in, such as Slack's user groups. */
+  groups?: readonly string[]
   /** The gateways whose messages it may see and answer; absent: all. */
   gateways?: readonly string[]
   /** The skills, by name or glob, that a program with a token may ask for; absent for everybody else. */

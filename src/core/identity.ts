@@ -43,7 +43,7 @@ export function requireAskFor(caller: Omit<Caller, 'kind'>, skill: string): void
 
 /**
  * Reads a member of a role, of `approvers` or of `access`: `<gateway>:<identity>`, where each part may be `*` or a glob;
- * `role:NAME`; or `*`, which matches everyone, senders without proof included. Only a member that says `external` matches
+ * `<gateway>:group:ID`, a group of its provider; `role:NAME`; or `*`, which matches everyone, senders without proof included. Only a member that says `external` matches
  * people of another workspace. Identities compare exactly, look-alikes included; a caller whose transport has no case
  * (`caseless`) is compared in lower case. Throws an Error that shows the accepted forms, built from `halves`.
  */
@@ -62,13 +62,18 @@ export function compileMember(
     const meant = halves.map((half) => `${half}:${source}`).join(' or ')
     throw new Error(`"${source}" names no gateway; write ${meant}`)
   }
+  const isHere = ({ gateway, external }: ReturnType<typeof partsOf>) =>
+    gateway !== '' && external === wanted.external && (wanted.gateway === '*' || gateway === wanted.gateway)
+  const [, group] = /^group:(.+)$/s.exec(wanted.name) ?? []
+  if (group !== undefined) {
+    const pattern = compileExactPattern(group)
+    return ({ id = '', groups = [] }) => isHere(partsOf(id)) && groups.some((one) => pattern.test(one))
+  }
   const exact = compileExactPattern(wanted.name)
   const folded = /^\/.*\/\w*$/s.test(wanted.name) ? exact : compileExactPattern(withoutCase(wanted.name))
   return ({ id = '', caseless = false }) => {
-    const { gateway, name, external } = partsOf(id)
-    if (gateway === '' || external !== wanted.external) return false
-    if (wanted.gateway !== '*' && gateway !== wanted.gateway) return false
-    return (caseless ? folded : exact).test(name)
+    const parts = partsOf(id)
+    return isHere(parts) && (caseless ? folded : exact).test(parts.name)
   }
 }
 

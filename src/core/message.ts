@@ -16,6 +16,7 @@ export type Attachment = z.infer<typeof attachmentSchema>
 /**
  * `id` is stable within its transport; `address`: where a reply could go. `verified`: there is proof that it was them (a signature, a
  * token, DMARC); access rules count no other. `external`: of another workspace, which shares a channel (Slack Connect).
+ * `groups`: groups of its provider that the sender is in, as far as the gateway looks after them.
  */
 const senderSchema = z.object({
   id: z.string(),
@@ -23,6 +24,7 @@ const senderSchema = z.object({
   address: z.string().exactOptional(),
   verified: z.boolean().exactOptional(),
   external: z.boolean().exactOptional(),
+  groups: z.array(z.string()).exactOptional(),
 })
 
 export type Sender = z.infer<typeof senderSchema>

@@ -15,9 +15,10 @@ type Roles = Pick<Config, 'access' | 'gateways'>
 export function createAccess(initial: Roles, isCaseless: (transport: string) => boolean) {
   let config = compiled(initial, isCaseless)
   /** The caller with this identity, and the roles that name it now. Without an identity there is no role. */
-  const callerAs = (id: string | undefined): Caller => {
+  const callerAs = (id: string | undefined, groups: readonly string[] = []): Caller => {
     if (id === undefined) return { kind: 'route' }
-    const caller: Caller = { kind: 'route', id, ...(config.caseless.has(partsOf(id).gateway) && CASELESS) }
+    const who: Caller = { kind: 'route', id, ...(config.caseless.has(partsOf(id).gateway) && CASELESS) }
+    const caller = groups.length > 0 ? { ...who, groups } : who
     const named = config.rules.filter(({ who }) => who(caller))
     return { ...caller, roles: named.map(({ role }) => role) }
   }
@@ -36,9 +37,10 @@ export function createAccess(initial: Roles, isCaseless: (transport: string) => 
         compileExactPattern(role).test(name) ? members : [],
       )
     },
-    callerAs,
+    callerAs: (id: string | undefined) => callerAs(id),
     /** Who asks when a message starts a skill: the sender, where the transport has proof of them. */
-    callerOf: (message: Pick<Message, 'gateway' | 'from'>): Caller => callerAs(identityOf(message)),
+    callerOf: (message: Pick<Message, 'gateway' | 'from'>): Caller =>
+      callerAs(identityOf(message), message.from.groups),
   }
 }
 

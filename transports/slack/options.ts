@@ -67,6 +67,11 @@ const shared = {
     .describe(
       'Skills that answer at once: the action_id of a select, or the callback_id of a modal, and the skill.',
     ),
+  'user-groups': z
+    .array(z.string().regex(/^S[A-Z0-9]{4,}$/, 'a user group has an id such as S0123ABCD'))
+    .max(20)
+    .default([])
+    .describe('User groups that may be members of roles and approvers, as <gateway>:group:<id>.'),
   'max-file-size': size.default(20 * 1024 * 1024).describe('Larger files are named but not downloaded.'),
   'max-files': z.int().min(0).max(100).default(10).describe('How many files of one message are downloaded.'),
   'fill-gaps': z
@@ -105,6 +110,10 @@ export const slackOptions = z
   .refine(({ botToken, oauth }) => !botToken !== !oauth, {
     path: ['botToken'],
     error: 'give either `botToken`, or `oauth` where workspaces install the app by themselves',
+  })
+  .refine(({ oauth, 'user-groups': groups }) => !oauth || groups.length === 0, {
+    path: ['user-groups'],
+    error: 'user groups are those of the workspaces of `botToken`; with `oauth` there are none',
   })
 
 export type SlackOptions = z.output<typeof slackOptions>

@@ -15,6 +15,7 @@ import { createCalls } from './outbound/calls.ts'
 import { createSender } from './outbound/sender.ts'
 import { createProgress } from './progress.ts'
 import { createSocketMode } from './socket.ts'
+import { createUserGroups } from './user-groups.ts'
 import { createWorkspaces } from './workspaces.ts'
 
 const BACKOFF = { first: 1000, longest: 30_000 }
@@ -23,16 +24,18 @@ const BACKOFF = { first: 1000, longest: 30_000 }
 export function createSlackTransport(options: SlackOptions, deps: TransportDeps): Transport {
   const { log } = deps
   const workspaces = createWorkspaces(options, deps)
+  const groups = createUserGroups(options, deps, workspaces)
   const progress = createProgress(options, deps, workspaces)
   const calls = createCalls(options, deps)
   const bolt = createBolt(options, deps, workspaces, calls)
   const sender = createSender(deps, workspaces, calls)
   const assistant = createAssistant(options, deps, workspaces, sender.streamed)
-  const inbound = createInbound(options, deps, workspaces, (draft, taken) => {
+  const accepted: Parameters<typeof createInbound>[3] = (draft, taken) => {
     if (taken.isFollowed) progress.follow(draft, taken)
     void assistant.arrived(draft, taken)
-  })
-  const answer = createAnswers(options, deps, inbound.take, bolt)
+  }
+  const inbound = createInbound(options, deps, workspaces, accepted, groups.of)
+  const answer = createAnswers(options, deps, inbound.take, bolt, groups.of)
   const gaps = createGapFill(options, deps, workspaces, inbound)
   const stopping = new AbortController()
   let fault = ''
@@ -45,6 +48,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
     if (!workspace) return undefined
     const opened = payload.view === undefined ? undefined : await sender.placeOf(payload)
     const delivery = { payload, workspace, retry, opened }
+    groups.heard(payload)
     const taken = await (gaps ? gaps.watch(delivery, () => answer(delivery)) : answer(delivery))
     await workspaces.installs?.heard(payload, workspace)
     return taken?.response
@@ -61,6 +65,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
       try {
         await workspaces.ready()
         isIdentified = true
+        await groups.start()
         void bolt.prepare()
         if (stopping.signal.aborted) return
         listener.start()
@@ -79,7 +84,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
     if (!isIdentified) return { ok: fault === '', detail: fault || 'asking Slack who the bot is' }
     const { ok, detail, gauges } = listener.health()
     const filling = gaps?.status() ?? { ok: true, detail: [] }
-    const faults = [...workspaces.faults(), ...bolt.faults()]
+    const faults = [...workspaces.faults(), ...groups.faults(), ...bolt.faults()]
     return {
       ok: ok && filling.ok && faults.length === 0,
       detail: [detail, filling.detail, faults].flat().join('; '),
@@ -105,6 +110,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
       if (isIdentified) await listener.stop()
       await inbound.stop()
       progress.stop()
+      groups.stop()
       await gaps?.stop()
     },
     async close() {

@@ -256,9 +256,13 @@ function createDirectory(api: SlackApi, { now, log }: TransportDeps) {
   }
 
   return {
-    /** Of a channel or a user, as their ids say. */
+    /** Of a channel, a user or a user group, as their ids say. */
     nameOf: (id: string, patience: number) =>
       lookUp(id, patience, async () => {
+        if (id.startsWith('S')) {
+          const { usergroups = [] } = await api.usergroups.list({ include_disabled: true })
+          return usergroups.find((group) => group.id === id)?.handle
+        }
         if (/^[CGD]/.test(id)) return (await api.conversations.info({ channel: id })).channel?.name
         const { profile, real_name, name } = (await api.users.info({ user: id })).user ?? {}
         return profile?.display_name || profile?.real_name || real_name || name

@@ -26,6 +26,7 @@ export function createAnswers(
   deps: TransportDeps,
   take: SlackInbound['take'],
   bolt: Pick<ReturnType<typeof createBolt>, 'suggest' | 'answer'>,
+  groupsOf: (user: string) => string[] | undefined,
 ) {
   const { gateway } = deps
   const skills = Object.entries(answers).map(([name, skill]) => ({ pattern: compilePattern(name), skill }))
@@ -45,7 +46,8 @@ export function createAnswers(
       metadata: textAt(view, 'private_metadata'),
     })
     const external = isExternal(delivery) || undefined
-    const from = defined({ id: user, address: user, verified: true, external, name })
+    const groups = external ? undefined : groupsOf(user)
+    const from = defined({ id: user, address: user, verified: true, external, name, groups })
     try {
       return answer.parse(await deps.ask(skill, args, { from, timeout: TIMEOUT }))
     } catch (error) {

@@ -111,10 +111,10 @@ export function mrkdwnToMarkdown(text: string, names: ReadonlyMap<string, string
   )
 }
 
-/** The ids of people and channels that Slack's markup names without saying how they are called. */
+/** The ids of people, channels and user groups that Slack's markup names without saying how they are called. */
 export function idsIn(text: string): Set<string> {
-  const named = text.matchAll(/<(?:@([UW][A-Z0-9]+)|#([CGD][A-Z0-9]+)\|?)>/g)
-  return new Set(Array.from(named, ([, user, channel = '']) => user ?? channel))
+  const named = text.matchAll(/<(?:@([UW][A-Z0-9]+)|#([CGD][A-Z0-9]+)\|?|!subteam\^(S[A-Z0-9]+)\|?)>/g)
+  return new Set(Array.from(named, ([, user, channel, group = '']) => user ?? channel ?? group))
 }
 
 function styles(text: string): string {
@@ -131,7 +131,7 @@ function references(text: string, names: ReadonlyMap<string, string>): string {
   return text.replaceAll(/<([^<>\n|]+)(?:\|([^<>\n]*))?>/g, (_, target: string, label?: string) => {
     const [kind, id] = [target.charAt(0), target.slice(1)]
     if (kind === '@' || kind === '#') return `${kind}${label || (names.get(id) ?? id)}`
-    if (kind === '!') return special(id, label)
+    if (kind === '!') return special(id, label || names.get(id.split('^')[1] ?? ''))
     const plain = target.replace(/^mailto:/, '')
     return label === undefined || label === plain || label === target ? plain : `[${label}](${target})`
   })

@@ -41,6 +41,7 @@ export function createInbound(
   deps: TransportDeps,
   workspaces: Workspaces,
   onAccepted: (draft: Draft, taken: TakenIn) => void,
+  groupsOf: (user: string) => string[] | undefined,
 ) {
   const files = createFileFetcher(options, deps)
   const inFlight = createInFlight()
@@ -144,12 +145,14 @@ export function createInbound(
     const channelName = names.get(channel) ?? (isSaid ? said('channel') : undefined)
     const external = isExternal(delivery) || undefined
     const previous = textAt(draft.extra, 'previousText')
+    // Nobody of another workspace is in a group of this one.
+    const groups = external ? undefined : groupsOf(user)
     return {
       gateway: deps.gateway,
       transport: 'slack',
       conversation: conversationOf(placed),
       key: draft.key,
-      from: defined({ id: user, name, address: user, verified: true, external }),
+      from: defined({ id: user, name, address: user, verified: true, external, groups }),
       to: channelName ?? channel,
       text: mrkdwnToMarkdown(draft.content?.text ?? '', names),
       attachments: fetched?.attachments ?? [],

@@ -1,0 +1,152 @@
+// https://docs.slack.dev/reference/objects/usergroup-object
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { compileMember } from '../../../src/core/identity.ts'
+import { openSite } from '../../fixtures/daemon.ts'
+import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.ts'
+import { until } from '../../fixtures/until.ts'
+import { callback, deliverEvent, done, startWorld } from './harness.ts'
+
+const membersAre = (slack: SlackServer, ...lists: string[][]) =>
+  slack.fail('usergroups.users.list', ...lists.map((users) => ({ body: { ok: true, users } })))
+
+describe('a user group', () => {
+  test('is a member of roles: its people may, others are refused, and a change counts when Slack tells of it', async (t) => {
+    const slack = await startSlackServer()
+    t.after(() => slack.close())
+    membersAre(slack, ['U1ANN'])
+    const site = openSite({
+      routes: `
+gateways:
+  team:
+    transport: slack
+    mode: socket
+    botToken: xoxb-test
+    appToken: xapp-test
+    apiUrl: "${slack.apiUrl}"
+    user-groups: [S0ADMINS]
+    progress: off
+access:
+  roles:
+    admins: { members: ["team:group:S0ADMINS"], skills: ["*"] }
+routes:
+  - { name: all, match: { gateway: team, event: message }, skill: echo }
+`,
+    })
+    await site.start()
+    await until(() => slack.sockets.open() === 1, 'a socket', 30_000)
+    const say = (user: string, text: string) =>
+      slack.sockets.deliver('events_api', callback({ user, text, ts: slack.nextTs() }))
+    const answered = (text: string) => slack.posts.some((post) => post.text.includes(text))
+    await say('U1ANN', 'I am in')
+    await until(() => answered('I am in'), 'an answer')
+    await say('U2BOB', 'I am not')
+    const dead = async () => (await site.run(['dead-letters', 'list', '--json'])).out
+    await until(async () => (await dead()).includes('forbidden'), 'the refusal', 20_000)
+    assert.ok(!answered('I am not'))
+
+    membersAre(slack, ['U2BOB'])
+    const changed = { type: 'subteam_members_changed', subteam_id: 'S0ADMINS', team_id: 'T0TEAM' }
+    const before = slack.calls.filter(({ method }) => method === 'usergroups.users.list').length
+    await slack.sockets.deliver('events_api', callback({ ...changed, user: '' }))
+    await until(
+      () => slack.calls.filter(({ method }) => method === 'usergroups.users.list').length > before,
+      'the new members',
+    )
+    await until(async () => {
+      await say('U2BOB', 'now I am')
+      return answered('now I am')
+    }, 'an answer for the new member')
+    await say('U1ANN', 'no more')
+    await until(
+      async () => (await dead()).split('forbidden').length > 2,
+      'the refusal of the old one',
+      20_000,
+    )
+    assert.ok(!answered('no more'))
+  })
+
+  test('is an approver: its people see buttons that work, and others cannot use them', async (t) => {
+    const slack = await startSlackServer()
+    t.after(() => slack.close())
+    membersAre(slack, ['U1ANN'])
+    const site = openSite({
+      routes: `
+gateways:
+  team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}", user-groups: [S0ADMINS], progress: off }
+routes:
+  - { name: all, match: { gateway: team, event: message }, skill: deploy }
+`,
+      skills: {
+        deploy: `export default {
+  description: 'deploys',
+  metadata: { approval: { title: 'Deploy?', approvers: ['team:group:S0ADMINS'] } },
+  run: () => 'deployed',
+}`,
+      },
+    })
+    await site.start()
+    await until(() => slack.sockets.open() === 1, 'a socket', 30_000)
+    await slack.sockets.deliver('events_api', callback({ user: 'U2BOB', text: 'go', ts: slack.nextTs() }))
+    const asked = () =>
+      slack.posts.find(({ blocks }) => JSON.stringify(blocks ?? '').includes('trivium-approve'))
+    const question = structuredClone(await until(asked, 'the buttons'))
+    const { ts, thread_ts = ts } = question
+    const [, id = ''] = /trivium-approval:([^"]+)/.exec(JSON.stringify(question.blocks)) ?? []
+    const click = (user: string, action_ts: string) => {
+      const actions = [{ action_id: 'trivium-approve', value: id, action_ts, type: 'button', block_id: 'b' }]
+      const container = { type: 'message', message_ts: ts, channel_id: 'C0GEN' }
+      const by = {
+        user: { id: user, team_id: 'T0TEAM' },
+        channel: { id: 'C0GEN' },
+        message: { ts, thread_ts },
+      }
+      return slack.sockets.deliver('interactive', done({ type: 'block_actions', actions, container, ...by }))
+    }
+    const says = (what: RegExp) => slack.posts.some(({ text }) => what.test(text))
+    await click('U2BOB', '1')
+    await until(() => says(/not among its approvers/), 'the refusal', 20_000)
+    assert.ok(!says(/^deployed$/))
+    await click('U1ANN', '2')
+    await until(() => says(/^deployed$/), 'the deployment', 20_000)
+  })
+
+  test('whose members cannot be read has none, and the status says why', async () => {
+    const server = await startSlackServer()
+    server.fail('usergroups.users.list', { body: { ok: false, error: 'missing_scope' } })
+    const world = await startWorld({ 'user-groups': ['S0ADMINS'] }, undefined, { server })
+    after(() => world.close())
+    const { from } = await deliverEvent(world, { text: 'hi' })
+    assert.equal(from.groups, undefined)
+    const { ok, detail } = world.transport.health()
+    assert.equal(ok, false)
+    assert.match(detail ?? '', /user group S0ADMINS cannot be read: missing_scope/)
+  })
+
+  test('does not count for people of another workspace, or without proof of who wrote', async () => {
+    const server = await startSlackServer()
+    membersAre(server, ['U1ANN'])
+    const world = await startWorld({ 'user-groups': ['S0ADMINS'] }, undefined, { server })
+    after(() => world.close())
+    const own = await deliverEvent(world, { text: 'hi' })
+    const foreign = await deliverEvent(world, { text: 'hi', user_team: 'T0OTHER', team: 'T0OTHER' })
+    assert.deepEqual([own.from.groups, foreign.from.groups], [['S0ADMINS'], undefined])
+    const isMember = compileMember('team:group:S0ADMINS')
+    const groups = ['S0ADMINS']
+    assert.ok(isMember({ kind: 'route', id: 'team:U1', groups }))
+    assert.ok(!isMember({ kind: 'route', id: 'other:U1', groups }))
+    assert.ok(!isMember({ kind: 'route', id: 'team:external:U1', groups }))
+    assert.ok(!isMember({ kind: 'route', groups }))
+    assert.ok(!isMember({ kind: 'route', id: 'team:U1', groups: ['S0ADMINS2', 's0admins'] }))
+    assert.ok(!isMember({ kind: 'route', id: 'team:group:S0ADMINS' }))
+  })
+
+  test('that is mentioned is shown by its handle, and a mention of it calls nobody when it is said again', async () => {
+    const world = await startWorld()
+    after(() => world.close())
+    const usergroups = [{ id: 'S0ADMINS', handle: 'admins', name: 'Admins' }]
+    world.server.fail('usergroups.list', { body: { ok: true, usergroups } })
+    const { text } = await deliverEvent(world, { text: 'ask <!subteam^S0ADMINS> or <!subteam^S0OPS|@ops>' })
+    assert.equal(text, 'ask @admins or @ops')
+  })
+})

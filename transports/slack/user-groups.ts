@@ -1,0 +1,66 @@
+import type { JsonObject } from '../../src/core/json.ts'
+import { textAt } from '../../src/core/json.ts'
+import type { TransportDeps } from '../../src/core/transport.ts'
+import { slackFailure } from './api.ts'
+import type { SlackOptions } from './options.ts'
+import type { Workspaces } from './workspaces.ts'
+
+/** How often members are asked for (ms), besides when Slack tells that they changed. */
+const EVERY = 60_000
+/** Members that were not confirmed for this long (ms) count no more: somebody may have been taken out. */
+const TRUSTED = 600_000
+
+/**
+ * The members of the user groups that `user-groups` names, for access rules. Known in memory, so that accepting a message does
+ * not wait for Slack; what is not known makes nobody a member.
+ */
+export function createUserGroups(options: SlackOptions, { log, now }: TransportDeps, workspaces: Workspaces) {
+  const wanted = options['user-groups']
+  const members = new Map<string, { users: ReadonlySet<string>; at: number }>()
+  const faults = new Map<string, string>()
+  let timer: NodeJS.Timeout | undefined
+
+  const load = async (group: string): Promise<void> => {
+    const answers = await Promise.allSettled(
+      (await workspaces.ready()).map(({ api }) => api.usergroups.users.list({ usergroup: group })),
+    )
+    // A group belongs to one of the workspaces.
+    const users = answers.flatMap((each) => (each.status === 'fulfilled' ? (each.value.users ?? []) : []))
+    const isKnown = answers.some(({ status }) => status === 'fulfilled')
+    if (isKnown) {
+      members.set(group, { users: new Set(users), at: now() })
+      faults.delete(group)
+      return
+    }
+    const [failure] = answers.flatMap((each) =>
+      each.status === 'rejected' ? [slackFailure(each.reason)] : [],
+    )
+    const fault = `the members of the user group ${group} cannot be read: ${failure?.reason ?? 'there is no workspace'}`
+    if (!faults.has(group)) log.warn({ group }, fault)
+    faults.set(group, fault)
+  }
+  const loadAll = async (groups: readonly string[]) => void (await Promise.allSettled(groups.map(load)))
+
+  return {
+    /** Resolves when the members were asked for. Never rejects. */
+    async start(): Promise<void> {
+      if (wanted.length === 0) return
+      timer = setInterval(() => void loadAll(wanted), EVERY).unref()
+      await loadAll(wanted)
+    },
+    /** Slack tells that a group changed (https://docs.slack.dev/reference/events/subteam_members_changed). */
+    heard(payload: JsonObject): void {
+      const group = textAt(payload, 'event.subteam_id') ?? textAt(payload, 'event.subteam.id') ?? ''
+      if (wanted.includes(group)) void load(group).catch(() => {})
+    },
+    /** The groups that a user is in; undefined for none. */
+    of(user: string): string[] | undefined {
+      const groups = [...members].flatMap(([group, { users, at }]) =>
+        users.has(user) && now() - at < TRUSTED ? [group] : [],
+      )
+      return groups.length > 0 ? groups : undefined
+    },
+    faults: () => [...faults.values()],
+    stop: () => clearInterval(timer),
+  }
+}
