@@ -102,6 +102,7 @@ describe('letters', () => {
   const headers: [what: string, raw: Buffer, subject: string][] = [
     ['UTF-8', Buffer.from('Grüße'), 'Grüße'],
     ['Latin 1', bytes('Gr\xfc\xdfe'), 'Grüße'],
+    ['iso-2022-jp as it is', bytes('\x1b$B$3$s\x1b(B'), 'こん'],
     ['UTF-7 in Q', bytes('=?utf-7?Q?Gr+APwA3w-e?='), 'Grüße'],
     ['UTF-7 in B', bytes(`=?UTF-7?B?${Buffer.from('Gr+APwA3w-e').toString('base64')}?=`), 'Grüße'],
     ['UTF-8 in words labelled us-ascii', bytes('=?us-ascii?Q?Gr=C3=BC=C3=9Fe?='), 'Grüße'],
@@ -130,6 +131,17 @@ describe('letters', () => {
       'Content-Type: text/plain; charset=windows-1251\nFrom: \xcf\xf0\xe8 <a@example.net>\nSubject: \xcf\xf0\xe8'
     const mail = await parseMail(bytes(`${head}\n\nhi`))
     assert.deepEqual([mail.subject, mail.from[0]?.name], ['При', 'При'])
+  })
+
+  test('do not make a header of what is none for others', async () => {
+    for (const before of ['\xef\xbb\xbf', '\x1b$B\x1b(B', '\xa0', '\xef\xbb\xbf\xff']) {
+      const raw = bytes(`${before}From: mallory@evil.example \xff\nFrom: anna@example.net\n\nhi`)
+      const { from } = await parseMail(raw)
+      assert.deepEqual(
+        from.map(({ address }) => address),
+        ['anna@example.net'],
+      )
+    }
   })
 
   test('of names are read in every character set that subjects are', async () => {
@@ -302,6 +314,7 @@ describe('a plain text that only stands in for the HTML', () => {
     '您的邮件客户端不支持HTML格式',
     'View this email in your browser: https://example.com/newsletter',
     'This message is in MIME format. Since your mail reader does not understand this format, some or all of it may not be legible.',
+    'Please enable rich text to read this message.',
     'https://example.com/only-a-link',
     '\u00a0\n',
   ]) {

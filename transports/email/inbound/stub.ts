@@ -22,7 +22,7 @@ export function isStub(plain: string, html: string): boolean {
   if (words.size === 0) return said === '' || shown.size > 1
   const common = [...words].filter((word) => shown.has(word)).length
   const isAbout = SUBJECT.test(said)
-  if (common < words.size / 2) return isAbout || shown.size >= 2 * words.size
+  if (common < words.size / 2) return isAbout || shown.size >= words.size
   return isAbout && said.length <= 300 && shown.size >= 5 * words.size
 }
 

@@ -54,27 +54,30 @@ function headersIn(lines: readonly string[]): Header[] {
   }
   let charset: string | undefined
   return folded.map((some) => {
-    let line = some.join('')
-    if (/[\x80-\xff]/.test(line)) {
-      charset ??= charsetOf(folded)
-      line = decodeLine(line, charset)
-    }
+    const line = some.join('')
     const colon = line.indexOf(':')
-    const key = trimBlanks(colon === -1 ? line : line.slice(0, colon))
-    const value = colon === -1 ? '' : trimBlanks(line.slice(colon + 1).replaceAll(/[\r\n]+/g, ' '))
-    return { key: key.toLowerCase(), value }
+    const key = trimBlanks(decodeName(colon === -1 ? line : line.slice(0, colon)))
+    let value = colon === -1 ? '' : line.slice(colon + 1)
+    if (HIGH.test(value) || value.includes(JAPANESE)) {
+      charset ??= charsetOf(folded)
+      value = decodeText(Buffer.from(value, 'latin1'), '', charset || undefined)
+    }
+    return { key: key.toLowerCase(), value: trimBlanks(value.replaceAll(/[\r\n]+/g, ' ')) }
   })
 }
 
-/** Raw 8-bit letters are UTF-8 (RFC 6532), or else in the character set of the text, as old programs write them. */
-function decodeLine(line: string, charset: string): string {
-  const bytes = Buffer.from(line, 'latin1')
-  // A mark of byte order stays: without it, a line that is no header for others would be one here.
-  return isUtf8(bytes)
-    ? new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
-    : decodeText(bytes, charset)
+const HIGH = /[\x80-\xff]/
+/** How ISO-2022-JP begins, which is written with ASCII bytes. */
+const JAPANESE = '\u001b$'
+
+/** With all that is in it, a mark of byte order too: without that, what is no header for others would be one here. */
+function decodeName(name: string): string {
+  const bytes = Buffer.from(name, 'latin1')
+  const isUnicode = HIGH.test(name) && isUtf8(bytes)
+  return isUnicode ? new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes) : name
 }
 
+/** Raw 8-bit letters are UTF-8 (RFC 6532), or else in the character set of the text, as old programs write them. */
 function charsetOf(folded: readonly string[][]): string {
   const type = folded.find(([line]) => /^content-type[ \t]*:/i.test(line ?? ''))?.join('') ?? ''
   const charset = parseStructured(type.slice(type.indexOf(':') + 1)).params.get('charset') ?? ''
