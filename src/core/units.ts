@@ -52,6 +52,8 @@ export function parseRate(value: string): Rate | 'off' | undefined {
 /** Unix ms from a time, UTC where it names no zone, or from how long ago it was (`2h`). Undefined for anything else. */
 export function parseTime(text: string): number | undefined {
   // To `parseDuration` a bare number is a duration in ms; here it is a year.
+  const day = { today: 0, yesterday: 1 }[text.trim().toLowerCase()]
+  if (day !== undefined) return new Date().setUTCHours(0, 0, 0, 0) - day * 86_400_000
   const ago = /[a-z]$/.test(text) ? parseDuration(text) : undefined
   const isZoned = /T.*(Z|[+-]\d\d:?\d\d)$/i.test(text)
   const time = ago === undefined ? Date.parse(isZoned ? text : `${text}Z`) : Date.now() - ago

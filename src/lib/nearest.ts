@@ -3,9 +3,15 @@ import { closest, distance } from 'fastest-levenshtein'
 /** The name that was most likely meant, or undefined where none is near. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   if (known.length === 0 || name.length > 100) return undefined
-  const found = closest(name.toLowerCase(), [...known])
+  // Letters in another order are the commonest slip, and count as two otherwise.
+  const swapped = known.find((one) => lettersOf(one) === lettersOf(name))
+  const found = swapped ?? closest(name.toLowerCase(), [...known])
   const limit = Math.max(1, Math.ceil(name.length / 3))
   return distance(name.toLowerCase(), found.toLowerCase()) <= limit ? found : undefined
+}
+
+function lettersOf(name: string): string {
+  return [...name.toLowerCase()].sort().join('')
 }
 
 /** `; did you mean "match"?` where a name is near; else which names there are, if few. */

@@ -55,6 +55,8 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     const unknown = await site.run(['message', 'nobody', 'hello'])
     assert.equal(unknown.code, 1)
     assert.match(unknown.err, /no running gateway nobody.*cli/)
+    const slip = await site.run(['message', 'shwo', 'x'])
+    assert.deepEqual([slip.code, /trivium message show\?/.test(slip.err)], [2, true], slip.err)
   })
 
   test('message show tells what became of a message, and what is in it does not steer the terminal', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatDuration, parseDuration, parseRate, parseSize } from '../../src/core/units.ts'
+import { formatDuration, parseDuration, parseRate, parseSize, parseTime } from '../../src/core/units.ts'
+import { nearest } from '../../src/lib/nearest.ts'
 import fc from '../fixtures/fast-check.ts'
 
 const units = [
@@ -61,4 +62,12 @@ test('no text makes a unit throw or come out negative', () => {
       parseRate(given)
     }),
   )
+})
+
+test('a time may be today or yesterday, by UTC', () => {
+  const today = parseTime('today') ?? 0
+  assert.equal(today % 86_400_000, 0)
+  assert.ok(Date.now() - today < 86_400_000)
+  assert.equal(parseTime('Yesterday'), today - 86_400_000)
+  assert.equal(nearest('stauts', ['start', 'status', 'state']), 'status')
 })

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
 import { stringify } from 'yaml'
+import { TriviumError } from '../../core/errors.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { OUTCOMES } from '../../core/message-query.ts'
 import { defined } from '../../lib/defined.ts'
+import { nearest } from '../../lib/nearest.ts'
 import { pause } from '../../lib/pause.ts'
-import { type AddCommand, EXIT_NOTHING, wholeNumber } from '../command.ts'
+import { type AddCommand, EXIT_NOTHING, usage, wholeNumber } from '../command.ts'
 import { ask, type Connection, connectOrOpenToSend } from '../connection.ts'
 import { age, pretty, shorten, type Terminal, table } from '../terminal.ts'
 import { humanExplanation } from './routes.ts'
@@ -50,7 +52,12 @@ export const addMessage: AddCommand = (program, context) => {
         else if (options.wait > 0 && outcome === undefined) context.exit(EXIT_NOTHING)
         return outcome === 'unrouted' && gateway === 'cli' ? withHelp(daemon, result) : result
       }
-      await ask(context, send, replyText, connectOrOpenToSend)
+      await ask(context, send, replyText, connectOrOpenToSend).catch((error: unknown) => {
+        const near = nearest(gateway, ['show', 'list'])
+        const isUnknown = error instanceof TriviumError && error.code === 'gateway_not_found'
+        if (!isUnknown || near === undefined) throw error
+        throw usage(`${error.message} Did you mean the command trivium message ${near}?`, error)
+      })
     })
 
   message
