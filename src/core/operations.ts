@@ -70,6 +70,14 @@ export const events = {
     nack: z.boolean().default(false).describe('Give them back instead of consuming them'),
     delay: wait.default(0).describe('With nack: visible again after that many ms'),
   }).describe('Consumes events that were only looked at or leased, or gives them back.'),
+  extend: closed({
+    topic: name.describe('The topic'),
+    queue: name.describe('The consumer group'),
+    ids: z.array(z.string()).min(1).describe('The ids of the events'),
+    lease: ms.describe('Hide them from the group for that many ms from now'),
+  }).describe(
+    'Extends the lease of events while they are being worked on; `count` says how many still had one.',
+  ),
 }
 
 /** The receive road, the outbox, and the gateways themselves: `gateway-…`. */
@@ -84,6 +92,16 @@ export const gateways = {
   ack: closed({
     receipt: name.describe('The receipt of the message'),
   }).describe('Consumes a message that gateway-receive returned with a lease.'),
+  nack: closed({
+    receipt: name.describe('The receipt of the message'),
+    delay: wait.default(0).describe('It can be taken again after that many ms'),
+  }).describe(
+    'Gives back a message that gateway-receive returned with a lease, to be taken again now or later.',
+  ),
+  extend: closed({
+    receipt: name.describe('The receipt of the message'),
+    lease: ms.describe('It comes back unless gateway-ack is called within that many ms from now'),
+  }).describe('Extends the lease of a message while it is being worked on.'),
   /**
    * It answers the message of the call, or of `messageId` or `receipt`; `key` is by default `message:route:ordinal`. Throws
    * `no_reply_target`, `target_not_allowed`, `message_not_found`, `receipt_expired`, `forbidden`, `send_rejected` (`data` of ours).

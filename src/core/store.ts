@@ -87,8 +87,10 @@ export type ReceiveQueue = {
   take(filter: ReceiveFilter, lease?: number, by?: string): Promise<Taken | undefined>
   /** Consumes a leased message. False: the lease has run out and the message may be with another. */
   ack(receipt: string): Promise<boolean>
-  /** Gives a leased message back at once. False: as for `ack`. */
-  release(receipt: string): Promise<boolean>
+  /** Gives a leased message back, to be taken again after `delay` ms (default 0). The receipt ends. False: as for `ack`. */
+  release(receipt: string, delay?: number): Promise<boolean>
+  /** Lets a lease run for `lease` ms from now. False: as for `ack`. */
+  extend(receipt: string, lease: number): Promise<boolean>
   /** The message that a receipt holds; undefined where its lease has run out or ended. */
   leased(receipt: string): Promise<Message | undefined>
   /** When the next lease runs out (Unix ms), so that waiters need not poll. */
@@ -129,6 +131,8 @@ export type Topics = {
   ack(topic: string, group: string, ids: readonly string[], areRead?: boolean): Promise<number>
   /** Gives events back: visible again after `delay` ms, at their old place. Returns how many. */
   nack(topic: string, group: string, ids: readonly string[], delay: number): Promise<number>
+  /** Hides leased events for `lease` ms from now. Returns how many: those whose lease ran out are not. */
+  extend(topic: string, group: string, ids: readonly string[], lease: number): Promise<number>
   /** Reads without any group: events after a position (0: the start), and the position of each; fewer where they are large. */
   tail(
     topic: string,

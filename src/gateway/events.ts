@@ -115,6 +115,14 @@ export function createEvents(
       }
       return { count }
     },
+    async extend({ topic, queue, ids, lease }, call) {
+      groupOf({ topic, queue }, call)
+      const count = await topics.extend(topic, queue, ids, lease)
+      if (count === 0 && !(await hasGroup(topics, topic, queue))) {
+        throw new TriviumError('group_not_found', { group: queue, topic })
+      }
+      return { count }
+    },
     /** Ends the groups of an outermost invocation that is over. Never rejects: what stays behind expires with disuse. */
     async releaseOwn(rootId: string) {
       const known = own.get(rootId) ?? []

@@ -47,7 +47,13 @@ export function createReceive(options: {
     async ack({ receipt }) {
       return { ok: await store.receive.ack(receipt) }
     },
-  } satisfies Pick<Services['gateways'], 'receive' | 'ack'>
+    async nack({ receipt, delay }) {
+      return { ok: await store.receive.release(receipt, delay) }
+    },
+    async extend({ receipt, lease }) {
+      return { ok: await store.receive.extend(receipt, lease) }
+    },
+  } satisfies Pick<Services['gateways'], 'receive' | 'ack' | 'nack' | 'extend'>
 }
 
 /** Says that no gateway has that name, and which one was meant. */

@@ -63,12 +63,16 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
     return sql.get<Row>`SELECT seq, gateway, conversation FROM leased
       WHERE seq = ${Number.parseInt(receipt, 10)} AND seq || '.' || token = ${receipt} AND until > ${parts.now()}`
   }
-  const end = (receipt: string, what: 'acknowledged' | 'released') =>
+  const end = (receipt: string, what: 'acknowledged' | 'released', delay = 0) =>
     writer.write(() => {
       const row = leased(receipt)
       if (!row) return false
-      sql.run`DELETE FROM leased WHERE seq = ${row.seq}`
-      if (what === 'released') giveBack(row)
+      const until = parts.now() + storable(delay)
+      // With another token: the receipt is over, and the message comes back when the lease does.
+      if (delay > 0)
+        sql.run`UPDATE leased SET until = ${until}, token = ${randomTail()} WHERE seq = ${row.seq}`
+      else sql.run`DELETE FROM leased WHERE seq = ${row.seq}`
+      if (what === 'released' && delay === 0) giveBack(row)
       journal.addNotes(row.seq, null, [{ at: parts.now(), road: 'receive', what }])
       return true
     })
@@ -76,7 +80,13 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
   return {
     take: (filter, lease, by) => writer.write(() => take(filter, lease, by)),
     ack: (receipt) => end(receipt, 'acknowledged'),
-    release: (receipt) => end(receipt, 'released'),
+    release: (receipt, delay) => end(receipt, 'released', delay),
+    extend: (receipt, lease) =>
+      writer.write(() => {
+        const row = leased(receipt)
+        if (!row) return false
+        return sql.run`UPDATE leased SET until = ${parts.now() + storable(lease)} WHERE seq = ${row.seq}` > 0
+      }),
     leased: (receipt) =>
       parts.read(() => {
         const row = leased(receipt)

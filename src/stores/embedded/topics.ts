@@ -202,6 +202,19 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
         if (count > 0) signals.raise(`topic:${topic}`)
         return count
       }),
+    extend: (topic, name, ids, lease) =>
+      writer.write(() => {
+        const group = find(log.find(topic), name)
+        if (!group) return 0
+        const [now, until] = [parts.now(), parts.now() + storable(lease)]
+        return log.positionsOf(group.topic, new Set(ids)).reduce(
+          (count, position) =>
+            count +
+            sql.run`UPDATE pending SET hidden_until = ${until}
+              WHERE consumer = ${group.id} AND position = ${position} AND hidden_until > ${now}`,
+          0,
+        )
+      }),
     tail: (name, after, max) =>
       read(() => {
         const topic = log.find(name)

@@ -19,8 +19,8 @@ export function createReceive({ run, roots: { main }, places, now, isClosed }: S
     (_, handing) => run('receive-take', main, '', '', '', '', '', '', '', ...handing),
     isClosed,
   )
-  const end = async (how: 'ack' | 'release', receipt: string) =>
-    (await run('receive-lease', main, how, receipt)) === 1
+  const end = async (how: 'ack' | 'release' | 'extend', receipt: string, time = 0) =>
+    (await run('receive-lease', main, how, receipt, storable(time))) === 1
 
   return {
     take: async ({ gateway = '', conversation }, lease, by, until) => {
@@ -40,7 +40,8 @@ export function createReceive({ run, roots: { main }, places, now, isClosed }: S
       return { message, ...defined({ missed: missed || undefined, receipt: receipt || undefined }) }
     },
     ack: (receipt) => end('ack', receipt),
-    release: (receipt) => end('release', receipt),
+    release: (receipt, delay) => end('release', receipt, delay),
+    extend: (receipt, lease) => end('extend', receipt, lease),
     leased: async (receipt) => {
       const entry = await run<Entry | 0>('receive-lease', main, 'show', receipt)
       return entry ? messageOf(entry, places) : undefined

@@ -134,6 +134,8 @@ export function createTopics(
 
     ack: (topic, group, ids, areRead) => settle(topic, group, new Set(ids), '', 0, areRead ? 'read' : ''),
     nack: (topic, group, ids, delay) => settle(topic, group, new Set(ids), topic, storable(delay), ''),
+    extend: (topic, group, ids, lease) =>
+      settle(topic, group, new Set(ids), topic, storable(lease), 'extend'),
 
     tail: async (topic, after, max) => {
       const start = `${Math.max(0, after) + 1}-0`

@@ -53,6 +53,35 @@ export function receiveContract(factory: StoreFactory): void {
       advance(1)
       assert.equal((await store.receive.take({}))?.message.text, 'a')
     },
+    'a nack gives a message back after its delay, and ends the receipt': async ({ store, advance }) => {
+      const [id = ''] = await acceptAll(store, ['a'])
+      const { receipt = '' } = (await store.receive.take({}, MINUTE)) ?? {}
+      assert.equal(await store.receive.release(receipt, 10 * MINUTE), true)
+      assert.equal(await store.receive.ack(receipt), false)
+      assert.equal(await store.receive.release(receipt), false)
+      advance(2 * MINUTE)
+      assert.equal(await store.receive.take({}), undefined)
+      advance(8 * MINUTE)
+      const again = await store.receive.take({}, MINUTE)
+      assert.equal(again?.message.text, 'a')
+      assert.equal(await store.receive.release(again?.receipt ?? ''), true)
+      assert.equal((await store.receive.take({}))?.message.id, id)
+      const whats = (await store.journal.history(id)).map(({ what }) => what)
+      assert.deepEqual(whats, ['leased', 'released', 'leased', 'released', 'taken'])
+    },
+    'an extended lease runs from now; one that ran out cannot be extended': async ({ store, advance }) => {
+      await acceptAll(store, ['a'])
+      const { receipt = '' } = (await store.receive.take({}, MINUTE)) ?? {}
+      for (let minutes = 0; minutes < 5; minutes++) {
+        advance(MINUTE - 1)
+        assert.equal(await store.receive.extend(receipt, MINUTE), true)
+      }
+      assert.equal(await store.receive.take({}), undefined)
+      advance(MINUTE)
+      assert.equal(await store.receive.extend(receipt, MINUTE), false)
+      assert.equal((await store.receive.take({}))?.message.text, 'a')
+      assert.equal(await store.receive.extend(receipt, MINUTE), false)
+    },
     'a lease of any length disturbs no other take': async ({ store, advance }) => {
       await acceptAll(store, ['a', 'b'])
       assert.equal((await store.receive.take({}, Number.MAX_SAFE_INTEGER))?.message.text, 'a')

@@ -5,6 +5,34 @@ import { acceptAll, dataOf, MINUTE, part, publishAll, readGroup, type StoreFacto
 
 /** Topics, consumer groups, and the topic of all messages. */
 export function topicsContract(factory: StoreFactory): void {
+  part(factory, 'leases of events', {
+    'an extended lease runs from now, for those events alone whose lease has not run out': async ({
+      store,
+      advance,
+    }) => {
+      for (const topic of ['t', MESSAGE_TOPIC]) {
+        await store.topics.subscribe(topic, 'g', 'now')
+        if (topic === MESSAGE_TOPIC) await acceptAll(store, ['a', 'b'])
+        else await publishAll(store, topic, ['a', 'b'])
+        const { events } = await readGroup(store, topic, 'g', 'lease', { lease: MINUTE })
+        const [a = '', b = ''] = events.map(({ id }) => id)
+        advance(MINUTE - 1)
+        assert.equal(await store.topics.extend(topic, 'g', [a], 2 * MINUTE), 1)
+        advance(MINUTE)
+        const back = await readGroup(store, topic, 'g', 'peek')
+        assert.deepEqual(
+          back.events.map(({ id }) => id),
+          [b],
+          topic,
+        )
+        assert.equal(await store.topics.extend(topic, 'g', [b, 'unknown'], MINUTE), 0)
+        assert.equal(await store.topics.extend(topic, 'none', [a], MINUTE), 0)
+        assert.equal(await store.topics.ack(topic, 'g', [a, b]), 2)
+        advance(5 * MINUTE)
+        assert.deepEqual((await readGroup(store, topic, 'g', 'peek')).events, [])
+      }
+    },
+  })
   part(factory, 'publish', {
     'an event comes back whole, with an id, its topic and a time': async ({ store, now }) => {
       const data = { ['__proto__' as string]: 1, deep: ['\ud800', null] }

@@ -1,8 +1,9 @@
 -- include: log notes ready available
 -- Leases of messages.
 --
--- ARGV[3]  `ack` or `release`, with a receipt in ARGV[4]: the message is consumed, or given back; 1, or 0 where the
---          lease has run out or ended before
+-- ARGV[3]  `ack`, or `release` with a delay in ms in ARGV[5], with a receipt in ARGV[4]: the message is consumed, or given
+--          back, now or later; 1, or 0 where the lease has run out or ended before
+--          `extend`, with a receipt and ms: the lease runs for so long from now; 1, or 0 as before
 --          `show`, with a receipt: the entry of the message that it holds, or 0
 --          `next`: in how many ms the next lease runs out, or false
 if ARGV[3] == 'next' then
@@ -13,9 +14,21 @@ local receipt = ARGV[4]
 local expiry = tonumber(redis.call('ZSCORE', root .. 'receive-leases', receipt))
 if not expiry or expiry <= now then return 0 end
 if ARGV[3] == 'show' then return entry_at(string.match(receipt, '^(%d+)%.')) or 0 end
+if ARGV[3] == 'extend' then
+  redis.call('ZADD', root .. 'receive-leases', now + ARGV[5], receipt)
+  return 1
+end
 local position = end_lease(receipt)
 if ARGV[3] == 'ack' then
   add_note(position, '[' .. now .. ',"r","acknowledged"]')
+  return 1
+end
+if tonumber(ARGV[5]) > 0 then
+  -- A lease that nobody has the receipt of: the message comes back when it runs out.
+  local hidden = position .. '.' .. now .. '-later'
+  redis.call('ZADD', root .. 'receive-leases', now + ARGV[5], hidden)
+  redis.call('ZADD', root .. 'receive-holders', position, hidden)
+  add_note(position, '[' .. now .. ',"r","released"]')
   return 1
 end
 give_back(position)

@@ -2,7 +2,8 @@
 -- Consumes events of a group, or gives them back to be visible at their old place, now or later.
 --
 -- ARGV[3]  group    ARGV[4]  empty to consume; to give back: topic    ARGV[5]  delay in ms
--- ARGV[6]  `read` where the caller read them here: a log that has the newest of them has the others; or empty
+-- ARGV[6]  `read` where the caller read them here: a log that has the newest of them has the others; `extend`, with a topic and a
+--          delay, for those alone whose lease has not run out; or empty
 -- ARGV[7…]  per event position, time and tail of its id, with a space between; the oldest first, so that most need not be noted
 --          position 0: the tail is how many missed events a peek told of; they are told no more
 -- Returns  how many were consumed or given back
@@ -90,8 +91,13 @@ local function is_gone(position)
   return position and topic == '' and not entry_at(position)
 end
 
+local function extend(position)
+  local hidden_until = tonumber(redis.call('ZSCORE', keys.hidden, position) or nil)
+  return hidden_until ~= nil and hidden_until > now and give_back(position)
+end
+
 local told = {}
-local settle, count = topic == '' and consume or give_back, 0
+local settle, count = topic == '' and consume or ARGV[6] == 'extend' and extend or give_back, 0
 local is_known = ARGV[6] == 'read' and entry_with_id(parts_of(ARGV[#ARGV]))
 for i = 7, #ARGV do
   local position, time, tail = parts_of(ARGV[i])

@@ -36,7 +36,8 @@ export function createShardedReceive(
       return undefined
     },
     ack: async (receipt) => (await of(receipt).receive?.ack(of(receipt).own)) ?? false,
-    release: async (receipt) => (await of(receipt).receive?.release(of(receipt).own)) ?? false,
+    release: async (receipt, delay) => (await of(receipt).receive?.release(of(receipt).own, delay)) ?? false,
+    extend: async (receipt, lease) => (await of(receipt).receive?.extend(of(receipt).own, lease)) ?? false,
     leased: async (receipt) => of(receipt).receive?.leased(of(receipt).own),
     nextExpiry: async () => {
       const { answers } = await askAll(shards, ({ receive }) => receive.nextExpiry())

@@ -157,6 +157,8 @@ export function createShardedTopics(
       settle(topic, group, ids, true, (topics, some) => topics.ack(topic, group, some, areRead)),
     nack: (topic, group, ids, delay) =>
       settle(topic, group, ids, false, (topics, some) => topics.nack(topic, group, some, delay)),
+    extend: (topic, group, ids, lease) =>
+      settle(topic, group, ids, false, (topics, some) => topics.extend(topic, group, some, lease)),
     tail: (topic, after, max, partition) => at(partition).tail(topic, after, max),
     end: (topic, partition) => at(partition).end(topic),
   }
