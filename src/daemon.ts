@@ -114,6 +114,7 @@ export async function createDaemon(options: DaemonOptions) {
   const roads = createRoads({
     ...base,
     gatewayNames: () => config.gateways.map(({ name }) => name),
+    maxDeliveries: (gateway) => config.gateways.find(({ name }) => name === gateway)?.maxDeliveries,
     files: createArtifactService({ artifacts, store, keepFor }),
     router,
     permit,

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { isJsonObject } from '../core/json.ts'
 import type { Skill } from '../core/skill.ts'
 import type { TransportKind } from '../core/transport.ts'
+import { defined } from '../lib/defined.ts'
 import { noSuch, quote } from '../lib/nearest.ts'
 import type { Checker } from './checker.ts'
 
@@ -20,6 +21,8 @@ export type GatewayConfig = {
   why?: string
   /** Whether skills may send to other targets than the one that wrote. */
   open: boolean
+  /** How often `gateway-receive` delivers a message under a lease; without it there is no limit. */
+  maxDeliveries?: number
   /** What the transport's own schema made of its keys; undefined where it is not enabled. */
   options: unknown
 }
@@ -31,6 +34,19 @@ export const gatewayCommon = z.object({
     .union([z.boolean(), z.enum(['auto', 'true', 'false'])], { error: 'expected true, false or auto' })
     .default(true),
   open: z.boolean().default(false).describe('Whether skills may send to others than the one that wrote.'),
+  receive: z
+    .strictObject({
+      'max-deliveries': z
+        .int()
+        .min(1)
+        .max(1_000)
+        .exactOptional()
+        .describe(
+          'How often gateway-receive delivers a message with a lease before it becomes a dead letter.',
+        ),
+    })
+    .exactOptional()
+    .describe('What holds for workers that take its messages with gateway-receive.'),
 })
 
 const COMMON = Object.keys(gatewayCommon.shape)
@@ -71,6 +87,7 @@ function parseGateway(name: string, raw: unknown, transports: TransportSchemas, 
   const head = checker.parse(gatewayCommon, raw, path)
   if (!head) return undefined
   const { transport, open } = head
+  const maxDeliveries = head.receive?.['max-deliveries']
   const kind = Object.hasOwn(transports, transport) ? transports[transport] : undefined
   if (!kind) {
     const wrong = noSuch('transport', transport, Object.keys(transports))
@@ -82,7 +99,7 @@ function parseGateway(name: string, raw: unknown, transports: TransportSchemas, 
   if (enabled) checker.reportMissing(path)
   const own = Object.fromEntries(Object.entries(raw).filter(([key]) => !COMMON.includes(key)))
   const options = checker.parse(kind.options, own, path, COMMON)
-  if (enabled) return { name, transport, enabled, open, options }
+  if (enabled) return { name, transport, enabled, open, options, ...defined({ maxDeliveries }) }
   const unset = `${[...missing].join(', ')} ${missing.size === 1 ? 'is' : 'are'} not set`
   const why = head.enabled === 'auto' ? `${unset} (enabled: auto)` : 'enabled: false'
   return { name, transport, enabled, why, open, options: undefined }

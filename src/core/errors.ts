@@ -67,6 +67,10 @@ export const catalogue = {
     'Gateway {gateway} sends only replies; set `open: true` on it to send to other targets.',
   ),
   no_reply_target: final(422, 'There is nobody to send to: {reason}.'),
+  max_deliveries: final(
+    500,
+    'Message {id} was delivered {count} times without an acknowledgement (max-deliveries of gateway {gateway}).',
+  ),
   receipt_expired: final(
     410,
     'The receipt {receipt} holds no message any more: its lease ran out, or it was acknowledged. Nothing was sent. Answer with `messageId`, or receive again.',

@@ -76,7 +76,7 @@ export const conversations = {
   ),
 }
 
-const letterQueue = { queue: optional('dispatch, outbox, subscriptions or push/NAME') }
+const letterQueue = { queue: optional('dispatch, receive, outbox, subscriptions or push/NAME') }
 const deadLetter = { id: name.describe('The id of the dead letter'), ...letterQueue }
 const letterFilter = {
   ...letterQueue,

@@ -91,6 +91,8 @@ export type ReceiveQueue = {
   release(receipt: string, delay?: number): Promise<boolean>
   /** Lets a lease run for `lease` ms from now. False: as for `ack`. */
   extend(receipt: string, lease: number): Promise<boolean>
+  /** Puts a consumed message back to be taken. False: it is no longer retained. */
+  restore(id: string): Promise<boolean>
   /** The message that a receipt holds; undefined where its lease has run out or ended. */
   leased(receipt: string): Promise<Message | undefined>
   /** When the next lease runs out (Unix ms), so that waiters need not poll. */

@@ -17,6 +17,7 @@ import { createDeadLetters } from '../gateway/dead-letters.ts'
 import { createDispatch, DISPATCH_QUEUE, type Dispatch, type Target } from '../gateway/dispatch.ts'
 import { createEvents } from '../gateway/events.ts'
 import type { Gateways } from '../gateway/gateways.ts'
+import { createMaxDeliveries } from '../gateway/max-deliveries.ts'
 import { createMessages } from '../gateway/messages.ts'
 import { createOutbox, OUTBOX_QUEUE } from '../gateway/outbox.ts'
 import { createOutboxWorker } from '../gateway/outbox-worker.ts'
@@ -54,6 +55,8 @@ export function createRoads(deps: {
   gateways: Gateways
   /** The gateways of the configuration, also those that do not run here. */
   gatewayNames(): readonly string[]
+  /** `receive: { max-deliveries }` of a gateway. */
+  maxDeliveries(gateway: string): number | undefined
   files: ArtifactService
   metrics: Metrics
   /** Throws where the call may not have a skill invoked. */
@@ -65,6 +68,7 @@ export function createRoads(deps: {
   logged(messageId: string): readonly object[]
   pushed(messageId: string): Promise<readonly object[]>
   traceUrl(trace: string): string | undefined
+  log: Log
   now(): number
 }) {
   const { store, gateways, metrics, tracing } = deps
@@ -82,6 +86,8 @@ export function createRoads(deps: {
   })
   const accept = tracing ? tracing.accept(door.accept) : door.accept
   const acceptAll = tracing ? tracing.acceptAll(door.acceptAll) : door.acceptAll
+  const { log, now } = deps
+  const deliveries = createMaxDeliveries({ store, limitOf: deps.maxDeliveries, log, now })
   const services = {
     events,
     messages: {
@@ -94,7 +100,12 @@ export function createRoads(deps: {
     artifacts: deps.files,
     deadLetters: createDeadLetters(store),
     gateways: {
-      ...createReceive({ store, taken: metrics.taken, known: deps.gatewayNames }),
+      ...createReceive({
+        store,
+        taken: metrics.taken,
+        known: deps.gatewayNames,
+        refuses: deliveries.refuses,
+      }),
       ...createSend({
         outbox,
         store,
@@ -133,6 +144,7 @@ export function createRoads(deps: {
     replies: (gateway: string) => createReplyLog(store, gateway),
     outbox,
     events,
+    deliveries,
     services,
   }
 }
@@ -260,7 +272,7 @@ export function createRoadWorkers(deps: {
 
   return {
     start() {
-      for (const each of [replies, dispatch, subscriptions]) each.start()
+      for (const each of [replies, dispatch, subscriptions, roads.deliveries]) each.start()
     },
     /** Routes changed: what waited for a limit or a match may go on. */
     wake: dispatch.wake,
@@ -275,7 +287,7 @@ export function createRoadWorkers(deps: {
     async drain(left: () => number) {
       await roads.accept.idle()
       const grace = left()
-      await Promise.all([dispatch.stop(grace), subscriptions.stop(grace)])
+      await Promise.all([dispatch, subscriptions, roads.deliveries].map((each) => each.stop(grace)))
       await replies.stop(left())
     },
   }

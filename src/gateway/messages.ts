@@ -66,6 +66,7 @@ function receiveStanding(notes: readonly Note[], now: number) {
   const { by, lease } = Object(last?.detail)
   if (last?.what === 'taken') return { state: 'taken', ...defined({ by }) }
   if (last?.what === 'acknowledged') return { state: 'acknowledged' }
+  if (last?.what === 'dead') return { state: 'dead' }
   const until = (last?.at ?? 0) + Number(lease ?? 0)
   return until > now ? { state: 'leased', until, ...defined({ by }) } : { state: 'waiting' }
 }

@@ -10,10 +10,20 @@ import { waitFor } from '../lib/wait-for.ts'
 export function createReceive(options: {
   store: Pick<Store, 'receive' | 'onSignal'>
   taken(gateway: string): void
+  /** Whether a message was delivered too often, and was taken off the road. */
+  refuses(taken: Taken): Promise<boolean>
   /** The gateways of the configuration, also those that are off. */
   known(): readonly string[]
 }) {
   const { store } = options
+
+  /** The oldest message that has deliveries left. */
+  const take = async (filter: ReceiveFilter, lease: number | undefined, call: Call) => {
+    for (;;) {
+      const taken = await store.receive.take(filter, lease, whoCalls(call))
+      if (!taken || !(await options.refuses(taken))) return taken
+    }
+  }
 
   return {
     async receive(args, call) {
@@ -25,7 +35,7 @@ export function createReceive(options: {
       const taken = await waitFor<Taken>({
         async attempt() {
           for (const filter of filters) {
-            const value = await store.receive.take(filter, args.lease, whoCalls(call))
+            const value = await take(filter, args.lease, call)
             if (value) return { value }
           }
           return { retryAt: await store.receive.nextExpiry() }

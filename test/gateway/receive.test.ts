@@ -13,6 +13,7 @@ async function stage(t: TestContext) {
   const receive = createReceive({
     store,
     taken: (gateway) => counted.push(gateway),
+    refuses: async () => false,
     known: () => ['demo', 'other'],
   })
   const accept = async (text: string, conversation = 'c1', gateway = 'demo') => {
@@ -59,6 +60,7 @@ describe('gateway-receive', () => {
     const caller = new AbortController()
     const receive = createReceive({
       taken() {},
+      refuses: async () => false,
       known: () => [],
       store: {
         onSignal: store.onSignal,

@@ -1,4 +1,4 @@
-import { randomTail } from '../../core/message-id.ts'
+import { positionOf, randomTail } from '../../core/message-id.ts'
 import type { ReceiveFilter, ReceiveQueue, Taken } from '../../core/store.ts'
 import { HOUR, storable, takenNote } from '../shared/values.ts'
 import type { JournalTable } from './journal.ts'
@@ -86,6 +86,15 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
         const row = leased(receipt)
         if (!row) return false
         return sql.run`UPDATE leased SET until = ${parts.now() + storable(lease)} WHERE seq = ${row.seq}` > 0
+      }),
+    restore: (id) =>
+      writer.write(() => {
+        const seq = positionOf(id) ?? 0
+        const row = sql.get<Row>`SELECT seq, gateway, conversation FROM journal WHERE seq = ${seq} AND id = ${id}`
+        if (!row) return false
+        const isOut = sql.get`SELECT 1 FROM leased WHERE seq = ${seq} UNION ALL SELECT 1 FROM receive WHERE seq = ${seq}`
+        if (!isOut) giveBack(row)
+        return true
       }),
     leased: (receipt) =>
       parts.read(() => {

@@ -42,6 +42,10 @@ export function createReceive({ run, roots: { main }, places, now, isClosed }: S
     ack: (receipt) => end('ack', receipt),
     release: (receipt, delay) => end('release', receipt, delay),
     extend: (receipt, lease) => end('extend', receipt, lease),
+    restore: async (id) => {
+      const parts = places.partsOf(id)
+      return parts !== undefined && (await run('receive-lease', main, 'restore', ...parts)) === 1
+    },
     leased: async (receipt) => {
       const entry = await run<Entry | 0>('receive-lease', main, 'show', receipt)
       return entry ? messageOf(entry, places) : undefined

@@ -8,7 +8,7 @@ import type { Shard } from './shard.ts'
 /** The receive roads of several shards as one. A receipt names its shard. */
 export function createShardedReceive(
   shards: readonly Shard[],
-  { shardsOf }: Layout,
+  layout: Layout,
   follow: (heard: (shard?: number) => void) => () => void,
 ): ReceiveQueue {
   const merge = createMerge(shards.length)
@@ -29,7 +29,7 @@ export function createShardedReceive(
       }
       const { gateway = '', conversation } = filter
       if (conversation === undefined) return merge.take(gateway, ask)
-      for (const shard of shardsOf(conversation)) {
+      for (const shard of layout.shardsOf(conversation)) {
         const given = await ask(shard)
         if (given && 'value' in given) return given.value
       }
@@ -38,6 +38,7 @@ export function createShardedReceive(
     ack: async (receipt) => (await of(receipt).receive?.ack(of(receipt).own)) ?? false,
     release: async (receipt, delay) => (await of(receipt).receive?.release(of(receipt).own, delay)) ?? false,
     extend: async (receipt, lease) => (await of(receipt).receive?.extend(of(receipt).own, lease)) ?? false,
+    restore: async (id) => (await shards[layout.shardIn(id) ?? 0]?.receive.restore(id)) ?? false,
     leased: async (receipt) => of(receipt).receive?.leased(of(receipt).own),
     nextExpiry: async () => {
       const { answers } = await askAll(shards, ({ receive }) => receive.nextExpiry())
