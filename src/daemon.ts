@@ -65,6 +65,8 @@ export type DaemonOptions = {
   /** The environment with `.env`: where keys of models are looked up. */
   env: Readonly<Record<string, string | undefined>>
   log: Log
+  /** The clock (Unix ms); by default one that ignores short jumps of the system's. */
+  now?: () => number
   /** The newest lines of the log about a message. */
   logged?(messageId: string): readonly object[]
 }
@@ -81,7 +83,7 @@ export async function createDaemon(options: DaemonOptions) {
   const { dataDir } = config.daemon
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
 
-  const now = createSteadyClock()
+  const { now = createSteadyClock() } = options
   const startedAt = now()
   const owner = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`
   let draining = false

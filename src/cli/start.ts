@@ -87,7 +87,7 @@ function untilSignalled(daemon: Daemon, reload: () => void, log: Log): Promise<n
 
 /**
  * Makes a daemon in this process. `level`: what is logged where the configuration shall not say; `destination`: where, if not on stderr;
- * `change`: what is made of the configuration each time it is read; `lock`: that of the data directory, which the daemon then releases.
+ * `change`: what is made of the configuration each time it is read; `lock`: that of the data directory, which the daemon then releases; `now`: its clock.
  */
 export async function createOwnDaemon(
   environs: Environs,
@@ -98,6 +98,7 @@ export async function createOwnDaemon(
     destination?: { write(line: string): unknown }
     change?(config: Config): Config
     lock?: Disposable
+    now?: () => number
   },
 ) {
   const { lock } = options
@@ -110,7 +111,8 @@ export async function createOwnDaemon(
 }
 
 async function makeDaemon(environs: Environs, options: Parameters<typeof createOwnDaemon>[1]) {
-  const { mode, level, pretty, destination = process.stderr, change = (config) => config, lock } = options
+  const { mode, level, pretty, destination = process.stderr, change = (config) => config } = options
+  const { lock, now } = options
   const first = change(await loadFor(environs))
   let { secrets } = first
   const load: DaemonOptions['load'] = async (skills) => {
@@ -124,7 +126,15 @@ async function makeDaemon(environs: Environs, options: Parameters<typeof createO
   const env = await readEnvironment(environs.cwd, environs.env)
   const { version } = environs
   return {
-    daemon: await createDaemon({ load, mode, version, env, log, logged: recent.of, ...defined({ lock }) }),
+    daemon: await createDaemon({
+      load,
+      mode,
+      version,
+      env,
+      log,
+      logged: recent.of,
+      ...defined({ lock, now }),
+    }),
     log,
     env,
   }

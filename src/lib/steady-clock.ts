@@ -9,7 +9,7 @@ const HOLD = 30_000
  * for a few seconds ends no lease and no approval, and skips no schedule. What keeps times must still expect one step back.
  */
 export function createSteadyClock(
-  wall: () => number = Date.now,
+  wall: () => number = () => Date.now(),
   monotonic: () => number = () => performance.now(),
 ): () => number {
   let offset = wall() - monotonic()

@@ -34,7 +34,13 @@ export async function runDemo(
   // None of the variables of whoever calls it: this daemon is to meet nothing of theirs.
   const environs: Environs = { env: {}, cwd: dir, version }
   const nowhere = { write() {} }
-  const { daemon } = await createOwnDaemon(environs, { mode: 'serve', pretty: false, destination: nowhere })
+  const { daemon } = await createOwnDaemon(environs, {
+    mode: 'serve',
+    pretty: false,
+    destination: nowhere,
+    // It follows the demo's jumps immediately.
+    now: () => Date.now(),
+  })
   done.defer(daemon.stop)
   const addresses = await daemon.start()
   if (!addresses) throw new TriviumError('internal', { reason: 'the demo does not listen' })
