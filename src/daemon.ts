@@ -14,14 +14,15 @@ import type { Log } from './core/log.ts'
 import type { Note } from './core/store.ts'
 import type { TransportDeps } from './core/transport.ts'
 import { createAccess } from './daemon/access.ts'
-import { approvalWords, createApprovalWords, WORDS_ROUTE } from './daemon/approval-words.ts'
-import { approvalClick, CLICK_ROUTE, createApprovalAsking, mountApprovalPage } from './daemon/approvals.ts'
+import { approvalWords, createApprovalWords } from './daemon/approval-words.ts'
+import { approvalClick, createApprovalAsking, mountApprovalPage } from './daemon/approvals.ts'
 import { createDurableParts, SCHEDULED } from './daemon/assistant.ts'
 import { createAssistantWorld } from './daemon/assistant-world.ts'
 import { needRestart, refuseEmptied } from './daemon/changes.ts'
 import { SHIPPED_SKILLS } from './daemon/known-skills.ts'
 import { openStore } from './daemon/open-store.ts'
 import { createControlServer, createOperator } from './daemon/operator.ts'
+import { isOwnRoute, withOwnRoutes } from './daemon/own-routes.ts'
 import { createRoads, createRoadWorkers, targetOf } from './daemon/roads.ts'
 import { shareLogs, withSharedLogs } from './daemon/shared-logs.ts'
 import { startTracing } from './daemon/tracing.ts'
@@ -302,7 +303,7 @@ export async function createDaemon(options: DaemonOptions) {
     roads,
     // Our own route is worth a line only where it answers.
     explain: (message) =>
-      router.explain(message).filter(({ route, matched }) => matched || !OWN_ROUTES.includes(route)),
+      router.explain(message).filter(({ route, matched }) => matched || !isOwnRoute(route)),
     config: () => config,
     mcp,
     reload,
@@ -395,9 +396,3 @@ export async function createDaemon(options: DaemonOptions) {
     },
   }
 }
-
-/** Clicks on our buttons come first; what nobody else answers may be a decision in words. */
-function withOwnRoutes({ routes }: Pick<Config, 'routes'>) {
-  return [CLICK_ROUTE, ...routes, WORDS_ROUTE]
-}
-const OWN_ROUTES = [CLICK_ROUTE.name, WORDS_ROUTE.name]
