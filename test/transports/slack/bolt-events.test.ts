@@ -1,8 +1,9 @@
 // Every event that Slack sends to an app reaches a Bolt app: its own options decide what it hears, as with Bolt alone.
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, test } from 'node:test'
+import { after, afterEach, beforeEach, describe, test } from 'node:test'
 import { type JsonObject, objectAt } from '../../../src/core/json.ts'
 import { routeSchema } from '../../../src/core/route.ts'
+import { startRedisServer } from '../../fixtures/redis-server.ts'
 import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.ts'
 import { until } from '../../fixtures/until.ts'
 import { compare, openApp } from './bolt-harness.ts'
@@ -197,40 +198,44 @@ describe('one post that mentions a Bolt app', () => {
   })
   afterEach(() => slack.close())
 
-  test('is heard as message and as app_mention, each once, through redelivery and a restart; on the roads it is one message', async () => {
-    const site = openApp(slack, APP.replace('IGNORE', 'true').replace('/.*/', '/message|mention/'))
-    let daemon = await site.start()
-    const connected = () => until(() => slack.sockets.open() === 1, 'a socket', 30_000)
-    await connected()
-    const post = { text: '<@U0BOT> help', ts: slack.nextTs() }
-    const pair = [callback(post), callback({ ...post, type: 'app_mention' })]
-    for (const payload of pair) assert.ok((await slack.sockets.deliver('events_api', payload)).acked)
-    await until(() => logged(slack).length === 2, 'both')
-    for (const payload of pair.toReversed())
-      assert.ok((await slack.sockets.deliver('events_api', payload, { retry: 1 })).acked)
-    await daemon.end('SIGTERM')
-    daemon = await site.start()
-    await connected()
-    for (const payload of pair)
-      assert.ok((await slack.sockets.deliver('events_api', payload, { retry: 2 })).acked)
-    // Slack tells of a later edit by another app_mention.
-    await said(slack, {
-      ...post,
-      type: 'app_mention',
-      text: '<@U0BOT> help me',
-      edited: { user: 'U1ANN', ts: '2' },
+  for (const kind of ['the embedded store', 'Redis'])
+    test(`is heard as message and as app_mention, each once, through redelivery and a restart; on the roads of ${kind} it is one message`, async () => {
+      const redis = kind === 'Redis' ? await startRedisServer() : undefined
+      after(() => redis?.stop())
+      const env = redis ? { REDIS_URL: redis.url } : {}
+      const site = openApp(slack, APP.replace('IGNORE', 'true').replace('/.*/', '/message|mention/'))
+      let daemon = await site.start(env)
+      const connected = () => until(() => slack.sockets.open() === 1, 'a socket', 30_000)
+      await connected()
+      const post = { text: '<@U0BOT> help', ts: slack.nextTs() }
+      const pair = [callback(post), callback({ ...post, type: 'app_mention' })]
+      for (const payload of pair) assert.ok((await slack.sockets.deliver('events_api', payload)).acked)
+      await until(() => logged(slack).length === 2, 'both')
+      for (const payload of pair.toReversed())
+        assert.ok((await slack.sockets.deliver('events_api', payload, { retry: 1 })).acked)
+      await daemon.end('SIGTERM')
+      daemon = await site.start(env)
+      await connected()
+      for (const payload of pair)
+        assert.ok((await slack.sockets.deliver('events_api', payload, { retry: 2 })).acked)
+      // Slack tells of a later edit by another app_mention.
+      await said(slack, {
+        ...post,
+        type: 'app_mention',
+        text: '<@U0BOT> help me',
+        edited: { user: 'U1ANN', ts: '2' },
+      })
+      await said(slack, { text: 'the end', ts: slack.nextTs() })
+      await until(() => logged(slack).length === 4, 'an edit, and what came last')
+      const words = 'U0BOT T0TEAM'
+      assert.deepEqual(logged(slack), [
+        ...[`any app_mention  ${words}`, `any app_mention  ${words}`],
+        ...[`any message  ${words}`, `any message  ${words}`],
+      ])
+      const { out } = await site.run(['message-list', '--json'], env)
+      assert.equal(out.split('"app_mention"').length - 1 > 0, true)
+      assert.equal(JSON.parse(out).messages?.length ?? JSON.parse(out).length, 2)
     })
-    await said(slack, { text: 'the end', ts: slack.nextTs() })
-    await until(() => logged(slack).length === 4, 'an edit, and what came last')
-    const words = 'U0BOT T0TEAM'
-    assert.deepEqual(logged(slack), [
-      ...[`any app_mention  ${words}`, `any app_mention  ${words}`],
-      ...[`any message  ${words}`, `any message  ${words}`],
-    ])
-    const { out } = await site.run(['message-list', '--json'])
-    assert.equal(out.split('"app_mention"').length - 1 > 0, true)
-    assert.equal(JSON.parse(out).messages?.length ?? JSON.parse(out).length, 2)
-  })
 })
 
 describe('what skills do not hear', () => {
