@@ -174,6 +174,14 @@ describe('offline commands', { timeout: 300_000 }, () => {
     assert.deepEqual([memory.code, /trivium start/.test(memory.err)], [3, true])
   })
 
+  test('make a project in a folder that is named', async () => {
+    const empty = openSite({ routes: ROUTES })
+    const { code, out } = await empty.run(['init', 'shop'])
+    assert.deepEqual([code, /cd shop/.test(out)], [0, true])
+    assert.ok(existsSync(join(empty.dir, 'shop', 'routes.yaml')))
+    assert.match((await empty.run(['init', 'shop'])).out, /was there already/)
+  })
+
   test('show help without making a store', async () => {
     const empty = openSite({ routes: ROUTES })
     assert.match((await empty.run(['echo', '--help'])).out, /Usage: trivium echo/)

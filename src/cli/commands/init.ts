@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { configPath } from '../../config/load-config.ts'
 import { pathGet } from '../../core/json.ts'
 import { type AddCommand, ownFile, usage } from '../command.ts'
@@ -12,10 +12,12 @@ const FILES = ['package.json', 'tsconfig.json', 'env.example', 'gitignore', 'ski
 export const addInit: AddCommand = (program, context) => {
   program
     .command('init')
-    .description('make a project in this folder: routes.yaml, a skill, what editors need; never overwrites')
-    .action(() => {
+    .argument('[folder]', 'where; by default this folder')
+    .description('make a project in a folder: routes.yaml, a skill, what editors need; never overwrites')
+    .action((folder: string | undefined) => {
       const { cwd, env, path, version } = context.environs()
-      const target = configPath(cwd, env, path)
+      // A folder that is named counts more than TRIVIUM_CONFIG.
+      const target = folder === undefined ? configPath(cwd, env, path) : resolve(cwd, folder, 'routes.yaml')
       const dir = dirname(target)
       const name = basename(dir)
         .toLowerCase()
@@ -41,6 +43,7 @@ export const addInit: AddCommand = (program, context) => {
           ...kept.map((place) => `kept  ${place} (was there already)`),
           '',
           'Next:',
+          ...(folder === undefined ? [] : [`  cd ${folder}`]),
           made.includes(join(dir, 'package.json'))
             ? '  npm install                        so that editors and `npm run check` know `trivium`'
             : '  npm pkg set type=module && npm install --save-dev typescript @types/node    for editors',
