@@ -16,7 +16,16 @@ const ROOT = process.env.TRIVIUM_BOLT_SAMPLES ?? ''
 /** Of a model that is away both tell in the same way. */
 const NO_MODEL = { OPENAI_API_KEY: 'test', OPENAI_BASE_URL: 'http://127.0.0.1:9/v1' }
 
-type Sample = { entry: string; alone?: Alone; isHttp?: boolean; env?: Record<string, string> }
+/** A listener that throws before its `ack` is tried again behind Trivium, so the person sees no error of Slack. */
+const THROWS = /by "not acknowledged" alone, and by null behind Trivium/
+
+type Sample = {
+  known?: RegExp
+  entry: string
+  alone?: Alone
+  isHttp?: boolean
+  env?: Record<string, string>
+}
 
 /** The file that a route names, and how it is run by Bolt alone where that differs: TypeScript is compiled before. */
 const SAMPLES: Record<string, Sample> = {
@@ -24,7 +33,7 @@ const SAMPLES: Record<string, Sample> = {
   'slack-samples+bolt-ts-starter-template': { entry: 'app.ts', alone: { file: 'dist/app.js' } },
   'slack-samples+bolt-ts-custom-function-template': { entry: 'app.ts', alone: { file: 'dist/app.js' } },
   'slack-samples+bolt-js-assistant-template': { entry: 'app.js', env: NO_MODEL },
-  'slack-samples+bolt-js-custom-step-template': { entry: 'app.js' },
+  'slack-samples+bolt-js-custom-step-template': { entry: 'app.js', known: THROWS },
   'slack-samples+bolt-js-getting-started-app': { entry: 'app.js' },
   'slack-samples+bolt-js-search-template': { entry: 'app.js' },
   'slack-samples+bolt-js-blank-template': { entry: 'app.js' },
@@ -32,7 +41,12 @@ const SAMPLES: Record<string, Sample> = {
   'slackapi+bolt-js/examples/custom-properties': { entry: 'socket-mode.js' },
   'slackapi+bolt-js/examples/message-metadata': { entry: 'app.js' },
   'slackapi+bolt-js/examples/deploy-heroku': { entry: 'app.js', isHttp: true },
-  'slackapi+bolt-js/examples/deploy-aws-lambda': { entry: 'app.js', isHttp: true, alone: { runner: LAMBDA } },
+  'slackapi+bolt-js/examples/deploy-aws-lambda': {
+    entry: 'app.js',
+    isHttp: true,
+    alone: { runner: LAMBDA },
+    known: THROWS,
+  },
   'slackapi+bolt-js/examples/getting-started-typescript': {
     entry: 'src/app.ts',
     isHttp: true,
@@ -41,7 +55,7 @@ const SAMPLES: Record<string, Sample> = {
 }
 
 describe('public samples of Bolt do behind Trivium what they do alone', () => {
-  for (const [name, { entry, alone = {}, isHttp = false, env = {} }] of Object.entries(SAMPLES)) {
+  for (const [name, { entry, alone = {}, isHttp = false, env = {}, known }] of Object.entries(SAMPLES)) {
     const folder = join(ROOT, name)
     const file = join(folder, entry)
     test(name, { skip: ROOT === '' || !existsSync(file) }, async (t) => {
@@ -60,7 +74,11 @@ describe('public samples of Bolt do behind Trivium what they do alone', () => {
         { ...alone, ...own, ...http, env },
       )
       t.diagnostic(`${seen.alone.said.length} payloads, ${seen.alone.calls.length} calls`)
-      assert.deepEqual(differences(seen.alone, seen.hosted), [])
+      const found = differences(seen.alone, seen.hosted)
+      assert.deepEqual(
+        found.filter((one) => !known?.test(one)),
+        [],
+      )
     })
   }
 })
