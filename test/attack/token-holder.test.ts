@@ -93,7 +93,8 @@ describe('tokens of programs', { timeout: 90_000 }, async () => {
 
   test('no key that a program chooses takes the place of an answer of others', async () => {
     const id = await submit('private', 'hold')
-    const args = { gateway: 'chat', to: 'nobody', text: 'mine', key: `${id}:held:0` }
+    const [welcome] = (await daemon.chat('/ws')).all('welcome')
+    const args = { gateway: 'chat', to: String(welcome?.conversation), text: 'mine', key: `${id}:held:0` }
     assert.equal((await call('gateway-send', args, CALLER)).result.duplicate, false)
     assert.equal((await call('gateway-send', args, CALLER)).result.duplicate, true)
     await daemon.invoke('state-set', { key: 'go', value: true })

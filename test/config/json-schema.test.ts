@@ -14,7 +14,7 @@ describe('the JSON Schema for editors', () => {
     assert.deepEqual(pathGet(gateway, 'properties.transport.enum'), ['webhook', 'websocket', 'slack'])
     const slack = pathGet(gateway, 'allOf.2')
     assert.deepEqual(pathGet(slack, 'if.properties.transport'), { const: 'slack' })
-    const keys = ['transport', 'enabled', 'open', 'mode', 'botToken', 'answers']
+    const keys = ['transport', 'enabled', 'open', 'receive', 'mode', 'botToken', 'answers']
     assert.deepEqual(Object.keys(Object(pathGet(slack, 'then.properties'))), keys)
     assert.equal(pathGet(slack, 'then.additionalProperties'), false)
     assert.deepEqual(pathGet(slack, 'then.required'), ['botToken'])
