@@ -63,7 +63,7 @@ export type Recorded = z.infer<typeof recordSchema>
 /** Reads the cases beside a skill. Throws `usage` where there are none, `config_invalid` with the places of what is wrong. */
 export async function readCases(skillPath: string, cwd: string): Promise<Case[]> {
   const path = join(dirname(skillPath), CASES_FILE)
-  if (!existsSync(path)) throw usage(`There are no cases: write ${path} (docs/skills.md, Evaluations).`)
+  if (!existsSync(path)) throw usage(`There are no cases: write ${path} (docs/models.md, Evaluations).`)
   const { yaml, problems } = await readYaml(path, cwd)
   if (!yaml) throw invalid(problems)
   const { data, issues } = check(fileSchema, yaml.value)
