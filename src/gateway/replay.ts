@@ -10,8 +10,9 @@ const PAGE = 100
 const MOST = 10_000
 
 /**
- * Routes messages again that no route took, oldest first, as the routes are now. A repeated or a second call adds nothing twice: the store
- * knows a job by the id of its message. Who waited for the answer of one has been told that there is none, so that stays.
+ * Routes messages again that no route took, oldest first, as the routes are now. The store knows a job by the id of its message: of two
+ * calls at the same time one adds it, and only that one counts it and writes to its history. A message whose sender waited for the
+ * answer stays unrouted: the sender already has the outcome.
  */
 export function createReplay(deps: {
   store: Pick<Store, 'journal' | 'jobs'>
@@ -42,20 +43,25 @@ export function createReplay(deps: {
     } while (before !== undefined)
     const jobs = found.reverse()
     const routes: Record<string, number> = {}
+    let routed = 0
     for (let at = 0; at < jobs.length; at += PAGE) {
       signal.throwIfAborted()
       const some = jobs.slice(at, at + PAGE)
-      if (!dryRun) await route(some)
-      for (const { group } of some) routes[group] = (routes[group] ?? 0) + 1
+      const added = dryRun ? some : await route(some)
+      for (const { group } of added) routes[group] = (routes[group] ?? 0) + 1
+      routed += added.length
     }
-    return { seen, routed: jobs.length, routes, unrouted, more }
+    return { seen, routed, routes, unrouted, more }
   }
 
-  async function route(jobs: readonly NewJob[]): Promise<void> {
-    await store.jobs.add(DISPATCH_QUEUE, jobs)
+  /** Returns the jobs that were added; the others another call had added since they were found. */
+  async function route(jobs: readonly NewJob[]): Promise<NewJob[]> {
+    const answers = await store.jobs.add(DISPATCH_QUEUE, jobs)
+    const added = jobs.filter((_, at) => answers[at]?.added)
     const note = { at: now(), road: 'dispatch' as const, what: 'routed again' }
     await Promise.all(
-      jobs.map(({ id, group }) => store.journal.note(id, [{ ...note, detail: { route: group } }])),
+      added.map(({ id, group }) => store.journal.note(id, [{ ...note, detail: { route: group } }])),
     )
+    return added
   }
 }

@@ -222,6 +222,40 @@ describe('dispatch', () => {
     assert.deepEqual(await again(), counts)
   })
 
+  test('two replays at the same time run a message once, and one of them counts it', async (t) => {
+    const { accept, noted, attempts, store, routes } = await stage(t, () => null, [])
+    const ids: string[] = []
+    for (const text of ['1', '2', '3']) ids.push(await accept({ text }))
+    for (const id of ids)
+      await until(async () => (await store.journal.outcomes([id]))[0] === 'unrouted', 'the outcome')
+    const { match, use } = createRouter([])
+    for (const each of [routes.use, use]) each([routeOf()])
+    const run = (jobs: Pick<typeof store.jobs, 'add'>) =>
+      createReplay({ store: { ...store, jobs: { ...store.jobs, ...jobs } }, match, now: Date.now })(
+        { since: 0, dryRun: false },
+        callOf({ caller: { kind: 'http', gateways: ['demo'] } }),
+      )
+    // The second has found the messages, and adds them when the first's have run.
+    const { promise: haveRun, resolve: goOn } = Promise.withResolvers<void>()
+    const second = run({ add: (...args) => haveRun.then(() => store.jobs.add(...args)) })
+    const third = run(store.jobs)
+    const first = run(store.jobs)
+    for (const id of ids) await noted(id, 'done')
+    goOn()
+    const told = await Promise.all([first, second, third])
+    assert.equal(
+      told.reduce((sum, { routed }) => sum + routed, 0),
+      3,
+    )
+    assert.equal((await second).routed, 0)
+    await drained(store, DISPATCH_QUEUE)
+    assert.equal(attempts.length, 3)
+    for (const id of ids) {
+      const again = (await store.journal.history(id)).filter(({ what }) => what === 'routed again')
+      assert.equal(again.length, 1)
+    }
+  })
+
   test('says of a message without a route that it is unrouted, and remembers it for whoever waits', async (t) => {
     const { accept, noted, counts, store } = await stage(t, () => 'no', [])
     const id = await accept()
