@@ -11,6 +11,7 @@ import { createLayout } from '../../../src/stores/redis/layout.ts'
 import { tagOf } from '../../../src/stores/redis/scripts.ts'
 import { createShardedJobs } from '../../../src/stores/redis/shards/jobs.ts'
 import { createOwned } from '../../../src/stores/redis/shards/owners.ts'
+import { seekAll } from '../../../src/stores/redis/shards/seek.ts'
 import { acceptAll, quiet, readGroup, saying, until } from '../../contract/store/kit.ts'
 import { openSite } from '../../fixtures/daemon.ts'
 import { startRedisCluster, startRedisServer } from '../../fixtures/redis-server.ts'
@@ -263,6 +264,74 @@ describe('a store with several shards', { concurrency: 3 }, () => {
     }
     assert.equal(new Set(taken).size, CONVERSATIONS.length)
     assert.equal((await read('consumed', 'consume')).length, CONVERSATIONS.length - journal.messages)
+  })
+
+  test('moves a group on all shards or, while a master hangs, on none', async (t) => {
+    const cluster = await startRedisCluster()
+    t.after(() => cluster.stop())
+    const store = await openStore(cluster.url, { commandTimeout: 500 })
+    t.after(() => store.close())
+    const read = async () =>
+      (await store.topics.read(MESSAGE_TOPIC, [{ group: 'g', mode: 'consume', max: 500 }]))[0]?.events ?? []
+    await store.topics.subscribe(MESSAGE_TOPIC, 'g', 'start')
+    await store.journal.accept(CONVERSATIONS.map((conversation) => saying('x', { conversation })))
+    assert.equal((await read()).length, CONVERSATIONS.length)
+    cluster.nodes[1]?.freeze()
+    await assert.rejects(store.topics.seek(MESSAGE_TOPIC, 'g', 'start'), { code: 'store_unavailable' })
+    cluster.nodes[1]?.resume()
+    await until(async () => (await store.stats()).away === undefined, 'the shards of the master')
+    assert.deepEqual(await read(), [])
+    assert.equal(await store.topics.seek(MESSAGE_TOPIC, 'g', 'start'), true)
+    assert.equal((await read()).length, CONVERSATIONS.length)
+    assert.equal(await store.topics.seek(MESSAGE_TOPIC, 'nobody', 'start'), false)
+  })
+
+  test('says of a seek that failed between two shards how far it came; the next completes it', async () => {
+    const moved: number[] = []
+    let fails = true
+    const shards = [0, 1, 2].map((shard) => ({
+      ping: async () => {},
+      topics: {
+        groups: async () => [],
+        async seek() {
+          if (shard === 1 && fails)
+            throw new TriviumError('store_unavailable', { store: 's', reason: 'reset' })
+          moved.push(shard)
+          return shard !== 2
+        },
+        async subscribe(_topic: string, _group: string, from: string) {
+          assert.equal(from, 'now')
+          moved.push(20)
+          return { created: true }
+        },
+      },
+    }))
+    await assert.rejects(seekAll(shards, 'g', 'now'), {
+      code: 'store_unavailable',
+      message: /moved on 2 of 3 shards; seek again.*reset/,
+    })
+    assert.deepEqual(moved, [0, 2, 20], 'each once; one that lacked the group begins where it is to begin')
+    fails = false
+    assert.equal(await seekAll(shards, 'g', 'now'), true)
+    assert.ok(moved.includes(1))
+  })
+
+  test('a seek that a script refuses in the middle leaves what the group holds', async (t) => {
+    const { open, client } = await redisOf(t)
+    const store = await open({ prefix: 'torn' })
+    await store.topics.subscribe(MESSAGE_TOPIC, 'g', 'start')
+    await acceptAll(store, ['a', 'b'])
+    await readGroup(store, MESSAGE_TOPIC, 'g', 'lease', { lease: 60_000 })
+    const redis = client()
+    const [used = ''] = await redis.keys('*used')
+    await redis.rename(used, `${used}-aside`)
+    await redis.set(used, 'of another program')
+    await assert.rejects(store.topics.seek(MESSAGE_TOPIC, 'g', 'now'))
+    await redis.rename(`${used}-aside`, used)
+    const [g] = await store.topics.groups(MESSAGE_TOPIC)
+    assert.deepEqual([g?.lag, g?.pending], [0, 2])
+    assert.equal(await store.topics.seek(MESSAGE_TOPIC, 'g', 'start'), true)
+    assert.equal((await readGroup(store, MESSAGE_TOPIC, 'g', 'consume')).events.length, 2)
   })
 
   test('ends the jobs of the others while a master hangs that has some of those that ran with them', async (t) => {

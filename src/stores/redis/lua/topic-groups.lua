@@ -21,18 +21,32 @@ local function remove(name)
   return redis.call('HDEL', root .. 'groups', name)
 end
 
+local function place()
+  return ARGV[5] == 'now' and last_position() + 1 or first_position()
+end
+
 local function subscribe()
   touch({ group })
-  return redis.call('HSETNX', root .. 'groups', group, ARGV[5] == 'now' and last_position() + 1 or first_position())
+  return redis.call('HSETNX', root .. 'groups', group, place())
+end
+
+-- What can fail stands before the first write that counts: what the group held is removed once it has its new place.
+local function seek()
+  if redis.call('HEXISTS', root .. 'groups', group) == 0 then return 0 end
+  local keys = keys_of(group)
+  local to = place()
+  redis.call('SISMEMBER', root .. 'odd', group)
+  touch({ group })
+  redis.call('HSET', root .. 'groups', group, to)
+  redis.call('UNLINK', keys.hidden, keys.back, keys.ahead, keys.missed)
+  redis.call('SREM', root .. 'odd', group)
+  signal({ 'topic:' .. ARGV[6] })
+  return 1
 end
 
 if what == 'subscribe' then return subscribe() end
 if what == 'unsubscribe' then return remove(group) end
-if what == 'seek' then
-  if remove(group) == 0 then return 0 end
-  signal({ 'topic:' .. ARGV[6] })
-  return subscribe()
-end
+if what == 'seek' then return seek() end
 if what == 'expire' then
   for _, each in ipairs(redis.call('ZRANGEBYSCORE', root .. 'used', '-inf', '(' .. now - group)) do remove(each) end
   return redis.call('HLEN', root .. 'groups')

@@ -7,6 +7,7 @@ import type { Layout } from '../layout.ts'
 import type { BoundedBatch, BoundedRead } from '../topics.ts'
 import { createMerge } from './merge.ts'
 import { askAll, isAway } from './reach.ts'
+import { seekAll } from './seek.ts'
 import { byShard, type Shard } from './shard.ts'
 
 /** The topics of several shards as one: `gateway-message` has a partition on each, the others are on the first. */
@@ -129,15 +130,12 @@ export function createShardedTopics(
       return others.subscribe(topic, group, from)
     },
     unsubscribe: async (topic, group) => {
-      const isGone = await others.unsubscribe(topic, group)
-      if (topic === MESSAGE_TOPIC) await ofAll((topics) => topics.unsubscribe(topic, group))
-      return isGone
+      if (topic !== MESSAGE_TOPIC) return others.unsubscribe(topic, group)
+      // A call that failed between two shards is finished by the next.
+      return (await ofAll((topics) => topics.unsubscribe(topic, group))).includes(true)
     },
-    seek: async (topic, group, to) => {
-      const isThere = await others.seek(topic, group, to)
-      if (isThere && topic === MESSAGE_TOPIC) await ofAll((topics) => topics.seek(topic, group, to))
-      return isThere
-    },
+    seek: (topic, group, to) =>
+      topic === MESSAGE_TOPIC ? seekAll(shards, group, to) : others.seek(topic, group, to),
     groups: async (only, partition) => {
       if (only !== undefined && only !== MESSAGE_TOPIC) return others.groups(only)
       if (partition !== undefined) return at(partition).groups(MESSAGE_TOPIC)
