@@ -26,7 +26,8 @@ export function createTerminal(json: boolean, { out, err }: Streams) {
         const shown = lines().slice(0, process.stdout.rows || 24)
         out(`\x1b[H${shown.map((line) => `${safe(line)}\x1b[K`).join('\n')}\x1b[J`)
       }
-      out('\x1b[?1049h\x1b[?25l')
+      // Without automatic wrapping a long line is cut, and cannot push the first lines off the screen.
+      out('\x1b[?1049h\x1b[?25l\x1b[?7l')
       const timer = setInterval(draw, 1_000)
       process.stdout.on('resize', draw)
       const keys = process.stdin.isTTY ? process.stdin.setRawMode(true) : undefined
@@ -36,7 +37,7 @@ export function createTerminal(json: boolean, { out, err }: Streams) {
       const leave = () => {
         clearInterval(timer)
         keys?.setRawMode(false).pause()
-        out('\x1b[?25h\x1b[?1049l')
+        out('\x1b[?7h\x1b[?25h\x1b[?1049l')
       }
       return { draw, leave }
     },

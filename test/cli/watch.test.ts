@@ -72,7 +72,7 @@ describe('watching a daemon from a terminal', { timeout: 60_000 }, async () => {
 
   test('top shows once what happens now where nobody looks at a terminal', async () => {
     const { out } = await site.run(['top'])
-    assert.match(out, /! 1 dead letters/)
+    assert.match(out, /! 1 dead letter:/)
     assert.match(out, /journal +\d+/)
     const { code, out: json } = await site.run(['top', '--json'])
     assert.equal(code, 0)

@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { fileFailure, reasonOf, TriviumError, unwritable } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 import { silent } from '../../core/log.ts'
+import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { disk, isMissing, syncDir, temporaryName } from '../../lib/disk.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
@@ -52,7 +53,11 @@ export const addBackup: AddCommand = (program, context) => {
       // A second one would put its copy in the place of the first.
       const done = await createFileLock(lock, fileFailure(lock)).during(() => backUp(daemon, file, context))
       const { files, bytes, at } = done
-      show(context.terminal(), done, () => `${file}: ${files} files, ${megabytes(bytes)}, as of ${at}`)
+      show(
+        context.terminal(),
+        done,
+        () => `${file}: ${counted(files, 'file')}, ${megabytes(bytes)}, as of ${at}`,
+      )
     })
 }
 
@@ -145,7 +150,7 @@ export const addRestore: AddCommand = (program, context) => {
       const done = await restore(file, daemon, force === true, context)
       const { files, at, aside } = done
       const kept = aside ? `; what was there is in ${aside}` : ''
-      show(context.terminal(), done, () => `${dir}: ${files} files, as of ${at}${kept}`)
+      show(context.terminal(), done, () => `${dir}: ${counted(files, 'file')}, as of ${at}${kept}`)
     })
 }
 

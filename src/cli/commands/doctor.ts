@@ -2,6 +2,7 @@ import { statfs } from 'node:fs/promises'
 import { readDotenv } from '../../config/environment.ts'
 import { reasonOf } from '../../core/errors.ts'
 import { type JsonObject, objectsIn } from '../../core/json.ts'
+import { counted } from '../../lib/counted.ts'
 import { type AddCommand, type Environs, loadFor } from '../command.ts'
 import { connectOrOpen } from '../connection.ts'
 import { paint, show, table } from '../terminal.ts'
@@ -54,7 +55,7 @@ async function checkDotenv({ cwd, env }: Environs): Promise<JsonObject[]> {
   if (!isThere) return []
   const read = variables.map(({ name, value }) => {
     if (env[name] !== undefined) return `${name} (the environment has another, which counts)`
-    return value === '' ? `${name} (empty)` : `${name} (${value.length} characters)`
+    return value === '' ? `${name} (empty)` : `${name} (${counted(value.length, 'character')})`
   })
   return [{ name: '.env', ok: true, detail: `${path}: ${read.join(', ') || 'no variables'}` }]
 }

@@ -10,6 +10,7 @@ import { type Message, messageSchema } from '../../core/message.ts'
 import { isId } from '../../core/message-id.ts'
 import { knownSkills } from '../../daemon/known-skills.ts'
 import { createRouter } from '../../gateway/router.ts'
+import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { parseExact } from '../../lib/exact-json.ts'
 import { type AddCommand, type Environs, loadFor, usage } from '../command.ts'
@@ -61,7 +62,7 @@ function replayed(found: Json, dryRun = false): string {
   const { seen, routed, routes, unrouted, more } = Object(found)
   const lines = Object.entries(Object(routes)).map(([route, count]) => `  ${count} to ${route}`)
   return [
-    `${seen} messages looked at, ${routed} ${dryRun ? 'would be ' : ''}routed, ${unrouted} that no route takes now.`,
+    `${counted(seen, 'message')} looked at, ${routed} ${dryRun ? 'would be ' : ''}routed, ${unrouted} that no route takes now.`,
     ...lines,
     ...(more > 0 ? [`${more} more, newer than these: run it again.`] : []),
   ].join('\n')

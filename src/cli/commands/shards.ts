@@ -1,5 +1,6 @@
 import { TriviumError } from '../../core/errors.ts'
 import { silent } from '../../core/log.ts'
+import { counted } from '../../lib/counted.ts'
 import { type AddCommand, loadFor, wholeNumber } from '../command.ts'
 import { show } from '../terminal.ts'
 
@@ -28,7 +29,7 @@ export const addShards: AddCommand = (program, context) => {
         context.terminal(),
         done,
         () =>
-          `${done.before} shards before, ${done.now} now; set \`redis: { shards: ${done.now} }\` where routes.yaml names a number`,
+          `${counted(done.before, 'shard')} before, ${done.now} now; set \`redis: { shards: ${done.now} }\` where routes.yaml names a number`,
       )
     })
 }

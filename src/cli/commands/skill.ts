@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { reasonOf } from '../../core/errors.ts'
 import { type Json, objectsIn, pathGet } from '../../core/json.ts'
+import { counted } from '../../lib/counted.ts'
 import { type AddCommand, type Environs, loadFor, ownFile, usage } from '../command.ts'
 import { ask } from '../connection.ts'
 import type { Evaluation } from '../evaluation/run.ts'
@@ -77,7 +78,7 @@ function tested({ cases, mode, file }: Evaluation): string {
     ]
   })
   const failed = cases.filter(({ ok }) => !ok).length
-  const sum = `${cases.length} cases (${mode}), ${failed === 0 ? 'all passed' : `${failed} failed`}`
+  const sum = `${counted(cases.length, 'case')} (${mode}), ${failed === 0 ? 'all passed' : `${failed} failed`}`
   const list = table(['case', '', 'tokens', 'time', 'tools', 'what is wrong'], rows)
   return [list, '', sum, ...(file ? [`Recorded what passed in ${file}`] : [])].join('\n')
 }

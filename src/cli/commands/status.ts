@@ -61,7 +61,7 @@ function humanStatus(status: Json, isScreen: boolean): string {
     at('configuration.error') &&
       `${paint('red', 'CONFIGURATION')}: the last good one stays in force; ${reason}`,
     '',
-    gatewayTable(all('gateways'), all('disabled'), room),
+    gatewayTable(all('gateways'), all('disabled'), { room }),
     '',
     table(['Roads', 'messages', 'oldest', 'dead', ''], roads),
     '',
@@ -91,7 +91,7 @@ export function groupsBehind(groups: readonly JsonObject[]): string[] {
 export function gatewayTable(
   running: readonly JsonObject[],
   disabled: readonly JsonObject[] = [],
-  room = Number.POSITIVE_INFINITY,
+  { room = Number.POSITIVE_INFINITY, width }: { room?: number; width?: number } = {},
 ): string {
   const rows = [
     ...running
@@ -109,7 +109,7 @@ export function gatewayTable(
   ]
   const more = [`… and ${rows.length - room + 1} more: trivium status --json`]
   const shown = rows.length > room ? [...rows.slice(0, room - 1), more] : rows
-  return table(['Gateways', 'transport', ''], shown)
+  return table(['Gateways', 'transport', ''], shown, width)
 }
 
 /** The words of `skills.json`, a project's own first: what a message begins with, and which skill then answers. */

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { stripVTControlCharacters } from 'node:util'
+import { screenOf } from '../../src/cli/top-screen.ts'
+import { counted } from '../../src/lib/counted.ts'
+
+const road = { messages: 12_345, waiting: 4, running: 2, dead: 1, oldestAt: Date.now() - 3_600_000 }
+const NOW = {
+  ...{ daemon: 'host-with-a-long-name', store: 'embedded', at: Date.now() },
+  rates: { accepted: 12.5, done: 12, failed: 0.5, sent: 3, refused: 0 },
+  roads: ['journal', 'dispatch', 'receive', 'outbox'].map((name) => ({ road: name, ...road })),
+  deadLetters: { total: 1 },
+  approvals: 2,
+  gateways: [
+    { name: 'support', transport: 'email', ok: true },
+    {
+      name: 'sales',
+      transport: 'email',
+      ok: false,
+      detail: 'the server refused the login: 535 5.7.8 Error: authentication failed',
+    },
+  ],
+  subscriptions: [{ name: 'crm', ok: false, detail: '7 times in a row: connect ECONNREFUSED 127.0.0.1:9' }],
+  groups: [],
+}
+const points = Array.from({ length: 720 }, (_, at) => ({ accepted: at % 7, done: 1 }))
+
+/** As a terminal without wrapping shows it. */
+const seen = (now: object, width: number, rows: number) =>
+  screenOf({ now: JSON.parse(JSON.stringify(now)), points }, { width, rows })
+    .map(stripVTControlCharacters)
+    .slice(0, rows)
+
+test('top shows every fault within 48 columns and 20 rows', () => {
+  for (const [width, rows] of [
+    [48, 20],
+    [80, 24],
+    [200, 60],
+  ] as const) {
+    const lines = seen(NOW, width, rows)
+    const faults = lines.slice(1, lines.indexOf(''))
+    assert.ok(
+      faults.every((line) => line.length <= width),
+      lines.join('\n'),
+    )
+    const text = faults.join(' ').replaceAll(/\s+/g, ' ')
+    assert.match(text, /! gateway sales: the server refused the login: 535/)
+    assert.match(text, /! 1 dead letter: trivium dead-letters groups/)
+    assert.match(text, /! 2 approvals are pending/)
+    assert.match(text, /! push crm: 7 times in a row/)
+    assert.ok(
+      lines.some((line) => line.startsWith('accepted')),
+      'the rates have room too',
+    )
+  }
+})
+
+test('top counts the faults that have no room', () => {
+  const gateways = Array.from({ length: 30 }, (_, at) => ({
+    name: `g${at}`,
+    transport: 'email',
+    ok: false,
+    detail: 'down',
+  }))
+  const lines = seen({ ...NOW, gateways }, 48, 20)
+  assert.match(lines.join('\n'), /! gateway g0: down[\s\S]*… and 24 more: trivium status/)
+  assert.ok(lines.some((line) => line.startsWith('accepted')))
+})
+
+test('a number has its noun in the right number', () => {
+  assert.deepEqual(
+    [counted(0, 'message'), counted(1, 'message'), counted(2, 'message')],
+    ['0 messages', '1 message', '2 messages'],
+  )
+  assert.equal(counted(2, 'reply', 'replies'), '2 replies')
+})
