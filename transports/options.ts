@@ -42,10 +42,11 @@ export function refuseForeign({ headers }: IncomingMessage, isLocal: boolean, op
   throw new TriviumError('forbidden', { what, reason: `set \`${option}\` on the gateway to let others in` })
 }
 
-/** For `doctor`, and for a warning at the start: what a gateway means that lets in whoever comes, as without `proof`. */
+/** For `doctor`: a gateway without `proof` of its senders is a warning, also behind a local address, where a proxy or tunnel may stand. */
 export function checkDoor({ isLocal }: PublicHttp, name: string, proof: string | undefined): Check {
   if (proof !== undefined) return { name, ok: true, detail: proof }
-  const open = `whoever reaches the listener can send; set \`${name}\``
-  if (isLocal) return { name, ok: true, detail: `none: ${open}` }
-  return { name, ok: true, warning: true, detail: `none, and not only this machine reaches it: ${open}` }
+  const reach = isLocal
+    ? 'every program on this machine, and everyone behind a proxy or tunnel to it, can send'
+    : 'everyone who reaches the listener can send'
+  return { name, ok: true, warning: true, detail: `senders are not verified: ${reach}; set \`${name}\`` }
 }

@@ -146,7 +146,7 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
 
   return {
     async start() {
-      if (door.warning) deps.log.warn({ path: options.path }, door.detail)
+      if (door.warning && !http.isLocal) deps.log.warn({ path: options.path }, door.detail)
       unmount = http.mount(options.path, handle)
     },
     requireTarget: async () => refuseTarget(deps.gateway),

@@ -89,7 +89,7 @@ export function createGateway(
 
   return {
     async start() {
-      if (door.warning) deps.log.warn({ path: options.path }, door.detail)
+      if (door.warning && !deps.http.isLocal) deps.log.warn({ path: options.path }, door.detail)
       unmount = deps.http.upgrade(options.path, upgrade)
       heartbeat = setInterval(() => {
         for (const connection of connections) connection.beat()
