@@ -1,7 +1,9 @@
+import { isJsonObject } from '../../core/json.ts'
 import { patternText } from '../../core/pattern.ts'
 import { headOf } from '../../lib/head-of.ts'
 import { createLogs, type LogQuery } from '../../state/logs/logs.ts'
 import { type AddCommand, interruption, loadFor, timeOf, usage, wholeNumber } from '../command.ts'
+import { shorten } from '../terminal.ts'
 
 type Options = LogQuery & { events?: boolean }
 
@@ -42,8 +44,15 @@ function patternOf(flag: string): (text: string) => string {
   }
 }
 
+/** `time  id  sender  channel  ← text`. A reply has the id of the message that it answers, and its skill as the sender. */
 function readable({ time, channel, role, content, event, ...rest }: Record<string, unknown>): string {
-  const head = `${String(time).slice(0, 19).replace('T', ' ')}  ${String(channel ?? '-')}`
-  if (event !== undefined) return `${head}  ${event}  ${JSON.stringify(rest)}`
-  return `${head}  ${role === 'assistant' ? '→' : '←'} ${headOf(String(content), 2_000).replaceAll('\n', `\n${' '.repeat(head.length + 4)}`)}`
+  const at = String(time).slice(0, 19).replace('T', ' ')
+  const place = String(channel ?? '-')
+  if (event !== undefined) return `${at}  ${place}  ${event}  ${JSON.stringify(rest)}`
+  const meta = isJsonObject(rest.meta) ? rest.meta : {}
+  const isReply = role === 'assistant'
+  const id = String((isReply ? meta.inReplyTo : meta.messageId) ?? '-')
+  const sender = shorten(String((isReply ? meta.skill : meta.from) ?? '-'), 60)
+  const text = headOf(String(content), 2_000).replaceAll('\n', '\n    ')
+  return `${at}  ${id}  ${sender}  ${place}  ${isReply ? '→' : '←'} ${text}`
 }

@@ -9,8 +9,8 @@ import { nearest } from '../../lib/nearest.ts'
 import { pause } from '../../lib/pause.ts'
 import { type AddCommand, EXIT_NOTHING, usage, wholeNumber } from '../command.ts'
 import { ask, type Connection, connectOrOpenToSend } from '../connection.ts'
+import { humanExplanation } from '../explanation.ts'
 import { age, pretty, shorten, type Terminal, table } from '../terminal.ts'
-import { humanExplanation } from './routes.ts'
 
 type SendOptions = {
   conversation?: string
@@ -19,6 +19,7 @@ type SendOptions = {
   subject?: string
   wait: number
   explain?: true
+  all?: true
 }
 
 /** `trivium message <gateway> <text>`, `message show <id>` and `message list`. */
@@ -39,10 +40,14 @@ export const addMessage: AddCommand = (program, context) => {
     .option('--subject <text>', 'the subject')
     .option('--wait <ms>', 'how long to wait for the reply', wholeNumber('--wait'), 60_000)
     .option('--explain', 'only say which route would take it, and why; nothing is sent')
-    .action(async (gateway: string, words: string[], { explain, ...options }: SendOptions) => {
+    .option('--all', 'with --explain: every route, not only those that nearly match')
+    .action(async (gateway: string, words: string[], { explain, all, ...options }: SendOptions) => {
       const conversation = `cli-${randomUUID()}`
       const submission = { gateway, text: words.join(' '), conversation, ...options }
-      if (explain) return ask(context, (daemon) => daemon.explain(submission), humanExplanation)
+      if (explain) {
+        const human = (explained: Json) => humanExplanation(explained, defined({ all }))
+        return ask(context, (daemon) => daemon.explain(submission), human)
+      }
       const send = async (daemon: Connection) => {
         const answered = new AbortController()
         void tellRetries(daemon, submission, answered.signal, context.terminal().err)

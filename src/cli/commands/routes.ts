@@ -5,7 +5,7 @@ import { configJsonSchema } from '../../config/json-schema.ts'
 import { readConfig } from '../../config/load-config.ts'
 import { formatProblems, type Problem } from '../../config/yaml-file.ts'
 import { reasonOf } from '../../core/errors.ts'
-import { type Json, type JsonObject, objectsIn, toJson } from '../../core/json.ts'
+import { type Json, toJson } from '../../core/json.ts'
 import { type Message, messageSchema } from '../../core/message.ts'
 import { isId } from '../../core/message-id.ts'
 import { knownSkills } from '../../daemon/known-skills.ts'
@@ -15,7 +15,8 @@ import { defined } from '../../lib/defined.ts'
 import { parseExact } from '../../lib/exact-json.ts'
 import { type AddCommand, type Environs, loadFor, usage } from '../command.ts'
 import { ask } from '../connection.ts'
-import { show, table } from '../terminal.ts'
+import { humanExplanation } from '../explanation.ts'
+import { show } from '../terminal.ts'
 
 /** `trivium routes check|explain|replay`. */
 export const addRoutes: AddCommand = (program, context) => {
@@ -35,12 +36,14 @@ export const addRoutes: AddCommand = (program, context) => {
 
   command
     .command('explain')
-    .description('for each route, why it did or did not match: the one that answers, then the nearest')
+    .description('why a message goes where: the route that answers, and those that nearly match')
     .argument('<message>', 'a message id, or a JSON file with a message')
-    .action(async (target: string) => {
-      if (isId(target)) return ask(context, (daemon) => daemon.explain(target), humanExplanation)
+    .option('--all', 'every route; --json always has every route')
+    .action(async (target: string, options: { all?: true }) => {
+      const human = (explained: Json) => humanExplanation(explained, options)
+      if (isId(target)) return ask(context, (daemon) => daemon.explain(target), human)
       const explained = await explainFile(context.environs(), target)
-      show(context.terminal(), explained, () => humanExplanation(explained))
+      show(context.terminal(), explained, () => human(explained))
     })
 
   command
@@ -101,24 +104,4 @@ async function explainFile(environs: Environs, file: string): Promise<Json> {
     throw usage(`${file} is neither a message id nor a file with a message: ${reason}`, cause)
   }
   return toJson(createRouter(config.routes).explain(message))
-}
-
-/** Why each route did or did not match, as a table: the one that answers first, then the nearest. */
-export function humanExplanation(explained: Json): string {
-  const routes = objectsIn(explained)
-  if (routes.length === 0) return 'There are no routes.'
-  const misses = (route: JsonObject) => objectsIn(route.keys).filter(({ matched }) => !matched).length
-  const rows = routes
-    .toSorted((a, b) => Number(b.chosen) - Number(a.chosen) || misses(a) - misses(b))
-    .flatMap((route) => {
-      const verdict = route.chosen ? 'answers' : route.matched ? 'matches, too late' : 'no'
-      const keys = objectsIn(route.keys)
-      const first = [route.route, verdict, ...(keys[0] ? keyCells(keys[0]) : ['matches everything', '', ''])]
-      return [first, ...keys.slice(1).map((key) => ['', '', ...keyCells(key)])]
-    })
-  return table(['route', '', 'key', 'wants', 'message has'], rows)
-}
-
-function keyCells(key: JsonObject): unknown[] {
-  return [`${key.matched ? '✓' : '✗'} ${key.key}`, key.wanted, key.actual]
 }

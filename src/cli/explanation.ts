@@ -1,0 +1,63 @@
+import { type Json, type JsonObject, objectsIn } from '../core/json.ts'
+import { counted } from '../lib/counted.ts'
+import { nearest } from '../lib/nearest.ts'
+import { table } from './terminal.ts'
+
+/**
+ * Why the routes did or did not match a message, as a table: the route that answers, then the nearest. Without `all`,
+ * routes that are far from matching are only counted.
+ */
+export function humanExplanation(explained: Json, { all = false }: { all?: boolean } = {}): string {
+  const routes = objectsIn(explained)
+  if (routes.length === 0) return 'There are no routes.'
+  const shown = routes
+    .filter((route) => all || route.matched || nearlyMatches(route))
+    .toSorted((a, b) => Number(b.chosen) - Number(a.chosen) || missesOf(a).length - missesOf(b).length)
+  const left = routes.length - shown.length
+  const others = shown.length > 0 ? counted(left, 'other route') : counted(left, 'route')
+  return [
+    ...(shown.length > 0 ? [table(['route', '', 'key', 'wants', 'message has'], shown.flatMap(rowsOf))] : []),
+    ...(shown.length === 0 ? ['No route matches or nearly matches this message.'] : []),
+    ...(left > 0 ? ['', `${others} ${left === 1 ? 'is' : 'are'} not shown; --all shows every route.`] : []),
+  ].join('\n')
+}
+
+function missesOf(route: JsonObject): JsonObject[] {
+  return objectsIn(route.keys).filter(({ matched }) => !matched)
+}
+
+/** Keys that many routes share, and that say little about what a message is for. */
+const COMMON = ['gateway', 'transport', 'verified', 'automatic', 'data.allowed', 'data.respond']
+
+/**
+ * A single key is in the way. Another place counts only where the rest says more than "for anyone", and another first
+ * word only where it may be a slip: the words of an assistant are no near miss of every message.
+ */
+function nearlyMatches(route: JsonObject): boolean {
+  const [miss, ...others] = missesOf(route)
+  if (!miss || others.length > 0) return false
+  if (miss.key === 'prefix') return isSlip(String(miss.actual), String(miss.wanted))
+  if (miss.key !== 'gateway' && miss.key !== 'transport') return true
+  return objectsIn(route.keys).some(({ key, matched }) => matched && !COMMON.includes(String(key)))
+}
+
+/** Whether the text begins with a word that is nearly one of the prefixes; both are as the daemon shows them, in quotes. */
+function isSlip(actual: string, wanted: string): boolean {
+  const prefixes = wanted.match(/[\p{L}\p{N}][^'"`,]*/gu) ?? []
+  const words = actual.match(/[\p{L}\p{N}][^\s'"`,:]*/gu) ?? []
+  return prefixes.some((prefix) => {
+    const begin = words.slice(0, prefix.trim().split(/\s+/).length).join(' ')
+    return begin.length > 2 && nearest(begin, [prefix.trim()]) !== undefined
+  })
+}
+
+function rowsOf(route: JsonObject): unknown[][] {
+  const verdict = route.chosen ? 'answers' : route.matched ? 'matches, too late' : 'no'
+  const keys = objectsIn(route.keys)
+  const first = [route.route, verdict, ...(keys[0] ? keyCells(keys[0]) : ['matches everything', '', ''])]
+  return [first, ...keys.slice(1).map((key) => ['', '', ...keyCells(key)])]
+}
+
+function keyCells(key: JsonObject): unknown[] {
+  return [`${key.matched ? '✓' : '✗'} ${key.key}`, key.wanted, key.actual]
+}

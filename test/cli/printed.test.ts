@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { openSite } from '../fixtures/daemon.ts'
+
+const ROUTES = `
+gateways:
+  orders: { transport: webhook, path: /orders, verify: { scheme: none } }
+  ask: { transport: webhook, path: /ask, respond: result, verify: { scheme: bearer, secret: s3cret } }
+routes:
+  - { name: paid, match: { gateway: orders, data.body.type: invoice.paid }, skill: echo }
+  - { name: elsewhere, match: { gateway: ask }, skill: echo }
+  - { name: deploy, match: { gateway: cli, prefix: deploy }, skill: echo }
+  - { name: typed, match: { gateway: cli, text: "hello*" }, skill: echo }
+`
+
+describe('what commands print for people', { timeout: 120_000 }, async () => {
+  const site = openSite({ routes: ROUTES })
+  const daemon = await site.start()
+  const run = async (...args: string[]) => {
+    const { code, out, err } = await site.run(args)
+    assert.equal(code, 0, err)
+    return out
+  }
+
+  test('routes explain shows what nearly matches, and counts the rest', async () => {
+    const response = await fetch(`${daemon.url}/orders`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ type: 'order.created' }),
+    })
+    const { id } = Object(await response.json())
+    const shown = await run('routes', 'explain', id)
+    assert.match(shown, /paid +no +✓ gateway[\s\S]*✗ data\.body\.type +'invoice\.paid' +'order\.created'/)
+    assert.doesNotMatch(
+      shown,
+      /elsewhere|deploy|@webhook|@cli/,
+      'no route of the assistant, none for another place',
+    )
+    const all = await run('routes', 'explain', id, '--all')
+    const count = JSON.parse(await run('routes', 'explain', id, '--json')).length
+    assert.match(
+      shown,
+      new RegExp(`\n${count - 1} other routes are not shown; --all shows every route\\.\n$`),
+    )
+    for (const name of ['paid', 'elsewhere', 'deploy', 'remember-note@cli'])
+      assert.match(all, new RegExp(`^${name} `, 'm'))
+    assert.doesNotMatch(all, /not shown/)
+  })
+
+  test('a slip in the first word nearly matches; a message that nothing fits says so', async () => {
+    const slip = await run('message', 'cli', 'deplyo', 'production', '--explain')
+    assert.match(slip, /^deploy +no/m)
+    assert.match(await run('message', 'cli', 'rememebr', 'milk', '--explain'), /^remember-note@cli +no/m)
+    const typed = await run('message', 'cli', 'good', 'morning', '--explain')
+    assert.match(typed, /^typed +no/m)
+    assert.doesNotMatch(typed, /^deploy|@cli/m)
+    const none = await run('message', 'orders', 'good', 'morning', '--explain')
+    assert.match(none, /paid|No route matches or nearly matches/)
+    assert.match(await run('message', 'cli', 'good', 'morning', '--explain', '--all'), /^deploy +no/m)
+  })
+
+  test('history names the sender and the id of each message, and what a reply answers', async () => {
+    const { id } = JSON.parse(
+      await run('message', 'cli', 'hello\nthere', '--from', 'ada@example.com', '--json'),
+    )
+    const out = await run('history', '--grep', 'hello')
+    assert.match(out, new RegExp(`${id}  ada@example\\.com  cli  ← hello\\n    there\\n`))
+    assert.match(out, new RegExp(`${id}  echo  cli  → You said: hello`))
+  })
+
+  test('doctor warns of a hook that verifies nobody', async () => {
+    const out = await run('doctor')
+    assert.match(out, /^! +orders: verify +senders are not verified: .*set `verify`/m)
+    assert.match(out, /^✓ +ask: verify +bearer/m)
+  })
+})
