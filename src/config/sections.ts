@@ -105,11 +105,15 @@ const queues = z.strictObject({
   prefix: z.string().min(1).default('bull').describe('What BullMQ begins its keys with.'),
 })
 
-/** Roles map members (`compileMember`) to skill globs; further keys are kept as they are. */
-const access = z.looseObject({
+/** Roles map members (`compileMember`) to skill globs. Strict: a misspelt key would grant everything to everyone. */
+const access = z.strictObject({
   roles: z
-    .record(z.string(), z.looseObject({ members: names.default([]), skills: names.default([]) }))
+    .record(z.string(), z.strictObject({ members: names.default([]), skills: names.default([]) }))
     .default({}),
+  default: z
+    .literal('none')
+    .exactOptional()
+    .describe('With roles, nobody has what no role grants; this says it for readers.'),
 })
 
 const modelName = z

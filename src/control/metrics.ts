@@ -41,6 +41,8 @@ export function roadsOf({ journal, dispatch, receive, jobs }: StoreStats) {
   })
   const none = { messages: 0, waiting: 0, running: 0, dead: 0, oldestAt: undefined }
   const own = queues.find(({ road }) => road === 'dispatch') ?? none
+  // The queue of the messages that were delivered too often.
+  const { dead } = queues.find(({ road }) => road === 'receive') ?? none
   return [
     { road: 'journal', ...journal },
     // What is in the queue came before what is not yet.
@@ -51,8 +53,14 @@ export function roadsOf({ journal, dispatch, receive, jobs }: StoreStats) {
       waiting: own.waiting + dispatch.unpumped,
       oldestAt: own.oldestAt ?? dispatch.oldestAt,
     },
-    { road: 'receive', messages: receive.ready, oldestAt: receive.oldestAt, lost: receive.lost },
-    ...queues.filter(({ road }) => road !== 'dispatch'),
+    {
+      road: 'receive',
+      messages: receive.ready,
+      oldestAt: receive.oldestAt,
+      lost: receive.lost,
+      ...(dead > 0 && { dead }),
+    },
+    ...queues.filter(({ road }) => road !== 'dispatch' && road !== 'receive'),
   ]
 }
 

@@ -36,7 +36,8 @@ export function createMaxDeliveries(deps: {
       if (!(await store.receive.restore(id))) throw new TriviumError('message_not_found', { id })
       return { outcome: 'done' }
     }
-    const count = deliveriesIn(notes)
+    // The delivery that was refused is in the history, too.
+    const count = deliveriesIn(notes) - 1
     const { code, message } = new TriviumError('max_deliveries', { id, gateway, count })
     return {
       outcome: 'dead',

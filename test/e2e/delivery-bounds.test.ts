@@ -35,7 +35,7 @@ for (const store of ['embedded', 'redis'] as const) {
       )
       assert.deepEqual([letter.group, letter.message.text], ['orders', 'poison'])
       assert.equal(letter.errors[0].code, 'max_deliveries')
-      assert.match(letter.errors[0].message, /delivered 4 times|delivered 3 times/)
+      assert.match(letter.errors[0].message, /delivered 3 times/)
       const { receive } = Object(await suite.daemon.invoke('message-show', { id: letter.id }))
       assert.equal(receive.state, 'dead')
 

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import { pathGet } from '../../core/json.ts'
+import { disk } from '../../lib/disk.ts'
 import { createTurns } from '../../lib/turns.ts'
 import type { LogEntry, Logs } from '../logs/logs.ts'
 
@@ -70,6 +71,8 @@ export function createTranscriptIndex({
 
   const database = () => {
     if (open) return open
+    // SQLite would go by the umask; it gives the files beside it the same mode.
+    disk.close(disk.open(path, 'a'))
     const made = new DatabaseSync(path, { timeout: 10_000 })
     made.exec(SCHEMA)
     open = made
