@@ -6,7 +6,7 @@ import type { Route } from '../core/route.ts'
 import type { QueueServer } from '../core/transport.ts'
 import { formatDuration } from '../core/units.ts'
 import { createBatcher } from '../lib/batch.ts'
-import { inTime } from '../lib/pause.ts'
+import { inTime, pause } from '../lib/pause.ts'
 import { waitFor } from '../lib/wait-for.ts'
 
 /** A message for a queue, and who waits for what becomes of it. */
@@ -25,6 +25,8 @@ type Known = {
   done?: { result: unknown }
   progress: Handed['progress']
   wake(): void
+  /** Called when an event says that the job was removed. */
+  gone?(): void
 }
 
 /** Events are hints; so often (ms) the queue is asked all the same. */
@@ -33,6 +35,8 @@ const LOOK_AGAIN = 15_000
 const CLOCK_SKEW = 60_000
 /** The pause after the server refused something (ms). */
 const REFUSED_PAUSE = 2_000
+/** The longest wait (ms) for the events of a job that was taken out. */
+const EVENTS_PAUSE = 5_000
 /** An answer that took longer (ms) came from a server that had been away, and so had the workers. */
 const AWAY = 1_000
 /** Seconds. Of the jobs that are done as many as a daemon that died could have waited for, and a glance at the board is worth. */
@@ -63,7 +67,10 @@ export async function createHandOver(queueName: string, { options, failed, worke
   events.on('failed', ({ jobId }) => tell(jobId, { lookAt: 0 }))
   // It was there before: a daemon that ended had added it, or it comes back from the dead letters.
   events.on('duplicated', ({ jobId }) => tell(jobId, { lookAt: 0 }))
-  events.on('removed', ({ jobId }) => tell(jobId, { lookAt: 0, removed: true }))
+  events.on('removed', ({ jobId }) => {
+    tell(jobId, { lookAt: 0, removed: true })
+    waiting.get(jobId)?.gone?.()
+  })
   // It only waits the longer: nothing is to be done.
   events.on('waiting', ({ jobId }) => void Object.assign(waiting.get(jobId) ?? {}, { since: Date.now() }))
   events.on('progress', ({ jobId, data }) => waiting.get(jobId)?.progress(toJson(data)))
@@ -120,8 +127,22 @@ export async function createHandOver(queueName: string, { options, failed, worke
         await add()
       }
 
+      /** Events come in order: before the one of the removal comes the result of a job that had completed just then. */
+      const takeOut = async () => {
+        const { promise: isGone, resolve } = Promise.withResolvers<void>()
+        known.gone = resolve
+        try {
+          const isOut = (await queue.remove(id)) === 1
+          if (isOut) await Promise.race([isGone, pause(EVENTS_PAUSE, signal)])
+          return isOut
+        } finally {
+          delete known.gone
+        }
+      }
+
       const giveUp = async () => {
-        const isOut = (await queue.remove(id)) === 1
+        const isOut = await takeOut()
+        if (known.done) return
         const what = isOut ? 'it was taken out' : 'a worker still has it, and the next attempt waits for it'
         throw new TriviumError('job_timeout', { queue: queueName, timeout: formatDuration(timeout), what })
       }
