@@ -117,6 +117,19 @@ describe('while the disk of the embedded store is full', { timeout: 60_000, skip
     return answer
   }
 
+  test('readiness turns red before a message is refused, and says how much is left', async () => {
+    const notReady = await until(async () => {
+      const ready = await fetch(`${daemon.control}/readyz`)
+      if (ready.status === 503) return ready
+      assert.equal((await post()).status, 202, 'ready, so it is accepted')
+      return undefined
+    }, 'not ready')
+    assert.match(await notReady.text(), /almost full: \d+ KiB free, less than 4 MiB/)
+    const { code, out } = await site.run(['status'])
+    assert.equal(code, 1)
+    assert.match(out, /almost full/)
+  })
+
   test('a webhook gets 503 with Retry-After, and the daemon lives', async () => {
     const refused = await until(async () => {
       const answer = await post()
@@ -146,7 +159,7 @@ describe('while the disk of the embedded store is full', { timeout: 60_000, skip
       const ready = await fetch(`${daemon.control}/readyz`)
       return ready.status === 503 ? ready : undefined
     }, 'not ready')
-    assert.match(await answer.text(), /database or disk is full/)
+    assert.match(await answer.text(), /database or disk is full|its disk is almost full/)
     const metrics = await (await fetch(`${daemon.control}/metrics`)).text()
     assert.match(metrics, /^trivium_store_up 0$[\s\S]*^trivium_depth\{road="receive"\} [1-9]/m)
     rmSync(join(disk, 'rest'))

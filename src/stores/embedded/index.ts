@@ -15,6 +15,7 @@ import { createParts, type EmbeddedOptions, type Parts } from './parts.ts'
 import { createReceive } from './receive.ts'
 import { repairTimes } from './repair.ts'
 import { createSearch } from './search.ts'
+import { checkSpace } from './space.ts'
 import { createTopics } from './topics.ts'
 import { createTrim } from './trim.ts'
 import { createWriter, toStoreError } from './writer.ts'
@@ -60,6 +61,7 @@ async function openStore(options: EmbeddedOptions, address: string): Promise<Sto
     awayAt: () => 0,
     ping: async () => {
       await writer.write(() => parts.counters.add('probes', 1))
+      await checkSpace(dir, address)
     },
     stats: createStats(parts),
     oldestWaiting: createOldestWaiting(parts),

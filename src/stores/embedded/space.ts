@@ -1,0 +1,16 @@
+import { statfs } from 'node:fs/promises'
+import { TriviumError } from '../../core/errors.ts'
+
+/** Bytes. A transaction of large messages takes about as much of the write-ahead log. */
+const LEAST = 4 * 1024 ** 2
+
+/** Throws `store_unavailable` where the next messages may not fit, although a tiny row still does. */
+export async function checkSpace(dir: string, store: string): Promise<void> {
+  // Some network file systems do not say how large they are.
+  const space = await statfs(dir).catch(() => undefined)
+  if (!space || space.blocks === 0) return
+  const free = space.bavail * space.bsize
+  if (free >= LEAST) return
+  const reason = `its disk is almost full: ${Math.floor(free / 1024)} KiB free, less than ${LEAST / 1024 ** 2} MiB`
+  throw new TriviumError('store_unavailable', { store, reason })
+}
