@@ -76,12 +76,54 @@ describe('times in words', () => {
     )
   })
 
+  test('of today that are over are never due in a second, nor moved to another day in silence', async () => {
+    const evening = { now: Date.parse('2026-11-27T20:48:10Z'), timezone: 'UTC' }
+    const berlin = { ...evening, timezone: BERLIN }
+    for (const [phrase, options, expected] of [
+      ['an hour before noon to x', evening, 'x => 2026-11-28 11:00'],
+      ['an hour before noon to x', berlin, 'x => 2026-11-28 11:00'],
+      ['5 minutes after noon: x', berlin, 'x => 2026-11-28 12:05'],
+      ['15 minutes before 5pm: x', evening, 'x => 2026-11-28 16:45'],
+      ['half an hour before midnight: x', evening, 'x => 2026-11-27 23:30'],
+      ['at 9am EST: x', evening, 'x => 2026-11-28 14:00'],
+      ['at 9: x', evening, 'x => 2026-11-28 09:00'],
+      ['this evening at 9: x', evening, 'x => 2026-11-27 21:00'],
+      ['this evening at 8: x', evening, 'refused'],
+      ['this evening at 9: x', berlin, 'refused'],
+      ['x at 9 this morning', evening, 'refused'],
+      ['this afternoon: x', evening, 'refused'],
+      ['this friday at 9: x', evening, 'refused'],
+      ['friday at 9: x', evening, 'x => 2026-12-04 09:00'],
+      ['today at 9am EST: x', evening, 'refused'],
+      ['2020-01-01T00:00:00Z: x', evening, 'refused'],
+      ['9 minutes ago: x', evening, 'refused'],
+      ['in 0 minutes: x', evening, 'refused'],
+      ['x in zero hours', evening, 'refused'],
+      ['5 minutes past noon x', evening, 'refused'],
+      ['now: x', evening, 'x => 2026-11-27 20:48'],
+    ] as const)
+      assert.equal(await planned(phrase, options), expected, phrase)
+  })
+
+  test('with a day and a month in numbers are refused where they have two readings', async () => {
+    const spring = { now: Date.parse('2027-01-10T12:00:00Z') }
+    for (const phrase of ['on 5/6 at 9: x', 'x on 05/06/2027', 'on 5-6-2027: x'])
+      await assert.rejects(readWhen(phrase, { ...spring, timezone: BERLIN }), /5 June.* or 6 May/)
+    assert.equal(await planned('on 13/6 at 9: x', spring), 'x => 2027-06-13 09:00')
+    assert.equal(await planned('on 6/13 at 9: x', spring), 'x => 2027-06-13 09:00')
+    assert.equal(await planned('on 5/5 at 9: x', spring), 'x => 2027-05-05 09:00')
+    assert.equal(await planned('tomorrow: eat 5/6 of it', spring), 'eat 5/6 of it => 2027-01-11 09:00')
+  })
+
   test('that are refused say what was not understood, and two examples', async () => {
     for (const [phrase, quoted] of [
       ['digest every now and then', /"every now and then"/],
       ['every monday except holidays digest', /"every monday except holidays"/],
       ['digest biweekly', /"biweekly".*twice a week or every two weeks/],
       ['call Ada before friday', /"before friday"/],
+      ['on 31 February at 9: call Ada', /"on 31 February"/],
+      ['at five: call Ada', /"at five"/],
+      ['call Ada at half past three', /"at half past three"/],
       ['every day remind me to stretch at 3pm', /"every day … at 3pm".*colon/],
     ] as const) {
       const error: unknown = await readWhen(phrase, { timezone: BERLIN, now: NOW }).catch((thrown) => thrown)

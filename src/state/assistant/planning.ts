@@ -56,7 +56,10 @@ export function createPlanning(deps: {
     const own = pathGet(call.message?.data, 'timezone')
     const timezone = typeof own === 'string' ? own : world.timezone()
     const found = await readWhen(text, { timezone, now: now() })
-    if (!found) throw new TriviumError('usage', { details: `That names no time that I understand. ${HINT}` })
+    if (!found)
+      throw new TriviumError('usage', {
+        details: `"${shortened(text)}" names no time that I understand. ${HINT}`,
+      })
     const { what, when, ...times } = found
     const run = skillFor(said(what, `Say what is to be done ${when}: schedule ${when} digest.`), call)
     if (isPlanning(run.skill, world))
@@ -82,6 +85,10 @@ export function createPlanning(deps: {
     },
     remind: async ({ text }) => ({ text: said(text, 'Say what to remind of.') }),
   } satisfies Partial<Services['assistant']>
+}
+
+function shortened(text: string): string {
+  return text.length > 80 ? `${text.slice(0, 79)}…` : text
 }
 
 function isPlanning(skill: string, { words }: Pick<World, 'words'>): boolean {

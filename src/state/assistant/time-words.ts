@@ -39,7 +39,8 @@ export async function readWhen(
   if (!found) {
     if (slips.length > 0) throw slips[0]
     const every = /\b(?:every|each)\b(?:\s+\S+){0,3}/i.exec(text)
-    if (every) throw notUnderstood(every[0])
+    const likely = every ?? LIKELY.exec(text.slice(0, EDGE)) ?? LIKELY_AT_END.exec(text.slice(-EDGE))
+    if (likely) throw notUnderstood(likely[0])
     return undefined
   }
   try {
@@ -54,6 +55,13 @@ export async function readWhen(
   const when = text.slice(start, end).trim()
   return { ...plan, timezone: zoneOf(zone, timezone), when, what: what.replace(/^to\s+/i, '') }
 }
+
+const DATE_WORD =
+  '(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)'
+/** What is most likely said of a time, although it names none that is known. */
+const TIME_LIKE = String.raw`(?:at\s+(?:a\s+)?)?(?:half|quarter)\s+(?:past|to|after)\s+\w+|at\s+\w+|(?:on\s+)?(?:the\s+)?\d{1,2}(?:st|nd|rd|th)?\.?\s+(?:of\s+)?${DATE_WORD}\b|(?:on\s+)?${DATE_WORD}\s+(?:the\s+)?\d{1,2}(?:st|nd|rd|th)?|on\s+(?:the\s+)?\S*\d\S*|in\s+\w+\s+(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b`
+const LIKELY = new RegExp(`^\\s*(?:${TIME_LIKE})`, 'i')
+const LIKELY_AT_END = new RegExp(`\\b(?:${TIME_LIKE})[\\s.!?]*$`, 'i')
 
 /** Where in the text a time stands, and what it is. `isTimed`: a time of day was said. */
 type Found = {
@@ -105,7 +113,7 @@ async function findOnce(text: string, timezone: string, now: number): Promise<Fo
   // In the middle it belongs to what is said.
   if (start > 0 && /[^\s.!?]/.test(text.slice(end))) return undefined
   if (moment.isSpan) throw notUnderstood(moment.said, 'it is a span, not a moment')
-  const plan = { cron: isoOf(moment, now) }
+  const plan = { cron: isoOf(moment, { timezone: zone?.groups?.zone ?? timezone, now }) }
   const { isTimed } = moment
   return { start, end, plan, isTimed, isOnce: true, ...defined({ zone: zone?.groups?.zone }) }
 }
@@ -119,7 +127,7 @@ const AGAIN =
   '(?:every|each|once|twice|thrice|hourly|daily|nightly|weekly|biweekly|fortnightly|monthly|bimonthly|quarterly|yearly|annually|bi|semi|alternate|other)'
 /** Behind a time these belong to it. */
 const AFTER = new RegExp(
-  String.raw`^\s*,?\s*(?:(?:until|till|til|except|excluding|but|for|from|also|plus|then|last|next|first|second|third|starting|starts|beginning|begins|ending|ends|through|thru|after|before|and|or|not|unless|if|when|whenever|while|during|between|times?|at|of|am|pm|ago|within|per|o'clock|est|edt|cst|cdt|mst|mdt|pst|pdt|cet|cest|bst|gmt|utc|ist|jst|${UNIT}|${NAMED}|${AGAIN})(?![\w-])|(?:on|in)\s+(?:the\s+)?(?:\d|first|last|second|third|${UNIT}|${NAMED})|the\s+(?:\d|first|last|second|third)|[\d/+&]|-\s*\d)`,
+  String.raw`^\s*,?\s*(?:(?:until|till|til|except|excluding|but|for|from|also|plus|then|last|next|first|second|third|starting|starts|beginning|begins|ending|ends|through|thru|after|past|before|and|or|not|unless|if|when|whenever|while|during|between|times?|at|of|am|pm|ago|within|per|o'clock|est|edt|cst|cdt|mst|mdt|pst|pdt|cet|cest|bst|gmt|utc|ist|jst|${UNIT}|${NAMED}|${AGAIN})(?![\w-])|(?:on|in)\s+(?:the\s+)?(?:\d|first|last|second|third|${UNIT}|${NAMED})|the\s+(?:\d|first|last|second|third)|[\d/+&]|-\s*\d)`,
   'i',
 )
 /** In front of a time these belong to it. */

@@ -1,3 +1,5 @@
+import { notPossible } from './clock.ts'
+
 /** Characters in which a time must stand at the beginning or at the end: the library takes up to 2 ms for each. */
 export const EDGE = 200
 
@@ -23,20 +25,69 @@ export async function findMoment(text: string, { timezone, now }: { timezone: st
   return timesFrom(Math.max(0, text.length - EDGE)).at(-1) ?? first
 }
 
-/** The moment in ISO 8601: in clock time of the zone, unless it was said how far it is from UTC. */
-export function isoOf({ start, said, isTimed }: NonNullable<Moment>, now: number): string {
-  if (start.isCertain('timezoneOffset')) {
-    // Planned times are whole seconds, and this one must not be over when it is planned.
-    return new Date(Math.max(start.date().getTime(), Math.ceil(now / 1000 + 1) * 1000)).toISOString()
-  }
+const DAY = 86_400_000
+/** A length before or after a time of day, without a day. */
+const BESIDE_CLOCK =
+  /\b(?:before|after|from|past|until|till|to)\s+(?:at\s+)?(?:noon|midday|midnight|\d[\d:.]*(?:\s*[ap]\.?m\.?)?)$/i
+/** These name a time of today, or a day of this week, also when it is over. */
+const THIS_PART = /\bthis\s+(?:morning|noon|midday|lunchtime|afternoon|evening)\b/i
+const THIS_DAY = /\bthis\s+(?:sun|mon|tue|wed|thu|fri|sat)/i
+
+/**
+ * The moment in ISO 8601: in clock time of the zone, unless it was said how far it is from UTC. It may be over. Throws `usage` for one
+ * that has two readings, and for no time at all.
+ */
+export function isoOf(
+  { start, said, isTimed }: NonNullable<Moment>,
+  { timezone, now }: { timezone: string; now: number },
+): string {
+  requireOneReading(said)
   const get = (part: 'year' | 'month' | 'day' | 'hour' | 'minute') => start.get(part) ?? 0
+  const clockTime = (days: number, hour: number, minute: number) =>
+    new Date(Date.UTC(get('year'), get('month') - 1, get('day') + days, hour, minute))
+      .toISOString()
+      .slice(0, 19)
+  if (start.isCertain('timezoneOffset')) {
+    const time = start.date().getTime()
+    const isNow = /^(?:right\s+)?now$/i.test(said)
+    // Planned times are whole seconds, and this one must not be over when it is planned.
+    if (time > now || isNow) return new Date(Math.max(time, Math.ceil(now / 1000 + 1) * 1000)).toISOString()
+    if (BESIDE_CLOCK.test(said))
+      return new Date(time + offsetAt(now, timezone) * 60_000 + DAY).toISOString().slice(0, 19)
+    if (time === now) throw notPossible(said, 'no time passes until then')
+    const isDaily = !start.isCertain('day') && !start.isCertain('weekday')
+    return new Date(isDaily ? time + DAY : time).toISOString()
+  }
   // A morning begins at nine here, as `every morning` does.
   const isNine = !isTimed || (!start.isCertain('hour') && /morning/i.test(said))
-  const clock = isNine ? [9, 0] : [get('hour'), get('minute')]
-  const [year, ...rest] = [get('year'), get('month'), get('day'), ...clock]
-  const [month, day, hour, minute] = rest.map((part) => String(part).padStart(2, '0'))
-  return `${year}-${month}-${day}T${hour}:${minute}:00`
+  const [hour, minute] = isNine ? [9, 0] : [get('hour'), get('minute')]
+  // What is over was moved to the next day or week.
+  const today = Math.floor((now + offsetAt(now, timezone) * 60_000) / DAY)
+  const ahead = Date.UTC(get('year'), get('month') - 1, get('day')) / DAY - today
+  const isMoved = start.isCertain('weekday')
+    ? ahead === 7 && THIS_DAY.test(said)
+    : ahead === 1 && THIS_PART.test(said)
+  return clockTime(isMoved ? -ahead : 0, hour, minute)
 }
+
+/** Throws `usage` for `5/6`, which is May 6th to some and June 5th to others. */
+function requireOneReading(said: string): void {
+  const [date, one, mark, two, year = ''] =
+    /(?<![\d/.:-])(\d{1,2})([/.-])(\d{1,2})(?:\2(\d{4}|\d{2}))?(?![\d/:])/.exec(said) ?? []
+  if (date === undefined || one === undefined || two === undefined) return
+  if (mark !== '/' && year === '') return
+  const [first, second] = [Number(one), Number(two)]
+  if (first === second || first > 12 || second > 12 || first < 1 || second < 1) return
+  const day = (day: number, month: number) => `${day} ${MONTHS[month - 1]}${year && ` ${year}`}`
+  throw notPossible(
+    date,
+    `it can mean ${day(first, second)} or ${day(second, first)}; write the month as a word`,
+  )
+}
+
+const MONTHS = 'January February March April May June July August September October November December'.split(
+  ' ',
+)
 
 /** When a day or a moment that a text begins with begins (Unix ms), as people in the zone say it. */
 export async function beginOf(text: string, timezone: string, now: number): Promise<number | undefined> {
