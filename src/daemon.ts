@@ -247,7 +247,7 @@ export async function createDaemon(options: DaemonOptions) {
   })
 
   const apply = async (next: Config) => {
-    const late = needRestart(config, next)
+    const late = needRestart(config, next, queues.names())
     if (late.length > 0) log.warn({ settings: late }, 'these changes take effect at the next start only')
     config = next
     access.use(next)

@@ -55,6 +55,8 @@ export function createQueues(deps: {
       board ??= createBoard(queues, path)
       return board
     },
+    /** The queues that are open, until the daemon stops. */
+    names: () => [...open.keys()],
     list: () => [...open].map(([name, { trouble }]) => ({ name, ok: !trouble(), detail: trouble() })),
     async close() {
       // BullMQ waits for servers that are away.
