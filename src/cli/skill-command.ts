@@ -10,8 +10,9 @@ import { isCallbackName } from '../skills/callbacks/callback-service.ts'
 import { type CommandContext, type Environs, EXIT_NOTHING, interruption, loadFor, usage } from './command.ts'
 import { type Connection, connect, connectOrOpen, isNotRunning } from './connection.ts'
 import { GLOBAL_NAMES, listGlobals } from './global-options.ts'
+import { humanResult } from './skill-output.ts'
 import { isStoreOnly, withoutDaemon } from './store-only.ts'
-import { pretty, show, type Terminal, usageOutput } from './terminal.ts'
+import { show, type Terminal, usageOutput } from './terminal.ts'
 
 /** Flags of the command itself. A property named like one stands behind a word of its own: `--skill-args`. */
 const RESERVED = new Set([...GLOBAL_NAMES, 'args', 'follow', 'help', 'version'])
@@ -50,7 +51,7 @@ export async function invokeByName(name: string, argv: readonly string[], contex
       ? connection
       : await withoutDaemon(name, args, connection, context.environs())
     const result = await invoke(name, args)
-    show(context.terminal(), result, () => pretty(result))
+    show(context.terminal(), result, () => humanResult(name, result))
     const isNothing = result === null || (Array.isArray(result) && result.length === 0)
     if (WAITING.has(name) && isNothing) context.exit(EXIT_NOTHING)
   })

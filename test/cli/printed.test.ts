@@ -6,6 +6,8 @@ const ROUTES = `
 gateways:
   orders: { transport: webhook, path: /orders, verify: { scheme: none } }
   ask: { transport: webhook, path: /ask, respond: result, verify: { scheme: bearer, secret: s3cret } }
+subscriptions:
+  - { name: crm, url: "http://127.0.0.1:9/crm", secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw, allow-private: true, match: { gateway: ask } }
 routes:
   - { name: paid, match: { gateway: orders, data.body.type: invoice.paid }, skill: echo }
   - { name: elsewhere, match: { gateway: ask }, skill: echo }
@@ -66,6 +68,50 @@ describe('what commands print for people', { timeout: 120_000 }, async () => {
     const out = await run('history', '--grep', 'hello')
     assert.match(out, new RegExp(`${id}  ada@example\\.com  cli  ← hello\\n    there\\n`))
     assert.match(out, new RegExp(`${id}  echo  cli  → You said: hello`))
+  })
+
+  test('lists are tables, and JSON with --json only', async () => {
+    for (const words of [['subscription', 'list'], ['subscription-list']]) {
+      const out = await run(...words)
+      assert.match(
+        out,
+        /^subscription +state +topic +waiting +dead +url\ncrm +active +gateway-message +0 +0 +http:/,
+      )
+      assert.equal(JSON.parse(await run(...words, '--json'))[0].name, 'crm')
+    }
+    assert.match(await run('gateway-list'), /^ask +webhook +ok: \/ask$/m)
+    assert.equal(await run('schedule', 'list'), 'There are no schedules.\n')
+    await run('schedule', 'create', 'echo', '--cron', '0 9 * * 1-5', '--timezone', 'Europe/Berlin')
+    await run(
+      'schedule-create',
+      'echo',
+      '--every',
+      '4h',
+      '--name',
+      'stock',
+      '--skill-args',
+      '{"text":"count"}',
+    )
+    const out = await run('schedule', 'list')
+    assert.match(
+      out,
+      /^schedule-1 +echo +echo +0 9 \* \* 1-5, Europe\/Berlin +\d{4}-\d\d-\d\d \d\d:00 UTC +\{\}$/m,
+    )
+    assert.match(out, /^schedule-2 +stock +echo +every 4h +\d{4}-.* UTC +\{"text":"count"\}$/m)
+    const listed = JSON.parse(await run('schedule-list', '--json'))
+    assert.equal(listed.length, 2)
+    await run('schedule', 'delete', 'schedule-1')
+    assert.doesNotMatch(await run('schedule', 'list'), /schedule-1/)
+  })
+
+  test('skill show says what a skill takes, and has JSON with --json only', async () => {
+    const out = await run('skill', 'show', 'schedule-create')
+    assert.match(out, /^schedule-create \(built-in\)\nRuns a skill by cron/)
+    assert.match(out, /^skill +string +yes +The skill to run$/m)
+    assert.match(out, /^misfire +string +"once" +After a pause/m)
+    assert.match(await run('skill', 'show', 'echo'), /^access +100 +Lets only some senders/m)
+    assert.match(await run('skill', 'show', 'gateway-list'), /It takes no arguments\./)
+    assert.equal(JSON.parse(await run('skill', 'show', 'echo', '--json')).name, 'echo')
   })
 
   test('doctor warns of a hook that verifies nobody', async () => {

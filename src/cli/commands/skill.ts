@@ -7,6 +7,7 @@ import { counted } from '../../lib/counted.ts'
 import { type AddCommand, type Environs, loadFor, ownFile, usage } from '../command.ts'
 import { ask } from '../connection.ts'
 import type { Evaluation } from '../evaluation/run.ts'
+import { humanSkill } from '../skill-output.ts'
 import { paint, shorten, show, table } from '../terminal.ts'
 
 /** `trivium skill list|show|new|test`. */
@@ -31,7 +32,7 @@ export const addSkill: AddCommand = (program, context) => {
   command
     .command('show <name>')
     .description('what a skill takes, and the layers around it')
-    .action((name: string) => ask(context, (daemon) => daemon.describe(name)))
+    .action((name: string) => ask(context, (daemon) => daemon.describe(name), humanSkill))
 
   command
     .command('new <name>')

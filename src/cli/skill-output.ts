@@ -1,0 +1,98 @@
+import { type Json, type JsonObject, objectsIn } from '../core/json.ts'
+import { formatDuration } from '../core/units.ts'
+import { paint, pretty, shorten, table } from './terminal.ts'
+
+/** The result of a skill for people: a table where this file has one for the skill, else text or indented JSON. */
+export function humanResult(skill: string, result: Json): string {
+  return Array.isArray(result) ? (LISTS[skill]?.(objectsIn(result)) ?? pretty(result)) : pretty(result)
+}
+
+const LISTS: Readonly<Record<string, (rows: readonly JsonObject[]) => string>> = {
+  'gateway-list': (gateways) =>
+    list(
+      'No gateway runs.',
+      ['gateway', 'transport', 'state'],
+      gateways,
+      ({ name, transport, ok, detail }) => [name, transport, stateOf(ok, 'ok', detail)],
+    ),
+  'subscription-list': (subscriptions) =>
+    list(
+      'There are no push subscriptions in routes.yaml.',
+      ['subscription', 'state', 'topic', 'waiting', 'dead', 'url'],
+      subscriptions,
+      ({ name, ok, state, detail, topic, waiting, dead, url }) => [
+        name,
+        stateOf(ok, String(state), detail),
+        ...[topic, waiting, dead, url],
+      ],
+    ),
+  'schedule-list': (schedules) =>
+    list(
+      'There are no schedules.',
+      ['id', 'name', 'skill', 'when', 'next', 'arguments'],
+      schedules,
+      (schedule) => [
+        ...[schedule.id, schedule.name, schedule.skill, whenOf(schedule)],
+        timeOf(schedule.next),
+        shorten(JSON.stringify(schedule.args ?? {}), 60),
+      ],
+    ),
+}
+
+function list(
+  nothing: string,
+  head: string[],
+  rows: readonly JsonObject[],
+  cells: (row: JsonObject) => unknown[],
+): string {
+  return rows.length === 0 ? nothing : table(head, rows.map(cells))
+}
+
+function stateOf(ok: unknown, state: string, detail: unknown): string {
+  const shown = ok ? paint('green', state) : paint('red', state === 'ok' ? 'FAILING' : state)
+  return detail === undefined ? shown : `${shown}: ${detail}`
+}
+
+function whenOf({ every, cron, step, timezone }: JsonObject): string {
+  if (every !== undefined) return `every ${formatDuration(Number(every))}`
+  return [cron, step && `each ${step}`, timezone].filter(Boolean).join(', ')
+}
+
+/** UTC, as in the other commands. */
+function timeOf(at: unknown): string {
+  return typeof at === 'number' ? `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC` : '-'
+}
+
+/** A skill for people: what it takes, and the layers around it. */
+export function humanSkill(skill: Json): string {
+  const { name, description, kind, path, args, output, metadata, layers } = Object(skill)
+  const { properties = {}, required = [] } = Object(args)
+  const rows = Object.entries(Object(properties)).map(([property, schema]) => [
+    property,
+    typeOf(Object(schema)),
+    required.includes(property) ? 'yes' : '',
+    Object(schema).default === undefined ? '' : JSON.stringify(Object(schema).default),
+    Object(schema).description ?? '',
+  ])
+  const around = objectsIn(layers).map((layer) => [layer.name, layer.order, layer.description])
+  const about = Object.entries(Object(metadata)).map(([key, value]) => [key, value])
+  return [
+    `${paint('bold', String(name))}${kind ? ` (${kind})` : ''}`,
+    ...(description ? [String(description)] : []),
+    ...(path ? [String(path)] : []),
+    '',
+    rows.length > 0 ? table(['argument', 'type', 'required', 'default', ''], rows) : 'It takes no arguments.',
+    ...(output ? ['', `Returns ${typeOf(Object(output))}.`] : []),
+    ...(about.length > 0 ? ['', table(['metadata', ''], about)] : []),
+    ...(around.length > 0 ? ['', table(['layer', 'order', ''], around)] : []),
+  ].join('\n')
+}
+
+function typeOf(schema: JsonObject): string {
+  if (Array.isArray(schema.enum)) return schema.enum.map((one) => JSON.stringify(one)).join(' | ')
+  if (schema.const !== undefined) return JSON.stringify(schema.const)
+  const choices = objectsIn(schema.anyOf ?? schema.oneOf)
+  if (choices.length > 0) return choices.map(typeOf).join(' | ')
+  if (schema.type === 'array') return `list of ${typeOf(Object(schema.items))}`
+  return [schema.type ?? 'any'].flat().join(' | ')
+}
