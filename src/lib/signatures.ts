@@ -91,6 +91,11 @@ export function signedHeaders(template: string): string[] {
   return Array.from(template.matchAll(/\{header\.([\w-]+)\??\}/g), ([, name = '']) => name.toLowerCase())
 }
 
+/** The fields of the body that a template signs one by one. */
+export function signedFields(template: string): string[] {
+  return Array.from(template.matchAll(/\{body\.([^}?]+)\??\}/g), ([, path = '']) => path)
+}
+
 /** Whether a scheme reads more than headers, the method and the body as a whole. */
 export function readsMore({ field, time, template = '' }: Scheme): boolean {
   return field !== undefined || time?.field !== undefined || /\{(url|path|body\.)/.test(template)

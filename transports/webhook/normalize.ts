@@ -9,6 +9,7 @@ import type { DecodedBody } from './decode-body.ts'
 import { cloudEventKey, createPartView, SENDER, type Seen, splitterFor } from './part-view.ts'
 import { found, type Readable, wordsAt } from './pointers.ts'
 import type { Preset } from './preset.ts'
+import { createSenderFinder, proofOf } from './proof.ts'
 import { requireFew, requireSmall } from './split.ts'
 import { presetOf } from './verifier.ts'
 
@@ -21,10 +22,11 @@ export type Normalized = { messages: NewMessage[]; isSplit: boolean }
  */
 export function createNormalizer(gateway: string, options: WebhookOptions) {
   const preset = presetOf(options.verify)
-  const isVerified = options.verify.scheme !== 'none'
-  const see = createView(options, preset)
+  const proof = proofOf(options.verify, preset)
+  const findSender = createSenderFinder(proof)
+  const see = createView(options, preset, findSender)
   const partsOf = splitterFor(options, preset?.split)
-  const seePart = createPartView(options, preset?.split)
+  const seePart = createPartView(options, preset?.split, findSender)
 
   const messageOf = (request: IncomingMessage, seen: Seen): NewMessage => {
     const { data, text, event, key, conversation, words, from } = seen
@@ -32,8 +34,8 @@ export function createNormalizer(gateway: string, options: WebhookOptions) {
     // The mark `json` says that the text is the body.
     if (words !== undefined) delete data.format
     const trace = traceOf(request.headers)
-    const id = from ? bounded(from) : peerOf(request)
-    const sender = isVerified ? { id, verified: true } : { id }
+    const { id, isProven } = from ?? { id: peerOf(request), isProven: proof.sender }
+    const sender = isProven ? { id: bounded(id), verified: true } : { id: bounded(id) }
     const message: NewMessage = { gateway, transport: 'webhook', from: sender, text: words ?? text, data }
     if (key) message.key = bounded(key)
     if (conversation) message.conversation = `${gateway}:${bounded(conversation)}`
@@ -59,7 +61,11 @@ export function createNormalizer(gateway: string, options: WebhookOptions) {
 }
 
 /** Makes what finds in a delivery what it says as a whole. */
-function createView(options: WebhookOptions, preset: Preset | undefined) {
+function createView(
+  options: WebhookOptions,
+  preset: Preset | undefined,
+  sender: ReturnType<typeof createSenderFinder>,
+) {
   const { verify } = options
   const carrier = ('header' in verify && verify.header) || ''
   const signed = signedHeaders(('template' in verify && verify.template) || '')
@@ -87,7 +93,10 @@ function createView(options: WebhookOptions, preset: Preset | undefined) {
         ? configured(options.conversation)
         : found(preset?.conversation, delivery),
       words: wordsAt(options.text, inData),
-      from: configured(options.from) ?? found(preset?.from, delivery) ?? found(SENDER, delivery),
+      from:
+        sender(options.from?.replace(/^data\./, ''), 'data', inData) ??
+        sender(preset?.from, 'body', delivery) ??
+        sender(SENDER, 'body', delivery),
     }
   }
 }

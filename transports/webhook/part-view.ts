@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { WebhookOptions } from './config.ts'
 import { found, type Readable, wordsAt } from './pointers.ts'
+import type { createSenderFinder, Sender } from './proof.ts'
 import { type Part, partsAt } from './split.ts'
 import type { Split } from './split-presets.ts'
 
@@ -13,7 +14,7 @@ export type Seen = {
   key: string | undefined
   conversation: string | undefined
   words: string | undefined
-  from: string | undefined
+  from: Sender | undefined
 }
 
 /** Which element of how many. */
@@ -31,7 +32,11 @@ export function splitterFor(
 }
 
 /** Makes what finds in an element of a delivery what it says; the rest is what the delivery says. */
-export function createPartView(options: WebhookOptions, own: Split | undefined) {
+export function createPartView(
+  options: WebhookOptions,
+  own: Split | undefined,
+  sender: ReturnType<typeof createSenderFinder>,
+) {
   return (headers: IncomingHttpHeaders, part: Part, place: Place, whole: Seen): Seen => {
     const { body, envelope } = part
     const text = JSON.stringify(body)
@@ -61,7 +66,12 @@ export function createPartView(options: WebhookOptions, own: Split | undefined) 
           ? found(own.conversation, element)
           : whole.conversation,
       words: wordsAt(options.text, inData) ?? wordsAt(options.text, element),
-      from: configured(options.from) ?? found(own?.from, element) ?? found(SENDER, element) ?? whole.from,
+      from:
+        sender(options.from?.replace(/^data\./, ''), 'data', inData) ??
+        sender(options.from, 'element', element) ??
+        sender(own?.from, 'element', element) ??
+        sender(SENDER, 'element', element) ??
+        whole.from,
     }
   }
 }

@@ -21,6 +21,8 @@ export type Preset = {
   keyOf?(secret: string): Buffer | KeyObject
   /** The request as the provider may have signed it, where that differs from how it came: any of these is good. */
   claims?(request: Signed): Signed[]
+  /** Whether the address that is signed is followed by the form, or has the hash of the body in it. */
+  isBodyInUrl?: boolean
   header?: string
   /** The field with the secret, in each item of the list `value` of the body. */
   inBody?: string

@@ -140,6 +140,7 @@ export const PRESETS = {
   twilio: {
     signature: [{ header: 'x-twilio-signature', algorithm: 'sha1', encoding: 'base64', template: '{url}' }],
     claims: twilioClaims,
+    isBodyInUrl: true,
     key(delivery) {
       const status = found('MessageStatus SmsStatus', delivery)
       return status

@@ -23,6 +23,8 @@ function withJson(delivery: Readable): Readable {
 /** https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html: what is signed, in this order. */
 const NOTIFICATION = ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type']
 const CONFIRMATION = ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type']
+/** What is signed in both. */
+export const SNS_SIGNED = NOTIFICATION.filter((name) => CONFIRMATION.includes(name))
 const HASHES: Record<string, string> = { 1: 'sha1', 2: 'sha256' }
 /** Ms for a request to Amazon, and bytes of its answer. */
 const [WITHIN, LARGEST] = [5_000, 64 * 1024]

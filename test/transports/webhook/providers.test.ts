@@ -123,7 +123,9 @@ describe('a provider in docs/webhook.md', () => {
       const event = message?.data.split ? JSON.stringify(message.data.body) : body
       assert.equal(message?.key, keyIn(row.key, headers, event), 'the column key')
       const count = store.messages.length
-      assert.equal(message?.from.verified, true)
+      // These sign a few fields, or a token: nothing that names a sender.
+      const isPartial = /^(Adyen|Mailgun)/.test(row.provider)
+      assert.equal(message?.from.verified, isPartial ? undefined : true)
       if (message?.key !== undefined) {
         assert.match((await post(body, headers)).text, /duplicate|<Response>|"type"/)
         assert.equal(store.messages.length, count)
