@@ -155,6 +155,48 @@ describe('what the state holds is bounded', () => {
     })
   })
 
+  test('a digest of words that name no time is refused, and the next one covers what it would have', async (t) => {
+    const { assistant, logs } = run(t)
+    const at = Date.parse(time) - 60_000
+    const meta = { from: 'ada', conversation: 'c-1' }
+    await logs.message({ time: at, channel: 'team', role: 'user', content: 'the roof leaks', meta })
+    const digest = (text: string) => assistant['digest-now']({ text }, cli)
+    for (const text of ['every morning', 'every monday', 'daily', 'tomorrow at 9', 'at 9 every day'])
+      await assert.rejects(digest(text), { code: 'usage', message: new RegExp(`schedule digest ${text}\\?`) })
+    for (const text of [
+      'banana',
+      'todays',
+      'of the weak',
+      '12 hrs ago banana',
+      'weekly banana',
+      'yesterday from 9 to 11',
+      '12',
+    ])
+      await assert.rejects(digest(text), { code: 'usage', message: /names none.*digest of the week/ })
+    for (const text of [
+      ...[
+        '12h',
+        'of today',
+        'today, please',
+        'since monday',
+        'of the last week',
+        'this week',
+        'last 3 days',
+        'past 24 hours',
+      ],
+      ...[
+        'the last two hours',
+        'since yesterday at 9',
+        'of the week about the roof',
+        '3 days',
+        'since last friday.',
+      ],
+    ])
+      assert.match((await digest(text)).text, /^Since /, text)
+    assert.match((await digest('')).text, /the roof leaks/)
+    assert.doesNotMatch((await digest('')).text, /the roof leaks/)
+  })
+
   test('a search for what is said all the time takes moments', async (t) => {
     const { assistant, logs } = run(t)
     const said = Array.from({ length: 8_000 }, (_, at) => {

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import type { Call } from '../../core/call.ts'
-import { reasonOf } from '../../core/errors.ts'
+import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import type { Services } from '../../core/services.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { parseDuration } from '../../core/units.ts'
 import { type AssistantState, isOpen, LIMITS, requireRoom } from './assistant-state.ts'
-import { showTime } from './time-words.ts'
+import { readWhen, showTime } from './time-words.ts'
 import type { Line, TranscriptIndex } from './transcript-index.ts'
 import type { viewerOf } from './viewer.ts'
 import { beginOf } from './when/moment.ts'
@@ -91,20 +91,34 @@ export function createDigest(deps: {
   }
 }
 
-/** When what is asked for begins: "12h", "of today", "since monday", "of the last week". Undefined: no time is named. */
+/**
+ * When what is asked for begins: "12h", "of today", "since monday", "of the last week", each also with "about …" behind it. Undefined: no
+ * time is named. Throws `usage` for other words: a digest that was not asked for would also move the time of the last one.
+ */
 async function periodOf(text: string, now: number, timezone: string): Promise<number | undefined> {
-  const plain = text
-    .replace(/^(?:of|for|since|from|over)\s+/i, '')
+  const asked = text.replace(/[\s.!?]+$/, '').replace(/,?\s*\bplease$/i, '')
+  const plain = asked
+    .replace(/(?:^|\s)(?:about|on the subject of)\s+\S.*$/is, '')
+    .replace(/^(?:of|for|since|from|over|in|on)\s+/i, '')
     .replace(/^the\s+/i, '')
     .trim()
-  const length = parseDuration(plain.replace(/^(?:last|past)\s+/i, ''))
+  if (plain === '') return undefined
+  // A number alone would be milliseconds.
+  const length = /[a-z]$/i.test(plain) ? parseDuration(plain.replace(/^(?:last|past)\s+/i, '')) : undefined
   if (length !== undefined) return now - length
-  const [, unit] = /^(?:(?:last|past|this)\s+)?(hour|day|week|month)\b/i.exec(plain) ?? []
+  const [, unit] = /^(?:(?:last|past|this)\s+)?(hour|day|week|month)$/i.exec(plain) ?? []
   if (unit !== undefined)
     return now - ({ h: HOUR, d: DAY, w: 7 * DAY }[unit[0]?.toLowerCase() ?? ''] ?? 30 * DAY)
-  if (plain === '') return undefined
-  const start = await beginOf(plain, timezone, now)
-  return start !== undefined && start < now ? start : undefined
+  const isSpan = /^\w+\s+(?:minute|hour|day|week|month)s?$/i.test(plain)
+  const start = await beginOf(isSpan ? `last ${plain}` : plain, timezone, now)
+  if (start !== undefined && start < now) return start
+  const planned = await readWhen(`digest ${asked}`, { timezone, now }).catch(() => undefined)
+  const hint =
+    planned?.what === 'digest'
+      ? `Did you mean: schedule digest ${asked}?`
+      : 'Say for example: digest, digest today, digest 12h, or digest of the week.'
+  const details = `A digest is of a time that has begun, and "${oneLine(asked)}" names none. ${hint}`
+  throw new TriviumError('usage', { details })
 }
 
 /** Of each conversation how it began and how much came, those with the newest last line first. */

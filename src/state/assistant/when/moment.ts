@@ -89,12 +89,12 @@ const MONTHS = 'January February March April May June July August September Octo
   ' ',
 )
 
-/** When a day or a moment that a text begins with begins (Unix ms), as people in the zone say it. */
+/** When the day or the moment that a text names, and nothing else, begins (Unix ms), as people in the zone say it. */
 export async function beginOf(text: string, timezone: string, now: number): Promise<number | undefined> {
   const { casual } = await import('chrono-node')
   const reference = { instant: new Date(now), timezone: offsetAt(now, timezone) }
   const [found] = casual.parse(text.slice(0, EDGE), reference)
-  if (found?.index !== 0) return undefined
+  if (found?.index !== 0 || found.text.length < text.length || found.end) return undefined
   const { start } = found
   if (start.isCertain('timezoneOffset')) return start.date().getTime()
   const get = (part: 'year' | 'month' | 'day' | 'hour' | 'minute') => start.get(part) ?? 0
