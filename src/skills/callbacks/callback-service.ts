@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
+import type { Caller } from '../../core/call.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { toJson } from '../../core/json.ts'
 import { makeId } from '../../core/message-id.ts'
@@ -16,7 +17,10 @@ const callbackRecord = z.object({
   expiresAt: z.number(),
   rootId: z.string(),
   released: z.boolean(),
+  /** Who made it, and the gateway of the message that they worked on. Records of older versions lack it. */
+  maker: z.object({ id: z.string().nullable(), gateway: z.string().nullable() }).exactOptional(),
 })
+type CallbackRecord = z.infer<typeof callbackRecord>
 
 /** What the store keeps of one invocation of a callback, until its caller has the answer or has given up. */
 const invocationRecord = z.object({
@@ -53,6 +57,13 @@ export function createCallbackService(deps: { store: Pick<Store, 'kv' | 'onSigna
     return record
   }
 
+  /** As `find`, for who answers or ends it. A program that may not is told what it would be told of a ref that is not there. */
+  const findOwn = async (ref: string, caller: Caller) => {
+    const record = await find(ref)
+    if (!mayAnswer(caller, record)) throw new TriviumError('callback_not_found', { ref })
+    return record
+  }
+
   const takePending = async (ref: string, ttl: number) => {
     for (const key of await kv.list(invocationsPrefix(ref), 1000)) {
       const entry = await kv.get(key)
@@ -74,10 +85,11 @@ export function createCallbackService(deps: { store: Pick<Store, 'kv' | 'onSigna
   }
 
   return {
-    async create({ label, timeout, ttl }, { rootId }) {
+    async create({ label, timeout, ttl }, { rootId, caller, message }) {
+      const maker = { id: caller.id ?? null, gateway: message?.gateway ?? null }
       for (;;) {
         const ref = `${label}-${randomBytes(4).toString('hex')}`
-        const record = { timeout, expiresAt: now() + ttl, released: false, rootId }
+        const record = { timeout, expiresAt: now() + ttl, released: false, rootId, maker }
         const made = await kv.set(callbackKey(ref), record, { ttl, ifVersion: 0 })
         if (made === undefined) continue
         await kv.set(rootKey(rootId, ref), ref, { ttl })
@@ -85,10 +97,10 @@ export function createCallbackService(deps: { store: Pick<Store, 'kv' | 'onSigna
       }
     },
 
-    async wait({ ref, timeout }, { signal }) {
+    async wait({ ref, timeout }, { signal, caller }) {
       const taken = await waitFor({
         attempt: async () => {
-          const { expiresAt, timeout: patience } = await find(ref)
+          const { expiresAt, timeout: patience } = await findOwn(ref, caller)
           const next = await takePending(ref, patience + LEFTOVER)
           return next ? { value: next } : { retryAt: expiresAt }
         },
@@ -100,8 +112,8 @@ export function createCallbackService(deps: { store: Pick<Store, 'kv' | 'onSigna
       return taken ?? null
     },
 
-    async respond({ ref, id, result = null, error }) {
-      await find(ref)
+    async respond({ ref, id, result = null, error }, { caller }) {
+      await findOwn(ref, caller)
       const key = invocationsPrefix(ref) + id
       const entry = await kv.get(key)
       const call = invocationRecord.safeParse(entry?.value)
@@ -114,10 +126,10 @@ export function createCallbackService(deps: { store: Pick<Store, 'kv' | 'onSigna
       return { ok: won !== undefined }
     },
 
-    async release({ ref }) {
+    async release({ ref }, { caller }) {
       const entry = await kv.get(callbackKey(ref))
       const record = callbackRecord.safeParse(entry?.value)
-      if (!record.success || record.data.released) return { ok: false }
+      if (!record.success || record.data.released || !mayAnswer(caller, record.data)) return { ok: false }
       await kv.set(callbackKey(ref), { ...record.data, released: true }, { ttl: TOMBSTONE })
       await kv.delete(rootKey(record.data.rootId, ref))
       return { ok: true }
@@ -161,6 +173,12 @@ export function createCallbackService(deps: { store: Pick<Store, 'kv' | 'onSigna
       }
     },
   } satisfies CallbackService
+}
+
+/** A program with bounded gateways answers its own callbacks and those of its gateways. */
+function mayAnswer({ id, skills, gateways }: Caller, { maker }: CallbackRecord): boolean {
+  if (skills === undefined || gateways === undefined || maker === undefined) return true
+  return (id !== undefined && id === maker.id) || gateways.includes(maker.gateway ?? '')
 }
 
 function isOpen(status: InvocationRecord['status']): boolean {

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, test } from 'node:test'
+import { openSite } from '../fixtures/daemon.ts'
+
+const [BOUNDED, NEIGHBOUR, NARROW] = ['bounded', 'neighbour', 'narrow'].map((name) =>
+  name.padEnd(32, '-secret'),
+)
+const SECRET = 'zanzibar'
+const ROUTES = `
+gateways:
+  orders: { transport: cli }
+  private: { transport: cli }
+routes:
+  - { name: all, skill: asks }
+tokens:
+  - { name: bounded, token: ${BOUNDED}, skills: ["*"], gateways: [orders] }
+  - { name: neighbour, token: ${NEIGHBOUR}, skills: ["*"], gateways: [private] }
+  - { name: narrow, token: ${NARROW}, skills: [echo], gateways: ["*"] }
+`
+const SKILLS = {
+  asks: `export default { description: 'asks', run: async ({ manager }) => ({ text: (await manager.invoke('callback-create', {})).ref }) }`,
+}
+
+describe('callbacks and programs with a token', { timeout: 60_000 }, async () => {
+  const site = openSite({ routes: ROUTES, skills: SKILLS })
+  const daemon = await site.start()
+  const post = async (token = '', path = '', body: object = {}) => {
+    const response = await fetch(daemon.control + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', connection: 'close' },
+      body: JSON.stringify(body),
+    })
+    return { status: response.status, text: await response.text() }
+  }
+  const invoke = (token: string | undefined, skill: string, args: object) =>
+    post(token, `/v1/skills/${skill}`, args)
+  const resultOf = ({ text }: { text: string }) => Object(Object(JSON.parse(text)).result)
+  /** The ref of a callback that a skill makes for a message of a gateway. */
+  const askOn = async (gateway: string): Promise<string> => {
+    const sent = { gateway, conversation: 'c', from: 'ada', text: 'go', wait: 5_000 }
+    return resultOf(await post(daemon.token, '/v1/messages', sent)).replies[0].text
+  }
+
+  test('a program cannot take, answer or end what waits for others, and reads nothing of it', async () => {
+    const made: string = Object(await daemon.invoke('callback-create', {})).ref
+    for (const ref of [
+      made,
+      await askOn('private'),
+      resultOf(await invoke(NEIGHBOUR, 'callback-create', {})).ref,
+    ]) {
+      const asked = invoke(daemon.token, ref, { text: SECRET })
+      const tries = [
+        await invoke(BOUNDED, 'callback-wait', { ref, timeout: 300 }),
+        await invoke(BOUNDED, 'callback-release', { ref }),
+      ]
+      const { id } = Object(await daemon.invoke('callback-wait', { ref, timeout: 5_000 }))
+      tries.push(await invoke(BOUNDED, 'callback-respond', { ref, id, result: 'mine' }))
+      assert.deepEqual(
+        tries.map(({ status, text }) => (status === 200 ? resultOf({ text }).ok : status)),
+        [404, false, 404],
+      )
+      assert.ok(!JSON.stringify(tries).includes(SECRET))
+      assert.deepEqual(await daemon.invoke('callback-respond', { ref, id, result: 'theirs' }), { ok: true })
+      assert.equal(JSON.parse((await asked).text).result, 'theirs')
+    }
+  })
+
+  test('it answers its own and those of its gateways', async () => {
+    const own: string = resultOf(await invoke(BOUNDED, 'callback-create', {})).ref
+    for (const ref of [own, await askOn('orders')]) {
+      const asked = invoke(daemon.token, ref, { text: 'hello' })
+      const { id, args } = resultOf(await invoke(BOUNDED, 'callback-wait', { ref, timeout: 5_000 }))
+      assert.deepEqual(args, { text: 'hello' })
+      assert.equal(resultOf(await invoke(BOUNDED, 'callback-respond', { ref, id, result: 'done' })).ok, true)
+      assert.equal(JSON.parse((await asked).text).result, 'done')
+      assert.equal(resultOf(await invoke(BOUNDED, 'callback-release', { ref })).ok, true)
+    }
+  })
+
+  test('refs that are guessed are not there, and a token without callbacks invokes none', async () => {
+    const ref: string = Object(await daemon.invoke('callback-create', {})).ref
+    for (let guess = 0; guess < 50; guess++) {
+      const name = `callback-${randomBytes(4).toString('hex')}`
+      assert.equal((await invoke(BOUNDED, name, {})).status, 404)
+      assert.equal((await invoke(BOUNDED, 'callback-wait', { ref: name, timeout: 0 })).status, 404)
+    }
+    assert.equal((await invoke(NARROW, ref, {})).status, 403)
+    assert.equal((await invoke(NARROW, 'callback-wait', { ref, timeout: 0 })).status, 403)
+  })
+})
