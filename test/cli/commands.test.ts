@@ -97,8 +97,10 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     assert.equal((await site.run(['dead-letters', 'drop', id])).code, 1)
 
     await site.run(['dead-letters', 'drop', '--all'])
-    for (let n = 0; n < 2; n++) await site.run(['message', 'cli', 'bad'])
+    await site.run(['message', 'cli', 'bad'])
     const many = ['dead-letters', 'drop', '--route', 'bad', '--error', 'i FAIL']
+    assert.match((await site.run(many)).err, /1 matches\. Add --all/)
+    await site.run(['message', 'cli', 'bad'])
     assert.match(
       (await site.run(['dead-letters', 'groups', '--route', 'bad'])).out,
       /\n2 +dispatch +bad .*I fail/,

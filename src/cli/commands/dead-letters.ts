@@ -1,4 +1,5 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { type AddCommand, usage, wholeNumber } from '../command.ts'
 import { ask, type Connection, connect } from '../connection.ts'
@@ -48,7 +49,7 @@ export const addDeadLetters: AddCommand = (program, context) => {
           if (!all) {
             const groups = objectsIn(await daemon.invoke('dead-letter-groups', args))
             const count = groups.reduce((sum, group) => sum + Number(group.count), 0)
-            throw usage(`${count} match. Add --all to ${verb} them, or name some.`)
+            throw usage(`${counted(count, 'matches', 'match')}. Add --all to ${verb} them, or name some.`)
           }
           return actOnAll(daemon, verb, args, (count) => context.terminal().progress(`${count} ${done} …`))
         }

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, objectsIn, parseJson, pathGet } from '../../core/json.ts'
+import { counted } from '../../lib/counted.ts'
 import { shorten } from '../terminal.ts'
 import type { Case } from './cases.ts'
 
@@ -49,7 +50,7 @@ export function judge({ expect }: Case, { text, error, entries }: Outcome): stri
     wrong.push(`other tools were called: ${called.join(', ') || 'none'}`)
   }
   if (expect.tokens !== undefined && tokens > expect.tokens)
-    wrong.push(`${tokens} tokens, over ${expect.tokens}`)
+    wrong.push(`${counted(tokens, 'token')}, over ${expect.tokens}`)
   return wrong
 }
 
