@@ -17,7 +17,7 @@ const text = z.string().trim().default('')
 export const assistant = {
   remember: open({
     text: text.describe('What to remember'),
-  }).describe('Keeps a note for good: "remember the milk". The same text again is another note.'),
+  }).describe('Keeps a note: "remember the milk". The same text again is another note.'),
   /** Oldest first. */
   recall: open({
     text: text.describe('Words that the notes contain'),

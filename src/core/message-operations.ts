@@ -101,11 +101,11 @@ export const deadLetters = {
     ...letterFilter,
     before: optional('Page on from the last one: its "at/id"; an empty list is the end'),
     limit: limit.default(20).describe('The most dead letters to list'),
-  }).describe('Lists what failed for good, newest first.'),
+  }).describe('Lists dead letters, newest first.'),
   groups: closed(letterFilter).describe(
-    'Counts what failed for good by queue, route and error, the most first.',
+    'Counts dead letters by queue, route and error, most frequent first.',
   ),
   show: closed(deadLetter).describe('Shows a dead letter whole: its message, every attempt and its error.'),
   retry: someLetters.describe('Puts dead letters back at the ends of their lanes with fresh attempts.'),
-  drop: someLetters.describe('Removes dead letters for good.'),
+  drop: someLetters.describe('Removes dead letters permanently.'),
 }

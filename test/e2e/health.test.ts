@@ -125,7 +125,7 @@ describe('what a daemon tells about itself', { timeout: 300_000 }, () => {
     ])
     assert.match(
       (await suite.site.run(['refused', '--gateway', 'signed'])).out,
-      /signed +127\.0\.0\.1 .*not authentic/,
+      /signed +127\.0\.0\.1 .*signature check/,
     )
     assert.match((await suite.site.run(['refused', '--gateway', 'sined'])).err, /Did you mean signed/)
   })
@@ -139,7 +139,7 @@ describe('what a daemon tells about itself', { timeout: 300_000 }, () => {
       [50, '59 ', 500],
     )
     const lines = suite.daemon.output().match(/.*"gateway":"signed","reason":"signature_invalid".*/g)
-    assert.match(lines?.[0] ?? '', /"level":30.*"why":"[^"]*not authentic.*"msg":"what came in is refused"/)
+    assert.match(lines?.[0] ?? '', /"level":30.*"why":"[^"]*signature check.*"msg":"what came in is refused"/)
     assert.ok(Number(lines?.length) < 5, `${lines?.length} lines for 61 of a kind`)
   })
 

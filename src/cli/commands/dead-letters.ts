@@ -56,7 +56,7 @@ export const addDeadLetters: AddCommand = (program, context) => {
         return ask(context, work, (result) => `${pathGet(result, 'count')} ${done}.`)
       })
   each('retry', 'put them back at the end of their lanes, with fresh attempts', 'back in their lanes')
-  each('drop', 'remove them for good', 'dropped')
+  each('drop', 'remove them permanently', 'dropped')
 }
 
 type Filter = Partial<Record<'queue' | 'route' | 'error' | 'code' | 'since' | 'until', string>>

@@ -26,7 +26,7 @@ const ROOM = 4
 
 const MEANING: Record<string, string> = {
   journal: 'kept',
-  receive: 'not taken; no fault where nobody takes',
+  receive: 'not pulled (normal without workers)',
 }
 
 /** What fits a screen; what is wrong comes first. */
@@ -39,7 +39,7 @@ function humanStatus(status: Json, isScreen: boolean): string {
   const roads = all('roads').map(({ road, messages, oldestAt, dead, lost }) => {
     // What retention removed where somebody takes.
     const counts = Object.entries(Object(lost)).map(([gateway, count]) => `${gateway} ${count}`)
-    const removed = counts.length > 0 && `not taken; REMOVED UNTAKEN so far: ${counts.join(', ')}`
+    const removed = counts.length > 0 && `not pulled; EXPIRED UNREAD so far: ${counts.join(', ')}`
     return [road, messages, age(oldestAt), dead, removed || (MEANING[String(road)] ?? 'waiting or running')]
   })
   const subscriptions = all('subscriptions')

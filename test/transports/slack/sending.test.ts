@@ -85,7 +85,7 @@ describe('what Slack refuses', () => {
   test('for good is a dead letter, with what to do', async () => {
     server.fail('chat.postMessage', { body: { ok: false, error: 'not_in_channel' } })
     const reply = replyTo(await asked(), 'x')
-    await assert.rejects(transport.send(reply), /refused to send for good: not_in_channel.*invite/)
+    await assert.rejects(transport.send(reply), /permanently rejected the message: not_in_channel.*invite/)
   })
 
   test('with an error of its own is looked for, as Slack may have done it', async () => {

@@ -67,7 +67,7 @@ export function troublesOf(now, points, at, span) {
       .map(({ road, gateway, oldestAt }) =>
         warn(
           `waiting ${road} ${gateway}`,
-          `Waiting since ${span(at - oldestAt)}`,
+          `Waiting for ${span(at - oldestAt)}`,
           `The oldest message of ${gateway || 'a gateway'} ${WAITS[road]}.`,
           'messages',
           { gateway, outcome: road === 'dispatch' ? 'waiting' : undefined },

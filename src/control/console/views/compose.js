@@ -49,7 +49,7 @@ export function ComposePage({ query }) {
     const body = taken
       ? `It is accepted as if it had come in there. The route ${taken.route} takes it: ${doesOf(taken)}. Replies come back here and go to nobody else.`
       : 'It is accepted as if it had come in there. No route takes it; it is kept, for receive and events.'
-    if (!(await ask({ title, body, action: 'Put it through' }))) return
+    if (!(await ask({ title, body, action: 'Send test message' }))) return
     setBusy(true)
     setCame(undefined)
     await call('POST', '/v1/messages', { ...draft, wait: WAIT }).then(
@@ -72,7 +72,7 @@ export function ComposePage({ query }) {
           ) => html`<${Field} key=${field.name} field=${field} value=${values[field.name] ?? ''} error=${errors[field.name]}
             set=${(value) => setValues((last) => ({ ...last, [field.name]: value }))} />`,
         )}
-        <div class="buttons"><button class="primary" disabled=${isBusy}>${isBusy ? 'Waiting for the replies …' : 'Put it through …'}</button></div>
+        <div class="buttons"><button class="primary" disabled=${isBusy}>${isBusy ? 'Waiting for the replies …' : 'Send test message …'}</button></div>
         <div class="came" aria-live="polite">${came && html`<${Came} of=${came} />`}</div>
       </form>
       <div class="would"><h2>What the routes would do</h2>

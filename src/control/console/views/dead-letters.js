@@ -129,7 +129,7 @@ function Decide({ filter, count, what, done }) {
   }
   return html`<div class="buttons">
     <button type="button" onClick=${() => decide('retry', { title: `Retry ${all}?`, body: 'They go back to the end of their lanes, with fresh attempts.' })}>Retry ${count === 1 ? '' : 'all'}</button>
-    <button type="button" class="danger" onClick=${() => decide('drop', { title: `Drop ${all}?`, body: 'They are removed for good. Nobody gets them any more.', danger: true })}>Drop ${count === 1 ? '' : 'all'} …</button>
+    <button type="button" class="danger" onClick=${() => decide('drop', { title: `Drop ${all}?`, body: 'They are removed permanently. Nobody gets them any more.', danger: true })}>Drop ${count === 1 ? '' : 'all'} …</button>
   </div>`
 }
 
@@ -200,7 +200,7 @@ function Letter({ id, from }) {
     <header class="bar"><h1 id="title">${errorOf(letter)}</h1>
       <div class="buttons">
         <button type="button" class="primary" onClick=${() => decide('retry', { title: 'Retry this dead letter?', body: `It goes back to the end of its lane, with fresh attempts: ${one}`, action: 'Retry' })}>Retry</button>
-        <button type="button" class="danger" onClick=${() => decide('drop', { title: 'Drop this dead letter?', body: `It is removed for good: ${one}`, action: 'Drop', danger: true })}>Drop …</button>
+        <button type="button" class="danger" onClick=${() => decide('drop', { title: 'Drop this dead letter?', body: `It is removed permanently: ${one}`, action: 'Drop', danger: true })}>Drop …</button>
       </div></header>
     <${Facts} of=${{
       id:

@@ -50,7 +50,7 @@ export function MessagePage({ id }) {
         <${Around} message=${message} />
       </div>
       <div>
-        <h2>What became of it</h2>
+        <h2>Timeline</h2>
         <${Timeline} shown=${shown} />
         <${Explain} id=${id} />
         <${Log} lines=${shown.logs ?? []} />

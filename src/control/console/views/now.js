@@ -11,8 +11,8 @@ const RATES = [
   { name: 'failed', color: 'bad', of: (point) => point.failed },
 ]
 const LATENCY = [
-  { name: 'half within', color: 'accent', of: (point) => point.latency?.p50 },
-  { name: '95% within', color: 'warn', of: (point) => point.latency?.p95 },
+  { name: 'p50', color: 'accent', of: (point) => point.latency?.p50 },
+  { name: 'p95', color: 'warn', of: (point) => point.latency?.p95 },
 ]
 const DEPTH = [
   { name: 'waiting', color: 'warn', of: (point) => point.waiting },
@@ -56,7 +56,7 @@ function Troubles() {
 const ROADS = {
   journal: 'kept in the journal',
   dispatch: 'to be handled by skills',
-  receive: 'not received; no fault where nobody receives',
+  receive: 'not pulled (normal without workers)',
   outbox: 'to be sent',
 }
 

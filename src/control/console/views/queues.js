@@ -111,7 +111,7 @@ function Subscription({ known }) {
       }}>${SINCE.map(([value, shown]) => html`<option key=${value} value=${value} selected=${value === since}>${shown}</option>`)}</select></label>`
     return change(
       { skill: 'replay', args: () => ({ since }) },
-      { title: `Push what ${name} had again?`, body: pick, action: 'Push again' },
+      { title: `Replay events to ${name}?`, body: pick, action: 'Replay' },
       `What is retained goes to ${name} again.`,
     )
   }
