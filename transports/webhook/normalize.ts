@@ -44,8 +44,8 @@ export function createNormalizer(gateway: string, options: WebhookOptions) {
   }
 
   return (request: IncomingMessage, decoded: DecodedBody): Normalized => {
-    const whole = see(request, decoded)
     const parts = partsOf?.(decoded.body)
+    const whole = see(request, decoded, partsOf && (parts ? 'list' : 'element'))
     if (!parts) return { messages: [messageOf(request, whole)], isSplit: false }
     requireFew(parts)
     const repeated = JSON.stringify(whole.data.headers).length
@@ -60,7 +60,7 @@ export function createNormalizer(gateway: string, options: WebhookOptions) {
   }
 }
 
-/** Makes what finds in a delivery what it says as a whole. */
+/** Makes what finds in a delivery what it says as a whole; `element`: it stands where a list could, so paths lead into the body. */
 function createView(
   options: WebhookOptions,
   preset: Preset | undefined,
@@ -73,7 +73,7 @@ function createView(
     .map((name) => `header.${name}`)
     .join(' ')
   const isAwaited = options.respond === 'result'
-  return (request: IncomingMessage, { format, text, body }: DecodedBody): Seen => {
+  return (request: IncomingMessage, { format, text, body }: DecodedBody, as?: 'list' | 'element'): Seen => {
     const { headers } = request
     const data: JsonObject = { headers: usefulHeaders(headers, carrier), format }
     if (isAwaited) data.respond = 'result'
@@ -81,20 +81,23 @@ function createView(
     if (request.url?.includes('?')) Object.assign(data, usefulQuery(request))
     const delivery = { headers, body, text }
     const inData = { headers, body: data, text }
-    const configured = (pointer?: string) => pointer && found(pointer.replace(/^data\./, ''), inData)
+    const isElement = as === 'element'
+    const configured = (pointer?: string) =>
+      found(pointer?.replace(/^data\./, ''), inData) ?? (isElement ? found(pointer, delivery) : undefined)
+    const ownKey = () => found(preset?.key, delivery) ?? keyOf(delivery, keyHeaders)
     return {
       data,
       text,
       event: configured(options.event) ?? found(preset?.event, delivery) ?? eventOf(delivery),
-      key: options.key
-        ? configured(options.key)
-        : (found(preset?.key, delivery) ?? keyOf(delivery, keyHeaders)),
+      // What has elements falls back to the id of the delivery.
+      key: options.key ? (configured(options.key) ?? (as && ownKey())) : ownKey(),
       conversation: options.conversation
         ? configured(options.conversation)
         : found(preset?.conversation, delivery),
-      words: wordsAt(options.text, inData),
+      words: wordsAt(options.text, inData) ?? (isElement ? wordsAt(options.text, delivery) : undefined),
       from:
         sender(options.from?.replace(/^data\./, ''), 'data', inData) ??
+        (isElement ? sender(options.from, 'body', delivery) : undefined) ??
         sender(preset?.from, 'body', delivery) ??
         sender(SENDER, 'body', delivery),
     }

@@ -362,3 +362,46 @@ describe('the list of a provider', () => {
     }
   })
 })
+
+describe('a gateway with split and key', () => {
+  const options = { split: 'data.body', key: 'eventId', event: 'kind', from: 'who', text: 'words' }
+
+  test('knows an element without the key by the id of the delivery and its place', async () => {
+    for (const name of ['webhook-id', 'svix-id', 'idempotency-key']) {
+      const { send, store } = await start(options)
+      const list = [{ eventId: 'one' }, { other: 2 }, { other: 2 }]
+      assert.equal((await send(list, { [name]: 'd-1' })).status, 202)
+      const again = await send(list, { [name]: 'd-1' })
+      assert.deepEqual([again.status, again.duplicates, again.duplicate], [200, 3, true], name)
+      assert.deepEqual(
+        store.messages.map(({ key }) => key),
+        ['one', 'd-1#1', 'd-1#2'],
+      )
+      assert.equal((await send(list, { [name]: 'd-2' })).duplicates, 1)
+    }
+  })
+
+  test('takes an element without the key each time where the delivery has no id', async () => {
+    const { send, store } = await start(options)
+    for (const _ of [1, 2]) assert.equal((await send([{ other: 2 }])).status, 202)
+    assert.equal(store.messages.length, 2)
+  })
+
+  test('takes the outer field of the same name for no key', async () => {
+    const { send, store } = await start({ ...options, split: 'data.body.events' })
+    for (const _ of [1, 2]) await send({ eventId: 'account', events: [{ other: 2 }] })
+    assert.equal(store.messages.length, 2)
+  })
+
+  test('reads a body without a list like an element', async () => {
+    const { post, last, store } = await start(options)
+    const body = '{"eventId":"one","kind":"made","who":"ada","words":"hello"}'
+    assert.equal((await post(body, json)).status, 202)
+    const { status, body: said } = await post(body, json)
+    assert.deepEqual([status, said.duplicate, store.messages.length], [200, true, 1])
+    const { key, from, text, data } = last()
+    assert.deepEqual([key, from.id, text, data.event], ['one', 'ada', 'hello', 'made'])
+    for (const _ of [1, 2]) await post('{"other":1}', { ...json, 'webhook-id': 'd-3' })
+    assert.deepEqual([last().key, store.messages.length], ['d-3', 2])
+  })
+})
