@@ -144,23 +144,36 @@ const PACKED = /\/Type\s*\/ObjStm[\s\S]{0,300}?stream\r?\n/g
 /** Bytes of all those of a file, unpacked; a small file can hold a lot of nothing. */
 const MOST_UNPACKED = 16 * 1024 * 1024
 
+/** How many times larger than packed something can be (https://zlib.net/zlib_tech.html). */
+const MOST_RATIO = 1032
+
+const isDeflated = (packed: Buffer) =>
+  packed.length > 1 && ((packed[0] ?? 0) & 15) === 8 && packed.readUInt16BE(0) % 31 === 0
+
 /** How many pages a PDF has; 0 where that is not to be seen, as in one with a password. */
 function pagesOf(bytes: Buffer): number {
   const text = bytes.toString('latin1')
   let pages = text.match(PAGE)?.length ?? 0
   let room = MOST_UNPACKED
+  let past = 0
   for (const found of text.matchAll(PACKED)) {
     const start = found.index + found[0].length
+    // Within the one before: each byte is looked at once.
+    if (start < past) continue
+    if (room <= 0) return 0
     const end = text.indexOf('endstream', start)
+    if (end < 0) return 0
+    past = end
+    const packed = bytes.subarray(start, end)
     try {
-      const packed = bytes.subarray(start, end < 0 ? undefined : end)
       const unpacked = inflateSync(packed, { maxOutputLength: room })
       room -= unpacked.length
       pages += unpacked.toString('latin1').match(PAGE)?.length ?? 0
     } catch (error) {
       if (pathGet(error, 'code') === 'ERR_BUFFER_TOO_LARGE') return 0
-      // Encrypted, or packed in another way: what can be counted counts.
+      // Encrypted, or packed in another way: what can be counted counts. A broken one may have been unpacked almost to its end.
+      if (isDeflated(packed)) room -= packed.length * MOST_RATIO
     }
   }
-  return pages
+  return room < 0 ? 0 : pages
 }
