@@ -1,5 +1,5 @@
-import { readFileSync, rmSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { z } from 'zod'
 import { readEnvironment } from '../config/environment.ts'
 import { configPath } from '../config/load-config.ts'
@@ -43,8 +43,16 @@ type Place = Pick<DaemonConfig, 'dataDir' | 'token'>
 export async function placeOf(environs: Environs): Promise<Place> {
   const read = await loadFor(environs).catch((error: unknown) => ({ error }))
   if ('error' in read) return placeWithout(environs, read.error)
-  const { daemon, file } = read
-  return { ...daemon, dataDir: dataDirOf(daemon.dataDir, file, environs) }
+  return placed(read, environs).daemon
+}
+
+/** As `loadFor`, for what works on the data directory itself. Throws `usage` where that may be another's. */
+export async function loadPlaced(environs: Environs) {
+  return placed(await loadFor(environs), environs)
+}
+
+function placed<T extends { daemon: DaemonConfig; file: string }>(config: T, environs: Environs): T {
+  return { ...config, daemon: { ...config.daemon, dataDir: dataDirOf(config.daemon, config.file, environs) } }
 }
 
 async function placeWithout(environs: Environs, error: unknown): Promise<Place> {
@@ -68,14 +76,25 @@ async function placeWithout(environs: Environs, error: unknown): Promise<Place> 
  * A configuration file elsewhere often belongs to a daemon that was started there: its data directory is then not the default one of
  * this working directory, and the daemon here must not get what was meant for the other. Throws `usage` where that cannot be told.
  */
-function dataDirOf(dataDir: string, file: string, { cwd }: Environs): string {
+function dataDirOf({ dataDir, redisUrl }: DaemonConfig, file: string, { cwd }: Environs): string {
   const beside = join(dirname(file), '.trivium')
   if (dataDir !== join(cwd, '.trivium') || dataDir === beside) return dataDir
   const here = readDaemonFile(dataDir)?.config
   if (here === file) return dataDir
   if (readDaemonFile(beside)?.config === file) return beside
-  if (here === undefined) return dataDir
+  if (here === undefined && !isOfAnother(beside, file, cwd)) return dataDir
+  // The store is not there.
+  if (here === undefined && redisUrl !== undefined) return dataDir
+  const owner = here === undefined ? 'a daemon of this folder' : `a daemon of ${here}`
   throw usage(
-    `${dataDir} belongs to a daemon of ${here}, not of ${file}. Name the data directory: --data-dir, or \`daemon: { data-dir }\` in the file.`,
+    `${dataDir} belongs to ${owner}, not of ${file}. Name the data directory: --data-dir, or \`daemon: { data-dir }\` in the file.`,
   )
+}
+
+/** No daemon runs, and this folder has a routes.yaml of its own, or the file a data directory beside it. */
+function isOfAnother(beside: string, file: string, cwd: string): boolean {
+  if (existsSync(beside)) return true
+  const path = relative(cwd, file)
+  const isInside = !path.startsWith('..') && !isAbsolute(path)
+  return !isInside && existsSync(join(cwd, 'routes.yaml'))
 }

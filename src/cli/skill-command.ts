@@ -4,6 +4,7 @@ import { TriviumError } from '../core/errors.ts'
 import { isJsonObject, type JsonObject, jsonObjectSchema, objectsIn, parseJson } from '../core/json.ts'
 import { mcpServerOf } from '../core/mcp.ts'
 import { skillJsonSchema } from '../core/skill.ts'
+import { LONGEST_TIMER, parseDuration, TEN_YEARS } from '../core/units.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { builtInSkills } from '../skills/built-in.ts'
 import { isCallbackName } from '../skills/callbacks/callback-service.ts'
@@ -205,8 +206,20 @@ function readValue(text: string, schema: JsonObject, name: string) {
   if (schema.type === undefined) return parsed === undefined ? text : parsed
   if (schema.type === 'array' && !Array.isArray(parsed))
     return parsed === undefined ? text.split(',') : [text]
+  if (parsed === undefined && isTime(schema)) {
+    const time = parseDuration(text)
+    if (time !== undefined) return time
+    throw usage(
+      `${name} takes milliseconds, or a duration such as 500ms, 30s or 5m, not ${JSON.stringify(text)}`,
+    )
+  }
   if (parsed === undefined) throw usage(`${name} takes ${typeName(schema)}, not ${JSON.stringify(text)}`)
   return parsed
+}
+
+/** Milliseconds: known by what the schemas of times are bounded by. */
+function isTime({ type, maximum }: JsonObject): boolean {
+  return type === 'integer' && (maximum === LONGEST_TIMER || maximum === TEN_YEARS)
 }
 
 function isTextOrList({ anyOf }: JsonObject): boolean {
@@ -216,6 +229,7 @@ function isTextOrList({ anyOf }: JsonObject): boolean {
 
 function typeName(schema: JsonObject): string {
   if (isTextOrList(schema)) return 'string or list'
+  if (isTime(schema)) return 'ms or duration'
   return typeof schema.type === 'string' ? schema.type : 'json'
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isJsonObject } from '../core/json.ts'
 import { hint, nearest, quote } from '../lib/nearest.ts'
-import type { Environment } from './environment.ts'
+import { type Environment, isPublic } from './environment.ts'
 import type { Path, Problem, YamlFile } from './yaml-file.ts'
 
 /** One `${…}` in a text. `optional`: it has a default. `value`: what the environment says; empty is unset. */
@@ -128,7 +128,7 @@ export function createChecker(yaml: YamlFile, env: Environment) {
       return [...byName.values()]
     },
     /** The values of variables that were put in, for the redaction of logs. */
-    secrets: () => variables.flatMap(({ value }) => value ?? []),
+    secrets: () => variables.flatMap(({ name, value }) => (value && !isPublic(name, value) ? [value] : [])),
     lineOf: yaml.lineOf,
     report,
     missing,

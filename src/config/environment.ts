@@ -95,6 +95,20 @@ function keyIn(list: readonly unknown[], at: number, key: string): string {
   return isJsonObject(list[at]) ? '' : key
 }
 
+/** What such variables hold is a name or an address. */
+const PUBLIC_NAME =
+  /(?:^|_)(?:user|username|login|host|hostname|server|port|name|mailbox|folder|from|region|timezone|model)$/i
+
+/**
+ * True for a variable whose value logs may show: `IMAP_USER`, `SMTP_HOST`, or a `*_URL` of nothing but a host. The path of an address may be a
+ * secret, as of a webhook.
+ */
+export function isPublic(name: string, value: string): boolean {
+  if (SECRET_KEY.test(name)) return false
+  if (PUBLIC_NAME.test(name)) return !/[\s/?&=]|:.*@/.test(value)
+  return /(?:^|_)ur[li]$/i.test(name) && /^[a-z]+:\/\/[\w.-]+(?::\d+)?\/?$/i.test(value)
+}
+
 /** Also one that is mistyped. */
 function isSecretName(key: string): boolean {
   return SECRET_KEY.test(key) || nearest(key, ['secret', 'token', 'password', 'api-key']) !== undefined

@@ -177,6 +177,26 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     }
   })
 
+  test('times are milliseconds or durations, and an error says so', async () => {
+    const wait = ['gateway-receive', '--conversation', 'none', '--timeout', '5ms']
+    for (const lease of ['5s', '1h30m', '5000'])
+      assert.deepEqual(await site.run([...wait, '--lease', lease, '--json']), {
+        code: 4,
+        out: 'null\n',
+        err: '',
+      })
+    for (const [lease, error] of [
+      ['soon', /--lease takes milliseconds, or a duration such as 500ms, 30s or 5m, not "soon"/],
+      ['90d', /at most 24 days/],
+    ] as const) {
+      const { code, err } = await site.run([...wait, '--lease', lease])
+      assert.equal(code, 2)
+      assert.match(err, error)
+    }
+    const { err } = await site.run(['event-wait', 'jobs', '--max', '5s'])
+    assert.match(err, /--max takes integer, not "5s"/)
+  })
+
   test('the help names every command, wherever it is asked for', async () => {
     const { out } = await site.run(['help'])
     assert.match(out, /status[\s\S]*dead-letters[\s\S]*workbench/)

@@ -111,6 +111,42 @@ describe('global options', { timeout: 300_000 }, async () => {
     assert.deepEqual([broken.code, asked], [2, []], broken.err)
   })
 
+  test('without a daemon, a file elsewhere does not work on the store of this folder', async () => {
+    const [mine, theirs, plain] = [
+      openSite({ routes: ROUTES }),
+      openSite({ routes: ROUTES }),
+      openSite({ routes: ROUTES }),
+    ]
+    await mine.run(['state-set', 'where', '"mine"'])
+    await theirs.run(['state-set', 'where', '"theirs"'])
+    const flags = ['--config', join(theirs.dir, 'routes.yaml')]
+    for (const line of [
+      'state-get where',
+      'message cli hello',
+      'status',
+      'history',
+      'state show',
+      'compact',
+      'backup x.tgz',
+    ]) {
+      const { code, err } = await mine.run([...line.split(' '), ...flags])
+      assert.equal(code, 2, line + err)
+      assert.match(err, /belongs to a daemon of this folder, not of .*--data-dir/, line)
+    }
+    assert.equal(
+      (await mine.run(['state-get', 'where', ...flags, '--data-dir', join(theirs.dir, '.trivium')])).out,
+      'theirs\n',
+    )
+    assert.equal((await mine.run(['state-get', 'where'])).out, 'mine\n')
+    // A file in a folder of this one is of this one.
+    mkdirSync(join(plain.dir, 'config'))
+    plain.write('config/staging.yaml', ROUTES)
+    assert.equal(
+      (await plain.run(['message', 'cli', 'hello', '--config', 'config/staging.yaml'])).out,
+      'You said: hello\n',
+    )
+  })
+
   test('they are taken up to a --, and one without its value is refused', async () => {
     const { rest, globals } = takeGlobals(['--json', 'message', '--config=a b', 'cli', '--', '--json'])
     assert.deepEqual([rest, globals], [['message', 'cli', '--', '--json'], { json: true, config: 'a b' }])

@@ -161,6 +161,29 @@ routes:
     assert.deepEqual(config?.secrets, ['xoxb-1234', 'a-default', 'literal'])
   })
 
+  test('and names of users, hosts and gateways are not, unless they hold a secret', async (t) => {
+    const at = (name: string, key = 'path') =>
+      `  ${name.toLowerCase().replaceAll('_', '-')}: { transport: webhook, ${key}: "/\${${name}}" }\n`
+    const shown = {
+      IMAP_USER: 'support',
+      SMTP_HOST: 'smtp.example.com',
+      GATEWAY_NAME: 'orders',
+      BASE_URL: 'https://example.com:8443/',
+    }
+    const hidden = {
+      DB_HOST: 'user:hunter2@db',
+      HOOK_URL: 'https://hooks.example.com/T0/B0/xyz',
+      TOKEN_NAME: 'abcdefg',
+      OTHER: 'hunter3',
+    }
+    const env = { ...shown, ...hidden, APP_USER: 'hunter4' }
+    const names = [...Object.keys(shown), ...Object.keys(hidden)]
+    const text = `gateways:\n${names.map((name) => at(name)).join('')}model: { name: "a:b", api-key: "\${APP_USER}" }\n`
+    const { config, problems } = await read(t, text, { env })
+    assert.ok(config, told(problems).join())
+    assert.deepEqual(config.secrets.toSorted(), [...Object.values(hidden), 'hunter4'].sort())
+  })
+
   test('let a gateway with enabled: auto start once each is set, and say which is not', async (t) => {
     for (const [token, env, why] of [
       ['x', {}, undefined],

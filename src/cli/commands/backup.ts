@@ -14,8 +14,9 @@ import { disk, isMissing, syncDir, temporaryName } from '../../lib/disk.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
 import { compactDatabase, copyDatabase, STORE_FILES } from '../../stores/embedded/copy.ts'
 import { openDatabase } from '../../stores/embedded/database.ts'
-import { type AddCommand, type CommandContext, loadFor } from '../command.ts'
+import type { AddCommand, CommandContext } from '../command.ts'
 import { lockAlone } from '../connection.ts'
+import { loadPlaced } from '../data-dir.ts'
 import { megabytes, show } from '../terminal.ts'
 
 /** The form of archives that this Trivium writes, and the newest that it reads. */
@@ -34,7 +35,7 @@ const manifestSchema = z.object({
 /** Its last entry: without it, what was read is not the whole. */
 const MANIFEST = 'manifest.json'
 const DATA = 'data'
-type Daemon = Awaited<ReturnType<typeof loadFor>>['daemon']
+type Daemon = Awaited<ReturnType<typeof loadPlaced>>['daemon']
 
 /** The database is copied by itself. */
 const NONE_OF_IT = [...STORE_FILES, 'artifacts/incoming', 'search.db', 'search.db-wal', 'search.db-shm']
@@ -46,7 +47,7 @@ export const addBackup: AddCommand = (program, context) => {
     .description('copy the store and the files of the data dir into one archive, also while the daemon runs')
     .action(async (given: string) => {
       const file = resolve(context.environs().cwd, given)
-      const { daemon } = await loadFor(context.environs())
+      const { daemon } = await loadPlaced(context.environs())
       const dir = daemon.dataDir
       disk.makeDir(dir)
       const lock = join(dir, 'backup.lock')
@@ -144,7 +145,7 @@ export const addRestore: AddCommand = (program, context) => {
     .option('--force', 'where it is not empty, put what is there into a folder before-restore-… in it')
     .action(async (given: string, { force }: { force?: true }) => {
       const file = resolve(context.environs().cwd, given)
-      const { daemon } = await loadFor(context.environs())
+      const { daemon } = await loadPlaced(context.environs())
       const dir = daemon.dataDir
       using _lock = await lockAlone(dir, context.environs())
       const done = await restore(file, daemon, force === true, context)
@@ -254,7 +255,7 @@ export const addCompact: AddCommand = (program, context) => {
     .command('compact')
     .description('give the space that trimming left free in trivium.db back to the disk; no daemon may run')
     .action(async () => {
-      const { dataDir, redisUrl } = (await loadFor(context.environs())).daemon
+      const { dataDir, redisUrl } = (await loadPlaced(context.environs())).daemon
       if (redisUrl !== undefined) {
         const reason = 'the store is in Redis, which does it by itself'
         throw new TriviumError('backup_refused', { what: 'This command', reason })

@@ -2,7 +2,8 @@ import { isJsonObject } from '../../core/json.ts'
 import { patternText } from '../../core/pattern.ts'
 import { headOf } from '../../lib/head-of.ts'
 import { createLogs, type LogQuery } from '../../state/logs/logs.ts'
-import { type AddCommand, interruption, loadFor, timeOf, usage, wholeNumber } from '../command.ts'
+import { type AddCommand, interruption, timeOf, usage, wholeNumber } from '../command.ts'
+import { loadPlaced } from '../data-dir.ts'
 import { shorten } from '../terminal.ts'
 
 type Options = LogQuery & { events?: boolean }
@@ -21,7 +22,7 @@ export const addHistory: AddCommand = (program, context) => {
     .option('--limit <n>', 'the newest so many', wholeNumber('--limit'), 50)
     .option('--before <time>', 'the newest before this time: that of the first line shown goes on back')
     .action(async ({ before, events, ...which }: Options) => {
-      const { dataDir } = (await loadFor(context.environs())).daemon
+      const { dataDir } = (await loadPlaced(context.environs())).daemon
       const logs = createLogs({ dir: dataDir })
       const query: LogQuery = {
         ...which,

@@ -6,7 +6,8 @@ import { createStateDocuments } from '../../daemon/state-documents.ts'
 import type { StateManager } from '../../state/documents/manager.ts'
 import { formatDocument, type Snapshot } from '../../state/documents/spec.ts'
 import { initWorkbench, openWorkbench } from '../../state/workbench/project.ts'
-import { type AddCommand, type Environs, loadFor, timeOf, usage, wholeNumber } from '../command.ts'
+import { type AddCommand, type Environs, timeOf, usage, wholeNumber } from '../command.ts'
+import { loadPlaced } from '../data-dir.ts'
 import { show } from '../terminal.ts'
 import { workbenchDir } from './workbench.ts'
 
@@ -115,7 +116,7 @@ function momentOf({ until, revision }: ReplayOptions): number | { revision: numb
 /** The manager of a document, also beside a daemon: documents are safe between processes. */
 async function managerOf(environs: Environs, name: string, dir?: string): Promise<StateManager> {
   if (name !== 'state') return (await openWorkbench(await workbenchDir(environs, dir))).manager
-  const { daemon } = await loadFor(environs)
+  const { daemon } = await loadPlaced(environs)
   const { dataDir } = daemon
   const log = createLogger({ level: 'warn', secrets: () => [], destination: process.stderr, pretty: true })
   // The embedded store has one owner, but the state beside it is a file.
