@@ -29,6 +29,7 @@ import { startTracing } from './daemon/tracing.ts'
 import { createTranscript, recordApprovals } from './daemon/transcript.ts'
 import { resumeDispatch, waitUntilSettled } from './gateway/dispatch.ts'
 import { createGateways } from './gateway/gateways.ts'
+import { createMissed } from './gateway/missed.ts'
 import { createPublicHttp, textOf } from './gateway/public-http.ts'
 import { createPush } from './gateway/push/push.ts'
 import { createRefusals } from './gateway/refusals.ts'
@@ -206,7 +207,8 @@ export async function createDaemon(options: DaemonOptions) {
 
   const importer = createFreshImporter()
   const isVerbose = /^(debug|trace)$/.test(config.daemon.logLevel)
-  const publicHttp = createPublicHttp({ log, host: config.daemon.listen.host, each: isVerbose, publicUrl })
+  const heard = { publicUrl, missed: createMissed(refusals.add, now) }
+  const publicHttp = createPublicHttp({ log, host: config.daemon.listen.host, each: isVerbose, ...heard })
   mountApprovalPage(publicHttp, store.kv, approvals, access.callerAs)
   const depsOf = (gateway: string): TransportDeps => ({
     gateway,

@@ -19,6 +19,7 @@ import { createEvents } from '../gateway/events.ts'
 import type { Gateways } from '../gateway/gateways.ts'
 import { createMaxDeliveries } from '../gateway/max-deliveries.ts'
 import { createMessages } from '../gateway/messages.ts'
+import { NO_GATEWAY } from '../gateway/missed.ts'
 import { createOutbox, OUTBOX_QUEUE } from '../gateway/outbox.ts'
 import { createOutboxWorker } from '../gateway/outbox-worker.ts'
 import { createReceive, noGateway } from '../gateway/receive.ts'
@@ -125,7 +126,7 @@ export function createRoads(deps: {
         const known = deps.gatewayNames()
         if (name !== undefined) requireGateway(caller, name)
         if (name !== undefined && !known.includes(name)) throw noGateway(name, known)
-        const seen = name === undefined ? (caller.gateways ?? known) : [name]
+        const seen = name === undefined ? (caller.gateways ?? [...known, NO_GATEWAY]) : [name]
         return { daemon: deps.owner, refusals: deps.refusals.list(seen) }
       },
     },

@@ -7,6 +7,7 @@ import type { Log } from '../core/log.ts'
 import type { RequestHandler, UpgradeHandler } from '../core/transport.ts'
 import { answerJson, isLoopback, logRequests, peerOf } from '../lib/http.ts'
 import { createRareLog } from '../lib/log-rarely.ts'
+import type { Missed } from './missed.ts'
 import { createBodyReader } from './read-body.ts'
 import { WholeRequest } from './whole-request.ts'
 
@@ -30,6 +31,8 @@ export type PublicHttpOptions = {
   bodies?: number
   each?: boolean
   publicUrl?(): string | undefined
+  /** Hears of requests for a path that no gateway has; not of the pages that scanners and browsers look for. */
+  missed?: Missed
 } & Partial<typeof LIMITS>
 
 /** What is served at a path: requests, or WebSockets. */
@@ -37,7 +40,7 @@ type Entry = { mount?: RequestHandler; upgrade?: UpgradeHandler }
 
 /** Makes the one listener that all gateways share: bare node:http, one map look-up by the exact path, without the query. */
 export function createPublicHttp(given: PublicHttpOptions) {
-  const { log, host = '127.0.0.1', bodies, each = false, publicUrl, ...options } = given
+  const { log, host = '127.0.0.1', bodies, each = false, publicUrl, missed, ...options } = given
   const { maxConnections, ...limits } = { ...LIMITS, ...options }
   const entries = new Map<string, Entry>()
   const open = new Set<Socket>()
@@ -74,7 +77,7 @@ export function createPublicHttp(given: PublicHttpOptions) {
     const path = pathOf(request.url)
     const { mount } = entries.get(path) ?? {}
     if (leaving) response.setHeader('connection', 'close')
-    if (!mount) return void answerError(response, refusal(path))
+    if (!mount) return void refuse(request, response, path)
     try {
       // `Promise.try` would make two more promises for each request.
       mount(request, response)?.catch((thrown: unknown) => fail(request, response, thrown))
@@ -86,6 +89,12 @@ export function createPublicHttp(given: PublicHttpOptions) {
   function fail(request: IncomingMessage, response: ServerResponse, thrown: unknown) {
     const error = toTriviumError(thrown)
     logFailure(request, error)
+    answerError(response, error)
+  }
+
+  function refuse(request: IncomingMessage, response: ServerResponse, path: string) {
+    const error = refusal(path)
+    if (error.code === 'not_found') missed?.(request, path, [...entries.keys()])
     answerError(response, error)
   }
 
