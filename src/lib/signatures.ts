@@ -70,7 +70,7 @@ export function createSignatureCheck(
     })
     if (!scheme) return `${[...new Set(all.map(({ place }) => place))].join(' or ')} is missing`
     const signatures = scheme.signaturesIn(carried)
-    if (signatures.length === 0) return `${scheme.place} has no signature that begins with "${scheme.prefix}"`
+    if (signatures.length === 0) return faultOfForm(scheme, carried)
     const time = scheme.timeIn?.(request) ?? ''
     const late = scheme.time && faultOfTime(time, scheme.time, tolerance, now())
     if (late !== undefined) return late
@@ -138,6 +138,9 @@ function compile(scheme: Scheme, keys: readonly (Buffer | KeyObject)[]) {
       ),
     ),
     mismatch(signatures: readonly string[]) {
+      const before = prefix === '' && prefixIn(signatures, encoding, sizes)
+      if (before)
+        return `its signature begins with "${before}", which is not part of it: set \`prefix: ${before}\``
       const fits = (one: string) => sizes.includes(Buffer.from(one, encoding).length)
       if (!hasKey && !signatures.some(fits))
         return `its signature is not ${algorithms.join(' or ')} in ${encoding}`
@@ -145,6 +148,33 @@ function compile(scheme: Scheme, keys: readonly (Buffer | KeyObject)[]) {
       return `its signature does not match${count}: another secret, or what is signed was changed on the way`
     },
   }
+}
+
+/** Why nothing in what a request carries is taken for a signature. */
+function faultOfForm({ place, prefix }: { place: string; prefix: string }, carried: string): string {
+  if (/^\s*["']/.test(carried))
+    return `${place} has its signature in quotes, which are not part of it: send it without them`
+  if (prefix === '') return `${place} has no signature`
+  return `${place} has no signature that begins with "${prefix}"`
+}
+
+/** What stands before signatures of the right size, such as `sha256=`; nothing else of what was sent is said. */
+function prefixIn(
+  signatures: readonly string[],
+  encoding: BufferEncoding,
+  sizes: readonly number[],
+): string | undefined {
+  for (const one of signatures) {
+    const [before = ''] = /^[a-z][\w-]{0,15}[=:]/i.exec(one) ?? []
+    const rest = one.slice(before.length)
+    if (before !== '' && isOfForm(rest, encoding) && sizes.includes(Buffer.from(rest, encoding).length))
+      return before
+  }
+  return undefined
+}
+
+function isOfForm(text: string, encoding: BufferEncoding): boolean {
+  return encoding === 'hex' ? /^[\da-f]+$/i.test(text) : /^[\w+/-]+=*$/.test(text)
 }
 
 /** Signatures in a header, which begins with one, or has blanks, commas or semicolons before each. */

@@ -41,7 +41,8 @@ function partsOf(parts: readonly MultipartPart[]): Multipart {
   const fields = new Map<string, Json>()
   const files: BodyFile[] = []
   for (const part of parts) {
-    const { name = '', filename } = part
+    const name = unescaped(part.name ?? '')
+    const filename = fileNameOf(part)
     const type = part.headers['content-type'] ?? ''
     const { kind, charset } = readContentType(type)
     // A form with an input for files that nobody chose.
@@ -75,6 +76,17 @@ function charsetsOf(parts: readonly MultipartPart[]): Record<string, string | un
 function bytesOf({ content, bytes }: MultipartPart): Uint8Array {
   const [only, ...others] = content
   return others.length === 0 ? (only ?? new Uint8Array()) : bytes
+}
+
+/** Browsers, curl and fetch write these three so, and nothing else: https://html.spec.whatwg.org/#multipart-form-data */
+function unescaped(name: string): string {
+  return name.replace(/%(22|0D|0A)/gi, (code) => decodeURIComponent(code))
+}
+
+/** `filename*` is decoded already. */
+function fileNameOf({ filename, headers }: MultipartPart): string | undefined {
+  const isDecoded = /;\s*filename\*=/i.test(headers['content-disposition'] ?? '')
+  return isDecoded || filename === undefined ? filename : unescaped(filename)
 }
 
 /** Old browsers send the whole path. */

@@ -283,3 +283,26 @@ describe('a cookie as the conversation', () => {
     }
   })
 })
+
+describe('the names in a form', () => {
+  test('are what fetch was given: quotes and line ends, and no other percent', async () => {
+    for (const name of ['a"b.txt', 'a%2fb 100%.txt', 'line\r\nend.txt', '"".txt', 'ä“€.txt']) {
+      const { hook, last } = await startWebhook()
+      const form = new FormData()
+      form.set('the "file"', new File(['hello'], name))
+      form.set('a "field"', 'words')
+      assert.equal((await fetch(hook, { method: 'POST', body: form })).status, 202)
+      assert.deepEqual(last().data.files, [{ field: 'the "file"', name }])
+      assert.deepEqual(last().data.body, { 'a "field"': 'words' })
+      assert.equal(last().attachments?.[0]?.name, name)
+    }
+  })
+
+  test('are not decoded twice where filename* has them', async () => {
+    const { post, last } = await startWebhook()
+    const head = `Content-Disposition: form-data; name="f"; filename="x"; filename*=UTF-8''a%2522b.txt`
+    const body = `--xYz\r\n${head}\r\n\r\nhello\r\n--xYz--\r\n`
+    assert.equal((await post(body, { 'content-type': 'multipart/form-data; boundary=xYz' })).status, 202)
+    assert.deepEqual(last().data.files, [{ field: 'f', name: 'a%22b.txt' }])
+  })
+})

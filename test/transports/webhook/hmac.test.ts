@@ -223,3 +223,29 @@ describe('verify: hmac says why it refuses', () => {
     assert.equal((await post('https://hooks.example.com/hooks/test')).status, 202)
   })
 })
+
+describe('a refusal says what to change', () => {
+  const hex = createHmac('sha256', 'one').update('{}').digest('hex')
+  const base64 = createHmac('sha256', 'one').update('{}').digest('base64')
+  const cases: [name: string, options: object, signature: string, expected: RegExp][] = [
+    ['quotes', {}, `"${hex}"`, /the header x-sig has its signature in quotes/],
+    ['quotes after a prefix', { prefix: 'v1=' }, `"v1=${hex}"`, /has its signature in quotes/],
+    ['a prefix', {}, `sha256=${hex}`, /set `prefix: sha256=`/],
+    ['a prefix of base64', { encoding: 'base64' }, `v1=${base64}`, /set `prefix: v1=`/],
+    ['a prefix with a colon', {}, `HMAC:${hex}`, /set `prefix: HMAC:`/],
+    ['another prefix', { prefix: 'v1=' }, `v0=${hex}`, /no signature that begins with "v1="/],
+    ['nothing but separators', {}, ';;', /the header x-sig has no signature$/],
+    ['another signature', {}, 'ab'.repeat(32), /does not match/],
+  ]
+  for (const [name, more, signature, expected] of cases) {
+    test(name, async () => {
+      const verify = { scheme: 'hmac', secret: 'one', header: 'X-Sig', ...more }
+      const { post } = await startWebhook({ verify })
+      const { status, body } = await post('{}', { 'x-sig': signature })
+      assert.equal(status, 401)
+      const message = body.error?.message ?? ''
+      assert.match(message.replace(/[.]?( \(.*\))?$/, ''), expected)
+      assert.ok(!message.includes(hex) && !message.includes(base64))
+    })
+  }
+})
