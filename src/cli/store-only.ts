@@ -1,6 +1,6 @@
 import type { JsonObject } from '../core/json.ts'
 import { pause } from '../lib/pause.ts'
-import { createNameMatcher } from '../skills/names.ts'
+import { createNameMatcher } from '../runtime/names.ts'
 import type { Environs } from './command.ts'
 import { type Connection, connect, connectOrOpen } from './connection.ts'
 

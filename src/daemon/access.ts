@@ -3,8 +3,8 @@ import type { Caller } from '../core/call.ts'
 import { identityOf, partsOf } from '../core/identity.ts'
 import type { Message } from '../core/message.ts'
 import { compileExactPattern } from '../core/pattern.ts'
-import { type AccessRule, createWho } from '../skills/middleware/access.ts'
-import { createNameMatcher } from '../skills/names.ts'
+import { type AccessRule, createWho } from '../runtime/middleware/access.ts'
+import { createNameMatcher } from '../runtime/names.ts'
 
 /** Who may have which skills invoked, by the roles in force. */
 export type Access = ReturnType<typeof createAccess>

@@ -1,7 +1,7 @@
 import { mcpServerOf } from '../core/mcp.ts'
 import type { Check } from '../core/transport.ts'
-import type { SkillManager } from '../skills/manager.ts'
-import { wordsOf } from '../skills/prefix-skills.ts'
+import type { SkillManager } from '../runtime/manager.ts'
+import { wordsOf } from '../runtime/prefix-skills.ts'
 
 /** For `trivium doctor`: broken skills and entries of `skills.json`, and words for skills that there are not. */
 export function checkSkills(manager: Pick<SkillManager, 'errors' | 'list' | 'get'>): Check[] {

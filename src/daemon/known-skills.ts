@@ -2,9 +2,9 @@ import { fileURLToPath } from 'node:url'
 import type { RoutedSkill } from '../config/gateways.ts'
 import type { Config } from '../config/load-config.ts'
 import { silent } from '../core/log.ts'
-import { builtInSkills } from '../skills/built-in.ts'
-import { createMarkdownLoader } from '../skills/markdown/loader.ts'
-import { createRegistry } from '../skills/registry.ts'
+import { builtInSkills } from '../runtime/built-in.ts'
+import { createMarkdownLoader } from '../runtime/markdown/loader.ts'
+import { createRegistry } from '../runtime/registry.ts'
 
 /** The folder of the skills that come with Trivium. */
 export const SHIPPED_SKILLS: string = fileURLToPath(new URL('../../skills', import.meta.url))

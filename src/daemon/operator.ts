@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { transports } from '../../transports/registry.ts'
+import { asyncApi, type Socket } from '../api/asyncapi.ts'
+import type { History } from '../api/history.ts'
+import { type LastReload, type Metrics, type Readings, roadsOf } from '../api/metrics.ts'
+import { controlToken } from '../api/token.ts'
 import type { Config } from '../config/load-config.ts'
-import { asyncApi, type Socket } from '../control/asyncapi.ts'
-import type { History } from '../control/history.ts'
-import { type LastReload, type Metrics, type Readings, roadsOf } from '../control/metrics.ts'
-import { controlToken } from '../control/token.ts'
 import type { BudgetStanding } from '../core/budget.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { type Json, pathGet, toJson } from '../core/json.ts'
@@ -15,24 +15,24 @@ import type { ApprovalService, SubscriptionInfo } from '../core/services.ts'
 import { outputJsonSchema, skillJsonSchema } from '../core/skill.ts'
 import type { Store } from '../core/store.ts'
 import type { Check } from '../core/transport.ts'
-import { isLasting } from '../gateway/events.ts'
-import type { Gateways } from '../gateway/gateways.ts'
-import { type Address, listenOn } from '../gateway/public-http.ts'
-import { noGateway } from '../gateway/receive.ts'
-import type { Router } from '../gateway/router.ts'
-import { draftOf, submit } from '../gateway/submit.ts'
+import { isLasting } from '../engine/events.ts'
+import type { Gateways } from '../engine/gateways.ts'
+import { noGateway } from '../engine/receive.ts'
+import type { Router } from '../engine/router.ts'
+import { draftOf, submit } from '../engine/submit.ts'
+import type { Queues } from '../features/bullmq/queues.ts'
+import { createFeed } from '../features/live/feed.ts'
+import type { Tracing } from '../features/tracing/tracing.ts'
+import { type Address, listenOn } from '../http/public-http.ts'
 import { defined } from '../lib/defined.ts'
 import { logRequests } from '../lib/http.ts'
-import type { Queues } from '../queues/queues.ts'
-import type { SkillManager } from '../skills/manager.ts'
-import type { McpHttp } from '../skills/mcp/http.ts'
-import type { McpServers } from '../skills/mcp/servers.ts'
-import { wordsOf } from '../skills/prefix-skills.ts'
+import type { SkillManager } from '../runtime/manager.ts'
+import type { McpHttp } from '../runtime/mcp/http.ts'
+import type { McpServers } from '../runtime/mcp/servers.ts'
+import { wordsOf } from '../runtime/prefix-skills.ts'
 import { checkSkills } from './check-skills.ts'
-import { createFeed } from './feed.ts'
 import { checkRedisServers } from './open-store.ts'
 import type { createRoadWorkers, Roads } from './roads.ts'
-import type { Tracing } from './tracing.ts'
 
 type Operator = ReturnType<typeof createOperator>
 
@@ -302,12 +302,12 @@ export function createControlServer(
 
   return {
     async listen(address: Address): Promise<Address> {
-      const { createControlApi } = await import('../control/api.ts')
+      const { createControlApi } = await import('../api/api.ts')
       const api = createControlApi({
         ...operator,
         async mcp(request, response, caller) {
           // Most daemons never get a request for it.
-          mcp ??= import('../skills/mcp/http.ts').then(({ createMcpHttp }) =>
+          mcp ??= import('../runtime/mcp/http.ts').then(({ createMcpHttp }) =>
             createMcpHttp({ manager, version: operator.version }),
           )
           await (await mcp).handle(request, response, caller, request.body)

@@ -1,6 +1,6 @@
 import type { Config } from '../config/load-config.ts'
-import { WORDS_ROUTE } from './approval-words.ts'
-import { CLICK_ROUTE } from './approvals.ts'
+import { CLICK_ROUTE } from '../features/approvals/approvals.ts'
+import { WORDS_ROUTE } from '../features/approvals/words.ts'
 
 /** Clicks on our buttons come first; a message that no other route takes may be a decision in words. */
 export function withOwnRoutes({ routes }: Pick<Config, 'routes'>) {

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
 import { deflateSync } from 'node:zlib'
-import { attachmentSettings, readFiles } from '../../src/skills/model/attachments.ts'
+import { attachmentSettings, readFiles } from '../../src/runtime/model/attachments.ts'
 
 const OPENS = '1 0 obj\n<< /Type /ObjStm >>\nstream\n'
 const zeros = deflateSync(Buffer.alloc(15 * 1024 * 1024))

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { createStateManager } from '../../src/state/documents/manager.ts'
-import { crashRounds } from '../state/crash-rounds.ts'
-import { notes, temporaryDir } from '../state/kit.ts'
+import { createStateManager } from '../../src/features/documents/manager.ts'
+import { crashRounds } from '../features/crash-rounds.ts'
+import { notes, temporaryDir } from '../features/kit.ts'
 
-const writer = fileURLToPath(import.meta.resolve('../state/race-writer.ts'))
+const writer = fileURLToPath(import.meta.resolve('../features/race-writer.ts'))
 const WRITES = 4
 const STRACE = 'strace'
 

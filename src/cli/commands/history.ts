@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../core/json.ts'
 import { patternText } from '../../core/pattern.ts'
+import { createLogs, type LogQuery } from '../../features/transcript/logs.ts'
 import { headOf } from '../../lib/head-of.ts'
-import { createLogs, type LogQuery } from '../../state/logs/logs.ts'
 import { type AddCommand, interruption, timeOf, usage, wholeNumber } from '../command.ts'
 import { loadPlaced } from '../data-dir.ts'
 import { shorten } from '../terminal.ts'

@@ -1,7 +1,7 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { controlToken } from '../../control/token.ts'
+import { controlToken } from '../../api/token.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { type Environs, ownFile } from '../command.ts'
 import { writeDataFile } from '../data-dir.ts'

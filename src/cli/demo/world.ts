@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
-import { listenOn } from '../../gateway/public-http.ts'
+import { listenOn } from '../../http/public-http.ts'
 
 /**
  * What lies around the daemon of the demo, on loopback and until the process ends: an empty mailbox that anybody may log in to, a mail

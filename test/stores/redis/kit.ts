@@ -3,7 +3,7 @@ import { Redis } from 'ioredis'
 import { createRedisStore, type RedisStoreOptions } from '../../../src/stores/redis/index.ts'
 import { quiet, toEvent } from '../../contract/store/kit.ts'
 import { startRedisServer } from '../../fixtures/redis-server.ts'
-import { cleanup } from '../../skills/support/cleanup.ts'
+import { cleanup } from '../../runtime/support/cleanup.ts'
 
 /** With time for a disk that is busy for seconds. */
 export function openStore(url: string, rest: Partial<RedisStoreOptions> = {}) {

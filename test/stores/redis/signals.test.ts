@@ -6,7 +6,7 @@ import { createOwners } from '../../../src/stores/redis/shards/owners.ts'
 import { createSignals } from '../../../src/stores/redis/signals.ts'
 import { quiet, until } from '../../contract/store/kit.ts'
 import { createMemoryStore } from '../../fixtures/memory-store.ts'
-import { cleanup } from '../../skills/support/cleanup.ts'
+import { cleanup } from '../../runtime/support/cleanup.ts'
 import { redisOf } from './kit.ts'
 
 test('shards that become ours while a subscription is made are heard of', async (t) => {

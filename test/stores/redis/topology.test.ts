@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createReplyLog } from '../../../src/gateway/submit.ts'
+import { createReplyLog } from '../../../src/engine/submit.ts'
 import { checkRedis } from '../../../src/stores/redis/check.ts'
 import { newest, quiet, saying } from '../../contract/store/kit.ts'
 import { startRedisCluster } from '../../fixtures/redis-server.ts'

@@ -7,7 +7,7 @@ import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { type AppThread, startAppThread } from '../../../transports/slack/bolt/app-thread.ts'
 import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.ts'
 import { until } from '../../fixtures/until.ts'
-import { createMemoryLog } from '../../skills/support/log.ts'
+import { createMemoryLog } from '../../runtime/support/log.ts'
 import { callback } from './harness.ts'
 
 let slack: SlackServer

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createReplyLog } from '../../../src/gateway/submit.ts'
+import { createReplyLog } from '../../../src/engine/submit.ts'
 import { createMemoryStore } from '../../fixtures/memory-store.ts'
 import { until } from '../../fixtures/until.ts'
-import { openStore } from '../../skills/support/store.ts'
+import { openStore } from '../../runtime/support/store.ts'
 import { startWebsocket } from './harness.ts'
 
 describe('resuming a conversation', () => {

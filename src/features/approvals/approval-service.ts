@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto'
+import type { Call, Caller } from '../../core/call.ts'
+import { TriviumError } from '../../core/errors.ts'
+import { compileMember, isOperator } from '../../core/identity.ts'
+import { type Approval, type ApprovalService, approvalSchema } from '../../core/services.ts'
+import type { Store } from '../../core/store.ts'
+import { updateKv } from '../../core/update-kv.ts'
+import { defined } from '../../lib/defined.ts'
+import { waitFor } from '../../lib/wait-for.ts'
+import { abortError } from '../../runtime/bounded.ts'
+
+const PREFIX = 'approval:'
+/** Names what is not decided, or whose invocation was not put back to work: a sweep costs what is open, not what was ever asked. */
+const OPEN = 'approval-open:'
+/** How long a decision is remembered after the request would have ended. */
+const KEPT = 7 * 86_400_000
+
+/** What becomes of a request: asked, decided by somebody, or ended by its time. */
+export type ApprovalEvent = 'approval_required' | 'approval_decided' | 'approval_expired'
+
+export type ApprovalDeps = {
+  store: Pick<Store, 'kv' | 'onSignal'>
+  resume(approval: Approval): Promise<void>
+  noted(event: ApprovalEvent, approval: Approval): Promise<void>
+  now: () => number
+}
+
+/**
+ * Requests for approval on the message store. `resume` dispatches the message of a parked invocation once more; it may be called
+ * twice for one approval and must do it once. `noted` is told once of each step; it must not throw.
+ */
+export function createApprovalService(deps: ApprovalDeps) {
+  const { now } = deps
+  const { kv, onSignal } = deps.store
+
+  /** What stands of a request, ended where its time is over. */
+  const load = async (id: string): Promise<Approval | undefined> => {
+    const entry = await kv.get(PREFIX + id)
+    const found = entry && approvalSchema.parse(entry.value)
+    if (found?.status !== 'pending' || found.expiresAt > now()) return found
+    const status = found.onTimeout === 'approve' ? 'approved' : 'expired'
+    return change(id, (current) =>
+      current.status === 'pending' ? { ...current, status, decidedAt: now() } : undefined,
+    )
+  }
+  const change = async (id: string, next: (current: Approval) => Approval | undefined): Promise<Approval> => {
+    let ends = false
+    const value = await updateKv(kv, PREFIX + id, (current) => {
+      if (current === undefined) throw new TriviumError('approval_not_found', { id })
+      const before = approvalSchema.parse(current)
+      const changed = next(before)
+      ends = changed !== undefined && changed.status !== before.status
+      return changed && { value: { ...changed }, ttl: changed.expiresAt + KEPT - now() }
+    })
+    const stands = approvalSchema.parse(value)
+    if (ends) await deps.noted(stands.decidedBy ? 'approval_decided' : 'approval_expired', stands)
+    return stands
+  }
+  const resumeOnce = async (approval: Approval): Promise<void> => {
+    if (approval.status === 'pending' || !(await kv.get(OPEN + approval.id))) return
+    if (approval.message) await deps.resume(approval)
+    await kv.delete(OPEN + approval.id)
+  }
+  const all = async (prefix: string, id = ''): Promise<Approval[]> => {
+    const keys = await kv.list(prefix + id, 10_000)
+    const found = await Promise.all(keys.map((key) => load(key.slice(prefix.length))))
+    return found.filter((one) => one !== undefined).sort((a, b) => a.requestedAt - b.requestedAt)
+  }
+
+  return {
+    async request(request) {
+      const id = createHash('sha256').update(request.key).digest('hex').slice(0, 16)
+      const standing = await load(id)
+      if (standing) return standing
+      const [requestedAt, ttl] = [now(), request.timeout + KEPT]
+      const expiresAt = requestedAt + request.timeout
+      const fresh: Approval = { ...request, id, status: 'pending', requestedAt, expiresAt }
+      await kv.set(OPEN + id, id, { ttl })
+      const made = await kv.set(PREFIX + id, { ...fresh }, { ifVersion: 0, ttl })
+      // Somebody asked the same at this moment.
+      if (made === undefined) return change(id, () => undefined)
+      await deps.noted('approval_required', fresh)
+      return fresh
+    },
+
+    async decide({ id, approve, reason }, call) {
+      const asked = await load(id)
+      if (!asked) throw new TriviumError('approval_not_found', { id })
+      requireRight(asked, call)
+      const status: Approval['status'] = approve ? 'approved' : 'denied'
+      const decided = await change(id, (current) => {
+        if (current.status === status) return undefined
+        if (current.status !== 'pending') {
+          throw new TriviumError('approval_decided', { id, status: current.status })
+        }
+        const decidedBy = call.caller.id ?? call.caller.kind
+        return { ...current, status, decidedAt: now(), decidedBy, ...defined({ reason }) }
+      })
+      await resumeOnce(decided)
+      return decided
+    },
+
+    async list({ id = '', status, limit }) {
+      const found = await all(status === 'pending' ? OPEN : PREFIX, id)
+      return found
+        .filter((one) => (!id || one.id === id) && (!status || one.status === status))
+        .slice(0, limit)
+    },
+
+    async wait(id, timeout, signal) {
+      const decided = await waitFor({
+        attempt: async () => {
+          const current = await load(id)
+          if (!current) throw new TriviumError('approval_not_found', { id })
+          return current.status === 'pending' ? { retryAt: current.expiresAt } : { value: current }
+        },
+        watch: (wake) => onSignal(`kv:${PREFIX}${id}`, wake),
+        timeout,
+        signal,
+      })
+      if (!decided && signal.aborted) throw abortError(signal, `Waiting for approval ${id}`)
+      return decided
+    },
+    /** Ends what nobody decided in time, and resumes what a crash left parked. Call it every few seconds. */
+    async sweep() {
+      for (const approval of await all(OPEN)) await resumeOnce(approval)
+    },
+  } satisfies ApprovalService & Record<'sweep', unknown>
+}
+
+/** A sender may decide only where the request names them, and there is proof of them; operators always may. */
+export function mayDecide({ approvers }: Approval, caller: Caller): boolean {
+  if (isOperator(caller)) return true
+  return caller.id !== undefined && approvers.some((member) => compileMember(member)(caller))
+}
+
+function requireRight(approval: Approval, { caller }: Pick<Call, 'caller'>): void {
+  if (mayDecide(approval, caller)) return
+  throw new TriviumError('forbidden', {
+    what: `Deciding approval ${approval.id}`,
+    reason: `${caller.id ?? 'an unknown sender'} is not among its approvers`,
+  })
+}

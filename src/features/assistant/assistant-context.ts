@@ -1,0 +1,109 @@
+import type { Config } from '../../config/load-config.ts'
+import { type Caller, requireGateway } from '../../core/call.ts'
+import { reasonOf, TriviumError } from '../../core/errors.ts'
+import { isOperator } from '../../core/identity.ts'
+import { type Message, messageSchema } from '../../core/message.ts'
+import type { Store } from '../../core/store.ts'
+import type { Gateways } from '../../engine/gateways.ts'
+import type { Outbox } from '../../engine/outbox.ts'
+import type { Router } from '../../engine/router.ts'
+import { defined } from '../../lib/defined.ts'
+import type { SkillManager } from '../../runtime/manager.ts'
+import type { AccessRule } from '../../runtime/middleware/access.ts'
+import { wordsOf } from '../../runtime/prefix-skills.ts'
+import { isCommandLine } from './viewer.ts'
+import { goesOn, type World } from './world.ts'
+
+/** What of a match depends on the words alone. */
+const SAID = new Set(['text', 'prefix', 'subject'])
+
+/** What the assistant needs of the daemon: its skills, and a way to people. */
+export function createAssistantWorld(deps: {
+  /** Asked for when they are needed: skills are loaded after the assistant is made. */
+  manager(): Pick<SkillManager, 'invoke' | 'permit' | 'list' | 'get'>
+  store: { journal: Pick<Store['journal'], 'get'> }
+  outbox: Pick<Outbox, 'reply' | 'sendTo'>
+  gateways: Pick<Gateways, 'spec'>
+  router: Pick<Router, 'explain' | 'routes'>
+  /** Called when a call of ours is over for good. */
+  ended(rootId: string): Promise<unknown>
+  /** The roles in force. */
+  rules(): readonly AccessRule[]
+  config(): Config
+  now(): number
+}): World {
+  const { manager, store, outbox, gateways, config, now } = deps
+  /** Without roles everybody may everything that is offered; offered is what a route leads to. */
+  const isGranted = (skill: string, caller: Caller) =>
+    deps.rules().some(({ who, skills }) => who(caller) && skills.matches(skill))
+  /** Whether somebody could write a message here that a route hands to the skill. */
+  const isRouted = (skill: string, message: Message) =>
+    deps.router
+      .explain(message)
+      .some(
+        (route) =>
+          route.skill === skill &&
+          route.keys.every(({ key, matched }) => matched || SAID.has(key)) &&
+          !deps.router.routes().some(({ name, approval }) => name === route.route && approval),
+      )
+
+  return {
+    words: () => wordsOf(manager()),
+    isFor(skill, call) {
+      const { message, caller } = call
+      if (!manager().get(skill)) return false
+      if (isOperator(caller) || isCommandLine(message)) return true
+      const isWord = wordsOf(manager()).some(({ name }) => name === skill)
+      return isWord || isGranted(skill, caller) || (message !== undefined && isRouted(skill, message))
+    },
+    permit: (skill, call) => manager().permit(skill, call),
+    async run(skill, args, call) {
+      const { caller, message, route, model, trace, signal, rootId, sends } = call
+      let isOver = true
+      // An approval belongs to this very call, also when it comes again; what it emits and subscribes to is its own.
+      const own = `${rootId}:${skill}`
+      // Each begins anew, so that no depth ends a circle of them.
+      if (`${rootId}:`.includes(`:${skill}:`))
+        throw new TriviumError('usage', { details: `${skill} is at work on this already.` })
+      try {
+        return await manager().invoke(skill, args, {
+          rootId: own,
+          ...defined({ caller, message, route, model, trace, signal, sends }),
+        })
+      } catch (error) {
+        isOver = !goesOn(error, call)
+        throw error
+      } finally {
+        if (isOver) await deps.ended(own)
+      }
+    },
+    async report(to, sending) {
+      const { replyTarget } = to.data
+      // Somebody ordered it for now: it is no late answer to an old message.
+      const target =
+        Object(replyTarget).at === undefined ? {} : { replyTarget: { ...Object(replyTarget), at: now() } }
+      const message = messageSchema.parse({ ...to, data: { ...to.data, ...target } })
+      await outbox.reply(message, sending)
+    },
+    async ask(whom, text, key, call) {
+      const gateway = 'message' in whom ? whom.message.gateway : whom.gateway
+      const spec = gateways.spec(gateway)
+      if (!spec) return `gateway ${gateway} does not run here`
+      // As for `gateway-send`: others are reached only where the gateway is open.
+      if ((call.message || 'to' in whom) && !spec.open) return `gateway ${gateway} is not \`open\``
+      try {
+        requireGateway(call.caller, gateway)
+        const sending = { key, text, by: `skill ${call.skill}` }
+        if ('message' in whom) return (await outbox.reply(whom.message, sending)).unsent
+        await outbox.sendTo(whom.gateway, whom.to, sending)
+        return undefined
+      } catch (error) {
+        return reasonOf(error)
+      }
+    },
+    message: (id) => store.journal.get(id),
+    transportOf: (name) => config().gateways.find((gateway) => gateway.name === name)?.transport,
+    timezone: () => config().assistant.timezone,
+    hasModel: () => config().model?.name !== undefined,
+  }
+}

@@ -1,0 +1,124 @@
+import { existsSync } from 'node:fs'
+import type { Schedule } from '../../core/assistant-services.ts'
+import type { Call, Caller, InvokeOptions } from '../../core/call.ts'
+import { reasonOf } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import type { Services } from '../../core/services.ts'
+import type { Store } from '../../core/store.ts'
+import type { Check } from '../../core/transport.ts'
+import { repeat } from '../../lib/loop.ts'
+import { type ArtifactStore, createArtifactSweep } from '../artifacts/artifacts.ts'
+import { createCallLedger } from '../calls/ledger.ts'
+import { createStateDocuments, keepStateCopy } from '../documents/state-documents.ts'
+import { createScheduleRuns } from '../schedules/schedule-runs.ts'
+import { createSchedules } from '../schedules/schedules.ts'
+import type { Logs } from '../transcript/logs.ts'
+import { workbenchAt } from '../workbench/project.ts'
+import { createAssistant } from './assistant.ts'
+import { assistantDocument } from './assistant-state.ts'
+import { createTranscriptIndex } from './transcript-index.ts'
+import type { Scope } from './viewer.ts'
+import type { World } from './world.ts'
+
+export { SCHEDULED } from '../schedules/schedule-runs.ts'
+
+/** Artifacts that nothing names any more are looked for at the start, and this often (ms). */
+const SWEEP_EVERY = 6 * 3_600_000
+/** A round of the schedules that fails is repeated after so many ms. */
+const ROUND_AGAIN = 2_500
+
+type DurableDeps = {
+  store: Store
+  dataDir: string
+  /** Where `agent_state.json` and `task_board.json` are. */
+  workbenchDir: string
+  logs: Logs
+  /** What people see of each other. */
+  scope(): Scope
+  artifacts: ArtifactStore
+  /** Names this process in leases and claims. */
+  owner: string
+  invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
+  world: World
+  /** Throws where there is no such skill, or the call may not have it invoked. */
+  permit(skill: string, call: Call): Promise<void>
+  /** Somebody with the roles that they have now. */
+  callerAs(id: string): Caller
+  log: Log
+  now(): number
+}
+
+/** What remembers between messages, for a daemon or a command. Touches no file before it is asked for something. */
+export function createDurableParts(deps: DurableDeps) {
+  const { store, dataDir, workbenchDir, logs, owner, log, now } = deps
+  const workbench = workbenchAt(workbenchDir)
+  const documents = createStateDocuments({ dataDir, store, log })
+  const state = documents.document(assistantDocument)
+  const ledger = createCallLedger({ kv: store.kv, by: owner, note: logs.call, now })
+  const exists = async ({ id, created }: Pick<Schedule, 'id' | 'created'>) =>
+    (await state.load()).document.schedules.some((one) => one.id === id && one.created === created)
+  const runs = createScheduleRuns(deps, exists)
+  const schedules = createSchedules({ ...deps, state, fire: runs.add, record: logs.event })
+  const index = createTranscriptIndex({ dir: dataDir, logs })
+  const { overview, ...talk } = createAssistant({ ...deps, kv: store.kv, now, state, index, schedules })
+  const sweep = repeat(createArtifactSweep({ ...deps, now }), SWEEP_EVERY, 'artifacts', log)
+  const firing = repeat(schedules.tick, ROUND_AGAIN, 'schedules', log)
+  let running = false
+  let isReadable = false
+  let endCopy = async () => {}
+
+  return {
+    services: {
+      ...talk,
+      schedules,
+      workbench: { ...workbench, get: async () => ({ dir: workbenchDir, ...(await workbench.get()) }) },
+      calls: ledger,
+    } satisfies Partial<Services>,
+    /** Counts for `trivium status`; where the state cannot be read, why. */
+    overview: () => overview().catch((error: unknown) => ({ error: reasonOf(error) })),
+    /** The documents that cannot be used, and why. */
+    async check(): Promise<Check[]> {
+      const bench = existsSync(workbenchDir) ? [['workbench', workbench.get] as const] : []
+      const found = [['state', () => state.load()] as const, ...bench].map(async ([name, read]) => {
+        const failed = await read().then(
+          () => undefined,
+          (error: unknown) => error,
+        )
+        return failed === undefined ? [] : [{ name: `document ${name}`, ok: false, detail: reasonOf(failed) }]
+      })
+      return (await Promise.all(found)).flat()
+    },
+    /** Makes what is missing and migrates what is old. What cannot be read is reported, and holds up no messages. */
+    async prepare() {
+      try {
+        await ledger.restore(logs.newestCalls())
+        await documents.migrate()
+        isReadable = true
+      } catch (err) {
+        log.error({ err }, 'the state of the assistant cannot be used; its skills will say so')
+      }
+    },
+    /** Begins to fire schedules and to run what they fired. */
+    start() {
+      running = true
+      // A file that could not be taken over stays where it is.
+      if (store.kind === 'redis' && isReadable) endCopy = keepStateCopy(state, dataDir, log)
+      runs.worker.start()
+      firing.start()
+      sweep.start()
+    },
+    /** Ends firing, and finishes or hands back what runs, within `grace` ms. */
+    async drain(grace: number) {
+      if (!running) return
+      running = false
+      await Promise.all([sweep.stop(), firing.stop()])
+      await schedules.release()
+      await runs.worker.stop(grace)
+    },
+    async close() {
+      await endCopy()
+      index.close()
+      await documents.close()
+    },
+  }
+}

@@ -1,0 +1,164 @@
+import { z } from 'zod'
+import {
+  type Delegation,
+  delegationSchema,
+  noteSchema,
+  scheduleSchema,
+  searchSchema,
+} from '../../core/assistant-services.ts'
+import { TriviumError } from '../../core/errors.ts'
+import { isJsonObject, type Json, type JsonObject, jsonObjectSchema } from '../../core/json.ts'
+import { type DocumentSpec, jsonSchemaOf } from '../documents/spec.ts'
+import type { ActivityEntry } from '../transcript/logs.ts'
+
+const stateSchema = z.strictObject({
+  schema_version: z.literal(2),
+  assistant_name: z.string().min(1),
+  memory: z.array(noteSchema),
+  searches: z.array(searchSchema),
+  delegations: z.array(delegationSchema),
+  schedules: z.array(scheduleSchema),
+  /** The number that the next one of each kind gets. */
+  next_ids: z.record(z.string(), z.int().min(1)),
+  /** What an older file held that this version does not know. */
+  extra: jsonObjectSchema.exactOptional(),
+})
+
+/** The content of `state.json`. */
+export type AssistantState = z.infer<typeof stateSchema>
+
+/** The document `state`. Version 0 is of another program; version 1 did not know whose a note is. */
+export const assistantDocument: DocumentSpec<AssistantState> = {
+  name: 'state',
+  version: 2,
+  get schema() {
+    return jsonSchemaOf(stateSchema)
+  },
+  type: stateSchema,
+  migrations: { 0: fromUnversioned, 1: withOwners },
+  initial: () => ({
+    schema_version: 2,
+    assistant_name: 'trivium',
+    memory: [],
+    searches: [],
+    delegations: [],
+    schedules: [],
+    next_ids: {},
+  }),
+}
+
+/** The number for the next of a kind, as `kind-1`; moves the counter. */
+export function nextId(state: AssistantState, kind: string): string {
+  const number = Object.hasOwn(state.next_ids, kind) ? (state.next_ids[kind] ?? 1) : 1
+  state.next_ids[kind] = number + 1
+  return `${kind}-${number}`
+}
+
+/** Notes are taken over, and what fits; the rest is kept under `extra`, so that nothing is lost. */
+function fromUnversioned({ memory, schema_version: _, ...rest }: JsonObject): JsonObject {
+  const fitting = stateSchema.partial()
+  const { true: fit = [], false: extra } = Object.groupBy(Object.entries(rest), ([key, value]) =>
+    fitting.safeParse({ [key]: value }).success ? 'true' : 'false',
+  )
+  return {
+    ...assistantDocument.initial(),
+    ...Object.fromEntries(fit),
+    memory: Array.isArray(memory) ? memory.map(asNote) : [],
+    ...(extra && { extra: Object.fromEntries(extra) }),
+  }
+}
+
+function asNote(given: Json, index: number): JsonObject {
+  const note = isJsonObject(given) ? given : { text: given }
+  const time = Date.parse(String(note.time)) || 0
+  return {
+    id: String(note.id ?? `memory-${index + 1}`),
+    text: String(note.text ?? ''),
+    channel: String(note.channel ?? 'cli'),
+    time: new Date(time).toISOString(),
+  }
+}
+
+/** Of a note only its channel is known, so it is an operator's, or its gateway's. Schedules know their maker and gateway. */
+function withOwners(document: JsonObject): JsonObject {
+  const { memory, schedules } = document
+  return {
+    ...document,
+    memory: changed(memory, (note) => ({ owner: note.channel ?? 'cli', ...note })),
+    schedules: changed(schedules, ({ by, ...rest }) =>
+      isJsonObject(by) ? { ...rest, by: { ...by, id: `${rest.channel}:${by.id}` } } : rest,
+    ),
+  }
+}
+
+function changed(list: Json | undefined, change: (one: JsonObject) => JsonObject): Json {
+  return Array.isArray(list) ? list.map((one) => (isJsonObject(one) ? change(one) : one)) : (list ?? [])
+}
+
+/** A bound, and what to do when it is reached (a sentence). */
+type Limit = { most: number; what: string; todo?: string }
+
+const INTO_A_FILE = 'Keep what is large in a file, and name it.'
+
+/** The bounds of the assistant’s state, which is written whole. Lengths are in characters. */
+export const LIMITS = {
+  notes: { most: 10_000, what: 'Notes', todo: 'Remove some with `forget`.' },
+  /** Kept for all senders together of whom there is no proof: they cannot fill up the memory of others. */
+  unprovenNotes: { most: 1_000, what: 'Notes of senders without proof', todo: 'Remove some with `forget`.' },
+  /** Of one person; operators have the room of all. */
+  ownNotes: { most: 2_000, what: 'Your notes', todo: 'Remove some with `forget`.' },
+  note: { most: 10_000, what: 'A note' },
+  query: { most: 1_000, what: 'A search', todo: 'Search for fewer words.' },
+  /** Patterns look for the time at each place of it. */
+  timed: { most: 2_000, what: 'What names a time', todo: 'Say it shorter.' },
+  /** Work that is queued or with a worker. */
+  openWork: { most: 1_000, what: 'Work for others', todo: 'Finish some of it with `delegation-accept`.' },
+  /** Of one person. */
+  ownWork: {
+    most: 100,
+    what: 'Your work for others',
+    todo: 'Say of some what came of it: done delegation-1: all paid.',
+  },
+  task: { most: 10_000, what: 'A task' },
+  result: { most: 100_000, what: 'A result' },
+  /** Of one person. */
+  ownSchedules: { most: 100, what: 'Your schedules', todo: 'Cancel some of them.' },
+  schedules: { most: 1_000, what: 'Schedules', todo: 'Remove some with `schedule-delete`.' },
+  scheduleArgs: { most: 20_000, what: 'The arguments of a schedule' },
+} satisfies Record<string, Limit>
+
+/** Throws `limit_reached` where there is no room for one more, or for a text that is too long. */
+export function requireRoom({ most, what, todo = INTO_A_FILE }: Limit, given: number | string): void {
+  const isText = typeof given === 'string'
+  if (isText ? given.length <= most : given < most) return
+  throw new TriviumError('limit_reached', { what, limit: isText ? `${most} characters` : most, todo })
+}
+
+/** Changes the state, then notes `entry`, which says only what has become durable. */
+export type Change = <T>(
+  mutate: (draft: AssistantState) => T,
+  entry: (made: T) => ActivityEntry | undefined,
+) => Promise<T>
+
+/** Whether work is queued or with a worker. */
+export function isOpen({ status }: Delegation): boolean {
+  return status === 'queued' || status === 'working'
+}
+
+/** Throws `not_found`. */
+export function byId<T extends { id: string }>(list: readonly T[], id: string): T {
+  const found = list.find((one) => one.id === id)
+  if (!found) throw notThere(id)
+  return found
+}
+
+/** What is not there, or not for the caller. */
+export function notThere(id: string): TriviumError {
+  return new TriviumError('not_found', { path: id })
+}
+
+/** What somebody said; throws `usage` with a hint where that is nothing. */
+export function said(text: string, hint: string): string {
+  if (text === '') throw new TriviumError('usage', { details: hint })
+  return text
+}

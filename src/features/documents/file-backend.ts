@@ -1,0 +1,135 @@
+import { existsSync, readFileSync, renameSync, type Stats, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileFailure, unwritable } from '../../core/errors.ts'
+import { type Disk, disk, syncDir, writeWhole } from '../../lib/disk.ts'
+import { createFileLock, type FileLock } from '../../lib/file-lock.ts'
+import { type LoggedChange, lastChange, readChanges } from './events.ts'
+import { appendLines, fullFiles, rotate } from './files/line-file.ts'
+import {
+  type Commit,
+  type DocumentBackend,
+  fingerprint,
+  formatDocument,
+  isLink,
+  parseDocument,
+  type Stored,
+} from './spec.ts'
+
+/** What was found on the disk. `document` and `size`: what the file system says of the document, and the size of its events. */
+type Seen = { stored: Stored; text: string; document: Stats | undefined; size: number }
+
+const FULL_LOG = 32 * 1024 * 1024
+/** Each log begins with a whole document, which should be a small part of it. */
+const DOCUMENTS_A_LOG = 8
+
+/**
+ * Documents as `<dir>/<name>.json` with their events in `<dir>/<name>.events.jsonl`. A commit writes the new text beside the document,
+ * appends its event, and puts the text in place. After a crash between the last two the text is taken over like an edit.
+ */
+export function createFileBackend(options: {
+  dir: string
+  disk?: Disk
+  /** Bytes from which an event log is put away and a new one begun. */
+  fullLog?: number
+}): DocumentBackend {
+  const { dir, fullLog = FULL_LOG } = options
+  const target = options.disk ?? disk
+  const locks = new Map<string, FileLock>()
+  const documentOf = (name: string) => join(dir, `${name}.json`)
+  const eventsOf = (name: string) => join(dir, `${name}.events.jsonl`)
+
+  const locked = <T>(name: string, work: () => Promise<T>): Promise<T> => {
+    const path = join(dir, `${name}.lock`)
+    const lock = locks.get(name) ?? createFileLock(path, fileFailure(path))
+    locks.set(name, lock)
+    return lock.during(work)
+  }
+
+  return {
+    locate: documentOf,
+    // Without the lock: what was read in the middle of a commit is looked at again before anybody acts on it.
+    read: async (name) => (await look(name)).stored,
+    transact: (name, work) =>
+      locked(name, async () => {
+        for (;;) {
+          const seen = await look(name)
+          const commit = work(seen.stored)
+          if (!commit || (await write(name, seen, commit))) return
+        }
+      }),
+    changes: (name) => readChanges(name, eventsOf(name)),
+    async keep(name, label) {
+      if (!existsSync(documentOf(name))) return undefined
+      const kept = join(dir, `${name}.${label}.backup.json`)
+      await writeWhole(kept, readFileSync(documentOf(name)), target)
+      return kept
+    },
+    putEventsAside: (name, label) =>
+      locked(name, async () => {
+        const events = eventsOf(name)
+        for (const file of [events, ...fullFiles(events)]) {
+          if (existsSync(file)) renameSync(file, `${file}.${label}`)
+        }
+        await syncDir(dir, target)
+        return `${events}.${label}`
+      }),
+    async close() {
+      for (const lock of locks.values()) lock.close()
+      locks.clear()
+    },
+  }
+
+  async function look(name: string): Promise<Seen> {
+    const document = statOf(documentOf(name))
+    const text = document && readFileSync(documentOf(name), 'utf8')
+    const last = await lastChange(name, eventsOf(name))
+    const size = statOf(eventsOf(name))?.size ?? 0
+    return {
+      stored: storedOf(text, document, last, isLink(documentOf(name))),
+      text: text ?? '',
+      document,
+      size,
+    }
+  }
+
+  /** False: a person saved the file in between; it stays, and `work` must look again. */
+  async function write(name: string, seen: Seen, { change, document, keepText }: Commit): Promise<boolean> {
+    const [path, events] = [documentOf(name), eventsOf(name)]
+    const text = keepText ? seen.text : formatDocument(document)
+    const note = async () => {
+      const isFull = seen.size >= Math.max(fullLog, DOCUMENTS_A_LOG * (seen.document?.size ?? 0))
+      if (isFull) await rotate(events, target)
+      // A log begins with the whole document.
+      const content = isFull || seen.size === 0 ? { ...change, document } : change
+      await appendLines(events, [JSON.stringify({ ...content, sha: fingerprint(text) })], target)
+      const [before, now] = [seen.document, statOf(path)]
+      // A rename brings another inode.
+      return before?.ino === now?.ino && before?.mtimeMs === now?.mtimeMs && before?.size === now?.size
+    }
+    try {
+      if (!keepText) return await writeWhole(path, text, target, { mode: seen.document?.mode, onlyIf: note })
+      await note()
+      return true
+    } catch (error) {
+      throw unwritable(path, error)
+    }
+  }
+}
+
+function storedOf(
+  text: string | undefined,
+  file: Stats | undefined,
+  last: LoggedChange | undefined,
+  linked: boolean,
+): Stored {
+  const revision = last?.seq ?? 0
+  if (text === undefined) return { revision, missing: true }
+  if (last?.sha !== fingerprint(text))
+    return { revision, edited: { text, at: file?.mtimeMs ?? 0, isLink: linked } }
+  // What was taken over from a person may say more than their text does.
+  return { revision, document: last.document ?? parseDocument(text) }
+}
+
+function statOf(path: string): Stats | undefined {
+  return statSync(path, { throwIfNoEntry: false })
+}

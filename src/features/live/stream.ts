@@ -1,0 +1,87 @@
+import type { Request, RequestHandler, Response } from 'express'
+import { z } from 'zod'
+import { TriviumError } from '../../core/errors.ts'
+import { messageFilter } from '../../core/message-operations.ts'
+
+/** The events that a stream may have; `gap` comes in any case. */
+export const STREAMED = ['history', 'point', 'now', 'message', 'outcome', 'approval', 'dead'] as const
+
+/** Who reads what happens as it happens. */
+export type Reader = {
+  filter: z.infer<typeof messageFilter>
+  wants(event: (typeof STREAMED)[number]): boolean
+  /** `id` of a message is where a connection that comes back goes on. */
+  send(event: (typeof STREAMED)[number], data: unknown, id?: string): void
+  /** So many messages are not shown. */
+  missed(count: number): void
+  /** The last message that it was shown, where it comes back. */
+  after: string | undefined
+}
+
+const querySchema = messageFilter.extend({
+  only: z
+    .string()
+    .transform((names) => names.split(','))
+    .pipe(z.array(z.enum(STREAMED)))
+    .exactOptional(),
+})
+
+/** Ms: a line that says that somebody is there, and how long a reader may take none of what is written. */
+const BEAT = 10_000
+const STALLED = 60_000
+/** Bytes that may wait for a reader; what comes then is left out. */
+const LARGEST = 256 * 1024
+
+/** Serves server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). `read` begins and returns what ends it. */
+export function createStream(read: (reader: Reader) => () => void): RequestHandler {
+  return (request, response) => {
+    const { data, error } = querySchema.safeParse(request.query)
+    if (!data) throw new TriviumError('bad_request', { reason: z.prettifyError(error) })
+    const { only, ...filter } = data
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
+    response.write(': \n\n')
+    const end = read({
+      filter,
+      wants: (event) => only?.includes(event) ?? true,
+      after: request.get('last-event-id'),
+      ...writerTo(request, response),
+    })
+    response.once('close', end)
+  }
+}
+
+/** Writes events while the reader reads. A slow one is left out, and told how much; one that reads nothing is hung up on. */
+function writerTo(request: Request, response: Response): Pick<Reader, 'send' | 'missed'> {
+  let gap = 0
+  let drainedAt = Date.now()
+  response.on('drain', () => {
+    drainedAt = Date.now()
+  })
+  const isSlow = () => response.writableLength > LARGEST
+  const beat = setInterval(() => {
+    if (!response.writableNeedDrain) drainedAt = Date.now()
+    if (Date.now() - drainedAt > STALLED) request.destroy()
+    else if (!isSlow()) response.write(': \n\n')
+  }, BEAT)
+  response.once('close', () => clearInterval(beat))
+  const write = (event: string, data: unknown, id?: string) => {
+    const head = id === undefined ? '' : `id: ${id}\n`
+    response.write(`event: ${event}\n${head}data: ${JSON.stringify(data)}\n\n`)
+  }
+  const tellGap = () => {
+    if (gap === 0 || isSlow()) return
+    write('gap', { missed: gap })
+    gap = 0
+  }
+  return {
+    send(event, data, id) {
+      tellGap()
+      if (!isSlow()) write(event, data, id)
+      else if (event === 'message') gap++
+    },
+    missed(count) {
+      gap += count
+      tellGap()
+    },
+  }
+}

@@ -1,0 +1,133 @@
+import { z } from 'zod'
+import { type Schedule, scheduleSchema } from '../../core/assistant-services.ts'
+import type { Caller, InvokeOptions } from '../../core/call.ts'
+import { type Json, toJson } from '../../core/json.ts'
+import type { Log } from '../../core/log.ts'
+import type { ClaimedJob, KeyValues, Store } from '../../core/store.ts'
+import { attemptOf, createWorker, failedAttempt, lastErrorOf, type RunOutcome } from '../../engine/worker.ts'
+import { defined } from '../../lib/defined.ts'
+import { textOf, type World } from '../assistant/world.ts'
+import type { Logs } from '../transcript/logs.ts'
+import type { Occasion } from './schedules.ts'
+
+type ScheduleRunDeps = {
+  store: Store
+  logs: Logs
+  world: Pick<World, 'report'>
+  invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
+  /** Somebody with the roles that they have now. */
+  callerAs(id: string): Caller
+  log: Log
+  now(): number
+}
+
+/** The queue of what schedules have fired; its dead letters are listed with all others. */
+const SCHEDULES_QUEUE = 'schedules'
+/** So many runs at once in this process; each tries for a minute, about. */
+const LIMITS = { concurrency: 64, retry: { attempts: 5, first: 4_000, longest: 60_000 } }
+const LONGEST_RESULT = 2_000
+/** What `by` of a report begins with: the skill that a schedule ran. */
+export const SCHEDULED = 'schedule of '
+
+/** What a job says, since version 0.1; `schedule` is its id. */
+const runSchema = scheduleSchema
+  .pick({
+    created: true,
+    name: true,
+    skill: true,
+    args: true,
+    channel: true,
+    by: true,
+    askedBy: true,
+    onFailure: true,
+  })
+  .extend({ schedule: z.string(), planned: z.string(), missed: z.number() })
+
+/** Runs what schedules fire, as durable jobs, one for each planned time; what no longer `exists` is not tried again. */
+export function createScheduleRuns(
+  { store, invoke, callerAs, logs, log, world, now }: ScheduleRunDeps,
+  exists: (schedule: Pick<Schedule, 'id' | 'created'>) => Promise<boolean>,
+) {
+  const failures = createFailures(store.kv)
+  const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
+    const { schedule: id, name, skill, args, by, askedBy, onFailure, ...rest } = runSchema.parse(job.data)
+    const { created, channel, planned, missed } = rest
+    if (!(await exists({ id, created }))) return { outcome: 'done' }
+    const attempt = attemptOf(job)
+    const about = { channel, schedule: id, name, skill, planned, attempt }
+    try {
+      if (attempt > LIMITS.retry.attempts) throw lastErrorOf(job)
+      const result = await invoke(skill, args, {
+        signal,
+        // The same over attempts, so that sends and approvals of a repeated run are recognised.
+        rootId: `schedule:${job.id}`,
+        // As if they had asked for it now: the access rules of now decide.
+        caller: by ? callerAs(by.id) : { kind: 'code', id: `schedule:${id}` },
+        nonlocals: { schedule: { id, name, planned, missed } },
+      })
+      const text = textOf(toJson(result))
+      if (askedBy && text !== '') {
+        await world.report(askedBy, { key: `schedule:${job.id}`, text, by: `${SCHEDULED}${skill}` })
+      }
+      await logs.event({ event: 'schedule_ran', ...about, ok: true, result: brief(result) })
+      await failures.end(`${id}:${created}`)
+      return { outcome: 'done' }
+    } catch (thrown) {
+      if (!signal.aborted) {
+        const { outcome, error } = failedAttempt(job, thrown, LIMITS.retry, now())
+        const told = { ok: false, error: error.message, again: outcome === 'retry' }
+        await logs.event({ event: 'schedule_failed', ...about, ...told })
+        const whom = askedBy ?? onFailure
+        if (whom && outcome === 'dead') {
+          const text = `${name} (${id}) failed: ${error.message}`
+          const key = await failures.keyOf(`${id}:${created}`, job.id)
+          await world.report(whom, { key, text, by: `${SCHEDULED}${skill}` })
+        }
+      }
+      throw thrown
+    }
+  }
+
+  return {
+    /** Makes the run durable. The same occasion again adds nothing. */
+    async add({ key, schedule, planned, missed }: Occasion) {
+      const { id, created, name, skill, args, channel, by, askedBy, onFailure } = schedule
+      const about = {
+        schedule: id,
+        created,
+        name,
+        skill,
+        args,
+        channel,
+        ...defined({ by, askedBy, onFailure }),
+      }
+      const data = { ...about, planned: new Date(planned).toISOString(), missed }
+      const job = { id: key, lane: `${id}:${created}`, group: skill, data }
+      await store.jobs.add(SCHEDULES_QUEUE, [job])
+    },
+    worker: createWorker({ ...LIMITS, queue: SCHEDULES_QUEUE, store, run, log, now }),
+  }
+}
+
+/** How long (ms) it is remembered that a schedule fails. */
+const FAILURE_KEPT = 30 * 86_400_000
+
+/** A schedule that fails again and again is told of once, until a run of it succeeds. */
+function createFailures(kv: KeyValues) {
+  const place = (schedule: string) => `schedule-failing:${schedule}`
+  return {
+    /** The key of the message about it: the same for each run until one succeeds. */
+    async keyOf(schedule: string, job: string): Promise<string> {
+      await kv.set(place(schedule), job, { ifVersion: 0, ttl: FAILURE_KEPT })
+      const first = (await kv.get(place(schedule)))?.value ?? job
+      return `schedule:${String(first)}:failed`
+    },
+    end: (schedule: string) => kv.delete(place(schedule)),
+  }
+}
+
+/** A log line is no place for a long result. */
+function brief(result: unknown): Json {
+  const text = JSON.stringify(toJson(result))
+  return text.length <= LONGEST_RESULT ? toJson(result) : `${text.slice(0, LONGEST_RESULT)}…`
+}

@@ -1,0 +1,99 @@
+import { subscribe } from 'node:diagnostics_channel'
+import type { Context, Span, SpanOptions, Tracer } from '@opentelemetry/api'
+import type { DiagnosticsChannel } from 'undici'
+import { reasonOf, TriviumError } from '../../core/errors.ts'
+import { defineMiddleware, type Middleware } from '../../core/skill.ts'
+
+type Api = typeof import('@opentelemetry/api')
+
+/** Runs work in a span, which is that of all that it does. */
+export type InSpan = <T>(
+  name: string,
+  options: SpanOptions,
+  work: (span: Span) => PromiseLike<T>,
+  parent?: Context,
+) => Promise<T>
+
+export function createInSpan({ context, SpanStatusCode }: Api, tracer: Tracer): InSpan {
+  return (name, options, work, parent = context.active()) =>
+    tracer.startActiveSpan(name, options, parent, async (span) => {
+      try {
+        return await work(span)
+      } catch (error) {
+        fail(span, error, SpanStatusCode.ERROR)
+        throw error
+      } finally {
+        span.end()
+      }
+    })
+}
+
+function fail(span: Span, error: unknown, code: number): void {
+  span.setAttribute('error.type', error instanceof TriviumError ? error.code : 'error')
+  span.setStatus({ code, message: reasonOf(error) })
+}
+
+/** The outermost layer of each skill. What a call from outside says in logs is the id of the trace that it came with. */
+export function skillLayer(inSpan: InSpan): Middleware {
+  return defineMiddleware({
+    name: 'trace',
+    order: -1_000,
+    description: 'A span of OpenTelemetry',
+    always: true,
+    setup:
+      (_, { name }) =>
+      (ctx, next) =>
+        inSpan(`skill ${name}`, { attributes: { 'trivium.skill': name } }, (span) => {
+          ctx.call.trace = span.spanContext().traceId
+          return next()
+        }),
+  })
+}
+
+type Sent = DiagnosticsChannel.RequestCreateMessage['request'] & {
+  addHeader(name: string, value: string): void
+}
+
+/**
+ * A span for each request that `fetch` and undici make within a trace, which goes on in its `traceparent`. Of the address only the host is
+ * told: the rest of a URL may be a secret.
+ */
+export function traceRequests(
+  { context, propagation, SpanKind, SpanStatusCode, trace }: Api,
+  tracer: Tracer,
+): void {
+  const spans = new WeakMap<object, Span>()
+  const listeners: Record<string, (request: Sent, message: object) => void> = {
+    create(request) {
+      if (!trace.getActiveSpan()) return
+      const { hostname, port, protocol } = new URL(String(request.origin))
+      const attributes = {
+        'http.request.method': request.method ?? 'GET',
+        'server.address': hostname,
+        'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
+      }
+      const span = tracer.startSpan(request.method ?? 'GET', { kind: SpanKind.CLIENT, attributes })
+      spans.set(request, span)
+      propagation.inject(trace.setSpan(context.active(), span), request, {
+        set: (_, name, value) => request.addHeader(name, value),
+      })
+    },
+    headers(request, message) {
+      const { response } = message as DiagnosticsChannel.RequestHeadersMessage
+      const span = spans.get(request)
+      span?.setAttribute('http.response.status_code', response.statusCode)
+      if (response.statusCode >= 400) span?.setStatus({ code: SpanStatusCode.ERROR })
+    },
+    trailers: (request) => spans.get(request)?.end(),
+    error(request, message) {
+      const span = spans.get(request)
+      if (!span) return
+      fail(span, (message as DiagnosticsChannel.RequestErrorMessage).error, SpanStatusCode.ERROR)
+      span.end()
+    },
+  }
+  for (const [name, listen] of Object.entries(listeners))
+    subscribe(`undici:request:${name}`, (message) =>
+      listen((message as { request: Sent }).request, message as object),
+    )
+}

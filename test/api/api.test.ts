@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { describe, type TestContext, test } from 'node:test'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { type ControlDeps, createControlApi } from '../../src/api/api.ts'
+import type { InvokeOptions } from '../../src/core/call.ts'
+import { TriviumError } from '../../src/core/errors.ts'
+import { pathGet, toJson } from '../../src/core/json.ts'
+import { skillJsonSchema } from '../../src/core/skill.ts'
+import type { Reader } from '../../src/features/live/stream.ts'
+import { builtInSkills } from '../../src/runtime/built-in.ts'
+import { serveHttp } from '../fixtures/http-server.ts'
+import { until } from '../fixtures/until.ts'
+import { servicesWith } from '../runtime/support/services.ts'
+
+const TOKEN = 'open-sesame-please'
+
+type Answer = { status: number; headers: Headers; body: string }
+
+/** A control listener whose daemon answers with what it was asked. */
+async function stage(t: TestContext, parts: Partial<ControlDeps> = {}) {
+  const calls: { name: string; args: unknown; by: InvokeOptions }[] = []
+  const deps: ControlDeps = {
+    token: TOKEN,
+    tokens: () => [],
+    board: async () => undefined,
+    asyncapi: () => ({}),
+    version: '1.2.3',
+    async invoke(name, args, by) {
+      calls.push({ name, args, by })
+      return name === 'silent' ? undefined : { name, args: Object(args) }
+    },
+    skills: () => [{ name: 'echo' }],
+    describe: (name) => ({ name }),
+    status: async () => ({ version: '1' }),
+    doctor: async () => [{ name: 'store', ok: true, detail: '' }],
+    submit: async (submission) => ({ id: 'm1', wait: submission.wait }),
+    explain: async () => [],
+    configuration: () => ({}),
+    reload: async () => ({ ok: true }),
+    history: () => ({ every: 5000, points: [] }),
+    read: () => () => {},
+    artifacts: servicesWith({}).artifacts,
+    ready: async () => ({ ok: true, detail: {} }),
+    metrics: async () => ({ type: 'text/plain', body: 'up 1\n' }),
+    mcp: () => assert.fail('nobody asked for it'),
+    ...parts,
+  }
+  const app = createControlApi(deps)
+  const { url, close } = await serveHttp(app)
+  t.after(close)
+
+  const ask = async (method: string, path: string, init: RequestInit = {}): Promise<Answer> => {
+    const response = await fetch(url + path, { method, ...init })
+    return { status: response.status, headers: response.headers, body: await response.text() }
+  }
+  const authorization = `Bearer ${TOKEN}`
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    ask('GET', path, { headers: { authorization, ...headers } })
+  const post = (path: string, body: string, headers: Record<string, string> = {}) =>
+    ask('POST', path, { headers: { authorization, 'content-type': 'application/json', ...headers }, body })
+  return { app, url, calls, ask, get, post }
+}
+
+const json = ({ body }: Answer) => JSON.parse(body)
+
+test('a reader that reads too slowly is told how much it missed, and gets no queue of its own', async (t) => {
+  const sent = 3_000
+  const { promise: begun, resolve: begin } = Promise.withResolvers<Reader>()
+  const read = (reader: Reader) => {
+    begin(reader)
+    return () => {}
+  }
+  const { url } = await stage(t, { read })
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  t.after(() => socket.destroy())
+  socket.write(`GET /v1/stream HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${TOKEN}\r\n\r\n`)
+  const reader = await begun
+  for (let n = 0; n < sent; n++) reader.send('message', { n, text: 'x'.repeat(10_000) }, String(n))
+  let text = ''
+  const counted = () => {
+    const missed = [...text.matchAll(/"missed":(\d+)/g)].reduce((sum, [, count]) => sum + Number(count), 0)
+    return { shown: text.match(/event: message/g)?.length ?? 0, missed }
+  }
+  socket.on('data', (data) => (text += data))
+  await until(() => {
+    reader.missed(0)
+    const { shown, missed } = counted()
+    return missed > 0 && shown + missed === sent
+  }, 'all that was sent, shown or told')
+})
+
+describe('the description of the control API', () => {
+  const [name, description] = ['trap', '<script src="https://elsewhere.example/x.js">']
+  const trap = { name, description, args: { type: 'object', properties: { '<b>': { default: '"</td>' } } } }
+  const real = builtInSkills.map((skill) => ({ ...skill, args: skillJsonSchema(skill) }))
+  const skills = () => toJson([...real, trap])
+
+  test('is OpenAPI 3.1 with every call, as an outside validator reads it', async (t) => {
+    const { app, ask } = await stage(t, { skills })
+    const document = json(await ask('GET', '/openapi.json'))
+    const { valid, errors } = await new Validator().validate(document)
+    assert.ok(valid, JSON.stringify(errors))
+    for (const [, path = ''] of JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)) {
+      assert.notEqual(pathGet(document, path.replaceAll('/', '.')), undefined, `nothing is at ${path}`)
+    }
+    const { text, messageId } = document.components.schemas['gateway-send'].properties
+    assert.deepEqual([text.type, messageId.type], ['string', 'string'])
+    for (const { route } of app.router.stack) {
+      if (!route) continue
+      const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
+      const methods = path === '/mcp' ? ['post'] : route.stack.map(({ method }) => method)
+      for (const method of methods) assert.ok(document.paths[path]?.[String(method)], `${method} ${path}`)
+    }
+  })
+
+  test('is a page that shows each skill and loads nothing, whatever skills call themselves', async (t) => {
+    const { ask } = await stage(t, { skills })
+    const { status, body, headers } = await ask('GET', '/docs')
+    assert.equal(status, 200)
+    assert.match(String(headers.get('content-type')), /^text\/html/)
+    for (const { name } of real) assert.ok(body.includes(`POST /v1/skills/${name}<`), name)
+    assert.doesNotMatch(body, /<script|<b>|"<\/td>|(src|href)="http/)
+  })
+})
+
+describe('the control listener', () => {
+  test('serves the console, and forbids it everything but itself', async (t) => {
+    const { ask } = await stage(t)
+    const page = await ask('GET', '/')
+    assert.equal(page.status, 200)
+    assert.match(String(page.headers.get('content-security-policy')), /default-src 'none'.*frame-ancestors/)
+    assert.equal(page.headers.get('x-content-type-options'), 'nosniff')
+    assert.equal(page.headers.get('x-powered-by'), null)
+  })
+
+  test('proves the token to programs on this machine, and to nobody behind a proxy', async (t) => {
+    const { get } = await stage(t)
+    assert.equal((await get('/v1/proof/n')).status, 200)
+    for (const [name, value] of Object.entries({
+      forwarded: 'for=192.0.2.1',
+      via: '1.1 proxy',
+      'x-forwarded-for': '192.0.2.1',
+      'x-real-ip': '192.0.2.1',
+    }))
+      assert.equal((await get('/v1/proof/n', { [name]: value })).status, 401, name)
+  })
+
+  test('runs a skill for an operator, without letting it see the credentials', async (t) => {
+    const { post, calls } = await stage(t)
+    const answer = await post('/v1/skills/echo', '{"a":1}', { cookie: 'c=1', 'x-own': 'yes' })
+    assert.deepEqual(json(answer), { result: { name: 'echo', args: { a: 1 } } })
+    assert.deepEqual(json(await post('/v1/skills/silent', '{}')), { result: null })
+    await post('/v1/skills/echo', '{}', { 'x-trivium-client': 'ann@host' })
+    const [http, , cli] = calls
+    assert.deepEqual(http?.by.caller, { kind: 'http', id: 'control', roles: ['operator'] })
+    const headers = Object(pathGet(http?.by.nonlocals, 'request.headers'))
+    assert.equal(headers['x-own'], 'yes')
+    assert.equal(headers.authorization ?? headers.cookie, undefined)
+    assert.deepEqual([cli?.by.caller?.kind, cli?.by.caller?.id], ['cli', 'ann@host'])
+  })
+
+  test('keeps the digits of long ids in arguments, and refuses what is no JSON', async (t) => {
+    const { post, calls } = await stage(t)
+    const answer = await post('/v1/skills/echo', '{"id":7615917337495251231,"n":[1.5,-9007199254740993]}')
+    const args = { id: '7615917337495251231', n: [1.5, '-9007199254740993'] }
+    assert.deepEqual(json(answer), { result: { name: 'echo', args } })
+    for (const bad of ['{', '{"a":01}', 'null,']) {
+      const refused = await post('/v1/skills/echo', bad)
+      assert.deepEqual([refused.status, json(refused).error.code], [400, 'bad_request'], bad)
+    }
+    await post('/v1/skills/echo', '')
+    assert.deepEqual(calls.at(-1)?.args, {})
+  })
+
+  test('tells when to come back while the store is away', async (t) => {
+    const { get } = await stage(t, {
+      status: () => Promise.reject(new TriviumError('store_unavailable', { store: 's', reason: 'r' })),
+    })
+    const answer = await get('/v1/status')
+    assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '1'])
+  })
+})

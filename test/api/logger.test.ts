@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createLogger } from '../../src/api/logger.ts'
+
+function logging(options: { secrets?: string[]; pretty?: boolean }) {
+  const lines: string[] = []
+  const log = createLogger({
+    level: 'info',
+    secrets: () => options.secrets ?? [],
+    destination: { write: (line) => lines.push(line) },
+    pretty: options.pretty ?? false,
+  })
+  return { log, text: () => lines.join('') }
+}
+
+describe('the log', () => {
+  test('hides fields that name secrets, and values that are secrets wherever they stand, escaped too', () => {
+    for (const pretty of [false, true]) {
+      // A JSON line escapes quotes and backslashes.
+      const { log, text } = logging({ secrets: ['hunter2-hunter2', 'pa"ss\\word'], pretty })
+      log.info(
+        { token: 'abc-token', options: { imap: { pass: 'abc-pass' } } },
+        'started with hunter2-hunter2',
+      )
+      log.error({ err: new Error('refused: hunter2-hunter2') }, 'no')
+      log.info({ detail: 'it was pa"ss\\word' }, 'and pa"ss\\word')
+      assert.doesNotMatch(text(), /abc-token|abc-pass|hunter2|word/)
+      assert.match(text(), /\[secret\]/)
+    }
+  })
+
+  test('keeps lines that machines read as JSON, and shows people the fields in one line', () => {
+    const machine = logging({ secrets: ['ends-in\\'] })
+    machine.log.warn({ gateway: 'demo' }, 'hello ends-in\\')
+    assert.equal(JSON.parse(machine.text()).gateway, 'demo')
+    const person = logging({ pretty: true })
+    person.log.child({ gateway: 'demo' }).warn({ text: 'two words' }, 'hello')
+    assert.match(person.text(), /^\d\d:\d\d:\d\d warn {2}hello {2}gateway=demo text="two words"\n$/)
+  })
+})

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Accepted, NewMessage } from '../../src/core/message.ts'
+import type { Journal } from '../../src/core/store.ts'
+import { createAccept } from '../../src/engine/accept.ts'
+import { openStore } from '../runtime/support/store.ts'
+import { newMessage } from './kit.ts'
+
+const OVERLOADED = { code: 'overloaded', retryable: true }
+
+/** A door to a journal, and what it counts. */
+function doorTo(journal: Pick<Journal, 'accept'>, bounds: { maxPending?: number; maxBacklog?: number } = {}) {
+  const counts: string[] = []
+  const refused = (gateway: string, reason: string) => counts.push(`refused ${gateway} ${reason}`)
+  return {
+    counts,
+    ...createAccept({ journal, accepted() {}, refused, maxPending: 100, maxBacklog: 100, ...bounds }),
+  }
+}
+
+describe('accept', () => {
+  test('makes one store call of all messages of a turn, and keeps their order', async (t) => {
+    const store = await openStore(t)
+    const calls: number[] = []
+    const journal = {
+      accept(messages: readonly NewMessage[]) {
+        calls.push(messages.length)
+        return store.journal.accept(messages)
+      },
+    }
+    const { accept } = doorTo(journal)
+    const answers = await Promise.all(['a', 'b', 'c'].map((text) => accept(newMessage({ text }))))
+    assert.deepEqual(calls, [3])
+    const ids = answers.map(({ id }) => id)
+    assert.deepEqual(ids, ids.toSorted())
+  })
+
+  test('refuses what exceeds the bound of messages in memory, and takes more once there is room', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const journal = {
+      async accept(messages: readonly NewMessage[]): Promise<Accepted[]> {
+        await promise
+        return messages.map(() => ({ id: 'x', duplicate: false }))
+      },
+    }
+    const { accept, idle, counts } = doorTo(journal, { maxPending: 2 })
+    const two = [accept(newMessage()), accept(newMessage())]
+    await assert.rejects(accept(newMessage()), OVERLOADED)
+    assert.deepEqual(counts, ['refused demo overloaded'])
+    const text = 'x'.repeat(20_000_000)
+    const large = doorTo(journal)
+    const three = [1, 2, 3].map(() => large.accept(newMessage({ text })))
+    await assert.rejects(large.accept(newMessage({ text })), OVERLOADED)
+    resolve()
+    await Promise.all([...two, ...three, large.accept(newMessage())])
+    await idle()
+    await accept(newMessage())
+    await large.accept(newMessage({ text }))
+  })
+
+  test('refuses while the backlog of dispatch is at its bound, and takes more once it is not', async (t) => {
+    const store = await openStore(t)
+    const { accept, setBacklog } = doorTo(store.journal, { maxBacklog: 10 })
+    setBacklog(10)
+    await assert.rejects(accept(newMessage()), OVERLOADED)
+    assert.deepEqual(await store.journal.search({ limit: 10 }), { found: [] })
+    setBacklog(9)
+    await accept(newMessage())
+  })
+})

@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import type { Call, Caller } from '../../src/core/call.ts'
+import { TriviumError } from '../../src/core/errors.ts'
+import type { Store } from '../../src/core/store.ts'
+import { createEvents } from '../../src/engine/events.ts'
+import { createSubscriptionRunner, type SubscriptionJob } from '../../src/engine/subscriptions.ts'
+import { until } from '../fixtures/until.ts'
+import { messageOf } from '../runtime/support/message.ts'
+import { openStore } from '../runtime/support/store.ts'
+import { begin, callOf, drained, partsOf } from './kit.ts'
+
+const LONG = 20_000
+const TOPIC = 'jobs'
+
+function eventsOn(store: Store) {
+  const events = createEvents(store, Date.now, async () => {})
+  const wait = (args: object = {}, call: Call = callOf()) =>
+    events.wait({ topic: TOPIC, timeout: 0, ack: true, max: 100, ...args }, call)
+  const emit = async (data: number, topic = TOPIC) => (await events.emit({ topic, data }, callOf())).id
+  const subscribe = (args: object = {}, call: Call = callOf()) =>
+    events.subscribe({ topic: TOPIC, replay: false, ...args }, call)
+  return { ...events, publish: events.emit, store, wait, emit, subscribe }
+}
+
+const stage = async (t: TestContext) => eventsOn(await openStore(t))
+
+/** A daemon that invokes the skills of subscriptions. */
+function runner(t: TestContext, store: Store, invoke: (ref: string, data: unknown) => unknown) {
+  const parts = {
+    ...partsOf(store),
+    invoke: async ({ ref, event }: SubscriptionJob) => invoke(ref, Object(event).data),
+  }
+  return begin(t, createSubscriptionRunner(parts))
+}
+
+const dataOf = (events: readonly { data: unknown }[]) => events.map(({ data }) => data)
+const operator: Caller = { kind: 'http', roles: ['operator'] }
+
+describe('events', () => {
+  test('are waited for without a subscription: what comes next, not what was', async (t) => {
+    const { emit, wait } = await stage(t)
+    await emit(1)
+    assert.deepEqual(await wait({ timeout: 10 }), [])
+    const waiting = wait({ timeout: LONG })
+    // The wait may begin a moment later than the first of these.
+    let n = 1
+    let ended = false
+    const first = waiting.then(([event]) => {
+      ended = true
+      return event
+    })
+    await until(async () => {
+      await emit(++n)
+      return ended
+    }, 'an event')
+    assert.ok(Number((await first)?.data) >= 2)
+  })
+
+  test('make a named group at its first wait, which then misses nothing', async (t) => {
+    const { emit, wait } = await stage(t)
+    assert.deepEqual(await wait({ queue: 'new' }), [])
+    await emit(1)
+    assert.deepEqual(dataOf(await wait({ queue: 'new' })), [1])
+  })
+
+  test('say who published them and are of the type that was given', async (t) => {
+    const { publish, wait } = await stage(t)
+    const program: Caller = { kind: 'http', id: 'token:worker', skills: ['event-emit'] }
+    const message = messageOf({ gateway: 'demo' })
+    const calls: [string, Partial<Call>][] = [
+      ['summarize', { by: 'summarize', message }],
+      ['demo', { message }],
+      ['token:worker', { caller: program }],
+      ['cli', { caller: { kind: 'cli', id: 'ada@host', roles: ['operator'] } }],
+      ['schedule:1', { caller: { kind: 'code', id: 'schedule:1' } }],
+    ]
+    await wait({ queue: 'q' })
+    for (const [, call] of calls)
+      await publish({ topic: TOPIC, type: 'x', data: 1 }, callOf({ skill: 'event-emit', ...call }))
+    const events = await wait({ queue: 'q' })
+    assert.deepEqual(
+      events.map(({ type, source }) => [type, source]),
+      calls.map(([source]) => ['x', source]),
+    )
+  })
+
+  test('of the replies to others, and of the logs, are neither read nor written', async (t) => {
+    const { ack, emit, subscribe, unsubscribe, wait } = await stage(t)
+    const topic = 'replies/chat/ada'
+    for (const attempt of [
+      emit(1, topic),
+      subscribe({ topic }),
+      subscribe({ topic, queue: 'q' }),
+      unsubscribe({ topic, queue: 'q' }, callOf()),
+      wait({ topic }),
+      wait({ topic: 'trivium/log' }),
+      ack({ topic, queue: 'q', ids: ['x'], nack: false, delay: 0 }, callOf({ caller: operator })),
+    ]) {
+      await assert.rejects(attempt, { code: 'topic_reserved' })
+    }
+  })
+
+  test('that retention removed are told as a gap with their number: by a peek until it is acknowledged, then no more', async (t) => {
+    const { ack, subscribe, emit, wait, store } = await stage(t)
+    const call = callOf({ rootId: 'behind' })
+    const { queue } = await subscribe({}, call)
+    await subscribe({ queue: 'peeks' })
+    for (const n of [1, 2, 3]) await emit(n)
+    const keepOne = { journal: { maxAge: LONG, maxCount: 10 }, topics: { [TOPIC]: { maxCount: 1 } } }
+    while ((await store.trim(keepOne)).removed > 0);
+    const [gap, ...rest] = await wait({}, call)
+    assert.deepEqual([gap?.type, gap?.data], ['gap', { missed: 2 }])
+    assert.deepEqual(dataOf(rest), [3])
+    await emit(4)
+    assert.deepEqual(dataOf(await wait({}, call)), [4])
+    await ack({ topic: TOPIC, queue, ids: [gap?.id ?? ''], nack: false, delay: 0 }, call)
+    const peek = () => wait({ queue: 'peeks', ack: false })
+    const peeked = await peek()
+    assert.deepEqual([peeked[0]?.type, dataOf(peeked)], ['gap', [{ missed: 2 }, 3, 4]])
+    assert.deepEqual(await peek(), peeked)
+    const ids = peeked.slice(0, 2).map(({ id }) => id)
+    assert.deepEqual(await ack({ topic: TOPIC, queue: 'peeks', ids, nack: false, delay: 0 }, callOf()), {
+      count: 2,
+    })
+    assert.deepEqual(dataOf(await peek()), [4])
+  })
+
+  test('of the own group of a caller are its own: no other may read or end it, an operator may', async (t) => {
+    const { subscribe, unsubscribe, emit, wait } = await stage(t)
+    const mine = callOf({ rootId: 'mine' })
+    const { queue } = await subscribe({}, mine)
+    assert.equal(queue, '~mine')
+    await emit(1)
+    const other = callOf({ rootId: 'other' })
+    for (const attempt of [
+      wait({ queue }, other),
+      subscribe({ queue }, other),
+      unsubscribe({ topic: TOPIC, queue }, other),
+    ]) {
+      await assert.rejects(attempt, { code: 'forbidden' })
+    }
+    assert.deepEqual(dataOf(await wait({ queue, ack: false }, callOf({ caller: operator }))), [1])
+    assert.deepEqual(dataOf(await wait({}, mine)), [1])
+    assert.deepEqual(await wait({ queue }, mine), [])
+  })
+
+  test('of an own group end with the message that it belongs to', async (t) => {
+    const { subscribe, releaseOwn, store } = await stage(t)
+    await subscribe({}, callOf({ rootId: 'm1', depth: 1 }))
+    await subscribe({ queue: 'named' }, callOf({ rootId: 'm1' }))
+    await releaseOwn('m1')
+    const left = (await store.topics.groups(TOPIC)).map(({ group }) => group)
+    assert.deepEqual(left, ['named'])
+  })
+
+  test('are not consumed for a caller that went away', async (t) => {
+    const { subscribe, emit, wait } = await stage(t)
+    await subscribe({ queue: 'q' })
+    const caller = new AbortController()
+    const waiting = wait({ queue: 'q', timeout: LONG }, callOf({ signal: caller.signal }))
+    await wait({ queue: 'q' })
+    caller.abort()
+    await emit(1)
+    assert.deepEqual(await waiting, [])
+    assert.deepEqual(dataOf(await wait({ queue: 'q' })), [1])
+  })
+})
+
+describe('a subscription with a ref', () => {
+  test('invokes the skill for each event in order, again after a failure, and ends when told', async (t) => {
+    const { subscribe, unsubscribe, emit, store } = await stage(t)
+    const seen: unknown[] = []
+    runner(t, store, (_ref, n) => {
+      seen.push(n)
+      if (seen.length === 1) throw new Error('once')
+    })
+    await subscribe({ queue: 'q', ref: 'work' })
+    await emit(1)
+    await emit(2)
+    await until(() => seen.length === 3, 'three runs')
+    assert.deepEqual(seen, [1, 1, 2])
+    assert.deepEqual(await unsubscribe({ topic: TOPIC, queue: 'q', ref: 'another' }, callOf()), { ok: false })
+    assert.equal((await store.topics.groups(TOPIC)).length, 1)
+    assert.deepEqual(await unsubscribe({ topic: TOPIC, queue: 'q', ref: 'work' }, callOf()), { ok: true })
+    assert.equal((await store.topics.groups(TOPIC)).length, 0)
+    await emit(3)
+    await drained(store, 'subscriptions')
+    assert.equal(seen.length, 3)
+  })
+
+  test('goes on after a restart with what came meanwhile, and is changed while it runs', async (t) => {
+    const { subscribe, unsubscribe, emit, store } = await stage(t)
+    await subscribe({ queue: 'q', ref: 'work' })
+    await emit(1)
+    const seen: unknown[] = []
+    runner(t, store, (ref, n) => seen.push([ref, n]))
+    await until(() => seen.length === 1, 'the event')
+    assert.deepEqual(seen, [['work', 1]])
+    await unsubscribe({ topic: TOPIC, queue: 'q' }, callOf())
+    await subscribe({ queue: 'q', ref: 'other' })
+    await until(async () => {
+      await emit(2)
+      return seen.some((one) => String(one).startsWith('other'))
+    }, 'the other skill')
+  })
+
+  test('outlives the caller whose own group it is', async (t) => {
+    const { subscribe, releaseOwn, store } = await stage(t)
+    await subscribe({ ref: 'work' }, callOf({ rootId: 'm1', depth: 1 }))
+    await releaseOwn('m1')
+    const left = (await store.topics.groups(TOPIC)).map(({ group }) => group)
+    assert.deepEqual(left, ['~ref:work:'])
+  })
+
+  test('makes a dead letter of an event that its skill can never take', async (t) => {
+    const { subscribe, emit, store } = await stage(t)
+    runner(t, store, () => {
+      throw new TriviumError('skill_not_found', { name: 'work', hint: '' })
+    })
+    await subscribe({ queue: 'q', ref: 'work' })
+    const id = await emit(1)
+    const letter = await until(() => store.jobs.deadLetters.get(`${TOPIC}/q/${id}`), 'the dead letter')
+    assert.equal(letter.reason, 'permanent')
+  })
+})

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { createReceive } from '../../src/engine/receive.ts'
+import { messageOf } from '../runtime/support/message.ts'
+import { openStore } from '../runtime/support/store.ts'
+import { callOf, newMessage } from './kit.ts'
+
+const LONG = 20_000
+
+async function stage(t: TestContext) {
+  const store = await openStore(t)
+  const counted: string[] = []
+  const receive = createReceive({
+    store,
+    taken: (gateway) => counted.push(gateway),
+    refuses: async () => false,
+    known: () => ['demo', 'other'],
+  })
+  const accept = async (text: string, conversation = 'c1', gateway = 'demo') => {
+    await store.journal.accept([newMessage({ text, conversation, gateway })])
+  }
+  const take = async (args: object = {}, call = callOf()) => receive.receive({ timeout: 0, ...args }, call)
+  return { store, receive, counted, accept, take }
+}
+
+describe('gateway-receive', () => {
+  test('inside a conversation takes the messages of that conversation, unless it names another', async (t) => {
+    const { accept, take } = await stage(t)
+    await accept('theirs', 'c1')
+    await accept('mine', 'c2')
+    await accept('same conversation, other gateway', 'c2', 'other')
+    const call = callOf({ message: messageOf({ gateway: 'demo', conversation: 'c2' }) })
+    assert.equal((await take({}, call))?.text, 'mine')
+    assert.equal(await take({}, call), null)
+    assert.equal((await take({ gateway: 'demo' }, call))?.text, 'theirs')
+    assert.equal((await take({ conversation: 'c2' }))?.text, 'same conversation, other gateway')
+  })
+
+  test('from a gateway that is not there is an error that names the nearest, once its last messages are taken', async (t) => {
+    const { accept, take } = await stage(t)
+    await accept('left behind', 'c1', 'dmo')
+    assert.equal((await take({ gateway: 'dmo' }))?.text, 'left behind')
+    await assert.rejects(take({ gateway: 'dmo', timeout: LONG }), /There is no .*dmo\. Did you mean demo\?/)
+  })
+
+  test('takes nothing for a caller that went away while it waited', async (t) => {
+    const { accept, take } = await stage(t)
+    const caller = new AbortController()
+    const waiting = take({ timeout: LONG }, callOf({ signal: caller.signal }))
+    await take()
+    caller.abort()
+    await accept('for somebody else')
+    assert.equal(await waiting, null)
+    assert.equal((await take())?.text, 'for somebody else')
+  })
+
+  test('gives a message back that was leased for a caller that went away meanwhile', async (t) => {
+    const { store, accept } = await stage(t)
+    await accept('a')
+    const caller = new AbortController()
+    const receive = createReceive({
+      taken() {},
+      refuses: async () => false,
+      known: () => [],
+      store: {
+        onSignal: store.onSignal,
+        receive: {
+          ...store.receive,
+          async take(filter, lease) {
+            const taken = await store.receive.take(filter, lease)
+            caller.abort()
+            return taken
+          },
+        },
+      },
+    })
+    const gone = await receive.receive({ timeout: LONG, lease: LONG }, callOf({ signal: caller.signal }))
+    assert.equal(gone, null)
+    assert.equal((await store.receive.take({}))?.message.text, 'a')
+  })
+})

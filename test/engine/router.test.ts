@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { JsonObject } from '../../src/core/json.ts'
+import type { Message } from '../../src/core/message.ts'
+import { type Route, type RouteMatch, routeSchema } from '../../src/core/route.ts'
+import { createRouter } from '../../src/engine/router.ts'
+import fc from '../fixtures/fast-check.ts'
+import { messageOf } from '../runtime/support/message.ts'
+
+describe('the router', () => {
+  test('takes a notice, such as an edit, only where a route asks for what happened', () => {
+    const router = createRouter([
+      route('talk', { gateway: ['team'] }),
+      route('edits', { event: ['message_changed'] }),
+      route('likes', { reaction: ['heart'] }),
+      route('rest', {}),
+    ])
+    const routeOf = (data: JsonObject) => router.match(messageOf({ gateway: 'team', data }))?.name
+    assert.equal(routeOf({ event: 'message' }), 'talk')
+    assert.equal(routeOf({ event: 'message_changed', notice: true }), 'edits')
+    assert.equal(routeOf({ event: 'reaction_added', reaction: 'heart', notice: true }), 'likes')
+    assert.equal(routeOf({ event: 'reaction_added', reaction: 'eyes', notice: true }), undefined)
+    assert.equal(routeOf({ event: 'push' }), 'talk')
+  })
+
+  test('explains that a route does not take a notice', () => {
+    const router = createRouter([route('rest', {})])
+    assert.deepEqual(router.explain(messageOf({ data: { notice: true } }))[0]?.keys, [
+      { key: 'data.notice', matched: false, wanted: 'false', actual: 'true' },
+    ])
+    assert.deepEqual(router.explain(messageOf({}))[0]?.keys, [])
+  })
+
+  test('does not read the text of a message that a field rules out, however the keys are ordered', () => {
+    const match = { text: ['/no[tw]/i'], prefix: ['now', 'not'], verified: true, 'data.kind': ['a'] }
+    const router = createRouter([route('words', match)])
+    const unreadable = messageOf({ data: { kind: 'b' }, from: { id: 'u', verified: true } })
+    Object.defineProperty(unreadable, 'text', { get: () => assert.fail('the text was read') })
+    assert.equal(router.match(unreadable), undefined)
+    const from = { id: 'u', verified: true }
+    assert.equal(router.match(messageOf({ data: { kind: 'a' }, from, text: 'Now!' }))?.name, 'words')
+  })
+
+  test('finds the routes of each gateway and transport, also after the routes change', () => {
+    const here = (gateway: string, transport = 'cli') => router.match(messageOf({ gateway, transport }))?.name
+    const router = createRouter([route('a', { gateway: ['a*'] }), route('mail', { transport: ['email'] })])
+    assert.deepEqual([here('a1'), here('b', 'email'), here('a1'), here('b')], ['a', 'mail', 'a', undefined])
+    router.use([route('all', { gateway: ['b'] })])
+    assert.deepEqual([here('b'), here('a1'), here('b', 'email')], ['all', undefined, 'all'])
+  })
+
+  const bob = { id: 'U1', address: 'Bob@Example.com', name: 'Bob Smith' }
+  const headers = { 'x-kind': 'A', 'X-Other': ['b', 'a'] }
+  /** By what is wanted: what fits, and what does not. */
+  const cases: [RouteMatch, Partial<Message>[], Partial<Message>[]?][] = [
+    [{ from: ['u1'] }, [{ from: bob }]],
+    [{ from: ['*@example.com'] }, [{ from: bob }], [{ from: { id: 'x', address: 'b@example.org' } }]],
+    [{ from: ['bob*'] }, [{ from: bob }]],
+    [{ subject: ['support*'] }, [{ subject: 'Support/urgent' }], [{}]],
+    [{ subject: ['*'] }, [{ subject: '' }], [{}]],
+    [{ text: ['*refund*'] }, [{ text: '.dear\nI want a Refund\nthanks' }]],
+    [{ text: ['/^v\\d+$/'] }, [{ text: 'v12' }], [{ text: 'V12' }]],
+    [{ text: ['/^v\\d+$/i'] }, [{ text: 'V12' }]],
+    [{ prefix: ['deploy'] }, [{ text: '  Deploy now' }, { text: 'deploy' }], [{ text: 'deployed' }]],
+    [{ prefix: ['caf'] }, [{ text: 'caf: now' }], [{ text: 'café' }]],
+    [{ prefix: ['!'] }, [{ text: '!help' }]],
+    [{ mention: true }, [{ data: { mention: true } }], [{ data: { mention: 'true' } }, {}]],
+    [{ mention: false }, [{}], [{ data: { mention: true } }]],
+    [{ thread: ['mine'] }, [{ data: { thread: '1.1', mine: true } }], [{ data: { thread: '1.1' } }, {}]],
+    [{ direct: true }, [{ data: { direct: true } }], [{}]],
+    [{ verified: true }, [{ from: { id: 'a', verified: true } }], [{ from: { id: 'a' } }]],
+    [{ verified: false }, [{ from: { id: 'a' } }], [{ from: { id: 'a', verified: true } }]],
+    [{ automatic: false }, [{}], [{ data: { auto: 'list' } }]],
+    [{ automatic: true }, [{ data: { auto: 'list' } }], [{}]],
+    [{ channel: ['c0*'] }, [{ data: { channel: 'C042' } }]],
+    [{ command: ['/deploy'] }, [{ data: { command: '/deploy' } }]],
+    [{ action: ['approve'] }, [{ data: { action: 'approve' } }]],
+    [{ reaction: ['eyes', 'tada'] }, [{ data: { reaction: 'tada' } }], [{ data: { reaction: 'no' } }]],
+    [{ 'header.X-Kind': ['a'] }, [{ data: { headers } }], [{ data: { headers: {} } }]],
+    [{ 'header.x-other': ['a'] }, [{ data: { headers } }]],
+    [{ 'data.body.pr.merged': ['true'] }, [{ data: { body: { pr: { merged: true } } } }], [{}]],
+    [{ 'data.n': ['4*'] }, [{ data: { n: 42 } }]],
+    [{ 'data.labels': ['bug'] }, [{ data: { labels: ['ui', 'bug'] } }], [{ data: { labels: ['ui'] } }]],
+    [{ 'data.o': ['*'] }, [], [{ data: { o: {} } }]],
+    [{ 'data.constructor.name': ['*'] }, [], [{}]],
+  ]
+  test('reads each key as the configuration promises', () => {
+    for (const [match, fitting, others = []] of cases) {
+      const router = createRouter([route('r', match)])
+      for (const [expected, all] of [[true, fitting] as const, [false, others] as const]) {
+        for (const fields of all) {
+          const found = router.match(messageOf(fields)) !== undefined
+          assert.equal(found, expected, JSON.stringify([match, fields]))
+        }
+      }
+    }
+  })
+
+  test('explains each key of each route with what the message has', () => {
+    const router = createRouter([
+      route('pushes', { gateway: ['github'], event: ['push', 'tag*'] }),
+      route('rest', {}),
+      route('also', {}),
+      route('late', { subject: ['*'] }),
+    ])
+    assert.deepEqual(router.explain(messageOf({ gateway: 'github', data: { event: 'star' } })), [
+      {
+        route: 'pushes',
+        skill: 'echo',
+        matched: false,
+        chosen: false,
+        keys: [
+          { key: 'gateway', matched: true, wanted: "'github'", actual: "'github'" },
+          { key: 'event', matched: false, wanted: "[ 'push', 'tag*' ]", actual: "'star'" },
+        ],
+      },
+      { route: 'rest', skill: 'echo', matched: true, chosen: true, keys: [] },
+      { route: 'also', skill: 'echo', matched: true, chosen: false, keys: [] },
+      {
+        route: 'late',
+        skill: 'echo',
+        matched: false,
+        chosen: false,
+        keys: [{ key: 'subject', matched: false, wanted: "'*'", actual: 'absent' }],
+      },
+    ])
+  })
+
+  test('finds the same route as explain, whatever the message', () => {
+    const values = ['a', 'ab', 'b', '*', 'a*', '/a/', '/^b$/i']
+    const anyMatch = fc.dictionary(
+      fc.constantFrom(
+        'gateway',
+        'transport',
+        'text',
+        'event',
+        'subject',
+        'data.a.b',
+        'header.h',
+        'from',
+        'prefix',
+      ),
+      fc.array(fc.constantFrom(...values), { minLength: 1, maxLength: 3 }),
+    )
+    const word = fc.constantFrom('a', 'ab', 'b', 'B', 'abc', '')
+    const anyMessage = fc.record({
+      gateway: word,
+      transport: word,
+      text: word,
+      subject: word,
+      event: fc.jsonValue(),
+    })
+    fc.assert(
+      fc.property(
+        fc.array(anyMatch, { maxLength: 6 }),
+        fc.array(anyMessage, { maxLength: 5 }),
+        (matches, given) => {
+          const router = createRouter(matches.map((match, i) => route(`r${i}`, match)))
+          for (const { event, ...fields } of given) {
+            const one = messageOf({ ...fields, data: { event: event as string } })
+            const chosen = router.explain(one).find((each) => each.chosen)
+            assert.equal(router.match(one)?.name, chosen?.route)
+          }
+        },
+      ),
+    )
+  })
+})
+
+function route(name: string, match: RouteMatch): Route {
+  return { ...routeSchema.parse({ name, skill: 'echo' }), match }
+}

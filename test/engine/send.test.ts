@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { TriviumError } from '../../src/core/errors.ts'
+import type { JsonObject } from '../../src/core/json.ts'
+import type { Message } from '../../src/core/message.ts'
+import type { JobEnd } from '../../src/core/store.ts'
+import type { Sending } from '../../src/engine/outbox.ts'
+import { createSend } from '../../src/engine/send.ts'
+import { defined } from '../../src/lib/defined.ts'
+import { messageOf } from '../runtime/support/message.ts'
+import { callOf } from './kit.ts'
+
+const message = messageOf({ id: 'm1', gateway: 'chat' })
+
+function stage(state?: JobEnd) {
+  const known = [
+    message,
+    messageOf({ id: 'm2', gateway: 'chat', conversation: 'c2' }),
+    messageOf({ id: 'm3', gateway: 'open', conversation: 'c3' }),
+  ]
+  const get = async (id: string) => known.find((each) => each.id === id)
+  const sent: { where: string; key: string; data?: JsonObject }[] = []
+  const copies: Partial<Sending>[] = []
+  const keys = new Set<string>()
+  const add = (where: string, { key, data, moreTo, cc, bcc, replyAll, calendar }: Sending) => {
+    copies.push(defined({ moreTo, cc, bcc, replyAll, calendar }))
+    const queued = !keys.has(key)
+    keys.add(key)
+    sent.push({ where, key, ...(data ? { data } : {}) })
+    return Promise.resolve({ id: `outbox:${key}`, queued })
+  }
+  const { send } = createSend({
+    outbox: {
+      reply: (message: Message, sending) => add(`reply ${message.id}`, sending),
+      sendTo: (gateway, to, sending) => add(`${gateway} ${to}`, sending),
+      wait: async () => state,
+    },
+    store: { journal: { get }, receive: { leased: async (receipt) => get(receipt.replace('receipt-', '')) } },
+    gateway: (name) => ({ open: { name: 'open', open: true }, chat: { name: 'chat', open: false } })[name],
+    transport: (name) => ({
+      ...(name === 'open' ? { copies: true as const } : {}),
+      async requireTarget(to) {
+        if (to === 'nowhere')
+          throw new TriviumError('conversation_not_found', { gateway: 'open', conversation: to })
+      },
+    }),
+    files: { requireAll: async () => {} },
+    newKey: () => 'random',
+  })
+  return { send, sent, copies }
+}
+
+const inside = () => callOf({ message, route: 'r' })
+
+describe('gateway-send', () => {
+  test('hands on several targets and copies, and an answer to all under both of its names', async () => {
+    const { send, sent, copies } = stage()
+    const call = callOf({})
+    await send({ gateway: 'open', to: ['a', 'b'], cc: 'c', bcc: ['d', 'e'], text: 'hi' }, call)
+    await send({ gateway: 'open', to: ['a'], text: 'hi' }, call)
+    await send({ messageId: 'm3', 'reply-all': true, text: 'hi' }, call)
+    await send({ messageId: 'm3', replyAll: true, calendar: 'accept', cc: 'c', text: 'hi' }, call)
+    assert.deepEqual(
+      sent.map(({ where }) => where),
+      ['open a', 'open a', 'reply m3', 'reply m3'],
+    )
+    assert.deepEqual(copies, [
+      { moreTo: ['b'], cc: ['c'], bcc: ['d', 'e'] },
+      {},
+      { replyAll: true },
+      { replyAll: true, calendar: 'accept', cc: ['c'] },
+    ])
+  })
+
+  test('refuses copies where the transport has none, the gateway is not open, or nothing is answered', async () => {
+    const { send, sent } = stage()
+    const refused: [Omit<Parameters<typeof send>[0], 'text'>, string][] = [
+      [{ messageId: 'm1', replyAll: true }, 'send_rejected'],
+      [{ messageId: 'm1', cc: 'c' }, 'send_rejected'],
+      [{ gateway: 'open', to: 'a', replyAll: true }, 'send_rejected'],
+      [{ gateway: 'open', to: 'a', calendar: 'decline' }, 'send_rejected'],
+      [{ gateway: 'chat', to: ['a', 'b'] }, 'target_not_allowed'],
+    ]
+    for (const [args, code] of refused)
+      await assert.rejects(send({ ...args, text: 'hi' }, callOf({})), { code })
+    assert.deepEqual(sent, [])
+  })
+
+  test('refuses a target that the transport does not know, before anything counts as sent', async () => {
+    const { send, sent } = stage()
+    const call = inside()
+    await assert.rejects(send({ gateway: 'open', to: 'nowhere', text: 'hi' }, call), {
+      code: 'conversation_not_found',
+    })
+    assert.deepEqual([sent, call.sends.count], [[], 0])
+    assert.equal((await send({ gateway: 'open', to: 'somewhere', text: 'hi' }, call)).duplicate, false)
+  })
+
+  test('replies into the conversation of its message, with keys that a repeated attempt makes again', async () => {
+    const { send, sent } = stage()
+    for (const call of [inside(), inside()]) {
+      await send({ text: 'a' }, call)
+      await send({ text: 'b', gateway: 'chat' }, call)
+    }
+    const once = [
+      { where: 'reply m1', key: 'm1:r:0' },
+      { where: 'reply m1', key: 'm1:r:1' },
+    ]
+    assert.deepEqual(sent, [...once, ...once])
+  })
+
+  test('tells of a key that was sent before, and keeps keys of different gateways apart', async () => {
+    const { send, sent } = stage()
+    assert.equal((await send({ text: 'a', key: 'k' }, inside())).duplicate, false)
+    assert.equal((await send({ text: 'a', key: 'k' }, inside())).duplicate, true)
+    await send({ text: 'a', key: 'k', gateway: 'open', to: 'bob' }, inside())
+    assert.deepEqual([...new Set(sent.map(({ key }) => key))], ['chat:k', 'open:k'])
+  })
+
+  test('reaches other targets on open gateways only', async () => {
+    const { send, sent } = stage()
+    await send({ text: 'a', gateway: 'open', to: 'bob' }, inside())
+    assert.equal(sent[0]?.where, 'open bob')
+    for (const [args, code] of [
+      [{ gateway: 'chat', to: 'bob' }, 'target_not_allowed'],
+      [{ gateway: 'none', to: 'bob' }, 'gateway_not_found'],
+      [{ to: 'bob' }, 'no_reply_target'],
+      [{ gateway: 'open' }, 'no_reply_target'],
+    ] as const) {
+      await assert.rejects(send({ text: 'a', ...args }, inside()), { code })
+    }
+    assert.equal(sent.length, 1)
+  })
+
+  test('takes data for the transport, but none that shows the buttons of an approval', async () => {
+    const { send, sent } = stage()
+    await send({ text: '', data: { view: { type: 'modal' } } }, inside())
+    assert.deepEqual(sent[0]?.data, { view: { type: 'modal' } })
+    const data = { approval: { id: 'a1', title: 'harmless' } }
+    await assert.rejects(send({ text: 'x', data }, inside()), { code: 'send_rejected' })
+    assert.equal(sent.length, 1)
+  })
+
+  test('answers other conversations neither for a skill of one, nor for a token of other gateways', async () => {
+    const { send, sent } = stage()
+    await send({ text: 'own', messageId: 'm1' }, inside())
+    await send({ text: 'open', messageId: 'm3' }, inside())
+    await assert.rejects(send({ text: 'a', messageId: 'm2' }, inside()), { code: 'forbidden' })
+    const program = callOf({ caller: { kind: 'http', id: 'crm', gateways: ['open'] } })
+    await send({ text: 'a', messageId: 'm3' }, program)
+    for (const args of [{ messageId: 'm1' }, { receipt: 'receipt-m1' }, { gateway: 'chat', to: 'bob' }]) {
+      await assert.rejects(send({ text: 'a', ...args }, program), { code: 'forbidden' })
+    }
+    assert.equal(sent.length, 3)
+  })
+
+  test('gives the receipt to whoever waits for it, and throws where the send was refused', async () => {
+    const done = stage({ state: 'done', result: { receipt: { id: 'r' } } })
+    assert.deepEqual(await done.send({ text: 'a', wait: 10 }, inside()), {
+      key: 'm1:r:0',
+      sent: true,
+      duplicate: false,
+      receipt: { id: 'r' },
+    })
+    const dead = stage({ state: 'dead', error: { at: 0, code: 'x', message: '403' } })
+    await assert.rejects(dead.send({ text: 'a', wait: 10 }, inside()), /chat.*403/)
+    assert.equal((await stage().send({ text: 'a', wait: 10 }, inside())).sent, false)
+  })
+})

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { pathGet } from '../../src/core/json.ts'
+import type { Approval } from '../../src/core/services.ts'
+import { createMiddleware } from '../../src/runtime/middleware/index.ts'
+import { until } from '../fixtures/until.ts'
+import { skillOf } from '../runtime/support/manager.ts'
+import { messageOf } from '../runtime/support/message.ts'
+import { type Runtime, startRuntime } from '../runtime/support/runtime.ts'
+import { storeKinds } from '../runtime/support/store.ts'
+
+const operator = { caller: { kind: 'cli' as const } }
+
+function guarded(approval: true | object = true) {
+  const runs: unknown[] = []
+  const skill = skillOf((ctx) => runs.push(ctx.args), { metadata: { approval: approval as never } })
+  return { runs, skill }
+}
+
+type Manager = Runtime['manager']
+
+async function pendingId(manager: Manager): Promise<string> {
+  return until(async () => {
+    const id = pathGet(await manager.invoke('approval-list', { status: 'pending' }), '0.id')
+    return typeof id === 'string' ? id : undefined
+  }, 'a request for approval')
+}
+
+for (const kind of storeKinds()) {
+  describe(`approvals on the ${kind.kind} store`, () => {
+    test('of two who decide at once in opposite ways, one is told that it was decided', async (t) => {
+      const { skill } = guarded()
+      const store = await kind.open(t, await kind.place(t))
+      const { manager } = await startRuntime(t, { skills: [skill], store })
+      const running = manager.invoke('subject', {}, operator).catch((error: Error) => error)
+      const id = await pendingId(manager)
+      const decisions = await Promise.allSettled(
+        [true, false].map((approve) => manager.invoke('approval-decide', { id, approve }, operator)),
+      )
+      const refused = decisions.filter((one) => one.status === 'rejected')
+      assert.deepEqual(
+        refused.map(({ reason }) => reason.code),
+        ['approval_decided'],
+      )
+      await running
+    })
+  })
+}
+
+describe('a dispatched skill that needs an approval', () => {
+  const dispatch = (manager: Manager, args: object = { n: 1 }) =>
+    manager.invoke('subject', args, {
+      message: messageOf(),
+      caller: { kind: 'route', id: 'alice' },
+      rootId: 'root-1',
+    })
+  const start = async (
+    t: Parameters<typeof startRuntime>[0],
+    approval: true | object = true,
+    options: Partial<Parameters<typeof startRuntime>[1]> = {},
+  ) => {
+    const { runs, skill } = guarded(approval)
+    const sent: string[] = []
+    const resumed: Approval[] = []
+    const runtime = await startRuntime(t, {
+      skills: [skill],
+      resume: async (one) => void resumed.push(one),
+      manager: { middleware: createMiddleware({ ask: async ({ id }) => void sent.push(id) }) },
+      ...options,
+    })
+    return { ...runtime, runs, sent, resumed }
+  }
+
+  for (const [onTimeout, runsAfter] of [
+    ['deny', 0],
+    ['approve', 1],
+  ] as const) {
+    test(`has the outcome ${onTimeout} at its timeout, and is resumed then`, async (t) => {
+      let now = 1000
+      const settings = { timeout: '1m', 'on-timeout': onTimeout }
+      const { manager, services, runs, resumed } = await start(t, settings, { now: () => now })
+      await assert.rejects(dispatch(manager), { code: 'approval_pending' })
+      now += 60_000
+      await services.approvals.sweep()
+      await services.approvals.sweep()
+      assert.equal(resumed.length, 1)
+      await dispatch(manager)
+      assert.equal(runs.length, runsAfter)
+    })
+  }
+
+  test('is resumed by maintenance where a crash fell between decision and dispatch', async (t) => {
+    let crash = true
+    const resumed: string[] = []
+    const { manager, services } = await start(t, true, {
+      resume: async ({ id }) => {
+        if (crash) throw new Error('crash')
+        resumed.push(id)
+      },
+    })
+    await assert.rejects(dispatch(manager), { code: 'approval_pending' })
+    const id = await pendingId(manager)
+    await assert.rejects(manager.invoke('approval-decide', { id, approve: true }, operator), /crash/)
+    crash = false
+    await services.approvals.sweep()
+    assert.deepEqual(resumed, [id])
+  })
+})

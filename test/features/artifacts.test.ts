@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { buffer, text } from 'node:stream/consumers'
+import { describe, type TestContext, test } from 'node:test'
+import { Redis } from 'ioredis'
+import { type ArtifactStore, createArtifacts } from '../../src/features/artifacts/artifacts.ts'
+import { createRedisStore } from '../../src/stores/redis/index.ts'
+import { startRedisServer } from '../fixtures/redis-server.ts'
+import { quiet, temporaryDir, toEvent } from './kit.ts'
+
+function make(t: TestContext): { dir: string; artifacts: ArtifactStore } {
+  const dir = temporaryDir(t)
+  return { dir, artifacts: createArtifacts(dir) }
+}
+
+describe('Separate large artifacts from state', () => {
+  test('a saved artifact is a file named by its hash and only its path travels', async (t) => {
+    const { dir, artifacts } = make(t)
+    const bytes = randomBytes(300_000)
+    const sha256 = createHash('sha256').update(bytes).digest('hex')
+    const saved = await artifacts.save('big.csv', 'text/csv', Readable.from([bytes]), 1_000_000)
+    assert.deepEqual(saved, {
+      ...{ name: 'big.csv', type: 'text/csv', size: 300_000, sha256 },
+      path: `artifacts/${sha256.slice(0, 2)}/${sha256}`,
+    })
+    assert.deepEqual(readFileSync(join(dir, saved.path)), bytes)
+    assert.deepEqual(await buffer(await artifacts.open(sha256)), bytes)
+  })
+
+  test('a body that is too large or breaks off leaves nothing behind', async (t) => {
+    const { dir, artifacts } = make(t)
+    const save = (body: Readable) => artifacts.save('a', 'text/plain', body, 9)
+    await assert.rejects(save(Readable.from(['12345', '67890'])), { code: 'artifact_too_large' })
+    const breaking = async function* () {
+      yield 'half'
+      throw new Error('the sender went away')
+    }
+    await assert.rejects(save(Readable.from(breaking())), /went away/)
+    assert.deepEqual(readdirSync(join(dir, 'artifacts', 'incoming')), [])
+  })
+
+  test('stays on a shared store while its file is needed, and goes when that is over', async (t) => {
+    const redis = await startRedisServer()
+    t.after(redis.stop)
+    const store = await createRedisStore({ url: redis.url, toEvent, log: quiet })
+    t.after(store.close)
+    const shared = { blobs: store.blobs ?? assert.fail('it has none'), keepFor: () => 60_000 }
+    const here = createArtifacts(temporaryDir(t), shared)
+    const client = new Redis(redis.url)
+    t.after(() => client.disconnect())
+    const { sha256 } = await here.save('a.txt', 'text/plain', Buffer.from('hello'), 9)
+    const opened = async () => text(await createArtifacts(temporaryDir(t), shared).open(sha256))
+    assert.equal(await opened(), 'hello')
+    const left = () => client.pttl(`{trivium:blob:${sha256}:0}`)
+    assert.ok((await left()) <= 60_000)
+    assert.equal((await here.sweep(Date.now() - 9_000, new Set())).removed, 0)
+    assert.ok((await left()) > 86_400_000)
+    await client.del(`{trivium:blob:${sha256}:0}`)
+    await assert.rejects(opened(), { code: 'artifact_not_found' })
+    await here.sweep(Date.now() + 9_000, new Set([sha256]))
+    assert.equal(await opened(), 'hello')
+    assert.deepEqual(await here.sweep(Date.now() + 9_000, new Set()), { removed: 1, bytes: 5 })
+  })
+
+  test('a name that is no hash reaches no file', async (t) => {
+    const { artifacts } = make(t)
+    for (const name of ['../../etc/passwd', '0'.repeat(64)])
+      await assert.rejects(artifacts.open(name), { code: 'artifact_not_found' })
+  })
+})

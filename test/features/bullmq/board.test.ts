@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openSite } from '../../fixtures/daemon.ts'
+import { startRedisServer } from '../../fixtures/redis-server.ts'
+import { until } from '../../fixtures/until.ts'
+
+test('shows the queues at /queues to operators, and to nobody else', { timeout: 60_000 }, async (t) => {
+  const redis = await startRedisServer()
+  t.after(redis.stop)
+  const site = openSite({
+    routes: `
+queues: { redis: "${redis.url}" }
+tokens: [{ name: program, token: a-token-of-a-program, skills: ["*"], gateways: ["*"] }]
+routes: [{ name: rest, queue: invoices }]
+`,
+  })
+  const { control, token } = await site.start()
+  const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+    fetch(control + path, { method, headers: { connection: 'close', ...headers }, redirect: 'manual' })
+  const bearer = (given: string) => ({ authorization: `Bearer ${given}` })
+
+  for (const headers of [
+    {},
+    bearer('wrong'),
+    bearer('a-token-of-a-program'),
+    { cookie: 'trivium-queues=9999999999999.x' },
+  ]) {
+    assert.equal((await get('/queues/', headers)).status, 401)
+    assert.equal((await get('/queues/api/queues', headers)).status, 401)
+    assert.equal((await get('/queues/login', headers, 'POST')).status, 401)
+  }
+
+  const login = await get('/queues/login', bearer(token), 'POST')
+  const [given = '', ...scope] = (login.headers.get('set-cookie') ?? '').split('; ')
+  assert.equal(login.status, 204)
+  assert.deepEqual(scope, ['Path=/queues', 'Max-Age=28800', 'HttpOnly', 'SameSite=Strict'])
+  const cookie = { cookie: given }
+  const page = await (await get('/queues/', cookie)).text()
+  assert.match(page, /<title>Trivium queues/)
+  const [script = ''] = /static\/js\/main[^"]*/.exec(page) ?? []
+  assert.equal((await get(`/queues/${script}`, cookie)).status, 200)
+  const { out } = await site.run(['message', 'cli', 'hello', '--wait', '1'])
+  assert.match(out, /Accepted/)
+  const waiting = async () =>
+    /"name":"invoices".*"waiting":1/.test(await (await get('/queues/api/queues', cookie)).text())
+  await until(waiting, 'the job on the board')
+
+  const pause = (more: Record<string, string>) =>
+    get('/queues/api/queues/invoices/pause', { ...cookie, ...more }, 'PUT')
+  assert.equal((await pause({ origin: 'http://127.0.0.1:1' })).status, 401)
+  assert.equal((await pause({ origin: control })).status, 200)
+  assert.equal((await get('/v1/status', cookie)).status, 401)
+})
+
+test('there is nothing at /queues where no route has a queue', { timeout: 60_000 }, async () => {
+  const site = openSite({ routes: 'routes: [{ name: rest, skill: echo }]' })
+  const { control, token } = await site.start()
+  const headers = { authorization: `Bearer ${token}`, connection: 'close' }
+  assert.equal((await fetch(`${control}/queues/`, { headers })).status, 404)
+})

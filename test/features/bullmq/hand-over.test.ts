@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Worker } from 'bullmq'
+import { Redis } from 'ioredis'
+import { createHandOver } from '../../../src/features/bullmq/hand-over.ts'
+import { startRedisServer } from '../../fixtures/redis-server.ts'
+import { until } from '../../fixtures/until.ts'
+
+test('a job that completes at the moment of its time-out keeps its result and does not run again', {
+  timeout: 60_000,
+}, async (t) => {
+  const redis = await startRedisServer()
+  const connection = new Redis(redis.url, { maxRetriesPerRequest: null })
+  const options = { connection, prefix: 'q' }
+  const failed = () => {}
+  const hand = await createHandOver('work', { options, failed, worked() {}, trouble: () => undefined })
+  const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>()
+  let runs = 0
+  const worker = new Worker(
+    'work',
+    async () => {
+      runs++
+      await mayEnd
+      return 'in time'
+    },
+    options,
+  )
+  t.after(async () => {
+    await worker.close()
+    await hand.close()
+    connection.disconnect()
+    await redis.stop()
+  })
+  const { queue } = hand
+  const remove = queue.remove.bind(queue)
+  queue.remove = async (id, ...rest) => {
+    end()
+    await until(async () => (await queue.getJobState(id)) === 'completed', 'the result')
+    return remove(id, ...rest)
+  }
+  const message = {
+    id: '01a21ebe-af1c-7000-8000-005fc0c8209b',
+    gateway: 'demo',
+    transport: 'webhook',
+    conversation: 'c',
+    text: 'x',
+    data: {},
+    receivedAt: Date.now(),
+  }
+  const retry = { attempts: 1, backoff: 'fixed' as const, delay: 10, maxDelay: 10 }
+  const result = await hand.run({
+    message: message as never,
+    route: { name: 'all', retry, timeout: 300 },
+    signal: AbortSignal.timeout(30_000),
+    progress() {},
+  })
+  assert.deepEqual([result, runs], ['in time', 1])
+})

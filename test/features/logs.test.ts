@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { appendFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { createLogs, type Logs } from '../../src/features/transcript/logs.ts'
+import { until } from '../fixtures/until.ts'
+import { temporaryDir } from './kit.ts'
+
+type Options = Omit<Parameters<typeof createLogs>[0], 'dir'>
+
+function make(t: TestContext, options: Options = {}): { dir: string; logs: Logs } {
+  const dir = temporaryDir(t)
+  const logs = createLogs({ dir, ...options })
+  t.after(() => logs.close())
+  return { dir, logs }
+}
+
+async function contents(entries: AsyncIterable<Record<string, unknown>>): Promise<unknown[]> {
+  return (await Array.fromAsync(entries)).map((entry) => entry.content)
+}
+
+const say = (logs: Logs, content: string, channel = 'cli') => logs.message({ channel, role: 'user', content })
+
+describe('messages.jsonl and events.jsonl', () => {
+  test('the history can be inspected by channel, text and number; a missing log is an empty one', async (t) => {
+    const { logs } = make(t)
+    assert.deepEqual(await contents(logs.history({ limit: 5 })), [])
+    for (let i = 0; i < 10; i += 1) await say(logs, `Message ${i}`, i % 2 ? 'slack' : 'cli')
+    await logs.message({ channel: 'cli', role: 'assistant', content: 'Answer' })
+    assert.deepEqual(await contents(logs.history({ channel: 'slack', limit: 2 })), ['Message 7', 'Message 9'])
+    assert.deepEqual(await contents(logs.history({ channel: 'sl*', grep: 'MESSAGE 3' })), ['Message 3'])
+    assert.deepEqual(await contents(logs.history({ grep: '/age [45]$/' })), ['Message 4', 'Message 5'])
+    assert.equal((await contents(logs.history())).length, 11)
+  })
+
+  test('following gives what is there and what comes, over rotations', async (t) => {
+    const { logs } = make(t, { maxSize: 400 })
+    await say(logs, 'before 1')
+    await say(logs, 'before 2')
+    const seen: unknown[] = []
+    const stop = new AbortController()
+    const following = (async () => {
+      for await (const entry of logs.history({ limit: 1, follow: true, signal: stop.signal }))
+        seen.push(entry.content)
+    })()
+    await until(() => seen.length === 1, 'what is there')
+    for (let i = 0; i < 8; i += 2) {
+      await say(logs, `after ${i}`)
+      await say(logs, `after ${i + 1}`)
+      await until(() => seen.length === i + 3, 'what comes')
+    }
+    stop.abort()
+    await following
+    assert.deepEqual(seen, ['before 2', ...Array.from({ length: 8 }, (_, i) => `after ${i}`)])
+  })
+
+  test('rotate by size, are read across all files, and only so many are kept', async (t) => {
+    const { dir, logs } = make(t, { maxSize: 90 })
+    // The names of full files hold a time.
+    t.mock.method(Date, 'now', () => 1_800_000_000_000)
+    for (let i = 0; i < 40; i += 1) await say(logs, `line ${i}`)
+    assert.equal(readdirSync(dir).filter((file) => file.endsWith('.jsonl')).length, 21)
+    const all = await contents(logs.history())
+    assert.ok(all.length > 10 && all.length < 40)
+    assert.deepEqual(
+      all,
+      Array.from({ length: all.length }, (_, i) => `line ${40 - all.length + i}`),
+    )
+    assert.deepEqual(await contents(logs.history({ limit: 9 })), all.slice(-9))
+  })
+
+  test('a torn last line is passed over by readers and removed by the next writer', async (t) => {
+    const { dir, logs } = make(t)
+    await say(logs, 'whole')
+    appendFileSync(join(dir, 'messages.jsonl'), '{"time":"2026-01-01T00:00:00Z","chan')
+    for (const query of [{}, { limit: 3 }]) assert.deepEqual(await contents(logs.history(query)), ['whole'])
+    await say(logs, 'next')
+    for (const query of [{}, { limit: 3 }])
+      assert.deepEqual(await contents(logs.history(query)), ['whole', 'next'])
+  })
+
+  test('lines of many writers at once are all there and whole', async (t) => {
+    const { dir, logs } = make(t, { maxSize: 5000 })
+    const other = createLogs({ dir, maxSize: 5000 })
+    t.after(() => other.close())
+    await Promise.all(Array.from({ length: 200 }, (_, i) => say(i % 2 ? logs : other, `line ${i}`)))
+    assert.equal(new Set(await contents(logs.history())).size, 200)
+  })
+})

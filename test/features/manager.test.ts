@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import type { JsonObject } from '../../src/core/json.ts'
+import { createFileBackend } from '../../src/features/documents/file-backend.ts'
+import { createStateManager, type StateManager } from '../../src/features/documents/manager.ts'
+import type { DocumentBackend, DocumentSpec } from '../../src/features/documents/spec.ts'
+import {
+  createSqliteValues,
+  createStoreBackend,
+  type EventLimits,
+} from '../../src/features/documents/store-backend.ts'
+import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
+import { openStore } from '../stores/redis/kit.ts'
+import { eventsOf, increment, notes, temporaryDir, toEvent } from './kit.ts'
+
+let server: RedisServer
+let serial = 0
+before(async () => {
+  server = await startRedisServer()
+})
+after(() => server.stop())
+
+/** Each call of what it resolves to gives another back end on the same place, as another process has. */
+type Start = (t: TestContext, limits?: EventLimits) => Promise<() => DocumentBackend>
+
+const onRedis: Start = async (t, limits) => {
+  const store = await openStore(server.url, { prefix: `documents-${serial++}`, toEvent })
+  t.after(() => store.close())
+  return () => createStoreBackend({ values: store.kv, ...(limits && { limits }) })
+}
+
+const KINDS: Record<string, Start> = {
+  async files(t) {
+    const dir = temporaryDir(t)
+    return () => createFileBackend({ dir })
+  },
+  async SQLite(t) {
+    const path = join(temporaryDir(t), 'documents.db')
+    return () => {
+      const values = createSqliteValues(path)
+      return createStoreBackend({ values, close: values.close })
+    }
+  },
+  Redis: onRedis,
+}
+
+/** The notes as an older program knows them. */
+const notesV1: DocumentSpec = {
+  name: 'notes',
+  version: 1,
+  schema: {
+    type: 'object',
+    properties: { schema_version: { const: 1 }, total: { type: 'integer' }, notes: { type: 'array' } },
+    required: ['schema_version', 'total'],
+  },
+  initial: () => ({ schema_version: 1, total: 7, notes: [] }),
+}
+
+for (const [kind, start] of Object.entries(KINDS)) {
+  const make = async (t: TestContext) => {
+    const open = await start(t)
+    let time = Date.UTC(2026, 0, 1)
+    const tick = (ms: number) => {
+      time += ms
+      return time
+    }
+    const manager = (spec: DocumentSpec = notes): StateManager => {
+      const made = createStateManager({ backend: open(), documents: [spec], now: () => time })
+      t.after(() => made.close())
+      return made
+    }
+    return { manager, tick, open }
+  }
+
+  describe(`StateManager over ${kind}`, () => {
+    test('a missing document is made, and an update is there for the next manager, with its revision', async (t) => {
+      const { manager } = await make(t)
+      const first = { document: { schema_version: 2, count: 0, notes: [] }, revision: 1 }
+      for (let i = 0; i < 2; i += 1) assert.deepEqual(await manager().load('notes'), first)
+      const updated = await manager().update('notes', increment)
+      assert.deepEqual([updated.document.count, updated.revision], [1, 2])
+      const second = { document: { ...first.document, count: 1 }, revision: 2 }
+      assert.deepEqual(await manager().load('notes'), second)
+      assert.equal((await manager().update('notes', () => undefined)).revision, 2)
+      assert.deepEqual(await manager().load('notes'), second)
+    })
+
+    test('a bad write is a refused write: every wrong path is named and nothing changes', async (t) => {
+      const { manager } = await make(t)
+      const state = manager()
+      const bad = state.update('notes', (draft) => {
+        Object.assign(draft, { count: -1, notes: [{ id: 'a' }], mood: 'frustrated' })
+      })
+      await assert.rejects(bad, (error: Error & { code?: string }) => {
+        assert.equal(error.code, 'state_invalid')
+        for (const path of ['/count', '/notes/0/text', '/mood']) assert.ok(error.message.includes(path))
+        return true
+      })
+      assert.equal((await manager().load('notes')).revision, 1)
+      assert.equal((await state.update('notes', increment)).revision, 2)
+    })
+
+    test('a mutation that throws changes nothing and holds up no other', async (t) => {
+      const { manager } = await make(t)
+      const state = manager()
+      const all = await Promise.allSettled([
+        state.update('notes', increment),
+        state.update('notes', () => assert.fail()),
+        state.update('notes', increment),
+      ])
+      assert.deepEqual(
+        all.map((one) => one.status),
+        ['fulfilled', 'rejected', 'fulfilled'],
+      )
+      assert.equal((await manager().load('notes')).document.count, 2)
+    })
+
+    test('compare-and-set refuses a write on a revision that has passed', async (t) => {
+      const { manager } = await make(t)
+      const [one, two] = [manager(), manager()]
+      const { revision } = await one.load('notes')
+      await two.update('notes', increment)
+      const late = one.update('notes', increment, { expect: revision })
+      await assert.rejects(late, { code: 'document_conflict' })
+      await one.update('notes', increment, { expect: revision + 1 })
+      assert.equal((await two.load('notes')).document.count, 2)
+    })
+
+    test('two writers at once lose no update', async (t) => {
+      const { manager } = await make(t)
+      const [one, two] = [manager(), manager()]
+      await Promise.all(Array.from({ length: 60 }, (_, i) => (i % 2 ? one : two).update('notes', increment)))
+      const { document, revision } = await manager().load('notes')
+      assert.deepEqual([document.count, revision], [60, 61])
+    })
+
+    test('every mutation is one event, with its time, actor and patch', async (t) => {
+      const { manager, tick, open } = await make(t)
+      const state = manager()
+      await state.load('notes')
+      tick(1000)
+      await state.update('notes', increment, { actor: { kind: 'agent', name: 'builder' } })
+      const events = await eventsOf(open())
+      assert.deepEqual(
+        events.map(({ seq, time, event, actor }) => `${seq} ${time} ${event} ${actor}`),
+        [
+          '1 2026-01-01T00:00:00.000Z bootstrap system:trivium',
+          '2 2026-01-01T00:00:01.000Z update agent:builder',
+        ],
+      )
+      assert.deepEqual(events[1]?.patch, [{ op: 'replace', path: '/count', value: 1 }])
+    })
+
+    test('replay shows any past moment and any past revision', async (t) => {
+      const { manager, tick } = await make(t)
+      const state = manager()
+      await state.load('notes')
+      const times: number[] = []
+      for (let i = 0; i < 5; i += 1) {
+        times.push(tick(1000))
+        await state.update('notes', increment)
+      }
+      const then = times[2] ?? 0
+      const counts = [then, then - 1, { revision: 5 }].map(
+        async (until) => (await state.replay('notes', until))?.document.count,
+      )
+      assert.deepEqual(await Promise.all(counts), [3, 2, 4])
+      assert.equal(await state.replay('notes', Date.UTC(2025, 0, 1)), undefined)
+      assert.deepEqual(await state.replay('notes', tick(0)), await state.load('notes'))
+    })
+
+    test('migrations run at start-up, keep a backup, and run again harmlessly', async (t) => {
+      const { manager, open } = await make(t)
+      await manager(notesV1).load('notes')
+      const state = manager()
+      assert.deepEqual(await state.migrate(), [{ name: 'notes', from: 1, to: 2 }])
+      assert.deepEqual(await state.migrate(), [])
+      const migrated = { document: { schema_version: 2, count: 7, notes: [] }, revision: 2 }
+      assert.deepEqual(await manager().load('notes'), migrated)
+      const before = await manager().replay('notes', { revision: 1 })
+      assert.deepEqual(before?.document, { schema_version: 1, total: 7, notes: [] })
+      assert.ok((await open().keep('notes', 'again'))?.includes('again'))
+    })
+
+    test('a version from the future is refused, with its number and what to do', async (t) => {
+      const { manager } = await make(t)
+      await manager().load('notes')
+      const old = manager(notesV1)
+      const refusal = { code: 'state_version', message: /schema_version 2;.*knows version 1.*newer Trivium/ }
+      for (const attempt of [() => old.load('notes'), () => old.update('notes', increment)])
+        await assert.rejects(attempt, refusal)
+      assert.equal((await manager().load('notes')).revision, 1)
+    })
+
+    test('an older version that cannot be migrated is refused, and nothing changes', async (t) => {
+      const { manager } = await make(t)
+      await manager(notesV1).load('notes')
+      const { migrations: _, ...without } = notes
+      const missing = /no migration from version 1.*trivium state migrate notes/
+      await assert.rejects(manager(without).load('notes'), missing)
+      const many = (document: JsonObject) => ({ ...document, count: 'many' })
+      const broken = manager({ ...notes, migrations: { 1: many } })
+      const thrower = manager({
+        ...notes,
+        migrations: {
+          1: () => {
+            throw new Error('no field total')
+          },
+        },
+      })
+      for (const [failing, why] of [
+        [broken, /migrations to version 2 made a document that breaks its schema: .*\/count/],
+        [thrower, /migration from version 1 failed: no field total\. Mend the migration/],
+      ] as const) {
+        for (const work of ['load', 'migrate', 'repair'] as const)
+          await assert.rejects(failing[work]('notes'), { code: 'state_version', message: why }, work)
+      }
+      assert.equal((await manager(notesV1).load('notes')).document.total, 7)
+    })
+
+    test('what its own schema refuses is never written, at its beginning neither', async (t) => {
+      const { manager } = await make(t)
+      const refused = { ...notes, initial: () => ({ schema_version: 2, count: -1, notes: [] }) }
+      for (const work of ['load', 'repair'] as const)
+        await assert.rejects(manager(refused)[work]('notes'), { code: 'state_invalid', message: /\/count/ })
+      assert.equal((await manager().load('notes')).revision, 1)
+    })
+
+    test('a key named __proto__ is data', async (t) => {
+      const { manager } = await make(t)
+      const open = { ...notes, schema: { type: 'object' }, initial: () => ({ schema_version: 2 }) }
+      const value = { a: 1 }
+      await manager(open).update('notes', (draft) =>
+        Object.defineProperty(draft, '__proto__', { value, enumerable: true }),
+      )
+      for (const found of [
+        await manager(open).load('notes'),
+        await manager(open).replay('notes', { revision: 9 }),
+      ])
+        assert.ok(JSON.stringify(found?.document).includes('"__proto__":{"a":1}'))
+    })
+
+    test('an unknown document is an error that names the known ones', async (t) => {
+      await assert.rejects((await make(t)).manager().load('nots'), /no document nots.*notes/)
+    })
+  })
+}
+
+describe('the event log of a document on a store', () => {
+  const limits: EventLimits = { every: 10, kept: 30 }
+  test('keeps the newest events and a whole document before them', async (t) => {
+    const open = await onRedis(t, limits)
+    const manager = createStateManager({ documents: [notes], backend: open() })
+    t.after(() => manager.close())
+    for (let i = 0; i < 140; i += 1) await manager.update('notes', increment)
+    const { document: now, revision } = await manager.load('notes')
+
+    const kept = await eventsOf(open())
+    assert.ok(kept.length >= limits.kept && kept.length <= limits.kept + limits.every + 1)
+    const begin = kept.findIndex((change) => change.document)
+    assert.ok(begin >= 0 && begin < limits.every, `the first whole document is number ${begin}`)
+    for (const { seq } of kept.slice(begin)) {
+      const then = await manager.replay('notes', { revision: seq })
+      const count = Number(now.count) - (revision - seq)
+      assert.deepEqual([then?.revision, then?.document.count], [seq, count])
+    }
+  })
+})

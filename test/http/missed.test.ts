@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { createRefusals } from '../../src/engine/refusals.ts'
+import { createMissed, NO_GATEWAY } from '../../src/http/missed.ts'
+import { createPublicHttp } from '../../src/http/public-http.ts'
+import { quiet } from '../contract/store/kit.ts'
+import { createMemoryLog } from '../runtime/support/log.ts'
+
+const closing: (() => Promise<void>)[] = []
+after(async () => {
+  for (const close of closing) await close()
+})
+
+async function start() {
+  let time = Date.now()
+  const counted: string[] = []
+  const log = createMemoryLog()
+  const refusals = createRefusals({
+    count: (gateway, reason) => counted.push(`${gateway} ${reason}`),
+    secrets: () => [],
+    log,
+    now: () => time,
+  })
+  const missed = createMissed(refusals.add, () => time)
+  const http = createPublicHttp({ log: quiet, missed })
+  const { port } = await http.listen({ host: '127.0.0.1', port: 0 })
+  closing.push(() => http.close(0))
+  for (const path of ['/hooks/demo', '/hooks/github'])
+    http.mount(path, (_, response) => void response.end('ok'))
+  const send = async (path: string, method = 'POST') => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { method })
+    await response.arrayBuffer()
+    return response.status
+  }
+  const list = () => refusals.list([NO_GATEWAY])
+  return {
+    send,
+    list,
+    counted,
+    lines: log.lines,
+    later: (ms: number) => {
+      time += ms
+    },
+  }
+}
+
+describe('a request for a path that no gateway has', () => {
+  test('is listed, counted and logged, with its path and the nearest one, and without its query', async () => {
+    for (const [path, near] of [
+      ['/hooks/demoo', '/hooks/demo'],
+      ['/hook/github?token=abc', '/hooks/github'],
+      ['/hooks/demo/', '/hooks/demo'],
+    ] as const) {
+      const { send, list, counted, lines } = await start()
+      assert.equal(await send(path), 404)
+      const [one] = list()
+      assert.ok(one)
+      assert.equal(one.why, `no gateway listens at ${path.split('?')[0]} (POST). Did you mean ${near}?`)
+      assert.equal(one.from, '127.0.0.1')
+      assert.deepEqual(counted, ['- not_found'])
+      assert.match(JSON.stringify(lines), /no gateway listens at/)
+    }
+  })
+
+  test('is listed with the paths that there are where none is near, and a GET is not', async () => {
+    const { send, list } = await start()
+    await send('/wp-login.php', 'GET')
+    await send('/favicon.ico', 'HEAD')
+    assert.deepEqual(list(), [])
+    await send('/hooks/demoo', 'GET')
+    await send('/somewhere/else/entirely')
+    assert.match(
+      list()
+        .map(({ why }) => why)
+        .join(),
+      /There are: \/hooks\/demo, \/hooks\/github\./,
+    )
+    assert.equal(list().length, 2)
+  })
+
+  test('is not listed where a gateway listens', async () => {
+    const { send, list, counted } = await start()
+    assert.equal(await send('/hooks/demo?x=1'), 200)
+    assert.deepEqual([list(), counted], [[], []])
+  })
+
+  test('takes little: a flood of long paths is cut, and only some of it is recorded', async () => {
+    const { send, list, counted, later } = await start()
+    for (let index = 0; index < 100; index++) assert.equal(await send(`/${index}/${'x'.repeat(2_000)}`), 404)
+    assert.equal(counted.length, 20)
+    assert.equal(new Set(counted).size, 1)
+    assert.ok(list().every(({ why = '' }) => why.length < 400))
+    later(60_000)
+    await send('/hooks/demoo')
+    assert.equal(counted.length, 21)
+  })
+})

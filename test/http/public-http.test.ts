@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { after, describe, test } from 'node:test'
+import { TriviumError } from '../../src/core/errors.ts'
+import { createPublicHttp, type PublicHttpOptions } from '../../src/http/public-http.ts'
+import { openSocket, sendRaw } from '../chaos/raw-http.ts'
+import { quiet } from '../contract/store/kit.ts'
+import { until } from '../fixtures/until.ts'
+import { createMemoryLog } from '../runtime/support/log.ts'
+
+const closing: (() => Promise<void> | void)[] = []
+after(async () => {
+  for (const close of closing.reverse()) await close()
+})
+
+async function start(options: Partial<PublicHttpOptions> = {}) {
+  const http = createPublicHttp({ log: quiet, connectionsCheckingInterval: 50, ...options })
+  const { port } = await http.listen({ host: '127.0.0.1', port: 0 })
+  closing.push(() => http.close(0))
+  http.mount('/echo', (request, response) => {
+    request.setEncoding('utf8')
+    let body = ''
+    request.on('data', (chunk: string) => {
+      body += chunk
+    })
+    request.on('end', () => response.end(body))
+  })
+  return { http, port, url: `http://127.0.0.1:${port}` }
+}
+
+/** A connection, and all that comes back on it. */
+async function raw(url: string) {
+  const socket = openSocket(url)
+  let text = ''
+  socket.setEncoding('utf8')
+  socket.on('data', (chunk: string) => {
+    text += chunk
+  })
+  const ended = once(socket, 'close')
+  await once(socket, 'connect')
+  closing.push(() => void socket.destroy())
+  return { socket, received: () => text, ended }
+}
+
+describe('the public listener', () => {
+  test('logs each request where that is wanted: how it ended, and not its query', async () => {
+    const log = createMemoryLog()
+    const { http, url } = await start({ log, each: true })
+    http.mount('/fails', () => Promise.reject(new TriviumError('unauthorized')))
+    await fetch(`${url}/echo?key=hidden`, { method: 'POST', body: 'hello' })
+    for (const path of ['fails', 'none']) await fetch(`${url}/${path}`)
+    await until(() => log.lines.length === 3, 'a line for each')
+    const told = log.lines.map(({ level, fields }) => [
+      level,
+      Object(fields).method,
+      Object(fields).path,
+      Object(fields).status,
+    ])
+    assert.deepEqual(told, [
+      ['debug', 'POST', '/echo', 200],
+      ['debug', 'GET', '/fails', 401],
+      ['debug', 'GET', '/none', 404],
+    ])
+  })
+
+  test('serves a POST that offers h2c as plain HTTP, and the absolute form of a target', async () => {
+    const { url } = await start()
+    for (const [target, upgrade] of [
+      ['/echo', 'Connection: Upgrade, close\r\nUpgrade: h2c'],
+      ['http://h/echo', 'Connection: close'],
+    ]) {
+      const bytes = `POST ${target} HTTP/1.1\r\nHost: h\r\n${upgrade}\r\nContent-Length: 2\r\n\r\nhi`
+      const { text, closed } = await sendRaw(url, bytes, 10_000, 10_000)
+      assert.match(text, /^HTTP\/1.1 200[\s\S]*hi$/)
+      assert.ok(closed)
+    }
+  })
+
+  test('cuts a peer that sends its head or its body too slowly, and one that sends nothing', async () => {
+    const { url } = await start({ headersTimeout: 200, requestTimeout: 400 })
+    const mute = await raw(url)
+    const head = 'POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n'
+    for (const bytes of [head, `${head}\r\nhe`]) {
+      const answer = await sendRaw(url, bytes, 10_000, 10_000)
+      assert.partialDeepStrictEqual(answer, { statuses: [408], closed: true })
+    }
+    await mute.ended
+  })
+
+  test('refuses connections beyond its limit and takes new ones when old ones end', async () => {
+    const { http, url } = await start({ maxConnections: 2 })
+    const first = await raw(url)
+    const second = await raw(url)
+    await until(() => http.connections() === 2, 'two connections')
+    await once(openSocket(url), 'close')
+    first.socket.destroy()
+    second.socket.destroy()
+    await until(() => http.connections() === 0, 'no connection')
+    assert.equal((await fetch(`${url}/echo`, { method: 'POST', body: 'hi' })).status, 200)
+  })
+
+  test('hangs up on a refused sender whose body does not end', async () => {
+    const { url } = await start()
+    const { socket, received, ended } = await raw(url)
+    socket.write('POST /nowhere HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
+    const sending = setInterval(() => socket.write('3\r\nabc\r\n'), 20)
+    // What is written meanwhile may be answered with a reset. Node itself would hang up after a minute.
+    ended.catch(() => {})
+    await until(() => socket.closed, 'the end of the connection', 20_000)
+    clearInterval(sending)
+    assert.match(received(), /^HTTP\/1.1 404 /)
+  })
+
+  test('answers 500 where a handler throws, and lives', async () => {
+    const { http, url } = await start()
+    http.mount('/broken', () => {
+      throw new Error('oops')
+    })
+    assert.equal((await fetch(`${url}/broken`)).status, 500)
+    assert.equal((await fetch(`${url}/echo`, { method: 'POST', body: 'hi' })).status, 200)
+  })
+
+  test('close answers what is in flight, ends idle connections and frees the port', async () => {
+    const { http, url } = await start()
+    const { promise: entered, resolve: enter } = Promise.withResolvers<() => void>()
+    http.mount('/slow', (_, response) => enter(() => void response.end('late')))
+    const idle = await raw(url)
+    const inFlight = fetch(`${url}/slow`)
+    const finish = await entered
+    const closed = http.close(600_000)
+    await idle.ended
+    finish()
+    assert.equal(await (await inFlight).text(), 'late')
+    await closed
+    await assert.rejects(fetch(`${url}/echo`))
+  })
+
+  test('close cuts what is still open after the grace', async () => {
+    const { http, url } = await start()
+    http.upgrade('/ws', async (_, socket) => void socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n'))
+    const peer = await raw(url)
+    peer.socket.write('GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+    await until(() => peer.received().includes('101'), 'the upgrade')
+    await http.close(100)
+    await peer.ended
+  })
+
+  test('says where an address is taken', async () => {
+    const { port } = await start()
+    const second = createPublicHttp({ log: quiet })
+    await assert.rejects(second.listen({ host: '127.0.0.1', port }), { code: 'cannot_listen', exit: 1 })
+  })
+})

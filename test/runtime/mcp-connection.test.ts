@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { text } from 'node:stream/consumers'
+import { describe, type TestContext, test } from 'node:test'
+import { toNodeHandler } from '@modelcontextprotocol/node'
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
+import { parseJson, pathGet } from '../../src/core/json.ts'
+import { mcpServerSchema } from '../../src/core/mcp.ts'
+import { createMcpConnection } from '../../src/runtime/mcp/connection.ts'
+import { quiet } from '../contract/store/kit.ts'
+import { serveHttp } from '../fixtures/http-server.ts'
+import { cleanup } from './support/cleanup.ts'
+
+const call = { signal: new AbortController().signal, repeatable: false }
+
+/** A server over HTTP with a tool that waits for `release`, and in front of it something that refuses calls of some tools. */
+async function serve(t: TestContext) {
+  const begun = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  const mcp = createMcpHandler(() => {
+    const server = new McpServer({ name: 'over-http', version: '1' })
+    server.registerTool('slow', {}, async () => {
+      begun.resolve()
+      await released.promise
+      return { content: [{ type: 'text', text: 'done' }] }
+    })
+    return server
+  })
+  const answer = toNodeHandler(mcp)
+  const { url, close } = await serveHttp(async (request, response) => {
+    const body = parseJson(await text(request))
+    const refused = /^refused-(\d+)$/.exec(String(pathGet(body, 'params.name')))
+    if (refused) return void response.writeHead(Number(refused[1])).end('no')
+    const { method = 'GET', url: path = '/' } = request
+    await answer(Object.assign(request, { method, url: path }), response, body)
+  })
+  const server = { ...mcpServerSchema.parse({ url: `${url}/mcp` }), name: 'far', folder: '.' }
+  const connection = createMcpConnection({ server, version: '1', listed: () => {}, log: quiet })
+  cleanup(t, close)
+  cleanup(t, () => mcp.close())
+  cleanup(t, () => connection.close())
+  return { connection, begun: begun.promise, release: () => released.resolve() }
+}
+
+describe('a connection to an MCP server over HTTP', () => {
+  for (const status of [400, 413, 429, 502])
+    test(`a call that is answered with ${status} leaves the others alone`, async (t) => {
+      const { connection, begun, release } = await serve(t)
+      const slow = connection.call('slow', {}, call)
+      slow.catch(() => {})
+      await begun
+      await assert.rejects(connection.call(`refused-${status}`, {}, call), { code: /^mcp_/ })
+      release()
+      assert.equal(pathGet(await slow, 'content.0.text'), 'done')
+    })
+})

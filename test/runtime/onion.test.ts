@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { defineMiddleware } from '../../src/core/skill.ts'
+import { createWho } from '../../src/runtime/middleware/access.ts'
+import { createMiddleware } from '../../src/runtime/middleware/index.ts'
+import { createNameMatcher } from '../../src/runtime/names.ts'
+import { createOnion } from '../../src/runtime/onion.ts'
+import { createFolder } from './support/folder.ts'
+import { skillOf, startManager } from './support/manager.ts'
+import { startRuntime } from './support/runtime.ts'
+
+const noting = (name: string, order: number, notes: string[]) =>
+  defineMiddleware({
+    name,
+    order,
+    description: name,
+    setup: (settings) => async (_ctx, next) => {
+      notes.push(`${name}(${settings})>`)
+      const result = await next()
+      notes.push(`<${name}`)
+      return result
+    },
+  })
+
+describe('the onion', () => {
+  test('runs the layers that the metadata names, lower order further outside', async (t) => {
+    const notes: string[] = []
+    const middleware = [noting('inner', 2, notes), noting('outer', 1, notes), noting('unused', 3, notes)]
+    const skill = skillOf(() => notes.push('run'), { metadata: { inner: 'a', outer: 'b', author: 'me' } })
+    const manager = await startManager(t, { middleware, skills: [skill] })
+    await manager.invoke('subject')
+    assert.deepEqual(notes, ['outer(b)>', 'inner(a)>', 'run', '<inner', '<outer'])
+    assert.deepEqual(
+      manager.describe('subject').layers.map(({ name, settings }) => [name, settings]),
+      [
+        ['outer', 'b'],
+        ['inner', 'a'],
+      ],
+    )
+  })
+
+  test('shows the shipped order: access, approval, timeout, session, allowed-tools', async (t) => {
+    const metadata = { 'allowed-tools': '*', session: 'args.id', timeout: '1s', approval: true, access: '*' }
+    const manager = await startManager(t, {
+      middleware: createMiddleware(),
+      skills: [skillOf(() => 1, { metadata })],
+    })
+    const names = manager.describe('subject').layers.map(({ name }) => name)
+    assert.deepEqual(names, ['access', 'approval', 'timeout', 'session', 'allowed-tools'])
+  })
+})
+
+describe('metadata', () => {
+  test('with a key that is nearly a middleware is warned about; any other key is its own affair', async (t) => {
+    const folder = await createFolder(t, {
+      'one/index.ts': `export default { description: 'd', metadata: { sesion: 'args.id', author: 'me' }, run: () => 1 }`,
+    })
+    const manager = await startManager(t, { folders: [folder], middleware: createMiddleware() })
+    const warnings = manager.lines.filter(({ level }) => level === 'warn').map(({ message }) => message)
+    assert.deepEqual(warnings, ['metadata.sesion does nothing; did you mean session?'])
+  })
+})
+
+test('a timeout in the metadata ends the skill after that time', async (t) => {
+  const skill = skillOf(() => new Promise(() => {}), { metadata: { timeout: '20ms' } })
+  const { manager } = await startRuntime(t, { skills: [skill] })
+  await assert.rejects(manager.invoke('subject'), { code: 'skill_timeout' })
+})
+
+describe('allowed-tools', () => {
+  const start = (t: Parameters<typeof startRuntime>[0], allowed: string | string[] | undefined) => {
+    const skill = skillOf((ctx) => ctx.manager.invoke(String(Object(ctx.args).invoke)), {
+      ...(allowed === undefined ? {} : { metadata: { 'allowed-tools': allowed } }),
+    })
+    const tool = skillOf((ctx) => ctx.manager.invoke('helper'), { name: 'tool-a' })
+    const helper = skillOf(() => 'helped', { name: 'helper' })
+    return startRuntime(t, { skills: [skill, tool, helper] })
+  }
+
+  test('names, globs and lists allow what they match and deny the rest, with a line in the log', async (t) => {
+    for (const allowed of ['other tool-*', 'other, tool-*', ['other', 'tool-a']]) {
+      const { manager } = await start(t, allowed)
+      assert.equal(await manager.invoke('subject', { invoke: 'tool-a' }), 'helped')
+      await assert.rejects(manager.invoke('subject', { invoke: 'helper' }), { code: 'forbidden' })
+      const line = manager.lines.find(({ level }) => level === 'warn')
+      assert.equal(Object(line?.fields).denied, 'helper')
+    }
+  })
+
+  test('library middleware is exempt', async (t) => {
+    const audit = defineMiddleware({
+      name: 'audit',
+      order: 500,
+      description: 'a',
+      setup: () => async (ctx, next) => [await ctx.manager.invoke('helper'), await next()],
+    })
+    const skill = skillOf(() => 'own', { metadata: { audit: true, 'allowed-tools': 'nothing' } })
+    const { manager } = await startRuntime(t, {
+      skills: [skill, skillOf(() => 'helped', { name: 'helper' })],
+      manager: { middleware: [...createMiddleware(), audit] },
+    })
+    assert.deepEqual(await manager.invoke('subject'), ['helped', 'own'])
+  })
+})
+
+describe('access', () => {
+  const from = (id: string | undefined, ...roles: string[]) => ({
+    caller: { kind: 'route' as const, ...(id ? { id } : {}), roles },
+  })
+
+  test('of a skill lets only the named senders and roles invoke it, also through other skills', async (t) => {
+    const guarded = skillOf(() => 'secret', { metadata: { access: ['mail:*@example.com', 'role:admin'] } })
+    const outer = skillOf((ctx) => ctx.manager.invoke('subject'), { name: 'outer' })
+    const { manager } = await startRuntime(t, { skills: [guarded, outer] })
+    assert.equal(await manager.invoke('subject', {}, from('mail:a@example.com')), 'secret')
+    assert.equal(await manager.invoke('subject', {}, from('mail:b@evil.test', 'admin')), 'secret')
+    assert.equal(await manager.invoke('subject', {}, { caller: { kind: 'cli' } }), 'secret')
+    for (const sender of [
+      from('mail:b@evil.test'),
+      from('hook:a@example.com'),
+      from('mail:external:a@example.com'),
+      from(undefined),
+    ]) {
+      await assert.rejects(manager.invoke('subject', {}, sender), { code: 'forbidden' })
+      await assert.rejects(manager.invoke('outer', {}, sender), { code: 'forbidden' })
+    }
+  })
+
+  test('of a member without a gateway is refused with what it may mean, and so is such an approver', () => {
+    const middleware = createMiddleware()
+    for (const metadata of [{ access: ['ada'] }, { approval: { approvers: ['ada'] } }]) {
+      const skill = skillOf(() => 'secret', { metadata })
+      const refusal = /"ada" names no gateway; write <gateway>:ada or \*:ada or role:ada/
+      assert.throws(() => createOnion(skill, middleware), refusal)
+    }
+  })
+
+  test('rules decide what a sender may ask for, and leave to the skill what it invokes', async (t) => {
+    const outer = skillOf((ctx) => ctx.manager.invoke('inner'), { name: 'outer' })
+    const inner = skillOf(() => 1, { name: 'inner' })
+    const access = [
+      { who: createWho(['*']), skills: createNameMatcher('outer') },
+      { who: createWho(['role:admin']), skills: createNameMatcher('*') },
+    ]
+    const { manager } = await startRuntime(t, {
+      skills: [outer, inner],
+      manager: { middleware: createMiddleware({ access: () => access }) },
+    })
+    assert.equal(await manager.invoke('outer', {}, from('x')), 1)
+    await assert.rejects(manager.invoke('inner', {}, from('x')), { code: 'forbidden' })
+    assert.equal(await manager.invoke('inner', {}, from('x', 'admin')), 1)
+  })
+})

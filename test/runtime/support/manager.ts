@@ -1,0 +1,31 @@
+import type { TestContext } from 'node:test'
+import { z } from 'zod'
+import type { Skill } from '../../../src/core/skill.ts'
+import {
+  createSkillManager,
+  type SkillManager,
+  type SkillManagerOptions,
+} from '../../../src/runtime/manager.ts'
+import { cleanup } from './cleanup.ts'
+import { createMemoryLog, type LogLine } from './log.ts'
+import { servicesWith } from './services.ts'
+
+/** A manager that is closed after the test, with the lines it logged. */
+export async function startManager(
+  t: TestContext,
+  options: Partial<SkillManagerOptions> = {},
+): Promise<SkillManager & { lines: LogLine[] }> {
+  const log = createMemoryLog()
+  const loadMarkdown = () => Promise.reject(new Error('this test loads no SKILL.md'))
+  const services = servicesWith({})
+  const manager = await createSkillManager({ folders: [], services, log, loadMarkdown, ...options })
+  cleanup(t, () => manager.close())
+  return { ...manager, lines: log.lines }
+}
+
+/** A skill of which only what matters to a test is given. */
+export function skillOf(run: Skill['run'], rest: Partial<Skill> = {}): Skill {
+  return { name: 'subject', description: 'A skill of a test', args: anything, run, ...rest }
+}
+
+const anything = z.looseObject({})

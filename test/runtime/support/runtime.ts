@@ -1,0 +1,52 @@
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { Services } from '../../../src/core/services.ts'
+import type { Skill } from '../../../src/core/skill.ts'
+import type { Store } from '../../../src/core/store.ts'
+import { builtInSkills } from '../../../src/runtime/built-in.ts'
+import type { SkillManagerOptions } from '../../../src/runtime/manager.ts'
+import { createMiddleware } from '../../../src/runtime/middleware/index.ts'
+import { createRuntimeServices } from '../../../src/runtime/services.ts'
+import { cleanup } from './cleanup.ts'
+import { createFolder } from './folder.ts'
+import { startManager } from './manager.ts'
+import { servicesWith } from './services.ts'
+import { openStore } from './store.ts'
+
+export const SHIPPED = fileURLToPath(new URL('../../../skills', import.meta.url))
+
+export type Runtime = Awaited<ReturnType<typeof startRuntime>>
+
+/** The whole skill runtime with its own services, on an embedded store unless another is given. */
+export async function startRuntime(
+  t: TestContext,
+  options: {
+    skills?: Skill[]
+    store?: Store
+    dataDir?: string
+    now?: () => number
+    services?: Partial<Services>
+    resume?: Parameters<typeof createRuntimeServices>[0]['resume']
+    manager?: Partial<SkillManagerOptions>
+  } = {},
+) {
+  const dataDir = options.dataDir ?? (await createFolder(t))
+  const services = createRuntimeServices({
+    store: options.store ?? (await openStore(t)),
+    dataDir,
+    ...(options.now ? { now: options.now } : {}),
+    ...(options.resume ? { resume: options.resume } : {}),
+  })
+  const { folders = [SHIPPED] } = options.manager ?? {}
+  const shipped = folders.includes(SHIPPED) ? builtInSkills : []
+  const manager = await startManager(t, {
+    folders,
+    skills: [...(options.skills ?? []), ...shipped],
+    services: servicesWith({ ...services, ...options.services }),
+    globals: services.globals,
+    middleware: createMiddleware(),
+    ...options.manager,
+  })
+  cleanup(t, () => services.close())
+  return { manager, services, dataDir }
+}
