@@ -186,7 +186,9 @@ export function createMetrics(build: { version: string }) {
       for (const road of ['dispatch', 'receive', 'outbox']) waitingFor.set({ road, gateway }, 0)
     }
     for (const [gateway, count] of Object.entries(stats.receive.lost)) lost.inc({ gateway }, count)
-    for (const { road, gateway, oldestAt } of waiting) waitingFor.set({ road, gateway }, age(oldestAt))
+    // The oldest last, which stays; what waits for its next attempt counts too.
+    for (const { road, gateway, oldestAt } of waiting.toSorted((a, b) => b.oldestAt - a.oldestAt))
+      waitingFor.set({ road, gateway }, age(oldestAt))
     const furthest = groups.toSorted((a, b) => b.lag - a.lag).slice(0, MOST_GROUPS)
     for (const { topic, group, lag: behind } of furthest) lag.set({ topic, group }, behind)
     for (const { name, ok } of subscriptions) reached.set({ subscription: name }, ok ? 1 : 0)

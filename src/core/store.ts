@@ -29,7 +29,7 @@ export type Store = {
   /** Resolves when the store took a write: one that is full can still be read. */
   ping(): Promise<void>
   stats(): Promise<StoreStats>
-  /** Since when the oldest message waits, for each road and gateway. It costs more than `stats`, and is bounded too. */
+  /** What waits, for each road, gateway and state. It costs more than `stats`, and is bounded too. */
   oldestWaiting(): Promise<Waiting[]>
   /** Removes what is older than the policy allows, a bounded part per call; there may be more where anything was removed. */
   trim(policy: Retention): Promise<{ removed: number }>
@@ -310,10 +310,15 @@ export type Retention = {
 }
 
 /**
- * `oldestAt`: when the oldest message came in that waits on a road. On `receive` for a taker; of a queue a job that is neither running
- * nor dead, among its 1,000 oldest that a message names; of `dispatch` also what is no job yet. `gateway` is empty for other queues.
+ * What waits on a road of a gateway, and since when. On `receive` for a consumer; on a queue the jobs that are neither running
+ * nor dead, among its 1,000 oldest that a message names; on `dispatch` also what is not a job yet. `gateway` is empty for
+ * other queues. `oldestAt`: when the oldest message came in, or was put back from the dead letters.
  */
-export type Waiting = { road: string; gateway: string; oldestAt: number }
+export type Waiting = { road: string; gateway: string; oldestAt: number } & (
+  | { state: 'waiting' }
+  /** Jobs whose attempt failed, or that wait for a set time. `nextAt`: when the first of these is due (Unix ms). */
+  | { state: 'retrying'; count: number; nextAt: number }
+)
 
 export type StoreStats = {
   /** The shards that could not be asked; the numbers are of the others. */

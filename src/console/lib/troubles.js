@@ -63,7 +63,7 @@ export function troublesOf(now, points, at, span) {
       ),
     ...lostIn(now.roads),
     ...(now.waiting ?? [])
-      .filter(({ road, oldestAt }) => at - oldestAt > LONG[road])
+      .filter(({ road, state, oldestAt }) => state === 'waiting' && at - oldestAt > LONG[road])
       .map(({ road, gateway, oldestAt }) =>
         warn(
           `waiting ${road} ${gateway}`,
@@ -73,12 +73,23 @@ export function troublesOf(now, points, at, span) {
           { gateway, outcome: road === 'dispatch' ? 'waiting' : undefined },
         ),
       ),
+    ...(now.waiting ?? [])
+      .filter(({ road, state, oldestAt }) => state === 'retrying' && at - oldestAt > LONG[road])
+      .map(({ road, gateway, count: many, nextAt }) =>
+        warn(
+          `retrying ${road} ${gateway}`,
+          `${count(many, 'message')} of ${gateway || 'a gateway'} ${many === 1 ? 'is' : 'are'} tried again`,
+          `An attempt failed. The next one is at ${new Date(nextAt).toLocaleTimeString('en-GB')}.`,
+          'messages',
+          { gateway, outcome: road === 'dispatch' ? 'retrying' : undefined },
+        ),
+      ),
     ...(now.running ?? [])
       .filter(({ oldestAt }) => at - oldestAt > HANGS)
       .map(({ road, gateway, oldestAt }) =>
         warn(
           `running ${road} ${gateway}`,
-          `Running since ${span(at - oldestAt)}`,
+          `Running for ${span(at - oldestAt)}`,
           `An attempt for ${gateway || 'a gateway'} does not end.`,
           'messages',
           { gateway, outcome: road === 'dispatch' ? 'running' : undefined },

@@ -111,7 +111,7 @@ function createStats({ sql, counters, ready, read }: Parts): () => Promise<Store
 }
 
 /** For each gateway and queue a few steps of an index, and the oldest jobs of the queue. */
-function createOldestWaiting({ sql, counters, ready, read }: Parts): Store['oldestWaiting'] {
+function createOldestWaiting({ sql, counters, ready, read, now }: Parts): Store['oldestWaiting'] {
   const of = (road: string, gateway: string, row: { id: string } | undefined) =>
     row ? [{ road, gateway, oldestAt: timeOf(row.id) }] : []
 
@@ -128,11 +128,24 @@ function createOldestWaiting({ sql, counters, ready, read }: Parts): Store['olde
       ])
       const jobs = sql.all<Named>`SELECT id, name FROM queue`.flatMap(({ id, name }) =>
         // Ids sort by time.
-        sql.all<{ id: string; lane: string; state: number }>`SELECT id, lane, state FROM job
+        sql.all<WaitingRow>`SELECT id, lane, state, due, failures, kept IS NOT NULL AS requeued FROM job
             WHERE queue = ${id} ORDER BY id LIMIT ${WAITING.jobs} + 0`
-          .filter(({ state }) => state < 2)
-          .map((job) => waitingJob(name, job.id, job.lane)),
+          .filter(({ state }) => state !== CLAIMED)
+          .map((job) => waitingJob({ ...job, road: name, ...timesOf(job, now()) })),
       )
       return oldestOf([...messages, ...jobs])
     })
+}
+
+type WaitingRow = { id: string; lane: string; state: number; due: number; failures: number; requeued: number }
+/** The state of a job that somebody works on. */
+const CLAIMED = 2
+
+/** A job is `due` since it was added or reached the head of its lane; after a failed attempt, from a time in the future on. */
+function timesOf({ state, due, failures, requeued }: WaitingRow, now: number) {
+  const isRetrying = state === 1 && (failures > 0 || due > now)
+  return {
+    requeuedAt: requeued === 1 ? Math.min(due, now) : undefined,
+    dueAt: isRetrying ? due : undefined,
+  }
 }

@@ -37,21 +37,57 @@ export function ownOf<T>(values: Record<string, T>, name: string): T | undefined
 /** How many of the oldest jobs of a queue, and of the messages behind the dispatch cursor, `oldestWaiting` looks at. */
 export const WAITING = { jobs: 1_000, messages: 100 }
 
-/** Of each road and gateway the oldest; what no message names has no time, and tells nothing. */
-export function oldestOf(
-  waiting: readonly (Omit<Waiting, 'oldestAt'> & { oldestAt?: number | undefined })[],
-) {
+/** One message or job that waits; `dueAt` (Unix ms) where an attempt failed or a set time is waited for. */
+export type WaitingOne = { road: string; gateway: string; oldestAt?: number | undefined; dueAt?: number }
+
+/** Groups what waits by road, gateway and state. What no message names has no time, and is left out. */
+export function oldestOf(ones: readonly WaitingOne[]): Waiting[] {
+  return mergeWaiting(
+    ones.flatMap(({ road, gateway, oldestAt, dueAt }): Waiting[] => {
+      if (oldestAt === undefined) return []
+      const one = { road, gateway, oldestAt }
+      return [dueAt === undefined ? { ...one, state: 'waiting' } : { ...one, ...retrying(1, dueAt) }]
+    }),
+  )
+}
+
+/** Joins entries of the same road, gateway and state, such as those of several shards. */
+export function mergeWaiting(all: readonly Waiting[]): Waiting[] {
   const found = new Map<string, Waiting>()
-  for (const { road, gateway, oldestAt } of waiting) {
-    const key = `${road} ${gateway}`
-    const known = found.get(key)?.oldestAt ?? Number.POSITIVE_INFINITY
-    if (oldestAt !== undefined && oldestAt < known) found.set(key, { road, gateway, oldestAt })
+  for (const each of all) {
+    const key = JSON.stringify([each.road, each.gateway, each.state])
+    const known = found.get(key)
+    found.set(key, known ? joined(known, each) : each)
   }
   return [...found.values()]
 }
 
-/** Who waits where a job does: the lanes of dispatch and of the outbox begin with it. */
-export function waitingJob(road: string, id: string, lane: string) {
+function joined(one: Waiting, other: Waiting): Waiting {
+  const oldestAt = Math.min(one.oldestAt, other.oldestAt)
+  if (one.state === 'waiting' || other.state === 'waiting') return { ...one, oldestAt }
+  return {
+    ...one,
+    oldestAt,
+    ...retrying(one.count + other.count, Math.min(one.nextAt, other.nextAt)),
+  }
+}
+
+function retrying(count: number, nextAt: number) {
+  return { state: 'retrying', count, nextAt } as const
+}
+
+/** The lanes of dispatch and of the outbox begin with the name of the gateway. `requeuedAt`: when it left the dead letters. */
+export function waitingJob(job: {
+  road: string
+  id: string
+  lane: string
+  requeuedAt?: number | undefined
+  dueAt?: number | undefined
+}): WaitingOne {
+  const { road, id, lane, requeuedAt, dueAt } = job
   const [first = ''] = lane.split('/', 1)
-  return { road, gateway: road === 'dispatch' || road === 'outbox' ? first : '', oldestAt: timeIn(id) }
+  const gateway = road === 'dispatch' || road === 'outbox' ? first : ''
+  const cameAt = timeIn(id)
+  const oldestAt = cameAt === undefined ? undefined : (requeuedAt ?? cameAt)
+  return { road, gateway, oldestAt, ...defined({ dueAt }) }
 }

@@ -337,6 +337,44 @@ export function jobsContract(factory: StoreFactory): void {
         'dispatch mail': 3 * MINUTE,
       })
     },
+    'tells what waits for its next attempt apart, with the time of that': async ({ store, now, advance }) => {
+      const oldestAt = now()
+      const [first = '', second = ''] = await acceptAll(store, ['one', 'two'])
+      const { cursor } = await store.journal.unpumped(2)
+      const jobs = [first, second].map((id) => job(id, 'demo/a', { messageId: id }))
+      await store.journal.pumped(cursor, second, jobs)
+      const { token } = await claimOne(store, 'dispatch')
+      const error = failure('busy', now())
+      await store.jobs.settle('dispatch', [{ id: first, token, outcome: 'retry', delay: 5 * MINUTE, error }])
+      const nextAt = now() + 5 * MINUTE
+      advance(MINUTE)
+      const ofDispatch = async () =>
+        (await store.oldestWaiting())
+          .filter(({ road }) => road === 'dispatch')
+          .map(({ road: _, ...rest }) => rest)
+          .sort((a, b) => a.state.localeCompare(b.state))
+      const [retrying, waiting] = await ofDispatch()
+      assert.ok(retrying?.state === 'retrying' && waiting?.state === 'waiting')
+      assert.deepEqual([retrying.count, retrying.gateway], [1, 'demo'])
+      // The clock of a Redis goes on meanwhile.
+      const isClose = (a: number, b: number) => Math.abs(a - b) < 10_000
+      assert.ok(isClose(retrying.nextAt, nextAt) && isClose(retrying.oldestAt, oldestAt))
+    },
+    'counts from when a dead letter was put back': async ({ store, now, advance }) => {
+      const [id = ''] = await acceptAll(store, ['one'])
+      const { cursor } = await store.journal.unpumped(1)
+      await store.journal.pumped(cursor, id, [job(id, 'demo/a', { messageId: id })])
+      const { token } = await claimOne(store, 'dispatch')
+      const error = failure('gone', now())
+      await store.jobs.settle('dispatch', [{ id, token, outcome: 'dead', error, reason: 'permanent' }])
+      advance(60 * MINUTE)
+      await store.jobs.deadLetters.retry(id)
+      advance(MINUTE)
+      const found = (await store.oldestWaiting()).find(
+        ({ road, state }) => road === 'dispatch' && state === 'waiting',
+      )
+      assert.ok(now() - (found?.oldestAt ?? 0) < 2 * MINUTE)
+    },
   })
 
   part(factory, 'dead letters', {

@@ -2,7 +2,8 @@
 -- What has waited longest. Writes nothing; costs a few calls per gateway, and some for each job and message that is looked at.
 --
 -- ARGV[3]  how many of the oldest jobs of a queue    ARGV[4]  how many messages that dispatch has not seen
--- Returns  {road, gateway, time of its id} for messages, and {queue, lane, id} for jobs that nobody has claimed
+-- Returns  {road, gateway, time of its id} for messages; for jobs that nobody has claimed {queue, lane, id, when it was put
+--          back from the dead letters or empty, when it is due or empty}
 local found = { {}, {} }
 local messages, jobs = found[1], found[2]
 
@@ -21,9 +22,10 @@ end
 for _, name in ipairs(redis.call('SMEMBERS', root .. 'queues')) do
   local base = root .. 'jobs:' .. name .. ':'
   for _, id in ipairs(redis.call('ZRANGE', base .. 'all', 0, ARGV[3] - 1)) do
-    local lane = not redis.call('ZSCORE', base .. 'claims', id) and redis.call('HGET', base .. 'job:' .. id, 'l')
-    if lane then
-      jobs[#jobs + 1] = { name, lane, id }
+    local job = not redis.call('ZSCORE', base .. 'claims', id) and redis.call('HMGET', base .. 'job:' .. id, 'l', 'q', 'f')
+    if job and job[1] then
+      local due = redis.call('ZSCORE', base .. 'delayed', id) or (tonumber(job[3] or 0) > 0 and now)
+      jobs[#jobs + 1] = { name, job[1], id, job[2] or '', due and tostring(due) or '' }
     end
   end
 end

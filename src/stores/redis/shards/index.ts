@@ -1,6 +1,6 @@
 import type { Log } from '../../../core/log.ts'
 import type { KeyValues, Leases, Retention, StoreStats } from '../../../core/store.ts'
-import { oldestOf } from '../../shared/values.ts'
+import { mergeWaiting } from '../../shared/values.ts'
 import type { Layout } from '../layout.ts'
 import type { createSignals } from '../signals.ts'
 import { createShardedJobs } from './jobs.ts'
@@ -56,7 +56,7 @@ export function openShards(
       return { ...sumOf(answers), ...(away.length > 0 && { away }) }
     },
     oldestWaiting: async () =>
-      oldestOf((await askAll(shards, ({ oldestWaiting }) => oldestWaiting())).answers.flat()),
+      mergeWaiting((await askAll(shards, ({ oldestWaiting }) => oldestWaiting())).answers.flat()),
     trim: async (policy) => {
       const { answers } = await askAll(shards, ({ trim }) => trim(partOf(policy, of)))
       return { removed: answers.reduce((sum, { removed }) => sum + removed, 0) }

@@ -40,14 +40,21 @@ export async function createShard(server: Server, toEvent: (message: Message) =>
     },
     oldestWaiting: async (): Promise<Waiting[]> => {
       type Row = [road: string, of: string, id: string]
+      type Job = [queue: string, lane: string, id: string, requeuedAt: string, dueAt: string]
       const limits = [WAITING.jobs, WAITING.messages] as const
-      const [messages, jobs] = await run<[Row[], Row[]]>('waiting', roots.main, ...limits)
+      const [messages, jobs] = await run<[Row[], Job[]]>('waiting', roots.main, ...limits)
       return oldestOf([
         ...messages.map(([road, gateway, time]) => ({ road, gateway, oldestAt: Number(time) })),
-        ...jobs.map(([queue, lane, id]) => waitingJob(queue, id, lane)),
+        ...jobs.map(([road, lane, id, requeuedAt, dueAt]) =>
+          waitingJob({ road, id, lane, requeuedAt: timeOrNone(requeuedAt), dueAt: timeOrNone(dueAt) }),
+        ),
       ])
     },
   }
+}
+
+function timeOrNone(text: string): number | undefined {
+  return text === '' ? undefined : Number(text)
 }
 
 /** Does something for the items of each shard, in one call, at once. The answers stand in the order of the items. */

@@ -1,7 +1,7 @@
 -- Jobs in lanes. Below `jobs:<queue>:` lie
 --   job:<id>       hash: l lane, g group, m message id, v its position, d data,
 --                  n notify, f failures, x lost claims, e errors (JSON list), k token of the claim,
---                  w messages of others, as in merge.lua, and h p the message itself where it comes from a dead letter
+--                  q when it was put back from the dead letters, w messages of others, as in merge.lua, and h p the message itself where it comes from a dead letter
 --   lane:<lane>    list of job ids; only its head may be ready, delayed or claimed
 --   ready:<group>  zset of ready heads, in the order in which they became ready; groups: set of groups
 --   delayed        zset of heads by when they are due;   claims: zset of claimed heads by expiry
