@@ -322,7 +322,7 @@ export async function createDaemon(options: DaemonOptions) {
     },
   })
   const seen = { tracing, log: isVerbose ? log : undefined }
-  const control = createControlServer(operator, manager, metrics, seen, () => config)
+  const control = createControlServer(operator, manager, metrics, seen, () => config, store.kv)
   const trim = async () => {
     const { removed } = await store.trim(withSharedLogs(config.daemon.retention))
     // What is left is removed at once, but not in one go.

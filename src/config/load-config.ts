@@ -149,6 +149,7 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     /** Where BullMQ queues are; `redis` is absent where none is used. */
     queues,
     tokens,
+    console: section('console', sections.console),
     /** Other MCP servers. */
     mcp,
     /** How many the file itself has: skills bring routes, and the gateway of the command line is always there. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { budgetSchema, pricesSchema } from '../core/budget.ts'
+import { consoleSchema } from '../core/console.ts'
 import { MESSAGE_TOPIC } from '../core/event.ts'
 import { mcpServerSchema } from '../core/mcp.ts'
 import { pushSchema } from '../core/push.ts'
@@ -182,6 +183,7 @@ export const sections = {
         .describe('Of times that people say without one.'),
     })
     .describe('What people share of the assistant, and where they live.'),
+  console: consoleSchema.describe('How people sign in to the console.'),
   tokens: z.array(token).describe('Bearer tokens of programs for the control API.'),
   mcp: z
     .record(z.string(), mcpServerSchema)

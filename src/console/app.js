@@ -1,7 +1,7 @@
 import { effect } from '@preact/signals'
 import { render } from 'preact'
 import { useEffect, useErrorBoundary, useState } from 'preact/hooks'
-import { call, openQueues, signIn, signInError, signOut, token } from './lib/api.js'
+import { findPerson, person, signIn, signInError, signOut } from './lib/api.js'
 import { html } from './lib/html.js'
 import { keysNow, onKey } from './lib/keys.js'
 import { clock, goneAt, now, state } from './lib/live.js'
@@ -10,7 +10,8 @@ import { go, link, route } from './lib/router.js'
 import { VIEWS } from './views/index.js'
 
 function App() {
-  if (token.value === '') return html`<${SignIn} />`
+  if (person.value === undefined) return html`<p class="loading">Trivium …</p>`
+  if (person.value === null) return html`<${SignIn} />`
   const [first = 'now', ...rest] = route.value.path
   const view = VIEWS.find(({ path }) => path === first) ?? VIEWS[0]
   return html`<div class=${`shell ${state.value === 'gone' ? 'is-gone' : ''}`}>
@@ -51,16 +52,11 @@ function Navigation({ current }) {
             <span>${title}</span>${many > 0 && html`<span class="count">${many >= 1_000 ? '1000+' : many}</span>`}
           </a></li>`
         })}
-        ${(now.value?.queues?.length ?? 0) > 0 && html`<li><a href="/queues/" onClick=${toQueues}>Bull Board</a></li>`}
+        ${(now.value?.queues?.length ?? 0) > 0 && html`<li><a href="/queues/">Bull Board</a></li>`}
       </ul>
     </nav>
     <${Standing} />
   </header>`
-}
-
-function toQueues(event) {
-  event.preventDefault()
-  act(openQueues)
 }
 
 function Standing() {
@@ -68,7 +64,8 @@ function Standing() {
   return html`<div class="standing">
     <p class=${`lamp ${state.value}`}>${{ live: 'Live', connecting: 'Connecting …', gone: 'No connection' }[state.value]}</p>
     ${daemon && html`<p title=${daemon}>${daemon.split(':')[0]} · ${store}</p>`}
-    <p><button type="button" class="quiet" onClick=${() => signOut()}>Sign out</button></p>
+    <p title=${person.value.id}>${person.value.name}</p>
+    <p><button type="button" class="quiet" onClick=${() => act(signOut)}>Sign out</button></p>
   </div>`
 }
 
@@ -105,23 +102,24 @@ function Keys() {
 }
 
 function SignIn() {
-  const [given, setGiven] = useState('')
+  const [given, setGiven] = useState({ token: '', name: '' })
   const [isTrying, setTrying] = useState(false)
+  const take = (key) => (event) => setGiven({ ...given, [key]: event.target.value })
   const submit = async (event) => {
     event.preventDefault()
     setTrying(true)
-    signIn(given.trim())
-    await call('GET', '/v1/history').catch((error) =>
-      signOut(error.status === 401 ? 'That is not the control token.' : error.message),
-    )
+    await signIn(given.token.trim(), given.name.trim())
     setTrying(false)
   }
   return html`<main class="sign-in">
     <form onSubmit=${submit}>
       <h1><img src="icon.svg" alt="" width="32" height="32" /> Trivium</h1>
       <label for="token">Control token</label>
-      <input id="token" type="password" autocomplete="off" autofocus spellcheck=${false} required value=${given} onInput=${(event) => setGiven(event.target.value)} />
-      <p class="hint">It stands in <code>control-token</code> in the data directory, or is what you set as <code>TRIVIUM_TOKEN</code>.</p>
+      <input id="token" type="password" autocomplete="off" autofocus spellcheck=${false} required value=${given.token} onInput=${take('token')} />
+      <p class="hint">It is in <code>control-token</code> in the data directory, or what you set as <code>TRIVIUM_TOKEN</code>.</p>
+      <label for="name">Your name <span class="dim">(optional)</span></label>
+      <input id="name" autocomplete="name" maxlength="64" value=${given.name} onInput=${take('name')} />
+      <p class="hint">It is noted with what you decide and change.</p>
       <button type="submit" class="primary" disabled=${isTrying}>Open the console</button>
       <p class="error" role="alert">${signInError.value}</p>
     </form>
@@ -134,4 +132,5 @@ effect(() => {
 })
 const app = document.getElementById('app')
 app.replaceChildren()
+findPerson()
 render(html`<${App} />`, app)

@@ -13,7 +13,7 @@ import type { Log } from '../core/log.ts'
 import type { Submission } from '../core/message.ts'
 import type { ApprovalService, SubscriptionInfo } from '../core/services.ts'
 import { outputJsonSchema, skillJsonSchema } from '../core/skill.ts'
-import type { Store } from '../core/store.ts'
+import type { KeyValues, Store } from '../core/store.ts'
 import type { Check } from '../core/transport.ts'
 import { isLasting } from '../engine/events.ts'
 import type { Gateways } from '../engine/gateways.ts'
@@ -22,6 +22,7 @@ import type { Router } from '../engine/router.ts'
 import { draftOf, submit } from '../engine/submit.ts'
 import type { Queues } from '../features/bullmq/queues.ts'
 import { createFeed } from '../features/live/feed.ts'
+import { createSessions } from '../features/sign-in/sessions.ts'
 import type { Tracing } from '../features/tracing/tracing.ts'
 import { type Address, listenOn } from '../http/public-http.ts'
 import { defined } from '../lib/defined.ts'
@@ -296,6 +297,7 @@ export function createControlServer(
   /** Where its requests are told of, each where there is one. */
   seen: { tracing: Tracing | undefined; log: Log | undefined },
   config: () => Config,
+  kv: KeyValues,
 ) {
   let mcp: Promise<McpHttp> | undefined
   let server: Server | undefined
@@ -303,6 +305,7 @@ export function createControlServer(
   return {
     async listen(address: Address): Promise<Address> {
       const { createControlApi } = await import('../api/api.ts')
+      const token = controlToken(config().daemon.dataDir, config().daemon.token)
       const api = createControlApi({
         ...operator,
         async mcp(request, response, caller) {
@@ -312,7 +315,9 @@ export function createControlServer(
           )
           await (await mcp).handle(request, response, caller, request.body)
         },
-        token: controlToken(config().daemon.dataDir, config().daemon.token),
+        token,
+        console: () => config().console,
+        sessions: createSessions({ kv, token, now: Date.now }),
         tokens: () => config().tokens,
         metrics: async () => metrics.page(await operator.measured(), Date.now()),
       })

@@ -2,14 +2,17 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { type ControlDeps, createControlApi } from '../../src/api/api.ts'
+import { createControlApi } from '../../src/api/api.ts'
+import type { ControlDeps } from '../../src/api/control-deps.ts'
 import type { InvokeOptions } from '../../src/core/call.ts'
 import { TriviumError } from '../../src/core/errors.ts'
 import { pathGet, toJson } from '../../src/core/json.ts'
 import { skillJsonSchema } from '../../src/core/skill.ts'
 import type { Reader } from '../../src/features/live/stream.ts'
+import { createSessions } from '../../src/features/sign-in/sessions.ts'
 import { builtInSkills } from '../../src/runtime/built-in.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
+import { createMemoryStore } from '../fixtures/memory-store.ts'
 import { until } from '../fixtures/until.ts'
 import { servicesWith } from '../runtime/support/services.ts'
 
@@ -23,6 +26,8 @@ async function stage(t: TestContext, parts: Partial<ControlDeps> = {}) {
   const deps: ControlDeps = {
     token: TOKEN,
     tokens: () => [],
+    console: () => ({ session: 60_000 }),
+    sessions: createSessions({ kv: createMemoryStore().kv, token: TOKEN, now: Date.now }),
     board: async () => undefined,
     asyncapi: () => ({}),
     version: '1.2.3',

@@ -52,6 +52,26 @@ describe('the operator console', { timeout: 90_000 }, async () => {
     await page.getByText('Live', { exact: true }).waitFor()
   })
 
+  test('a link opened in another tab shows its view, and signing out there ends both', async () => {
+    const [tab] = await Promise.all([
+      page.context().waitForEvent('page'),
+      page.getByRole('link', { name: 'Gateways' }).click({ modifiers: ['Control'] }),
+    ])
+    await tab.getByRole('heading', { name: 'Gateways', level: 1 }).waitFor()
+    await tab.getByText('Live', { exact: true }).waitFor()
+    const seen = await tab.evaluate('document.cookie + JSON.stringify([localStorage, sessionStorage])')
+    assert.equal(seen, '[{},{}]')
+    await tab.getByRole('button', { name: 'Sign out' }).click()
+    await tab.getByLabel('Control token').waitFor()
+    await page.getByText('Your session has ended.').waitFor()
+    await tab.close()
+    await page.getByLabel('Control token').fill(daemon.token)
+    await page.getByLabel('Your name').fill('Ada')
+    await page.getByRole('button', { name: 'Open' }).click()
+    await page.getByText('Live', { exact: true }).waitFor()
+    await page.getByText('Ada', { exact: true }).waitFor()
+  })
+
   test('messages come in live, as text and never as markup, and stay where they are under the pointer', async () => {
     await page.goto(`${daemon.control}/#/messages`)
     await page.getByText('No message has come in yet.').waitFor()

@@ -1,24 +1,38 @@
 import { signal } from '@preact/signals'
 
-const saved = (name) => sessionStorage.getItem(name) ?? ''
-
-/** The control token, kept for this tab; empty where somebody must sign in. */
-export const token = signal(tokenInAddress() || saved('token'))
+/** Who is signed in, as `GET /v1/session` says; undefined until that is known, null where somebody must sign in. */
+export const person = signal()
 /** Why the sign-in is shown again. */
 export const signInError = signal('')
+
+/** Asks who is signed in in this browser: the cookie, which no script can read, is the same in every tab. */
+export async function findPerson() {
+  const given = tokenInAddress()
+  if (given) return signIn(given)
+  const found = await call('GET', '/v1/session').catch((error) => {
+    signInError.value = error.message
+    return {}
+  })
+  person.value = found.person ?? null
+}
 
 /** `trivium demo` prints an address with the token behind the `#`, which browsers send to nobody; it leaves the address at once. */
 function tokenInAddress() {
   const [, given = ''] = /^#token=([\w.~-]+)/.exec(location.hash) ?? []
   if (given) history.replaceState(null, '', location.pathname)
-  if (given) sessionStorage.setItem('token', given)
   return given
 }
 
-export function signIn(given) {
+/** Trades the control token for a cookie. */
+export async function signIn(token, name = '') {
   signInError.value = ''
-  token.value = given
-  sessionStorage.setItem('token', given)
+  const headers = { authorization: `Bearer ${token}` }
+  try {
+    const found = await call('POST', '/v1/session', { name }, undefined, headers)
+    person.value = found.person
+  } catch (error) {
+    showSignIn(error.status === 401 ? 'That is not the control token.' : error.message)
+  }
 }
 
 // Such an address may also be pasted where the console is open already.
@@ -27,10 +41,15 @@ addEventListener('hashchange', () => {
   if (given) signIn(given)
 })
 
-export function signOut(reason = '') {
+/** Ends the session in all tabs. */
+export async function signOut() {
+  await call('POST', '/v1/session/end')
+  showSignIn('')
+}
+
+function showSignIn(reason) {
+  person.value = null
   signInError.value = reason
-  token.value = ''
-  sessionStorage.removeItem('token')
 }
 
 /** What the API answered with an error: `status`, `code` of docs/errors.md, 0 and `gone` where nobody answers. */
@@ -43,24 +62,19 @@ class ApiError extends Error {
 }
 
 async function request(path, options = {}) {
-  const headers = {
-    authorization: `Bearer ${token.value}`,
-    'x-trivium-client': 'console',
-    ...options.headers,
-  }
   try {
-    return await fetch(path, { ...options, headers })
+    return await fetch(path, options)
   } catch (error) {
     if (error.name === 'AbortError') throw error
     throw new ApiError(0, 'gone', 'The daemon does not answer.')
   }
 }
 
-/** Calls the API and resolves with its result. Throws an `ApiError`; a token that is not good any more leads to the sign-in. */
-export async function call(method, path, body, signal) {
-  const json =
-    body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
-  const response = await request(path, { method, signal, ...json })
+/** Calls the API and resolves with its result. Throws an `ApiError`; a session that has ended leads to the sign-in. */
+export async function call(method, path, body, signal, headers = {}) {
+  const json = body === undefined ? {} : { body: JSON.stringify(body) }
+  const type = body === undefined ? {} : { 'content-type': 'application/json' }
+  const response = await request(path, { method, signal, ...json, headers: { ...type, ...headers } })
   if (!response.ok) throw await errorOf(response)
   const answer = await response.json().catch((error) => {
     throw error.name === 'AbortError' ? error : new ApiError(0, 'gone', 'The answer of the daemon broke off.')
@@ -70,7 +84,7 @@ export async function call(method, path, body, signal) {
 
 async function errorOf(response) {
   const { error } = await response.json().catch(() => ({}))
-  if (response.status === 401) signOut('That is not the control token.')
+  if (response.status === 401 && person.peek()) showSignIn('Your session has ended. Sign in again.')
   const { code = 'internal', message = `It answered ${response.status}.` } = error ?? {}
   return new ApiError(response.status, code, message)
 }
@@ -85,12 +99,6 @@ export async function download(sha256, message) {
 /** Invokes a skill. */
 export const invoke = (skill, args = {}, signal) =>
   call('POST', `/v1/skills/${encodeURIComponent(skill)}`, args, signal)
-
-/** Goes to Bull Board. Its pages send no token: a cookie for them alone stands in for it. */
-export async function openQueues() {
-  await call('POST', '/queues/login')
-  location.assign('/queues/')
-}
 
 /** Ms without a byte after which the stream counts as broken: the daemon writes every ten seconds. */
 const SILENCE = 25_000
@@ -158,7 +166,7 @@ export function openStream(query, on) {
   }
 
   async function keep() {
-    while (!end.signal.aborted && token.value !== '') {
+    while (!end.signal.aborted && person.peek()) {
       const error = await read().catch((failure) => failure)
       if (end.signal.aborted) return
       if (on.refused && /^(400|403|404)$/.test(error?.status)) return on.refused(error)

@@ -1,5 +1,5 @@
-import { effect, signal } from '@preact/signals'
-import { openStream, token } from './api.js'
+import { computed, effect, signal } from '@preact/signals'
+import { openStream, person } from './api.js'
 
 /** The standing of the daemon, as the stream last told it (event `now`); undefined before. */
 export const now = signal()
@@ -39,11 +39,13 @@ function changed(name) {
   due.set(name, setTimeout(tell, CALM))
 }
 
+/** Another person's name changes nothing about the stream. */
+const isSignedIn = computed(() => Boolean(person.value))
 let close = () => {}
 effect(() => {
   close()
   close = () => {}
-  if (token.value === '') return
+  if (!isSignedIn.value) return
   close = openStream(
     { only: 'history,point,now,approval,dead' },
     {

@@ -1,4 +1,4 @@
-import { invoke, openQueues } from '../lib/api.js'
+import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { now, points } from '../lib/live.js'
 import { Age, act, ask, Badge, Empty, Problem, StoreAway, took, useLoaded } from '../lib/parts.js'
@@ -150,5 +150,5 @@ function Queues({ queues }) {
     ({ name, ok, detail }) =>
       html`<li key=${name}><b>${name}</b> <${Badge} kind=${ok ? 'good' : 'bad'}>${ok ? 'reachable' : 'away'}<//> <span class="dim">${detail}</span></li>`,
   )}</ul>
-  <p><button type="button" onClick=${() => act(openQueues)}>Open Bull Board</button></p>`
+  <p><a class="button" href="/queues/">Open Bull Board</a></p>`
 }

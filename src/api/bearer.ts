@@ -1,0 +1,93 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Request, RequestHandler, Response } from 'express'
+import type { Caller, InvokeOptions } from '../core/call.ts'
+import { TriviumError } from '../core/errors.ts'
+import { isLocalName, isLoopback } from '../lib/http.ts'
+import { createSecretCheck } from '../lib/secrets.ts'
+import type { ControlDeps } from './control-deps.ts'
+
+/** Ms; whether the right to a call is still there while it waits. */
+const LOOK_AGAIN = 1_000
+
+/** The caller goes away when its connection does, so that a wait does not outlive who waits. */
+export function callerOf(request: Request, bearer: Bearer) {
+  const abort = new AbortController()
+  request.res?.on('close', () => {
+    abort.abort(new TriviumError('cancelled', { what: 'The call', reason: 'the caller went away' }))
+  })
+  const client = request.get('x-trivium-client')
+  const { authorization: _authorization, cookie: _cookie, ...headers } = request.headers
+  return {
+    caller: bearer.skills
+      ? { kind: 'http', ...bearer }
+      : { kind: client ? 'cli' : 'http', id: client ?? 'control', ...bearer },
+    signal: abort.signal,
+    nonlocals: { request: { headers } },
+  } satisfies InvokeOptions
+}
+
+/** Who bears a token, and their rights. */
+export type Bearer = Omit<Caller, 'kind'>
+export type BearerOf = (request: Request) => Promise<Bearer | undefined>
+
+export const OPERATOR: Bearer = { roles: ['operator'] }
+
+/** Reads the bearer of a request; undefined where its token is none that is valid now. */
+export function createBearerCheck({ token, tokens }: Pick<ControlDeps, 'token' | 'tokens'>) {
+  return (request: Request): Bearer | undefined => {
+    const known = tokens()
+    const indexOf = createSecretCheck([token, ...known.map((each) => each.token)])
+    const [scheme, given = ''] = (request.get('authorization') ?? '').split(' ')
+    const index = scheme?.toLowerCase() === 'bearer' ? indexOf(given) : -1
+    if (index === 0) return OPERATOR
+    const program = known[index - 1]
+    if (!program) return undefined
+    const { name, skills, gateways } = program
+    return { id: `token:${name}`, skills, ...(gateways.includes('*') ? {} : { gateways }) }
+  }
+}
+
+/** No answer has CORS headers: pages of other origins read none. */
+export function requireToken(bearerOf: BearerOf): RequestHandler {
+  return async (request, response, next) => {
+    const bearer = await bearerOf(request)
+    if (!bearer) throw new TriviumError('unauthorized')
+    response.locals.bearer = bearer
+    if (bearer !== OPERATOR) {
+      // What waits for long must not outlast the right to it.
+      const hangUp = async () => isDeepStrictEqual(await bearerOf(request), bearer) || response.destroy()
+      const looking = setInterval(() => void hangUp().catch(() => undefined), LOOK_AGAIN)
+      response.once('close', () => clearInterval(looking))
+    }
+    next()
+  }
+}
+
+export function isOperator(bearer: Bearer | undefined): boolean {
+  return bearer?.roles?.includes('operator') ?? false
+}
+
+export function bearerIn(response: Response): Bearer {
+  return response.locals.bearer
+}
+
+export const requireControlToken: RequestHandler = (request, response, next) => {
+  const { skills, id } = bearerIn(response)
+  if (!skills) return next()
+  const what = `${request.method} ${request.path} for ${id}`
+  throw new TriviumError('forbidden', { what, reason: 'it needs the control token; `tokens` are for skills' })
+}
+
+/** What needs no token is for this machine. A web page can point its name at 127.0.0.1, but its requests carry that name. */
+export function refuseRebinding(bearerOf: BearerOf): RequestHandler {
+  return async (request, _response, next) => {
+    const isLocal = isLoopback(request.socket.localAddress ?? '')
+    if (isLocal && !isLocalName(request.hostname) && !(await bearerOf(request))) {
+      throw new TriviumError('forbidden', {
+        what: `Asking for ${request.baseUrl} by the name ${request.hostname}`,
+        reason: 'use localhost or the address, or give the control token',
+      })
+    }
+    next()
+  }
+}

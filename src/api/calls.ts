@@ -1,0 +1,33 @@
+import type { Express, Request, RequestHandler } from 'express'
+import type { JsonObject } from '../core/json.ts'
+import { type Bearer, bearerIn } from './bearer.ts'
+import type { DescribedCall } from './openapi.ts'
+
+export type Calls = ReturnType<typeof createCalls>
+
+/** What answers a call: its result. */
+export type Ask = (request: Request, bearer: Bearer) => unknown
+
+/** Serves calls such as `get /v1/messages/{id}?one&two`, each of which is described. */
+export function createCalls(app: Express) {
+  const described: DescribedCall[] = []
+  const serve = (
+    call: string,
+    summary: string,
+    more: JsonObject,
+    handler: RequestHandler | RequestHandler[],
+  ) => {
+    described.push([call, summary, more])
+    const [method, path = ''] = call.replaceAll(/\{(\w+)\}/g, ':$1').split(/[ ?]/)
+    app[method === 'get' ? 'get' : 'post'](path, handler)
+  }
+  return {
+    described,
+    serve,
+    /** Serves a call that answers with what `ask` gives as the result. */
+    offer: (call: string, summary: string, ask: Ask, more = {}) =>
+      serve(call, summary, more, async (request, response) => {
+        response.json({ result: (await ask(request, bearerIn(response))) ?? null })
+      }),
+  }
+}

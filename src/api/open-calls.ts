@@ -1,0 +1,44 @@
+import { TriviumError } from '../core/errors.ts'
+import { isLoopback } from '../lib/http.ts'
+import type { Calls } from './calls.ts'
+import type { ControlDeps } from './control-deps.ts'
+import { docsPage, OPEN, openApi } from './openapi.ts'
+import { proofOf } from './token.ts'
+
+/** The calls that need no token: how the daemon is, and how it is called. */
+export function addOpenCalls({ serve, described }: Calls, deps: ControlDeps): void {
+  serve('get /readyz', 'Messages can come in; 503 where not.', OPEN, async (_request, response) => {
+    const ready = await deps.ready()
+    response.status(ready.ok ? 200 : 503).json(ready)
+  })
+  serve('get /metrics', 'Counts, for Prometheus.', OPEN, async (_request, response) => {
+    const { type, body } = await deps.metrics()
+    response.type(type).send(body)
+  })
+  const description = () => openApi(deps.version, described, deps.skills())
+  serve('get /openapi.json', 'This description.', OPEN, (_request, response) => {
+    response.json(description())
+  })
+  serve('get /docs', 'This description, to read.', OPEN, (_request, response) => {
+    response.type('html').send(docsPage(description()))
+  })
+  const proof = 'Proves to a program here that the daemon knows the token.'
+  serve('get /v1/proof/{nonce}', proof, OPEN, (request, response) => {
+    // For the command line: from afar one could try out at leisure which token, if a short one, makes them.
+    const { localAddress, remoteAddress = '' } = request.socket
+    const isFromHere = isLoopback(remoteAddress) || remoteAddress === localAddress
+    const isProxied = PROXY_HEADERS.some((name) => request.get(name) !== undefined)
+    if (!isFromHere || isProxied) throw new TriviumError('unauthorized')
+    response.json({ result: proofOf(deps.token, String(request.params.nonce)) })
+  })
+}
+
+/** What a proxy in front of the control listener adds: its requests come from this machine, but their clients need not. */
+const PROXY_HEADERS = [
+  'forwarded',
+  'via',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+]

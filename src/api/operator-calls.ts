@@ -1,0 +1,43 @@
+import type { Request } from 'express'
+import { z } from 'zod'
+import { TriviumError } from '../core/errors.ts'
+import { submissionSchema } from '../core/message.ts'
+import { messageFilter } from '../core/message-operations.ts'
+import { createStream, STREAMED } from '../features/live/stream.ts'
+import { callerOf, OPERATOR } from './bearer.ts'
+import type { Ask, Calls } from './calls.ts'
+import type { ControlDeps } from './control-deps.ts'
+import { EVENTS, MESSAGE, RAW } from './openapi.ts'
+
+/** The calls for operators: what the daemon does, its configuration, and messages that are made up. */
+export function addOperatorCalls({ serve, offer }: Calls, deps: ControlDeps): void {
+  serve('get /asyncapi.json', 'What WebSocket gateways say, and the events.', RAW, (_request, response) => {
+    response.json(deps.asyncapi())
+  })
+  offer('get /v1/status', 'What runs, and how far behind each road is.', deps.status)
+  offer('get /v1/history', 'The last hour of this daemon in points: rates, latency, depths.', deps.history)
+  const live = `What happens, as it happens, as server-sent events: ${STREAMED.join(', ')}, gap.`
+  const filter = Object.keys(messageFilter.shape).join('&')
+  serve(`get /v1/stream?${filter}&only`, live, EVENTS, createStream(deps.read))
+  offer('get /v1/doctor', 'What could be wrong with the store and the gateways.', deps.doctor)
+  offer('post /v1/reload', 'Reads configuration and skills again.', deps.reload)
+  const submission = (request: Request) => {
+    const { data, error } = submissionSchema.safeParse(request.body)
+    if (!data) throw new TriviumError('bad_request', { reason: z.prettifyError(error) })
+    return data
+  }
+  const submit: Ask = (request) => deps.submit(submission(request), callerOf(request, OPERATOR).signal)
+  offer('post /v1/messages', 'Puts a message through a gateway, as if it had come in.', submit, MESSAGE)
+  offer('get /v1/messages/{id}/explain', 'Why each route did or did not take a message.', (request) =>
+    deps.explain(String(request.params.id)),
+  )
+  const draft: Ask = (request) => deps.explain(submission(request))
+  offer(
+    'post /v1/explain',
+    'Why each route would take such a message or not; accepts nothing.',
+    draft,
+    MESSAGE,
+  )
+  const asRead = 'routes.yaml as it was last read well, without secrets, and the last reload.'
+  offer('get /v1/configuration', asRead, deps.configuration)
+}

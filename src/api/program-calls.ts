@@ -1,0 +1,71 @@
+import { pipeline } from 'node:stream/promises'
+import express, { type Express, type Request, type RequestHandler } from 'express'
+import { reasonOf, TriviumError } from '../core/errors.ts'
+import { mayAskFor, requireAskFor } from '../core/identity.ts'
+import { pathGet } from '../core/json.ts'
+import { parseExact } from '../lib/exact-json.ts'
+import { isShallow } from '../lib/shallow.ts'
+import { type Bearer, bearerIn, callerOf } from './bearer.ts'
+import type { Ask, Calls } from './calls.ts'
+import type { ControlDeps } from './control-deps.ts'
+import { BYTES, RAW, taking } from './openapi.ts'
+
+const BODY_LIMIT = '4mb'
+
+/** The calls that the tokens of programs may make: skills, MCP and files. */
+export function addProgramCalls(app: Express, { serve, offer, described }: Calls, deps: ControlDeps): void {
+  const keep = async (request: Request, bearer: Bearer) => {
+    requireAskFor(bearer, 'gateway-send')
+    const type = request.get('content-type') ?? 'application/octet-stream'
+    const name = String(request.query.name ?? 'file')
+    return deps.artifacts.save({ name, type, data: request }, callerOf(request, bearer))
+  }
+  offer('post /v1/artifacts?name', 'Keeps the body as a file, which a reply may attach.', keep, BYTES)
+  const file = 'Reads a file: one’s own, or one that the message brought.'
+  serve('get /v1/artifacts/{sha256}?message', file, RAW, async (request, response) => {
+    const { message } = request.query
+    const bearer = bearerIn(response)
+    if (message !== undefined && !mayAskFor(bearer, 'gateway-receive')) requireAskFor(bearer, 'message-show')
+    const messageId = message === undefined ? {} : { messageId: String(message) }
+    const asked = { artifact: String(request.params.sha256), ...messageId }
+    const found = await deps.artifacts.open(asked, callerOf(request, bearer))
+    // Never shown as a page: who sent it may have been a stranger.
+    response.attachment().type('application/octet-stream')
+    await pipeline(found, response)
+  })
+  app.use(express.text({ limit: BODY_LIMIT, type: 'application/json' }), parseBody, refuseDeep)
+  described.push(['post /mcp', 'Model Context Protocol over streamable HTTP.', { ...taking({}), ...RAW }])
+  app.all('/mcp', async (request, response) => {
+    const bearer = bearerIn(response)
+    await deps.mcp(request, response, { kind: 'mcp', ...(bearer.skills && bearer) })
+  })
+  offer('get /v1/skills', 'All skills, and what they take.', (_request, bearer) =>
+    Object.values(Object(deps.skills())).filter((skill) => mayAskFor(bearer, String(pathGet(skill, 'name')))),
+  )
+  offer('get /v1/skills/{name}', 'What a skill takes, and the layers around it.', (request, bearer) => {
+    const name = String(request.params.name)
+    requireAskFor(bearer, name)
+    return deps.describe(name)
+  })
+  const invoke: Ask = (request, bearer) =>
+    deps.invoke(String(request.params.name), request.body ?? {}, callerOf(request, bearer))
+  offer('post /v1/skills/{name}', 'Invokes a skill by name, or a callback by its ref.', invoke, taking({}))
+}
+
+const MAX_DEPTH = 1_000
+
+/** As `express.json` does, with the digits of long numbers. */
+const parseBody: RequestHandler = (request, _response, next) => {
+  const { body } = request
+  try {
+    if (typeof body === 'string') request.body = body === '' ? {} : parseExact(body)
+  } catch (cause) {
+    throw new TriviumError('bad_request', { reason: reasonOf(cause) }, { cause })
+  }
+  next()
+}
+
+const refuseDeep: RequestHandler = (request, _response, next) => {
+  if (isShallow(request.body, MAX_DEPTH)) return next()
+  throw new TriviumError('bad_request', { reason: `its JSON is nested more than ${MAX_DEPTH} deep` })
+}

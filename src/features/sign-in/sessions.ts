@@ -1,0 +1,94 @@
+import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { z } from 'zod'
+import { TriviumError } from '../../core/errors.ts'
+import { parseJson } from '../../core/json.ts'
+import type { KeyValues } from '../../core/store.ts'
+
+/** Who signed in, and how: by the control token, with a name that is only claimed, or by an identity provider. */
+const personSchema = z.strictObject({
+  via: z.enum(['token', 'oidc']),
+  name: z.string().exactOptional(),
+  /** By `oidc`: who said so, the subject there, and what the roles are decided by. */
+  issuer: z.string().exactOptional(),
+  subject: z.string().exactOptional(),
+  groups: z.array(z.string()).exactOptional(),
+})
+const sessionSchema = z.strictObject({ person: personSchema, startedAt: z.number(), expiresAt: z.number() })
+const storedSchema = z.strictObject({ session: z.string(), mac: z.string() })
+
+export type Person = z.infer<typeof personSchema>
+export type Session = z.infer<typeof sessionSchema>
+export type Sessions = ReturnType<typeof createSessions>
+
+const PREFIX = 'console-session:'
+const ID = /^[\w-]{43}$/
+/** Sessions that are remembered for times when the store is away. */
+const MOST_KNOWN = 1_000
+
+/**
+ * The sessions of the console. The browser has a random id; the store has its hash and the session, sealed with the control
+ * token: what the store holds signs nobody in, nobody who writes to the store can make a session, and a new control token ends
+ * all sessions. While the store is away, the sessions that this daemon has seen stay valid until they expire.
+ */
+export function createSessions(deps: { kv: KeyValues; token: string; now(): number }) {
+  const { kv, token, now } = deps
+  const known = new Map<string, Session>()
+  const seal = (key: string, session: string) =>
+    createHmac('sha256', token).update(`trivium console session\n${key}\n${session}`).digest('base64url')
+
+  const remember = (key: string, session: Session | undefined) => {
+    known.delete(key)
+    if (!session) return undefined
+    known.set(key, session)
+    const [oldest] = known.keys()
+    if (known.size > MOST_KNOWN && oldest !== undefined) known.delete(oldest)
+    return session
+  }
+  const opened = (key: string, value: unknown): Session | undefined => {
+    const stored = storedSchema.safeParse(value).data
+    if (!stored || !isSame(stored.mac, seal(key, stored.session))) return undefined
+    return sessionSchema.safeParse(parseJson(stored.session)).data
+  }
+  const load = async (key: string): Promise<Session | undefined> => {
+    try {
+      return remember(key, opened(key, (await kv.get(key))?.value))
+    } catch (error) {
+      if (error instanceof TriviumError && error.retryable) return known.get(key)
+      throw error
+    }
+  }
+
+  return {
+    /** Starts a session of `lifetime` ms and returns the id for the cookie. Throws `store_unavailable`. */
+    async open(person: Person, lifetime: number): Promise<{ id: string; session: Session }> {
+      const id = randomBytes(32).toString('base64url')
+      const key = keyOf(id)
+      const session: Session = { person, startedAt: now(), expiresAt: now() + lifetime }
+      const text = JSON.stringify(session)
+      await kv.set(key, { session: text, mac: seal(key, text) }, { ttl: lifetime })
+      remember(key, session)
+      return { id, session }
+    },
+    /** The session of a cookie; undefined for one that has ended, or never was. */
+    async read(id: string | undefined): Promise<Session | undefined> {
+      if (id === undefined || !ID.test(id)) return undefined
+      const session = await load(keyOf(id))
+      return session && session.expiresAt > now() ? session : undefined
+    },
+    /** Ends a session on all daemons. Throws `store_unavailable`. */
+    async close(id: string | undefined): Promise<void> {
+      if (id === undefined || !ID.test(id)) return
+      known.delete(keyOf(id))
+      await kv.delete(keyOf(id))
+    },
+  }
+}
+
+function keyOf(id: string): string {
+  return PREFIX + hash('sha256', id, 'base64url')
+}
+
+function isSame(given: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}

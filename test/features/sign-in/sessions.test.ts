@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { TriviumError } from '../../../src/core/errors.ts'
+import type { KeyValues } from '../../../src/core/store.ts'
+import { createSessions } from '../../../src/features/sign-in/sessions.ts'
+import { createMemoryStore } from '../../fixtures/memory-store.ts'
+
+const MINUTE = 60_000
+
+function stage(token = 'the-control-token') {
+  const clock = { at: 1_000_000 }
+  const store = createMemoryStore(() => clock.at)
+  let isAway = false
+  const kv: KeyValues = {
+    ...store.kv,
+    async get(key) {
+      if (isAway) throw new TriviumError('store_unavailable', { store: 'test', reason: 'away' })
+      return store.kv.get(key)
+    },
+  }
+  const make = (given = token) => createSessions({ kv, token: given, now: () => clock.at })
+  const setAway = (is: boolean) => {
+    isAway = is
+  }
+  return { clock, kv: store.kv, make, setAway }
+}
+
+describe('sessions of the console', () => {
+  test('end on time, also where the store keeps them for longer', async () => {
+    const { clock, make } = stage()
+    const sessions = make()
+    const { id } = await sessions.open({ via: 'token' }, MINUTE)
+    assert.deepEqual((await sessions.read(id))?.person, { via: 'token' })
+    clock.at += MINUTE
+    assert.equal(await sessions.read(id), undefined)
+  })
+
+  test('are worth nothing where the store was written by somebody without the control token', async () => {
+    const { kv, make } = stage()
+    const sessions = make()
+    const [mine, other] = await Promise.all([1, 2].map(() => sessions.open({ via: 'token' }, MINUTE)))
+    const keys = await kv.list('console-session:', 10)
+    const [first, second] = await Promise.all(keys.map((key) => kv.get(key)))
+    assert.ok(mine && other && first && second)
+    // Moved to another id, changed, and made with another token.
+    await kv.set(keys[0] ?? '', second.value)
+    await kv.set(keys[1] ?? '', {
+      ...Object(second.value),
+      session: '{"person":{"via":"token"},"startedAt":0,"expiresAt":9e15}',
+    })
+    assert.deepEqual([await sessions.read(mine.id), await sessions.read(other.id)], [undefined, undefined])
+    const { id } = await make('another-token').open({ via: 'token' }, MINUTE)
+    assert.equal(await sessions.read(id), undefined)
+  })
+
+  test('stay valid while the store is away, for whoever was seen before and has not signed out', async () => {
+    const { make, setAway, clock } = stage()
+    const sessions = make()
+    const [mine, gone] = await Promise.all([1, 2].map(() => sessions.open({ via: 'token' }, MINUTE)))
+    await sessions.close(gone?.id)
+    setAway(true)
+    assert.ok(await sessions.read(mine?.id))
+    assert.equal(await sessions.read(gone?.id), undefined)
+    assert.equal(await make().read(mine?.id), undefined)
+    clock.at += MINUTE
+    assert.equal(await sessions.read(mine?.id), undefined)
+  })
+
+  test('have ids that nobody can use as another key', async () => {
+    const sessions = stage().make()
+    for (const id of [undefined, '', '../x', 'A'.repeat(42), `${'A'.repeat(43)}\n`, '*'.repeat(43)]) {
+      assert.equal(await sessions.read(id), undefined)
+      await sessions.close(id)
+    }
+  })
+})
