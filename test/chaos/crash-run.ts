@@ -6,6 +6,7 @@ import { MESSAGE_TOPIC } from '../../src/core/event.ts'
 import { inTime } from '../../src/lib/pause.ts'
 import { until } from '../fixtures/until.ts'
 import { type Promised, runChatClient, runWebhookClient } from './clients.ts'
+import { networkFaults } from './network-faults.ts'
 import type { Random } from './random.ts'
 import {
   type Mode,
@@ -27,9 +28,13 @@ export type CrashOptions = {
   duration: number
   daemons?: number
   shards?: number
+  /** The network fails too: between clients and daemons, and between daemons and their Redis. */
+  isRelayed?: boolean
 }
 
 const LEAST = 20
+/** Ms that the network is away at most. */
+const LONGEST = 1_000
 /** Ms in which a daemon gives back what it took, after its Redis is back; that may take `downFor` and a pause between attempts to connect. */
 const GIVES_BACK = 3_000
 
@@ -70,8 +75,9 @@ export default {
 
 /** Lets clients send and readers read while processes die, and waits until every road is drained. */
 export async function runCrashes(options: CrashOptions) {
-  const { store, daemons = 1, shards = 1 } = options
-  const stage = await createStage({ store, routes: routesOf(shards), skills: { record: RECORD }, daemons })
+  const { store, daemons = 1, shards = 1, isRelayed = false } = options
+  const skills = { record: RECORD }
+  const stage = await createStage({ store, routes: routesOf(shards), skills, daemons, isRelayed })
   stage.site.write('attempts/.keep', '')
   stage.site.write('dispatched', '')
   try {
@@ -158,14 +164,29 @@ async function runOn(stage: Stage, { random, duration, daemons = 1, shards = 1 }
 
 /**
  * Kills a daemon, or redis-server where there is one, or both at once, until the time is up; things run a while between.
- * `both` counts the daemons that died with their Redis, or too soon after it.
+ * Where there are relays, two times in three the network fails instead. `both` counts the daemons that died with
+ * their Redis or the way to it, or too soon after it.
  */
 async function crashFor(stage: Stage, random: Random, duration: number, daemons: number) {
-  const crashes = { daemon: 0, redis: 0, both: 0 }
+  const crashes = { daemon: 0, redis: 0, both: 0, clients: 0, network: 0 }
   const deadline = performance.now() + duration
+  const toClients = stage.relays.flatMap((relay) =>
+    Object.values(networkFaults(() => relay, random, LONGEST)),
+  )
+  const { relay } = stage.redis ?? {}
+  const toRedis = relay ? Object.values(networkFaults(() => relay, random, LONGEST)) : []
+  const networks = [...toClients, ...toRedis]
   let lastRedis = Number.NEGATIVE_INFINITY
   while (performance.now() < deadline) {
     await pause(random.between(100, 1_000))
+    const fault = networks[random.between(0, networks.length - 1)]
+    if (fault && random.chance(2 / 3)) {
+      const isRedis = toRedis.includes(fault)
+      await fault()
+      crashes[isRedis ? 'network' : 'clients'] += 1
+      if (isRedis) lastRedis = performance.now()
+      continue
+    }
     const draw = random.next()
     const crashing: Promise<void>[] = []
     if (stage.redis && draw < 0.5) {

@@ -5,8 +5,12 @@ import { createRandom, seedOf } from './random.ts'
 
 const MINUTE = 60_000
 
-/** `CHAOS_SEED=… npm run test:chaos` repeats a run; `CHAOS_MINUTES` sets how long each goes on. */
+/**
+ * `CHAOS_SEED=… npm run test:chaos` repeats a run; `CHAOS_MINUTES` sets how long each goes on. With `CHAOS_NETWORK=1`
+ * the connections of clients and of the store fail too.
+ */
 const seed = seedOf(Date.now() % 1_000_000)
+const isRelayed = process.env.CHAOS_NETWORK === '1'
 const duration = Number(process.env.CHAOS_MINUTES ?? 2) * MINUTE
 console.log(`seed ${seed}: CHAOS_SEED=${seed} npm run test:chaos`)
 
@@ -22,11 +26,12 @@ for (const [where, options] of Object.entries(runs)) {
   describe(`what holds after many crashes ${where}, seed ${seed}`, { timeout: duration + 5 * MINUTE }, () => {
     let run: CrashRun
     before(async () => {
-      run = await runCrashes({ ...options, random: createRandom(seed), duration })
+      run = await runCrashes({ ...options, random: createRandom(seed), duration, isRelayed })
       const { crashes, journal, dispatched, drainedIn } = run
+      const network = crashes.clients + crashes.network
       console.log(
         `${where}: ${journal.length} messages, ${dispatched.length} dispatches, ${crashes.daemon} crashes of a daemon, ` +
-          `${crashes.redis} of Redis, drained ${Math.round(drainedIn)} ms after the last`,
+          `${crashes.redis} of Redis, ${network} faults of the network, drained ${Math.round(drainedIn)} ms after the last`,
       )
     })
     for (const [promise, holds] of Object.entries(promises)) test(promise, () => holds(run))

@@ -6,10 +6,11 @@ import { startDovecot } from '../fixtures/dovecot.ts'
 import { parsedMail } from '../fixtures/parsed-mail.ts'
 import { type RedisServer, startRedisCluster, startRedisServer } from '../fixtures/redis-server.ts'
 import { startSentinels } from '../fixtures/redis-topology.ts'
-import { type Relay, startRelay } from '../fixtures/relay.ts'
+import { startRelay } from '../fixtures/relay.ts'
 import { startSlackServer } from '../fixtures/slack-server.ts'
 import { startSmtpServer } from '../fixtures/smtp-server.ts'
 import { until } from '../fixtures/until.ts'
+import { networkFaults } from './network-faults.ts'
 import { createRandom, seedOf } from './random.ts'
 import { createStage } from './stage.ts'
 
@@ -21,6 +22,10 @@ const seed = seedOf(Date.now() % 1_000_000)
 const kills = Number(process.env.CHAOS_KILLS ?? 30)
 const random = createRandom(seed)
 const isRelayed = process.env.CHAOS_NETWORK === '1'
+
+const network = (relay: Parameters<typeof networkFaults>[0], longest?: number) =>
+  networkFaults(relay, random, longest)
+const relayOf = ({ relay }: RedisServer) => relay ?? assert.fail('a server without a relay')
 
 /** Where the store is, what can befall it, and its end. */
 type Kept = {
@@ -34,7 +39,7 @@ const worlds: Record<string, () => Promise<Kept>> = {
   async 'one Redis'() {
     const server = await startRedisServer({ appendfsync: 'always', isRelayed })
     const befall = { kill: () => dies(server), hang: () => hangs(server) }
-    return { ...server, replicas: 0, befall: isRelayed ? network(async () => server) : befall }
+    return { ...server, replicas: 0, befall: isRelayed ? network(() => relayOf(server)) : befall }
   },
   async Sentinel() {
     const sentinels = await startSentinels(1, isRelayed)
@@ -48,7 +53,12 @@ const worlds: Record<string, () => Promise<Kept>> = {
       planned: () => sentinels.failOver(),
     }
     const { url, stop } = sentinels
-    return { url, replicas: 1, befall: isRelayed ? network(master, 8_000) : befall, stop }
+    return {
+      url,
+      replicas: 1,
+      befall: isRelayed ? network(async () => relayOf(await master()), 8_000) : befall,
+      stop,
+    }
   },
   async Cluster() {
     const cluster = await startRedisCluster(1, isRelayed)
@@ -61,7 +71,7 @@ const worlds: Record<string, () => Promise<Kept>> = {
       hang: () => hangs(next(), 6_000).then(whole),
     }
     const { url, stop } = cluster
-    return { url, replicas: 1, befall: isRelayed ? network(async () => next(), 6_000) : befall, stop }
+    return { url, replicas: 1, befall: isRelayed ? network(() => relayOf(next()), 6_000) : befall, stop }
   },
 }
 
@@ -92,16 +102,6 @@ async function hangs(server: RedisServer, ms = 3_000): Promise<void> {
   server.freeze()
   await pause(ms)
   server.resume()
-}
-
-/** What befalls the connections to a server, for up to `longest` ms. */
-function network(server: () => Promise<{ relay: Relay | undefined }>, longest = 3_000): Kept['befall'] {
-  const relay = async () => (await server()).relay ?? assert.fail()
-  return {
-    stall: async () => (await relay()).stall(random.between(0, longest)),
-    cut: async () => (await relay()).cut(),
-    'lose answers': async () => (await relay()).loseAnswers(random.between(0, longest)),
-  }
 }
 
 const SKILL = `
@@ -179,7 +179,7 @@ for (const [where, start] of Object.entries(worlds)) {
       }
     }
     const senders = [send(0), send(1)]
-    const ofPeers = Object.values(relays).flatMap((relay) => Object.values(network(async () => ({ relay }))))
+    const ofPeers = Object.values(relays).flatMap((relay) => Object.values(network(() => relay)))
     const befall = [...Object.values(kept.befall), ...(isRelayed ? ofPeers : [])]
     for (let kill = 0; kill < kills; kill++) {
       await pause(random.between(200, 1_500))

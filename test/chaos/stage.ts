@@ -1,13 +1,20 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { createSite, type DaemonProcess } from '../fixtures/daemon.ts'
 import { startRedisServer } from '../fixtures/redis-server.ts'
+import { type Relay, startRelay } from '../fixtures/relay.ts'
 import { until } from '../fixtures/until.ts'
 
 export type StoreKind = 'embedded' | 'redis'
 
 export type Stage = Awaited<ReturnType<typeof createStage>>
 
-type Slot = { env: Record<string, string>; running: DaemonProcess | undefined }
+type Slot = {
+  env: Record<string, string>
+  running: DaemonProcess | undefined
+  /** Where its clients connect, and the port of its public listener behind that. */
+  relay: Relay | undefined
+  port: number
+}
 
 const RETRY = 20
 const STARTS = 20
@@ -22,8 +29,12 @@ export async function createStage(options: {
   env?: Record<string, string>
   /** A Redis that is there, in place of one of its own. */
   redisUrl?: string
+  /** The Redis of its own, and the public listeners of the daemons, are reached through relays. */
+  isRelayed?: boolean
 }) {
-  const redis = options.store === 'redis' && !options.redisUrl ? await startRedisServer() : undefined
+  const { isRelayed = false } = options
+  const redis =
+    options.store === 'redis' && !options.redisUrl ? await startRedisServer({ isRelayed }) : undefined
   const redisUrl = options.redisUrl ?? redis?.url
   const site = createSite({
     routes: options.routes,
@@ -36,13 +47,21 @@ export async function createStage(options: {
   const slots: Slot[] = Array.from({ length: options.daemons ?? 1 }, (_, index) => ({
     env: index === 0 ? {} : { TRIVIUM_DATA_DIR: `.trivium-${index}` },
     running: undefined,
+    relay: undefined,
+    port: 0,
   }))
+  if (isRelayed) {
+    for (const slot of slots) slot.relay = await startRelay(() => slot.port)
+  }
 
   /** As a supervisor: a start that fails, for example because the store is just away, is tried again. */
   const start = async (slot: Slot) => {
     for (let attempt = 1; !closed; attempt++) {
       try {
-        slot.running = await site.start(slot.env)
+        slot.running = await site.start(slot.env, (url) => {
+          slot.port = Number(new URL(url).port)
+          return slot.relay ? `http://127.0.0.1:${slot.relay.port}` : url
+        })
         return
       } catch (error) {
         if (attempt === STARTS) throw error
@@ -65,6 +84,8 @@ export async function createStage(options: {
   return {
     site,
     redis,
+    /** The relays between clients and daemons. */
+    relays: slots.flatMap(({ relay }) => relay ?? []),
     /** A daemon that runs; while none does, the next one. Of several, each call gives another. */
     daemon,
     /**
@@ -104,6 +125,7 @@ export async function createStage(options: {
     async close() {
       closed = true
       await Promise.all(slots.map(({ running }) => running?.end('SIGKILL')))
+      await Promise.all(slots.map(({ relay }) => relay?.close()))
       site.remove()
       await redis?.stop()
     },
