@@ -34,6 +34,6 @@ for (const [where, options] of Object.entries(runs)) {
           `${crashes.redis} of Redis, ${network} faults of the network, drained ${Math.round(drainedIn)} ms after the last`,
       )
     })
-    for (const [promise, holds] of Object.entries(promises)) test(promise, () => holds(run))
+    for (const [promise, holds] of Object.entries(promises)) test(`${promise}, ${where}`, () => holds(run))
   })
 }
