@@ -9,6 +9,7 @@ const tasks = {
   test: ['ops/test.ts'],
   check: ['ops/test.ts', '--check'],
   chaos: ['ops/test.ts', '--chaos'],
+  soak: ['ops/test.ts', '--soak'],
   bench: ['ops/bench/main.ts'],
   build: ['ops/build.ts'],
   screenshots: ['ops/screenshots.ts'],

@@ -4,7 +4,14 @@ import { Readable } from 'node:stream'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 
-type TestRun = { files: string[]; namePatterns: string[]; timeout: number; deadline: number }
+type TestRun = {
+  files: string[]
+  namePatterns: string[]
+  timeout: number
+  deadline: number
+  /** Prints what the tests write as it comes: long ones tell how far they are, and their figures. */
+  isTalkative: boolean
+}
 type FileTime = { file: string; ms: number }
 
 const SLOWEST = 8
@@ -15,7 +22,8 @@ const BLOCK = 'process.stdout._handle?.setBlocking?.(true)'
  * the slowest files. `timeout` (ms) is for each test and `deadline` for all. Resolves with whether
  * everything passed.
  */
-export async function runTests({ files, namePatterns, timeout, deadline }: TestRun): Promise<boolean> {
+export async function runTests(options: TestRun): Promise<boolean> {
+  const { files, namePatterns, timeout, deadline, isTalkative } = options
   const stop = new AbortController()
   const timer = setTimeout(() => {
     console.log(`✖ not done after ${deadline / 60_000} minutes: the files without a line above still ran`)
@@ -37,7 +45,7 @@ export async function runTests({ files, namePatterns, timeout, deadline }: TestR
   })
   const times: FileTime[] = []
   const outcome = { passed: true }
-  await print(Readable.from(shorten(events, times, outcome)).compose(new spec()))
+  await print(Readable.from(shorten(events, times, outcome, isTalkative)).compose(new spec()))
   clearTimeout(timer)
   if (times.length > 3) printSlowest(times)
   const untold = files.length - times.length
@@ -48,11 +56,17 @@ export async function runTests({ files, namePatterns, timeout, deadline }: TestR
 type TestEvents = ReturnType<typeof run>
 
 /** Passes on what the reader needs: the lines of files, failures, the output of files that failed, the counts. */
-async function* shorten(events: TestEvents, times: FileTime[], outcome: { passed: boolean }) {
+async function* shorten(
+  events: TestEvents,
+  times: FileTime[],
+  outcome: { passed: boolean },
+  isTalkative: boolean,
+) {
   const output = new Map<string, string>()
   for await (const event of events) {
     if (event.type === 'test:stdout' || event.type === 'test:stderr') {
-      output.set(event.data.file, (output.get(event.data.file) ?? '') + event.data.message)
+      if (isTalkative) process.stdout.write(event.data.message)
+      else output.set(event.data.file, (output.get(event.data.file) ?? '') + event.data.message)
     } else if (event.type === 'test:fail') {
       outcome.passed &&= event.data.todo !== undefined
       const { file, name: test } = event.data

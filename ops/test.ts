@@ -1,6 +1,7 @@
 // `npm test`: everything. `npm test -- PATH…`: only those test files or folders, without the checks; `--name
 // TEXT` picks tests by name, `--seed N` or `--seed random` other cases for the tests of properties. `npm run
 // check`: all that can be said about the tree without running the product. `npm run test:chaos`: the long crash tests.
+// `npm run test:soak`: an hour with everything switched on.
 import { globSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -18,13 +19,21 @@ const { values, positionals } = parseArgs({
     check: { type: 'boolean', default: false },
     name: { type: 'string', multiple: true, default: [] },
     seed: { type: 'string' },
+    soak: { type: 'boolean', default: false },
   },
 })
-const whole = positionals.length === 0 && values.name.length === 0 && !values.chaos
-const usual = values.chaos ? ['test/chaos/**/*.long.ts'] : values.check ? ['test/*.test.ts'] : []
+const isLong = values.chaos || values.soak
+const whole = positionals.length === 0 && values.name.length === 0 && !isLong
+const usual = values.chaos
+  ? ['test/chaos/**/*.long.ts']
+  : values.soak
+    ? ['test/soak/**/*.long.ts']
+    : values.check
+      ? ['test/*.test.ts']
+      : []
 const files = find(positionals.length > 0 ? positionals : usual)
 if (files.length === 0) {
-  console.error(`There are no tests in ${positionals.join(', ') || 'test/chaos'}.`)
+  console.error(`There are no tests in ${(positionals.length > 0 ? positionals : usual).join(', ')}.`)
   process.exit(2)
 }
 if (!values.check && !ensureSystemPackages()) process.exit(1)
@@ -43,10 +52,11 @@ const failed: string[] = []
 for (const step of whole ? steps : []) {
   if (!(await runStep(step))) failed.push(step.name)
 }
-const limits = values.chaos
-  ? { timeout: 30 * MINUTE, deadline: 120 * MINUTE }
+const limits = isLong
+  ? { timeout: 120 * MINUTE, deadline: 150 * MINUTE }
   : { timeout: 2 * MINUTE, deadline: 20 * MINUTE }
-if (!(await runTests({ files, namePatterns: values.name, ...limits }))) failed.push('tests')
+if (!(await runTests({ files, namePatterns: values.name, ...limits, isTalkative: isLong })))
+  failed.push('tests')
 
 console.log(failed.length === 0 ? 'All green.' : `Failed: ${failed.join(', ')}.`)
 process.exit(failed.length === 0 ? 0 : 1)

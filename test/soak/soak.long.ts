@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { createSite } from '../fixtures/daemon.ts'
+import { serveHttp } from '../fixtures/http-server.ts'
+import { startQueueWorker } from '../fixtures/queue-worker.ts'
+import { startRedisServer } from '../fixtures/redis-server.ts'
+import { startWorld } from '../fixtures/roads.ts'
+import { judge, type Sample } from './flatness.ts'
+import { folderSample, processSample, redisSample } from './samples.ts'
+import { type Counts, runTraffic } from './traffic.ts'
+
+const MINUTE = 60_000
+/** `SOAK_MINUTES=… npm run test:soak`: how long each goes on. Retention removes what is older than a tenth of that. */
+const minutes = Number(process.env.SOAK_MINUTES ?? 60)
+const SAMPLES = 60
+const SECRET = `whsec_${Buffer.from('a secret of 24 bytes and more').toString('base64')}`
+
+/**
+ * How far each number may rise. Keys of idempotency are kept for seven days whatever the retention, about 100 bytes
+ * each, and BullMQ keeps some finished jobs and 10,000 events of a queue.
+ */
+const ALLOWED = {
+  rss: { share: 0.1 },
+  handles: { amount: 5 },
+  threads: { amount: 1 },
+  files: { amount: 3 },
+  stored: { share: 0.1, amount: 4 },
+  redis: { share: 0.1, amount: 8 },
+  keys: { share: 0.1, amount: 50 },
+}
+
+const TICK = `import { appendFileSync } from 'node:fs'
+export default { description: 'ticks', run() { appendFileSync('ticks', '.') } }`
+
+async function startSite(t: TestContext, store: 'embedded' | 'redis') {
+  const world = await startWorld()
+  t.after(() => world.close())
+  const redis = await startRedisServer({ appendfsync: 'everysec' })
+  t.after(() => redis.stop())
+  const worker = await startQueueWorker(redis.url, 'invoices')
+  t.after(() => worker.kill())
+  const counts: Counts = {}
+  const receiver = await serveHttp(async (request, response) => {
+    await request.toArray()
+    counts.pushed = (counts.pushed ?? 0) + 1
+    response.writeHead(200).end()
+  })
+  t.after(() => receiver.close())
+  const site = createSite({
+    skills: { tick: TICK },
+    env: store === 'redis' ? { REDIS_URL: redis.url } : {},
+    routes: `
+daemon: { retention: { max-age: ${Math.ceil(minutes * 6)}s, max-count: 100000 } }
+gateways:${world.gateways}
+  orders: { transport: webhook, path: /orders, verify: { scheme: none }, key: data.body.id, conversation: data.body.room }
+queues: { redis: "${redis.url}" }
+subscriptions:
+  - { name: crm, match: { gateway: orders }, url: "${receiver.url}/hook", secret: "${SECRET}", allow-private: true }
+routes:
+  - { name: queue, match: { gateway: orders, data.body.kind: queue }, queue: invoices }
+  - { name: rest, skill: echo }
+`,
+  })
+  t.after(() => site.remove())
+  return { site, world, redis, counts }
+}
+
+describe('everything switched on', { concurrency: true, timeout: (minutes + 20) * MINUTE }, () => {
+  for (const store of ['embedded', 'redis'] as const) {
+    test(`leaves memory and files flat for ${minutes} minutes on ${store}`, async (t) => {
+      const { site, world, redis, counts } = await startSite(t, store)
+      const daemon = await site.start()
+      await daemon.invoke('schedule-create', { skill: 'tick', every: '2s' })
+      const stop = new AbortController()
+      const traffic = runTraffic({ daemon, world, signal: stop.signal, counts })
+      traffic.catch(() => {})
+      const samples: Sample[] = []
+      for (let sample = 0; sample < SAMPLES; sample++) {
+        await Promise.race([pause((minutes * MINUTE) / SAMPLES), traffic])
+        const { pid } = daemon
+        const taken = {
+          ...processSample(pid),
+          ...folderSample(site.dir),
+          ...(await redisSample(redis.url)),
+        }
+        samples.push(taken)
+        console.log(`${store}, ${sample + 1} of ${SAMPLES}: ${JSON.stringify(taken)}`)
+      }
+      stop.abort()
+      await traffic
+      counts.ticks = readFileSync(join(site.dir, 'ticks')).length
+      const verdicts = judge(samples, ALLOWED)
+      console.log(`${store}: ${JSON.stringify(counts)}`)
+      for (const verdict of verdicts) console.log(`${store}: ${JSON.stringify(verdict)}`)
+      assert.equal(await daemon.end(), 0)
+      assert.deepEqual(
+        verdicts.filter(({ isFlat }) => !isFlat),
+        [],
+      )
+    })
+  }
+})

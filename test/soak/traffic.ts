@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { MESSAGE_TOPIC } from '../../src/core/event.ts'
+import type { DaemonProcess } from '../fixtures/daemon.ts'
+import { readStream } from '../fixtures/event-stream.ts'
+import type { World } from '../fixtures/roads.ts'
+
+/** How often something happened, by what it is. */
+export type Counts = Record<string, number>
+
+type Traffic = { daemon: DaemonProcess; world: World; signal: AbortSignal; counts: Counts }
+
+/** Talks on every road and reads on every road until the signal; resolves when all have stopped. Rejects where one fails. */
+export async function runTraffic({ daemon, world, signal, counts }: Traffic): Promise<void> {
+  const count = (what: string, by = 1) => {
+    counts[what] = (counts[what] ?? 0) + by
+  }
+  const every = async (ms: number, what: string, step: () => Promise<unknown>) => {
+    while (!signal.aborted) {
+      await step()
+      count(what)
+      await pause(ms, undefined, { signal }).catch(() => {})
+    }
+  }
+  const roads = await world.roads(daemon)
+  const talk = (name: string, ms: number) => {
+    const road = roads.find((one) => one.name === name)
+    return every(ms, name, async () => {
+      const text = `hello ${randomUUID()}`
+      const hears = await road?.say(text)
+      await hears?.(new RegExp(text))
+    })
+  }
+  await Promise.all([
+    every(250, 'orders', () => order(daemon, 'plain')),
+    every(500, 'queue', () => order(daemon, 'queue')),
+    talk('slack', 2_000),
+    talk('webhook', 2_000),
+    // Its fixture reads all mails again for each answer.
+    every(4_000, 'email', () => mail(world)),
+    every(4_000, 'websocket', () => chat(daemon)),
+    every(50, 'receive', () => receive(daemon, count)),
+    every(50, 'events', () => readGroup(daemon, count)),
+    every(15_000, 'looks', () => look(daemon)),
+  ])
+}
+
+async function order(daemon: DaemonProcess, kind: string): Promise<void> {
+  const body = JSON.stringify({ id: randomUUID(), room: `room ${Math.floor(Math.random() * 50)}`, kind })
+  const { status } = await daemon.post('/orders', body)
+  if (status !== 202) throw new Error(`an order was answered ${status}`)
+}
+
+/** Of mails: each file is kept for a day after the last message that names it. */
+const FILES = 20
+
+/** A mail of its own thread, with a file. */
+function mail(world: World): Promise<void> {
+  const id = randomUUID()
+  return world.mail([
+    'From: Ada <ada@example.net>',
+    'To: bot@example.com',
+    `Subject: Order ${id}`,
+    `Message-ID: <${id}@example.net>`,
+    `Date: ${new Date().toUTCString()}`,
+    'MIME-Version: 1.0',
+    'Content-Type: multipart/mixed; boundary=part',
+    '',
+    '--part',
+    'Content-Type: text/plain; charset=utf-8',
+    '',
+    `hello ${id}`,
+    '--part',
+    'Content-Type: text/csv',
+    'Content-Disposition: attachment; filename=order.csv',
+    '',
+    `${Math.floor(Math.random() * FILES)},7`.repeat(200),
+    '--part--',
+    '',
+  ])
+}
+
+/** A visit: a new connection, three questions with their answers, and good-bye. */
+async function chat(daemon: DaemonProcess): Promise<void> {
+  const visit = await daemon.chat("/chat?token=bob's%20long%20token")
+  for (let turn = 0; turn < 3; turn++) await visit.ask(`hello ${randomUUID()}`)
+  visit.close()
+  await visit.closed
+}
+
+async function receive(daemon: DaemonProcess, count: (what: string) => void): Promise<void> {
+  const taken = await daemon.invoke('gateway-receive', { timeout: 1_000, lease: 30_000 })
+  if (taken === null) return
+  const { receipt } = Object(taken)
+  // One in ten is given back once.
+  const isNacked = Math.random() < 0.1
+  await daemon.invoke(isNacked ? 'gateway-nack' : 'gateway-ack', { receipt })
+  count(isNacked ? 'nacked' : 'received')
+}
+
+async function readGroup(daemon: DaemonProcess, count: (what: string, by: number) => void): Promise<void> {
+  const where = { topic: MESSAGE_TOPIC, queue: 'audit' }
+  const events = await daemon.invoke('event-wait', { ...where, ack: false, max: 50, timeout: 1_000 })
+  const ids = Object.values(Object(events)).map((event) => String(Object(event).id))
+  if (ids.length > 0) await daemon.invoke('event-ack', { ...where, ids })
+  count('acknowledged', ids.length)
+}
+
+/** What an operator looks at: the console's stream, the status, the metrics, a search. */
+async function look(daemon: DaemonProcess): Promise<void> {
+  const stream = await readStream(`${daemon.control}/v1/stream`, { authorization: `Bearer ${daemon.token}` })
+  await stream.one('now')
+  stream.close()
+  await daemon.get('/v1/status')
+  await (await fetch(`${daemon.control}/metrics`)).text()
+  await daemon.invoke('message-search', { text: 'hello', limit: 20 })
+}
