@@ -23,8 +23,10 @@ export type ControlDeps = {
   /** What a skill takes and the layers around it. Throws `skill_not_found`. */
   describe(name: string): Json
   status(): Promise<Json>
-  /** Checks the store and every running gateway. */
-  doctor(): Promise<Json>
+  /** Checks the store and every gateway, or one of them: it may send a mail to itself. */
+  doctor(gateway?: string): Promise<Json>
+  /** What the last checks found; nothing is tried. */
+  diagnosis(): Promise<Json>
   /** Puts a message through a gateway as if it had come from outside; waits `wait` ms for replies. */
   submit(submission: Submission, signal: AbortSignal): Promise<Json>
   /** Why each route takes a message or not: an accepted one by its id, or one that is only thought of. */

@@ -7,7 +7,9 @@ import { createStream, STREAMED } from '../features/live/stream.ts'
 import { callerOf, OPERATOR } from './bearer.ts'
 import type { Ask, Calls } from './calls.ts'
 import type { ControlDeps } from './control-deps.ts'
-import { EVENTS, MESSAGE, RAW } from './openapi.ts'
+import { EVENTS, MESSAGE, RAW, taking } from './openapi.ts'
+
+const doctorSchema = z.strictObject({ gateway: z.string().exactOptional() })
 
 /** The calls for operators: what the daemon does, its configuration, and messages that are made up. */
 export function addOperatorCalls({ serve, offer }: Calls, deps: ControlDeps): void {
@@ -19,13 +21,17 @@ export function addOperatorCalls({ serve, offer }: Calls, deps: ControlDeps): vo
   const live = `What happens, as it happens, as server-sent events: ${STREAMED.join(', ')}, gap.`
   const filter = Object.keys(messageFilter.shape).join('&')
   serve(`get /v1/stream?${filter}&only`, live, EVENTS, createStream(deps.read))
-  offer('get /v1/doctor', 'What could be wrong with the store and the gateways.', deps.doctor)
+  offer('get /v1/doctor', 'What could be wrong, as the last checks of the gateways found.', deps.diagnosis)
+  const checks = 'Checks the store and every gateway, or one: a mailbox sends a mail to itself.'
+  const doctor: Ask = (request) => deps.doctor(bodyOf(request, doctorSchema).gateway)
+  offer(
+    'post /v1/doctor',
+    checks,
+    doctor,
+    taking({ type: 'object', properties: { gateway: { type: 'string' } } }),
+  )
   offer('post /v1/reload', 'Reads configuration and skills again.', deps.reload)
-  const submission = (request: Request) => {
-    const { data, error } = submissionSchema.safeParse(request.body)
-    if (!data) throw new TriviumError('bad_request', { reason: z.prettifyError(error) })
-    return data
-  }
+  const submission = (request: Request) => bodyOf(request, submissionSchema)
   const submit: Ask = (request) => deps.submit(submission(request), callerOf(request, OPERATOR).signal)
   offer('post /v1/messages', 'Puts a message through a gateway, as if it had come in.', submit, MESSAGE)
   offer('get /v1/messages/{id}/explain', 'Why each route did or did not take a message.', (request) =>
@@ -40,4 +46,10 @@ export function addOperatorCalls({ serve, offer }: Calls, deps: ControlDeps): vo
   )
   const asRead = 'routes.yaml as it was last read well, without secrets, and the last reload.'
   offer('get /v1/configuration', asRead, deps.configuration)
+}
+
+function bodyOf<T>({ body }: Request, schema: z.ZodType<T>): T {
+  const { data, error } = schema.safeParse(body)
+  if (error) throw new TriviumError('bad_request', { reason: z.prettifyError(error) })
+  return data
 }

@@ -125,7 +125,7 @@ function remote(control: string, token: string) {
       const readiness = await send(`http://${control}/readyz`, { headers }).then((response) => text(response))
       return pathGet(parseJson(readiness), 'detail.draining') === true
     },
-    doctor: () => get('doctor'),
+    doctor: () => post('doctor', {}),
     submit: (submission: Submission) => post('messages', submission),
     explain: (what: string | Submission) =>
       typeof what === 'string' ? get(`messages/${encodeURIComponent(what)}/explain`) : post('explain', what),

@@ -31,8 +31,7 @@ import type { SkillManager } from '../runtime/manager.ts'
 import type { McpHttp } from '../runtime/mcp/http.ts'
 import type { McpServers } from '../runtime/mcp/servers.ts'
 import { wordsOf } from '../runtime/prefix-skills.ts'
-import { checkSkills } from './check-skills.ts'
-import { checkRedisServers } from './open-store.ts'
+import { createDoctor } from './doctor.ts'
 import type { createRoadWorkers, Roads } from './roads.ts'
 
 type Operator = ReturnType<typeof createOperator>
@@ -100,18 +99,7 @@ export function createOperator(deps: {
     return { stats, groups, subscriptions, budgets, waiting, ...here }
   }
 
-  /** Those that a running daemon has, or that can be reached from here. */
-  const checkMcp = async (): Promise<Check[]> => {
-    const servers = deps.listening() ? deps.mcp.list() : await deps.mcp.try(deps.config().mcp.servers)
-    return servers.map(({ name, ok, detail, tools, faults = [] }) => {
-      const odd = faults.map(({ tool, reason, skipped }) => {
-        return `${skipped ? 'left out' : 'odd'}: ${JSON.stringify(tool)}, ${reason}`
-      })
-      const shown = [`${detail}; ${tools} tools`, ...odd].join('\n')
-      return { name: `mcp ${name}`, ok, warning: odd.length > 0, detail: ok ? shown : detail }
-    })
-  }
-
+  const { doctor, diagnosis } = createDoctor({ ...deps, now: Date.now })
   const { list: approvals } = deps.approvals
   const feed = createFeed({
     store,
@@ -209,37 +197,8 @@ export function createOperator(deps: {
         groups,
       })
     },
-    async doctor() {
-      const configured = deps.config().gateways
-      // Also those that run in the daemon that is not there yet.
-      const enabled = configured.filter((gateway) => gateway.enabled)
-      const idle = configured
-        .filter((gateway) => !gateway.enabled)
-        .map(({ name, why }): Check => ({ name, ok: true, warning: true, detail: `off: ${why}` }))
-      const { ok, reason = store.address } = await ping(store)
-      const first: Check[] = [{ name: `store (${store.kind})`, ok, detail: reason }]
-      const reload = deps.lastReload()
-      if (!reload.ok) {
-        const detail = `the last good one stays in force; ${reload.error}`
-        first.push({ name: 'configuration of the daemon', ok: false, detail })
-      }
-      const off = deps.config().mcp.off.map(({ name, why }): Check => {
-        return { name: `mcp ${name}`, ok: true, warning: true, detail: `off: ${why}` }
-      })
-      const checks = await Promise.all([
-        checkRedisServers(deps.config(), deps.log),
-        ...enabled.map(gateways.check),
-        checkMcp(),
-      ])
-      return toJson([
-        ...first,
-        ...checks.flat(),
-        ...checkSkills(manager),
-        ...(await deps.checkDocuments()),
-        ...idle,
-        ...off,
-      ])
-    },
+    doctor,
+    diagnosis,
     async submit(submission: Submission, signal: AbortSignal) {
       const { accept } = roads.accept
       return toJson(await submit(submission, { accept, transportOf, replies: roads.replies, store, signal }))

@@ -39,6 +39,7 @@ async function stage(t: TestContext, parts: Partial<ControlDeps> = {}) {
     describe: (name) => ({ name }),
     status: async () => ({ version: '1' }),
     doctor: async () => [{ name: 'store', ok: true, detail: '' }],
+    diagnosis: async () => [],
     submit: async (submission) => ({ id: 'm1', wait: submission.wait }),
     explain: async () => [],
     configuration: () => ({}),

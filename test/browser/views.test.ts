@@ -100,6 +100,22 @@ describe('the views of an operator', { timeout: 90_000 }, async () => {
     }, 'a group that has nothing left')
   })
 
+  test('a gateway is checked when somebody asks for it, and not by looking at it', async () => {
+    const asked: string[] = []
+    page.on('request', (request) => {
+      if (request.url().endsWith('/v1/doctor')) asked.push(request.method())
+    })
+    await show('gateways/shop')
+    await page.getByText('Not checked since the daemon started.').waitFor()
+    assert.ok(!asked.includes('POST'))
+    await press('Check now')
+    await page.getByText(/^Checked .* ago\.$/).waitFor()
+    await page.getByText('senders are not verified', { exact: false }).first().waitFor()
+    await show('gateways')
+    await press('Check all')
+    await page.getByText('All checks are good.').waitFor()
+  })
+
   test('requests that are alike are told apart, decided once it is confirmed, and keep their places', async () => {
     const asked = ['a', '<i>b</i>'].map((disk) => daemon.invoke('wipe', { disk }).catch(String))
     await show('approvals')

@@ -1,6 +1,7 @@
+import { useState } from 'preact/hooks'
 import { call, invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
-import { now } from '../lib/live.js'
+import { clock, now } from '../lib/live.js'
 import { Age, act, Badge, Empty, Facts, Problem, StoreAway, span, useLoaded } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 
@@ -12,7 +13,7 @@ export function GatewaysPage() {
     [gateways.length],
   )
   return html`<section class="page" aria-labelledby="title">
-    <header class="bar"><h1 id="title">Gateways</h1></header>
+    <header class="bar"><h1 id="title">Gateways</h1><${CheckAll} names=${gateways.map(({ name }) => name)} /></header>
     <${StoreAway} />
     <div class="cards">${gateways.map((each) => html`<${Card} key=${each.name} gateway=${each} />`)}
       ${(status?.disabled ?? []).map(
@@ -80,17 +81,49 @@ function Reconnect({ name }) {
   return html`<button type="button" onClick=${reconnect}>Reconnect</button>`
 }
 
-/** What `trivium doctor` finds of it; asked for, since it calls the provider. */
+/** What `trivium doctor` finds of it. Checks try what they check, at the provider: they run when somebody asks. */
 function Checks({ name }) {
   const { value, error, reload } = useLoaded((signal) => call('GET', '/v1/doctor', undefined, signal), [name])
+  const [began, setBegan] = useState()
+  const check = () =>
+    act(async () => {
+      setBegan(Date.now())
+      await call('POST', '/v1/doctor', { gateway: name }).finally(() => setBegan(undefined))
+      reload()
+    })
   if (error) return html`<${Problem} error=${error} retry=${reload} />`
-  const own = (value ?? []).filter((check) => check.name.startsWith(`${name}: `))
-  return html`<ul class="plain">${own.map(
-    ({ name: what, ok, warning, detail }) => html`<li key=${what}>
-      <${Badge} kind=${ok ? (warning ? 'warn' : 'good') : 'bad'}>${ok ? (warning ? 'mind' : 'good') : 'wrong'}<//> <b>${what.slice(name.length + 2)}</b> ${detail}</li>`,
-  )}
-    ${value && own.length === 0 && html`<li class="dim">Nothing to check.</li>`}${!value && html`<li class="dim">Checking …</li>`}</ul>
-  <p><button type="button" disabled=${!value} onClick=${reload}>Check again</button></p>`
+  const own = (value ?? []).filter((each) => each.name.startsWith(`${name}: `))
+  const [{ at } = {}] = own
+  return html`<ul class="plain">${at !== undefined && own.map((each) => html`<${Finding} key=${each.name} gateway=${name} of=${each} />`)}
+    ${value && at === undefined && html`<li class="dim">Not checked since the daemon started.</li>`}</ul>
+  <p class="buttons"><button type="button" disabled=${began !== undefined} onClick=${check}>${at === undefined ? 'Check now' : 'Check again'}</button>
+    <span role="status" class="dim">${began !== undefined ? `Checking for ${span(Math.max(0, clock.value - began))}; a mailbox sends a mail to itself and waits for it.` : ''}
+      ${began === undefined && at !== undefined && html`Checked <${Age} at=${at} /> ago.`}</span></p>`
+}
+
+function Finding({ gateway, of: { name, ok, warning, detail } }) {
+  const [kind, word] = ok ? (warning ? ['warn', 'note'] : ['good', 'good']) : ['bad', 'wrong']
+  return html`<li><${Badge} kind=${kind}>${word}<//> <b>${name.slice(gateway.length + 2)}</b> ${detail}</li>`
+}
+
+/** Checks all gateways, one after the other, and shows how far it is. */
+function CheckAll({ names }) {
+  const [done, setDone] = useState()
+  const [wrong, setWrong] = useState()
+  const run = () =>
+    act(async () => {
+      setWrong(undefined)
+      const failed = []
+      for (const [index, gateway] of names.entries()) {
+        setDone(index)
+        const found = await call('POST', '/v1/doctor', { gateway })
+        if (found.some(({ ok }) => !ok)) failed.push(gateway)
+      }
+      setWrong(failed)
+    }).finally(() => setDone(undefined))
+  return html`<span class="buttons"><span role="status" class="dim">${done !== undefined && `Checking ${names[done]}: ${done + 1} of ${names.length}`}
+    ${wrong && (wrong.length > 0 ? html`Wrong: ${wrong.map((name) => html`<a key=${name} href=${link(['gateways', name])}>${name}</a> `)}` : 'All checks are good.')}</span>
+    <button type="button" disabled=${done !== undefined || names.length === 0} onClick=${run}>Check all</button></span>`
 }
 
 /** When, from where, why, and how it began: as text, whoever wrote it. */

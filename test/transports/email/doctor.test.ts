@@ -50,4 +50,36 @@ routes: [{ name: all, skill: echo }]
     assert.equal(wrong.code, 1)
     assert.match(String(wrong.checks.get('support: IMAP login')?.detail), /Check host, port, user and pass/)
   })
+
+  test('runs in a daemon when it is asked to, for one gateway alone if wanted, and reading sends no mail', async () => {
+    const daemon = await site.start()
+    const ask = async (method: string, body?: object) => {
+      const response = await fetch(`${daemon.control}/v1/doctor`, {
+        method,
+        headers: { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' },
+        ...(body && { body: JSON.stringify(body) }),
+      })
+      const { result, error } = Object(await response.json())
+      const found: Record<string, unknown>[] = result ?? []
+      return { error, at: (start: string) => found.filter(({ name }) => String(name).startsWith(start)) }
+    }
+    const before = world.smtp.taken.length
+    const unknown = await ask('GET')
+    assert.deepEqual(
+      unknown.at('support: ').map(({ detail }) => detail),
+      ['not checked since the start of the daemon'],
+    )
+    assert.equal((await ask('POST', { gateway: 'hook' })).at('hook: ').length, 1)
+    assert.equal(world.smtp.taken.length, before)
+    const found = (await ask('POST', { gateway: 'support' })).at('')
+    assert.ok(
+      found.every(({ name, ok }) => ok && String(name).startsWith('support: ')),
+      JSON.stringify(found),
+    )
+    assert.equal(world.smtp.taken.length, before + 1)
+    assert.deepEqual((await ask('GET')).at('support: '), found)
+    assert.equal(world.smtp.taken.length, before + 1)
+    assert.equal((await ask('POST', { gateway: 'none' })).error.code, 'gateway_not_found')
+    assert.equal((await ask('POST', { gate: 'hook' })).error.code, 'bad_request')
+  })
 })
