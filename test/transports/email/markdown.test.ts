@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { renderMarkdown } from '../../../transports/email/outbound/markdown.ts'
-import { inTime } from '../../fixtures/in-time.ts'
+import { inProportion } from '../../fixtures/in-time.ts'
 
 const textOf = (markdown: string) => renderMarkdown(markdown).text
 /** As the autoresponder puts foreign words into its templates. */
@@ -79,8 +79,13 @@ describe('a mail of hostile markdown', () => {
     const size = 49_000
     const pieces = '[ _a* **a_ *a * ~~ <a- < <!-- ` & <br \\ | > ![ ]( #'.split(' ')
     for (const piece of [...pieces, ' ', '> ', '*a ', '<blockquote>'.padEnd(40, 'a')]) {
-      for (const line of [piece.repeat(size / piece.length), `a <b${piece.repeat(size / piece.length)}c`]) {
-        const { text } = await inTime(piece, 3000, () => renderMarkdown(line))
+      for (const [before, after] of [
+        ['', ''],
+        ['a <b', 'c'],
+      ] as const) {
+        const { text } = await inProportion(piece, size, (part) =>
+          renderMarkdown(`${before}${piece.repeat(part / piece.length)}${after}`),
+        )
         assert.ok(text.length < 2 * size, piece)
       }
     }

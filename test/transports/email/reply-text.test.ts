@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { newPart } from '../../../transports/email/inbound/reply-text.ts'
 import fc from '../../fixtures/fast-check.ts'
-import { inTime } from '../../fixtures/in-time.ts'
+import { inProportion } from '../../fixtures/in-time.ts'
 
 const NEW = 'My new text.'
 const QUOTED = '> old line\n> more old'
@@ -329,12 +329,12 @@ describe('any text', () => {
     const more = '|Which?|Which? a|>> a|[Anna] x|Anna|1. a|- On 1 2026 10:00 wrote:\n>|| a'
     const all = `${lines}> |-- |--|-----Original x|Sent from ${more}`.split('|').map((each) => `${each}\n`)
     for (const piece of [...all, '-#', '_', ' ', '? ', 'Hi ', 'Sent from my ', 'On ']) {
-      const text = piece.repeat(256_000 / piece.length)
+      const text = (size: number) => piece.repeat(size / piece.length)
       for (const kind of ['reply', 'first'] as const) {
-        await inTime(piece, 1000, () => newPart(text, kind))
+        await inProportion(piece, 128_000, (size) => newPart(text(size), kind))
       }
-      await inTime(piece, 1000, () =>
-        newPart(`Yes.\n\n${BLOCKS.en}\n\n${text.slice(0, 64_000)}`, 'reply', ANNA),
+      await inProportion(piece, 64_000, (size) =>
+        newPart(`Yes.\n\n${BLOCKS.en}\n\n${text(size)}`, 'reply', ANNA),
       )
     }
   })

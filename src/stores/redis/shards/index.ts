@@ -6,7 +6,7 @@ import type { createSignals } from '../signals.ts'
 import { createShardedJobs } from './jobs.ts'
 import { createShardedJournal } from './journal.ts'
 import { createOwned, createOwners } from './owners.ts'
-import { askAll, guardShard } from './reach.ts'
+import { askAll, guardShards } from './reach.ts'
 import { createShardedReceive } from './receive.ts'
 import type { Parts, Shard } from './shard.ts'
 import { createShardedTopics } from './topics.ts'
@@ -24,7 +24,7 @@ export function openShards(
 ): Parts {
   const { signals, layout } = options
   const stopped = new AbortController()
-  const shards = bare.map((shard) => guardShard(shard, stopped.signal))
+  const shards = guardShards(bare, stopped.signal)
   const { of } = layout
   const owners = createOwners({
     ...options,

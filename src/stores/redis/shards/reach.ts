@@ -1,5 +1,5 @@
 import { TriviumError } from '../../../core/errors.ts'
-import { pause } from '../../../lib/pause.ts'
+import { inTime, pause } from '../../../lib/pause.ts'
 import type { Shard } from './shard.ts'
 
 /** Ms between two looks at a shard that does not answer: one that comes back is used within a second. */
@@ -10,37 +10,43 @@ export function isAway(error: unknown): boolean {
   return error instanceof TriviumError && error.code === 'store_unavailable'
 }
 
+/** Ms that shards which are back wait for the answers of others: those on one server come back together, as events are in order. */
+const TOGETHER = 300
+
 /**
- * A shard whose calls fail immediately while its server is away, so that a server that hangs costs the calls under way one
- * time-out, and those that follow nothing. Its return is noticed by a ping in the background.
+ * Shards whose calls fail immediately while their server is away, so that a server that hangs costs the calls under way one
+ * time-out, and those that follow nothing. Their return is noticed by pings in the background.
  */
-export function guardShard(shard: Shard, stopped: AbortSignal): Shard {
-  let away: unknown
+export function guardShards(shards: readonly Shard[], stopped: AbortSignal): Shard[] {
+  const away = new Map<Shard, unknown>()
 
   async function lookUntilBack(): Promise<void> {
-    while (away !== undefined && !stopped.aborted) {
+    while (away.size > 0 && !stopped.aborted) {
       await pause(LOOK_AGAIN, stopped)
-      await shard.ping().then(
-        () => {
-          away = undefined
-        },
-        () => undefined,
-      )
+      const back: Shard[] = []
+      const pings = [...away.keys()].map((shard) => shard.ping().then(() => back.push(shard)))
+      await inTime(Promise.allSettled(pings), AbortSignal.timeout(TOGETHER))
+      for (const shard of back) away.delete(shard)
     }
   }
 
-  async function through<T>(call: () => Promise<T>): Promise<T> {
-    if (away !== undefined) throw away
-    try {
-      return await call()
-    } catch (error) {
-      const isNew = away === undefined
-      if (isAway(error)) away = error
-      if (isNew && away !== undefined) void lookUntilBack()
-      throw error
+  const guard =
+    (shard: Shard) =>
+    async <T>(call: () => Promise<T>) => {
+      if (away.has(shard)) throw away.get(shard)
+      try {
+        return await call()
+      } catch (error) {
+        const isFirst = away.size === 0
+        if (isAway(error)) away.set(shard, error)
+        if (isFirst && away.size > 0) void lookUntilBack()
+        throw error
+      }
     }
-  }
+  return shards.map((shard) => guardShard(shard, guard(shard)))
+}
 
+function guardShard(shard: Shard, through: Through): Shard {
   const { receive, topics, journal, jobs } = shard
   return {
     ...shard,

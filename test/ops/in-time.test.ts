@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { inProportion, inTime } from '../fixtures/in-time.ts'
+
+const spin = (steps: number) => {
+  let sum = 0
+  for (let step = 0; step < steps; step++) sum = Math.imul(sum ^ step, 0x9e3779b1)
+  return sum
+}
+const SLOW = 300_000_000
+
+describe('a test of the time that work takes', () => {
+  test('passes what grows with its size, however long it takes', async () => {
+    assert.equal(await inProportion('linear', 1000, (size) => spin(size * 100_000) && size), 1000)
+    await inProportion('sorted', 400_000, (size) =>
+      Array.from({ length: size }, (_, at) => (at * 7919) % size).sort((a, b) => a - b),
+    )
+  })
+
+  test('fails what grows with the square of its size, or faster', async () => {
+    await assert.rejects(
+      inProportion('square', 20_000, (size) => spin(size ** 2)),
+      /"square" took/,
+    )
+    const pattern = /^(a|aa)+$/
+    await assert.rejects(
+      inProportion('twice the work a letter', 36, (size) => pattern.test(`${'a'.repeat(size)}b`)),
+      /took/,
+    )
+  })
+
+  test('fails what is over its limit on a machine of any speed', async () => {
+    await assert.rejects(
+      inTime('long', 2, () => spin(SLOW)),
+      /"long" took/,
+    )
+    assert.equal(await inTime('short', 1_000, () => 7), 7)
+  })
+})
