@@ -3,38 +3,43 @@ import { mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 import { transports } from '../transports/registry.ts'
-import { createHistory } from './api/history.ts'
 import { createMetrics, type LastReload } from './api/metrics.ts'
-import type { RoutedSkill } from './config/gateways.ts'
 import type { Config } from './config/load-config.ts'
 import type { Call } from './core/call.ts'
 import { reasonOf } from './core/errors.ts'
 import { toJson } from './core/json.ts'
-import type { Log } from './core/log.ts'
 import type { Note } from './core/store.ts'
 import type { TransportDeps } from './core/transport.ts'
-import { createAccess } from './daemon/access.ts'
+import { createDurableParts } from './daemon/durable.ts'
 import { SHIPPED_SKILLS } from './daemon/known-skills.ts'
 import { openStore } from './daemon/open-store.ts'
 import { createControlServer, createOperator } from './daemon/operator.ts'
+import type { DaemonOptions } from './daemon/options.ts'
 import { isOwnRoute, withOwnRoutes } from './daemon/own-routes.ts'
-import { createRoads, createRoadWorkers, targetOf } from './daemon/roads.ts'
+import { createRoads, createRoadWorkers, skillOf } from './daemon/roads.ts'
 import { resumeDispatch, waitUntilSettled } from './engine/dispatch.ts'
 import { createGateways } from './engine/gateways.ts'
 import { createRefusals } from './engine/refusals.ts'
 import { createRouter } from './engine/router.ts'
-import { approvalClick, createApprovalAsking, mountApprovalPage } from './features/approvals/approvals.ts'
+import { createApprovalService } from './features/approvals/approval-service.ts'
+import {
+  approvalClick,
+  createApprovalAsking,
+  mountApprovalPage,
+  withoutLinks,
+} from './features/approvals/approvals.ts'
+import { recordApprovals } from './features/approvals/record.ts'
 import { approvalWords, createApprovalWords } from './features/approvals/words.ts'
 import { createArtifactService, createArtifacts } from './features/artifacts/artifacts.ts'
-import { createAssistantWorld } from './features/assistant/assistant-context.ts'
-import { createDurableParts, SCHEDULED } from './features/assistant/assistant-skills.ts'
+import { createAssistantContext } from './features/assistant/daemon-context.ts'
 import { createQueues } from './features/bullmq/queues.ts'
 import { needRestart, refuseEmptied } from './features/live/changes.ts'
+import { createHistory } from './features/live/history.ts'
 import { createPush } from './features/push/push.ts'
 import { startTracing } from './features/tracing/tracing.ts'
 import { createLogs } from './features/transcript/logs.ts'
 import { shareLogs, withSharedLogs } from './features/transcript/shared-logs.ts'
-import { createTranscript, recordApprovals } from './features/transcript/transcript.ts'
+import { createTranscript } from './features/transcript/transcript.ts'
 import { workbenchDirOf } from './features/workbench/project.ts'
 import { createMissed } from './http/missed.ts'
 import { createPublicHttp, textOf } from './http/public-http.ts'
@@ -43,6 +48,7 @@ import { repeat } from './lib/loop.ts'
 import { pause } from './lib/pause.ts'
 import { createSteadyClock } from './lib/steady-clock.ts'
 import { createTurns } from './lib/turns.ts'
+import { createAccess } from './runtime/access.ts'
 import { builtInSkills } from './runtime/built-in.ts'
 import { createFreshImporter } from './runtime/load-code.ts'
 import { createSkillManager } from './runtime/manager.ts'
@@ -56,22 +62,6 @@ import { createRuntimeServices } from './runtime/services.ts'
 import { watchSkills } from './runtime/watch-skills.ts'
 
 export type Daemon = Awaited<ReturnType<typeof createDaemon>>
-
-export type DaemonOptions = {
-  /** Reads routes.yaml; with the skills that there are once they are known, so that routes to others are refused. */
-  load(skills?: readonly RoutedSkill[]): Promise<Config>
-  /** `serve`: listens on both addresses. `local`: for one command in this process; no listeners, no gateways that need them. */
-  mode: 'serve' | 'local'
-  lock?: Disposable | undefined // of the data directory, for the store to release
-  version: string
-  /** The environment with `.env`: where keys of models are looked up. */
-  env: Readonly<Record<string, string | undefined>>
-  log: Log
-  /** The clock (Unix ms); by default one that ignores short jumps of the system's. */
-  now?: () => number
-  /** The newest lines of the log about a message. */
-  logged?(messageId: string): readonly object[]
-}
 
 /** The regular work beside the roads, each in ms. */
 const [TRIM_EVERY, BACKLOG_EVERY, APPROVALS_EVERY, SWEEP_EVERY] = [60_000, 1_000, 2_000, 3_600_000]
@@ -131,7 +121,8 @@ export async function createDaemon(options: DaemonOptions) {
   const push = createPush({ ...base, pushed: metrics.pushed, traced: tracing?.event })
   const publicUrl = () => config.daemon.publicUrl
   const asking = createApprovalAsking({ ...base, outbox: roads.outbox, publicUrl })
-  const runtime = createRuntimeServices({
+  const runtime = createRuntimeServices(base)
+  const approvals = createApprovalService({
     ...base,
     noted: recordApprovals(logs),
     async resume(approval) {
@@ -139,12 +130,11 @@ export async function createDaemon(options: DaemonOptions) {
       if (approval.message) await resumeDispatch(store, approval.message, approval.id)
     },
   })
-  const { approvals } = runtime
   const durable = createDurableParts({
     ...base,
     workbenchDir: workbenchDirOf(config.file),
     scope: () => config.assistant.scope,
-    world: createAssistantWorld({
+    world: createAssistantContext({
       ...base,
       manager: () => manager,
       outbox: roads.outbox,
@@ -183,7 +173,7 @@ export async function createDaemon(options: DaemonOptions) {
   })
   const manager = await createSkillManager({
     folders: [...config.skills.folders, SHIPPED_SKILLS],
-    services: { ...roads.services, ...runtime, ...durable.services, subscriptions: push.service },
+    services: { ...roads.services, ...runtime, approvals, ...durable.services, subscriptions: push.service },
     globals: runtime.globals,
     skills: [...builtInSkills, approvalClick(approvals), approvalWords],
     middleware: [
@@ -241,10 +231,9 @@ export async function createDaemon(options: DaemonOptions) {
     runs,
     queues,
     decide: createApprovalWords(approvals, store.kv),
-    transcript: createTranscript(logs, gateways.unanswerable, ({ by }) => {
-      if (by?.startsWith(SCHEDULED)) return by.slice(SCHEDULED.length)
-      const route = router.routes().find(({ name }) => by === `route ${name}`)
-      return route && targetOf(route)
+    transcript: createTranscript(logs, gateways.unanswerable, {
+      skillOf: (reply) => skillOf(reply, router.routes()),
+      shown: withoutLinks,
     }),
   })
 

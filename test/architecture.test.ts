@@ -23,6 +23,8 @@ const LAYERS: string[][] = [
   ['src/daemon/'],
   ['src/api/', 'src/public.ts'],
   ['src/features/*/'],
+  // What other features keep their state with.
+  ['src/features/documents/'],
   [
     'src/engine/',
     'src/runtime/',
@@ -46,45 +48,6 @@ const CLOSED: { to: RegExp; except: RegExp }[] = [
   { to: /^skills\//, except: /^skills\// },
 ]
 
-/** Imports between rooms that are still to be cut, with the reason. A line that is no longer needed fails the test. */
-const KNOWN_EXCEPTIONS: { from: string; to: string; why: string }[] = [
-  {
-    from: 'src/features/approvals/approvals.ts',
-    to: 'src/daemon/access.ts',
-    why: 'who is granted a role moves to core',
-  },
-  { from: 'src/features/live/feed.ts', to: 'src/api/history.ts', why: 'needs a port' },
-  { from: 'src/runtime/services.ts', to: 'src/features/approvals/', why: 'needs a port' },
-  { from: 'src/features/approvals/', to: 'src/features/assistant/', why: 'needs a port' },
-  { from: 'src/features/assistant/', to: 'src/features/artifacts/', why: 'needs a port' },
-  { from: 'src/features/assistant/', to: 'src/features/documents/', why: 'needs a port' },
-  { from: 'src/features/assistant/', to: 'src/features/calls/', why: 'needs a port' },
-  { from: 'src/features/assistant/', to: 'src/features/schedules/', why: 'needs a port' },
-  { from: 'src/features/assistant/', to: 'src/features/transcript/', why: 'needs a port' },
-  { from: 'src/features/assistant/', to: 'src/features/workbench/', why: 'needs a port' },
-  { from: 'src/features/documents/', to: 'src/features/assistant/', why: 'needs a port' },
-  { from: 'src/features/schedules/', to: 'src/features/assistant/', why: 'needs a port' },
-  { from: 'src/features/schedules/', to: 'src/features/documents/', why: 'needs a port' },
-  { from: 'src/features/schedules/', to: 'src/features/transcript/', why: 'needs a port' },
-  { from: 'src/features/transcript/', to: 'src/features/approvals/', why: 'needs a port' },
-  { from: 'src/features/transcript/', to: 'src/features/documents/', why: 'needs a port' },
-  { from: 'src/features/workbench/', to: 'src/features/documents/', why: 'needs a port' },
-]
-
-/** Circles that are still to be cut. */
-const KNOWN_CIRCLES = [
-  'src/cli/connection.ts → src/cli/start.ts → src/cli/connection.ts',
-  'src/features → src/runtime → src/features',
-  'src/api → src/features → src/daemon → src/api',
-  'src/features → src/daemon → src/features',
-  'src/api → src/features → src/api',
-  'src/features/assistant → src/features/documents → src/features/assistant',
-  'src/features/assistant → src/features/schedules → src/features/assistant',
-  'src/features/approvals → src/features/assistant → src/features/schedules → src/features/transcript → src/features/approvals',
-  'transports/email/inbound → transports/email/proof → transports/email/inbound',
-  'transports/slack/bolt → transports/slack/inbound → transports/slack/bolt',
-]
-
 const sources = globSync('{src,transports,skills,ops,test}/**/*.{ts,mjs}', { cwd: root }).sort()
 const product = sources.filter(
   (file) => /^(src|transports|skills)\//.test(file) && !file.endsWith('.test.ts'),
@@ -96,15 +59,12 @@ const imports = sources.flatMap(importsOf)
 describe('architecture', () => {
   test('imports point down the layers', () => {
     const wrong = imports
-      .filter((edge) => !mayImport(edge) && !exceptionFor(edge))
+      .filter((edge) => !mayImport(edge))
       .map(
         ({ from, to }) =>
           `${from} imports ${to}: take what it needs as an argument, or move the type to src/core`,
       )
     assert.deepEqual(wrong, [])
-    const needed = imports.filter((edge) => !mayImport(edge)).map(exceptionFor)
-    const idle = KNOWN_EXCEPTIONS.filter((known) => !needed.includes(known))
-    assert.deepEqual(idle, [], 'these exceptions are no longer needed: delete them')
   })
 
   test('every source file belongs to a room', () => {
@@ -113,14 +73,12 @@ describe('architecture', () => {
   })
 
   test('no files import each other in a circle, not even types or late', () => {
-    const circles = findCircles(imports).filter((circle) => !KNOWN_CIRCLES.includes(circle))
-    assert.deepEqual(circles, [], 'move what they share into a file of its own')
+    assert.deepEqual(findCircles(imports), [], 'move what they share into a file of its own')
   })
 
   test('no folders beside each other import each other in a circle', () => {
     const between = imports.filter(({ from }) => product.includes(from)).flatMap(betweenFolders)
-    const circles = findCircles(between).filter((circle) => !KNOWN_CIRCLES.includes(circle))
-    assert.deepEqual(circles, [], 'move what they share into a folder of its own')
+    assert.deepEqual(findCircles(between), [], 'move what they share into a folder of its own')
   })
 
   test(`no function is longer than ${LONGEST_FUNCTION} lines, closures included`, () => {
@@ -265,10 +223,6 @@ function mayImport({ from, to }: Import): boolean {
   // The registry is the one place that names the kinds of transports.
   const isRegistry = from === 'transports/registry.ts' && /^transports\/[^/]+\/index\.ts$/.test(to)
   return isRegistry || (!isClosed && own.layer < other.layer)
-}
-
-function exceptionFor({ from, to }: Import) {
-  return KNOWN_EXCEPTIONS.find((known) => from.startsWith(known.from) && to.startsWith(known.to))
 }
 
 function findCircles(all: Import[]): string[] {

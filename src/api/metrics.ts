@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { BudgetStanding } from '../core/budget.ts'
 import type { GroupInfo, StoreStats, Waiting } from '../core/store.ts'
 import type { Health } from '../core/transport.ts'
+import type { Counts } from '../features/live/history.ts'
 import { createTally } from './tally.ts'
 
 /** What the daemon measures, in the Prometheus text format. Labels have few values: gateway, route, reason. */
@@ -62,14 +63,6 @@ export function roadsOf({ journal, dispatch, receive, jobs }: StoreStats) {
     },
     ...queues.filter(({ road }) => road !== 'dispatch' && road !== 'receive'),
   ]
-}
-
-/** How often things happened since the start, and in how many seconds skills began: so many within `le`. */
-export type Counts = Record<
-  'accepted' | 'done' | 'failed' | 'dead' | 'unrouted' | 'sent' | 'refused',
-  number
-> & {
-  latency: { le: number; count: number }[]
 }
 
 /** Makes a registry of its own, so that several daemons can live in one process. */

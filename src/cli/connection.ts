@@ -82,7 +82,7 @@ async function connectOr(
   const { dataDir, redisUrl } = (await loadFor(environs)).daemon
   if (redisUrl !== undefined) return local(environs)
   // Loaded before the lock is taken: others wait for it.
-  await import('./start.ts')
+  await import('./own-daemon.ts')
   const free = await lockPatiently(dataDir, environs, running)
   return 'invoke' in free ? free : local(environs, free)
 }
@@ -144,7 +144,7 @@ function remote(control: string, token: string) {
 }
 
 async function local(environs: Environs, lock?: Disposable): Promise<Connection> {
-  const { createOwnDaemon } = await import('./start.ts')
+  const { createOwnDaemon } = await import('./own-daemon.ts')
   const { daemon } = await createOwnDaemon(environs, {
     ...{ mode: 'local', level: 'warn', pretty: true },
     ...defined({ lock }),

@@ -1,18 +1,17 @@
 import { join, relative } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { transports } from '../../transports/registry.ts'
-import { createLogger, createRecentLines } from '../api/logger.ts'
-import { readEnvironment } from '../config/environment.ts'
 import { configJsonSchema } from '../config/json-schema.ts'
 import { type Config, watchFiles } from '../config/load-config.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { pathGet } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
-import { createDaemon, type Daemon, type DaemonOptions } from '../daemon.ts'
+import type { Daemon } from '../daemon.ts'
 import { defined } from '../lib/defined.ts'
 import { type Environs, loadFor } from './command.ts'
 import { lockAlone } from './connection.ts'
 import { removeDaemonFile, writeDataFile } from './data-dir.ts'
+import { createOwnDaemon } from './own-daemon.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Runs the daemon until a signal: the first drains, a second exits at once, SIGHUP reloads. Resolves with the exit code. */
@@ -83,61 +82,6 @@ function untilSignalled(daemon: Daemon, reload: () => void, log: Log): Promise<n
     process.on('SIGINT', onSignal)
     process.on('SIGHUP', reload)
   })
-}
-
-/**
- * Makes a daemon in this process. `level`: what is logged where the configuration shall not say; `destination`: where, if not on stderr;
- * `change`: what is made of the configuration each time it is read; `lock`: that of the data directory, which the daemon then releases; `now`: its clock.
- */
-export async function createOwnDaemon(
-  environs: Environs,
-  options: {
-    mode: DaemonOptions['mode']
-    level?: string
-    pretty: boolean
-    destination?: { write(line: string): unknown }
-    change?(config: Config): Config
-    lock?: Disposable
-    now?: () => number
-  },
-) {
-  const { lock } = options
-  try {
-    return await makeDaemon(environs, options)
-  } catch (error) {
-    lock?.[Symbol.dispose]()
-    throw error
-  }
-}
-
-async function makeDaemon(environs: Environs, options: Parameters<typeof createOwnDaemon>[1]) {
-  const { mode, level, pretty, destination = process.stderr, change = (config) => config } = options
-  const { lock, now } = options
-  const first = change(await loadFor(environs))
-  let { secrets } = first
-  const load: DaemonOptions['load'] = async (skills) => {
-    const config = change(await loadFor({ ...environs, path: first.file }, skills))
-    secrets = config.secrets
-    return config
-  }
-  const recent = createRecentLines()
-  const logLevel = level ?? first.daemon.logLevel
-  const log = createLogger({ level: logLevel, recent, secrets: () => secrets, destination, pretty })
-  const env = await readEnvironment(environs.cwd, environs.env)
-  const { version } = environs
-  return {
-    daemon: await createDaemon({
-      load,
-      mode,
-      version,
-      env,
-      log,
-      logged: recent.of,
-      ...defined({ lock, now }),
-    }),
-    log,
-    env,
-  }
 }
 
 function banner(daemon: Daemon, { listen, control }: Record<'listen' | 'control', string>, head: string) {

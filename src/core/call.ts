@@ -136,3 +136,10 @@ export function createSendCounter(place = ''): SendCounter {
     },
   }
 }
+
+const WAITS = /^(approval_pending|budget_exhausted)$/
+
+/** Whether a run that threw goes on later: it waits for somebody, or the daemon stops, and the same message comes again. */
+export function goesOn(error: unknown, { signal }: Pick<Call, 'signal'>): boolean {
+  return signal.aborted || (error instanceof TriviumError && WAITS.test(error.code))
+}

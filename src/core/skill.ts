@@ -103,3 +103,11 @@ export type MiddlewareLayer = (ctx: SkillContext, next: () => Promise<unknown>) 
 export function defineMiddleware(middleware: Middleware): Middleware {
   return middleware
 }
+
+/** The text of what a skill returned. */
+export function textOf(result: unknown): string {
+  if (typeof result === 'string') return result
+  const text: unknown = Object(result).text
+  if (typeof text === 'string') return text
+  return result === undefined || result === null ? '' : JSON.stringify(result)
+}

@@ -9,7 +9,7 @@ import { makeId } from '../core/message-id.ts'
 import type { Route } from '../core/route.ts'
 import type { ArtifactService, Services } from '../core/services.ts'
 import type { Store } from '../core/store.ts'
-import type { TransportDeps } from '../core/transport.ts'
+import type { Reply, TransportDeps } from '../core/transport.ts'
 import { createAccept } from '../engine/accept.ts'
 import { asideJob } from '../engine/aside.ts'
 import { createConversations } from '../engine/conversations.ts'
@@ -32,13 +32,14 @@ import { createReplyLog, isLogTarget } from '../engine/submit.ts'
 import { createSubscriptionRunner } from '../engine/subscriptions.ts'
 import { isDecision } from '../features/approvals/words.ts'
 import type { Queues } from '../features/bullmq/queues.ts'
+import { SCHEDULED } from '../features/schedules/schedule-runs.ts'
 import type { Tracing } from '../features/tracing/tracing.ts'
 import type { Transcript } from '../features/transcript/transcript.ts'
 import { NO_GATEWAY } from '../http/missed.ts'
 import { defined } from '../lib/defined.ts'
+import type { Access } from '../runtime/access.ts'
 import type { SkillManager } from '../runtime/manager.ts'
 import type { RunRecords } from '../runtime/model/run-record.ts'
-import type { Access } from './access.ts'
 
 /** The roads as transports and skills see them. */
 export type Roads = ReturnType<typeof createRoads>
@@ -294,8 +295,15 @@ export function createRoadWorkers(deps: {
   }
 }
 
+/** The skill whose reply it is, where that is known. */
+export function skillOf({ by }: Reply, routes: readonly Route[]): string | undefined {
+  if (by?.startsWith(SCHEDULED)) return by.slice(SCHEDULED.length)
+  const route = routes.find(({ name }) => by === `route ${name}`)
+  return route && targetOf(route)
+}
+
 /** Who answers a route, for logs. */
-export function targetOf({ skill, queue, bolt }: Route): string {
+function targetOf({ skill, queue, bolt }: Route): string {
   return skill ?? (bolt === undefined ? `queue:${queue}` : `bolt:${basename(bolt)}`)
 }
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type ApprovalDeps, createApprovalService } from '../features/approvals/approval-service.ts'
+import type { Store } from '../core/store.ts'
 import { createCallbackService } from './callbacks/callback-service.ts'
 import { createSessionService } from './session/sessions.ts'
 import {
@@ -9,11 +9,13 @@ import {
   type StateEntry,
 } from './state/backends.ts'
 
-/** Makes state, callbacks, approvals and sessions; no I/O yet. Without `resume`, what waits for an approval stays parked. */
-export function createRuntimeServices(
-  options: Pick<ApprovalDeps, 'store'> & Partial<ApprovalDeps> & { dataDir: string },
-) {
-  const { store, dataDir, now = Date.now, resume = async () => {}, noted = async () => {} } = options
+/** Makes state, callbacks and sessions; no I/O yet. */
+export function createRuntimeServices(options: {
+  store: Pick<Store, 'kv' | 'onSignal'>
+  dataDir: string
+  now?: () => number
+}) {
+  const { store, dataDir, now = Date.now } = options
   const globals = { sessions: new Map<string, StateEntry>(), state: new Map<string, StateEntry>() }
   const backendsOf = (folder: string, prefix: string, entries: Map<string, StateEntry>) => ({
     file: createFileBackend(join(dataDir, folder), now),
@@ -23,11 +25,9 @@ export function createRuntimeServices(
   const ofState = backendsOf('state', 'state:', globals.state)
   const ofSessions = backendsOf('sessions', 'session:', globals.sessions)
   const backends = [ofState, ofSessions].flatMap(({ file, memory }) => [file, memory])
-  const approvals = createApprovalService({ store, resume, noted, now })
   return {
     state: ofState,
     callbacks: createCallbackService({ store, now }),
-    approvals,
     sessions: createSessionService(ofSessions),
     /** For the manager's `globals`: the Maps in which `store: memory` keeps sessions and state, by their keys. */
     globals,

@@ -4,20 +4,20 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { Call } from '../../src/core/call.ts'
 import { pathGet } from '../../src/core/json.ts'
+import type { Scope } from '../../src/core/viewer.ts'
 import { createAssistant } from '../../src/features/assistant/assistant.ts'
 import { assistantDocument, LIMITS } from '../../src/features/assistant/assistant-state.ts'
+import type { AssistantContext } from '../../src/features/assistant/context.ts'
 import { readWhen } from '../../src/features/assistant/time-words.ts'
 import { createTranscriptIndex } from '../../src/features/assistant/transcript-index.ts'
-import type { Scope } from '../../src/features/assistant/viewer.ts'
 import { beginOf } from '../../src/features/assistant/when/moment.ts'
-import type { World } from '../../src/features/assistant/world.ts'
 import { createStateManager } from '../../src/features/documents/manager.ts'
 import { createLogs } from '../../src/features/transcript/logs.ts'
 import { createMemoryStore } from '../fixtures/memory-store.ts'
 import { callFrom, quiet, temporaryDir } from './kit.ts'
 
 /** No skills, and nobody to ask. */
-const unknownWorld: World = {
+const unknownContext: AssistantContext = {
   words: () => [],
   isFor: () => false,
   permit: async () => {},
@@ -40,10 +40,10 @@ function run(t: TestContext, dir = temporaryDir(t), scope: Scope = 'person') {
   const index = createTranscriptIndex({ dir, logs })
   t.after(index.close)
   const never = () => assert.fail('what the state holds asks nobody')
-  const schedules = { create: never, list: never, delete: never }
+  const schedules = { create: never, list: never, delete: never, next: never }
   const { kv } = createMemoryStore()
   const parts = createAssistant({
-    ...{ state, logs, index, now, log: quiet, kv, world: unknownWorld, schedules },
+    ...{ state, logs, index, now, log: quiet, kv, world: unknownContext, schedules },
     scope: () => scope,
   })
   const stateOf = () => JSON.parse(readFileSync(join(dir, 'state.json'), 'utf8'))

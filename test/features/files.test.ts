@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../src/core/json.ts'
 import { createFileBackend } from '../../src/features/documents/file-backend.ts'
-import { fullFiles } from '../../src/features/documents/files/line-file.ts'
 import { createStateManager, type StateManager } from '../../src/features/documents/manager.ts'
+import { fullFiles } from '../../src/lib/line-file.ts'
 import { eventsOf, increment, notes, temporaryDir } from './kit.ts'
 
 function make(t: TestContext): { dir: string; path: string; events: string; open(): StateManager } {

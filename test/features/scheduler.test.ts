@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
+import type { ActivityEntry } from '../../src/core/activity.ts'
 import { askedBy } from '../../src/core/assistant-services.ts'
 import type { Call } from '../../src/core/call.ts'
 import { assistantDocument } from '../../src/features/assistant/assistant-state.ts'
 import { createStateManager } from '../../src/features/documents/manager.ts'
 import { plannedTimes } from '../../src/features/schedules/planned-times.ts'
 import { createSchedules, type Occasion } from '../../src/features/schedules/schedules.ts'
-import type { ActivityEntry } from '../../src/features/transcript/logs.ts'
 import { createEmbeddedStore } from '../../src/stores/embedded/index.ts'
 import { callFrom, quiet, temporaryDir, toEvent } from './kit.ts'
 

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { defined } from '../../src/lib/defined.ts'
 import { isOwn, isRobot, type OwnAddresses } from './inbound/automatic.ts'
-import { header, type Mail, type Mailbox } from './inbound/parse.ts'
+import type { Mail, Mailbox } from './inbound/parse.ts'
+import { header } from './mime/head.ts'
 import { isThreadIndex } from './outbound/thread-index.ts'
 import type { Identity } from './proof/claim.ts'
 

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { createLogger } from '../../api/logger.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { openStore } from '../../daemon/open-store.ts'
+import { assistantDocument } from '../../features/assistant/assistant-state.ts'
 import type { StateManager } from '../../features/documents/manager.ts'
 import { formatDocument, type Snapshot } from '../../features/documents/spec.ts'
 import { createStateDocuments } from '../../features/documents/state-documents.ts'
@@ -120,7 +121,7 @@ async function managerOf(environs: Environs, name: string, dir?: string): Promis
   const { dataDir } = daemon
   const log = createLogger({ level: 'warn', secrets: () => [], destination: process.stderr, pretty: true })
   // The embedded store has one owner, but the state beside it is a file.
-  if (daemon.redisUrl === undefined) return createStateDocuments({ dataDir, log })
+  if (daemon.redisUrl === undefined) return createStateDocuments({ spec: assistantDocument, dataDir, log })
   const store = await openStore(daemon, { log })
-  return createStateDocuments({ dataDir, store, close: store.close, log })
+  return createStateDocuments({ spec: assistantDocument, dataDir, store, close: store.close, log })
 }

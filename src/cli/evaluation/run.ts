@@ -10,7 +10,7 @@ import { compilePattern } from '../../core/pattern.ts'
 import type { Daemon } from '../../daemon.ts'
 import { defined } from '../../lib/defined.ts'
 import { type Environs, usage } from '../command.ts'
-import { createOwnDaemon } from '../start.ts'
+import { createOwnDaemon } from '../own-daemon.ts'
 import { type Case, type Recorded, readCases, readRecord, writeRecord } from './cases.ts'
 import { judge, type Outcome, type ToolUse, usesOf } from './judge.ts'
 

@@ -10,11 +10,11 @@ import type { Approval, ApprovalService } from '../../core/services.ts'
 import { defineSkill, type Skill } from '../../core/skill.ts'
 import type { KeyValues, Store } from '../../core/store.ts'
 import type { PublicHttp } from '../../core/transport.ts'
-import type { Access } from '../../daemon/access.ts'
 import type { Gateways } from '../../engine/gateways.ts'
 import type { Outbox } from '../../engine/outbox.ts'
 import { defined } from '../../lib/defined.ts'
 import { escapeUnicode } from '../../lib/escape-controls.ts'
+import type { Access } from '../../runtime/access.ts'
 import { mailConversation, mayDecideByWords } from './words.ts'
 
 /** The transport whose clicks are proven: Slack says who clicked, and no client can say it instead. */

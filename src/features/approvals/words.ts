@@ -8,8 +8,8 @@ import type { Approval, ApprovalService } from '../../core/services.ts'
 import { defineSkill, type Skill } from '../../core/skill.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { updateKv } from '../../core/update-kv.ts'
+import { isCommandLine } from '../../core/viewer.ts'
 import { headOf } from '../../lib/head-of.ts'
-import { isCommandLine } from '../assistant/viewer.ts'
 import { mayDecide } from './approval-service.ts'
 
 const CHATS = ['cli', 'slack', 'websocket']

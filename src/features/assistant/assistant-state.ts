@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { ActivityEntry } from '../../core/activity.ts'
 import {
   type Delegation,
   delegationSchema,
@@ -8,8 +9,8 @@ import {
 } from '../../core/assistant-services.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject, jsonObjectSchema } from '../../core/json.ts'
+import type { Limit } from '../../core/limits.ts'
 import { type DocumentSpec, jsonSchemaOf } from '../documents/spec.ts'
-import type { ActivityEntry } from '../transcript/logs.ts'
 
 const stateSchema = z.strictObject({
   schema_version: z.literal(2),
@@ -45,13 +46,6 @@ export const assistantDocument: DocumentSpec<AssistantState> = {
     schedules: [],
     next_ids: {},
   }),
-}
-
-/** The number for the next of a kind, as `kind-1`; moves the counter. */
-export function nextId(state: AssistantState, kind: string): string {
-  const number = Object.hasOwn(state.next_ids, kind) ? (state.next_ids[kind] ?? 1) : 1
-  state.next_ids[kind] = number + 1
-  return `${kind}-${number}`
 }
 
 /** Notes are taken over, and what fits; the rest is kept under `extra`, so that nothing is lost. */
@@ -95,11 +89,6 @@ function changed(list: Json | undefined, change: (one: JsonObject) => JsonObject
   return Array.isArray(list) ? list.map((one) => (isJsonObject(one) ? change(one) : one)) : (list ?? [])
 }
 
-/** A bound, and what to do when it is reached (a sentence). */
-type Limit = { most: number; what: string; todo?: string }
-
-const INTO_A_FILE = 'Keep what is large in a file, and name it.'
-
 /** The bounds of the assistant’s state, which is written whole. Lengths are in characters. */
 export const LIMITS = {
   notes: { most: 10_000, what: 'Notes', todo: 'Remove some with `forget`.' },
@@ -121,18 +110,7 @@ export const LIMITS = {
   },
   task: { most: 10_000, what: 'A task' },
   result: { most: 100_000, what: 'A result' },
-  /** Of one person. */
-  ownSchedules: { most: 100, what: 'Your schedules', todo: 'Cancel some of them.' },
-  schedules: { most: 1_000, what: 'Schedules', todo: 'Remove some with `schedule-delete`.' },
-  scheduleArgs: { most: 20_000, what: 'The arguments of a schedule' },
 } satisfies Record<string, Limit>
-
-/** Throws `limit_reached` where there is no room for one more, or for a text that is too long. */
-export function requireRoom({ most, what, todo = INTO_A_FILE }: Limit, given: number | string): void {
-  const isText = typeof given === 'string'
-  if (isText ? given.length <= most : given < most) return
-  throw new TriviumError('limit_reached', { what, limit: isText ? `${most} characters` : most, todo })
-}
 
 /** Changes the state, then notes `entry`, which says only what has become durable. */
 export type Change = <T>(

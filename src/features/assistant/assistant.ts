@@ -1,29 +1,21 @@
 import { setImmediate } from 'node:timers/promises'
+import type { Activity } from '../../core/activity.ts'
 import { channelOf, type Search } from '../../core/assistant-services.ts'
 import type { Call } from '../../core/call.ts'
 import { isOperator, partsOf } from '../../core/identity.ts'
+import { requireRoom } from '../../core/limits.ts'
 import type { Log } from '../../core/log.ts'
 import type { Services } from '../../core/services.ts'
 import type { KeyValues } from '../../core/store.ts'
+import { isCommandLine, type Scope, viewerOf } from '../../core/viewer.ts'
+import { nextId } from '../../lib/next-id.ts'
 import type { StateDocument } from '../documents/document.ts'
-import type { createSchedules } from '../schedules/schedules.ts'
-import type { Logs } from '../transcript/logs.ts'
-import {
-  type AssistantState,
-  byId,
-  type Change,
-  LIMITS,
-  nextId,
-  notThere,
-  requireRoom,
-  said,
-} from './assistant-state.ts'
+import { type AssistantState, byId, type Change, LIMITS, notThere, said } from './assistant-state.ts'
+import type { AssistantContext } from './context.ts'
 import { createDelegating } from './delegating.ts'
 import { createDigest } from './digest.ts'
-import { createPlanning } from './planning.ts'
+import { createPlanning, type Schedules } from './planning.ts'
 import type { TranscriptIndex } from './transcript-index.ts'
-import { isCommandLine, type Scope, viewerOf } from './viewer.ts'
-import type { World } from './world.ts'
 
 const KEPT_SEARCHES = 100
 /** Notes after which others get their turn. */
@@ -32,11 +24,11 @@ const BATCH = 50
 /** Makes the assistant over `state.json` and the transcript. `scope` is asked for each call; `now` is Unix ms. */
 export function createAssistant(deps: {
   state: StateDocument<AssistantState>
-  logs: Pick<Logs, 'event'>
+  logs: Activity
   index: TranscriptIndex
-  schedules: Pick<ReturnType<typeof createSchedules>, 'create' | 'list' | 'delete'>
+  schedules: Schedules
   kv: KeyValues
-  world: World
+  world: AssistantContext
   scope: () => Scope
   now: () => number
   log: Log

@@ -1,24 +1,17 @@
 import { askedBy, channelOf, type Delegation, workerOf } from '../../core/assistant-services.ts'
-import type { Call, Caller } from '../../core/call.ts'
+import { type Call, type Caller, goesOn } from '../../core/call.ts'
 import { reasonOf } from '../../core/errors.ts'
 import { identityOf, isOperator, partsOf } from '../../core/identity.ts'
 import { type Json, toJson } from '../../core/json.ts'
+import { requireRoom } from '../../core/limits.ts'
 import type { Services } from '../../core/services.ts'
+import { textOf } from '../../core/skill.ts'
+import { viewerOf } from '../../core/viewer.ts'
 import { defined } from '../../lib/defined.ts'
-import {
-  type AssistantState,
-  byId,
-  type Change,
-  isOpen,
-  LIMITS,
-  nextId,
-  notThere,
-  requireRoom,
-  said,
-} from './assistant-state.ts'
+import { nextId } from '../../lib/next-id.ts'
+import { type AssistantState, byId, type Change, isOpen, LIMITS, notThere, said } from './assistant-state.ts'
+import type { AssistantContext } from './context.ts'
 import type { TranscriptIndex } from './transcript-index.ts'
-import { viewerOf } from './viewer.ts'
-import { goesOn, textOf, type World } from './world.ts'
 
 const KEPT_FINISHED = 500
 const HINT = 'Say what is to be done, and by whom: delegate to ada: check the invoices.'
@@ -30,7 +23,7 @@ export function createDelegating(deps: {
   change: Change
   viewer(call: Call): ReturnType<typeof viewerOf>
   index: Pick<TranscriptIndex, 'lastMessage'>
-  world: World
+  world: AssistantContext
   time(): string
 }) {
   const { load, change, viewer, index, world, time } = deps

@@ -1,16 +1,18 @@
 import { z } from 'zod'
 import type { Call } from '../../core/call.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
+import { requireRoom } from '../../core/limits.ts'
 import type { Log } from '../../core/log.ts'
 import type { Services } from '../../core/services.ts'
+import { textOf } from '../../core/skill.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { parseDuration } from '../../core/units.ts'
-import { type AssistantState, isOpen, LIMITS, requireRoom } from './assistant-state.ts'
+import type { viewerOf } from '../../core/viewer.ts'
+import { type AssistantState, isOpen, LIMITS } from './assistant-state.ts'
+import type { AssistantContext } from './context.ts'
 import { readWhen, showTime } from './time-words.ts'
 import type { Line, TranscriptIndex } from './transcript-index.ts'
-import type { viewerOf } from './viewer.ts'
 import { beginOf } from './when/moment.ts'
-import { textOf, type World } from './world.ts'
 
 const [HOUR, DAY] = [3_600_000, 86_400_000]
 /** The first digest, and how far back one without a time goes. */
@@ -28,7 +30,7 @@ export function createDigest(deps: {
   viewer(call: Call): ReturnType<typeof viewerOf>
   index: Pick<TranscriptIndex, 'since'>
   kv: Pick<KeyValues, 'get' | 'set'>
-  world: Pick<World, 'run' | 'hasModel' | 'timezone'>
+  world: Pick<AssistantContext, 'run' | 'hasModel' | 'timezone'>
   now: () => number
   log: Log
 }) {

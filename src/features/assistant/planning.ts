@@ -1,24 +1,40 @@
-import { askedBy, type Schedule } from '../../core/assistant-services.ts'
+import { type AskedBy, askedBy, type Schedule } from '../../core/assistant-services.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { pathGet } from '../../core/json.ts'
+import { requireRoom } from '../../core/limits.ts'
 import { compilePrefix } from '../../core/pattern.ts'
 import type { Services } from '../../core/services.ts'
-import { plannedTimes } from '../schedules/planned-times.ts'
-import type { createSchedules } from '../schedules/schedules.ts'
-import { LIMITS, notThere, requireRoom, said } from './assistant-state.ts'
+import { LIMITS, notThere, said } from './assistant-state.ts'
+import type { AssistantContext } from './context.ts'
 import { readWhen, showTime } from './time-words.ts'
-import type { World } from './world.ts'
 
 /** Itself, which would make a schedule at each planned time. */
 const SELF = 'schedule-in-words'
 const HINT =
   'Say when, then what: schedule every weekday at 9 digest, schedule tomorrow at 10: call Ada, schedule list, schedule cancel schedule-1.'
 
+/** What planning needs of the schedules. */
+export type Schedules = {
+  list(args: object, call: Call): Promise<readonly (Schedule & { next?: number })[]>
+  delete(args: { id: string }, call: Call): Promise<{ existed: boolean }>
+  /** `askedBy`: who gets what the skill returns. */
+  create(
+    schedule: Parameters<Services['schedules']['create']>[0],
+    call: Call,
+    askedBy?: AskedBy,
+  ): Promise<Schedule>
+  /** The first planned time (Unix ms) after `time`; undefined: never again. */
+  next(
+    times: Pick<Schedule, 'cron' | 'every' | 'step' | 'timezone' | 'created'>,
+    time: number,
+  ): number | undefined
+}
+
 /** Schedules in plain words. What is said at the planned time is what a person would say then; other words are said to them. */
 export function createPlanning(deps: {
-  schedules: Pick<ReturnType<typeof createSchedules>, 'create' | 'list' | 'delete'>
-  world: Pick<World, 'words' | 'isFor' | 'timezone'>
+  schedules: Schedules
+  world: Pick<AssistantContext, 'words' | 'isFor' | 'timezone'>
   now: () => number
 }) {
   const { schedules, world, now } = deps
@@ -64,14 +80,13 @@ export function createPlanning(deps: {
     const run = skillFor(said(what, `Say what is to be done ${when}: schedule ${when} digest.`), call)
     if (isPlanning(run.skill, world))
       throw new TriviumError('usage', { details: 'A schedule cannot make schedules.' })
-    if (plannedTimes({ ...times, created: new Date(now()).toISOString() }).next(now()) === undefined)
+    if (schedules.next({ ...times, created: new Date(now()).toISOString() }, now()) === undefined)
       throw new TriviumError('usage', { details: `"${when}" is over.` })
     const named = { ...run, ...times, name: `${what}, ${when}`, misfire: 'once' }
     const made = await schedules.create(named, call, askedBy(call))
     const does = run.skill === 'remind' ? `I say "${what}"` : what
-    const { next } = plannedTimes(made)
-    const first = next(now())
-    const second = first === undefined ? undefined : next(first)
+    const first = schedules.next(made, now())
+    const second = first === undefined ? undefined : schedules.next(made, first)
     const then = second === undefined ? '' : `, then ${showTime(second, made.timezone)}`
     const coming = first === undefined ? '' : ` Next: ${showTime(first, made.timezone)}${then}.`
     return { text: `${made.id}: ${does}, ${when}.${coming}`, schedule: made }
@@ -91,6 +106,6 @@ function shortened(text: string): string {
   return text.length > 80 ? `${text.slice(0, 79)}…` : text
 }
 
-function isPlanning(skill: string, { words }: Pick<World, 'words'>): boolean {
+function isPlanning(skill: string, { words }: Pick<AssistantContext, 'words'>): boolean {
   return skill === SELF || words().some(({ name, ref }) => name === skill && ref === SELF)
 }

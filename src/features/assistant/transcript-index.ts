@@ -2,19 +2,25 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
+import type { LogEntry } from '../../core/activity.ts'
 import { pathGet } from '../../core/json.ts'
+import type { Readable } from '../../core/viewer.ts'
 import { disk } from '../../lib/disk.ts'
 import { createTurns } from '../../lib/turns.ts'
-import type { LogEntry, Logs } from '../transcript/logs.ts'
-
-/** Whose lines: of everybody, of a gateway, or of the conversations in which somebody wrote. Undefined: none. */
-export type Readable = { channel?: string; sender?: string } | undefined
 
 /** A line of the transcript. `text` is its head; a find has the part of it in which the words stand. */
 export type Line = Record<
   'time' | 'role' | 'channel' | 'conversation' | 'message' | 'sender' | 'text',
   string
 >
+
+/** The log of messages. */
+type MessageLog = {
+  /** Newest first: all, or what stands behind the place `seen`, which moves to the end. */
+  newestMessages(seen: { inode?: number; offset: number }): AsyncIterable<LogEntry>
+  /** Whether the file of a place is still among the messages. */
+  hasMessages(inode: number): boolean
+}
 
 export type TranscriptIndex = ReturnType<typeof createTranscriptIndex>
 
@@ -58,13 +64,7 @@ const NO_ECHO = `(:asking = '' OR l.message <> :asking)
  * `search.db`: the transcript, to be searched by words. It is made from messages.jsonl and follows that when it is asked; who removes the
  * log or the file loses nothing but time. Any number of processes may share it.
  */
-export function createTranscriptIndex({
-  dir,
-  logs,
-}: {
-  dir: string
-  logs: Pick<Logs, 'newestMessages' | 'hasMessages'>
-}) {
+export function createTranscriptIndex({ dir, logs }: { dir: string; logs: MessageLog }) {
   const path = join(dir, 'search.db')
   const inTurn = createTurns()
   let open: DatabaseSync | undefined

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import patches from 'fast-json-patch'
 import { isJsonObject, type Json } from '../../core/json.ts'
 import { attempt } from '../../lib/attempt.ts'
-import { fullFiles, lastLine, linesAfter, openIfThere } from './files/line-file.ts'
+import { fullFiles, lastLine, linesAfter, openIfThere } from '../../lib/line-file.ts'
 import { type Change, corrupt, type Operation, type Snapshot } from './spec.ts'
 
 /** A change as the file back end writes it. `sha`: the fingerprint of the text it leaves. */

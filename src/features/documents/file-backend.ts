@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { fileFailure, unwritable } from '../../core/errors.ts'
 import { type Disk, disk, syncDir, writeWhole } from '../../lib/disk.ts'
 import { createFileLock, type FileLock } from '../../lib/file-lock.ts'
+import { appendLines, fullFiles, rotate } from '../../lib/line-file.ts'
 import { type LoggedChange, lastChange, readChanges } from './events.ts'
-import { appendLines, fullFiles, rotate } from './files/line-file.ts'
 import {
   type Commit,
   type DocumentBackend,

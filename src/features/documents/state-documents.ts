@@ -1,16 +1,17 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import type { Store } from '../../core/store.ts'
 import { repeat } from '../../lib/loop.ts'
-import { type AssistantState, assistantDocument } from '../assistant/assistant-state.ts'
 import type { StateDocument } from './document.ts'
 import { createStateManager, type StateManager } from './manager.ts'
 import { type DocumentSpec, migrationOf, readDocument } from './spec.ts'
 import { createStoreBackend } from './store-backend.ts'
 
-/** The assistant's documents: `state.json`, or on Redis, begun with that. Touches nothing before the first call. */
-export function createStateDocuments(deps: {
+/** A document in `<name>.json` of the data dir, or on Redis, begun with that file. Touches nothing before the first call. */
+export function createStateDocuments<T extends JsonObject>(deps: {
+  spec: DocumentSpec<T>
   dataDir: string
   /** Absent: files, whatever the store; they are safe beside a running daemon. */
   store?: Pick<Store, 'kind' | 'kv' | 'address'>
@@ -18,27 +19,27 @@ export function createStateDocuments(deps: {
   close?: () => Promise<void>
   log: Log
 }): StateManager {
-  const { dataDir, store, close, ...rest } = deps
+  const { spec, dataDir, store, close, ...rest } = deps
   if (store?.kind !== 'redis') {
-    return createStateManager({ dir: dataDir, documents: [assistantDocument], ...rest })
+    return createStateManager({ dir: dataDir, documents: [spec], ...rest })
   }
   return createStateManager({
     backend: createStoreBackend({ values: store.kv, address: store.address, close }),
-    documents: [startingFrom(join(dataDir, 'state.json'))],
+    documents: [startingFrom(spec, join(dataDir, `${spec.name}.json`))],
     ...rest,
   })
 }
 
 /** Begins a missing document with a file, so that who changes to Redis keeps what they had. */
-function startingFrom(path: string): DocumentSpec<AssistantState> {
+function startingFrom<T extends JsonObject>(spec: DocumentSpec<T>, path: string): DocumentSpec<T> {
   return {
-    ...assistantDocument,
+    ...spec,
     initial() {
-      const fresh = assistantDocument.initial()
+      const fresh = spec.initial()
       if (!existsSync(path)) return fresh
       // Whether it has the right shape is for the manager to say, as with every document.
       const found = readDocument(path, 'move it away to begin with an empty one')
-      return Object.assign(fresh, migrationOf(assistantDocument, found, path))
+      return Object.assign(fresh, migrationOf(spec, found, path))
     },
   }
 }
@@ -46,18 +47,19 @@ function startingFrom(path: string): DocumentSpec<AssistantState> {
 /** How often (ms) the copy is brought up to date. */
 const COPY_EVERY = 2_000
 
-/** Keeps `state.json` a copy of the state on Redis. Returns what ends it, with a last copy. */
-export function keepStateCopy(
-  state: Pick<StateDocument<AssistantState>, 'load'>,
+/** Keeps `<name>.json` a copy of a document on Redis. Returns what ends it, with a last copy. */
+export function keepStateCopy<T extends JsonObject>(
+  spec: DocumentSpec<T>,
+  state: Pick<StateDocument<T>, 'load'>,
   dataDir: string,
   log: Log,
 ): () => Promise<void> {
-  const files = createStateManager({ dir: dataDir, documents: [assistantDocument], log })
+  const files = createStateManager({ dir: dataDir, documents: [spec], log })
   let copied = 0
   const copy = async () => {
     const { document, revision } = await state.load()
     if (revision === copied) return
-    await files.update(assistantDocument.name, (draft) => {
+    await files.update(spec.name, (draft) => {
       for (const key of Object.keys(draft)) delete draft[key]
       Object.assign(draft, document)
     })
@@ -68,7 +70,7 @@ export function keepStateCopy(
   return async () => {
     await copying.stop()
     await copy().catch((err) =>
-      log.warn({ err }, 'state.json is not up to date; the state itself is on Redis'),
+      log.warn({ err }, `${spec.name}.json is not up to date; the document itself is on Redis`),
     )
     await files.close()
   }

@@ -1,4 +1,3 @@
-import type { History, Point } from '../../api/history.ts'
 import { reasonOf } from '../../core/errors.ts'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
 import type { Message } from '../../core/message.ts'
@@ -8,6 +7,7 @@ import type { DeadLetter, Store } from '../../core/store.ts'
 import { rowOf, searchOf } from '../../engine/search.ts'
 import { defined } from '../../lib/defined.ts'
 import { createLoop } from '../../lib/loop.ts'
+import type { History, Point } from './history.ts'
 import type { Reader, STREAMED } from './stream.ts'
 
 /** Ms between two looks, messages that one look shows at most: a thousand a second, which may come unevenly; looks between two of what changes slowly. */

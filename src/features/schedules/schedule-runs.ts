@@ -1,19 +1,20 @@
 import { z } from 'zod'
-import { type Schedule, scheduleSchema } from '../../core/assistant-services.ts'
+import type { Activity } from '../../core/activity.ts'
+import { type AskedBy, type Schedule, scheduleSchema } from '../../core/assistant-services.ts'
 import type { Caller, InvokeOptions } from '../../core/call.ts'
 import { type Json, toJson } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
+import { textOf } from '../../core/skill.ts'
 import type { ClaimedJob, KeyValues, Store } from '../../core/store.ts'
 import { attemptOf, createWorker, failedAttempt, lastErrorOf, type RunOutcome } from '../../engine/worker.ts'
 import { defined } from '../../lib/defined.ts'
-import { textOf, type World } from '../assistant/world.ts'
-import type { Logs } from '../transcript/logs.ts'
 import type { Occasion } from './schedules.ts'
 
 type ScheduleRunDeps = {
   store: Store
-  logs: Logs
-  world: Pick<World, 'report'>
+  logs: Activity
+  /** Tells who asked; the same key once. `by` says what tells it. */
+  report(to: AskedBy, telling: { key: string; text: string; by: string }): Promise<void>
   invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
   /** Somebody with the roles that they have now. */
   callerAs(id: string): Caller
@@ -45,7 +46,7 @@ const runSchema = scheduleSchema
 
 /** Runs what schedules fire, as durable jobs, one for each planned time; what no longer `exists` is not tried again. */
 export function createScheduleRuns(
-  { store, invoke, callerAs, logs, log, world, now }: ScheduleRunDeps,
+  { store, invoke, callerAs, logs, log, report, now }: ScheduleRunDeps,
   exists: (schedule: Pick<Schedule, 'id' | 'created'>) => Promise<boolean>,
 ) {
   const failures = createFailures(store.kv)
@@ -67,7 +68,7 @@ export function createScheduleRuns(
       })
       const text = textOf(toJson(result))
       if (askedBy && text !== '') {
-        await world.report(askedBy, { key: `schedule:${job.id}`, text, by: `${SCHEDULED}${skill}` })
+        await report(askedBy, { key: `schedule:${job.id}`, text, by: `${SCHEDULED}${skill}` })
       }
       await logs.event({ event: 'schedule_ran', ...about, ok: true, result: brief(result) })
       await failures.end(`${id}:${created}`)
@@ -81,7 +82,7 @@ export function createScheduleRuns(
         if (whom && outcome === 'dead') {
           const text = `${name} (${id}) failed: ${error.message}`
           const key = await failures.keyOf(`${id}:${created}`, job.id)
-          await world.report(whom, { key, text, by: `${SCHEDULED}${skill}` })
+          await report(whom, { key, text, by: `${SCHEDULED}${skill}` })
         }
       }
       throw thrown

@@ -1,3 +1,4 @@
+import type { ActivityEntry } from '../../core/activity.ts'
 import {
   type AskedBy,
   channelOf,
@@ -6,19 +7,35 @@ import {
 } from '../../core/assistant-services.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
+import { type Limit, requireRoom } from '../../core/limits.ts'
 import type { Log } from '../../core/log.ts'
 import type { Services } from '../../core/services.ts'
 import type { KeyValues, Leases } from '../../core/store.ts'
 import { parseDuration } from '../../core/units.ts'
+import { viewerOf } from '../../core/viewer.ts'
 import { defined } from '../../lib/defined.ts'
-import { type AssistantState, LIMITS, nextId, requireRoom } from '../assistant/assistant-state.ts'
-import { viewerOf } from '../assistant/viewer.ts'
-import type { StateDocument } from '../documents/document.ts'
-import type { ActivityEntry } from '../transcript/logs.ts'
+import { nextId } from '../../lib/next-id.ts'
 import { plannedTimes } from './planned-times.ts'
 
 /** One firing. `key` is the same however often it is given, and other for every planned time. */
 export type Occasion = { key: string; schedule: Schedule; planned: number; missed: number }
+
+/** What is kept of schedules, and the number that the next one gets. */
+type Kept = { schedules: Schedule[]; next_ids: Record<string, number> }
+
+/** The document that holds them, with whatever else is in it. */
+export type ScheduleState = {
+  load(): Promise<{ document: Kept }>
+  update<T>(mutate: (draft: Kept) => T): Promise<{ made: T }>
+}
+
+/** The document is written whole. Lengths are in characters. */
+const LIMITS = {
+  /** Of one person. */
+  ownSchedules: { most: 100, what: 'Your schedules', todo: 'Cancel some of them.' },
+  schedules: { most: 1_000, what: 'Schedules', todo: 'Remove some with `schedule-delete`.' },
+  scheduleArgs: { most: 20_000, what: 'The arguments of a schedule' },
+} satisfies Record<string, Limit>
 
 /** How long a dead holder is waited for. A living one renews at each round. */
 const LEASE = 8_000
@@ -37,7 +54,7 @@ const KEPT_WHEN_OVER = 3_600_000
  */
 export function createSchedules(deps: {
   store: { kv: KeyValues; leases: Leases }
-  state: StateDocument<AssistantState>
+  state: ScheduleState
   /** Makes the occasion durable. May be called again with the same key after a crash; a throw means that it will be. */
   fire(occasion: Occasion): Promise<void>
   /** Notes `schedule_fired`, `schedule_missed`, `schedule_created` and `schedule_deleted`. */
@@ -69,7 +86,7 @@ export function createSchedules(deps: {
         channel: channelOf(call),
         created: new Date(now()).toISOString(),
       }
-      if (plannedTimes(schedule).next(now()) === undefined && !askedBy) {
+      if (next(schedule, now()) === undefined && !askedBy) {
         throw new TriviumError('usage', { details: `The schedule "${rest.cron}" (${timezone}) never comes.` })
       }
       requireRoom(LIMITS.scheduleArgs, JSON.stringify({ name: schedule.name, args }))
@@ -90,10 +107,8 @@ export function createSchedules(deps: {
     },
     async list(_, call) {
       const { document } = await state.load()
-      return document.schedules.filter(isSeen(call)).map((schedule) => {
-        const next = plannedTimes(schedule).next(now())
-        return { ...schedule, ...defined({ next }) }
-      })
+      const seen = document.schedules.filter(isSeen(call))
+      return seen.map((schedule) => ({ ...schedule, ...defined({ next: next(schedule, now()) }) }))
     },
     async delete({ id }, call) {
       const { made: gone } = await state.update((draft) => {
@@ -111,6 +126,7 @@ export function createSchedules(deps: {
 
   return {
     ...service,
+    next,
     /** One round: fires what is due, where this process holds the lease. Returns in how many ms the next makes sense. */
     tick,
     /** Lets another process go on at once. */
@@ -124,20 +140,20 @@ export function createSchedules(deps: {
   async function tick(): Promise<number> {
     if (!(await store.leases.acquire('scheduler', owner, LEASE))) return LONGEST_SLEEP
     const { document } = await state.load()
-    let next = now() + LONGEST_SLEEP
+    let soonest = now() + LONGEST_SLEEP
     const over: Schedule[] = []
     for (const schedule of document.schedules) {
       try {
         await handle(schedule)
-        const after = plannedTimes(schedule).next(now())
-        next = Math.min(next, after ?? next)
+        const after = next(schedule, now())
+        soonest = Math.min(soonest, after ?? soonest)
         if (after === undefined) over.push(schedule)
       } catch (err) {
         log.warn({ schedule: schedule.id, err }, 'a schedule could not fire; it is tried again')
       }
     }
     await forget(over)
-    return Math.max(SHORTEST_SLEEP, next - now())
+    return Math.max(SHORTEST_SLEEP, soonest - now())
   }
 
   /** What never comes again goes, once its last run had its attempts. */
@@ -174,6 +190,11 @@ export function createSchedules(deps: {
       await record({ event: 'schedule_missed', ...about(schedule), count: missed, until: planned })
     if (fires) await record({ event: 'schedule_fired', ...about(schedule), planned, late: lateness })
   }
+}
+
+/** The first planned time (Unix ms) after `time`; undefined: never again. */
+function next(times: Parameters<typeof plannedTimes>[0], time: number): number | undefined {
+  return plannedTimes(times).next(time)
 }
 
 /** How late the newest due time may be and still fire. */

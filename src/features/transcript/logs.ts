@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
+import type { ActivityEntry, LogEntry } from '../../core/activity.ts'
 import { fileFailure, unwritable } from '../../core/errors.ts'
 import { isJsonObject, type JsonObject, parseJson } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
@@ -8,11 +9,8 @@ import { createBatcher } from '../../lib/batch.ts'
 import { defined } from '../../lib/defined.ts'
 import { disk } from '../../lib/disk.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
+import { appendLines, fullFiles, linesAfter, openIfThere, rotate } from '../../lib/line-file.ts'
 import { pause } from '../../lib/pause.ts'
-import { appendLines, fullFiles, linesAfter, openIfThere, rotate } from '../documents/files/line-file.ts'
-
-/** One line of a log. `time` is ISO 8601. */
-export type LogEntry = JsonObject & { time: string }
 
 export type LogQuery = {
   /** A glob over the channel. */
@@ -37,9 +35,6 @@ export type TranscriptEntry = {
   /** Unix ms; default: now. */
   time?: number
 }
-
-/** One line of the operational trace: what happened (`message_processed`, `schedule_fired`, …). */
-export type ActivityEntry = { event: string; channel?: string; time?: number } & JsonObject
 
 export type Logs = ReturnType<typeof createLogs>
 

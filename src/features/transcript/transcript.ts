@@ -1,11 +1,8 @@
 import type { Message } from '../../core/message.ts'
-import type { Approval } from '../../core/services.ts'
 import type { Reply } from '../../core/transport.ts'
 import type { Gateways } from '../../engine/gateways.ts'
 import { defined } from '../../lib/defined.ts'
 import { headOf } from '../../lib/head-of.ts'
-import type { ApprovalEvent } from '../approvals/approval-service.ts'
-import { withoutLinks } from '../approvals/approvals.ts'
 import type { Logs } from './logs.ts'
 
 export type Transcript = ReturnType<typeof createTranscript>
@@ -14,8 +11,12 @@ export type Transcript = ReturnType<typeof createTranscript>
 export function createTranscript(
   logs: Pick<Logs, 'message' | 'event'>,
   unanswerable: Gateways['unanswerable'],
-  /** The skill whose reply it is, where that is known. */
-  skillOf: (reply: Reply) => string | undefined,
+  about: {
+    /** The skill whose reply it is, where that is known. */
+    skillOf(reply: Reply): string | undefined
+    /** What of a reply others may read, too. */
+    shown(text: string): string
+  },
 ) {
   async function keep(message: Message) {
     const { id: messageId, conversation, from, gateway: channel, text, receivedAt: time } = message
@@ -35,13 +36,13 @@ export function createTranscript(
     ) {
       if (unanswerable(message) !== undefined) return
       const { id: messageId, gateway: channel, text } = message
-      const about = { channel, text: headOf(text, LONGEST), ...result, messageId }
-      await logs.event({ event: 'message_processed', ...about })
+      const what = { channel, text: headOf(text, LONGEST), ...result, messageId }
+      await logs.event({ event: 'message_processed', ...what })
     },
     async replied(reply: Reply) {
       const { gateway: channel, inReplyTo, conversation, to } = reply
-      const content = headOf(withoutLinks(reply.text), LONGEST)
-      const meta = defined({ skill: skillOf(reply), conversation, inReplyTo, to })
+      const content = headOf(about.shown(reply.text), LONGEST)
+      const meta = defined({ skill: about.skillOf(reply), conversation, inReplyTo, to })
       await logs.message({ channel, role: 'assistant', content, meta })
     },
   }
@@ -49,13 +50,3 @@ export function createTranscript(
 
 /** What a line holds of a text; the journal has the whole of a message. */
 const LONGEST = 64_000
-
-/** Notes in events.jsonl what becomes of approvals. */
-export function recordApprovals(logs: Pick<Logs, 'event'>) {
-  return async (event: ApprovalEvent, { id: approval, message, ...rest }: Approval): Promise<void> => {
-    const { skill, title, status, decidedBy: by } = rest
-    const about = defined({ channel: message?.gateway, messageId: message?.id, by })
-    const what = status === 'pending' ? { title } : { status }
-    await logs.event({ event, ...about, approval, skill, ...what })
-  }
-}

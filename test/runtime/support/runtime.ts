@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { Services } from '../../../src/core/services.ts'
 import type { Skill } from '../../../src/core/skill.ts'
 import type { Store } from '../../../src/core/store.ts'
+import { createApprovalService } from '../../../src/features/approvals/approval-service.ts'
 import { builtInSkills } from '../../../src/runtime/built-in.ts'
 import type { SkillManagerOptions } from '../../../src/runtime/manager.ts'
 import { createMiddleware } from '../../../src/runtime/middleware/index.ts'
@@ -26,17 +27,17 @@ export async function startRuntime(
     dataDir?: string
     now?: () => number
     services?: Partial<Services>
-    resume?: Parameters<typeof createRuntimeServices>[0]['resume']
+    resume?: Parameters<typeof createApprovalService>[0]['resume']
     manager?: Partial<SkillManagerOptions>
   } = {},
 ) {
   const dataDir = options.dataDir ?? (await createFolder(t))
-  const services = createRuntimeServices({
-    store: options.store ?? (await openStore(t)),
-    dataDir,
-    ...(options.now ? { now: options.now } : {}),
-    ...(options.resume ? { resume: options.resume } : {}),
-  })
+  const store = options.store ?? (await openStore(t))
+  const { now = Date.now, resume = async () => {} } = options
+  const services = {
+    ...createRuntimeServices({ store, dataDir, now }),
+    approvals: createApprovalService({ store, resume, noted: async () => {}, now }),
+  }
   const { folders = [SHIPPED] } = options.manager ?? {}
   const shipped = folders.includes(SHIPPED) ? builtInSkills : []
   const manager = await startManager(t, {

@@ -1,8 +1,9 @@
 import { withoutTag } from '../../../src/core/identity.ts'
+import { header } from '../mime/head.ts'
 import { decodeWords } from '../mime/words.ts'
 import { domainOf } from '../proof/results.ts'
 import { isAwaySubject } from './away.ts'
-import { header, type Mail, startOf } from './parse.ts'
+import { type Mail, startOf } from './parse.ts'
 import { isCalendar, type Part } from './parts.ts'
 
 /** The addresses that are this mailbox, in lower case. */

@@ -1,7 +1,8 @@
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
+import { header } from '../mime/head.ts'
 import { marksIn, type SentLog } from '../sent-log.ts'
-import { header, type Mail, startOf } from './parse.ts'
+import { type Mail, startOf } from './parse.ts'
 
 /**
  * Tells bounces. `bounce`: of a send of ours, to which it is tied in the log, the history and the metrics. `foreign`: of

@@ -1,7 +1,7 @@
 import { reasonOf } from '../../../src/core/errors.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { type Mailbox, mailboxesIn } from '../mime/addresses.ts'
-import { type Header, MAX_HEAD, readHead } from '../mime/head.ts'
+import { type Header, header, MAX_HEAD, readHead } from '../mime/head.ts'
 import { oneLine } from '../mime/one-line.ts'
 import { type Entity, readEntity } from '../mime/tree.ts'
 import { decodeIdWords, decodeWords } from '../mime/words.ts'
@@ -57,11 +57,6 @@ export async function parseMail(raw: Buffer): Promise<Mail> {
   } catch (error) {
     return headersOnly(raw, reasonOf(error))
   }
-}
-
-/** The first header of that name (lower case). */
-export function header(mail: Pick<Mail, 'headers'>, name: string): string | undefined {
-  return mail.headers.find((each) => each.key === name)?.value.trim()
 }
 
 function toMail(root: Entity): Mail {

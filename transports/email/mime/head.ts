@@ -5,6 +5,11 @@ import { parseStructured } from './params.ts'
 /** A header as it is in a mail: name in lower case, value unfolded, encoded words left as they are. */
 export type Header = { key: string; value: string }
 
+/** The first header of that name (lower case). */
+export function header(of: { headers: readonly Header[] }, name: string): string | undefined {
+  return of.headers.find((each) => each.key === name)?.value.trim()
+}
+
 /** The headers of a mail, those of its parts included, may have so many bytes, line ends aside. */
 export const MAX_HEAD = 256 * 1024
 /** Line ends included. */

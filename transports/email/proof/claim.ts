@@ -1,7 +1,10 @@
 import { isAscii, isUtf8 } from 'node:buffer'
-import { header, type Mail } from '../inbound/parse.ts'
-import { MAX_HEAD } from '../mime/head.ts'
+import type { Mailbox } from '../mime/addresses.ts'
+import { type Header, header, MAX_HEAD } from '../mime/head.ts'
 import { domainOf } from './results.ts'
+
+/** The parts of a mail that matter for proof. `guessed`: it could not be parsed. */
+export type Mail = { headers: Header[]; from: Mailbox[]; text: string; html?: string; guessed?: true }
 
 /** Whether the sender is who the From header says. */
 export type Identity = {

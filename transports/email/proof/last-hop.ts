@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import type { Mail } from '../inbound/parse.ts'
+import type { Mail } from './claim.ts'
 import { withoutComments } from './results.ts'
 
 /** What the receiving servers noted of whoever handed the mail to them. */

@@ -2,10 +2,17 @@ import { hostname } from 'node:os'
 import type { DKIMResult, DKIMVerifyResult, DMARCResult, DNSResolver } from 'mailauth'
 import { reasonOf } from '../../../src/core/errors.ts'
 import { defined } from '../../../src/lib/defined.ts'
-import type { Mail } from '../inbound/parse.ts'
 import { lowerCase } from '../mime/addresses.ts'
 import type { EmailOptions } from '../options.ts'
-import { type Claim, type Covered, leftOpen, readClaim, unsignedHeaders, type Verdict } from './claim.ts'
+import {
+  type Claim,
+  type Covered,
+  leftOpen,
+  type Mail,
+  readClaim,
+  unsignedHeaders,
+  type Verdict,
+} from './claim.ts'
 import { isTemporary, oneTimeResolver } from './dns.ts'
 import { type LastHop, lastHop } from './last-hop.ts'
 import { domainOf, isWithin } from './results.ts'

@@ -4,7 +4,6 @@ import { isJsonObject, type JsonObject, objectAt, textAt } from '../../../src/co
 import { compilePattern } from '../../../src/core/pattern.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
-import type { createBolt } from '../bolt/bolt.ts'
 import type { SlackOptions } from '../options.ts'
 import { viewSchema } from '../outbound/extras.ts'
 import { type Delivery, isExternal, type Taken } from './delivery.ts'
@@ -16,6 +15,12 @@ const TIMEOUT = 2500
 const MAX_OPTIONS = 100
 const LONGEST_TEXT = 75
 
+/** What Bolt apps answer: to a select that asks for options, and to an accepted payload. Undefined: no app does. */
+type BoltAnswers = {
+  suggest(delivery: Delivery): Promise<object | undefined>
+  answer(messageId: string, delivery: Delivery): Promise<object | undefined>
+}
+
 /**
  * Takes a payload, with what Slack is answered while a person waits, by skills of `answers` or else by Bolt apps: the options
  * of a select that asks for them as somebody types, and what becomes of a submitted modal. Before it is accepted its skill
@@ -25,7 +30,7 @@ export function createAnswers(
   { answers }: SlackOptions,
   deps: TransportDeps,
   take: SlackInbound['take'],
-  bolt: Pick<ReturnType<typeof createBolt>, 'suggest' | 'answer'>,
+  bolt: BoltAnswers,
   groupsOf: (user: string) => string[] | undefined,
 ) {
   const { gateway } = deps

@@ -1,7 +1,7 @@
 import { existsSync, fstatSync, readdirSync, readSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { type Disk, disk, orNothing, syncDir } from '../../../lib/disk.ts'
+import { type Disk, disk, orNothing, syncDir } from './disk.ts'
 
 /**
  * Appends lines behind what a crash or a full disk cut off, durably unless `flush` is false: then they outlive this process, and may

@@ -1,6 +1,5 @@
 import type { AskedBy } from '../../core/assistant-services.ts'
 import type { Call } from '../../core/call.ts'
-import { TriviumError } from '../../core/errors.ts'
 import type { Message } from '../../core/message.ts'
 
 /** Words by which a message reaches a skill. `verified`: only from senders of whom there is proof. */
@@ -13,7 +12,7 @@ export type Word = {
 }
 
 /** What the assistant needs of the daemon beside its state. */
-export type World = {
+export type AssistantContext = {
   words(): readonly Word[]
   /** Whether there is such a skill, and who calls could have it answer them: by a word, by a route, by a role; operators all. */
   isFor(skill: string, call: Call): boolean
@@ -37,19 +36,4 @@ export type World = {
   timezone(): string
   /** Whether there is a model to ask. */
   hasModel(): boolean
-}
-
-const WAITS = /^(approval_pending|budget_exhausted)$/
-
-/** Whether a run that threw goes on later: it waits for somebody, or the daemon stops, and the same message comes again. */
-export function goesOn(error: unknown, { signal }: Pick<Call, 'signal'>): boolean {
-  return signal.aborted || (error instanceof TriviumError && WAITS.test(error.code))
-}
-
-/** The text of what a skill returned. */
-export function textOf(result: unknown): string {
-  if (typeof result === 'string') return result
-  const text: unknown = Object(result).text
-  if (typeof text === 'string') return text
-  return result === undefined || result === null ? '' : JSON.stringify(result)
 }

@@ -1,9 +1,10 @@
 import type { Config } from '../../config/load-config.ts'
-import { type Caller, requireGateway } from '../../core/call.ts'
+import { type Caller, goesOn, requireGateway } from '../../core/call.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { isOperator } from '../../core/identity.ts'
 import { type Message, messageSchema } from '../../core/message.ts'
 import type { Store } from '../../core/store.ts'
+import { isCommandLine } from '../../core/viewer.ts'
 import type { Gateways } from '../../engine/gateways.ts'
 import type { Outbox } from '../../engine/outbox.ts'
 import type { Router } from '../../engine/router.ts'
@@ -11,14 +12,13 @@ import { defined } from '../../lib/defined.ts'
 import type { SkillManager } from '../../runtime/manager.ts'
 import type { AccessRule } from '../../runtime/middleware/access.ts'
 import { wordsOf } from '../../runtime/prefix-skills.ts'
-import { isCommandLine } from './viewer.ts'
-import { goesOn, type World } from './world.ts'
+import type { AssistantContext } from './context.ts'
 
 /** What of a match depends on the words alone. */
 const SAID = new Set(['text', 'prefix', 'subject'])
 
 /** What the assistant needs of the daemon: its skills, and a way to people. */
-export function createAssistantWorld(deps: {
+export function createAssistantContext(deps: {
   /** Asked for when they are needed: skills are loaded after the assistant is made. */
   manager(): Pick<SkillManager, 'invoke' | 'permit' | 'list' | 'get'>
   store: { journal: Pick<Store['journal'], 'get'> }
@@ -31,7 +31,7 @@ export function createAssistantWorld(deps: {
   rules(): readonly AccessRule[]
   config(): Config
   now(): number
-}): World {
+}): AssistantContext {
   const { manager, store, outbox, gateways, config, now } = deps
   /** Without roles everybody may everything that is offered; offered is what a route leads to. */
   const isGranted = (skill: string, caller: Caller) =>

@@ -1,15 +1,18 @@
-import type { Config } from '../config/load-config.ts'
 import type { Caller } from '../core/call.ts'
 import { identityOf, partsOf } from '../core/identity.ts'
 import type { Message } from '../core/message.ts'
 import { compileExactPattern } from '../core/pattern.ts'
-import { type AccessRule, createWho } from '../runtime/middleware/access.ts'
-import { createNameMatcher } from '../runtime/names.ts'
+import { type AccessRule, createWho } from './middleware/access.ts'
+import { createNameMatcher } from './names.ts'
 
 /** Who may have which skills invoked, by the roles in force. */
 export type Access = ReturnType<typeof createAccess>
 
-type Roles = Pick<Config, 'access' | 'gateways'>
+/** The parts of the configuration that give rights. */
+type Roles = {
+  access: { roles: Record<string, { members: readonly string[]; skills: readonly string[] }> }
+  gateways: readonly { name: string; transport: string }[]
+}
 
 /** `isCaseless`: whether the identities of a kind of transport have no case. */
 export function createAccess(initial: Roles, isCaseless: (transport: string) => boolean) {

@@ -1,5 +1,12 @@
-import type { StoreStats } from '../core/store.ts'
-import type { Counts } from './metrics.ts'
+import type { StoreStats } from '../../core/store.ts'
+
+/** How often things happened since the start, and in how many seconds skills began: so many within `le`. */
+export type Counts = Record<
+  'accepted' | 'done' | 'failed' | 'dead' | 'unrouted' | 'sent' | 'refused',
+  number
+> & {
+  latency: { le: number; count: number }[]
+}
 
 /** What happened in the seconds before `at`, per second, and what waited then. Latencies in seconds. */
 export type Point = Record<CountName, number> & {

@@ -1,7 +1,9 @@
-import { channelOf } from '../../core/assistant-services.ts'
-import type { Call } from '../../core/call.ts'
-import { isOperator, partsOf } from '../../core/identity.ts'
-import type { Readable } from './transcript-index.ts'
+import { channelOf } from './assistant-services.ts'
+import type { Call } from './call.ts'
+import { isOperator, partsOf } from './identity.ts'
+
+/** Whose lines of the transcript: of everybody, of a gateway, or of the conversations in which somebody wrote. Undefined: none. */
+export type Readable = { channel?: string; sender?: string } | undefined
 
 /** What people see of each other: nothing, or what is of the same gateway. */
 export type Scope = 'person' | 'team'

@@ -1,26 +1,24 @@
 import { existsSync } from 'node:fs'
-import type { Schedule } from '../../core/assistant-services.ts'
-import type { Call, Caller, InvokeOptions } from '../../core/call.ts'
-import { reasonOf } from '../../core/errors.ts'
-import type { Log } from '../../core/log.ts'
-import type { Services } from '../../core/services.ts'
-import type { Store } from '../../core/store.ts'
-import type { Check } from '../../core/transport.ts'
-import { repeat } from '../../lib/loop.ts'
-import { type ArtifactStore, createArtifactSweep } from '../artifacts/artifacts.ts'
-import { createCallLedger } from '../calls/ledger.ts'
-import { createStateDocuments, keepStateCopy } from '../documents/state-documents.ts'
-import { createScheduleRuns } from '../schedules/schedule-runs.ts'
-import { createSchedules } from '../schedules/schedules.ts'
-import type { Logs } from '../transcript/logs.ts'
-import { workbenchAt } from '../workbench/project.ts'
-import { createAssistant } from './assistant.ts'
-import { assistantDocument } from './assistant-state.ts'
-import { createTranscriptIndex } from './transcript-index.ts'
-import type { Scope } from './viewer.ts'
-import type { World } from './world.ts'
-
-export { SCHEDULED } from '../schedules/schedule-runs.ts'
+import type { Schedule } from '../core/assistant-services.ts'
+import type { Call, Caller, InvokeOptions } from '../core/call.ts'
+import { reasonOf } from '../core/errors.ts'
+import type { Log } from '../core/log.ts'
+import type { Services } from '../core/services.ts'
+import type { Store } from '../core/store.ts'
+import type { Check } from '../core/transport.ts'
+import type { Scope } from '../core/viewer.ts'
+import { type ArtifactStore, createArtifactSweep } from '../features/artifacts/artifacts.ts'
+import { createAssistant } from '../features/assistant/assistant.ts'
+import { assistantDocument } from '../features/assistant/assistant-state.ts'
+import type { AssistantContext } from '../features/assistant/context.ts'
+import { createTranscriptIndex } from '../features/assistant/transcript-index.ts'
+import { createCallLedger } from '../features/calls/ledger.ts'
+import { createStateDocuments, keepStateCopy } from '../features/documents/state-documents.ts'
+import { createScheduleRuns } from '../features/schedules/schedule-runs.ts'
+import { createSchedules } from '../features/schedules/schedules.ts'
+import type { Logs } from '../features/transcript/logs.ts'
+import { workbenchAt } from '../features/workbench/project.ts'
+import { repeat } from '../lib/loop.ts'
 
 /** Artifacts that nothing names any more are looked for at the start, and this often (ms). */
 const SWEEP_EVERY = 6 * 3_600_000
@@ -39,7 +37,7 @@ type DurableDeps = {
   /** Names this process in leases and claims. */
   owner: string
   invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
-  world: World
+  world: AssistantContext
   /** Throws where there is no such skill, or the call may not have it invoked. */
   permit(skill: string, call: Call): Promise<void>
   /** Somebody with the roles that they have now. */
@@ -52,12 +50,12 @@ type DurableDeps = {
 export function createDurableParts(deps: DurableDeps) {
   const { store, dataDir, workbenchDir, logs, owner, log, now } = deps
   const workbench = workbenchAt(workbenchDir)
-  const documents = createStateDocuments({ dataDir, store, log })
+  const documents = createStateDocuments({ spec: assistantDocument, dataDir, store, log })
   const state = documents.document(assistantDocument)
   const ledger = createCallLedger({ kv: store.kv, by: owner, note: logs.call, now })
   const exists = async ({ id, created }: Pick<Schedule, 'id' | 'created'>) =>
     (await state.load()).document.schedules.some((one) => one.id === id && one.created === created)
-  const runs = createScheduleRuns(deps, exists)
+  const runs = createScheduleRuns({ ...deps, report: deps.world.report }, exists)
   const schedules = createSchedules({ ...deps, state, fire: runs.add, record: logs.event })
   const index = createTranscriptIndex({ dir: dataDir, logs })
   const { overview, ...talk } = createAssistant({ ...deps, kv: store.kv, now, state, index, schedules })
@@ -102,7 +100,8 @@ export function createDurableParts(deps: DurableDeps) {
     start() {
       running = true
       // A file that could not be taken over stays where it is.
-      if (store.kind === 'redis' && isReadable) endCopy = keepStateCopy(state, dataDir, log)
+      if (store.kind === 'redis' && isReadable)
+        endCopy = keepStateCopy(assistantDocument, state, dataDir, log)
       runs.worker.start()
       firing.start()
       sweep.start()
