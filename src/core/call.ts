@@ -121,20 +121,19 @@ export type InvokeOptions = Partial<
 /** A fresh counter, whose ordinals begin with `place`. */
 export function createSendCounter(place = ''): SendCounter {
   let given = 0
-  let count = 0
-  return {
+  // A plain property: with an accessor each counter would be a slow object, and there is one for each message.
+  const counter = {
+    count: 0,
     next() {
-      count++
+      counter.count++
       return `${place}${given++}`
     },
-    refused: () => void count--,
-    add(sent) {
-      count += sent
-    },
-    get count() {
-      return count
+    refused: () => void counter.count--,
+    add(sent: number) {
+      counter.count += sent
     },
   }
+  return counter
 }
 
 const WAITS = /^(approval_pending|budget_exhausted)$/

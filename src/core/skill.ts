@@ -60,6 +60,9 @@ export type SkillContext<Args = unknown> = {
   call: Call
 }
 
+/** The arguments of a skill that does not say which it takes. */
+export const ANY_ARGS = z.looseObject({})
+
 /** Beside a skill: the cases of its evaluation, and what was recorded of them. */
 export const [CASES_FILE, RECORD_FILE] = ['cases.yaml', 'cases.recorded.json']
 

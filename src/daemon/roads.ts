@@ -9,7 +9,7 @@ import { makeId } from '../core/message-id.ts'
 import type { Route } from '../core/route.ts'
 import type { ArtifactService, Services } from '../core/services.ts'
 import type { Store } from '../core/store.ts'
-import type { Reply, TransportDeps } from '../core/transport.ts'
+import type { Reply, ReplyPlace, Transport, TransportDeps } from '../core/transport.ts'
 import { createAccept } from '../engine/accept.ts'
 import { asideJob } from '../engine/aside.ts'
 import { createConversations } from '../engine/conversations.ts'
@@ -161,7 +161,7 @@ export function createRoadWorkers(deps: {
   queues: Pick<Queues, 'run'>
   access: Access
   /** Takes a message as a decision, and returns what to answer to it; undefined where it is none. */
-  decide(message: Message, caller: Caller): Promise<string | undefined>
+  decide(message: Message, caller: Caller): Promise<string | undefined> | undefined
   transcript: Transcript
   metrics: Metrics
   tracing: Tracing | undefined
@@ -205,39 +205,23 @@ export function createRoadWorkers(deps: {
     const { message, route } = dispatched
     if (dispatched.isAside) return listen(dispatched)
     const caller = deps.access.callerOf(message)
-    const decided = await deps.decide(message, caller)
+    const decision = deps.decide(message, caller)
+    const decided = decision && (await decision)
     if (decided !== undefined) return decided
     const transport = route.reply === 'none' ? undefined : gateways.get(message.gateway)
-    const { id: inReplyTo, conversation, data } = message
-    const target = isJsonObject(data.replyTarget) ? data.replyTarget : undefined
-    const place = { inReplyTo, conversation, ...defined({ target }) }
     if (route.queue !== undefined) {
-      const progress = (progress: Json) => transport?.progress?.({ ...place, progress })
+      const progress = (progress: Json) => transport?.progress?.({ ...placeOf(message), progress })
       return queues.run(route.queue, { ...dispatched, progress })
     }
     if (route.bolt !== undefined) return listen(dispatched)
-    const stopped = new AbortController()
-    const shown = transport?.working?.(message, () => stopped.abort())
-    let text = ''
-    /** Lets the conversation see a model's answer grow, where the transport can show it. */
-    const onModel = ({ text: delta, tool, known }: ModelStep) => {
-      if (delta === undefined) return shown?.tool(tool)
-      text += delta
-      if (!known) transport?.stream?.({ ...place, delta, text })
-    }
-    try {
-      return await manager.invoke(targetOf(route), skillArgs(dispatched), {
+    const invoke = (shown: Partial<InvokeOptions>) =>
+      manager.invoke(targetOf(route), skillArgs(dispatched), {
         ...invokeOptions(dispatched),
-        ...(shown && { signal: AbortSignal.any([dispatched.signal, stopped.signal]) }),
-        ...(transport?.stream && { onModel }),
+        ...shown,
         caller,
       })
-    } catch (error) {
-      if (dispatched.signal.aborted || !stopped.signal.aborted) throw error
-      return `${text}\n\n_Stopped._`.trim()
-    } finally {
-      shown?.end()
-    }
+    const canShow = transport?.working || transport?.stream
+    return canShow ? showWork(transport, dispatched, invoke) : invoke({})
   }
   const run = tracing ? tracing.process(answer) : answer
   const dispatch = createDispatch({
@@ -247,8 +231,10 @@ export function createRoadWorkers(deps: {
       const { message, route } = dispatched
       if (dispatched.isAside) return run(dispatched)
       const skill = targetOf(route)
-      if (dispatched.isFirst)
-        for (const one of [...dispatched.collected, message]) await transcript.received(one)
+      if (dispatched.isFirst) {
+        for (const one of dispatched.collected) await transcript.received(one)
+        await transcript.received(message)
+      }
       try {
         const result = await run(dispatched)
         await transcript.processed(message, { skill, ok: true, approval_required: false })
@@ -307,6 +293,40 @@ function targetOf({ skill, queue, bolt }: Route): string {
   return skill ?? (bolt === undefined ? `queue:${queue}` : `bolt:${basename(bolt)}`)
 }
 
+/** Where what is shown of a reply goes before it is made. */
+function placeOf({ id: inReplyTo, conversation, data }: Message): ReplyPlace {
+  const target = isJsonObject(data.replyTarget) ? data.replyTarget : undefined
+  return { inReplyTo, conversation, ...defined({ target }) }
+}
+
+/** Lets the conversation see that its skill works and a model's answer grow, and end it, where the transport can show that. */
+async function showWork(
+  transport: Pick<Transport, 'working' | 'stream'>,
+  { message, signal }: Dispatch,
+  invoke: (shown: Pick<InvokeOptions, 'signal' | 'onModel'>) => Promise<unknown>,
+): Promise<unknown> {
+  const place = placeOf(message)
+  const stopped = new AbortController()
+  const shown = transport.working?.(message, () => stopped.abort())
+  let text = ''
+  const onModel = ({ text: delta, tool, known }: ModelStep) => {
+    if (delta === undefined) return shown?.tool(tool)
+    text += delta
+    if (!known) transport.stream?.({ ...place, delta, text })
+  }
+  try {
+    return await invoke({
+      ...(shown && { signal: AbortSignal.any([signal, stopped.signal]) }),
+      ...(transport.stream && { onModel }),
+    })
+  } catch (error) {
+    if (signal.aborted || !stopped.signal.aborted) throw error
+    return `${text}\n\n_Stopped._`.trim()
+  } finally {
+    shown?.end()
+  }
+}
+
 /** The arguments of every dispatched skill; `sessionId` is the conversation. One that collects gets all texts, and `messages`. */
 function skillArgs({ message, collected, route }: Dispatch): Record<string, unknown> {
   const { from, subject, conversation } = message
@@ -333,7 +353,9 @@ function invokeOptions({ message, route, sends, steer, signal }: Dispatch): Invo
     trace: message.trace,
     rootId: message.id,
     sends,
-    ...defined({ model: route.model, approval: route.approval, steer }),
-    ...(isJsonObject(headers) ? { nonlocals: { request: { headers } } } : {}),
+    ...(route.model !== undefined && { model: route.model }),
+    ...(route.approval !== undefined && { approval: route.approval }),
+    ...(steer && { steer }),
+    ...(isJsonObject(headers) && { nonlocals: { request: { headers } } }),
   }
 }

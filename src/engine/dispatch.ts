@@ -7,7 +7,7 @@ import { concurrencyOf, type Route } from '../core/route.ts'
 import type { BusyLane, ClaimedJob, Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { asideIn } from './aside.ts'
-import { type Outbox, refuseApproval, skillReply, waitForEnd } from './outbox.ts'
+import { type Outbox, refuseApproval, type Sending, skillReply, waitForEnd } from './outbox.ts'
 import { createPump, type Place } from './pump.ts'
 import type { Router } from './router.ts'
 import {
@@ -78,7 +78,8 @@ export function createDispatch(options: {
   const done = new WeakSet<ClaimedJob>()
   /** Messages of which this process knows that a budget holds them up. */
   const waiting = new Set<string>()
-  const routeOf = ({ group }: ClaimedJob) => router.routes().find(({ name }) => name === group)
+  const routing = perRoutes(router.routes)
+  const routeOf = ({ group }: ClaimedJob) => routing().byName.get(group)
 
   const run = async (claimed: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
     const aside = asideIn(claimed)
@@ -97,7 +98,7 @@ export function createDispatch(options: {
 
     const told = job.id === message.id ? [] : await store.journal.history(message.id)
     if (wasDone(told)) return { outcome: 'done' }
-    const collected = job.collected ?? (await mergedInto(told))
+    const collected = job.collected ?? (told.length === 0 ? [] : await mergedInto(told))
     const started = now()
     const attempt = attemptOf(job)
     if (attempt === 1) metrics.latency(message.gateway, (started - message.receivedAt) / 1000)
@@ -117,12 +118,13 @@ export function createDispatch(options: {
     }
     if (attempt > route.retry.attempts) return failed(job, dispatch, started, lastErrorOf(job))
     try {
-      const unsent = await sendResult(dispatch, await options.invoke(dispatch))
+      const reply = skillReply(await options.invoke(dispatch))
+      const notes = reply ? await sendResult(dispatch, reply) : []
       options.ended?.(message)
       waiting.delete(message.id)
       done.add(claimed)
       metrics.dispatched(route.name, 'done', (now() - started) / 1000)
-      const notes = [...unsent, note('done', { route: route.name, attempt, ms: now() - started })]
+      notes.push(note('done', { route: route.name, attempt, ms: now() - started }))
       return job.notify
         ? { outcome: 'done', notes, result: { outcome: 'done', replies: dispatch.sends.count } }
         : { outcome: 'done', notes }
@@ -192,10 +194,9 @@ export function createDispatch(options: {
   })
 
   /** Resolves with what is to be noted of a reply that reaches nobody: that costs no step of its own. */
-  const sendResult = async ({ message, route, sends }: Dispatch, result: unknown) => {
+  const sendResult = async ({ message, route, sends }: Dispatch, reply: Omit<Sending, 'key'>) => {
+    if (sends.count > 0 || route.reply === 'none') return []
     const unsent: Note[] = []
-    const reply = skillReply(result)
-    if (!reply || sends.count > 0 || route.reply === 'none') return unsent
     refuseApproval(message.gateway, reply.data)
     const key = sendKey(message.id, route.name, sends.next())
     const sending = { ...reply, key, by: `route ${route.name}` }
@@ -249,9 +250,9 @@ export function createDispatch(options: {
     queue: DISPATCH_QUEUE,
     store,
     concurrency: options.concurrency,
-    limits: () => new Map(router.routes().map((route) => [route.name, concurrencyOf(route)])),
-    unplaced: () => new Set(router.routes().flatMap(({ name, bolt }) => (bolt === undefined ? [] : name))),
-    busy: () => busyLanes(router.routes()),
+    limits: () => routing().limits,
+    unplaced: () => routing().unplaced,
+    busy: () => routing().busy,
     refill: pump.add,
     run,
     goesOn: (job) => routeOf(job)?.queue !== undefined,
@@ -290,6 +291,23 @@ function wasDone(history: readonly Note[]): boolean {
 const MERGES = ['collects', 'supersedes', 'is steered']
 
 const MERGED_BY = { queue: undefined, steer: undefined, collect: 'collected', latest: 'superseded' } as const
+
+/** What the worker asks of the routes for each job and claim, made anew only where they changed. */
+function perRoutes(routes: Router['routes']) {
+  const read = (inForce: readonly Route[]) => ({
+    inForce,
+    byName: new Map(inForce.map((route) => [route.name, route])),
+    limits: new Map(inForce.map((route) => [route.name, concurrencyOf(route)])),
+    unplaced: new Set(inForce.flatMap(({ name, bolt }) => (bolt === undefined ? [] : name))),
+    busy: busyLanes(inForce),
+  })
+  let last = read(routes())
+  return () => {
+    const inForce = routes()
+    if (inForce !== last.inForce) last = read(inForce)
+    return last
+  }
+}
 
 function busyLanes(routes: readonly Route[]): Record<string, BusyLane> | undefined {
   const lanes = routes.flatMap(({ name, settle, 'while-busy': how = 'queue' }) => {

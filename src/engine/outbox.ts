@@ -122,6 +122,7 @@ const resultSchema = z.object({
  */
 export function skillReply(result: unknown): Omit<Sending, 'key'> | undefined {
   if (typeof result === 'string') return result === '' ? undefined : { text: result }
+  if (!isJsonObject(result)) return undefined
   const { data: said } = resultSchema.safeParse(result)
   if (!said) return undefined
   const { http, subject, attachments } = said

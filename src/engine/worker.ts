@@ -44,7 +44,7 @@ export type WorkerOptions = {
   now(): number
 }
 
-type Running = { job: ClaimedJob; since: number; abort: AbortController; ended: Promise<void> }
+type Running = { job: ClaimedJob; since: number; abort: AbortController; ended?: Promise<void> }
 
 /** Pause (ms) after the store failed, so that a store that is away costs no spinning. */
 export const STORE_PAUSE = 500
@@ -136,30 +136,35 @@ export function createWorker(options: WorkerOptions) {
   }
 
   const begin = (job: ClaimedJob) => {
-    const abort = new AbortController()
-    const ended = perform(job, abort).finally(() => {
-      running.delete(job.token)
-      loop.wake()
-    })
-    running.set(job.token, { job, since: now(), abort, ended })
+    const one: Running = { job, since: now(), abort: new AbortController() }
+    running.set(job.token, one)
+    one.ended = perform(job, one.abort)
   }
 
   const perform = async (job: ClaimedJob, abort: AbortController) => {
-    // As it is now: routes change meanwhile.
-    const isElsewhere = (options.goesOn?.(job) || options.unplaced?.().has(job.group)) ?? false
-    occupy(job.group, isElsewhere, 1)
-    let outcome: RunOutcome
     try {
-      outcome = await options.run(job, abort.signal)
+      // As it is now: routes change meanwhile.
+      const isElsewhere = (options.goesOn?.(job) || options.unplaced?.().has(job.group)) ?? false
+      occupy(job.group, isElsewhere, 1)
+      const outcome = await outcomeOf(job, abort.signal)
+      occupy(job.group, isElsewhere, -1)
+      loop.wake()
+      const isStored = await settle({ ...outcome, id: job.id, token: job.token })
+      if (isStored) options.settled?.(job, outcome.outcome)
+    } finally {
+      running.delete(job.token)
+      loop.wake()
+    }
+  }
+
+  const outcomeOf = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
+    try {
+      return await options.run(job, signal)
     } catch (error) {
       const delay = isStoreAway(error) ? STORE_PAUSE : pauseOf(error, now())
-      if (abort.signal.aborted) outcome = { outcome: 'release' }
-      else outcome = delay === undefined ? failed(job, error) : { outcome: 'release', delay }
+      if (signal.aborted) return { outcome: 'release' }
+      return delay === undefined ? failed(job, error) : { outcome: 'release', delay }
     }
-    occupy(job.group, isElsewhere, -1)
-    loop.wake()
-    const isStored = await settle({ ...outcome, id: job.id, token: job.token })
-    if (isStored) options.settled?.(job, outcome.outcome)
   }
 
   const failed = (job: ClaimedJob, thrown: unknown): RunOutcome => {

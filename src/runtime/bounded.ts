@@ -7,7 +7,12 @@ import { formatDuration } from '../core/units.ts'
  * the abort, even where the work ignores its signal. `live` holds what aborts it while it runs, for whoever closes.
  */
 export async function runBounded<T>(
-  bounds: { skill: string; parent?: AbortSignal; timeout?: number; live?: Set<(reason: Error) => void> },
+  bounds: {
+    skill: string
+    parent?: AbortSignal | undefined
+    timeout?: number | undefined
+    live?: Set<(reason: Error) => void>
+  },
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const { skill: name, parent, timeout, live } = bounds
@@ -15,7 +20,7 @@ export async function runBounded<T>(
   const controller = new AbortController()
   const { signal } = controller
   setMaxListeners(0, signal)
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const { promise, resolve, reject } = Promise.withResolvers<T>()
   const abort = (reason: unknown) => {
     // Before the work can fail of it.
     reject(abortError({ reason }))
@@ -27,7 +32,8 @@ export async function runBounded<T>(
   const timer = timeout === undefined ? undefined : setTimeout(end, timeout, timeout)
   live?.add(abort)
   try {
-    return await Promise.race([work(signal), aborted])
+    work(signal).then(resolve, reject)
+    return await promise
   } finally {
     live?.delete(abort)
     clearTimeout(timer)

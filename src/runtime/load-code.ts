@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { z } from 'zod'
 import { reasonOf } from '../core/errors.ts'
 import { isJsonObject, type JsonObject } from '../core/json.ts'
-import { type Middleware, outputJsonSchema, type Skill, skillJsonSchema } from '../core/skill.ts'
+import { ANY_ARGS, type Middleware, outputJsonSchema, type Skill, skillJsonSchema } from '../core/skill.ts'
 import { attempt } from '../lib/attempt.ts'
 import { inTime } from '../lib/pause.ts'
 import { parseSettings } from './onion.ts'
@@ -19,7 +19,7 @@ const isSchema = (value: unknown): value is z.ZodType =>
 const skillShape = z.object({
   name: z.string().regex(SKILL_NAME, 'use lower-case letters, digits and dashes').optional(),
   description: z.string().min(1),
-  args: z.custom<z.ZodType>(isSchema, 'must be a zod (4) schema').default(() => z.looseObject({})),
+  args: z.custom<z.ZodType>(isSchema, 'must be a zod (4) schema').default(() => ANY_ARGS),
   output: z.custom<z.ZodType>(isSchema, 'must be a zod (4) schema').exactOptional(),
   metadata: z.custom<JsonObject>(isJsonObject, 'must be an object').optional(),
   run: z.custom<Skill['run']>((value) => typeof value === 'function', 'must be a function'),

@@ -4,13 +4,13 @@ import { type Call, createSendCounter, type InvokeOptions } from '../core/call.t
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { requireAskFor } from '../core/identity.ts'
 import { isJsonObject, pathGet, toJson } from '../core/json.ts'
-import type { Log } from '../core/log.ts'
 import type { Services } from '../core/services.ts'
-import { outputJsonSchema, type Skill, type SkillContext, skillJsonSchema } from '../core/skill.ts'
+import { ANY_ARGS, outputJsonSchema, type Skill, skillJsonSchema } from '../core/skill.ts'
 import { defined } from '../lib/defined.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { abortError, runBounded } from './bounded.ts'
 import { callbackSkill, isCallbackName } from './callbacks/callback-service.ts'
+import { createContexts } from './context.ts'
 import { createOnion, type Onion } from './onion.ts'
 import { createRegistry, type RegisteredSkill, type RegistryOptions } from './registry.ts'
 import { watchSkills } from './watch-skills.ts'
@@ -70,61 +70,20 @@ export async function createSkillManager(options: SkillManagerOptions) {
     return createOnion({ ...skill, metadata }, registry.middleware())
   }
 
-  const contextOf = (call: Call, args: unknown, nonlocals: Record<string, unknown>): SkillContext => {
-    let ownLog: Log | undefined
-    const ctx: SkillContext = {
-      args,
-      ...(call.message ? { message: call.message } : {}),
-      locals: {},
-      nonlocals,
-      globals,
-      manager: {
-        invoke(name, nestedArgs, within = {}) {
-          const { skill: by, depth } = ctx.call
-          // For the signal that is in force when it is called.
-          const nested = { skill: name, by, depth: depth + 1, signal: ctx.signal }
-          const inner = { ...ctx.call, guard: undefined, ...within, ...nested }
-          const result = run(
-            inner,
-            nestedArgs,
-            nonlocals,
-            within.guard?.again === undefined ? undefined : withApproval,
-          )
-          // One who forgets to await it must not end the process with it.
-          result.catch((error) =>
-            ctx.log.debug({ invoked: name, reason: reasonOf(error) }, 'an invocation failed'),
-          )
-          return result
-        },
-      },
-      once: (key, effect) => services.calls.once(`${call.skill}/${key}`, async () => toJson(await effect())),
-      artifacts: {
-        save: (name, type, data) => services.artifacts.save({ name, type, data }, call),
-        open: (artifact) => services.artifacts.open({ artifact }, call),
-      },
-      // Most invocations write no line, and a logger of one's own costs more than all the rest here.
-      get log() {
-        const { skill, trace, message } = call
-        ownLog ??= log.child({ skill, trace, ...(message && { messageId: message.id }) })
-        return ownLog
-      },
-      get signal() {
-        return call.signal
-      },
-      set signal(value) {
-        call.signal = value
-      },
-      services,
-      call,
-    }
-    return ctx
-  }
+  const contextOf = createContexts({
+    globals,
+    services,
+    log,
+    run: async (call, args, nonlocals, { guard }) =>
+      run(call, args, nonlocals, guard?.again === undefined ? undefined : withApproval),
+  })
 
-  const run = async (
+  /** Throws, or rejects as the skill does. */
+  const run = (
     call: Call,
     args: unknown,
     nonlocals: Record<string, unknown>,
-    refine: (onion: Onion) => Onion = (onion) => onion,
+    refine?: (onion: Onion) => Onion,
   ): Promise<unknown> => {
     if (call.signal.aborted) throw abortError(call.signal)
     if (call.depth >= MAX_DEPTH) {
@@ -134,7 +93,8 @@ export async function createSkillManager(options: SkillManagerOptions) {
     // A route has decided for itself whether it asks.
     const isRouted = call.depth === 0 && call.route !== undefined
     const isGuarded = !isRouted && options.isGuarded?.(call.skill)
-    const onion = refine(isGuarded ? withApproval(found) : found)
+    const guarded = isGuarded ? withApproval(found) : found
+    const onion = refine ? refine(guarded) : guarded
     call.given = args
     return onion.run(contextOf(call, parseArgs(onion.skill, args), nonlocals))
   }
@@ -147,7 +107,7 @@ export async function createSkillManager(options: SkillManagerOptions) {
       if (caller) requireAskFor(caller, name)
       const { rootId = `${caller?.kind ?? 'code'}-${randomUUID()}` } = invokeOptions
       try {
-        const result = await runBounded({ skill: name, ...defined({ parent, timeout }), live }, (signal) =>
+        const result = await runBounded({ skill: name, parent, timeout, live }, (signal) =>
           run(
             createRootCall(name, { ...invokeOptions, rootId, signal }),
             args,
@@ -222,16 +182,23 @@ function createRootCall(
   options: InvokeOptions & { rootId: string; signal: AbortSignal },
 ): Call {
   const { message, route, model, onModel, asks, steer, signal } = options
-  return {
+  const call: Call = {
     rootId: options.rootId,
     trace: options.trace ?? message?.trace ?? randomUUID().replaceAll('-', ''),
     caller: options.caller ?? { kind: 'code' },
     sends: options.sends ?? createSendCounter(),
-    ...defined({ message, route, model, onModel, asks, steer }),
     skill,
     depth: 0,
     signal,
   }
+  // One by one: most are absent, and a copy without those costs each message more than all else here.
+  if (message) call.message = message
+  if (route !== undefined) call.route = route
+  if (model !== undefined) call.model = model
+  if (onModel) call.onModel = onModel
+  if (asks) call.asks = asks
+  if (steer) call.steer = steer
+  return call
 }
 
 function infoOf({ onion: { skill }, source: { name, kind, path } }: RegisteredSkill) {
@@ -239,6 +206,7 @@ function infoOf({ onion: { skill }, source: { name, kind, path } }: RegisteredSk
 }
 
 function parseArgs(skill: Skill, args: unknown): unknown {
+  if (skill.args === ANY_ARGS && isJsonObject(args)) return { ...withoutUndefined(args) }
   const parsed = skill.args.safeParse(withoutUndefined(args ?? {}))
   if (parsed.success) return parsed.data
   throw new TriviumError('skill_args_invalid', {
@@ -248,9 +216,10 @@ function parseArgs(skill: Skill, args: unknown): unknown {
 }
 
 /** An argument given as undefined is one that is not given, as it would be over HTTP. */
-function withoutUndefined(args: unknown): unknown {
-  if (!isJsonObject(args) || Object.values<unknown>(args).every((value) => value !== undefined)) return args
-  return Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined))
+function withoutUndefined<Args>(args: Args): Args | object {
+  if (!isJsonObject(args)) return args
+  for (const name in args) if (args[name] === undefined) return defined<object>(args)
+  return args
 }
 
 function describeIssue(issue: z.core.$ZodIssue, args: unknown): string {

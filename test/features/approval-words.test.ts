@@ -142,9 +142,9 @@ test('a decision that comes again after a crash is answered the same, and decide
     )
   const first = await ask('first')
   const decide = createApprovalWords(approvals, store.kv)
-  await assert.rejects(killed('before')(yes, ada), /killed/)
+  await assert.rejects(async () => killed('before')(yes, ada), /killed/)
   const second = await ask('second')
-  await assert.rejects(killed('after')(yes, ada), /killed/)
+  await assert.rejects(async () => killed('after')(yes, ada), /killed/)
   for (const _ of [1, 2]) assert.equal(await decide(yes, ada), 'Approved: Run first')
   const standing = async (id: string) => (await approvals.list({ id, limit: 1 }))[0]?.status
   assert.deepEqual([await standing(first), await standing(second)], ['approved', 'pending'])

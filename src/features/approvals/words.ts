@@ -66,8 +66,10 @@ export function createApprovalWords(
   approvals: Pick<ApprovalService, 'list' | 'decide'>,
   kv: Pick<KeyValues, 'get' | 'set'>,
 ) {
-  return async (message: Message, sender: Caller): Promise<string | undefined> => {
-    if (!isDecision(message)) return undefined
+  return (message: Message, sender: Caller): Promise<string | undefined> | undefined =>
+    isDecision(message) ? answer(message, sender) : undefined
+
+  async function answer(message: Message, sender: Caller): Promise<string | undefined> {
     const caller: Caller = isCommandLine(message) ? { kind: 'cli' } : sender
     const found = await updateKv(kv, `${SKILL}:${message.id}`, async (known) => {
       const value = known ? undefined : await judge(message, caller)

@@ -30,14 +30,14 @@ export function createTranscript(
     received(message: Message): Promise<void> | undefined {
       return unanswerable(message) === undefined ? keep(message) : undefined
     },
-    async processed(
+    processed(
       message: Message,
       result: { skill: string; ok: boolean; approval_required: boolean; error?: string },
-    ) {
-      if (unanswerable(message) !== undefined) return
+    ): Promise<void> | undefined {
+      if (unanswerable(message) !== undefined) return undefined
       const { id: messageId, gateway: channel, text } = message
       const what = { channel, text: headOf(text, LONGEST), ...result, messageId }
-      await logs.event({ event: 'message_processed', ...what })
+      return logs.event({ event: 'message_processed', ...what })
     },
     async replied(reply: Reply) {
       const { gateway: channel, inReplyTo, conversation, to } = reply

@@ -33,11 +33,10 @@ export function createAccessMiddleware(rules?: () => readonly AccessRule[]): Mid
         }
         if (own && !own(call.caller))
           throw refused(call, skill.name, `its access setting does not name the sender`)
-        const all = rules?.() ?? []
+        const all = isAskedFor(call) ? rules?.() : undefined
         const grants = ({ who, skills }: AccessRule) => skills.matches(skill.name) && who(call.caller)
-        if (isAskedFor(call) && all.length > 0 && !all.some(grants)) {
+        if (all?.length && !all.some(grants))
           throw refused(call, skill.name, 'no access rule grants it to the sender')
-        }
         return next()
       }
     },

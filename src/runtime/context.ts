@@ -1,0 +1,95 @@
+import type { Call, Within } from '../core/call.ts'
+import { reasonOf } from '../core/errors.ts'
+import { toJson } from '../core/json.ts'
+import type { Log } from '../core/log.ts'
+import type { Message } from '../core/message.ts'
+import type { Services } from '../core/services.ts'
+import type { SkillContext } from '../core/skill.ts'
+
+/** Runs what a skill invokes, in the call that it makes of the call of the skill. */
+export type RunNested = (
+  call: Call,
+  args: unknown,
+  nonlocals: Record<string, unknown>,
+  within: Within,
+) => Promise<unknown>
+
+/**
+ * Makes what makes the contexts of invocations. Most skills use little of theirs: what costs a closure or a logger is made
+ * when it is asked for. A class keeps the accessors on the prototype; in a literal they made each context a slow object.
+ */
+export function createContexts(shared: {
+  globals: Record<string, unknown>
+  services: Services
+  log: Log
+  run: RunNested
+}): (call: Call, args: unknown, nonlocals: Record<string, unknown>) => SkillContext {
+  class Context implements SkillContext {
+    args: unknown
+    declare message?: Message
+    locals: Record<string, unknown> = {}
+    nonlocals: Record<string, unknown>
+    globals = shared.globals
+    services = shared.services
+    call: Call
+    #log: Log | undefined
+    #manager: SkillContext['manager'] | undefined
+
+    constructor(call: Call, args: unknown, nonlocals: Record<string, unknown>) {
+      this.args = args
+      if (call.message) this.message = call.message
+      this.nonlocals = nonlocals
+      this.call = call
+    }
+
+    get manager() {
+      this.#manager ??= { invoke: (name, args, within) => this.#invoke(name, args, within) }
+      return this.#manager
+    }
+
+    set manager(value) {
+      this.#manager = value
+    }
+
+    get once(): SkillContext['once'] {
+      const { skill } = this.call
+      return (key, effect) => services.calls.once(`${skill}/${key}`, async () => toJson(await effect()))
+    }
+
+    get artifacts(): SkillContext['artifacts'] {
+      return {
+        save: (name, type, data) => services.artifacts.save({ name, type, data }, this.call),
+        open: (artifact) => services.artifacts.open({ artifact }, this.call),
+      }
+    }
+
+    get log() {
+      const { skill, trace, message } = this.call
+      this.#log ??= shared.log.child({ skill, trace, ...(message && { messageId: message.id }) })
+      return this.#log
+    }
+
+    get signal() {
+      return this.call.signal
+    }
+
+    set signal(value) {
+      this.call.signal = value
+    }
+
+    #invoke(name: string, args: unknown, within: Within = {}): Promise<unknown> {
+      const { skill: by, depth } = this.call
+      // For the signal that is in force when it is called.
+      const nested = { skill: name, by, depth: depth + 1, signal: this.signal }
+      const inner = { ...this.call, guard: undefined, ...within, ...nested }
+      const result = shared.run(inner, args, this.nonlocals, within)
+      // One who forgets to await it must not end the process with it.
+      result.catch((error) =>
+        this.log.debug({ invoked: name, reason: reasonOf(error) }, 'an invocation failed'),
+      )
+      return result
+    }
+  }
+  const { services } = shared
+  return (call, args, nonlocals) => new Context(call, args, nonlocals)
+}
