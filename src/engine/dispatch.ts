@@ -79,13 +79,12 @@ export function createDispatch(options: {
   /** Messages of which this process knows that a budget holds them up. */
   const waiting = new Set<string>()
   const routing = perRoutes(router.routes)
-  const routeOf = ({ group }: ClaimedJob) => routing().byName.get(group)
 
   const run = async (claimed: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
     const aside = asideIn(claimed)
     const message = claimed.message ?? aside
     if (!message) throw new TriviumError('message_not_found', { id: claimed.messageId ?? claimed.id })
-    const route = routeOf(claimed) ?? router.match(message)
+    const route = routing().byName.get(claimed.group) ?? router.match(message)
     // A queue goes on while a daemon that waits for it dies: that is no attempt.
     const job = route?.queue === undefined ? claimed : { ...claimed, lost: 0 }
     // What listeners alone may hear goes to no skill, though the routes have changed.
@@ -255,7 +254,7 @@ export function createDispatch(options: {
     busy: () => routing().busy,
     refill: pump.add,
     run,
-    goesOn: (job) => routeOf(job)?.queue !== undefined,
+    goesOn: (job) => routing().byName.get(job.group)?.queue !== undefined,
     settled: (job) => job.message && options.settled?.(job.message, done.has(job)),
     log,
     now,

@@ -126,9 +126,8 @@ export function createEvents(
     /** Ends the groups of an outermost invocation that is over. Never rejects: what stays behind expires with disuse. */
     async releaseOwn(rootId: string) {
       const known = own.get(rootId)
-      if (!known) return
-      own.delete(rootId)
-      await Promise.allSettled([...known].map((topic) => topics.unsubscribe(topic, ownGroup(rootId))))
+      if (!own.delete(rootId)) return
+      await Promise.allSettled([...(known ?? [])].map((topic) => topics.unsubscribe(topic, ownGroup(rootId))))
     },
   } satisfies Services['events'] & Record<'releaseOwn', unknown>
 }

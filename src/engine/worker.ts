@@ -195,24 +195,10 @@ export function createWorker(options: WorkerOptions) {
     }
   }
 
-  const renew = async () => {
-    const claims = [...running.values()].map(({ job }) => ({ id: job.id, token: job.token }))
-    if (claims.length === 0) return
-    try {
-      const kept = await store.jobs.renew(queue, claims, lease)
-      for (const { id, token } of claims.filter((_, index) => !kept[index])) {
-        const lost = { what: `Job ${id} of ${queue}`, reason: 'its claim ran out and another worker has it' }
-        running.get(token)?.abort.abort(new TriviumError('cancelled', lost))
-      }
-    } catch (error) {
-      log.warn({ queue, err: error }, 'claims could not be renewed')
-    }
-  }
-
   return {
     start(): void {
       off = store.onSignal(`jobs:${queue}`, look)
-      renewal = setInterval(() => void renew(), lease / 3)
+      renewal = setInterval(() => void renew(running, options, lease), lease / 3)
       loop.start()
     },
     /** Claims no more, waits up to `grace` ms for what runs, then aborts it and gives it back (no attempt is counted). */
@@ -240,6 +226,25 @@ export function createWorker(options: WorkerOptions) {
     wakeToRefill: loop.wake,
     /** What runs here, and since when (Unix ms). */
     running: () => [...running.values()].map(({ job, since }) => ({ job, since })),
+  }
+}
+
+/** Renews the claims of what runs, and aborts what another worker has meanwhile. */
+async function renew(
+  running: ReadonlyMap<string, Running>,
+  { queue, store, log }: Pick<WorkerOptions, 'queue' | 'store' | 'log'>,
+  lease: number,
+): Promise<void> {
+  const claims = [...running.values()].map(({ job }) => ({ id: job.id, token: job.token }))
+  if (claims.length === 0) return
+  try {
+    const kept = await store.jobs.renew(queue, claims, lease)
+    for (const { id, token } of claims.filter((_, index) => !kept[index])) {
+      const lost = { what: `Job ${id} of ${queue}`, reason: 'its claim ran out and another worker has it' }
+      running.get(token)?.abort.abort(new TriviumError('cancelled', lost))
+    }
+  } catch (error) {
+    log.warn({ queue, err: error }, 'claims could not be renewed')
   }
 }
 
