@@ -11,6 +11,7 @@ import { toJson } from './core/json.ts'
 import type { Note } from './core/store.ts'
 import type { TransportDeps } from './core/transport.ts'
 import { createDurableParts } from './daemon/durable.ts'
+import { createHousekeeping } from './daemon/housekeeping.ts'
 import { SHIPPED_SKILLS } from './daemon/known-skills.ts'
 import { openStore } from './daemon/open-store.ts'
 import { createControlServer, createOperator } from './daemon/operator.ts'
@@ -40,11 +41,11 @@ import { startTracing } from './features/tracing/tracing.ts'
 import { createLogs } from './features/transcript/logs.ts'
 import { shareLogs, withSharedLogs } from './features/transcript/shared-logs.ts'
 import { createTranscript } from './features/transcript/transcript.ts'
+import { troublesSkill } from './features/troubles/troubles.ts'
 import { workbenchDirOf } from './features/workbench/project.ts'
 import { createMissed } from './http/missed.ts'
 import { createPublicHttp, textOf } from './http/public-http.ts'
 import { defined } from './lib/defined.ts'
-import { repeat } from './lib/loop.ts'
 import { pause } from './lib/pause.ts'
 import { createSteadyClock } from './lib/steady-clock.ts'
 import { createTurns } from './lib/turns.ts'
@@ -63,8 +64,6 @@ import { watchSkills } from './runtime/watch-skills.ts'
 
 export type Daemon = Awaited<ReturnType<typeof createDaemon>>
 
-/** The regular work beside the roads, each in ms. */
-const [TRIM_EVERY, BACKLOG_EVERY, APPROVALS_EVERY, SWEEP_EVERY] = [60_000, 1_000, 2_000, 3_600_000]
 /** Ms that replies and answers get to go out, when a drain has used up its grace. */
 const LAST_MOMENT = 1_000
 
@@ -104,6 +103,7 @@ export async function createDaemon(options: DaemonOptions) {
       .catch((err) => log.warn({ messageId, ...what, err }, 'a note is missing in the history of a message'))
   }
   const refusals = createRefusals({ count: metrics.refused, secrets: () => config.secrets, log, now })
+  const listTroubles = () => operator.troubles()
   const permit = (skill: string, call: Call) => manager.permit(skill, call)
   const roads = createRoads({
     ...base,
@@ -175,7 +175,7 @@ export async function createDaemon(options: DaemonOptions) {
     folders: [...config.skills.folders, SHIPPED_SKILLS],
     services: { ...roads.services, ...runtime, approvals, ...durable.services, subscriptions: push.service },
     globals: runtime.globals,
-    skills: [...builtInSkills, approvalClick(approvals), approvalWords],
+    skills: [...builtInSkills, approvalClick(approvals), approvalWords, troublesSkill(listTroubles, now)],
     middleware: [
       ...createMiddleware({ access: access.rules, ask: asking.ask }),
       ...(tracing ? [tracing.middleware] : []),
@@ -312,19 +312,10 @@ export async function createDaemon(options: DaemonOptions) {
   })
   const seen = { tracing, log: isVerbose ? log : undefined }
   const control = createControlServer(operator, manager, metrics, seen, () => config, store.kv)
-  const trim = async () => {
-    const { removed } = await store.trim(withSharedLogs(config.daemon.retention))
-    // What is left is removed at once, but not in one go.
-    return removed > 0 ? 0 : TRIM_EVERY
-  }
-  const watchBacklog = async () => roads.accept.setBacklog((await store.stats()).dispatch.unpumped)
-  const housekeeping = [
-    repeat(trim, TRIM_EVERY, 'retention', log),
-    repeat(history.sample, history.every, 'history', log),
-    repeat(watchBacklog, BACKLOG_EVERY, 'backlog', log),
-    repeat(approvals.sweep, APPROVALS_EVERY, 'approvals', log),
-    repeat(runtime.sweep, SWEEP_EVERY, 'state', log),
-  ]
+  const housekeeping = createHousekeeping({
+    ...{ store, history, accept: roads.accept, approvals, runtime, log },
+    retention: () => withSharedLogs(config.daemon.retention),
+  })
 
   return {
     config: () => config,
@@ -347,7 +338,7 @@ export async function createDaemon(options: DaemonOptions) {
       await inTurn(async () => apply(await options.load(manager.known())))
       await durable.prepare()
       workers.start()
-      for (const task of housekeeping) task.start()
+      housekeeping.start()
       if (mode === 'local') return undefined
       durable.start()
       push.start()
@@ -374,7 +365,7 @@ export async function createDaemon(options: DaemonOptions) {
         () => mcp.close(),
         () => queues.close(),
         () => control.close(),
-        () => Promise.all(housekeeping.map((task) => task.stop())),
+        housekeeping.stop,
         async () => runtime.close(),
         () => durable.close(),
         () => logs.close(),

@@ -4,6 +4,7 @@ import type { ConsoleConfig } from '../core/console.ts'
 import type { Json } from '../core/json.ts'
 import type { Submission } from '../core/message.ts'
 import type { ArtifactService } from '../core/services.ts'
+import type { Trouble } from '../core/trouble.ts'
 import type { Reader } from '../features/live/stream.ts'
 import type { Sessions } from '../features/sign-in/sessions.ts'
 
@@ -23,6 +24,8 @@ export type ControlDeps = {
   /** What a skill takes and the layers around it. Throws `skill_not_found`. */
   describe(name: string): Json
   status(): Promise<Json>
+  /** What is wrong or waits for a person, errors first. */
+  troubles(): Promise<readonly Trouble[]>
   /** Checks the store and every gateway, or one of them: it may send a mail to itself. */
   doctor(gateway?: string): Promise<Json>
   /** What the last checks found; nothing is tried. */

@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { BudgetStanding } from '../core/budget.ts'
 import type { GroupInfo, StoreStats, Waiting } from '../core/store.ts'
 import type { Health } from '../core/transport.ts'
+import { TROUBLES, type Trouble } from '../core/trouble.ts'
 import type { Counts } from '../features/live/history.ts'
 import { createTally } from './tally.ts'
 
@@ -15,6 +16,7 @@ export type Readings = {
   /** What is worked on in this daemon, and since when (Unix ms). */
   running: readonly { road: string; gateway: string; since: number }[]
   takesWrites: boolean
+  troubles: readonly Pick<Trouble, 'code'>[]
   /** Undefined where the store is away. */
   stored: Stored | undefined
 }
@@ -124,6 +126,7 @@ export function createMetrics(build: { version: string }) {
   const deadLetters = gauge('dead_letters', 'Dead letters that are kept, by queue.', 'queue')
   const lag = gauge('group_lag', 'Events that a consumer group has not read.', 'topic', 'group')
   const reached = gauge('subscription_up', '1 where events can be pushed, or need not.', 'subscription')
+  const troubleCounts = gauge('troubles', 'Entries of the list of troubles, by code.', 'code')
   const labelled = [
     up,
     connections,
@@ -139,10 +142,12 @@ export function createMetrics(build: { version: string }) {
     most,
   ]
 
-  const read = ({ takesWrites, stored, reload, gateways, running }: Readings, now: number) => {
+  const read = ({ takesWrites, stored, reload, gateways, running, troubles }: Readings, now: number) => {
     const age = (at: number) => Math.max(0, (now - at) / 1000)
     for (const each of labelled) each.reset()
     storeUp.set(takesWrites ? 1 : 0)
+    for (const code of TROUBLES)
+      troubleCounts.set({ code }, troubles.filter((one) => one.code === code).length)
     reloaded.set(reload.ok ? 1 : 0)
     reloadedAt.set(reload.goodAt / 1000)
     for (const { name: gateway, ok, gauges = {} } of gateways) {
@@ -227,11 +232,6 @@ export function createMetrics(build: { version: string }) {
         sum(dispatched.counter, 'dead'),
         sum(dispatched.counter, 'retry'),
       ])
-      const within = new Map<number, number>()
-      for (const { labels, value, metricName } of (await latency.get()).values) {
-        const le = Number(String(labels.le).replace('+Inf', 'Infinity'))
-        if (metricName?.endsWith('_bucket')) within.set(le, (within.get(le) ?? 0) + value)
-      }
       return {
         accepted: await sum(accepted.counter),
         done: await sum(dispatched.counter, 'done'),
@@ -240,7 +240,7 @@ export function createMetrics(build: { version: string }) {
         unrouted: await sum(dispatched.counter, 'unrouted'),
         sent: await sum(sent, 'sent'),
         refused: await sum(refused),
-        latency: [...within].map(([le, count]) => ({ le, count })),
+        latency: await bucketsOf(latency),
       }
     },
     /** The page of `/metrics`. */
@@ -249,6 +249,16 @@ export function createMetrics(build: { version: string }) {
       return { type: registry.contentType, body: await registry.metrics() }
     },
   }
+}
+
+/** How many observations lie within each bound, over all labels. */
+async function bucketsOf(histogram: Histogram): Promise<Counts['latency']> {
+  const within = new Map<number, number>()
+  for (const { labels, value, metricName } of (await histogram.get()).values) {
+    const le = Number(String(labels.le).replace('+Inf', 'Infinity'))
+    if (metricName?.endsWith('_bucket')) within.set(le, (within.get(le) ?? 0) + value)
+  }
+  return [...within].map(([le, count]) => ({ le, count }))
 }
 
 /** What `make` made of a label, kept: labels are names in the configuration. */

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { catalogue } from '../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject, pathGet } from '../core/json.ts'
 import { submissionSchema } from '../core/message.ts'
+import { troublesSchema } from '../core/trouble.ts'
 
 const DESCRIPTION =
   'The control API. Every skill is a call. A number that a double cannot hold, such as a 64-bit id, is read, kept and ' +
@@ -35,7 +36,11 @@ export type DescribedCall = [call: string, summary: string, more: JsonObject]
 export function openApi(version: string, calls: readonly DescribedCall[], skills: Json) {
   const paths: Record<string, JsonObject> = {}
   const submission = z.toJSONSchema(submissionSchema, { io: 'input' })
-  const schemas: JsonObject = { Error: ERROR, Submission: asComponent('Submission', submission) }
+  const schemas: JsonObject = {
+    Error: ERROR,
+    Submission: asComponent('Submission', submission),
+    Troubles: asComponent('Troubles', z.toJSONSchema(troublesSchema)),
+  }
   const add = (call: string, summary: string, more: JsonObject) => {
     const [method = '', path = '', query] = call.split(/[ ?]/)
     const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']): JsonObject => {
@@ -61,13 +66,18 @@ export function openApi(version: string, calls: readonly DescribedCall[], skills
   return { openapi: '3.1.0', info, security: [{ token: [] }], paths, components }
 }
 
-function component(name: string): JsonObject {
+export function component(name: string): JsonObject {
   return { $ref: `#/components/schemas/${name}` }
 }
 
 /** A call that takes JSON. */
 export function taking(schema: JsonObject): JsonObject {
   return { requestBody: { required: true, content: { 'application/json': { schema } } } }
+}
+
+/** A call whose result has this schema. */
+export function returning(result: JsonObject): JsonObject {
+  return { responses: { ...RESPONSES, 200: answer('The result', { result }) } }
 }
 
 function answer(description: string, properties: JsonObject): JsonObject {

@@ -7,7 +7,7 @@ import { createStream, STREAMED } from '../features/live/stream.ts'
 import { callerOf, OPERATOR } from './bearer.ts'
 import type { Ask, Calls } from './calls.ts'
 import type { ControlDeps } from './control-deps.ts'
-import { EVENTS, MESSAGE, RAW, taking } from './openapi.ts'
+import { component, EVENTS, MESSAGE, RAW, returning, taking } from './openapi.ts'
 
 const doctorSchema = z.strictObject({ gateway: z.string().exactOptional() })
 
@@ -17,6 +17,12 @@ export function addOperatorCalls({ serve, offer }: Calls, deps: ControlDeps): vo
     response.json(deps.asyncapi())
   })
   offer('get /v1/status', 'What runs, and how far behind each road is.', deps.status)
+  offer(
+    'get /v1/troubles',
+    'What is wrong or waits for a person, errors first.',
+    async () => ({ at: Date.now(), troubles: await deps.troubles() }),
+    returning(component('Troubles')),
+  )
   offer('get /v1/history', 'The last hour of this daemon in points: rates, latency, depths.', deps.history)
   const live = `What happens, as it happens, as server-sent events: ${STREAMED.join(', ')}, gap.`
   const filter = Object.keys(messageFilter.shape).join('&')

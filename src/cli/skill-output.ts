@@ -1,9 +1,11 @@
 import { type Json, type JsonObject, objectsIn } from '../core/json.ts'
 import { formatDuration } from '../core/units.ts'
 import { paint, pretty, shorten, table } from './terminal.ts'
+import { humanTroubles } from './troubles.ts'
 
 /** The result of a skill for people: a table where this file has one for the skill, else text or indented JSON. */
 export function humanResult(skill: string, result: Json): string {
+  if (skill === 'troubles') return humanTroubles(result)
   return Array.isArray(result) ? (LISTS[skill]?.(objectsIn(result)) ?? pretty(result)) : pretty(result)
 }
 

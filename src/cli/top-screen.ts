@@ -1,5 +1,4 @@
 import { type JsonObject, jsonObjectSchema, objectsIn, pathGet } from '../core/json.ts'
-import { counted } from '../lib/counted.ts'
 import { gatewayTable, groupsBehind } from './commands/status.ts'
 import { age, paint, table } from './terminal.ts'
 
@@ -30,7 +29,7 @@ export function screenOf({ now, points, gone }: Shown, { width, rows }: Size): s
   const text = [
     `${paint('bold', 'Trivium')} ${now.daemon} · ${now.store} store · ${new Date(Number(now.at)).toTimeString().slice(0, 8)}`,
     ...(gone ? [paint('red', gone), ''] : []),
-    ...faultLines(faults(now, all), width, Math.floor(rows / 2)),
+    ...faultLines(faults(now), width, Math.floor(rows / 2)),
     ...['accepted', 'done', 'failed', 'sent', 'refused'].map(rate),
     '',
     table(['road', 'messages', 'waiting', 'running', 'dead', 'oldest'], roadRows, width),
@@ -41,24 +40,9 @@ export function screenOf({ now, points, gone }: Shown, { width, rows }: Size): s
   return text.flatMap((line) => line.split('\n'))
 }
 
-function faults(now: JsonObject, all: (name: string) => JsonObject[]): string[] {
-  const count = (path: string) => Number(pathGet(now, path) ?? 0)
-  const error = pathGet(now, 'configuration.error')
-  const dead = count('deadLetters.total')
-  const approvals = count('approvals')
-  const lines = [
-    error && `configuration: the last good one stays in force; ${String(error).split('\n')[0]}`,
-    ...all('gateways')
-      .filter(({ ok }) => !ok)
-      .map(({ name, detail }) => `gateway ${name}: ${detail ?? 'failing'}`),
-    dead > 0 && `${counted(dead, 'dead letter')}: trivium dead-letters groups`,
-    approvals > 0 &&
-      `${counted(approvals, 'approval is', 'approvals are')} pending: trivium approval-list --status pending`,
-    ...all('subscriptions')
-      .filter(({ ok }) => !ok)
-      .map(({ name, detail }) => `push ${name}: ${detail}`),
-  ]
-  return lines.filter((line) => typeof line === 'string')
+/** The list of troubles of the server. Each takes a line: its title, and what is known. */
+function faults(now: JsonObject): string[] {
+  return objectsIn(now.troubles).map(({ title, text }) => `${title}: ${String(text).split('\n')[0]}`)
 }
 
 /** At least the first line of each fault that has room; the last line counts those without. */
@@ -77,7 +61,7 @@ function faultLines(found: readonly string[], width: number, room: number): stri
       return at === 0 ? `${paint('yellow', '!')} ${text}` : `  ${text}`
     })
   })
-  const more = fits ? [] : [`  … and ${found.length - shown.length} more: trivium status`]
+  const more = fits ? [] : [`  … and ${found.length - shown.length} more: trivium troubles`]
   return [...lines, ...more, '']
 }
 

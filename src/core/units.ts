@@ -13,6 +13,12 @@ const DURATION_UNITS: Record<string, number> = {
 }
 const SIZE_UNITS: Record<string, number> = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 }
 
+/** Durations in milliseconds, and sizes in bytes. */
+export const MINUTE = 60_000
+export const HOUR = 60 * MINUTE
+export const MIB = 1024 ** 2
+export const GIB = 1024 ** 3
+
 /** The longest duration that is stored. */
 export const TEN_YEARS = 10 * 365 * 86_400_000
 /** The longest delay that a Node timer keeps; longer ones fire immediately. */

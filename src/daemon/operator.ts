@@ -6,7 +6,7 @@ import { type LastReload, type Metrics, type Readings, roadsOf } from '../api/me
 import { controlToken } from '../api/token.ts'
 import type { Config } from '../config/load-config.ts'
 import type { BudgetStanding } from '../core/budget.ts'
-import { reasonOf, TriviumError } from '../core/errors.ts'
+import { TriviumError } from '../core/errors.ts'
 import { type Json, pathGet, toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Submission } from '../core/message.ts'
@@ -24,6 +24,7 @@ import { createFeed } from '../features/live/feed.ts'
 import type { History } from '../features/live/history.ts'
 import { createSessions } from '../features/sign-in/sessions.ts'
 import type { Tracing } from '../features/tracing/tracing.ts'
+import { createTroubles } from '../features/troubles/troubles.ts'
 import { type Address, listenOn } from '../http/public-http.ts'
 import { defined } from '../lib/defined.ts'
 import { logRequests } from '../lib/http.ts'
@@ -33,6 +34,7 @@ import type { McpServers } from '../runtime/mcp/servers.ts'
 import { wordsOf } from '../runtime/prefix-skills.ts'
 import { createDoctor } from './doctor.ts'
 import type { createRoadWorkers, Roads } from './roads.ts'
+import { createTroubleReadings, oldestRunning, pingStore } from './trouble-readings.ts'
 
 type Operator = ReturnType<typeof createOperator>
 
@@ -66,8 +68,12 @@ export function createOperator(deps: {
   owner: string
   history: History
   approvals: Pick<ApprovalService, 'list'>
+  dataDir: string
+  now(): number
 }) {
   const { store, manager, gateways, roads } = deps
+  const read = createTroubleReadings({ ...deps, refusals: roads.refusals })
+  const troubles = createTroubles({ read, journal: store.journal, now: deps.now })
 
   const transportOf = (name: string) => {
     const spec = gateways.spec(name)
@@ -122,6 +128,7 @@ export function createOperator(deps: {
     },
     approvals: () => approvals({ status: 'pending', limit: 1000 }),
     approval: async (id) => (await approvals({ id, limit: 1 }))[0],
+    troubles: troubles.list,
     now: Date.now,
   })
 
@@ -135,9 +142,14 @@ export function createOperator(deps: {
         const { groups, ...known } = await readings()
         return { ...known, groups: groups.filter(({ group }) => isLasting(group)) }
       }
-      const [writes, stored] = await Promise.all([ping(store), look().catch(() => undefined)])
+      const [writes, stored, found] = await Promise.all([
+        pingStore(store),
+        look().catch(() => undefined),
+        troubles.list(),
+      ])
       return {
         takesWrites: writes.ok,
+        troubles: found,
         stored,
         reload: deps.lastReload(),
         gateways: gateways.list(),
@@ -169,12 +181,10 @@ export function createOperator(deps: {
         })
       }),
     describe: (name: string) => toJson(manager.describe(name)),
+    troubles: troubles.list,
     async status() {
-      const [{ stats, groups, subscriptions, budgets, reload }, assistant, writes] = await Promise.all([
-        readings(),
-        deps.assistant(),
-        ping(store),
-      ])
+      const [{ stats, groups, subscriptions, budgets, waiting, reload }, assistant, writes, found] =
+        await Promise.all([readings(), deps.assistant(), pingStore(store), troubles.list()])
       const disabled = deps.config().gateways.filter((gateway) => !gateway.enabled)
       return toJson({
         version: deps.version,
@@ -193,6 +203,8 @@ export function createOperator(deps: {
         broken: manager.errors(),
         configuration: reload,
         roads: roadsOf(stats),
+        troubles: found,
+        waiting,
         stats,
         groups,
       })
@@ -218,7 +230,7 @@ export function createOperator(deps: {
     },
     reload: deps.reload,
     async ready() {
-      const store = await ping(deps.store)
+      const store = await pingStore(deps.store)
       const sick = gateways.list().filter((gateway) => !gateway.ok)
       const [listening, draining] = [deps.listening(), deps.draining()]
       // Why it is not the file may quote the file, and this is open to anybody.
@@ -230,22 +242,6 @@ export function createOperator(deps: {
       return { ok, detail: toJson({ store, listening, draining, configuration, gateways: sick }) }
     },
   }
-}
-
-/** Of each road and gateway how many attempts run in this daemon, and since when the oldest does. */
-function oldestRunning(running: Readings['running']) {
-  const groups = Map.groupBy(running, ({ road, gateway }) => JSON.stringify([road, gateway]))
-  return [...groups.values()].map((attempts) => {
-    const oldest = attempts.reduce((first, each) => (each.since < first.since ? each : first))
-    return { ...oldest, count: attempts.length }
-  })
-}
-
-function ping(store: Store) {
-  return store.ping().then(
-    () => ({ ok: true, reason: undefined }),
-    (error: unknown) => ({ ok: false, reason: reasonOf(error) }),
-  )
 }
 
 /** The control listener. Most commands work in their own process for a moment and never start it: it loads late. */

@@ -73,7 +73,7 @@ export function createRoads(deps: {
   log: Log
   now(): number
 }) {
-  const { store, gateways, metrics, tracing } = deps
+  const { store, gateways, metrics, tracing, log, now } = deps
   const { journal } = store
   // By an id the metrics tell how long a send has waited.
   const newKey = () => makeId(deps.now(), 0)
@@ -81,14 +81,13 @@ export function createRoads(deps: {
   const events = createEvents(store, deps.now, deps.permit)
   const door = createAccept({
     journal,
-    accepted: metrics.accepted,
+    accepted: countAccepted(deps),
     refused: deps.refusals.add,
     maxPending: MAX_PENDING,
     maxBacklog: MAX_BACKLOG,
   })
   const accept = tracing ? tracing.accept(door.accept) : door.accept
   const acceptAll = tracing ? tracing.acceptAll(door.acceptAll) : door.acceptAll
-  const { log, now } = deps
   const deliveries = createMaxDeliveries({ store, limitOf: deps.maxDeliveries, log, now })
   const services = {
     events,
@@ -147,7 +146,18 @@ export function createRoads(deps: {
     outbox,
     events,
     deliveries,
+    refusals: deps.refusals,
     services,
+  }
+}
+
+function countAccepted({
+  metrics,
+  refusals,
+}: Pick<Parameters<typeof createRoads>[0], 'metrics' | 'refusals'>) {
+  return (gateway: string, duplicate: boolean) => {
+    metrics.accepted(gateway, duplicate)
+    refusals.accepted(gateway)
   }
 }
 

@@ -4,6 +4,7 @@ import type { Refused } from '../core/transport.ts'
 import { defined } from '../lib/defined.ts'
 import { createRareLog } from '../lib/log-rarely.ts'
 import { withoutSecrets } from '../lib/secrets.ts'
+import { createRefusalTally } from './refusal-tally.ts'
 
 /** How many refusals of a gateway are kept, and how many characters of what was sent. */
 const KEPT = 50
@@ -20,6 +21,7 @@ export function createRefusals(options: {
   const { log } = options
   const logRarely = createRareLog(log)
   const newest = new Map<string, Refusal[]>()
+  const tally = createRefusalTally(options.now)
   const shown = ({ body, ...refusal }: Refusal): Refusal => {
     if (body === undefined) return refusal
     const clean = withoutSecrets(body, options.secrets()).replaceAll(LIKELY_SECRET, '$1[secret]')
@@ -28,11 +30,16 @@ export function createRefusals(options: {
   return {
     add(gateway: string, reason: string, { body, ...who }: Refused = {}): void {
       options.count(gateway, reason)
+      tally.refused(gateway, reason, who)
       log.debug({ gateway, reason, ...who }, 'it was refused')
       logRarely(`${gateway} ${reason}`, 'info', 'what came in is refused', { gateway, reason, ...who })
       const one = { at: options.now(), gateway, reason, ...who, ...defined({ body: beginOf(body) }) }
       newest.set(gateway, [one, ...(newest.get(gateway) ?? [])].slice(0, KEPT))
     },
+    /** A delivery of the gateway was accepted. */
+    accepted: tally.accepted,
+    /** What this daemon refused within the last hour, by gateway and reason. */
+    counts: tally.list,
     /** Newest first, of these gateways. Secrets go only here: whoever floods a gateway must not have us search for them. */
     list: (gateways: readonly string[]): Refusal[] =>
       gateways

@@ -38,6 +38,7 @@ async function stage(t: TestContext, parts: Partial<ControlDeps> = {}) {
     skills: () => [{ name: 'echo' }],
     describe: (name) => ({ name }),
     status: async () => ({ version: '1' }),
+    troubles: async () => [],
     doctor: async () => [{ name: 'store', ok: true, detail: '' }],
     diagnosis: async () => [],
     submit: async (submission) => ({ id: 'm1', wait: submission.wait }),

@@ -4,6 +4,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { screenOf } from '../../src/cli/top-screen.ts'
 import { counted } from '../../src/lib/counted.ts'
 
+const trouble = (title: string, text: string) => ({ title, text })
 const road = { messages: 12_345, waiting: 4, running: 2, dead: 1, oldestAt: Date.now() - 3_600_000 }
 const NOW = {
   ...{ daemon: 'host-with-a-long-name', store: 'embedded', at: Date.now() },
@@ -20,7 +21,15 @@ const NOW = {
       detail: 'the server refused the login: 535 5.7.8 Error: authentication failed',
     },
   ],
-  subscriptions: [{ name: 'crm', ok: false, detail: '7 times in a row: connect ECONNREFUSED 127.0.0.1:9' }],
+  troubles: [
+    trouble(
+      'Gateway sales does not work',
+      'the server refused the login: 535 5.7.8 Error: authentication failed',
+    ),
+    trouble('Push crm fails', '7 times in a row: connect ECONNREFUSED 127.0.0.1:9.'),
+    trouble('1 dead letter', 'They used up their attempts.'),
+    trouble('2 requests wait for an approval', 'The oldest one: deploy.'),
+  ],
   groups: [],
 }
 const points = Array.from({ length: 720 }, (_, at) => ({ accepted: at % 7, done: 1 }))
@@ -44,10 +53,10 @@ test('top shows every fault within 48 columns and 20 rows', () => {
       lines.join('\n'),
     )
     const text = faults.join(' ').replaceAll(/\s+/g, ' ')
-    assert.match(text, /! gateway sales: the server refused the login: 535/)
-    assert.match(text, /! 1 dead letter: trivium dead-letters groups/)
-    assert.match(text, /! 2 approvals are pending/)
-    assert.match(text, /! push crm: 7 times in a row/)
+    assert.match(text, /! Gateway sales does not work: the server refused the login: 535/)
+    assert.match(text, /! 1 dead letter/)
+    assert.match(text, /! 2 requests wait for an approval/)
+    assert.match(text, /! Push crm fails: 7 times in a row/)
     assert.ok(
       lines.some((line) => line.startsWith('accepted')),
       'the rates have room too',
@@ -56,14 +65,9 @@ test('top shows every fault within 48 columns and 20 rows', () => {
 })
 
 test('top counts the faults that have no room', () => {
-  const gateways = Array.from({ length: 30 }, (_, at) => ({
-    name: `g${at}`,
-    transport: 'email',
-    ok: false,
-    detail: 'down',
-  }))
-  const lines = seen({ ...NOW, gateways }, 48, 20)
-  assert.match(lines.join('\n'), /! gateway g0: down[\s\S]*… and 24 more: trivium status/)
+  const troubles = Array.from({ length: 30 }, (_, at) => trouble(`Gateway g${at} does not work`, 'down'))
+  const lines = seen({ ...NOW, troubles }, 48, 20)
+  assert.match(lines.join('\n'), /! Gateway g0 does not work: down[\s\S]*… and 21 more: trivium troubles/)
   assert.ok(lines.some((line) => line.startsWith('accepted')))
 })
 

@@ -111,7 +111,7 @@ describe('the alerts and the dashboard', { timeout: 60_000 }, () => {
       async () => (await sampleOf('trivium_dead_letters{queue="dispatch"')) === 1,
     )
     await drive(
-      ['TriviumRefuses'],
+      ['TriviumRefuses', 'TriviumTrouble'],
       async () => {
         for (let n = 0; n < 20; n++) await suite.daemon.post('/signed', '{}')
       },

@@ -1,7 +1,9 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { counted } from '../../lib/counted.ts'
 import { type AddCommand, ownFile } from '../command.ts'
 import { ask } from '../connection.ts'
 import { age, paint, table } from '../terminal.ts'
+import { troubleLines } from '../troubles.ts'
 
 /** `trivium status`. */
 export const addStatus: AddCommand = (program, context) => {
@@ -40,7 +42,8 @@ function humanStatus(status: Json, isScreen: boolean): string {
     // What retention removed where somebody takes.
     const counts = Object.entries(Object(lost)).map(([gateway, count]) => `${gateway} ${count}`)
     const removed = counts.length > 0 && `not pulled; EXPIRED UNREAD so far: ${counts.join(', ')}`
-    return [road, messages, age(oldestAt), dead, removed || (MEANING[String(road)] ?? 'waiting or running')]
+    const meaning = MEANING[String(road)] ?? `waiting or running${retriesOf(road, all('waiting'))}`
+    return [road, messages, age(oldestAt), dead, removed || meaning]
   })
   const subscriptions = all('subscriptions')
     .filter(({ ok, state }) => !ok || state !== 'active')
@@ -60,6 +63,7 @@ function humanStatus(status: Json, isScreen: boolean): string {
     at('store.ok') === false && `${paint('red', 'STORE TAKES NO MESSAGES')}: ${at('store.reason')}`,
     at('configuration.error') &&
       `${paint('red', 'CONFIGURATION')}: the last good one stays in force; ${reason}`,
+    ...troubleLines(all('troubles'), room),
     '',
     gatewayTable(all('gateways'), all('disabled'), { room }),
     '',
@@ -77,6 +81,16 @@ function humanStatus(status: Json, isScreen: boolean): string {
     summary(`${paint('red', 'BROKEN SKILLS')} (trivium skill list)`, broken, broken, ''),
   ]
   return lines.filter((line) => typeof line === 'string').join('\n')
+}
+
+/** How many messages of a road wait for their next attempt, and when the first of these comes. */
+function retriesOf(road: unknown, waiting: readonly JsonObject[]): string {
+  const retrying = waiting.filter((one) => one.road === road && one.state === 'retrying')
+  if (retrying.length === 0) return ''
+  const count = retrying.reduce((sum, one) => sum + Number(one.count), 0)
+  const nextAt = Math.min(...retrying.map((one) => Number(one.nextAt)))
+  const time = new Date(nextAt).toISOString().slice(11, 16)
+  return `; ${counted(count, 'is', 'are')} tried again, next attempt at ${time} UTC`
 }
 
 /** The consumer groups that are behind, the worst first. */

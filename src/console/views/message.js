@@ -168,7 +168,7 @@ function Timeline({ shown }) {
         index,
       ) => html`<li key=${index} class=${`${road} ${KINDS[what] ?? ''}`}>
       <div class="when"><time title=${new Date(at).toISOString()}>${index === 0 ? timeOfDay(at) : `+${took(at - start)}`}</time></div>
-      <div class="what"><span class="road">${ROADS[road] ?? road}</span> <b>${what}</b> <${Detail} detail=${detail} /></div>
+      <div class="what"><span class="road">${ROADS[road] ?? road}</span> <b>${what}</b> <${Detail} detail=${detail} at=${at} /></div>
     </li>`,
     )}
   </ol>
@@ -181,12 +181,12 @@ function Timeline({ shown }) {
   }} />`
 }
 
-function Detail({ detail }) {
+function Detail({ detail, at }) {
   // The key is the message's id and the route's name over again.
   const { text, error, reason, tools, ms, args, key, delay, ...said } = detail
   return html`${ms !== undefined && html`<span class="took">${took(ms)}</span> `}<span class="fields">${fieldsOf(said)}</span>
     ${(error || reason) && html`<p class="error">${error ?? reason}</p>`}
-    ${delay !== undefined && html`<p class="dim">The next attempt ${took(delay)} after it.</p>`}
+    ${delay !== undefined && html`<p class="dim">Next attempt at ${timeOfDay(at + delay)}, after ${took(delay)}.</p>`}
     ${
       tools?.length > 0 &&
       html`<ul class="tools">${tools.map(

@@ -1,9 +1,9 @@
 import { Chart } from '../lib/chart.js'
 import { html } from '../lib/html.js'
-import { clock, now, points } from '../lib/live.js'
-import { Age, Badge, span, took } from '../lib/parts.js'
+import { now, points } from '../lib/live.js'
+import { Age, Badge, took } from '../lib/parts.js'
 import { link } from '../lib/router.js'
-import { troublesOf } from '../lib/troubles.js'
+import { placeOf } from '../lib/troubles.js'
 
 const RATES = [
   { name: 'accepted', color: 'accent', of: (point) => point.accepted },
@@ -38,7 +38,7 @@ export function NowPage() {
 
 /** Has a place of its own, so that a trouble that comes or goes moves nothing else. */
 function Troubles() {
-  const found = troublesOf(now.value, points.value, clock.value, span)
+  const found = now.value?.troubles ?? []
   return html`<section class="troubles" aria-label="What is wrong" tabindex="0">
     ${now.value === undefined && html`<p class="dim">…</p>`}
     ${
@@ -46,11 +46,17 @@ function Troubles() {
       found.length === 0 &&
       html`<div class="well"><p><b>All is well.</b></p><p class="dim">Gateways and pushes work, nothing is dead, nothing waits for you.</p></div>`
     }
-    <ul>${found.map(
-      ({ key, kind, title, text, path, query }) => html`<li key=${key} class=${`trouble ${kind}`}>
-      <a href=${link(path, query)}>${title}</a><p>${text}</p></li>`,
-    )}</ul>
+    <ul>${found.map((trouble) => html`<${TroubleItem} key=${trouble.key} trouble=${trouble} />`)}</ul>
   </section>`
+}
+
+function TroubleItem({ trouble }) {
+  const { severity, title, text, todo, since } = trouble
+  const { path, query } = placeOf(trouble)
+  return html`<li class=${`trouble ${severity === 'error' ? 'bad' : 'warn'}`}>
+    <a href=${link(path, query)}>${title}</a>
+    <p>${text}${since && html` <span class="since">For <${Age} at=${since} />.</span>`}</p>
+    <p class="todo">${todo}</p></li>`
 }
 
 const ROADS = {

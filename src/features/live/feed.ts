@@ -4,6 +4,7 @@ import type { Message } from '../../core/message.ts'
 import { createMatcher, type Outcome, SEARCHED } from '../../core/message-query.ts'
 import type { Approval } from '../../core/services.ts'
 import type { DeadLetter, Store } from '../../core/store.ts'
+import type { Trouble } from '../../core/trouble.ts'
 import { rowOf, searchOf } from '../../engine/search.ts'
 import { defined } from '../../lib/defined.ts'
 import { createLoop } from '../../lib/loop.ts'
@@ -34,6 +35,8 @@ type FeedDeps = {
   /** Those that are pending, and one that was. */
   approvals(): Promise<Approval[]>
   approval(id: string): Promise<Approval | undefined>
+  /** Never throws: also while the store is away. */
+  troubles(): Promise<Trouble[]>
   now(): number
 }
 
@@ -167,15 +170,15 @@ function startWatching(deps: FeedDeps) {
 
   const overview = async () => {
     try {
-      const found = await deps.overview()
+      const [found, troubles] = await Promise.all([deps.overview(), deps.troubles()])
       const queues = found.roads.flatMap(({ road, dead = 0 }) => (dead > 0 ? [[road, dead] as const] : []))
       const total = queues.reduce((sum, [, dead]) => sum + dead, 0)
       const { accepted, done, failed, dead, unrouted, sent, refused } = history.points().at(-1) ?? NOTHING
       const rates = { accepted, done, failed, dead, unrouted, sent, refused }
       const deadLetters = { total, queues: Object.fromEntries(queues) }
-      return { ...found, rates, approvals: pending.size, deadLetters }
+      return { ...found, rates, approvals: pending.size, deadLetters, troubles }
     } catch (error) {
-      return { error: reasonOf(error) }
+      return { error: reasonOf(error), troubles: await deps.troubles() }
     }
   }
   const tellNow = async () => {

@@ -5,9 +5,10 @@ import type { Caller, InvokeOptions } from '../../core/call.ts'
 import { type Json, toJson } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import { textOf } from '../../core/skill.ts'
-import type { ClaimedJob, KeyValues, Store } from '../../core/store.ts'
+import type { ClaimedJob, Store } from '../../core/store.ts'
 import { attemptOf, createWorker, failedAttempt, lastErrorOf, type RunOutcome } from '../../engine/worker.ts'
 import { defined } from '../../lib/defined.ts'
+import { createScheduleFailures } from './failures.ts'
 import type { Occasion } from './schedules.ts'
 
 type ScheduleRunDeps = {
@@ -49,7 +50,7 @@ export function createScheduleRuns(
   { store, invoke, callerAs, logs, log, report, now }: ScheduleRunDeps,
   exists: (schedule: Pick<Schedule, 'id' | 'created'>) => Promise<boolean>,
 ) {
-  const failures = createFailures(store.kv)
+  const failures = createScheduleFailures(store.kv, now)
   const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
     const { schedule: id, name, skill, args, by, askedBy, onFailure, ...rest } = runSchema.parse(job.data)
     const { created, channel, planned, missed } = rest
@@ -71,7 +72,7 @@ export function createScheduleRuns(
         await report(askedBy, { key: `schedule:${job.id}`, text, by: `${SCHEDULED}${skill}` })
       }
       await logs.event({ event: 'schedule_ran', ...about, ok: true, result: brief(result) })
-      await failures.end(`${id}:${created}`)
+      await failures.ended({ id, created })
       return { outcome: 'done' }
     } catch (thrown) {
       if (!signal.aborted) {
@@ -79,10 +80,12 @@ export function createScheduleRuns(
         const told = { ok: false, error: error.message, again: outcome === 'retry' }
         await logs.event({ event: 'schedule_failed', ...about, ...told })
         const whom = askedBy ?? onFailure
-        if (whom && outcome === 'dead') {
+        if (outcome === 'dead') {
+          const failing = { id, created, name, skill, error: error.message }
+          const { first } = await failures.failed(failing, job.id)
           const text = `${name} (${id}) failed: ${error.message}`
-          const key = await failures.keyOf(`${id}:${created}`, job.id)
-          await report(whom, { key, text, by: `${SCHEDULED}${skill}` })
+          const key = `schedule:${first}:failed`
+          if (whom) await report(whom, { key, text, by: `${SCHEDULED}${skill}` })
         }
       }
       throw thrown
@@ -107,23 +110,6 @@ export function createScheduleRuns(
       await store.jobs.add(SCHEDULES_QUEUE, [job])
     },
     worker: createWorker({ ...LIMITS, queue: SCHEDULES_QUEUE, store, run, log, now }),
-  }
-}
-
-/** How long (ms) it is remembered that a schedule fails. */
-const FAILURE_KEPT = 30 * 86_400_000
-
-/** A schedule that fails again and again is told of once, until a run of it succeeds. */
-function createFailures(kv: KeyValues) {
-  const place = (schedule: string) => `schedule-failing:${schedule}`
-  return {
-    /** The key of the message about it: the same for each run until one succeeds. */
-    async keyOf(schedule: string, job: string): Promise<string> {
-      await kv.set(place(schedule), job, { ifVersion: 0, ttl: FAILURE_KEPT })
-      const first = (await kv.get(place(schedule)))?.value ?? job
-      return `schedule:${String(first)}:failed`
-    },
-    end: (schedule: string) => kv.delete(place(schedule)),
   }
 }
 

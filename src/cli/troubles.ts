@@ -1,0 +1,36 @@
+import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
+import { age, paint, shorten } from './terminal.ts'
+
+const LONGEST_TEXT = 160
+/** What other lines of `status` tell. */
+const TOLD_ELSEWHERE = new Set(['configuration', 'store-down', 'shards-away', 'gateway-down'])
+
+/** The list of troubles for people: what is wrong, since when, and what to do. */
+export function humanTroubles(result: Json): string {
+  const troubles = objectsIn(pathGet(result, 'troubles'))
+  if (troubles.length === 0) return 'All is well.'
+  return troubles
+    .map((trouble) => {
+      const { text, todo, since, code } = trouble
+      return `${headOf(trouble)} (${code}, for ${age(since)})\n  ${text}\n  → ${todo}`
+    })
+    .join('\n')
+}
+
+/** The troubles in `status`, a line each; those that other lines tell are left out. */
+export function troubleLines(troubles: readonly JsonObject[], room: number): string[] {
+  const shown = troubles.filter(({ code }) => !TOLD_ELSEWHERE.has(String(code)))
+  if (shown.length === 0) return []
+  const lines = shown
+    .slice(0, room)
+    .map(
+      (trouble) =>
+        `${headOf(trouble)} (${age(trouble.since)}): ${shorten(String(trouble.text), LONGEST_TEXT)}`,
+    )
+  const more = shown.length > room ? [`… and ${shown.length - room} more: trivium troubles`] : []
+  return ['', ...lines, ...more]
+}
+
+function headOf({ severity, title }: JsonObject): string {
+  return `${severity === 'error' ? paint('red', '!') : paint('yellow', '!')} ${title}`
+}

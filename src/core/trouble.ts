@@ -1,0 +1,62 @@
+import { z } from 'zod'
+
+/** What can be wrong with an installation, or wants a person. The names are contract: alerts and `notify:` use them. */
+export const TROUBLES = [
+  'store-down',
+  'disk-low',
+  'shards-away',
+  'draining',
+  'configuration',
+  'gateway-down',
+  'queue-down',
+  'mcp-down',
+  'subscription-down',
+  'subscription-paused',
+  'dead-letters',
+  'messages-lost',
+  'backlog',
+  'retrying',
+  'attempt-hangs',
+  'refusals',
+  'schedule-failed',
+  'approval-waiting',
+  'budget',
+  'group-lag',
+  'unrouted',
+  'skill-broken',
+] as const
+
+const where = z
+  .object({
+    gateway: z.string(),
+    subscription: z.string(),
+    queue: z.string(),
+    schedule: z.string(),
+    skill: z.string(),
+    server: z.string(),
+    topic: z.string(),
+    group: z.string(),
+    road: z.string(),
+    reason: z.string(),
+  })
+  .partial()
+
+/** One entry of the list of troubles. `key` stays the same for as long as the trouble lasts. */
+const troubleSchema = z.object({
+  key: z.string(),
+  code: z.enum(TROUBLES),
+  severity: z
+    .enum(['error', 'warning'])
+    .describe('error: messages are lost, refused or stuck. warning: a person should look.'),
+  title: z.string().describe('What is wrong, in a few words.'),
+  text: z.string().describe('What is known about it.'),
+  todo: z.string().describe('What to do.'),
+  where,
+  count: z.int().describe('How many messages, requests or runs it is about.'),
+  since: z.number().exactOptional().describe('Since when, as far as it is known (Unix ms).'),
+})
+
+export type Trouble = z.infer<typeof troubleSchema>
+
+/** The answer of `troubles`, the errors first. */
+export const troublesSchema = z.object({ at: z.number(), troubles: z.array(troubleSchema) })

@@ -1,0 +1,114 @@
+import { statfs } from 'node:fs/promises'
+import type { LastReload, Readings } from '../api/metrics.ts'
+import type { BudgetStanding } from '../core/budget.ts'
+import { reasonOf } from '../core/errors.ts'
+import type { ApprovalService, SubscriptionInfo } from '../core/services.ts'
+import type { Store } from '../core/store.ts'
+import { isLasting } from '../engine/events.ts'
+import type { Gateways } from '../engine/gateways.ts'
+import type { RefusalCount } from '../engine/refusal-tally.ts'
+import type { Queues } from '../features/bullmq/queues.ts'
+import type { History } from '../features/live/history.ts'
+import { failingSchedules } from '../features/schedules/failures.ts'
+import type { StoredReadings, TroubleReadings } from '../features/troubles/readings.ts'
+import type { SkillManager } from '../runtime/manager.ts'
+import type { McpServers } from '../runtime/mcp/servers.ts'
+
+/** How long (ms) the answer of the store to a write holds: looking must not become a load of its own. */
+const PING_HOLDS = 5_000
+const MOST_APPROVALS = 1_000
+
+/** Reads what the list of troubles is made from. What belongs to a store that is away is left out. */
+export function createTroubleReadings(deps: {
+  store: Store
+  dataDir: string
+  gateways: Pick<Gateways, 'list'>
+  queues: Pick<Queues, 'list'>
+  mcp: Pick<McpServers, 'list'>
+  manager: Pick<SkillManager, 'errors'>
+  refusals: { counts(): RefusalCount[] }
+  history: Pick<History, 'every' | 'points'>
+  approvals: Pick<ApprovalService, 'list'>
+  subscriptions(): Promise<SubscriptionInfo[]>
+  budgets(): Promise<BudgetStanding[]>
+  running(): Readings['running']
+  lastReload(): LastReload
+  draining(): boolean
+  now(): number
+}): () => Promise<TroubleReadings> {
+  const { store, history } = deps
+  const ping = createPing(store, deps.now)
+
+  const readStored = async (): Promise<StoredReadings> => {
+    const [stats, groups, subscriptions, waiting, budgets, approvals, schedules] = await Promise.all([
+      store.stats(),
+      store.topics.groups(),
+      deps.subscriptions(),
+      store.oldestWaiting(),
+      deps.budgets(),
+      deps.approvals.list({ status: 'pending', limit: MOST_APPROVALS }),
+      failingSchedules(store.kv),
+    ])
+    const lasting = groups.filter(({ group }) => isLasting(group))
+    return { stats, groups: lasting, subscriptions, waiting, budgets, approvals, schedules }
+  }
+
+  return async () => {
+    const [pinged, stored, disk] = await Promise.all([
+      ping(),
+      readStored().catch(() => undefined),
+      spaceOf(deps.dataDir),
+    ])
+    const unrouted = history.points().reduce((sum, point) => sum + point.unrouted, 0)
+    return {
+      store: { ...pinged, address: store.address },
+      disk,
+      draining: deps.draining(),
+      configuration: deps.lastReload(),
+      gateways: deps.gateways.list(),
+      queues: deps.queues.list(),
+      mcp: deps.mcp.list(),
+      broken: deps.manager.errors(),
+      running: oldestRunning(deps.running()),
+      refusals: deps.refusals.counts(),
+      // Points have rates per second.
+      unrouted: Math.round((unrouted * history.every) / 1000),
+      stored,
+    }
+  }
+}
+
+/** How many attempts of each road and gateway run in this daemon, and since when the oldest does. */
+export function oldestRunning(running: Readings['running']) {
+  const groups = Map.groupBy(running, ({ road, gateway }) => JSON.stringify([road, gateway]))
+  return [...groups.values()].map((attempts) => {
+    const oldest = attempts.reduce((first, each) => (each.since < first.since ? each : first))
+    return { ...oldest, count: attempts.length }
+  })
+}
+
+/** Whether the store takes a write. */
+export function pingStore(store: Pick<Store, 'ping'>): Promise<{ ok: boolean; reason: string | undefined }> {
+  return store.ping().then(
+    () => ({ ok: true, reason: undefined }),
+    (error: unknown) => ({ ok: false, reason: reasonOf(error) }),
+  )
+}
+
+function createPing(store: Pick<Store, 'ping'>, now: () => number) {
+  let asked = Number.NEGATIVE_INFINITY
+  let answer: ReturnType<typeof pingStore> | undefined
+  return () => {
+    if (answer && now() - asked < PING_HOLDS) return answer
+    asked = now()
+    answer = pingStore(store)
+    return answer
+  }
+}
+
+/** Some network file systems do not say how large they are. */
+async function spaceOf(dir: string): Promise<TroubleReadings['disk']> {
+  const space = await statfs(dir).catch(() => undefined)
+  if (!space || space.blocks === 0) return undefined
+  return { free: space.bavail * space.bsize, size: space.blocks * space.bsize, dir }
+}

@@ -1,0 +1,127 @@
+import type { Refused } from '../core/transport.ts'
+
+/** How many refusals and deliveries a gateway had, minute by minute, for an hour. */
+const MINUTE = 60_000
+const MINUTES = 60
+/** Senders and explanations that are told apart for each reason. */
+const MOST_NAMES = 50
+
+/** The refusals of one gateway for one reason within the last hour. Times in Unix ms. */
+export type RefusalCount = {
+  gateway: string
+  reason: string
+  count: number
+  /** The first of the refusals that came without an hour of rest. */
+  since: number
+  last: number
+  /** Deliveries that were accepted since `since`, within the last hour. */
+  accepted: number
+  /** When the gateway last accepted anything, and how many were refused since then. */
+  lastGoodAt?: number
+  sinceGood: number
+  /** Who was refused, and why, most frequent first. */
+  from: { name: string; count: number }[]
+  why: { name: string; count: number }[]
+}
+
+type Minutes = { counts: Float64Array; minute: number }
+type Refusals = {
+  minutes: Minutes
+  since: number
+  last: number
+  sinceGood: number
+  from: Map<string, number>
+  why: Map<string, number>
+}
+
+/** Counts what gateways refuse and accept, in the memory of this daemon. */
+export function createRefusalTally(now: () => number) {
+  const refused = new Map<string, Map<string, Refusals>>()
+  const good = new Map<string, { minutes: Minutes; last: number }>()
+
+  return {
+    /** Called for each accepted message: it must cost next to nothing. */
+    accepted(gateway: string): void {
+      const at = now()
+      let known = good.get(gateway)
+      if (!known) {
+        known = { minutes: minutesAt(at), last: at }
+        good.set(gateway, known)
+      }
+      known.last = at
+      add(known.minutes, at)
+    },
+    refused(gateway: string, reason: string, { from, why }: Refused): void {
+      const at = now()
+      const reasons = refused.get(gateway) ?? new Map<string, Refusals>()
+      refused.set(gateway, reasons)
+      let known = reasons.get(reason)
+      if (!known || at - known.last > MINUTES * MINUTE) {
+        known = { minutes: minutesAt(at), since: at, last: at, sinceGood: 0, from: new Map(), why: new Map() }
+        reasons.set(reason, known)
+      }
+      const isGoodBetween = (good.get(gateway)?.last ?? 0) > known.last
+      known.sinceGood = isGoodBetween ? 1 : known.sinceGood + 1
+      known.last = at
+      add(known.minutes, at)
+      countName(known.from, from)
+      countName(known.why, why)
+    },
+    /** What was refused within the last hour, by gateway and reason. */
+    list(): RefusalCount[] {
+      const at = now()
+      return [...refused].flatMap(([gateway, reasons]) =>
+        [...reasons].flatMap(([reason, known]): RefusalCount[] => {
+          const count = sum(known.minutes, at, 0)
+          if (count === 0) return []
+          const { since, last } = known
+          const deliveries = good.get(gateway)
+          const isGoodLast = deliveries !== undefined && deliveries.last > last
+          const sinceGood = isGoodLast ? 0 : known.sinceGood
+          const isGoodSince = deliveries !== undefined && deliveries.last >= since
+          const accepted = isGoodSince ? sum(deliveries.minutes, at, since) : 0
+          const lastGood = deliveries ? { lastGoodAt: deliveries.last } : {}
+          const names = { from: sorted(known.from), why: sorted(known.why) }
+          return [{ gateway, reason, count, since, last, accepted, sinceGood, ...lastGood, ...names }]
+        }),
+      )
+    },
+  }
+}
+
+function minutesAt(at: number): Minutes {
+  return { counts: new Float64Array(MINUTES), minute: Math.floor(at / MINUTE) }
+}
+
+/** Moves to the minute of `at`; the minutes in between had nothing. */
+function move(minutes: Minutes, at: number): void {
+  const minute = Math.floor(at / MINUTE)
+  if (minute <= minutes.minute) return
+  const passed = Math.min(MINUTES, minute - minutes.minute)
+  for (let step = 1; step <= passed; step++) minutes.counts[(minutes.minute + step) % MINUTES] = 0
+  minutes.minute = minute
+}
+
+function add(minutes: Minutes, at: number): void {
+  move(minutes, at)
+  const index = minutes.minute % MINUTES
+  minutes.counts[index] = (minutes.counts[index] ?? 0) + 1
+}
+
+/** What was counted in the last hour, from the minute of `since` on. */
+function sum(minutes: Minutes, at: number, since: number): number {
+  move(minutes, at)
+  const oldest = Math.max(minutes.minute - MINUTES + 1, Math.floor(since / MINUTE))
+  let total = 0
+  for (let minute = oldest; minute <= minutes.minute; minute++) total += minutes.counts[minute % MINUTES] ?? 0
+  return total
+}
+
+function countName(names: Map<string, number>, name = 'unknown'): void {
+  if (!names.has(name) && names.size >= MOST_NAMES) return
+  names.set(name, (names.get(name) ?? 0) + 1)
+}
+
+function sorted(names: ReadonlyMap<string, number>) {
+  return [...names].map(([name, count]) => ({ name, count })).sort((a, b) => b.count - a.count)
+}

@@ -1,0 +1,63 @@
+import { z } from 'zod'
+import type { Schedule } from '../../core/assistant-services.ts'
+import type { KeyValues } from '../../core/store.ts'
+import { updateKv } from '../../core/update-kv.ts'
+
+/** How long (ms) it is remembered that a schedule fails. */
+const FAILURE_KEPT = 30 * 86_400_000
+const PREFIX = 'schedule-failing:'
+const MOST_LISTED = 100
+
+const failureSchema = z.object({
+  /** The job of the first run that failed: the message to the creator has its name, so that it is sent once. */
+  first: z.string(),
+  lastJob: z.string(),
+  id: z.string(),
+  name: z.string(),
+  skill: z.string(),
+  error: z.string(),
+  since: z.number(),
+  count: z.int(),
+})
+
+/** A schedule whose last run became a dead letter. `since` in Unix ms; `count`: how many runs in a row. */
+export type ScheduleFailure = z.infer<typeof failureSchema>
+
+type Failed = Pick<Schedule, 'id' | 'created' | 'name' | 'skill'> & { error: string }
+
+/** Remembers which schedules fail. One that fails again and again is reported once, until a run succeeds. */
+export function createScheduleFailures(kv: KeyValues, now: () => number) {
+  return {
+    /** Notes that a run is dead. The same job again changes nothing. */
+    async failed({ id, created, name, skill, error }: Failed, job: string): Promise<ScheduleFailure> {
+      const value = await updateKv(kv, placeOf({ id, created }), (current) => {
+        const known = readFailure(current)
+        if (known?.lastJob === job) return undefined
+        // Version 0.1 kept the id of the job alone.
+        const first = known?.first ?? (typeof current === 'string' ? current : job)
+        const count = (known?.count ?? 0) + 1
+        const since = known?.since ?? now()
+        const next: ScheduleFailure = { first, lastJob: job, id, name, skill, error, since, count }
+        return { value: next, ttl: FAILURE_KEPT }
+      })
+      return failureSchema.parse(value)
+    },
+    /** A run succeeded. */
+    ended: (schedule: Pick<Schedule, 'id' | 'created'>) => kv.delete(placeOf(schedule)),
+  }
+}
+
+/** The schedules whose last run failed; at most 100. */
+export async function failingSchedules(kv: KeyValues): Promise<ScheduleFailure[]> {
+  const keys = await kv.list(PREFIX, MOST_LISTED)
+  const found = await Promise.all(keys.map(async (key) => readFailure((await kv.get(key))?.value)))
+  return found.filter((one) => one !== undefined)
+}
+
+function placeOf({ id, created }: Pick<Schedule, 'id' | 'created'>): string {
+  return `${PREFIX}${id}:${created}`
+}
+
+function readFailure(value: unknown): ScheduleFailure | undefined {
+  return failureSchema.safeParse(value).data
+}

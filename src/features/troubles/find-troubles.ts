@@ -1,0 +1,155 @@
+import type { Trouble } from '../../core/trouble.ts'
+import { GIB, MIB } from '../../core/units.ts'
+import { counted } from '../../lib/counted.ts'
+import { peopleTroubles } from './people-troubles.ts'
+import type { TroubleReadings } from './readings.ts'
+import { refusalTroubles } from './refusal-troubles.ts'
+import { roadTroubles } from './road-troubles.ts'
+import { error, firstLine, warning } from './trouble-parts.ts'
+
+/** Less free space than this on the disk of the data directory is a trouble; of small disks a twentieth. */
+const LOW_DISK = 1 * GIB
+
+/**
+ * What is wrong or wants a person, errors first. Titles and texts contain no ages: an entry stays the same for as long as
+ * nothing changes. `at` in Unix ms.
+ */
+export function findTroubles(readings: TroubleReadings, at: number): Trouble[] {
+  const { stored } = readings
+  const found = [
+    ...daemonTroubles(readings),
+    ...connectionTroubles(readings),
+    ...refusalTroubles(readings.refusals),
+    ...(stored ? roadTroubles(stored, readings, at) : []),
+    ...(stored ? peopleTroubles(stored) : []),
+  ]
+  return found.toSorted((a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'))
+}
+
+function daemonTroubles({ store, disk, draining, configuration, stored }: TroubleReadings): Trouble[] {
+  const found: Trouble[] = []
+  if (!store.ok) {
+    found.push(
+      error(
+        'store-down',
+        {},
+        {
+          title: 'The store does not take messages',
+          text: `Everything that comes in is refused, and senders must repeat it. ${store.reason ?? ''}`.trim(),
+          todo: 'Free the disk or bring the store back; `trivium doctor` checks it.',
+        },
+      ),
+    )
+  }
+  if (disk && disk.free < Math.min(LOW_DISK, disk.size / 20)) {
+    found.push(
+      warning(
+        'disk-low',
+        {},
+        {
+          title: 'The disk is almost full',
+          text: `${Math.floor(disk.free / MIB)} MiB are free for ${disk.dir}.`,
+          todo: 'Free space, or shorten `daemon.retention`; a store that is full refuses every message.',
+        },
+      ),
+    )
+  }
+  const away = stored?.stats.away ?? []
+  if (away.length > 0) {
+    found.push(
+      error(
+        'shards-away',
+        {},
+        {
+          title: `${counted(away.length, 'shard')} of the store cannot be reached`,
+          text: `Shard ${away.join(', ')}: its conversations wait; the others are served.`,
+          todo: 'Bring that Redis back; nothing that was acknowledged is lost.',
+          count: away.length,
+        },
+      ),
+    )
+  }
+  if (draining) {
+    found.push(
+      warning(
+        'draining',
+        {},
+        {
+          title: 'The daemon is stopping',
+          text: 'It takes no more messages and finishes what runs.',
+          todo: 'Nothing, if that is intended.',
+        },
+      ),
+    )
+  }
+  if (!configuration.ok) {
+    found.push(
+      error(
+        'configuration',
+        {},
+        {
+          title: 'The last reload failed',
+          text: `The last good configuration stays in force. ${firstLine(configuration.error)}`,
+          todo: 'Correct routes.yaml; `trivium routes check` names the line.',
+          since: configuration.at,
+        },
+      ),
+    )
+  }
+  return found
+}
+
+function connectionTroubles({ gateways, queues, mcp, broken }: TroubleReadings): Trouble[] {
+  return [
+    ...gateways
+      .filter(({ ok }) => !ok)
+      .map(({ name, detail }) =>
+        error(
+          'gateway-down',
+          { gateway: name },
+          {
+            title: `Gateway ${name} does not work`,
+            text: detail ?? 'It does not say why.',
+            todo: 'Check login, address and token of the provider; `trivium doctor` checks the gateway.',
+          },
+        ),
+      ),
+    ...queues
+      .filter(({ ok }) => !ok)
+      .map(({ name, detail }) =>
+        error(
+          'queue-down',
+          { queue: name },
+          {
+            title: `Queue ${name} cannot be reached`,
+            text: detail ?? 'It does not say why.',
+            todo: 'Bring the Redis of `queues:` back; messages wait for it.',
+          },
+        ),
+      ),
+    ...mcp
+      .filter(({ ok }) => !ok)
+      .map(({ name, detail }) =>
+        warning(
+          'mcp-down',
+          { server: name },
+          {
+            title: `MCP server ${name} cannot be used`,
+            text: detail,
+            todo: 'Check its address and login under `mcp:`; skills that need its tools fail.',
+          },
+        ),
+      ),
+    ...broken.map(({ name, reason }) =>
+      warning(
+        'skill-broken',
+        { skill: name },
+        {
+          title: `Skill ${name} cannot be loaded`,
+          text: firstLine(reason),
+          todo: 'Correct its file; `trivium skill list` shows the error.',
+        },
+      ),
+    ),
+  ]
+}

@@ -1,0 +1,57 @@
+import type { BudgetStanding } from '../../core/budget.ts'
+import type { Trouble } from '../../core/trouble.ts'
+import { counted } from '../../lib/counted.ts'
+import type { FailingSchedule, StoredReadings } from './readings.ts'
+import { firstLine, timeOfDay, warning } from './trouble-parts.ts'
+
+/** What waits for a person, or what a person ordered and does not get. */
+export function peopleTroubles({ approvals, schedules, budgets }: StoredReadings): Trouble[] {
+  return [
+    ...approvalTroubles(approvals),
+    ...schedules.map(scheduleTrouble),
+    ...budgets.flatMap(budgetTroubles),
+  ]
+}
+
+function approvalTroubles(approvals: StoredReadings['approvals']): Trouble[] {
+  const [oldest] = approvals
+  if (!oldest) return []
+  const count = approvals.length
+  const title = `${counted(count, 'request waits', 'requests wait')} for an approval`
+  const text = `The oldest one: ${firstLine(oldest.title)}.`
+  const todo = 'Decide in the console, or with `trivium approval-list --status pending`.'
+  return [warning('approval-waiting', {}, { title, text, todo, count, since: oldest.requestedAt })]
+}
+
+function scheduleTrouble({ id, name, skill, error: reason, since, count }: FailingSchedule): Trouble {
+  return warning(
+    'schedule-failed',
+    { schedule: id, skill },
+    {
+      title: `Schedule ${firstLine(name)} fails`,
+      text: `${counted(count, 'run')} of ${skill} in a row failed. ${firstLine(reason)}`,
+      todo: '`trivium dead-letters list --queue schedules` has the runs; repair the skill, then retry them.',
+      count,
+      since,
+    },
+  )
+}
+
+function budgetTroubles(standing: BudgetStanding): Trouble[] {
+  const todo = 'Raise `model.budget`, or wait; messages keep their places.'
+  if (standing.budget === 'total') {
+    const { limit, used, most, unit, until } = standing
+    if (until === undefined) return []
+    const title = `The budget of models is used up (${limit})`
+    const text = `${used} of ${most} ${unit} are used. Runs of models wait until ${timeOfDay(until)}.`
+    return [warning('budget', { reason: limit }, { title, text, todo })]
+  }
+  const { over, limit } = standing
+  if (over.length === 0) return []
+  const title = `${counted(over.length, 'sender has', 'senders have')} used up the budget (${limit})`
+  const text = `${over
+    .slice(0, 3)
+    .map(({ sender, until }) => `${sender} until ${timeOfDay(until)}`)
+    .join(', ')}.`
+  return [warning('budget', { reason: limit }, { title, text, todo, count: over.length })]
+}

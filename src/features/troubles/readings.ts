@@ -1,0 +1,47 @@
+import type { BudgetStanding } from '../../core/budget.ts'
+import type { Approval, SubscriptionInfo } from '../../core/services.ts'
+import type { GroupInfo, StoreStats, Waiting } from '../../core/store.ts'
+import type { Health } from '../../core/transport.ts'
+import type { RefusalCount } from '../../engine/refusal-tally.ts'
+
+/** What the list of troubles is made from. Times in Unix ms. */
+export type TroubleReadings = {
+  /** Whether the store takes writes, and why not. */
+  store: { ok: boolean; reason?: string | undefined; address: string }
+  /** The file system of the data directory, in bytes; undefined where it does not say. */
+  disk: { free: number; size: number; dir: string } | undefined
+  draining: boolean
+  configuration: { ok: boolean; at: number; goodAt: number; error?: string }
+  gateways: readonly ({ name: string } & Health)[]
+  queues: readonly { name: string; ok: boolean; detail?: string | undefined }[]
+  mcp: readonly { name: string; ok: boolean; detail: string }[]
+  broken: readonly { name: string; reason: string }[]
+  /** The attempts that run in this daemon. */
+  running: readonly { road: string; gateway: string; since: number; count: number }[]
+  refusals: readonly RefusalCount[]
+  /** Messages without a route in the last hour, in this daemon. */
+  unrouted: number
+  /** Undefined while the store is away. */
+  stored: StoredReadings | undefined
+}
+
+export type StoredReadings = {
+  stats: StoreStats
+  groups: readonly GroupInfo[]
+  subscriptions: readonly SubscriptionInfo[]
+  waiting: readonly Waiting[]
+  budgets: readonly BudgetStanding[]
+  /** Those that are pending, oldest first. */
+  approvals: readonly Approval[]
+  schedules: readonly FailingSchedule[]
+}
+
+/** A schedule whose last run became a dead letter. */
+export type FailingSchedule = {
+  id: string
+  name: string
+  skill: string
+  error: string
+  since: number
+  count: number
+}

@@ -1,0 +1,133 @@
+import type { SubscriptionInfo } from '../../core/services.ts'
+import type { StoreStats, Waiting } from '../../core/store.ts'
+import type { Trouble } from '../../core/trouble.ts'
+import { HOUR, MINUTE } from '../../core/units.ts'
+import { counted } from '../../lib/counted.ts'
+import type { StoredReadings, TroubleReadings } from './readings.ts'
+import { capital, error, timeOfDay, warning } from './trouble-parts.ts'
+
+/** Ms after which a person should know that something waits; replies may wait for a provider. */
+const LONG_WAIT = 5 * MINUTE
+/** Ms after which an attempt most likely hangs. */
+const HANGS = HOUR / 2
+/** So many events behind, the reader of a group is most likely gone. */
+const FAR_BEHIND = 1_000
+
+/** Messages that wait, died or were lost on a road. */
+export function roadTroubles(stored: StoredReadings, readings: TroubleReadings, at: number): Trouble[] {
+  const { stats, subscriptions, waiting, groups } = stored
+  return [
+    ...subscriptions.flatMap(subscriptionTrouble),
+    ...deadLetterTroubles(stats),
+    ...lostTroubles(stats),
+    ...waiting.filter(({ oldestAt }) => at - oldestAt > LONG_WAIT).flatMap(waitingTrouble),
+    ...readings.running.filter(({ since }) => at - since > HANGS).map(hangingTrouble),
+    ...groups.filter(({ lag }) => lag >= FAR_BEHIND).map(lagTrouble),
+    ...unroutedTroubles(readings.unrouted),
+  ]
+}
+
+function subscriptionTrouble({ name, state, detail, waiting }: SubscriptionInfo): Trouble[] {
+  if (state === 'active') return []
+  const text = `${capital(detail)}.${waiting > 0 ? ` ${counted(waiting, 'event waits', 'events wait')}.` : ''}`
+  const where = { subscription: name }
+  const count = waiting
+  if (state === 'paused') {
+    const todo = `\`trivium subscription resume ${name}\` sends them.`
+    return [warning('subscription-paused', where, { title: `Push ${name} is paused`, text, todo, count })]
+  }
+  const title = state === 'disabled' ? `Push ${name} is switched off` : `Push ${name} fails`
+  const todo = `Repair its receiver, then \`trivium subscription resume ${name}\`; events are kept meanwhile.`
+  return [error('subscription-down', where, { title, text, todo, count })]
+}
+
+function deadLetterTroubles({ jobs }: StoreStats): Trouble[] {
+  const dead = jobs.filter((queue) => queue.dead > 0)
+  const count = dead.reduce((sum, queue) => sum + queue.dead, 0)
+  if (count === 0) return []
+  const queues = dead.map((queue) => `${queue.queue} ${queue.dead}`).join(', ')
+  const text = `They used up their attempts (${queues}). Nothing happens to them until they are retried or dropped.`
+  const todo = '`trivium dead-letters groups` shows the causes; repair them, then retry or drop.'
+  return [error('dead-letters', {}, { title: counted(count, 'dead letter'), text, todo, count })]
+}
+
+function lostTroubles({ receive }: StoreStats): Trouble[] {
+  return Object.entries(receive.lost)
+    .filter(([, count]) => count > 0)
+    .map(([gateway, count]) =>
+      error(
+        'messages-lost',
+        { gateway },
+        {
+          title: `${counted(count, 'message')} of ${gateway} expired unread`,
+          text: 'Retention removed them before a receiver took them.',
+          todo: 'Start a receiver, or keep messages longer (`daemon.retention`).',
+          count,
+        },
+      ),
+    )
+}
+
+const WORK: Record<string, { waits: string; todo: string }> = {
+  dispatch: {
+    waits: 'not been handled',
+    todo: 'A slow skill, a conversation held up by retries, or too few daemons: `trivium status` shows the roads.',
+  },
+  outbox: {
+    waits: 'not been sent',
+    todo: '`trivium message show ID` has the error of each attempt; is the provider down?',
+  },
+}
+
+function waitingTrouble(one: Waiting): Trouble[] {
+  const work = WORK[one.road]
+  if (!work) return []
+  const { road, gateway, oldestAt: since } = one
+  const where = { gateway, road }
+  const whose = gateway === '' ? 'a gateway' : gateway
+  if (one.state === 'waiting') {
+    const title = `${road === 'outbox' ? 'Replies' : 'Messages'} of ${whose} wait`
+    const text = `The oldest one has ${work.waits}.`
+    return [warning('backlog', where, { title, text, todo: work.todo, since })]
+  }
+  const { count, nextAt } = one
+  const title = `${counted(count, road === 'outbox' ? 'reply' : 'message', road === 'outbox' ? 'replies' : 'messages')} of ${whose} ${count === 1 ? 'is' : 'are'} tried again`
+  const text = `An attempt failed. The next attempt is at ${timeOfDay(nextAt)}.`
+  const todo = '`trivium message show ID` has the error of each attempt.'
+  return [warning('retrying', where, { title, text, todo, count, since })]
+}
+
+function hangingTrouble({ road, gateway, since, count }: TroubleReadings['running'][number]): Trouble {
+  return warning(
+    'attempt-hangs',
+    { gateway, road },
+    {
+      title: `An attempt for ${gateway || 'a gateway'} does not end`,
+      text: `${counted(count, 'attempt runs', 'attempts run')} on this daemon.`,
+      todo: 'Check the `timeout` of the route; the skill must respect its abort signal.',
+      count,
+      since,
+    },
+  )
+}
+
+function lagTrouble({ topic, group, lag }: StoredReadings['groups'][number]): Trouble {
+  return warning(
+    'group-lag',
+    { topic, group },
+    {
+      title: `Group ${group} is ${lag.toLocaleString('en')} events behind`,
+      text: `Its consumer does not read ${topic} fast enough, or not at all.`,
+      todo: 'Start its consumer or add one; retention removes unread events.',
+      count: lag,
+    },
+  )
+}
+
+function unroutedTroubles(count: number): Trouble[] {
+  if (count === 0) return []
+  const title = `${counted(count, 'message')} without a route in the last hour`
+  const text = 'No route took them. They are kept, and no skill saw them.'
+  const todo = '`trivium routes explain ID` says why; `trivium message replay` routes them again.'
+  return [warning('unrouted', {}, { title, text, todo, count })]
+}

@@ -1,0 +1,32 @@
+import type { Trouble } from '../../core/trouble.ts'
+
+type Where = Trouble['where']
+type Said = Pick<Trouble, 'title' | 'text' | 'todo'> & { count?: number; since?: number }
+
+/** Messages are lost, refused or stuck. */
+export function error(code: Trouble['code'], where: Where, said: Said): Trouble {
+  return trouble('error', code, where, said)
+}
+
+/** A person should look. */
+export function warning(code: Trouble['code'], where: Where, said: Said): Trouble {
+  return trouble('warning', code, where, said)
+}
+
+function trouble(severity: Trouble['severity'], code: Trouble['code'], where: Where, said: Said): Trouble {
+  const key = [code, ...Object.values(where)].join(' ')
+  return { key, code, severity, where, count: 1, ...said }
+}
+
+export function firstLine(text = ''): string {
+  return text.split('\n')[0] ?? ''
+}
+
+export function capital(text = 'It does not say why'): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+/** A time of day with its zone, as in `12:05 UTC`. */
+export function timeOfDay(at: number): string {
+  return `${new Date(at).toISOString().slice(11, 16)} UTC`
+}

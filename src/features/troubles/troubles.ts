@@ -1,0 +1,65 @@
+import { z } from 'zod'
+import { defineSkill, type Skill } from '../../core/skill.ts'
+import type { Journal } from '../../core/store.ts'
+import { type Trouble, troublesSchema } from '../../core/trouble.ts'
+import type { RefusalCount } from '../../engine/refusal-tally.ts'
+import { findTroubles } from './find-troubles.ts'
+import type { TroubleReadings } from './readings.ts'
+
+export type Troubles = ReturnType<typeof createTroubles>
+
+/** The one list of troubles: console, `status`, `top`, notifications and `GET /v1/troubles` read it. */
+export function createTroubles(deps: {
+  /** Reads everything anew; what cannot be read is left out. Never throws. */
+  read(): Promise<TroubleReadings>
+  journal: Pick<Journal, 'search'>
+  now(): number
+}) {
+  const firstSeen = createFirstSeen(deps.now)
+  const withLastGood = createLastGood(deps.journal)
+  return {
+    async list(): Promise<Trouble[]> {
+      const readings = await deps.read()
+      const refusals = await Promise.all(readings.refusals.map(withLastGood))
+      return firstSeen(findTroubles({ ...readings, refusals }, deps.now()))
+    },
+  }
+}
+
+/** Adds since when a trouble is there to those that do not know it: since this daemon first saw it. */
+function createFirstSeen(now: () => number) {
+  let seen = new Map<string, number>()
+  return (troubles: readonly Trouble[]): Trouble[] => {
+    const at = now()
+    seen = new Map(troubles.map(({ key, since }) => [key, since ?? seen.get(key) ?? at]))
+    return troubles.map((trouble) => ({ since: seen.get(trouble.key) ?? at, ...trouble }))
+  }
+}
+
+/** After a restart the journal still knows when a gateway last accepted something. */
+function createLastGood(journal: Pick<Journal, 'search'>) {
+  const known = new Map<string, number | undefined>()
+  return async (refusal: RefusalCount): Promise<RefusalCount> => {
+    const { gateway, lastGoodAt } = refusal
+    if (lastGoodAt !== undefined) return refusal
+    if (!known.has(gateway)) {
+      const page = await journal.search({ gateways: [gateway], limit: 1 }).catch(() => undefined)
+      if (page) known.set(gateway, page.found[0]?.message.receivedAt)
+    }
+    const at = known.get(gateway)
+    return at === undefined ? refusal : { ...refusal, lastGoodAt: at }
+  }
+}
+
+/** The list as a skill: a command, an HTTP call and an MCP tool. It sees all gateways. */
+export function troublesSkill(list: () => Promise<Trouble[]>, now: () => number): Skill {
+  return defineSkill<unknown>({
+    name: 'troubles',
+    description:
+      'Lists what is wrong or waits for a person, errors first: since when, how many, and what to do.',
+    args: z.strictObject({}),
+    output: troublesSchema,
+    metadata: { annotations: { readOnlyHint: true } },
+    run: async () => ({ at: now(), troubles: await list() }),
+  })
+}
