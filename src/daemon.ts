@@ -34,7 +34,7 @@ import { approvalWords, createApprovalWords } from './features/approvals/words.t
 import { createArtifactService, createArtifacts } from './features/artifacts/artifacts.ts'
 import { createAssistantContext } from './features/assistant/daemon-context.ts'
 import { createQueues } from './features/bullmq/queues.ts'
-import { needRestart, refuseEmptied } from './features/live/changes.ts'
+import { needRestart, refuseMistakes } from './features/live/changes.ts'
 import { createHistory } from './features/live/history.ts'
 import { createPush } from './features/push/push.ts'
 import { startTracing } from './features/tracing/tracing.ts'
@@ -133,7 +133,7 @@ export async function createDaemon(options: DaemonOptions) {
   const durable = createDurableParts({
     ...base,
     workbenchDir: workbenchDirOf(config.file),
-    scope: () => config.assistant.scope,
+    config: () => config,
     world: createAssistantContext({
       ...base,
       manager: () => manager,
@@ -257,7 +257,7 @@ export async function createDaemon(options: DaemonOptions) {
     const at = now()
     try {
       const next = await options.load(manager.known())
-      refuseEmptied(config, next)
+      refuseMistakes(config, next)
       await apply(next)
       lastReload = { ok: true, at, goodAt: at }
     } catch (error) {

@@ -31,11 +31,16 @@ const LISTS: Readonly<Record<string, (rows: readonly JsonObject[]) => string>> =
   'schedule-list': (schedules) =>
     list(
       'There are no schedules.',
-      ['id', 'name', 'skill', 'when', 'next', 'arguments'],
+      ['id', 'name', 'skill', 'when', 'next', 'from', 'arguments'],
       schedules,
       (schedule) => [
         ...[schedule.id, schedule.name, schedule.skill, whenOf(schedule)],
-        timeOf(schedule.next),
+        schedule.paused
+          ? paint('yellow', 'paused')
+          : schedule.next === undefined
+            ? 'over'
+            : timeOf(schedule.next),
+        schedule.source ?? schedule.channel,
         shorten(JSON.stringify(schedule.args ?? {}), 60),
       ],
     ),
@@ -57,6 +62,7 @@ function stateOf(ok: unknown, state: string, detail: unknown): string {
 
 function whenOf({ every, cron, step, timezone }: JsonObject): string {
   if (every !== undefined) return `every ${formatDuration(Number(every))}`
+  if (/^\d{4}-/.test(String(cron))) return `once at ${[cron, timezone].join(', ')}`
   return [cron, step && `each ${step}`, timezone].filter(Boolean).join(', ')
 }
 

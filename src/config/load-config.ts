@@ -12,6 +12,7 @@ import { type Environment, readEnvironment, secretsOf, withoutValues } from './e
 import { parseGateways, type RoutedSkill, type TransportSchemas } from './gateways.ts'
 import { parseMcp } from './mcp.ts'
 import { parseRoutes } from './routes.ts'
+import { parseSchedules } from './schedules.ts'
 import { DAEMON_VARIABLES, type DaemonConfig, modelSchema, sections } from './sections.ts'
 import { formatProblems, type Problem, readYaml } from './yaml-file.ts'
 
@@ -116,6 +117,7 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   check.answers()
   const routes = parseRoutes(given.routes, world, checker)
   const subscriptions = check.subscriptions(given.subscriptions)
+  const schedules = parseSchedules(given.schedules, world, checker)
   // That of the command line is there without being named.
   if (!gateways.some(({ name, enabled }) => enabled && Object.hasOwn(Object(given.gateways), name))) {
     const message = 'no gateway is started: messages can come from the command line alone'
@@ -143,6 +145,7 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     /** The file's, then those that skills bring; then each `fallback`. */
     routes,
     subscriptions,
+    schedules,
     access,
     assistant: section('assistant', sections.assistant),
     ...defined({ model: model || undefined }),

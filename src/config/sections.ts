@@ -7,6 +7,8 @@ import { pushSchema } from '../core/push.ts'
 import { routeSchema } from '../core/route.ts'
 import { duration, timerDuration } from '../core/units.ts'
 import { camelKeys } from '../lib/camel.ts'
+import { isTimeZone } from '../lib/time-zone.ts'
+import { fileScheduleSchema } from './schedules.ts'
 
 /** Where something listens. Port 0 picks a free one. */
 export type Address = { host: string; port: number }
@@ -156,19 +158,12 @@ const token = z.strictObject({
   gateways: names.min(1).describe('The gateways whose messages it may take, see and answer; "*" means all.'),
 })
 
-function isTimezone(timeZone: string): boolean {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone !== ''
-  } catch {
-    return false
-  }
-}
-
 /** The sections of the file, but for the gateways. */
 export const sections = {
   daemon: daemon.describe('How the daemon runs. The environment wins over this.'),
   routes: z.array(routeSchema).describe('Who answers. The first match wins.'),
   subscriptions: z.array(pushSchema).describe('Where events are POSTed to.'),
+  schedules: z.array(fileScheduleSchema).describe('What runs at which times.'),
   access: access.describe('Roles: who may invoke which skills.'),
   assistant: z
     .strictObject({
@@ -178,7 +173,7 @@ export const sections = {
         .describe('Whether a gateway shares what the assistant remembers.'),
       timezone: z
         .string()
-        .refine(isTimezone, 'expected a time zone such as Europe/Berlin')
+        .refine(isTimeZone, 'expected a time zone such as Europe/Berlin')
         .default('UTC')
         .describe('Of times that people say without one.'),
     })

@@ -80,7 +80,9 @@ export const delegations = {
   }).describe('Accepts the result of delegated work, once.'),
 }
 
-/** `schedule-…`: of one's own, and for operators of everybody. */
+const schedule = name.describe('The schedule: schedule-1, or its name in routes.yaml')
+
+/** `schedule-…`: of one's own, and for operators of everybody. All but `create` and `list` throw `not_found`. */
 export const schedules = {
   /** Throws `usage`, `skill_not_found`, `limit_reached`, and `forbidden` for a message whose sender is not verified. */
   create: closed({
@@ -91,7 +93,12 @@ export const schedules = {
       .exactOptional()
       .describe('Of the times of the cron only each so many days, weeks or months: 2 weeks'),
     every: interval.exactOptional().describe('Or how often: 30s, 15m, 1d'),
-    timezone: optional('Of the cron expression: Europe/Berlin; default UTC'),
+    at: optional('Or once: 2026-12-24T18:00, in `timezone` unless it names an offset'),
+    timezone: optional('Of cron and at: Europe/Berlin; default UTC'),
+    overlap: z
+      .enum(['queue', 'skip', 'allow'])
+      .exactOptional()
+      .describe('When a run is due while the last one still works: queue (the default), skip, or allow both'),
     misfire: z
       .string()
       .default('once')
@@ -101,7 +108,16 @@ export const schedules = {
     'Runs a skill by cron or interval, once per planned time, with the rights of who made the schedule.',
   ),
   list: open({}).describe('Lists your schedules with the next planned time of each (Unix ms).'),
+  /** Throws `usage` for a schedule of routes.yaml. */
   delete: open({ id: name.describe('The schedule, such as schedule-1') }).describe('Ends a schedule.'),
+  run: open({
+    id: schedule,
+    key: optional('The same key runs it once'),
+  }).describe('Runs a schedule now, besides its planned times, also while it is paused.'),
+  pause: open({ id: schedule }).describe('Pauses a schedule: its planned times pass without a run.'),
+  resume: open({ id: schedule }).describe(
+    'Lets a paused schedule run again, from its next planned time on; what passed meanwhile is gone.',
+  ),
 }
 
 /** `workbench-…`: writes throw `state_human_touch` (retryable) within 5 s of a person's edit. */

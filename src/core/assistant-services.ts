@@ -99,6 +99,10 @@ export const scheduleSchema = z.strictObject({
   created: time,
   /** Who made it by a message, and the roles of then: the skill runs with the rights that they have when it does. Absent: an operator. */
   by: z.strictObject({ id: z.string(), roles: z.array(z.string()) }).exactOptional(),
+  /** A run that is due while the last one works: waits for it, is left out, or runs beside it. Absent: `queue`. */
+  overlap: z.enum(['queue', 'skip', 'allow']).exactOptional(),
+  /** Absent: made by an operation. */
+  source: z.literal('routes.yaml').exactOptional(),
   /** Who gets what the skill returns. */
   askedBy: askedBySchema.exactOptional(),
   /** Who hears once when a run becomes a dead letter, where nobody gets results. */

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs'
-import type { Schedule } from '../core/assistant-services.ts'
 import type { Call, Caller, InvokeOptions } from '../core/call.ts'
 import { reasonOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
@@ -14,7 +13,8 @@ import type { AssistantContext } from '../features/assistant/context.ts'
 import { createTranscriptIndex } from '../features/assistant/transcript-index.ts'
 import { createCallLedger } from '../features/calls/ledger.ts'
 import { createStateDocuments, keepStateCopy } from '../features/documents/state-documents.ts'
-import { createScheduleRuns } from '../features/schedules/schedule-runs.ts'
+import type { Planned } from '../features/schedules/file-schedules.ts'
+import { addScheduleRun, createScheduleRuns } from '../features/schedules/schedule-runs.ts'
 import { createSchedules } from '../features/schedules/schedules.ts'
 import type { Logs } from '../features/transcript/logs.ts'
 import { workbenchAt } from '../features/workbench/project.ts'
@@ -31,8 +31,8 @@ type DurableDeps = {
   /** Where `agent_state.json` and `task_board.json` are. */
   workbenchDir: string
   logs: Logs
-  /** What people see of each other. */
-  scope(): Scope
+  /** What people see of each other, and the schedules of routes.yaml. */
+  config(): { assistant: { scope: Scope }; schedules: readonly Planned[] }
   artifacts: ArtifactStore
   /** Names this process in leases and claims. */
   owner: string
@@ -53,12 +53,12 @@ export function createDurableParts(deps: DurableDeps) {
   const documents = createStateDocuments({ spec: assistantDocument, dataDir, store, log })
   const state = documents.document(assistantDocument)
   const ledger = createCallLedger({ kv: store.kv, by: owner, note: logs.call, now })
-  const exists = async ({ id, created }: Pick<Schedule, 'id' | 'created'>) =>
-    (await state.load()).document.schedules.some((one) => one.id === id && one.created === created)
-  const runs = createScheduleRuns({ ...deps, report: deps.world.report }, exists)
-  const schedules = createSchedules({ ...deps, state, fire: runs.add, record: logs.event })
+  const live = { planned: () => deps.config().schedules, scope: () => deps.config().assistant.scope }
+  const fire = addScheduleRun(store)
+  const schedules = createSchedules({ ...deps, ...live, state, fire, record: logs.event })
+  const runs = createScheduleRuns({ ...deps, report: deps.world.report }, schedules)
   const index = createTranscriptIndex({ dir: dataDir, logs })
-  const { overview, ...talk } = createAssistant({ ...deps, kv: store.kv, now, state, index, schedules })
+  const { overview, ...talk } = createAssistant({ ...deps, ...live, kv: store.kv, state, index, schedules })
   const sweep = repeat(createArtifactSweep({ ...deps, now }), SWEEP_EVERY, 'artifacts', log)
   const firing = repeat(schedules.tick, ROUND_AGAIN, 'schedules', log)
   let running = false
@@ -75,17 +75,11 @@ export function createDurableParts(deps: DurableDeps) {
     /** Counts for `trivium status`; where the state cannot be read, why. */
     overview: () => overview().catch((error: unknown) => ({ error: reasonOf(error) })),
     /** The documents that cannot be used, and why. */
-    async check(): Promise<Check[]> {
-      const bench = existsSync(workbenchDir) ? [['workbench', workbench.get] as const] : []
-      const found = [['state', () => state.load()] as const, ...bench].map(async ([name, read]) => {
-        const failed = await read().then(
-          () => undefined,
-          (error: unknown) => error,
-        )
-        return failed === undefined ? [] : [{ name: `document ${name}`, ok: false, detail: reasonOf(failed) }]
-      })
-      return (await Promise.all(found)).flat()
-    },
+    check: () =>
+      checkDocuments({
+        state: () => state.load(),
+        ...(existsSync(workbenchDir) && { workbench: workbench.get }),
+      }),
     /** Makes what is missing and migrates what is old. What cannot be read is reported, and holds up no messages. */
     async prepare() {
       try {
@@ -120,4 +114,16 @@ export function createDurableParts(deps: DurableDeps) {
       await documents.close()
     },
   }
+}
+
+/** The documents that cannot be read, and why. */
+async function checkDocuments(reads: Record<string, () => Promise<unknown>>): Promise<Check[]> {
+  const found = Object.entries(reads).map(async ([name, read]) => {
+    const failed = await read().then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+    return failed === undefined ? [] : [{ name: `document ${name}`, ok: false, detail: reasonOf(failed) }]
+  })
+  return (await Promise.all(found)).flat()
 }

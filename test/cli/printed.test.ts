@@ -95,9 +95,9 @@ describe('what commands print for people', { timeout: 120_000 }, async () => {
     const out = await run('schedule', 'list')
     assert.match(
       out,
-      /^schedule-1 +echo +echo +0 9 \* \* 1-5, Europe\/Berlin +\d{4}-\d\d-\d\d \d\d:00 UTC +\{\}$/m,
+      /^schedule-1 +echo +echo +0 9 \* \* 1-5, Europe\/Berlin +\d{4}-\d\d-\d\d \d\d:00 UTC +cli +\{\}$/m,
     )
-    assert.match(out, /^schedule-2 +stock +echo +every 4h +\d{4}-.* UTC +\{"text":"count"\}$/m)
+    assert.match(out, /^schedule-2 +stock +echo +every 4h +\d{4}-.* UTC +cli +\{"text":"count"\}$/m)
     const listed = JSON.parse(await run('schedule-list', '--json'))
     assert.equal(listed.length, 2)
     await run('schedule', 'delete', 'schedule-1')

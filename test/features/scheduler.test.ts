@@ -3,10 +3,12 @@ import { describe, type TestContext, test } from 'node:test'
 import type { ActivityEntry } from '../../src/core/activity.ts'
 import { askedBy } from '../../src/core/assistant-services.ts'
 import type { Call } from '../../src/core/call.ts'
+import { plannedTimes } from '../../src/core/planned-times.ts'
 import { assistantDocument } from '../../src/features/assistant/assistant-state.ts'
 import { createStateManager } from '../../src/features/documents/manager.ts'
-import { plannedTimes } from '../../src/features/schedules/planned-times.ts'
-import { createSchedules, type Occasion } from '../../src/features/schedules/schedules.ts'
+import type { Planned } from '../../src/features/schedules/file-schedules.ts'
+import type { Occasion } from '../../src/features/schedules/firing.ts'
+import { createSchedules } from '../../src/features/schedules/schedules.ts'
 import { createEmbeddedStore } from '../../src/stores/embedded/index.ts'
 import { callFrom, quiet, temporaryDir, toEvent } from './kit.ts'
 
@@ -27,9 +29,11 @@ async function make(t: TestContext) {
   })
   const fired: Occasion[] = []
   const events: ActivityEntry[] = []
+  let planned: readonly Planned[] = []
   const scheduler = (fire = async (one: Occasion) => void fired.push(one)) =>
     createSchedules({
       store,
+      planned: () => planned,
       state: manager.document(assistantDocument),
       fire,
       record: async (entry) => void events.push(entry),
@@ -41,7 +45,10 @@ async function make(t: TestContext) {
   const pass = (ms: number) => {
     time += ms
   }
-  return { scheduler, pass, fired, events }
+  const write = (...file: Planned[]) => {
+    planned = file
+  }
+  return { scheduler, pass, fired, events, write, store }
 }
 
 describe('schedules', () => {

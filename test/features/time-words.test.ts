@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { TriviumError } from '../../src/core/errors.ts'
+import { plannedTimes } from '../../src/core/planned-times.ts'
 import { readWhen } from '../../src/features/assistant/time-words.ts'
-import { plannedTimes } from '../../src/features/schedules/planned-times.ts'
 
 const NOW = Date.parse('2026-11-25T10:00:00Z')
 const BERLIN = 'Europe/Berlin'

@@ -1,15 +1,31 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../../config/load-config.ts'
+import { formatProblems } from '../../config/yaml-file.ts'
 import { TriviumError } from '../../core/errors.ts'
 
+/** Throws for changes that cannot be meant; the last good configuration stays. */
+export function refuseMistakes(old: Config, next: Config): void {
+  refuseEmptied(old, next)
+  refuseOver(old, next)
+}
+
 /** Throws for a file that was emptied or is half saved: what is accepted meanwhile would go nowhere for good. */
-export function refuseEmptied(old: Config, next: Config): void {
+function refuseEmptied(old: Config, next: Config): void {
   const gone = (['gateways', 'routes'] as const).filter(
     (part) => old.inFile[part] > 0 && next.inFile[part] === 0,
   )
   if (gone.length === 0) return
   const what = `${next.file} has no ${gone.join(' and no ')} any more`
   throw new TriviumError('config_invalid', { details: `${what}; restart the daemon if that is meant` })
+}
+
+/** Throws for a schedule whose only time has passed: what is new in the file is a mistake, what ran from it may stay. */
+function refuseOver(old: Pick<Config, 'schedules'>, next: Pick<Config, 'schedules'>): void {
+  const problems = next.schedules.flatMap(({ over, ...schedule }) => {
+    const isKnown = old.schedules.some(({ name, cron }) => name === schedule.name && cron === schedule.cron)
+    return over && !isKnown ? [{ ...over, severity: 'error' as const }] : []
+  })
+  if (problems.length > 0) throw new TriviumError('config_invalid', { details: formatProblems(problems) })
 }
 
 /** Settings whose current value is read each time they are used. */

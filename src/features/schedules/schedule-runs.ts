@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Activity } from '../../core/activity.ts'
-import { type AskedBy, type Schedule, scheduleSchema } from '../../core/assistant-services.ts'
+import { type AskedBy, scheduleSchema } from '../../core/assistant-services.ts'
 import type { Caller, InvokeOptions } from '../../core/call.ts'
 import { type Json, toJson } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
@@ -8,8 +8,10 @@ import { textOf } from '../../core/skill.ts'
 import type { ClaimedJob, Store } from '../../core/store.ts'
 import { attemptOf, createWorker, failedAttempt, lastErrorOf, type RunOutcome } from '../../engine/worker.ts'
 import { defined } from '../../lib/defined.ts'
+import type { Place } from './about.ts'
 import { createScheduleFailures } from './failures.ts'
-import type { Occasion } from './schedules.ts'
+import type { Occasion } from './firing.ts'
+import { SCHEDULES_QUEUE } from './schedules.ts'
 
 type ScheduleRunDeps = {
   store: Store
@@ -23,8 +25,6 @@ type ScheduleRunDeps = {
   now(): number
 }
 
-/** The queue of what schedules have fired; its dead letters are listed with all others. */
-const SCHEDULES_QUEUE = 'schedules'
 /** So many runs at once in this process; each tries for a minute, about. */
 const LIMITS = { concurrency: 64, retry: { attempts: 5, first: 4_000, longest: 60_000 } }
 const LONGEST_RESULT = 2_000
@@ -42,19 +42,27 @@ const runSchema = scheduleSchema
     by: true,
     askedBy: true,
     onFailure: true,
+    overlap: true,
   })
   .extend({ schedule: z.string(), planned: z.string(), missed: z.number() })
 
 /** Runs what schedules fire, as durable jobs, one for each planned time; what no longer `exists` is not tried again. */
 export function createScheduleRuns(
   { store, invoke, callerAs, logs, log, report, now }: ScheduleRunDeps,
-  exists: (schedule: Pick<Schedule, 'id' | 'created'>) => Promise<boolean>,
+  schedules: {
+    exists(schedule: Place): Promise<boolean>
+    /** Called before a run with this key ends that is not tried again. */
+    ended(schedule: Place, key: string): Promise<void>
+  },
 ) {
   const failures = createScheduleFailures(store.kv, now)
   const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
     const { schedule: id, name, skill, args, by, askedBy, onFailure, ...rest } = runSchema.parse(job.data)
     const { created, channel, planned, missed } = rest
-    if (!(await exists({ id, created }))) return { outcome: 'done' }
+    const over = async () => {
+      if (rest.overlap === 'skip') await schedules.ended({ id, created }, job.id)
+    }
+    if (!(await schedules.exists({ id, created }))) return { outcome: 'done' }
     const attempt = attemptOf(job)
     const about = { channel, schedule: id, name, skill, planned, attempt }
     try {
@@ -73,12 +81,14 @@ export function createScheduleRuns(
       }
       await logs.event({ event: 'schedule_ran', ...about, ok: true, result: brief(result) })
       await failures.ended({ id, created })
+      await over()
       return { outcome: 'done' }
     } catch (thrown) {
       if (!signal.aborted) {
         const { outcome, error } = failedAttempt(job, thrown, LIMITS.retry, now())
         const told = { ok: false, error: error.message, again: outcome === 'retry' }
         await logs.event({ event: 'schedule_failed', ...about, ...told })
+        if (outcome === 'dead') await over()
         const whom = askedBy ?? onFailure
         if (outcome === 'dead') {
           const failing = { id, created, name, skill, error: error.message }
@@ -92,24 +102,23 @@ export function createScheduleRuns(
     }
   }
 
-  return {
-    /** Makes the run durable. The same occasion again adds nothing. */
-    async add({ key, schedule, planned, missed }: Occasion) {
-      const { id, created, name, skill, args, channel, by, askedBy, onFailure } = schedule
-      const about = {
-        schedule: id,
-        created,
-        name,
-        skill,
-        args,
-        channel,
-        ...defined({ by, askedBy, onFailure }),
-      }
-      const data = { ...about, planned: new Date(planned).toISOString(), missed }
-      const job = { id: key, lane: `${id}:${created}`, group: skill, data }
-      await store.jobs.add(SCHEDULES_QUEUE, [job])
-    },
-    worker: createWorker({ ...LIMITS, queue: SCHEDULES_QUEUE, store, run, log, now }),
+  return { worker: createWorker({ ...LIMITS, queue: SCHEDULES_QUEUE, store, run, log, now }) }
+}
+
+/** Makes a run durable. The same occasion again adds nothing. */
+export function addScheduleRun(store: Pick<Store, 'jobs'>) {
+  return async ({ key, schedule, planned, missed }: Occasion): Promise<void> => {
+    const { id, created, name, skill, args, channel, by, askedBy, onFailure, overlap } = schedule
+    const about = { schedule: id, created, name, skill, args, channel }
+    const data = {
+      ...about,
+      ...defined({ by, askedBy, onFailure, overlap }),
+      planned: new Date(planned).toISOString(),
+      missed,
+    }
+    const lane = overlap === 'allow' ? key : `${id}:${created}`
+    const job = { id: key, lane, group: skill, data, ...(overlap === 'skip' && { notify: true }) }
+    await store.jobs.add(SCHEDULES_QUEUE, [job])
   }
 }
 

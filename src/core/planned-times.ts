@@ -1,6 +1,6 @@
 import { Cron } from 'croner'
-import type { Schedule } from '../../core/assistant-services.ts'
-import { reasonOf, TriviumError } from '../../core/errors.ts'
+import type { Schedule } from './assistant-services.ts'
+import { reasonOf, TriviumError } from './errors.ts'
 
 type Times = Pick<Schedule, 'cron' | 'every' | 'step' | 'timezone' | 'created'>
 

@@ -1,0 +1,131 @@
+import { z } from 'zod'
+import { scheduleSchema, stepSchema } from '../core/assistant-services.ts'
+import { reasonOf } from '../core/errors.ts'
+import { jsonObjectSchema } from '../core/json.ts'
+import { mcpServerOf } from '../core/mcp.ts'
+import { plannedTimes } from '../core/planned-times.ts'
+import { duration } from '../core/units.ts'
+import { defined } from '../lib/defined.ts'
+import { noSuch, quote } from '../lib/nearest.ts'
+import { isTimeZone } from '../lib/time-zone.ts'
+import type { Checker } from './checker.ts'
+import type { RouteWorld } from './routes.ts'
+import type { Path, Problem } from './yaml-file.ts'
+
+const ONE_OF = 'give one of `cron`, `every` and `at`'
+const MISFIRE = 'expected skip, once, or { within: 5m }'
+
+const misfire = z.union([z.enum(['skip', 'once']), z.strictObject({ within: duration })], { error: MISFIRE })
+
+/** One entry of `schedules:`. */
+export const fileScheduleSchema = z
+  .strictObject({
+    name: z
+      .string()
+      .regex(/^[a-z0-9][\w.-]{0,63}$/i, 'expected letters, digits, and _ . - inside')
+      .refine(
+        (name) => !/^schedule-\d+$/i.test(name),
+        'schedule-1 and so on are names of schedules made by people',
+      ),
+    cron: z
+      .string()
+      .min(1)
+      .exactOptional()
+      .describe('When, as cron: "0 9 * * 1-5"; several with " | " between them.'),
+    every: duration
+      .refine((ms) => ms >= 1000, 'expected a duration of at least 1s, such as 30s or 1h')
+      .exactOptional()
+      .describe('How often: 30s, 15m, 1d.'),
+    at: z
+      .string()
+      .regex(
+        /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:?\d\d)?$/,
+        'expected a time such as 2026-12-24T18:00',
+      )
+      .exactOptional()
+      .describe('Once: 2026-12-24T18:00, in `timezone` unless it names an offset.'),
+    step: stepSchema
+      .exactOptional()
+      .describe('Of the times of the cron only each so many days, weeks or months.'),
+    timezone: z
+      .string()
+      .refine(isTimeZone, 'expected a time zone such as Europe/Berlin')
+      .default('UTC')
+      .describe('Of `cron` and `at`.'),
+    skill: z.string().min(1).describe('The skill to run.'),
+    args: jsonObjectSchema.default({}).describe('Its arguments.'),
+    overlap: scheduleSchema.shape.overlap
+      .unwrap()
+      .default('queue')
+      .describe('When a run is due while the last one still works: queue, skip, or allow both.'),
+    misfire: misfire
+      .default('once')
+      .describe('Times at which no daemon ran: skip, run once, or { within: 5m }.'),
+  })
+  .refine(
+    ({ cron, every, at }) => [cron, every, at].filter((each) => each !== undefined).length === 1,
+    ONE_OF,
+  )
+  .refine(({ cron, step }) => step === undefined || cron !== undefined, {
+    error: '`step` goes with `cron`',
+    path: ['step'],
+  })
+
+/** A schedule of the file. `over`: where it stands that its only time has passed. */
+export type FileSchedule = Omit<z.output<typeof fileScheduleSchema>, 'at'> & { over?: Problem }
+
+/** Parses `schedules:`. A time that has passed is a warning: the file must not keep a daemon from starting a year later. */
+export function parseSchedules(raw: unknown, world: RouteWorld, checker: Checker): FileSchedule[] {
+  const items = checker.parse(z.array(z.unknown()), raw ?? [], ['schedules']) ?? []
+  const names = new Set<string>()
+  return items.flatMap((item, index): FileSchedule[] => {
+    const path = ['schedules', index]
+    const read = checker.section(fileScheduleSchema, item, path)
+    if (!read) return []
+    const report = (key: string, message: string) => checker.report([...path, key], 'value', message)
+    const { at, ...rest } = read
+    const schedule = { ...rest, ...defined({ cron: at ?? rest.cron }) }
+    if (names.has(read.name)) report('name', `there are two schedules ${quote(read.name)}`)
+    names.add(read.name)
+    checkSkill(read.skill, world, report)
+    const next = nextOf(schedule)
+    if (next.error !== undefined) report(at === undefined ? 'cron' : 'at', next.error)
+    else if (next.at === undefined && at === undefined) report('cron', 'this never comes')
+    else if (next.at === undefined) return [{ ...schedule, ...defined({ over: overAt(path, checker) }) }]
+    return [schedule]
+  })
+}
+
+function overAt(path: Path, checker: Checker): Problem | undefined {
+  const message = 'this time has passed: the schedule does not run any more'
+  checker.report([...path, 'at'], 'value', message, 'warning')
+  return checker.problems.at(-1)
+}
+
+/** `at` is absent where the schedule never comes again. */
+function nextOf(schedule: Omit<FileSchedule, 'over'>): { at?: number | undefined; error?: string } {
+  const now = Date.now()
+  try {
+    return { at: plannedTimes({ ...schedule, created: new Date(now).toISOString() }).next(now) }
+  } catch (error) {
+    const reason = reasonOf(error)
+    return { error: reason.charAt(0).toLowerCase() + reason.slice(1) }
+  }
+}
+
+function checkSkill(
+  name: string,
+  { skills, servers }: RouteWorld,
+  report: (key: string, message: string) => void,
+): void {
+  if (!skills || skills.some((skill) => skill.name === name)) return
+  if (servers.includes(mcpServerOf(name) ?? '')) return
+  report(
+    'skill',
+    noSuch(
+      'skill',
+      name,
+      skills.map((skill) => skill.name),
+    ),
+  )
+}

@@ -1,0 +1,114 @@
+import type { ActivityEntry } from '../../core/activity.ts'
+import type { Schedule } from '../../core/assistant-services.ts'
+import type { Log } from '../../core/log.ts'
+import { plannedTimes } from '../../core/planned-times.ts'
+import type { KeyValues, Leases } from '../../core/store.ts'
+import { aboutSchedule, type Place, placeOf } from './about.ts'
+import type { createLastRuns } from './marks.ts'
+
+/** One firing. `key` is the same however often it is given, and other for every planned time. */
+export type Occasion = { key: string; schedule: Schedule; planned: number; missed: number }
+
+/** How long a dead holder is waited for. A living one renews at each round. */
+const LEASE = 8_000
+/** Later than this a firing counts as missed, and the misfire policy decides. */
+const LATE = 30_000
+/** A handled time that is further ahead of the clock (ms) is from a clock that was set back since; the cursor goes back with it. */
+const AHEAD = 10_000
+const LONGEST_SLEEP = 2_500
+const SHORTEST_SLEEP = 20
+/** How long a schedule is there after its last time. */
+const KEPT_WHEN_OVER = 3_600_000
+
+/**
+ * Fires schedules, each once per planned time, by whichever process holds the lease. What was handled last is on the
+ * store, and is moved after `fire`: a crash between the two repeats a key and nothing else.
+ */
+export function createFiring(deps: {
+  store: { kv: KeyValues; leases: Leases }
+  /** All that there are, and the ids of those that are paused. */
+  load(): Promise<{ schedules: readonly Schedule[]; paused: object }>
+  runs: Pick<ReturnType<typeof createLastRuns>, 'isBusy' | 'begin'>
+  /** Makes the occasion durable. May be called again with the same key after a crash; a throw means that it will be. */
+  fire(occasion: Occasion): Promise<void>
+  record(entry: ActivityEntry): Promise<void>
+  /** Removes those that are over. */
+  remove(over: readonly Place[]): Promise<unknown>
+  /** Names this process in the lease. */
+  owner: string
+  log: Log
+  now: () => number
+}) {
+  const { store, runs, record, log, owner, now } = deps
+
+  return {
+    /** One round: fires what is due, where this process holds the lease. Returns in how many ms the next makes sense. */
+    tick,
+    /** Lets another process go on at once. */
+    async release() {
+      await store.leases.release('scheduler', owner).catch((err) => {
+        log.warn({ err }, 'the scheduler could not give its lease back; it runs out in seconds')
+      })
+    },
+  }
+
+  async function tick(): Promise<number> {
+    if (!(await store.leases.acquire('scheduler', owner, LEASE))) return LONGEST_SLEEP
+    let next = now() + LONGEST_SLEEP
+    const over: Schedule[] = []
+    const { schedules, paused } = await deps.load()
+    for (const schedule of schedules) {
+      try {
+        if (!Object.hasOwn(paused, schedule.id)) await handle(schedule)
+        const after = plannedTimes(schedule).next(now())
+        next = Math.min(next, after ?? next)
+        if (after === undefined && !schedule.source) over.push(schedule)
+      } catch (err) {
+        log.warn({ schedule: schedule.id, err }, 'a schedule could not fire; it is tried again')
+      }
+    }
+    // Until its last run had its attempts.
+    const ended = over.filter((schedule) => lastTimeOf(schedule) < now() - KEPT_WHEN_OVER)
+    if (ended.length > 0) await deps.remove(ended)
+    return Math.max(SHORTEST_SLEEP, next - now())
+  }
+
+  async function handle(schedule: Schedule): Promise<void> {
+    const cursor = await store.kv.get(placeOf(schedule))
+    const handled = typeof cursor?.value === 'number' ? cursor.value : Date.parse(schedule.created)
+    if (handled > now() + AHEAD) {
+      await store.kv.set(placeOf(schedule), now(), { ifVersion: cursor?.version ?? 0 })
+      return
+    }
+    const due = plannedTimes(schedule).due(handled, now())
+    if (!due) return
+    const lateness = now() - due.newest
+    const isInTime = lateness <= graceOf(schedule)
+    const missed = isInTime ? due.count - 1 : due.count
+    const key = `${schedule.id}:${schedule.created}:${due.newest}`
+    const isSkipped = isInTime && schedule.overlap === 'skip' && (await runs.isBusy(schedule, key))
+    const fires = isInTime && !isSkipped
+    if (fires) {
+      await deps.fire({ key, schedule, planned: due.newest, missed })
+      if (schedule.overlap === 'skip') await runs.begin(schedule, key)
+    }
+    const moved = await store.kv.set(placeOf(schedule), due.newest, { ifVersion: cursor?.version ?? 0 })
+    // Another holder of the lease was here meanwhile: it fired the same key, and it notes it.
+    if (moved === undefined) return
+    const planned = new Date(due.newest).toISOString()
+    if (missed > 0)
+      await record({ event: 'schedule_missed', ...aboutSchedule(schedule), count: missed, until: planned })
+    if (isSkipped) await record({ event: 'schedule_skipped', ...aboutSchedule(schedule), planned })
+    if (fires) await record({ event: 'schedule_fired', ...aboutSchedule(schedule), planned, late: lateness })
+  }
+}
+
+/** How late the newest due time may be and still fire. */
+function graceOf({ misfire }: Schedule): number {
+  if (misfire === 'skip') return LATE
+  return misfire === 'once' ? Number.POSITIVE_INFINITY : Math.max(LATE, misfire.within)
+}
+
+function lastTimeOf(schedule: Schedule): number {
+  return plannedTimes(schedule).due(Date.parse(schedule.created), Number.MAX_SAFE_INTEGER)?.newest ?? 0
+}

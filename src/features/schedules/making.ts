@@ -1,0 +1,99 @@
+import type { ActivityEntry } from '../../core/activity.ts'
+import {
+  type AskedBy,
+  channelOf,
+  askedBy as createdBy,
+  type Schedule,
+} from '../../core/assistant-services.ts'
+import type { Call } from '../../core/call.ts'
+import { TriviumError } from '../../core/errors.ts'
+import { type Limit, requireRoom } from '../../core/limits.ts'
+import { plannedTimes } from '../../core/planned-times.ts'
+import type { Services } from '../../core/services.ts'
+import { parseDuration } from '../../core/units.ts'
+import { defined } from '../../lib/defined.ts'
+import { nextId } from '../../lib/next-id.ts'
+import { aboutSchedule, type ScheduleState } from './about.ts'
+
+/** The document is written whole. Lengths are in characters. */
+const LIMITS = {
+  /** Of one person. */
+  ownSchedules: { most: 100, what: 'Your schedules', todo: 'Cancel some of them.' },
+  schedules: { most: 1_000, what: 'Schedules', todo: 'Remove some with `schedule-delete`.' },
+  scheduleArgs: { most: 20_000, what: 'The arguments of a schedule' },
+} satisfies Record<string, Limit>
+
+type Asked = Parameters<Services['schedules']['create']>[0]
+
+/** Makes schedules of people and operators, for `schedule-create` and for words. */
+export function createScheduleMaking(deps: {
+  state: ScheduleState
+  /** Throws `skill_not_found`, and `forbidden` where the call may not have it invoked. */
+  permit(skill: string, call: Call): Promise<void>
+  record(entry: ActivityEntry): Promise<void>
+  now: () => number
+}) {
+  const { state, now } = deps
+
+  /** `askedBy`: who gets what the skill returns; the same of the same message again, as in a repeated attempt, is the one that is there. */
+  return async (
+    { name, misfire, timezone = 'UTC', args, at, ...rest }: Asked,
+    call: Call,
+    askedBy?: AskedBy,
+  ): Promise<Schedule> => {
+    await deps.permit(rest.skill, call)
+    if (at !== undefined && (rest.cron ?? rest.every) !== undefined)
+      throw new TriviumError('usage', { details: 'A schedule takes one of `cron`, `every` and `at`.' })
+    const schedule = {
+      ...rest,
+      ...defined({ cron: at ?? rest.cron }),
+      ...defined({ by: makerOf(call), askedBy, onFailure: askedBy ? undefined : createdBy(call) }),
+      name: name ?? rest.skill,
+      misfire: misfireOf(misfire),
+      timezone,
+      args,
+      channel: channelOf(call),
+      created: new Date(now()).toISOString(),
+    }
+    if (plannedTimes(schedule).next(now()) === undefined && !askedBy) {
+      const how = at === undefined ? 'never comes' : 'has passed'
+      throw new TriviumError('usage', { details: `The schedule "${schedule.cron}" (${timezone}) ${how}.` })
+    }
+    requireRoom(LIMITS.scheduleArgs, JSON.stringify({ name: schedule.name, args }))
+    const { made } = await state.update((draft): { one: Schedule; isNew: boolean } => {
+      const isSame = (one: Schedule) =>
+        one.askedBy?.id === askedBy?.id && one.skill === schedule.skill && one.name === schedule.name
+      const standing = askedBy && draft.schedules.find(isSame)
+      if (standing) return { one: standing, isNew: false }
+      requireRoom(LIMITS.schedules, draft.schedules.length)
+      const own = ({ by }: Schedule) => by !== undefined && by.id === schedule.by?.id
+      requireRoom(LIMITS.ownSchedules, draft.schedules.filter(own).length)
+      const one = { id: nextId(draft, 'schedule'), ...schedule }
+      draft.schedules.push(one)
+      return { one, isNew: true }
+    })
+    if (made.isNew) await deps.record({ event: 'schedule_created', ...aboutSchedule(made.one) })
+    return made.one
+  }
+}
+
+/** Reads `skip`, `once` or `within: 5m` as people write it. */
+function misfireOf(text: string): Schedule['misfire'] {
+  if (text === 'skip' || text === 'once') return text
+  const within = parseDuration(/^within\s*:?\s*(\S+)$/.exec(text)?.[1] ?? '')
+  if (within !== undefined) return { within }
+  throw new TriviumError('usage', {
+    details: `The misfire policy is skip, once or within: 5m, not "${text}".`,
+  })
+}
+
+/** For whom a schedule runs its skill. Undefined: who holds the control token, the command line, code of the daemon. */
+function makerOf({ caller }: Call): Schedule['by'] {
+  const { id, roles = [] } = caller
+  if (caller.kind !== 'route') return undefined
+  if (id !== undefined) return { id, roles: [...roles] }
+  throw new TriviumError('forbidden', {
+    what: 'A schedule',
+    reason: 'it runs with the rights of who made it, and there is no proof who sent this message',
+  })
+}

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { openSite, type Site } from '../fixtures/daemon.ts'
+import { startRedisServer } from '../fixtures/redis-server.ts'
+import { until } from '../fixtures/until.ts'
+
+const SKILLS = {
+  tick: `import { appendFileSync } from 'node:fs'
+export default { description: 'ticks', run({ args, nonlocals }) {
+  appendFileSync('ticks', JSON.stringify({ pid: process.pid, ...args, ...nonlocals.schedule }) + '\\n')
+} }`,
+}
+
+type Tick = { pid: number; id: string; planned: string; n: number }
+
+const file = (...schedules: string[]) => `
+gateways: {}
+routes: [{ name: rest, skill: echo }]
+schedules:
+${schedules.map((one) => `  - ${one}`).join('\n')}
+`
+const everySecond = (n: number) => `{ name: pulse, cron: "* * * * * *", skill: tick, args: { n: ${n} } }`
+const ticks = (site: Site): Tick[] => {
+  const path = join(site.dir, 'ticks')
+  const lines = existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n').filter(Boolean) : []
+  return lines.map((line) => JSON.parse(line))
+}
+const ticked = (site: Site, fits: (all: Tick[]) => boolean, what: string) =>
+  until(() => (fits(ticks(site)) ? ticks(site) : undefined), what, 60_000)
+
+/** The run that a kill cut off may run again; no planned time is run twice otherwise. */
+function assertOnce(found: readonly Tick[], killed: readonly number[]) {
+  const cutOff = killed.map((pid) => found.findLast((tick) => tick.pid === pid)?.planned)
+  const planned = found.map((tick) => tick.planned).filter((time) => !cutOff.includes(time))
+  assert.deepEqual(planned, [...new Set(planned)], 'a planned time fired twice')
+}
+
+describe('a schedule of routes.yaml', { timeout: 180_000, concurrency: 2 }, () => {
+  test('runs, follows the file, and keeps the last good one where the file is wrong', async () => {
+    const site = openSite({ routes: file(everySecond(1)), skills: SKILLS })
+    const daemon = await site.start()
+    const again = async () => site.run(['reload'])
+    await ticked(site, (all) => all.length >= 2, 'two ticks')
+    assert.equal(ticks(site)[0]?.id, 'pulse')
+
+    const past = '{ name: late, at: 2020-01-01T09:00, skill: tick }'
+    for (const [wrong, message] of [
+      ['{ name: x, cron: "* * *", skill: tick }', /routes\.yaml:6:\d+.*cannot be read/s],
+      ['{ name: x, every: 1m, skill: tock }', /routes\.yaml:6:\d+.*no skill "tock"/s],
+      [past, /routes\.yaml:6:\d+.*this time has passed/s],
+    ] as const) {
+      site.write('routes.yaml', file(everySecond(2), wrong))
+      const { code, err } = await again()
+      assert.equal(code, 2)
+      assert.match(err, message)
+    }
+    const before = ticks(site).length
+    await ticked(site, (all) => all.length >= before + 2, 'ticks after bad files')
+    assert.ok(ticks(site).every(({ n }) => n === 1))
+
+    site.write('routes.yaml', file(everySecond(3), '{ name: other, every: 1s, skill: tick, args: { n: 4 } }'))
+    const good = await again()
+    assert.equal(good.code, 0, good.err)
+    await ticked(site, (all) => all.some(({ n }) => n === 3) && all.some(({ n }) => n === 4), 'the new file')
+    assert.equal((await site.run(['schedule', 'pause', 'other'])).code, 0)
+    const list = (await site.run(['schedule', 'list'])).out
+    assert.match(list, /^pulse +pulse +tick +\* \* \* \* \* \*, UTC +\d{4}-.* UTC +routes\.yaml +\{"n":3\}$/m)
+    assert.match(list, /^other +other +tick +every 1s +paused +routes\.yaml/m)
+
+    site.write('routes.yaml', file(everySecond(3)).replace(/schedules:.*/s, ''))
+    assert.equal((await again()).code, 0)
+    assert.deepEqual(await daemon.invoke('schedule-list'), [])
+    await daemon.end()
+    assertOnce(
+      ticks(site).filter(({ id }) => id === 'pulse'),
+      [],
+    )
+  })
+
+  test('whose time has passed is a warning for a daemon that starts, and none to run', async () => {
+    const site = openSite({
+      routes: file('{ name: late, at: 2020-01-01T09:00, skill: tick }', everySecond(1)),
+      skills: SKILLS,
+    })
+    const daemon = await site.start()
+    await ticked(site, (all) => all.length >= 2, 'two ticks')
+    assert.match(daemon.output(), /this time has passed/)
+    assert.equal((await site.run(['reload'])).code, 0, 'it was there before')
+    assert.match((await site.run(['schedule', 'list'])).out, /^late .*once at 2020-01-01T09:00, UTC +over/m)
+    assert.ok(ticks(site).every(({ id }) => id === 'pulse'))
+    await daemon.end()
+  })
+
+  test('is not doubled by daemons that are killed and come back, on one Redis', async (t) => {
+    const redis = await startRedisServer()
+    t.after(() => redis.stop())
+    const site = openSite({ routes: file(everySecond(1)), skills: SKILLS, env: { REDIS_URL: redis.url } })
+    const killed: number[] = []
+    let [one, two] = [await site.start(), await site.start({ TRIVIUM_DATA_DIR: '.trivium-2' })]
+    for (let round = 0; round < 2; round++) {
+      const seen = ticks(site).length
+      await ticked(site, (all) => all.length >= seen + 2, 'two more ticks')
+      killed.push(one.pid, two.pid)
+      await one.end('SIGKILL')
+      const since = ticks(site).length
+      await ticked(site, (all) => all.length > since, 'a tick of the other daemon')
+      await two.end('SIGKILL')
+      one = await site.start()
+      two = await site.start({ TRIVIUM_DATA_DIR: '.trivium-2' })
+    }
+    const seen = ticks(site).length
+    await ticked(site, (all) => all.length >= seen + 2, 'ticks after all kills')
+    await Promise.all([one.end(), two.end()])
+    assertOnce(ticks(site), killed)
+  })
+})

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import type { ActivityEntry } from '../../src/core/activity.ts'
+import { assistantDocument } from '../../src/features/assistant/assistant-state.ts'
+import { createStateManager } from '../../src/features/documents/manager.ts'
+import type { Planned } from '../../src/features/schedules/file-schedules.ts'
+import type { Occasion } from '../../src/features/schedules/firing.ts'
+import { addScheduleRun } from '../../src/features/schedules/schedule-runs.ts'
+import { createSchedules, SCHEDULES_QUEUE } from '../../src/features/schedules/schedules.ts'
+import { createEmbeddedStore } from '../../src/stores/embedded/index.ts'
+import { callFrom, quiet, temporaryDir, toEvent } from './kit.ts'
+
+const MINUTE = 60_000
+const START = Date.UTC(2026, 0, 1, 12)
+const digest: Planned = {
+  ...{ name: 'digest', cron: '0 * * * *', timezone: 'UTC', skill: 'digest', args: {} },
+  ...{ misfire: 'once', overlap: 'queue' },
+}
+const operator = callFrom()
+const timeOf = ({ planned }: Occasion) => new Date(planned).toISOString().slice(11, 16)
+
+async function make(t: TestContext, ...first: Planned[]) {
+  const dir = temporaryDir(t)
+  let time = START
+  const now = () => time
+  const store = await createEmbeddedStore({ dir, log: quiet, toEvent, now })
+  const manager = createStateManager({ dir, documents: [assistantDocument], now })
+  t.after(async () => {
+    await manager.close()
+    await store.close()
+  })
+  const fired: Occasion[] = []
+  const events: ActivityEntry[] = []
+  let planned: readonly Planned[] = first
+  const add = addScheduleRun(store)
+  const scheduler = (owner = 'a') =>
+    createSchedules({
+      store,
+      planned: () => planned,
+      state: manager.document(assistantDocument),
+      async fire(occasion) {
+        await add(occasion)
+        fired.push(occasion)
+      },
+      record: async (entry) => void events.push(entry),
+      permit: async () => {},
+      owner,
+      log: quiet,
+      now,
+    })
+  return {
+    scheduler,
+    fired,
+    events,
+    store,
+    write(...file: Planned[]) {
+      planned = file
+    },
+    pass(minutes: number) {
+      time += minutes * MINUTE
+    },
+  }
+}
+
+describe('schedules of routes.yaml', () => {
+  test('fire once per planned time, whoever of two daemons is there', async (t) => {
+    const { scheduler, pass, fired } = await make(t, digest)
+    const [one, two] = [scheduler('a'), scheduler('b')]
+    await one.tick()
+    for (let hour = 0; hour < 4; hour++) {
+      pass(60)
+      await (hour % 2 === 0 ? one : two).tick()
+      await (hour % 2 === 0 ? two : one).tick()
+    }
+    assert.deepEqual(fired.map(timeOf), ['13:00', '14:00', '15:00', '16:00'])
+    assert.equal(new Set(fired.map(({ key }) => key)).size, 4)
+  })
+
+  test('are not doubled by a restart, and catch up as their misfire says', async (t) => {
+    const { scheduler, pass, fired, events } = await make(t, digest)
+    await scheduler().tick()
+    pass(60)
+    await scheduler().tick()
+    pass(30)
+    await scheduler('after a restart').tick()
+    assert.deepEqual(fired.map(timeOf), ['13:00'])
+    pass(160)
+    await scheduler('after a pause').tick()
+    assert.deepEqual(fired.map(timeOf), ['13:00', '16:00'])
+    assert.equal(events.find(({ event }) => event === 'schedule_missed')?.count, 2)
+  })
+
+  test('forget their old times when these change, and fire none that has passed', async (t) => {
+    const { scheduler, pass, fired, write } = await make(t, digest)
+    const one = scheduler()
+    await one.tick()
+    pass(20)
+    write({ ...digest, cron: '10 * * * *' })
+    await one.tick()
+    pass(100)
+    await one.tick()
+    assert.deepEqual(fired.map(timeOf), ['13:10'])
+    write({ ...digest, cron: '10 * * * *', args: { text: 'of the week' } })
+    pass(40)
+    await one.tick()
+    assert.deepEqual(fired.map(timeOf), ['13:10', '14:10'], 'other arguments begin nothing anew')
+    assert.deepEqual(fired[1]?.schedule.args, { text: 'of the week' })
+  })
+
+  test('that left the file and come back begin anew', async (t) => {
+    const { scheduler, pass, fired, write } = await make(t, digest)
+    const one = scheduler()
+    await one.tick()
+    write()
+    await one.tick()
+    pass(90)
+    await one.tick()
+    write(digest)
+    await one.tick()
+    assert.deepEqual(fired, [])
+    pass(60)
+    await one.tick()
+    assert.deepEqual(fired.map(timeOf), ['14:00'])
+  })
+
+  test('for one moment fire once, also late after a pause', async (t) => {
+    const { cron: _, ...rest } = digest
+    const { scheduler, pass, fired } = await make(t, { ...rest, cron: '2026-01-01T13:30:00' })
+    await scheduler().tick()
+    pass(200)
+    for (let n = 0; n < 3; n++) await scheduler().tick()
+    assert.deepEqual(fired.map(timeOf), ['13:30'])
+    assert.equal((await scheduler().list({}, operator))[0]?.next, undefined)
+  })
+
+  test('are listed for operators with where they come from, and are deleted only in the file', async (t) => {
+    const one = (await make(t, digest)).scheduler()
+    const [listed] = await one.list({}, operator)
+    assert.deepEqual([listed?.id, listed?.source], ['digest', 'routes.yaml'])
+    assert.deepEqual(await one.list({}, callFrom('team')), [])
+    await assert.rejects(one.delete({ id: 'digest' }, operator), /stands in routes\.yaml/)
+    await assert.rejects(one.pause({ id: 'digest' }, callFrom('team')), { code: 'not_found' })
+    await assert.rejects(one.run({ id: 'digset' }, operator), { code: 'not_found' })
+  })
+
+  for (const whose of ['of the file', 'of a person'] as const) {
+    test(`${whose} pass their times while they are paused, over restarts, and go on with the next`, async (t) => {
+      const { scheduler, pass, fired } = await make(t, ...(whose === 'of the file' ? [digest] : []))
+      const one = scheduler()
+      const person = { cron: '0 * * * *', skill: 'digest', args: {}, misfire: 'once' }
+      const { id } = whose === 'of the file' ? { id: 'digest' } : await one.create(person, callFrom('team'))
+      await one.tick()
+      await one.pause({ id }, operator)
+      pass(130)
+      await scheduler().tick()
+      assert.notEqual((await one.list({}, operator))[0]?.paused, undefined)
+      assert.equal((await one.run({ id }, operator)).ok, true)
+      await one.resume({ id }, operator)
+      await scheduler().tick()
+      pass(60)
+      await scheduler().tick()
+      assert.deepEqual(fired.map(timeOf), ['14:10', '15:00'], 'the run by hand, then the next planned time')
+      assert.equal((await one.list({}, operator))[0]?.paused, undefined)
+    })
+  }
+
+  test('run now once per key', async (t) => {
+    const { scheduler, store } = await make(t, digest)
+    const one = scheduler()
+    for (const key of ['a', 'a', 'b']) await one.run({ id: 'digest', key }, operator)
+    const claimed = async () => {
+      const { jobs } = await store.jobs.claim(SCHEDULES_QUEUE, { max: 10, lease: MINUTE })
+      for (const { id, token } of jobs)
+        await store.jobs.settle(SCHEDULES_QUEUE, [{ id, token, outcome: 'done' }])
+      return jobs.length
+    }
+    assert.deepEqual([await claimed(), await claimed(), await claimed()], [1, 1, 0])
+  })
+
+  for (const [overlap, expected] of [
+    ['queue', ['13:00', '14:00', '15:00']],
+    ['skip', ['13:00', '15:00']],
+    ['allow', ['13:00', '14:00', '15:00']],
+  ] as const) {
+    test(`with overlap "${overlap}" a run that is due while another works`, async (t) => {
+      const { scheduler, pass, fired, store, events } = await make(t, { ...digest, overlap })
+      const one = scheduler()
+      const claim = async () =>
+        (await store.jobs.claim(SCHEDULES_QUEUE, { max: 10, lease: 600 * MINUTE })).jobs
+      await one.tick()
+      pass(60)
+      await one.tick()
+      const [first] = await claim()
+      assert.ok(first)
+      pass(60)
+      await one.tick()
+      assert.equal((await claim()).length, overlap === 'allow' ? 1 : 0)
+      const { id, token } = first
+      await store.jobs.settle(SCHEDULES_QUEUE, [{ id, token, outcome: 'done' }])
+      pass(60)
+      await one.tick()
+      assert.deepEqual(fired.map(timeOf), expected)
+      const skipped = events.filter(({ event }) => event === 'schedule_skipped')
+      assert.equal(skipped.length, overlap === 'skip' ? 1 : 0)
+    })
+  }
+})
