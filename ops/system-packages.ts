@@ -49,6 +49,16 @@ export function promtool(): string {
   )
 }
 
+/** Replies of which Discourse's library says what is new in them: in the source of a package of Debian. */
+const replies = join(cache, 'reply-fixtures')
+const REPLIES = 'ruby-email-reply-trimmer'
+export const REPLIES_NEEDED = `needs the source of Debian's ${REPLIES}: add deb-src to the sources of apt, update, and remove ${replies}`
+
+/** The folder of those replies. Undefined where they could not be had. */
+export function replyFixtures(): string | undefined {
+  return existsSync(join(replies, 'test')) ? replies : undefined
+}
+
 /** The packages of Cyrus and Exim, and of the libraries that they need. Throws where they could not be had. */
 export function mailServerPackages(): string[] {
   if (!existsSync(mailServers)) throw new Error(NEEDED)
@@ -70,7 +80,21 @@ export function ensureSystemPackages(): boolean {
   if (missing.length > 0) console.error(`Install with:  ${instruction(missing)}\n`)
   if (!existsSync(mailServers)) downloadMailServers()
   if (!find('promtool') && !existsSync(prometheus)) download(prometheus, () => ['prometheus'], unpackPromtool)
+  if (find('apt-get') && !existsSync(replies)) downloadReplies()
   return !missing.some(({ file }) => file === 'redis-server')
+}
+
+/** 27 KB. An empty folder stays where the archive has no sources, so that they are not asked for with each run. */
+function downloadReplies(): void {
+  const folder = `${replies}-${process.pid}`
+  mkdirSync(folder, { recursive: true })
+  const run = (command: string, ...args: string[]) =>
+    spawnSync(command, args, { cwd: folder, stdio: 'ignore' })
+  run('apt-get', '-q', 'source', '--download-only', REPLIES)
+  const source = readdirSync(folder).find((file) => file.includes('.orig.tar.'))
+  if (source) run('tar', '-xf', source, '--strip-components=1')
+  if (existsSync(replies)) rmSync(folder, { recursive: true })
+  else renameSync(folder, replies)
 }
 
 /** 4 MB. */
