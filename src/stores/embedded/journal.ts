@@ -141,9 +141,9 @@ export function createJournal(parts: Parts, search: Journal['search']) {
   }
   /** What was pumped last, from memory: a message, once. */
   const takePumped = (id: string): Message | undefined => {
-    const message = fresh.pumped().get(id)
+    const pumped = fresh.pumped().get(id)
     fresh.pumped().delete(id)
-    return message
+    return pumped?.message
   }
   return { ...journal, at, find, after, addNotes, appendNotes, takePumped }
 }

@@ -1,8 +1,6 @@
-import type { Json } from '../../core/json.ts'
-import type { Message } from '../../core/message.ts'
 import type { AttemptError, ClaimedJob, DeadLetter, Jobs, NewJob, Settled } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
-import type { FreshMessages } from '../shared/fresh-messages.ts'
+import type { FreshMessages, Pumped } from '../shared/fresh-messages.ts'
 import { lastOf, storable, WEEK } from '../shared/values.ts'
 import { type Entry, encodeNotes, messageOf, storedMessage } from './codec.ts'
 import type { Places } from './layout.ts'
@@ -24,7 +22,7 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
     },
     claim: async (queue, { max, lease, limits = {}, busy = {} }) => {
       // The pump adds to this one alone. The oldest are claimed first, and to name many takes Redis longer than to read a few.
-      const known = queue === 'dispatch' ? fresh.pumped() : new Map<string, Message>()
+      const known = queue === 'dispatch' ? fresh.pumped() : new Map<string, Pumped>()
       const { size } = known
       const args = [queue, max, storable(lease), JSON.stringify(limits)]
       const names = [...known.keys().take(4 * max)].join(' ')
@@ -42,7 +40,7 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
       ),
     settle: (queue, outcomes) => each('jobs-settle', [queue], outcomes.map(outcomeArgs)),
     renew: (queue, claims, lease) => {
-      const items = claims.map(({ id, token }) => [id, token, 'renew', storable(lease), '', '', '', ''])
+      const items = claims.map(({ id, token }) => [id, token, 'renew', '', storable(lease), '', ''])
       return each('jobs-settle', [queue], items)
     },
     end: async (queue, id) => {
@@ -75,35 +73,44 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
 }
 
 /** A job as `add_job` of `lua/lib/lanes.lua` takes it. */
-export function jobArgs(job: NewJob, seen: string, places: Places): Args {
-  const { id, lane, group, messageId = '', data, notify } = job
-  return [id, lane, group, messageId, places.placeOf(messageId) ?? '', toJson(data), notify ? '1' : '', seen]
+function jobArgs(job: NewJob, seen: string, places: Places): Args {
+  return [...briefArgs(job, places), job.messageId ?? '', toJson(job.data), seen]
 }
 
-type Outcome = { delay?: number; error?: AttemptError; reason?: string; result?: Json }
+/** The same in brief: a job of the pump, which has the id of its message and no data. */
+export function briefArgs({ id, lane, group, messageId = '', notify }: NewJob, places: Places): Args {
+  return [id, lane, group, places.placeOf(messageId) ?? '', notify ? '1' : '']
+}
+
+type Failure = { delay?: number; error?: AttemptError; reason?: string }
 
 function outcomeArgs(settled: Settled): Args {
   const { id, token, outcome, notes = [] } = settled
-  const { delay = 0, error, reason = '', result }: Outcome = settled
-  return [id, token, outcome, storable(delay), toJson(error), reason, toJson(result), encodeNotes(notes)]
+  const told = encodeNotes(notes)
+  if (settled.outcome === 'done') return [id, token, outcome, told, toJson(settled.result)]
+  const { delay = 0, error, reason = '' }: Failure = settled
+  return [id, token, outcome, told, storable(delay), toJson(error), reason]
 }
 
 const toJson = (value: unknown) => (value === undefined ? '' : JSON.stringify(value))
 
-/** What `jobs-claim` answers of a job. The fields are a flat list. */
-type Claimed = [id: string, token: string, fields: string[], entry: Entry | null]
+/** What `jobs-claim` answers of a job. The fields are a flat list; there are none of one that is as the pump has added it. */
+type Claimed = [id: string, token: string, fields?: string[], entry?: Entry | null]
 
 /** Its message is taken out of `known` where the script was told to leave that out. */
 function claimedJob(
   [id, token, flat, entry]: Claimed,
-  known: Map<string, Message>,
+  known: Map<string, Pumped>,
   places: Places,
 ): ClaimedJob {
-  const fields = fieldsOf(flat)
+  const pumped = known.get(id)
+  known.delete(id)
+  if (pumped && !flat)
+    return { ...pumped.job, token, failures: 0, lost: 0, errors: [], message: pumped.message }
+  const fields = fieldsOf(flat ?? [])
   const messageId = fields.get('m')
   const message =
-    known.get(id) ?? storedMessage(fields, places) ?? (entry ? messageOf(entry, places) : undefined)
-  known.delete(id)
+    pumped?.message ?? storedMessage(fields, places) ?? (entry ? messageOf(entry, places) : undefined)
   return {
     ...storedJob(id, fields, places),
     token,

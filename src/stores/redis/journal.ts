@@ -4,7 +4,7 @@ import type { Outcome } from '../../core/message-query.ts'
 import type { Journal, Store } from '../../core/store.ts'
 import type { FreshMessages } from '../shared/fresh-messages.ts'
 import { append, decodeNote, type Entry, encodeNotes, messageOf } from './codec.ts'
-import { jobArgs } from './jobs.ts'
+import { briefArgs } from './jobs.ts'
 import { type Args, digest, inBatches, type Server } from './scripts.ts'
 import { createSearch } from './search.ts'
 
@@ -120,7 +120,7 @@ export function createJournal(
 
     pumped: async (cursor, last, jobs) => {
       const to = places.partsOf(last) ?? [0, 0, 0]
-      const args = jobs.flatMap((job) => jobArgs(job, '', places))
+      const args = jobs.flatMap((job) => briefArgs(job, places))
       try {
         const isMoved = (await run('jobs-add', main, 'dispatch', cursor, ...to, ...args)) !== null
         fresh.pumpedTo(isMoved ? last : undefined, jobs)

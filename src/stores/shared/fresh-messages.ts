@@ -1,8 +1,12 @@
 import { completeMessage, type Message, type NewMessage } from '../../core/message.ts'
+import type { NewJob } from '../../core/store.ts'
 
 /** How many messages are kept, and how many characters one may have in the store. */
 const MAX = 512
 const LARGEST = 16_384
+
+/** A job of the pump, which has the id of its message. */
+export type Pumped = { job: NewJob; message: Message }
 
 type Unpumped = { cursor: number; messages: Message[] }
 
@@ -12,7 +16,7 @@ export type FreshMessages = ReturnType<typeof createFreshMessages>
 export function createFreshMessages() {
   /** Messages without a gap right after the dispatch cursor; another daemon may have moved that since. */
   let next: Unpumped | undefined
-  let pumped = new Map<string, Message>()
+  let pumped = new Map<string, Pumped>()
 
   return {
     /** A message was stored, at a place of the journal and in `size` characters. */
@@ -36,16 +40,27 @@ export function createFreshMessages() {
      * The dispatch cursor is at that message now, and `jobs` are of messages up to there. Undefined: the cursor is not where
      * it was thought to be.
      */
-    pumpedTo(last: string | undefined, jobs: readonly { messageId?: string }[] = []): void {
+    pumpedTo(last: string | undefined, jobs: readonly NewJob[] = []): void {
       const count = 1 + (next?.messages.findIndex(({ id }) => id === last) ?? -1)
       const passed = next?.messages.splice(0, count) ?? []
-      const wanted = new Set(jobs.map(({ messageId }) => messageId))
-      if (wanted.size > 0 || pumped.size > 0)
-        pumped = new Map(passed.filter(({ id }) => wanted.has(id)).map((message) => [message.id, message]))
+      if (jobs.length > 0 || pumped.size > 0) pumped = pairsOf(passed, jobs)
       if (next && count > 0) next.cursor += count
       else next = undefined
     },
     /** By id what was pumped last. A claim deletes there what it got; one that is under way may keep an older map. */
     pumped: () => pumped,
   }
+}
+
+/** Jobs with their messages, by id; both are in the order of the journal. */
+function pairsOf(messages: readonly Message[], jobs: readonly NewJob[]): Map<string, Pumped> {
+  const pairs = new Map<string, Pumped>()
+  let next = 0
+  for (const message of messages) {
+    const job = jobs[next]
+    if (job?.id !== message.id) continue
+    pairs.set(message.id, { job, message })
+    next++
+  }
+  return pairs
 }

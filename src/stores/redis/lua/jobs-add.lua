@@ -4,7 +4,7 @@
 --
 -- ARGV[3]  queue      ARGV[4]  the cursor as it was read, or empty
 -- ARGV[5…7]  position, time and tail of the message to which the cursor goes, or empty
--- ARGV[8…]  jobs, as `add_job` takes them; those with a digest are added once within seven days
+-- ARGV[8…]  jobs, as `add_job` takes them, those of the pump in brief; those with a digest are added once within seven days
 -- Returns  per job 1 where it was added, else 0; or false where another daemon moved the cursor first, or the message
 --          is not there: this daemon has it in memory, and Redis lost it
 -- Guarantees: all or nothing, also where a command fails in the middle; repeated after a lost reply it adds nothing.
@@ -18,13 +18,17 @@ local seen = queue.base .. 'seen:'
 -- Where the jobs stand in ARGV that this call has begun to add, for `undo`.
 local begun = {}
 
+local function digest_of(i)
+  return is_pump and '' or ARGV[i + 7]
+end
+
 local function add_all()
   local answers = {}
-  for i = 8, #ARGV, JOB_ARGS do
-    local digest, answer = ARGV[i + 7], 0
+  for i = 8, #ARGV, is_pump and BRIEF_ARGS or JOB_ARGS do
+    local digest, answer = digest_of(i), 0
     if not (digest ~= '' and seen_get(seen, digest)) and not is_alive(queue, i) then
       begun[#begun + 1] = i
-      add_job(queue, i)
+      add_job(queue, i, is_pump)
       if digest ~= '' then seen_put(seen, digest, '') end
       answer = 1
     end
@@ -37,7 +41,7 @@ end
 
 local function undo()
   for _, i in ipairs(begun) do
-    local id, lane, group, digest = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 7]
+    local id, lane, group, digest = ARGV[i], ARGV[i + 1], ARGV[i + 2], digest_of(i)
     redis.pcall('DEL', queue.base .. 'job:' .. id)
     redis.pcall('LREM', queue.base .. 'lane:' .. lane, -1, id)
     redis.pcall('ZREM', queue.base .. 'all', id)

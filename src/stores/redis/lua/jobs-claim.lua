@@ -4,10 +4,11 @@
 -- ARGV[3]  queue    ARGV[4]  how many    ARGV[5]  lease in ms    ARGV[6]  limits per group, as a JSON object
 -- ARGV[7…9]  daemon, number, and what it never heard of, as in `lib/unheard.lua`; here the tokens are the record:
 --           unheard jobs are given back, and count as neither failed nor lost
--- ARGV[10]  ids of jobs whose messages the caller has, with spaces between
+-- ARGV[10]  ids of jobs that the caller has added as a pump, with their messages in memory, with spaces between
 -- ARGV[11]  per group what a busy lane does, as a JSON object of {merge: `collected` or `superseded`, settle: in ms}
 -- Returns  in how many ms something may become claimable without a signal, or -1; then per job
---          {id, token, fields as a flat list, entry of its message, or false where the caller has it or it is gone}
+--          {id, token, fields as a flat list, entry of its message, or false where the caller has it or it is gone};
+--          {id, token} of a job that is as the caller has added it
 -- Guarantees: a job is claimed by one caller until its lease runs out.
 if is_given_up(ARGV[7], ARGV[8]) then return GIVEN_UP end
 for_each_unheard(ARGV[7], ARGV[9], function() end)
@@ -82,8 +83,16 @@ local function chosen(candidate)
   return newest.id
 end
 
+-- l, g, m and v: nobody waits for its end, and it was not tried.
+local AS_ADDED = 4
+
 local function claim(id, token)
   local key = base .. 'job:' .. id
+  if known[id] and redis.call('HLEN', key) == AS_ADDED then
+    redis.call('HSET', key, 'k', token)
+    add_later(queue, base .. 'claims', now + ARGV[5], id)
+    return { id, token }
+  end
   local fields = redis.call('HGETALL', key)
   redis.call('HSET', key, 'k', token)
   add_later(queue, base .. 'claims', now + ARGV[5], id)

@@ -2,8 +2,8 @@
 -- Ends claims, each as its outcome says, and lets the next jobs of their lanes run; or renews their leases.
 --
 -- ARGV[3]  queue
--- ARGV[4…]  per claim eight values: job id; token; outcome (`done`, `retry`, `release`, `dead`), or `renew`;
---           delay, or lease, in ms; error as JSON or empty; reason or empty; result as JSON or empty; notes as JSON lines or empty
+-- ARGV[4…]  per claim: job id; token; outcome (`done`, `retry`, `release`, `dead`), or `renew`; notes as JSON lines or empty;
+--           then of `done` the result as JSON or empty, of others three: delay, or lease, in ms; error as JSON or empty; reason or empty
 -- Returns   per claim 1, or 0 where it is lost
 -- Guarantees: all or nothing; repeated after a lost reply it changes nothing (and answers 0).
 local queue = open_queue(ARGV[3])
@@ -40,13 +40,23 @@ local function finish(id, lane, group, notify, outcome, result)
   end
 end
 
-local function settle(i)
-  local id, token, outcome, delay = ARGV[i], ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3])
+-- Of each claim, by job id, until when it is held; false where that ran out.
+local function held_claims(claims)
+  local ids, held = {}, {}
+  for each, i in ipairs(claims) do ids[each] = ARGV[i] end
+  if #ids == 0 then return held end
+  for each, score in ipairs(redis.call('ZMSCORE', base .. 'claims', unpack(ids))) do held[ids[each]] = score end
+  return held
+end
+
+local function settle(i, claimed)
+  local id, token, outcome, notes = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
+  local is_done = outcome == 'done'
+  local delay, error = is_done and 0 or tonumber(ARGV[i + 4]), is_done and '' or ARGV[i + 5]
   local key = base .. 'job:' .. id
   local job = redis.call('HMGET', key, 'k', 'l', 'g', 'v', 'n', 'e')
   local lane, group, position = job[2], job[3], job[4]
   if job[1] ~= token or settled[id] then return 0 end
-  local claimed = redis.call('ZSCORE', base .. 'claims', id)
   if outcome == 'renew' then
     if claimed then add_later(queue, base .. 'claims', now + delay, id) end
     return claimed and 1 or 0
@@ -59,9 +69,9 @@ local function settle(i)
     remove_later(queue, base .. 'ready:' .. group, id)
     redis.call('HINCRBY', key, 'x', -1)
   end
-  if position and ARGV[i + 7] ~= '' then add_notes(position, ARGV[i + 7]) end
-  if ARGV[i + 4] ~= '' then
-    redis.call('HSET', key, 'e', (job[6] and string.sub(job[6], 1, -2) .. ',' or '[') .. ARGV[i + 4] .. ']')
+  if position and notes ~= '' then add_notes(position, notes) end
+  if error ~= '' then
+    redis.call('HSET', key, 'e', (job[6] and string.sub(job[6], 1, -2) .. ',' or '[') .. error .. ']')
   end
   if outcome == 'retry' or outcome == 'release' then redis.call('HDEL', key, 'k') end
   if outcome == 'retry' then
@@ -70,13 +80,21 @@ local function settle(i)
   elseif outcome == 'release' then
     wait(id, group, delay, added_at(queue, id))
   else
-    if outcome == 'dead' then bury(id, ARGV[i + 5]) end
-    finish(id, lane, group, job[5], outcome, ARGV[i + 6])
+    if outcome == 'dead' then bury(id, ARGV[i + 6]) end
+    finish(id, lane, group, job[5], outcome, ARGV[i + 4])
   end
   return 1
 end
 
-for i = 4, #ARGV, 8 do answers[#answers + 1] = settle(i) end
+-- Where each claim stands in ARGV.
+local claims, place = {}, 4
+while place <= #ARGV do
+  claims[#claims + 1] = place
+  place = place + (ARGV[place + 2] == 'done' and 5 or 7)
+end
+local held = held_claims(claims)
+for each, i in ipairs(claims) do answers[each] = settle(i, held[ARGV[i]]) end
+flush_notes()
 flush(queue)
 if changed then names[#names + 1] = 'jobs:' .. queue.name end
 signal(names)

@@ -5,6 +5,7 @@
 --          `unpumped` how many: the dispatch cursor and the entries after it, oldest first; fewer where they are large
 if ARGV[3] == 'note' then
   if entry_with_id(ARGV[4], ARGV[5], ARGV[6]) then add_notes(ARGV[4], ARGV[7]) end
+  flush_notes()
   return 1
 end
 local most, cursor = tonumber(ARGV[4]), tonumber(redis.call('HGET', root .. 'meta', 'cursor') or 0)

@@ -7,7 +7,7 @@
 --   delayed        zset of heads by when they are due;   claims: zset of claimed heads by expiry
 --   all            zset of all ids by sequence
 -- and below root `queues` (set) and `needs` (zset by position: messages that unfinished jobs need).
-local JOB_ARGS = 8
+local JOB_ARGS, BRIEF_ARGS = 8, 5
 
 -- A queue for the length of one script. Changes of sorted sets are gathered and written together by
 -- `flush`, which every script must call before it reads them or ends.
@@ -70,22 +70,22 @@ local function is_alive(queue, i)
   return redis.call('EXISTS', queue.base .. 'job:' .. ARGV[i]) == 1
 end
 
--- Adds the job that stands in ARGV from `i` on: id, lane, group, message id or empty, its position or
--- empty, data as JSON or empty, `1` for notify or empty, digest or empty.
--- Only where none with that id is alive.
-local function add_job(queue, i)
-  local id = ARGV[i]
-  local key = queue.base .. 'job:' .. id
-  local fields = {}
-  for place, name in ipairs({ 'l', 'g', 'm', 'v', 'd', 'n' }) do
-    local value = ARGV[i + place]
-    if place <= 2 or value ~= '' then
-      fields[#fields + 1] = name
-      fields[#fields + 1] = value
-    end
+-- Adds the job that stands in ARGV from `i` on: id, lane, group, position of its message or empty, `1` for notify or empty;
+-- and, where it is not in brief, message id or empty, data as JSON or empty, digest or empty. In brief, the message has the id
+-- of the job. Only where none with that id is alive.
+local function add_job(queue, i, is_brief)
+  local id, position = ARGV[i], ARGV[i + 3]
+  local fields = { 'l', ARGV[i + 1], 'g', ARGV[i + 2] }
+  local function put(name, value)
+    if value == '' then return end
+    fields[#fields + 1], fields[#fields + 2] = name, value
   end
-  redis.call('HSET', key, unpack(fields))
-  append_to_lane(queue, id, ARGV[i + 1], ARGV[i + 2], ARGV[i + 4])
+  put('m', is_brief and id or ARGV[i + 5])
+  put('v', position)
+  put('n', ARGV[i + 4])
+  if not is_brief then put('d', ARGV[i + 6]) end
+  redis.call('HSET', queue.base .. 'job:' .. id, unpack(fields))
+  append_to_lane(queue, id, ARGV[i + 1], ARGV[i + 2], position)
 end
 
 -- Takes a finished job out of its lane and lets the next one run. True where one is ready now.
