@@ -1,5 +1,6 @@
+import { pathGet } from '../../src/core/json.ts'
 import type { Signed } from '../../src/lib/signatures.ts'
-import type { Preset } from './preset.ts'
+import { json, type Preset } from './preset.ts'
 import { HUBSPOT_SPLIT } from './split-presets.ts'
 
 /** Providers that need no more than an HMAC and where to find things. */
@@ -17,6 +18,23 @@ export const HMAC_PRESETS = {
     key: '#',
     event: 'event',
     from: 'payload.email created_by',
+  },
+  /** https://dev.frontapp.com/docs/application-webhooks: saved only where the challenge comes back. */
+  front: {
+    signature: [
+      {
+        header: 'x-front-signature',
+        encoding: 'base64',
+        time: { header: 'x-front-request-timestamp' },
+        template: '{timestamp}:{body}',
+      },
+    ],
+    key: 'payload.id',
+    event: 'type',
+    conversation: 'payload.conversation.id',
+    handshake(body, _, { 'x-front-challenge': challenge }) {
+      return pathGet(body, 'type') === 'sync' && challenge !== undefined ? json({ challenge }) : undefined
+    },
   },
   /** https://developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/request-validation, version 3 */
   hubspot: {

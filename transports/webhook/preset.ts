@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Json } from '../../src/core/json.ts'
 import type { Scheme, Signed } from '../../src/lib/signatures.ts'
 import type { Pointers } from './pointers.ts'
@@ -37,7 +38,7 @@ export type Preset = {
   /** What proves to whoever asks that we listen, before any other proof. A text says why the request is refused. */
   greet?(method: string, query: URLSearchParams, own: Own): Answer | string | undefined
   /** The same where the provider proves itself first. There is nothing to accept. */
-  handshake?(body: Json | undefined, own: Own): Answer | undefined
+  handshake?(body: Json | undefined, own: Own, headers: IncomingHttpHeaders): Answer | undefined
   /** How the provider wants to hear that a delivery was taken. */
   answer?(taken: Taken, body: Json | undefined): Answer
 }

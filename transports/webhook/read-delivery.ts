@@ -36,7 +36,7 @@ export function createReader(
   })
 
   const toRead = (request: IncomingMessage, { whole, decoded }: Opened): Read | { greeting: Answer } => {
-    const greeting = preset?.handshake?.(decoded.body, own)
+    const greeting = preset?.handshake?.(decoded.body, own, request.headers)
     if (greeting) return { greeting }
     const normalized = normalize(request, decoded)
     if (options.respond === 'result') {

@@ -111,6 +111,7 @@ export const verify = z.discriminatedUnion('scheme', [
   by('intercom', 'the client secret of your app', {}),
   by('pagerduty', 'the secret that was shown when the subscription was made', {}),
   by('calendly', 'the signing key of the subscription', { tolerance }),
+  by('front', 'the signing key of your app', { tolerance }),
   by('linear', 'the signing secret of the webhook', { tolerance }),
   by('paddle', 'the secret key of the notification destination', { tolerance }),
   by('workos', 'the secret of the endpoint', { tolerance }),

@@ -57,13 +57,18 @@ const github = (body: object | string, type?: string): Sample => ({
 })
 const nothing = () => ({})
 
-/** The samples of the presets, by the name of the provider in docs/webhook.md. */
+/** https://dev.frontapp.com/docs/application-webhooks: the time is in milliseconds. */
+function signedByFront(text: string, at: number): Headers {
+  return { 'x-front-request-timestamp': String(at), 'x-front-signature': hmac(`${at}:${text}`, 'base64') }
+}
+
 const MESSENGER = {
   id: '36401',
   time: NOW,
   messaging: [{ sender: { id: '254' }, recipient: { id: '36401' }, timestamp: NOW, message: { mid: 'm_1' } }],
 }
 
+/** The samples of the presets, by the name of the provider in docs/webhook.md. */
 export const PRESET_SAMPLES: Record<string, Sample> = {
   Bitbucket: {
     body: { push: { changes: [] } },
@@ -87,6 +92,18 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
     },
     async handshake({ post }) {
       assert.deepEqual(await post('{"type":1,"id":"1"}'), { status: 200, text: '{"type":1}' })
+    },
+  },
+  'Front (application)': {
+    body: { type: 'inbound_received', payload: { id: 'evt_1', conversation: { id: 'cnv_1' } } },
+    sign: signedByFront,
+    async handshake({ at, hook }) {
+      const body = JSON.stringify({ type: 'sync', authorization: { id: 'cmp_abc' } })
+      const headers = { 'content-type': 'application/json', 'x-front-challenge': '3eZbr' }
+      const ask = (proof: Headers) => fetch(hook, { method: 'POST', body, headers: { ...headers, ...proof } })
+      assert.equal((await ask({})).status, 401)
+      const answer = await ask(signedByFront(body, at))
+      assert.deepEqual([answer.status, await answer.json()], [200, { challenge: '3eZbr' }])
     },
   },
   'GitHub (form)': github(`payload=${encodeURIComponent('{"ref":"main"}')}`, FORM),

@@ -1,7 +1,9 @@
+import assert from 'node:assert/strict'
 import { generateKeyPairSync, hash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { exportJWK, SignJWT } from 'jose'
+import Razorpay from 'razorpay'
 import { hmac, plain, type Sample, SECRET, seconds } from './sample.ts'
 
 const airtable = Buffer.from('thirty-two bytes that are secret')
@@ -68,13 +70,11 @@ export const RECIPE_SAMPLES: Record<string, Sample> = {
   ClickUp: plain('x-signature', { event: 'taskCreated', history_items: [{ id: '27' }] }),
   'Coinbase Commerce': plain('x-cc-webhook-signature', { id: 1, event: { id: 'e-1' } }),
   DocuSign: plain('x-docusign-signature-1', { event: 'envelope-completed' }, { encoding: 'base64' }),
-  Front: {
-    body: { type: 'inbound_received', payload: { id: 'evt_1' } },
-    sign: (text, at) => ({
-      'x-front-request-timestamp': String(at),
-      'x-front-signature': hmac(`${at}:${text}`, 'base64'),
-    }),
-  },
+  'Front (rule)': plain(
+    'x-front-signature',
+    { _links: {}, id: 'evt_1', type: 'assign' },
+    { encoding: 'base64', hash: 'sha1' },
+  ),
   'Google Pub/Sub': {
     own: { jwks: await serveKeys() },
     body: { message: { data: 'aGk=', messageId: '136969346945' }, subscription: 's' },
@@ -122,7 +122,11 @@ export const RECIPE_SAMPLES: Record<string, Sample> = {
   QuickBooks: plain('intuit-signature', { eventNotifications: [] }, { encoding: 'base64' }),
   Razorpay: {
     body: { event: 'payment.captured' },
-    sign: (text) => ({ 'x-razorpay-event-id': 'r-1', 'x-razorpay-signature': hmac(text) }),
+    sign(text) {
+      const signature = hmac(text)
+      assert.ok(Razorpay.validateWebhookSignature(text, signature, SECRET))
+      return { 'x-razorpay-event-id': 'r-1', 'x-razorpay-signature': signature }
+    },
   },
   Recurly: {
     body: { id: 'rec-1', event_type: 'created' },
