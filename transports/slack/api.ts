@@ -18,7 +18,7 @@ import type { SlackOptions } from './options.ts'
 
 /** How long one call may take, and one upload of a file (ms). */
 export const CALL_TIMEOUT = 15_000
-const UPLOAD_TIMEOUT = 60_000
+export const UPLOAD_TIMEOUT = 60_000
 
 export type Fetch = typeof globalThis.fetch
 

@@ -86,3 +86,24 @@ test('a file that cannot be had is named with the reason, and holds up nothing',
   assert.match(errors[0] ?? '', /it is not kept at Slack/)
   assert.match(errors[1] ?? '', /403; the token may lack the scope files:read/)
 })
+
+test('a file that is larger than Slack says, or grows as it is unpacked, is given up at the limit and named at once', async (t) => {
+  const world = await startWorld({ 'max-file-size': '1MB' })
+  t.after(() => world.close())
+  const large = Buffer.alloc(64 * 1024 * 1024)
+  const names = ['plain', 'packed']
+  for (const url of [world.server.file('plain', large), world.server.packedFile('packed', large)]) {
+    const event = shared(world, { id: url, size: 100, url_private_download: url })
+    const { acked } = await world.server.sockets.deliver('events_api', event)
+    assert.ok(acked)
+  }
+  const found = world.fixture.store.messages.map(({ attachments, data }) => [
+    attachments.length,
+    JSON.stringify(data.files),
+  ])
+  assert.equal(found.length, names.length)
+  for (const [attachments, told] of found) {
+    assert.equal(attachments, 0)
+    assert.match(String(told), /over the limit of 1048576 bytes/)
+  }
+})

@@ -1,8 +1,8 @@
-import { buffer } from 'node:stream/consumers'
+import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import type { Artifacts, Reply } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
-import { slackFailure } from '../api.ts'
+import { slackFailure, UPLOAD_TIMEOUT } from '../api.ts'
 import type { Target } from '../conversation.ts'
 import type { Workspace } from '../workspaces.ts'
 import type { Extras, Post } from './extras.ts'
@@ -73,12 +73,46 @@ export async function shareFiles(
   { channel, thread }: Place,
   artifacts: Artifacts,
 ): Promise<void> {
-  const read = async ({ name, sha256 }: { name: string; sha256: string }) => {
-    return { filename: name, file: await buffer(await artifacts.open(sha256)) }
+  const uploads = workspace.api.files
+  const files: { id: string; title: string }[] = []
+  for (const { name, sha256 } of reply.attachments ?? []) {
+    const length = await lengthOf(await artifacts.open(sha256))
+    const { file_id: id = '', upload_url = '' } = await uploads.getUploadURLExternal({
+      filename: name,
+      length,
+    })
+    await upload(upload_url, await artifacts.open(sha256), length)
+    files.push({ id, title: name })
   }
-  const file_uploads = await Promise.all((reply.attachments ?? []).map(read))
-  if (file_uploads.length === 0) return
-  const place = { channel_id: channel, ...defined({ thread_ts: thread }) }
-  const shared = await workspace.api.filesUploadV2({ ...place, file_uploads })
-  sent.files = shared.files.flatMap(({ files = [] }) => files.flatMap(({ id = [] }) => id))
+  const [first, ...rest] = files
+  if (!first) return
+  const thread_ts = thread
+  await uploads.completeUploadExternal({
+    files: [first, ...rest],
+    channel_id: channel,
+    ...defined({ thread_ts }),
+  })
+  sent.files = files.map(({ id }) => id)
+}
+
+/** Uploads from the disk, so that no file is in memory as a whole. */
+async function upload(url: string, file: Readable, length: number): Promise<void> {
+  const headers = { 'content-type': 'application/octet-stream', 'content-length': String(length) }
+  const signal = AbortSignal.timeout(UPLOAD_TIMEOUT)
+  try {
+    const response = await fetch(url, {
+      ...{ method: 'POST', headers, body: file, duplex: 'half', redirect: 'error', signal },
+    })
+    await response.body?.cancel()
+    if (!response.ok) throw new Error(`Slack answered ${response.status} to the upload of a file`)
+  } finally {
+    file.destroy()
+  }
+}
+
+/** What skills say of the size of a file may be wrong. */
+async function lengthOf(file: Readable): Promise<number> {
+  let length = 0
+  for await (const chunk of file) length += chunk.length
+  return length
 }
