@@ -234,6 +234,7 @@ export async function createDaemon(options: DaemonOptions) {
     transcript: createTranscript(logs, gateways.unanswerable, {
       skillOf: (reply) => skillOf(reply, router.routes()),
       shown: withoutLinks,
+      now,
     }),
   })
 

@@ -241,17 +241,18 @@ export function createRoadWorkers(deps: {
       const { message, route } = dispatched
       if (dispatched.isAside) return run(dispatched)
       const skill = targetOf(route)
+      const lines = route.bolt === undefined ? transcript : transcript.heard
       if (dispatched.isFirst) {
-        for (const one of dispatched.collected) await transcript.received(one)
-        await transcript.received(message)
+        for (const one of dispatched.collected) await lines.received(one)
+        await lines.received(message)
       }
       try {
         const result = await run(dispatched)
-        await transcript.processed(message, { skill, ok: true, approval_required: false })
+        await lines.processed(message, { skill, ok: true, approval_required: false })
         return result
       } catch (error) {
         const approval_required = error instanceof TriviumError && error.code === 'approval_pending'
-        await transcript.processed(message, { skill, ok: false, error: reasonOf(error), approval_required })
+        await lines.processed(message, { skill, ok: false, error: reasonOf(error), approval_required })
         throw error
       }
     },
@@ -287,6 +288,7 @@ export function createRoadWorkers(deps: {
       const grace = left()
       await Promise.all([dispatch, subscriptions, roads.deliveries].map((each) => each.stop(grace)))
       await replies.stop(left())
+      await transcript.flush()
     },
   }
 }

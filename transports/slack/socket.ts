@@ -1,11 +1,11 @@
 import { WebSocket } from 'ws'
-import { z } from 'zod'
-import { isJsonObject, type JsonObject, parseJson } from '../../src/core/json.ts'
+import type { JsonObject } from '../../src/core/json.ts'
 import type { Health, TransportDeps } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
 import { backoff } from '../../src/lib/backoff.ts'
 import { inTime, pause } from '../../src/lib/pause.ts'
 import { createSlackApi, slackFailure } from './api.ts'
+import { createAcks, type Envelope, readFrame } from './frames.ts'
 import type { SocketOptions } from './options.ts'
 
 /** What brings payloads in: a socket, or a path on the public listener. */
@@ -37,20 +37,6 @@ const FLAPPING = 3
 /** Slack pings its clients every few seconds; this many of our intervals without one mean that it has forgotten us. */
 const MISSED_PINGS = 6
 const MISSED_PONGS = 3
-
-/** What Slack sends: something to acknowledge, or word of the connection itself. */
-const frameSchema = z.union([
-  z.object({
-    envelope_id: z.string(),
-    type: z.string(),
-    payload: z.custom<JsonObject>(isJsonObject),
-    retry_attempt: z.number().optional(),
-  }),
-  z.object({ type: z.literal('hello'), num_connections: z.number().default(1) }),
-  z.object({ type: z.literal('disconnect'), reason: z.string().default('unknown') }),
-])
-
-type Envelope = Extract<z.infer<typeof frameSchema>, { envelope_id: string }>
 
 /** Why a connection ended, and the wait before the next (ms) where failures do not say. */
 type Ending = { why: string; wait?: number | undefined }
@@ -100,6 +86,7 @@ export function createSocketMode(
   const serve = (url: string) =>
     new Promise<Ending>((resolve) => {
       const socket = new WebSocket(url, { handshakeTimeout: HANDSHAKE, maxPayload: MAX_FRAME })
+      const ack = createAcks(socket)
       const taking = new Set<Promise<void>>()
       let ending: Ending | undefined
       let unwatch: (() => void) | undefined
@@ -116,6 +103,8 @@ export function createSocketMode(
         ending = because
         unready()
         await inTime(Promise.all(taking), AbortSignal.timeout(DRAIN))
+        // The last acknowledgements go at the end of the turn.
+        await pause(0)
         socket.close(1000)
         setTimeout(() => socket.terminate(), CLOSE).unref()
       }
@@ -131,28 +120,26 @@ export function createSocketMode(
         // Slack delivers again what a daemon that stops did not acknowledge.
         if (stopping.signal.aborted) return
         try {
-          const answer = await take(payload, retry_attempt)
-          // Without an answer JSON leaves `payload` out.
-          if (socket.readyState === WebSocket.OPEN)
-            socket.send(JSON.stringify({ envelope_id, payload: answer }))
+          ack({ envelope_id, payload: await take(payload, retry_attempt) })
         } catch (error) {
           // Not acknowledged, so Slack delivers it again.
           log.debug({ err: error, type }, 'an envelope was refused')
         }
       }
       socket.on('message', (raw) => {
-        const frame = frameSchema.safeParse(parseJson(String(raw))).data
+        const frame = readFrame(String(raw))
         if (!frame) return log.warn({}, 'a frame of Slack could not be read')
-        if ('envelope_id' in frame) {
-          const taken = receive(frame).finally(() => taking.delete(taken))
+        if ('envelope' in frame) {
+          const taken = receive(frame.envelope).finally(() => taking.delete(taken))
           return taking.add(taken)
         }
-        if (frame.type === 'disconnect') {
-          return void leave({ why: `Slack said disconnect: ${frame.reason}`, wait: unwatch ? 0 : undefined })
+        const { notice } = frame
+        if (notice.type === 'disconnect') {
+          return void leave({ why: `Slack said disconnect: ${notice.reason}`, wait: unwatch ? 0 : undefined })
         }
         unwatch ??= watchLiveness(socket, { ...options, now }, () => state.lastEvent, dead)
         state.ready = true
-        state.connections = frame.num_connections
+        state.connections = notice.num_connections
         log.info({ connections: state.connections }, 'the Slack socket is ready')
         connected()
       })

@@ -12,13 +12,13 @@ import { ratio, spread } from '../lib/statistics.ts'
 const MODES = ['http', 'socket'] as const
 type Mode = (typeof MODES)[number]
 const PACE = 500
-/** It runs in a thread of its own, so it writes down how much it has heard. */
+/** It runs in a thread of its own, so it writes down how much it has heard: in a folder that no watcher looks at. */
 const APP = `let heard = 0
-setInterval(() => require('node:fs').writeFileSync(__dirname + '/heard', String(heard)), 20)
+setInterval(() => require('node:fs').writeFileSync(__dirname + '/.trivium/heard', String(heard)), 20)
 exports.registerListeners = (app) => app.message(async () => void heard++)`
 const ROUTES = `routes: [{ name: app, match: { gateway: team }, bolt: ./app.cjs, concurrency: 64 }]\n`
 const HEARD = skillSource(
-  `run: async () => ({ heard: Number((await import('node:fs')).readFileSync(new URL('../../heard', import.meta.url))) })`,
+  `run: async () => ({ heard: Number((await import('node:fs')).readFileSync(new URL('../../.trivium/heard', import.meta.url))) })`,
 )
 
 /** Events of Slack for a Bolt app whose listener does nothing, accepted and acknowledged, beside Bolt alone. */

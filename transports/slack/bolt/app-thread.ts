@@ -6,6 +6,7 @@ import { type JsonObject, textAt } from '../../../src/core/json.ts'
 import type { Log } from '../../../src/core/log.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { pause } from '../../../src/lib/pause.ts'
+import { perTurn } from '../../../src/lib/per-turn.ts'
 import type { Fetch } from '../api.ts'
 import type { Ask, CallAnswer, FromThread, ThreadData, Told, ToThread } from './protocol.ts'
 import { withoutTokens } from './secrets.ts'
@@ -23,8 +24,8 @@ type Delivered = {
   payload: JsonObject
   /** Response URLs by which they may answer. */
   urls: string[]
-  /** Resolves when what they say in their acknowledgement is kept. */
-  ack(response: unknown): Promise<void>
+  /** Resolves when what they say in their acknowledgement is kept. Undefined: nobody waits for it. */
+  ack: ((response: unknown) => Promise<void>) | undefined
   /** Makes a call of Slack for them. */
   call: Fetch
   /** Aborts when nobody waits for them any more. */
@@ -52,7 +53,8 @@ export async function startAppThread(options: {
   let isLeaving = false
   let crash: string | undefined
 
-  const say = (message: ToThread) => worker.postMessage(message)
+  /** Waking the thread costs more than a message does. */
+  const say = perTurn((messages: ToThread[]) => worker.postMessage(messages))
 
   const answer = async ({ id, ask }: Extract<FromThread, { kind: 'ask' }>) => {
     try {
@@ -65,7 +67,7 @@ export async function startAppThread(options: {
   const answerTo = async (ask: Ask): Promise<unknown> => {
     if (ask.what === 'authorize') return options.authorize(ask.source)
     const run = runs.get(ask.run)
-    if (ask.what === 'ack') return run?.ack(ask.response)
+    if (ask.what === 'ack') return run?.ack?.(ask.response)
     if (!run) throw new Error('the run that it belongs to has ended')
     return responseOf(await run.call(ask.url, ask.init))
   }
@@ -78,7 +80,7 @@ export async function startAppThread(options: {
     if (runs.size === 0 && isLeaving) idle.resolve()
   }
 
-  worker.on('message', (message: FromThread) => {
+  const hear = (message: FromThread) => {
     if (message.kind === 'ask') void answer(message)
     else if (message.kind === 'done') end(message.id, message.error && errorOf(message.error))
     else if (message.kind === 'log') {
@@ -86,7 +88,8 @@ export async function startAppThread(options: {
       log[level](error ? { err: errorOf(error) } : {}, text)
     } else if (message.kind === 'ready') loaded.resolve()
     else loaded.reject(errorOf(message.error))
-  })
+  }
+  worker.on('message', (messages: FromThread[]) => messages.forEach(hear))
   worker.on('error', (error) => {
     const told = errorOf({ message: reasonOf(error), ...defined({ stack: textAt(error, 'stack') }) })
     crash = told.message
@@ -117,14 +120,14 @@ export async function startAppThread(options: {
   return {
     /** Runs all listeners for a payload; rejects with what they throw, or where the thread ends. */
     async process(delivered: Delivered): Promise<void> {
-      const { payload, urls, signal } = delivered
+      const { payload, urls, ack, signal } = delivered
       const id = ++serial
       const ended = Promise.withResolvers<void>()
       runs.set(id, { ...delivered, ended })
       const abort = () => say({ kind: 'abort', id })
       signal.addEventListener('abort', abort)
       try {
-        say({ kind: 'process', id, payload, urls })
+        say({ kind: 'process', id, payload, urls, acks: ack !== undefined })
         await ended.promise
       } finally {
         signal.removeEventListener('abort', abort)

@@ -90,10 +90,10 @@ export function createBolt(
         if (!isJsonObject(payload)) throw new Error('it gets what Slack sent, and this came from elsewhere')
         const app = await inTime(apps.of(file), ended)
         const workspace = await workspaces.find(textAt(data, 'team') ?? '')
-        // Events are acknowledged by Bolt itself.
-        const ack = async (saying?: unknown) => {
-          if (isAcknowledgedByApp(payload)) await acknowledge(message, saying)
-        }
+        // Events are acknowledged when they are accepted, as Bolt does it by itself.
+        const ack = isAcknowledgedByApp(payload)
+          ? (saying: unknown) => acknowledge(message, saying)
+          : undefined
         const urls = responseUrlsIn(payload)
         const run = { key: `${id}:${route}`, workspace, signal: ended, responseUrls: urls }
         await during(run, async () => {

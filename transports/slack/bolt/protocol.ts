@@ -11,17 +11,17 @@ export type ThreadData = {
   identity?: { token: string; botId: string; botUserId: string }
 }
 
-/** What the daemon says to the thread. */
+/** What the daemon says to the thread; all that it says in a turn goes in one array. */
 export type ToThread =
-  /** Run the listeners for a payload. `urls`: response URLs by which they may answer. */
-  | { kind: 'process'; id: number; payload: JsonObject; urls: string[] }
+  /** Run the listeners for a payload. `urls`: response URLs by which they may answer. `acks`: what they acknowledge is asked for. */
+  | { kind: 'process'; id: number; payload: JsonObject; urls: string[]; acks: boolean }
   /** Nobody waits for this run any more: its calls of Slack fail from now on. */
   | { kind: 'abort'; id: number }
   /** The answer to an `Ask`. */
   | { kind: 'answer'; id: number; value: unknown; error?: never }
   | { kind: 'answer'; id: number; error: Told }
 
-/** What the thread says to the daemon. `ready`: the app is loaded. `done`: a run has ended, and how. */
+/** What the thread says to the daemon, in arrays as well. `ready`: the app is loaded. `done`: a run has ended, and how. */
 export type FromThread =
   | { kind: 'ready' }
   | { kind: 'failed'; error: Told }

@@ -41,8 +41,8 @@ export function createListening({ apiUrl, retryNum }: ThreadData, link: Link) {
   }
 
   /** All Apps of the file hear it; the first acknowledgement counts. */
-  const listen = async ({ id, payload }: Extract<ToThread, { kind: 'process' }>) => {
-    let isAcked = false
+  const listen = async ({ id, payload, acks }: Extract<ToThread, { kind: 'process' }>) => {
+    let isAcked = !acks
     const ack = async (response?: unknown) => {
       if (isAcked) return
       isAcked = true
@@ -77,9 +77,9 @@ export function createListening({ apiUrl, retryNum }: ThreadData, link: Link) {
       try {
         await runs.run(run, () => listen(what))
         if (run.state === 'running') run.state = 'ended'
-        link.say({ kind: 'done', id: run.id })
+        link.ended(run.id)
       } catch (error) {
-        link.say({ kind: 'done', id: run.id, error: link.told(error) })
+        link.ended(run.id, link.told(error))
         run.state = 'aborted'
       } finally {
         running.delete(run.id)

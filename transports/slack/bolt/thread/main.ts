@@ -1,6 +1,6 @@
 // The entry of the thread that a Bolt app runs in: one thread an app, so that unloading ends all that it began.
 import { parentPort, workerData } from 'node:worker_threads'
-import type { ThreadData } from '../protocol.ts'
+import type { ThreadData, ToThread } from '../protocol.ts'
 import { readOwnEnvironment } from './environment.ts'
 import { resolveForApps } from './hooks.ts'
 import { createLink } from './link.ts'
@@ -17,13 +17,14 @@ readOwnEnvironment(data.file)
 const compiler = createCompiler()
 resolveForApps(data.file, compiler)
 keepSocketsClosed()
-const link = createLink((message) => port.postMessage(message))
+const link = createLink((messages) => port.postMessage(messages))
 const listening = createListening(data, link)
-port.on('message', (message) => {
+const hear = (message: ToThread) => {
   if (message.kind === 'answer') link.answered(message)
   else if (message.kind === 'abort') listening.abort(message.id)
   else void listening.process(message)
-})
+}
+port.on('message', (messages: ToThread[]) => messages.forEach(hear))
 // A listener that is over may have left a call without anybody who waits for it.
 process.on('unhandledRejection', (error) => {
   link.say({
