@@ -4,8 +4,8 @@ import { isJsonObject, type JsonObject, parseJson, textAt } from '../../src/core
 import type { TransportDeps } from '../../src/core/transport.ts'
 import { answerJson } from '../../src/lib/http.ts'
 import { createSignatureCheck, SLACK } from '../../src/lib/signatures.ts'
+import type { Listener, Listening } from './listener.ts'
 import type { HttpOptions } from './options.ts'
-import type { Listener, Listening } from './socket.ts'
 
 /** Slack's requests are far smaller; a stranger's need not be read on. */
 const MAX_BODY = 2 * 1024 * 1024

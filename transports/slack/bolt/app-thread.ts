@@ -32,6 +32,8 @@ type Delivered = {
   signal: AbortSignal
 }
 
+type Authorize = (source: AuthorizeSourceData<boolean>) => Promise<AuthorizeResult>
+
 type Running = Delivered & { ended: PromiseWithResolvers<void> }
 
 /**
@@ -41,48 +43,21 @@ type Running = Delivered & { ended: PromiseWithResolvers<void> }
 export async function startAppThread(options: {
   data: ThreadData
   log: Log
-  authorize(source: AuthorizeSourceData<boolean>): Promise<AuthorizeResult>
+  authorize: Authorize
   exited(why: string): void
 }) {
   const { data, log } = options
   const worker = new Worker(ENTRY, { workerData: data, argv: [], name: `bolt ${data.file}` })
   const loaded = Promise.withResolvers<void>()
-  const idle = Promise.withResolvers<void>()
-  const runs = new Map<number, Running>()
-  let serial = 0
+  /** Waking the thread costs more than a message does. */
+  const say = perTurn((messages: ToThread[]) => worker.postMessage(messages))
+  const runs = createRuns(say, options.authorize)
   let isLeaving = false
   let crash: string | undefined
 
-  /** Waking the thread costs more than a message does. */
-  const say = perTurn((messages: ToThread[]) => worker.postMessage(messages))
-
-  const answer = async ({ id, ask }: Extract<FromThread, { kind: 'ask' }>) => {
-    try {
-      say({ kind: 'answer', id, value: await answerTo(ask) })
-    } catch (error) {
-      say({ kind: 'answer', id, error: { message: reasonOf(error) } })
-    }
-  }
-
-  const answerTo = async (ask: Ask): Promise<unknown> => {
-    if (ask.what === 'authorize') return options.authorize(ask.source)
-    const run = runs.get(ask.run)
-    if (ask.what === 'ack') return run?.ack?.(ask.response)
-    if (!run) throw new Error('the run that it belongs to has ended')
-    return responseOf(await run.call(ask.url, ask.init))
-  }
-
-  const end = (id: number, error?: Error) => {
-    const run = runs.get(id)
-    runs.delete(id)
-    if (error) run?.ended.reject(error)
-    else run?.ended.resolve()
-    if (runs.size === 0 && isLeaving) idle.resolve()
-  }
-
   const hear = (message: FromThread) => {
-    if (message.kind === 'ask') void answer(message)
-    else if (message.kind === 'done') end(message.id, message.error && errorOf(message.error))
+    if (message.kind === 'ask') void runs.answer(message)
+    else if (message.kind === 'done') runs.end(message.id, message.error && errorOf(message.error))
     else if (message.kind === 'log') {
       const { level, text, error } = message
       log[level](error ? { err: errorOf(error) } : {}, text)
@@ -97,8 +72,7 @@ export async function startAppThread(options: {
   })
   worker.on('exit', (code) => {
     const why = crash ?? `it called process.exit(${code})`
-    for (const id of runs.keys()) end(id, new Error(`the app ended: ${why}`))
-    idle.resolve()
+    runs.endAll(new Error(`the app ended: ${why}`))
     loaded.reject(new Error(why))
     if (!isLeaving) options.exited(why)
   })
@@ -119,6 +93,57 @@ export async function startAppThread(options: {
 
   return {
     /** Runs all listeners for a payload; rejects with what they throw, or where the thread ends. */
+    process: runs.process,
+    /** Ends the thread once it has done what it had begun, or after a minute. */
+    async retire(): Promise<void> {
+      isLeaving = true
+      await Promise.race([runs.idle(), pause(LAST_RUNS)])
+      await terminate()
+    },
+    terminate,
+  }
+}
+
+/** The runs of listeners in a thread that was told of them by `say`. */
+function createRuns(say: (message: ToThread) => void, authorize: Authorize) {
+  const runs = new Map<number, Running>()
+  let idlers: (() => void)[] = []
+  let serial = 0
+
+  const answerTo = async (ask: Ask): Promise<unknown> => {
+    if (ask.what === 'authorize') return authorize(ask.source)
+    const run = runs.get(ask.run)
+    if (ask.what === 'ack') return run?.ack?.(ask.response)
+    if (!run) throw new Error('the run that it belongs to has ended')
+    return responseOf(await run.call(ask.url, ask.init))
+  }
+
+  const end = (id: number, error?: Error) => {
+    const run = runs.get(id)
+    runs.delete(id)
+    if (error) run?.ended.reject(error)
+    else run?.ended.resolve()
+    if (runs.size > 0) return
+    for (const wake of idlers) wake()
+    idlers = []
+  }
+
+  return {
+    /** Answers what the thread asks for. Never rejects. */
+    async answer({ id, ask }: Extract<FromThread, { kind: 'ask' }>): Promise<void> {
+      try {
+        say({ kind: 'answer', id, value: await answerTo(ask) })
+      } catch (error) {
+        say({ kind: 'answer', id, error: { message: reasonOf(error) } })
+      }
+    },
+    end,
+    endAll(error: Error): void {
+      for (const id of runs.keys()) end(id, error)
+    },
+    async idle(): Promise<void> {
+      if (runs.size > 0) await new Promise<void>((resolve) => idlers.push(resolve))
+    },
     async process(delivered: Delivered): Promise<void> {
       const { payload, urls, ack, signal } = delivered
       const id = ++serial
@@ -133,13 +158,6 @@ export async function startAppThread(options: {
         signal.removeEventListener('abort', abort)
       }
     },
-    /** Ends the thread once it has done what it had begun, or after a minute. */
-    async retire(): Promise<void> {
-      isLeaving = true
-      if (runs.size > 0) await Promise.race([idle.promise, pause(LAST_RUNS)])
-      await terminate()
-    },
-    terminate,
   }
 }
 

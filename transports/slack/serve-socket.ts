@@ -1,0 +1,142 @@
+import { WebSocket } from 'ws'
+import type { TransportDeps } from '../../src/core/transport.ts'
+import { formatDuration } from '../../src/core/units.ts'
+import { inTime, pause } from '../../src/lib/pause.ts'
+import { createAcks, type Envelope, readFrame } from './frames.ts'
+import type { Listening } from './listener.ts'
+import type { SocketOptions } from './options.ts'
+
+/** So long a socket has to become ready; one that lived for so long, or brought an event, has proven itself. */
+export const HANDSHAKE = 10_000
+/** How long an old socket may live on for the acknowledgements of what came over it. */
+const DRAIN = 3000
+const CLOSE = 1000
+const MAX_FRAME = 16 * 1024 * 1024
+
+/** Slack pings its clients every few seconds; this many of our intervals without one mean that it has forgotten us. */
+const MISSED_PINGS = 6
+const MISSED_PONGS = 3
+
+/** Why a connection ended, and the wait before the next (ms) where failures do not say. */
+export type Ending = { why: string; wait?: number | undefined }
+
+/** What is known of the connections so far. `failures`: how many in a row did not prove themselves, the present one with them. */
+export type SocketState = {
+  ready: boolean
+  connections: number
+  lastEvent: number
+  since: number
+  failures: number
+}
+
+/** Serves one connection. Resolves when the socket is closed, or given up where it does not close. */
+export function serveSocket(
+  url: string,
+  options: SocketOptions,
+  { log, now }: Pick<TransportDeps, 'log' | 'now'>,
+  { take, connected }: Listening,
+  state: SocketState,
+  stopping: AbortSignal,
+): Promise<Ending> {
+  const socket = new WebSocket(url, { handshakeTimeout: HANDSHAKE, maxPayload: MAX_FRAME })
+  const ack = createAcks(socket)
+  const taking = new Set<Promise<void>>()
+  const closed = Promise.withResolvers<Ending>()
+  let ending: Ending | undefined
+  let unwatch: (() => void) | undefined
+  const dead = (why: string) => {
+    ending ??= { why }
+    socket.terminate()
+  }
+  const unready = () => {
+    if (state.ready) state.since = now()
+    state.ready = false
+  }
+  const leave = async (because: Ending) => {
+    if (ending) return
+    ending = because
+    unready()
+    await inTime(Promise.all(taking), AbortSignal.timeout(DRAIN))
+    // The last acknowledgements go at the end of the turn.
+    await pause(0)
+    socket.close(1000)
+    setTimeout(() => socket.terminate(), CLOSE).unref()
+  }
+  const onStop = () => void leave({ why: 'stopped' })
+  stopping.addEventListener('abort', onStop)
+  const verdict = setTimeout(() => {
+    if (unwatch) state.failures = 0
+    else dead('Slack did not say hello')
+  }, HANDSHAKE)
+
+  const receive = async ({ envelope_id, type, payload, retry_attempt }: Envelope) => {
+    Object.assign(state, { lastEvent: now(), failures: 0 })
+    // Slack delivers again what a daemon that stops did not acknowledge.
+    if (stopping.aborted) return
+    try {
+      ack({ envelope_id, payload: await take(payload, retry_attempt) })
+    } catch (error) {
+      // Not acknowledged, so Slack delivers it again.
+      log.debug({ err: error, type }, 'an envelope was refused')
+    }
+  }
+  socket.on('message', (raw) => {
+    const frame = readFrame(String(raw))
+    if (!frame) return log.warn({}, 'a frame of Slack could not be read')
+    if ('envelope' in frame) {
+      const taken = receive(frame.envelope).finally(() => taking.delete(taken))
+      return taking.add(taken)
+    }
+    const { notice } = frame
+    if (notice.type === 'disconnect') {
+      return void leave({ why: `Slack said disconnect: ${notice.reason}`, wait: unwatch ? 0 : undefined })
+    }
+    unwatch ??= watchLiveness(socket, { ...options, now }, () => state.lastEvent, dead)
+    Object.assign(state, { ready: true, connections: notice.num_connections })
+    log.info({ connections: state.connections }, 'the Slack socket is ready')
+    connected()
+  })
+  socket.on('error', ({ message }) => {
+    ending ??= { why: message }
+  })
+  socket.on('close', (code) => {
+    unwatch?.()
+    clearTimeout(verdict)
+    stopping.removeEventListener('abort', onStop)
+    unready()
+    closed.resolve(ending ?? { why: `Slack closed it (${code})` })
+  })
+  return closed.promise
+}
+
+/**
+ * Watches a socket that has said hello, and calls `dead` once where it is no longer worth keeping: nothing at all heard
+ * for three pings; Slack's own pings, once there were any, missing for six (a proxy may answer ours for a peer that is
+ * gone); or no event for `maxSilence`, as `lastEvent` tells. Times in ms. Returns what ends it.
+ */
+function watchLiveness(
+  socket: WebSocket,
+  { ping, 'max-silence': most, now }: Pick<SocketOptions, 'ping' | 'max-silence'> & { now(): number },
+  lastEvent: () => number,
+  dead: (why: string) => void,
+): () => void {
+  const last = { hello: now(), sign: now(), ping: Number.POSITIVE_INFINITY }
+  for (const sign of ['pong', 'message', 'ping']) {
+    socket.on(sign, () => {
+      last.sign = now()
+      if (sign === 'ping') last.ping = now()
+    })
+  }
+  const timer = setInterval(() => {
+    const limits = [
+      { at: last.sign, most: ping * MISSED_PONGS, why: 'the socket was silent for' },
+      { at: last.ping, most: ping * MISSED_PINGS, why: 'Slack has not pinged for' },
+      { at: Math.max(last.hello, lastEvent()), most, why: 'no event came for' },
+    ]
+    const broken = limits.find((limit) => now() - limit.at > limit.most)
+    if (!broken) return socket.ping()
+    clearInterval(timer)
+    dead(`${broken.why} ${formatDuration(now() - broken.at)}`)
+  }, ping)
+  return () => clearInterval(timer)
+}
