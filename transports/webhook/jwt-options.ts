@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { duration } from '../../src/core/units.ts'
 import { attempt } from '../../src/lib/attempt.ts'
+import { keyOfSecret, publicKey, SECRET_ENCODINGS } from '../keys.ts'
 import { secretsOf } from '../options.ts'
-import { keyOfSecret, publicKey, SECRET_ENCODINGS } from './keys.ts'
 
 const texts = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)])
 

@@ -7,23 +7,45 @@ import { peerOf } from '../../src/lib/http.ts'
 import { createSecretCheck } from '../../src/lib/secrets.ts'
 import { refuseForeign } from '../options.ts'
 import type { WebsocketOptions } from './config.ts'
+import { createJwtCheck } from './jwt.ts'
 
-/** Who is at the other end: the name of the token, or nobody in particular where the gateway has no tokens. */
-export type Peer = { subject?: string; address: string }
+/** Who is at the other end: the name of the token, or nobody in particular without tokens. A JWT is valid `until` (Unix ms). */
+export type Peer = { subject?: string; address: string; until?: number }
 
-/** Tells who asks for an upgrade. Throws `forbidden` for a foreign web page, `signature_invalid` without a token. */
-export function createAuthenticator(gateway: string, options: WebsocketOptions, isLocal: boolean) {
-  const known = options.tokens && knownTokens(options.tokens)
-  const indexOf = createSecretCheck(known?.map(({ token }) => token) ?? [])
-  return (request: IncomingMessage, query: URLSearchParams): Peer => {
+/**
+ * Tells who asks for an upgrade. Rejects with `forbidden` for a foreign web page, `signature_invalid` without a valid token,
+ * `keys_unavailable` where the keys of an issuer cannot be fetched.
+ */
+export function createAuthenticator(options: WebsocketOptions, deps: TransportDeps) {
+  const { gateway } = deps
+  const find = options.jwt
+    ? createJwtCheck(options.jwt, deps)
+    : options.tokens && createTokenCheck(options.tokens)
+  return async (request: IncomingMessage, query: URLSearchParams): Promise<Peer> => {
     const isListed = checkOrigin(request, options.origins)
-    if (!known && !isListed) refuseForeign(request, isLocal, 'tokens')
-    if (!known) return { address: peerOf(request) }
-    const given = givenTokens(request, query)
-    const [found] = given.flatMap((token) => known[indexOf(token)] ?? [])
-    if (found) return { subject: found.subject, address: peerOf(request) }
-    const reason = given.length === 0 ? 'a token is missing' : 'the token is not known'
+    if (!find && !isListed) refuseForeign(request, deps.http.isLocal, 'tokens')
+    const address = peerOf(request)
+    if (!find) return { address }
+    let reason = MISSING
+    for (const token of givenTokens(request, query)) {
+      const found = await find(token)
+      if (typeof found !== 'string') return { ...found, address }
+      // Among subprotocols may be names that are no tokens.
+      if (reason === MISSING || token.includes('.')) reason = found
+    }
     throw new TriviumError('signature_invalid', { gateway, reason })
+  }
+}
+
+const MISSING = 'a token is missing'
+
+/** Who has a token of the list, else why nobody has it. */
+function createTokenCheck(tokens: NonNullable<WebsocketOptions['tokens']>) {
+  const known = knownTokens(tokens)
+  const indexOf = createSecretCheck(known.map(({ token }) => token))
+  return (token: string): { subject: string } | string => {
+    const found = known[indexOf(token)]
+    return found ? { subject: found.subject } : 'the token is not known'
   }
 }
 
@@ -60,7 +82,7 @@ const NAME = /^[\w-]{1,64}$/
  * daemon on the store knows it. Throws `forbidden` and `store_unavailable`.
  */
 export async function conversationFor(
-  { subject }: Pick<Peer, 'subject'>,
+  { subject, until }: Pick<Peer, 'subject' | 'until'>,
   wanted: string | null,
   { kv, gateway }: TransportDeps,
 ): Promise<string> {
@@ -68,7 +90,10 @@ export async function conversationFor(
   const own = `${gateway}:${subject}:`
   if (!wanted) {
     const random = randomBytes(16).toString('base64url')
-    return `${random}.${prove(subject, random)}`
+    const conversation = `${random}.${prove(subject, random)}`
+    // Nobody lists the subjects of JWTs, so it cannot be proven later that there was this one.
+    if (until !== undefined) await kv.set(markOf(gateway, conversation), true, { ttl: REMEMBERED })
+    return conversation
   }
   const [, random, proof = ''] = ISSUED.exec(wanted) ?? []
   if (random !== undefined) {

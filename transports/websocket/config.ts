@@ -1,14 +1,15 @@
 import { z } from 'zod'
 import { rate, size, timerDuration } from '../../src/core/units.ts'
 import { bodySize, publicPath, secrets } from '../options.ts'
+import { jwtOptions } from './jwt.ts'
 
-/** The options of a WebSocket gateway in routes.yaml. */
-export const websocketOptions = z.strictObject({
+const options = z.strictObject({
   path: publicPath.describe('Where clients connect on the public listener.'),
   tokens: z
     .union([z.array(z.string().min(1)).min(1), z.record(z.string().regex(/^[\w.@-]{1,64}$/), secrets)])
     .optional()
     .describe('Who may connect: a list of tokens, or a map from a name to its token. Without it, anybody.'),
+  jwt: jwtOptions.optional().describe('Whose signed tokens clients bring, in place of `tokens`.'),
   origins: z
     .array(z.string().min(1))
     .default([])
@@ -27,5 +28,14 @@ export const websocketOptions = z.strictObject({
   'rate-limit': rate.default('off').describe('How many frames a connection may send, such as 20/s.'),
   'max-connections': z.int().min(1).default(5_000),
 })
+
+/** The options of a WebSocket gateway in routes.yaml. */
+export const websocketOptions = options.refine(
+  ({ tokens, jwt }) => tokens === undefined || jwt === undefined,
+  {
+    error: 'expected tokens or jwt: with both, two clients could have the same name',
+    path: ['jwt'],
+  },
+)
 
 export type WebsocketOptions = z.output<typeof websocketOptions>

@@ -91,6 +91,10 @@ export function serveConnection(
   function refusalOf(frame: ReturnType<typeof readFrame>): TriviumError | undefined {
     if (takeToken() > 0) return new TriviumError('rate_limited', { gateway: deps.gateway, rate })
     if ('error' in frame) return frame.error
+    // The timer that closes the connection may be late.
+    if (peer.until !== undefined && peer.until <= deps.now()) {
+      return new TriviumError('signature_invalid', { gateway: deps.gateway, reason: 'the token has expired' })
+    }
     return accepting.isStopping() ? stoppingError() : undefined
   }
 

@@ -4,6 +4,7 @@ import { WebSocketServer } from 'ws'
 import { stoppingError, TriviumError, toTriviumError } from '../../src/core/errors.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { Transport, TransportDeps } from '../../src/core/transport.ts'
+import { LONGEST_TIMER } from '../../src/core/units.ts'
 import { queryOf } from '../../src/lib/http.ts'
 import { createInFlight } from '../../src/lib/in-flight.ts'
 import { checkDoor } from '../options.ts'
@@ -28,9 +29,9 @@ export function createGateway(
   unfinished?: number,
 ): Transport {
   const { gateway } = deps
-  const authenticate = createAuthenticator(gateway, options, deps.http.isLocal)
+  const authenticate = createAuthenticator(options, deps)
   const accepting = createInFlight()
-  const door = checkDoor(deps.http, 'tokens', options.tokens && 'clients need a token')
+  const door = checkDoor(deps.http, 'tokens', (options.tokens ?? options.jwt) && 'clients need a token')
   const connections = new Set<Connection>()
   const server = new WebSocketServer({
     ...SOCKETS,
@@ -57,7 +58,11 @@ export function createGateway(
           // What it still sends would be held too.
           socket.pause()
         })
-        void connection.ended.then(() => connections.delete(connection))
+        const endTimer = expireAt(admitted.peer.until, deps.now, () => connection.close(4401, EXPIRED))
+        void connection.ended.then(() => {
+          connections.delete(connection)
+          endTimer()
+        })
       })
     } catch (error) {
       const { code, message: why } = toTriviumError(error)
@@ -69,7 +74,7 @@ export function createGateway(
   /** Decides whether a client gets in, as whom, into which conversation, and from which reply on. */
   async function admit(request: IncomingMessage): Promise<Admitted> {
     const query = queryOf(request)
-    const peer = authenticate(request, query)
+    const peer = await authenticate(request, query)
     const conversation = await conversationFor(peer, query.get('conversation'), deps)
     const end = await deps.replies.end(conversation)
     // A client may know more than a log that was deleted; it must not wait for numbers that never come.
@@ -114,6 +119,21 @@ export function createGateway(
         : { ok: false, detail: 'not started' },
     check: async () => [door],
   }
+}
+
+const EXPIRED = 'the token has expired; reconnect with a new one and resume'
+
+/** Calls `expired` at a time (Unix ms), also one that is further away than a timer reaches. Returns what ends that. */
+function expireAt(until: number | undefined, now: () => number, expired: () => void): () => void {
+  if (until === undefined) return () => {}
+  let timer: NodeJS.Timeout
+  const look = () => {
+    const left = until - now()
+    if (left <= 0) return expired()
+    timer = setTimeout(look, Math.min(left, LONGEST_TIMER)).unref()
+  }
+  timer = setTimeout(look, 0)
+  return () => clearTimeout(timer)
 }
 
 function afterOf(query: URLSearchParams): number | undefined {

@@ -2,9 +2,10 @@ import { createPublicKey, type KeyObject } from 'node:crypto'
 
 /** How a secret that is shown as text becomes a key. */
 export const SECRET_ENCODINGS = ['text', 'hex', 'base64'] as const
+export type SecretEncoding = (typeof SECRET_ENCODINGS)[number]
 
 /** The key in a secret of this encoding. Throws for anything else. */
-export function keyOfSecret(text: string, encoding: (typeof SECRET_ENCODINGS)[number]): Buffer {
+export function keyOfSecret(text: string, encoding: SecretEncoding): Buffer {
   if (encoding === 'text') return Buffer.from(text)
   if (encoding === 'base64') return standardKey(text)
   if (!/^([\da-f]{2})+$/i.test(text.trim())) throw new TypeError('not hex')

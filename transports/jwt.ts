@@ -1,0 +1,58 @@
+import type { KeyObject } from 'node:crypto'
+import type { JWTVerifyGetKey } from 'jose'
+import { keyOfSecret, publicKey, type SecretEncoding } from './keys.ts'
+
+/** By the kind of key: a public key must never be taken for the secret of an HMAC. There is no `none`. */
+export const BY_SECRET = ['HS256', 'HS384', 'HS512']
+export const BY_PUBLIC_KEY = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ')
+
+/** Ms to wait for the keys of an issuer, and between two fetches for a key that it did not have. */
+const [WITHIN, COOLDOWN] = [5_000, 30_000]
+
+/** What proves tokens: exactly one of these. */
+export type TokenKeySource = {
+  secret?: string[]
+  'secret-encoding': SecretEncoding
+  'public-key'?: string
+  jwks?: string
+}
+
+export type TokenKeys = () => Promise<(KeyObject | Uint8Array | JWTVerifyGetKey)[]>
+
+/** The keys that tokens are checked with. Those of an issuer come from its configured address alone, whatever a token names. */
+export function createTokenKeys(source: TokenKeySource, cooldown = COOLDOWN): TokenKeys {
+  const { jwks, secret = [] } = source
+  const pem = source['public-key']
+  const known = secret.map((text) => keyOfSecret(text, source['secret-encoding']))
+  if (pem !== undefined) return async () => [publicKey(pem)]
+  if (jwks === undefined) return async () => known
+  let remote: JWTVerifyGetKey | undefined
+  return async () => {
+    const { createRemoteJWKSet } = await import('jose')
+    remote ??= createRemoteJWKSet(new URL(jwks), { timeoutDuration: WITHIN, cooldownDuration: cooldown })
+    return [remote]
+  }
+}
+
+/** In words that name no expected value: a stranger reads them too. */
+export function reasonForToken(
+  error: { code: string; claim?: string; payload?: { exp?: number } },
+  now: number,
+): string {
+  switch (error.code) {
+    case 'ERR_JWT_EXPIRED': {
+      const { exp = 0 } = error.payload ?? {}
+      return `its token ended ${Math.max(0, Math.round(now / 1000 - exp))} s ago: compare the clocks`
+    }
+    case 'ERR_JWT_CLAIM_VALIDATION_FAILED':
+      return `the claim ${error.claim} of its token is not the expected one`
+    case 'ERR_JWKS_NO_MATCHING_KEY':
+      return 'its token is signed by a key that the issuer does not publish'
+    case 'ERR_JOSE_ALG_NOT_ALLOWED':
+      return 'its token is signed by an algorithm that is not taken here'
+    case 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED':
+      return 'the signature of its token does not match: another secret or key'
+    default:
+      return 'its token is malformed'
+  }
+}

@@ -1,0 +1,106 @@
+import { z } from 'zod'
+import { reasonOf, TriviumError } from '../../src/core/errors.ts'
+import { duration } from '../../src/core/units.ts'
+import { attempt } from '../../src/lib/attempt.ts'
+import { isLoopback } from '../../src/lib/http.ts'
+import { BY_PUBLIC_KEY, BY_SECRET, createTokenKeys, reasonForToken } from '../jwt.ts'
+import { keyOfSecret, publicKey, SECRET_ENCODINGS } from '../keys.ts'
+import { secretsOf } from '../options.ts'
+
+const texts = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)])
+
+/** `jwt:` of a WebSocket gateway: who signs the tokens of clients, for whom, and which claim names the client. */
+export const jwtOptions = z
+  .strictObject({
+    jwks: z
+      .url({ protocol: /^https?$/, error: 'expected https://…' })
+      .refine(
+        (url) =>
+          url.startsWith('https:') || isLoopback(URL.parse(url)?.hostname.replace(/^\[|\]$/g, '') ?? ''),
+        'expected https://…; only on this machine it may be http',
+      )
+      .exactOptional()
+      .describe('Where the keys of the issuer are. They are fetched when the first token comes, and kept.'),
+    secret: secretsOf('the secret that signs the tokens (HS256, HS384, HS512)').exactOptional(),
+    'secret-encoding': z.enum(SECRET_ENCODINGS).default('text'),
+    'public-key': z
+      .string()
+      .exactOptional()
+      .describe('The key that proves the tokens: PEM, or its DER form in base64.'),
+    audience: texts.exactOptional().describe('Whom the tokens are for: one of these.'),
+    issuer: texts.exactOptional().describe('Who issues the tokens: one of these.'),
+    'name-claim': z.string().min(1).default('sub').describe('The claim that names the client: its identity.'),
+    tolerance: duration
+      .refine((ms) => ms <= 600_000, 'expected at most 10m')
+      .default(30_000)
+      .describe('How far clocks may differ.'),
+  })
+  .superRefine((options, context) => {
+    const fault = (message: string) => context.addIssue({ code: 'custom', message, input: options })
+    const { secret, jwks, audience } = options
+    const key = options['public-key']
+    if ([secret, jwks, key].filter((way) => way !== undefined).length !== 1)
+      fault('expected one of jwks, secret and public-key: what proves the tokens')
+    if (jwks !== undefined && audience === undefined)
+      fault('jwks needs audience: an issuer signs tokens for others too')
+    if (
+      secret?.some((one) => (attempt(() => keyOfSecret(one, options['secret-encoding']))?.length ?? 0) < 16)
+    )
+      fault('expected a secret of at least 16 bytes: shorter ones can be found by trying')
+    if (key !== undefined && attempt(() => publicKey(key)) === undefined)
+      fault('expected a public key in PEM or base64')
+  })
+
+export type JwtOptions = z.output<typeof jwtOptions>
+
+/** Who a token names, and when it ends (Unix ms). */
+export type TokenHolder = { subject: string; until: number }
+
+/** A name without what nobody sees. */
+const NAME = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{1,256}$/u
+const LONGEST_TOKEN = 16_384
+
+/**
+ * Makes the check of tokens. The answer is the reason where a token is refused. Rejects with `keys_unavailable` where the keys of
+ * the issuer cannot be fetched. `cooldown`: ms between two fetches for a key that the issuer did not have.
+ */
+export function createJwtCheck(
+  options: JwtOptions,
+  deps: { gateway: string; now(): number },
+  cooldown = 5_000,
+) {
+  const { audience, issuer, tolerance } = options
+  const keysOf = createTokenKeys(options, cooldown)
+  return async (token: string): Promise<TokenHolder | string> => {
+    if (token.length > LONGEST_TOKEN) return 'its token is too long'
+    const { jwtVerify, errors } = await import('jose')
+    const rules = {
+      ...(audience !== undefined && { audience }),
+      ...(issuer !== undefined && { issuer }),
+      algorithms: options.secret ? BY_SECRET : BY_PUBLIC_KEY,
+      clockTolerance: tolerance / 1000,
+      currentDate: new Date(deps.now()),
+    }
+    let reason = 'its token is malformed'
+    for (const key of await keysOf()) {
+      try {
+        // By its type the library tells a function from a key.
+        const verified =
+          typeof key === 'function' ? jwtVerify(token, key, rules) : jwtVerify(token, key, rules)
+        const { payload } = await verified
+        const subject = payload[options['name-claim']]
+        if (typeof subject !== 'string' || !NAME.test(subject)) return 'its token names nobody'
+        if (payload.exp === undefined) return 'its token has no end (exp)'
+        return { subject, until: payload.exp * 1000 + tolerance }
+      } catch (error) {
+        const isFetch = !(error instanceof errors.JOSEError) || error instanceof errors.JWKSTimeout
+        if (isFetch || error.code === 'ERR_JOSE_GENERIC') {
+          const { gateway } = deps
+          throw new TriviumError('keys_unavailable', { gateway, reason: reasonOf(error) }, { cause: error })
+        }
+        reason = reasonForToken(error, deps.now())
+      }
+    }
+    return reason
+  }
+}
