@@ -1,6 +1,5 @@
 import type { KeyObject } from 'node:crypto'
 import type { JWTVerifyGetKey } from 'jose'
-import { keyOfSecret, publicKey, type SecretEncoding } from './keys.ts'
 
 /** By the kind of key: a public key must never be taken for the secret of an HMAC. There is no `none`. */
 export const BY_SECRET = ['HS256', 'HS384', 'HS512']
@@ -9,22 +8,15 @@ export const BY_PUBLIC_KEY = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES
 /** Ms to wait for the keys of an issuer, and between two fetches for a key that it did not have. */
 const [WITHIN, COOLDOWN] = [5_000, 30_000]
 
-/** What proves tokens: exactly one of these. */
-export type TokenKeySource = {
-  secret?: string[]
-  'secret-encoding': SecretEncoding
-  'public-key'?: string
-  jwks?: string
-}
+type TokenKey = KeyObject | Uint8Array
+type TokenKeys = () => Promise<readonly (TokenKey | JWTVerifyGetKey)[]>
 
-export type TokenKeys = () => Promise<(KeyObject | Uint8Array | JWTVerifyGetKey)[]>
-
-/** The keys that tokens are checked with. Those of an issuer come from its configured address alone, whatever a token names. */
-export function createTokenKeys(source: TokenKeySource, cooldown = COOLDOWN): TokenKeys {
-  const { jwks, secret = [] } = source
-  const pem = source['public-key']
-  const known = secret.map((text) => keyOfSecret(text, source['secret-encoding']))
-  if (pem !== undefined) return async () => [publicKey(pem)]
+/** The keys that tokens are checked with: `known`, else those that an issuer publishes at `jwks`, whatever a token names. */
+export function createTokenKeys(
+  jwks: string | undefined,
+  known: readonly TokenKey[],
+  cooldown = COOLDOWN,
+): TokenKeys {
   if (jwks === undefined) return async () => known
   let remote: JWTVerifyGetKey | undefined
   return async () => {

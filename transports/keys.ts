@@ -2,7 +2,7 @@ import { createPublicKey, type KeyObject } from 'node:crypto'
 
 /** How a secret that is shown as text becomes a key. */
 export const SECRET_ENCODINGS = ['text', 'hex', 'base64'] as const
-export type SecretEncoding = (typeof SECRET_ENCODINGS)[number]
+type SecretEncoding = (typeof SECRET_ENCODINGS)[number]
 
 /** The key in a secret of this encoding. Throws for anything else. */
 export function keyOfSecret(text: string, encoding: SecretEncoding): Buffer {
@@ -29,4 +29,14 @@ export function ed25519Key(hex: string): KeyObject {
 export function publicKey(text: string): KeyObject {
   if (text.includes('-----BEGIN')) return createPublicKey(text)
   return createPublicKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'spki' })
+}
+
+/** The keys that options name themselves: a public one, or secrets. */
+export function keysIn(options: {
+  secret?: string[]
+  'secret-encoding': SecretEncoding
+  'public-key'?: string
+}): (KeyObject | Buffer)[] {
+  const { secret = [], 'secret-encoding': encoding, 'public-key': key } = options
+  return key === undefined ? secret.map((text) => keyOfSecret(text, encoding)) : [publicKey(key)]
 }

@@ -1,7 +1,7 @@
 import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express'
 import { errorBody, reasonOf, TriviumError, toTriviumError } from '../core/errors.ts'
 import { createQueuesPage, QUEUES_PATH } from '../features/bullmq/queues-page.ts'
-import { createSignIn } from '../features/sign-in/sign-in.ts'
+import { CALLBACK, createSignIn } from '../features/sign-in/sign-in.ts'
 import {
   type BearerOf,
   createBearerCheck,
@@ -25,7 +25,7 @@ export function createControlApi(deps: ControlDeps): Express {
   const calls = createCalls(app)
   const byToken = createBearerCheck(deps)
   const hasControlToken = (request: Request) => byToken(request) === OPERATOR
-  const signIn = createSignIn({ sessions: deps.sessions, console: deps.console, hasControlToken })
+  const signIn = createSignIn({ ...deps, hasControlToken })
   /** A request that names a token is judged by that alone. */
   const bearerOf: BearerOf = async (request) =>
     request.get('authorization') === undefined ? signIn.bearerOf(request) : byToken(request)
@@ -39,6 +39,8 @@ export function createControlApi(deps: ControlDeps): Express {
   app.use(['/readyz', '/metrics', '/openapi.json', '/docs', '/v1/proof'], refuseRebinding(bearerOf))
   addOpenCalls(calls, deps)
   addSessionCalls(calls, signIn)
+  app.get('/auth/sign-in', signIn.toProvider)
+  app.get(CALLBACK, signIn.fromProvider)
   const board = {
     isOperator: async (request: Request) => isOperator(await bearerOf(request)),
     board: deps.board,

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Request, RequestHandler, Response } from 'express'
 import type { Caller, InvokeOptions } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
+import { isViewer } from '../core/identity.ts'
 import { isLocalName, isLoopback } from '../lib/http.ts'
 import { createSecretCheck } from '../lib/secrets.ts'
 import type { ControlDeps } from './control-deps.ts'
@@ -72,10 +73,15 @@ export function bearerIn(response: Response): Bearer {
 }
 
 export const requireControlToken: RequestHandler = (request, response, next) => {
-  const { skills, id } = bearerIn(response)
-  if (!skills) return next()
+  const bearer = bearerIn(response)
+  const { skills, id } = bearer
+  if (!skills || (isViewer(bearer) && isReading(request))) return next()
   const what = `${request.method} ${request.path} for ${id}`
   throw new TriviumError('forbidden', { what, reason: 'it needs the control token; `tokens` are for skills' })
+}
+
+function isReading({ method, path }: Request): boolean {
+  return method === 'GET' || method === 'HEAD' || path === '/v1/explain'
 }
 
 /** What needs no token is for this machine. A web page can point its name at 127.0.0.1, but its requests carry that name. */

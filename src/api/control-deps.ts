@@ -6,6 +6,7 @@ import type { Submission } from '../core/message.ts'
 import type { ArtifactService } from '../core/services.ts'
 import type { Trouble } from '../core/trouble.ts'
 import type { Reader } from '../features/live/stream.ts'
+import type { Oidc } from '../features/sign-in/oidc.ts'
 import type { Sessions } from '../features/sign-in/sessions.ts'
 
 /** What the control API offers to those who hold the token. */
@@ -16,6 +17,7 @@ export type ControlDeps = {
   /** The section `console:` as it is now. */
   console(): ConsoleConfig
   sessions: Sessions
+  oidc: Oidc
   /** Runs a skill; each call is an invocation of its own. */
   invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
   skills(): Json

@@ -1,7 +1,7 @@
 import { effect } from '@preact/signals'
 import { render } from 'preact'
 import { useEffect, useErrorBoundary, useState } from 'preact/hooks'
-import { findPerson, person, signIn, signInError, signOut } from './lib/api.js'
+import { findPerson, person, provider, signIn, signInError, signOut } from './lib/api.js'
 import { html } from './lib/html.js'
 import { keysNow, onKey } from './lib/keys.js'
 import { clock, goneAt, now, state } from './lib/live.js'
@@ -64,7 +64,7 @@ function Standing() {
   return html`<div class="standing">
     <p class=${`lamp ${state.value}`}>${{ live: 'Live', connecting: 'Connecting …', gone: 'No connection' }[state.value]}</p>
     ${daemon && html`<p title=${daemon}>${daemon.split(':')[0]} · ${store}</p>`}
-    <p title=${person.value.id}>${person.value.name}</p>
+    <p title=${person.value.id}>${person.value.name}${person.value.roles.includes('viewer') && ' (viewer)'}</p>
     <p><button type="button" class="quiet" onClick=${() => act(signOut)}>Sign out</button></p>
   </div>`
 }
@@ -114,6 +114,7 @@ function SignIn() {
   return html`<main class="sign-in">
     <form onSubmit=${submit}>
       <h1><img src="icon.svg" alt="" width="32" height="32" /> Trivium</h1>
+      ${provider.value && html`<a class="button primary" href=${`/auth/sign-in?${new URLSearchParams({ at: location.hash.slice(1) })}`}>Sign in with ${provider.value}</a>`}
       <label for="token">Control token</label>
       <input id="token" type="password" autocomplete="off" autofocus spellcheck=${false} required value=${given.token} onInput=${take('token')} />
       <p class="hint">It is in <code>control-token</code> in the data directory, or what you set as <code>TRIVIUM_TOKEN</code>.</p>

@@ -1,8 +1,60 @@
 import { z } from 'zod'
 import { camelKeys } from '../lib/camel.ts'
+import { isLoopback } from '../lib/http.ts'
 import { duration } from './units.ts'
 
 const DAY = 86_400_000
+
+const MEMBER = 'expected ada@example.com, *@example.com, group:NAME, sub:ID or *'
+/** Who is meant: a proven mail address, all of a domain, a group, a subject of the provider, or everyone whom it knows. */
+const member = z.string().regex(/^(?:\*|\*@[^\s@*]+|(?:group|sub):\S.*|[^\s@*:]+@[^\s@*]+)$/, MEMBER)
+
+/** Providers that know everybody: `*` would let the whole world in. */
+const FOR_EVERYBODY =
+  /^https:\/\/(?:accounts\.google\.com|login\.microsoftonline\.com\/(?:common|consumers|organizations)|appleid\.apple\.com|gitlab\.com)\b/
+
+/** `console: { oidc }`: people sign in at an identity provider. */
+const oidcSchema = z
+  .strictObject({
+    issuer: z
+      .url({ protocol: /^https?$/, error: 'expected https://…' })
+      .refine(
+        (url) =>
+          url.startsWith('https:') || isLoopback(URL.parse(url)?.hostname.replace(/^\[|\]$/g, '') ?? ''),
+        'expected https://…; only on this machine it may be http',
+      )
+      .describe('The address of the identity provider, as its discovery document says it.'),
+    'client-id': z.string().min(1),
+    'client-secret': z.string().min(1).exactOptional().describe('Absent for a public client.'),
+    allow: z.array(member).min(1).describe('Who may sign in.'),
+    roles: z
+      .strictObject({ operator: z.array(member).default([]), viewer: z.array(member).default([]) })
+      .exactOptional()
+      .describe('Who may do what. Without it everybody who may sign in is an operator.'),
+    scopes: z.array(z.string().regex(/^\S+$/)).default(['openid', 'email', 'profile']),
+    'name-claim': z
+      .string()
+      .min(1)
+      .default('email')
+      .describe('The claim that names a person. An email counts only where the provider has verified it.'),
+    'groups-claim': z.string().min(1).default('groups'),
+    'allow-private': z
+      .boolean()
+      .default(false)
+      .describe('Whether a provider with a public name may have endpoints at private addresses.'),
+  })
+  .refine(({ scopes }) => scopes.includes('openid'), {
+    error: 'expected openid among them',
+    path: ['scopes'],
+  })
+  .refine(
+    ({ issuer, allow, roles = { operator: [], viewer: [] } }) =>
+      !FOR_EVERYBODY.test(issuer) || ![...allow, ...roles.operator].includes('*'),
+    { error: 'this provider has accounts for everybody; name who is meant instead of *', path: ['allow'] },
+  )
+  .transform(camelKeys)
+
+export type OidcConfig = z.output<typeof oidcSchema>
 
 /** The section `console:` of routes.yaml. */
 export const consoleSchema = z
@@ -16,6 +68,7 @@ export const consoleSchema = z
       .refine((ms) => ms >= 60_000 && ms <= 30 * DAY, 'expected 1m to 30d')
       .default(12 * 3_600_000)
       .describe('How long people stay signed in.'),
+    oidc: oidcSchema.exactOptional().describe('People sign in at an identity provider (OpenID Connect).'),
   })
   .transform(camelKeys)
 

@@ -42,6 +42,15 @@ export const catalogue = {
     401,
     'A valid bearer token is needed; it is in <data dir>/control-token or TRIVIUM_TOKEN.',
   ),
+  sign_in_failed: final(401, 'The sign-in did not work: {reason}.'),
+  sign_in_refused: final(
+    403,
+    '{who} may not sign in here. `allow` under `console: { oidc }` in routes.yaml says who may.',
+  ),
+  issuer_unavailable: passing(
+    503,
+    'The identity provider {issuer} cannot be used: {reason}. Signing in with the control token works.',
+  ),
   forbidden: final(403, '{what} is not allowed: {reason}.'),
   config_invalid: misuse(422, '{details}'),
   cannot_listen: final(503, 'Cannot listen on {address}: {reason}. Free it, or set {setting}.'),

@@ -2,6 +2,7 @@ import type { Caller } from './call.ts'
 import { TriviumError } from './errors.ts'
 import type { Message } from './message.ts'
 import { compileExactPattern, compilePattern } from './pattern.ts'
+import { VIEWER } from './viewer-role.ts'
 
 /** Who wrote a message: `<gateway>:<identity>`, of another workspace `<gateway>:external:<identity>`; undefined without proof. */
 export function identityOf({ gateway, from }: Pick<Message, 'gateway' | 'from'>): string | undefined {
@@ -29,6 +30,11 @@ export function isOperator({ kind, roles, skills }: Caller): boolean {
   return (kind !== 'route' && !skills) || (roles?.includes('operator') ?? false)
 }
 
+/** Somebody in the console who may look and change nothing. */
+export function isViewer({ roles, skills }: Omit<Caller, 'kind'>): boolean {
+  return skills !== undefined && (roles?.includes(VIEWER) ?? false)
+}
+
 /** Whether a caller may ask for a skill at all: a program with a token has those that the token names. */
 export function mayAskFor({ skills }: Pick<Caller, 'skills'>, skill: string): boolean {
   return skills?.some((name) => compilePattern(name).test(skill)) ?? true
@@ -37,7 +43,9 @@ export function mayAskFor({ skills }: Pick<Caller, 'skills'>, skill: string): bo
 /** Throws `forbidden`, with the right that is missing, where `mayAskFor` is false. */
 export function requireAskFor(caller: Omit<Caller, 'kind'>, skill: string): void {
   if (mayAskFor(caller, skill)) return
-  const reason = `its \`skills\` in \`tokens\` are ${caller.skills?.join(', ')}`
+  const reason = isViewer(caller)
+    ? 'a viewer changes nothing; `console: { oidc: { roles } }` names the operators'
+    : `its \`skills\` in \`tokens\` are ${caller.skills?.join(', ')}`
   throw new TriviumError('forbidden', { what: `Skill ${skill} for ${caller.id}`, reason })
 }
 

@@ -22,6 +22,7 @@ import { draftOf, submit } from '../engine/submit.ts'
 import type { Queues } from '../features/bullmq/queues.ts'
 import { createFeed } from '../features/live/feed.ts'
 import type { History } from '../features/live/history.ts'
+import { createOidc } from '../features/sign-in/oidc.ts'
 import { createSessions } from '../features/sign-in/sessions.ts'
 import type { Tracing } from '../features/tracing/tracing.ts'
 import { createTroubles } from '../features/troubles/troubles.ts'
@@ -273,6 +274,7 @@ export function createControlServer(
         token,
         console: () => config().console,
         sessions: createSessions({ kv, token, now: Date.now }),
+        oidc: createOidc({ token, now: Date.now }),
         tokens: () => config().tokens,
         metrics: async () => metrics.page(await operator.measured(), Date.now()),
       })

@@ -9,6 +9,7 @@ import { TriviumError } from '../../src/core/errors.ts'
 import { pathGet, toJson } from '../../src/core/json.ts'
 import { skillJsonSchema } from '../../src/core/skill.ts'
 import type { Reader } from '../../src/features/live/stream.ts'
+import { createOidc } from '../../src/features/sign-in/oidc.ts'
 import { createSessions } from '../../src/features/sign-in/sessions.ts'
 import { builtInSkills } from '../../src/runtime/built-in.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
@@ -28,6 +29,7 @@ async function stage(t: TestContext, parts: Partial<ControlDeps> = {}) {
     tokens: () => [],
     console: () => ({ session: 60_000 }),
     sessions: createSessions({ kv: createMemoryStore().kv, token: TOKEN, now: Date.now }),
+    oidc: createOidc({ token: TOKEN, now: Date.now }),
     board: async () => undefined,
     asyncapi: () => ({}),
     version: '1.2.3',

@@ -2,6 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { reasonOf, TriviumError } from '../../src/core/errors.ts'
 import { BY_PUBLIC_KEY, BY_SECRET, createTokenKeys, reasonForToken } from '../jwt.ts'
+import { keysIn } from '../keys.ts'
 import type { JwtOptions } from './jwt-options.ts'
 import type { Delivery, VerifierDeps } from './verifier-types.ts'
 
@@ -9,7 +10,7 @@ import type { Delivery, VerifierDeps } from './verifier-types.ts'
 export function createJwtCheck(options: JwtOptions, { gateway, now }: VerifierDeps) {
   const { audience, issuer, tolerance, claims = {} } = options
   const bodyHash = options['body-hash']
-  const keysOf = createTokenKeys(options)
+  const keysOf = createTokenKeys(options.jwks, keysIn(options))
   return async ({ headers, raw }: Delivery): Promise<string | undefined> => {
     const token = tokenIn(headers, options.header)
     if (token === undefined) return `the header ${options.header} has no token`

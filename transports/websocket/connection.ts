@@ -91,11 +91,7 @@ export function serveConnection(
   function refusalOf(frame: ReturnType<typeof readFrame>): TriviumError | undefined {
     if (takeToken() > 0) return new TriviumError('rate_limited', { gateway: deps.gateway, rate })
     if ('error' in frame) return frame.error
-    // The timer that closes the connection may be late.
-    if (peer.until !== undefined && peer.until <= deps.now()) {
-      return new TriviumError('signature_invalid', { gateway: deps.gateway, reason: 'the token has expired' })
-    }
-    return accepting.isStopping() ? stoppingError() : undefined
+    return accepting.isStopping() ? stoppingError() : expiryOf(peer, deps)
   }
 
   function messageOf({ id, text, extra }: ClientFrame): NewMessage {
@@ -191,4 +187,10 @@ function shown({ attachments, ...said }: JsonObject): JsonObject {
     ...said,
     attachments: objectsIn(attachments).map(({ path: _path, sha256: _sha256, ...file }) => file),
   }
+}
+
+/** The timer that closes the connection at the end of its token may be late. */
+function expiryOf({ until }: Peer, { gateway, now }: TransportDeps): TriviumError | undefined {
+  if (until === undefined || until > now()) return undefined
+  return new TriviumError('signature_invalid', { gateway, reason: 'the token has expired' })
 }

@@ -8,7 +8,7 @@ import { LONGEST_TIMER } from '../../src/core/units.ts'
 import { queryOf } from '../../src/lib/http.ts'
 import { createInFlight } from '../../src/lib/in-flight.ts'
 import { checkDoor } from '../options.ts'
-import { conversationFor, createAuthenticator, requireConversation } from './admission.ts'
+import { conversationFor, createAuthenticator, type Peer, requireConversation } from './admission.ts'
 import type { WebsocketOptions } from './config.ts'
 import { type Admitted, type Connection, serveConnection } from './connection.ts'
 import { createUnfinishedBound, fragmentLimits } from './unfinished.ts'
@@ -31,7 +31,7 @@ export function createGateway(
   const { gateway } = deps
   const authenticate = createAuthenticator(options, deps)
   const accepting = createInFlight()
-  const door = checkDoor(deps.http, 'tokens', (options.tokens ?? options.jwt) && 'clients need a token')
+  const door = checkDoor(deps.http, 'tokens', proofOf(options))
   const connections = new Set<Connection>()
   const server = new WebSocketServer({
     ...SOCKETS,
@@ -48,7 +48,7 @@ export function createGateway(
       requireRoom()
       server.handleUpgrade(request, socket, head, (webSocket) => {
         const connection = serveConnection(webSocket, admitted, options, accepting, deps)
-        connections.add(connection)
+        connections.add(closeAtExpiry(connection, admitted.peer, deps.now))
         watchUnfinished(socket, webSocket, () => {
           deps.refused('overloaded', {
             from: request.socket.remoteAddress,
@@ -58,11 +58,7 @@ export function createGateway(
           // What it still sends would be held too.
           socket.pause()
         })
-        const endTimer = expireAt(admitted.peer.until, deps.now, () => connection.close(4401, EXPIRED))
-        void connection.ended.then(() => {
-          connections.delete(connection)
-          endTimer()
-        })
+        void connection.ended.then(() => connections.delete(connection))
       })
     } catch (error) {
       const { code, message: why } = toTriviumError(error)
@@ -121,19 +117,24 @@ export function createGateway(
   }
 }
 
+function proofOf({ tokens, jwt }: WebsocketOptions): string | undefined {
+  return tokens || jwt ? 'clients need a token' : undefined
+}
+
 const EXPIRED = 'the token has expired; reconnect with a new one and resume'
 
-/** Calls `expired` at a time (Unix ms), also one that is further away than a timer reaches. Returns what ends that. */
-function expireAt(until: number | undefined, now: () => number, expired: () => void): () => void {
-  if (until === undefined) return () => {}
+/** Closes a connection when its token ends, also if that is further away than a timer reaches. */
+function closeAtExpiry(connection: Connection, { until }: Peer, now: () => number): Connection {
+  if (until === undefined) return connection
   let timer: NodeJS.Timeout
   const look = () => {
     const left = until - now()
-    if (left <= 0) return expired()
-    timer = setTimeout(look, Math.min(left, LONGEST_TIMER)).unref()
+    if (left <= 0) connection.close(4401, EXPIRED)
+    else timer = setTimeout(look, Math.min(left, LONGEST_TIMER)).unref()
   }
-  timer = setTimeout(look, 0)
-  return () => clearTimeout(timer)
+  look()
+  void connection.ended.then(() => clearTimeout(timer))
+  return connection
 }
 
 function afterOf(query: URLSearchParams): number | undefined {

@@ -4,7 +4,7 @@ import { duration } from '../../src/core/units.ts'
 import { attempt } from '../../src/lib/attempt.ts'
 import { isLoopback } from '../../src/lib/http.ts'
 import { BY_PUBLIC_KEY, BY_SECRET, createTokenKeys, reasonForToken } from '../jwt.ts'
-import { keyOfSecret, publicKey, SECRET_ENCODINGS } from '../keys.ts'
+import { keyOfSecret, keysIn, publicKey, SECRET_ENCODINGS } from '../keys.ts'
 import { secretsOf } from '../options.ts'
 
 const texts = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)])
@@ -70,7 +70,7 @@ export function createJwtCheck(
   cooldown = 5_000,
 ) {
   const { audience, issuer, tolerance } = options
-  const keysOf = createTokenKeys(options, cooldown)
+  const keysOf = createTokenKeys(options.jwks, keysIn(options), cooldown)
   return async (token: string): Promise<TokenHolder | string> => {
     if (token.length > LONGEST_TOKEN) return 'its token is too long'
     const { jwtVerify, errors } = await import('jose')

@@ -2,6 +2,8 @@ import { signal } from '@preact/signals'
 
 /** Who is signed in, as `GET /v1/session` says; undefined until that is known, null where somebody must sign in. */
 export const person = signal()
+/** The host of the identity provider where people can sign in, where there is one. */
+export const provider = signal()
 /** Why the sign-in is shown again. */
 export const signInError = signal('')
 
@@ -13,6 +15,7 @@ export async function findPerson() {
     signInError.value = error.message
     return {}
   })
+  provider.value = found.provider
   person.value = found.person ?? null
 }
 

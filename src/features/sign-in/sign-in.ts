@@ -1,15 +1,26 @@
 import type { Request, RequestHandler, Response } from 'express'
 import { z } from 'zod'
-import type { Caller } from '../../core/call.ts'
 import type { ConsoleConfig } from '../../core/console.ts'
-import { TriviumError } from '../../core/errors.ts'
+import { TriviumError, toTriviumError } from '../../core/errors.ts'
+import { isLocalName, isLoopback } from '../../lib/http.ts'
 import { cookieHeader, cookieName, isOfBrowser, isOwnPage, isSecure, readCookie } from './cookies.ts'
+import { type Oidc, PENDING } from './oidc.ts'
+import { failurePage } from './pages.ts'
+import { type Bearer, idOf, rightsOf } from './rights.ts'
 import type { Person, Session, Sessions } from './sessions.ts'
 
 export type SignIn = ReturnType<typeof createSignIn>
 
-/** Who calls, and their rights. */
-type Bearer = Omit<Caller, 'kind'>
+type Deps = {
+  sessions: Sessions
+  oidc: Oidc
+  console(): ConsoleConfig
+  /** Whether a request has the control token as its bearer token. */
+  hasControlToken(request: Request): boolean
+}
+
+/** Where the provider sends people back to. */
+export const CALLBACK = '/auth/callback'
 
 const COOKIE = 'session'
 /** A name that somebody gives beside the control token: letters, digits and what stands in names and addresses. */
@@ -22,28 +33,16 @@ const bodySchema = z.strictObject({
 })
 
 /** Signs people in to the console, recognises them by their cookie and signs them out. */
-export function createSignIn(deps: {
-  sessions: Sessions
-  console(): ConsoleConfig
-  /** Whether a request has the control token as its bearer token. */
-  hasControlToken(request: Request): boolean
-}) {
+export function createSignIn(deps: Deps) {
+  const cookies = createCookies(deps)
   const { sessions } = deps
-  const secure = (request: Request) => isSecure(request, deps.console().url)
-  const idIn = (request: Request) => readCookie(request, cookieName(COOKIE, request, secure(request)))
-
-  const setCookie = (request: Request, response: Response, value: string, lifetime: number) => {
-    const isHttps = secure(request)
-    const scope = { path: '/', lifetime, sameSite: 'Strict' } as const
-    response.append('set-cookie', cookieHeader(cookieName(COOKIE, request, isHttps), value, scope, isHttps))
-  }
 
   /** A new id at every sign-in: one that was planted in the browser before is worth nothing. */
   const begin = async (request: Request, response: Response, person: Person): Promise<Session> => {
-    await sessions.close(idIn(request))
+    await sessions.close(cookies.read(request, COOKIE))
     const lifetime = deps.console().session
     const { id, session } = await sessions.open(person, lifetime)
-    setCookie(request, response, id, lifetime)
+    cookies.set(request, response, COOKIE, { value: id, lifetime, sameSite: 'Strict' })
     return session
   }
 
@@ -54,47 +53,134 @@ export function createSignIn(deps: {
     const { data, error } = bodySchema.safeParse(request.body ?? {})
     if (!data) throw new TriviumError('bad_request', { reason: z.prettifyError(error) })
     const person: Person = { via: 'token', ...(data.name && { name: data.name }) }
-    response.json({ result: shown(await begin(request, response, person)) })
+    const session = await begin(request, response, person)
+    response.json({ result: shown(session, deps.console()) })
   }
 
   const end: RequestHandler = async (request, response) => {
-    const id = idIn(request)
+    const id = cookies.read(request, COOKIE)
     if (id !== undefined && !isOwnPage(request)) throw foreignPage()
-    setCookie(request, response, '', 0)
+    cookies.set(request, response, COOKIE, { value: '', lifetime: 0, sameSite: 'Strict' })
     await sessions.close(id)
     response.json({ result: { ok: true } })
   }
 
   const show: RequestHandler = async (request, response) => {
-    const session = await sessions.read(idIn(request))
-    response.json({ result: session ? shown(session) : { signIn: ['token'] } })
+    const session = await sessions.read(cookies.read(request, COOKIE))
+    const { oidc } = deps.console()
+    const ways = {
+      signIn: ['token', ...(oidc ? ['oidc'] : [])],
+      ...(oidc && { provider: new URL(oidc.issuer).host }),
+    }
+    response.json({ result: { ...ways, ...(session && shown(session, deps.console())) } })
   }
 
   return {
     /** The caller behind the cookie of a request. Throws `forbidden` for a request that another web page made. */
     async bearerOf(request: Request): Promise<Bearer | undefined> {
-      const id = idIn(request)
+      const id = cookies.read(request, COOKIE)
       if (id === undefined) return undefined
       const session = await sessions.read(id)
       if (session && !isOwnPage(request)) throw foreignPage()
-      return session && rightsOf(session.person)
+      return session && rightsOf(session.person, deps.console())
     },
     start,
     end,
     show,
+    ...createProviderSignIn(deps, cookies, begin),
   }
 }
 
-/** Whoever holds the control token is an operator; their name is what they say it is. */
-function rightsOf({ name }: Person): Bearer {
-  return { id: name === undefined ? CONTROL_TOKEN : `${CONTROL_TOKEN}:${name}`, roles: ['operator'] }
+/** The two ends of a sign-in at the provider. What goes wrong is a page, as a person is waiting. */
+function createProviderSignIn(
+  deps: Deps,
+  cookies: ReturnType<typeof createCookies>,
+  begin: (request: Request, response: Response, person: Person) => Promise<Session>,
+) {
+  const { oidc } = deps
+  const settings = () => {
+    const options = deps.console().oidc
+    if (!options)
+      throw new TriviumError('not_found', { path: 'sign-in at a provider: `console: { oidc }` is not set' })
+    return options
+  }
+  const page =
+    (step: (request: Request, response: Response) => Promise<string>): RequestHandler =>
+    async (request, response) => {
+      try {
+        response.redirect(303, await step(request, response))
+      } catch (error) {
+        const failure = toTriviumError(error)
+        response.status(failure.status).type('html').send(failurePage(failure))
+      }
+    }
+
+  return {
+    toProvider: page(async (request, response) => {
+      const callback = new URL(CALLBACK, originOf(request, deps.console()))
+      const { to, state, cookie } = await oidc.begin(settings(), callback.href, viewIn(request.query.at))
+      cookies.set(request, response, pendingName(state), {
+        value: cookie,
+        lifetime: PENDING,
+        sameSite: 'Lax',
+      })
+      return to
+    }),
+    fromProvider: page(async (request, response) => {
+      const options = settings()
+      const current = new URL(request.originalUrl, originOf(request, deps.console()))
+      const name = pendingName(String(request.query.state))
+      const pending = cookies.read(request, name)
+      cookies.set(request, response, name, { value: '', lifetime: 0, sameSite: 'Lax' })
+      const { person, at } = await oidc.finish(options, current, pending)
+      if (!rightsOf(person, deps.console())) throw new TriviumError('sign_in_refused', { who: idOf(person) })
+      await begin(request, response, person)
+      return at === '' ? '/' : `/#${at}`
+    }),
+  }
 }
 
-const CONTROL_TOKEN = 'control-token'
+/** One for each sign-in under way, so that two tabs do not disturb each other. */
+function pendingName(state: string): string {
+  return `sign-in-${state.replaceAll(/[^\w-]/g, '').slice(0, 8)}`
+}
 
-function shown({ person, expiresAt }: Session) {
-  const { id, roles } = rightsOf(person)
-  return { person: { id, roles, via: person.via, name: person.name ?? 'operator' }, expiresAt }
+/** A view of the console: what stands behind the `#`. Whatever it is, it comes after `/#` and leads to no other page. */
+function viewIn(given: unknown): string {
+  return typeof given === 'string' && /^\/[\w%.~!$&'()*+,;=:@/?-]{0,2000}$/.test(given) ? given : ''
+}
+
+/** Where people open the console. Only on this machine the request may say it itself. */
+function originOf(request: Request, { url }: ConsoleConfig): string {
+  if (url !== undefined) return url
+  const { host } = request.headers
+  if (host !== undefined && isLocalName(host) && isLoopback(request.socket.localAddress ?? ''))
+    return `http://${host}`
+  throw new TriviumError('sign_in_failed', { reason: 'set `console: { url }` to the address of the console' })
+}
+
+/** Cookies of a request by what they are for. */
+function createCookies({ console: settings }: Pick<Deps, 'console'>) {
+  const secure = (request: Request) => isSecure(request, settings().url)
+  type Setting = { value: string; lifetime: number; sameSite: 'Strict' | 'Lax' }
+  return {
+    read: (request: Request, what: string) => readCookie(request, cookieName(what, request, secure(request))),
+    set(request: Request, response: Response, what: string, { value, ...scope }: Setting): void {
+      const isHttps = secure(request)
+      const name = cookieName(what, request, isHttps)
+      response.append('set-cookie', cookieHeader(name, value, { path: '/', ...scope }, isHttps))
+    },
+  }
+}
+
+function shown({ person, expiresAt }: Session, config: ConsoleConfig) {
+  const rights = rightsOf(person, config)
+  if (!rights) return {}
+  const { id = '', roles = [] } = rights
+  return {
+    person: { id, roles, via: person.via, name: person.name ?? person.subject ?? 'operator' },
+    expiresAt,
+  }
 }
 
 function foreignPage(): TriviumError {

@@ -1,0 +1,26 @@
+/** The role of people who may see everything in the console and change nothing. */
+export const VIEWER = 'viewer'
+
+/** The skills that a viewer may invoke: built-in ones that only read, by their whole names. State of skills may hold secrets. */
+export const VIEWER_SKILLS: readonly string[] = [
+  'approval-list',
+  'audit-list',
+  'call-list',
+  'conversation-list',
+  'conversation-show',
+  'dead-letter-groups',
+  'dead-letter-list',
+  'dead-letter-show',
+  'delegation-list',
+  'gateway-list',
+  'message-list',
+  'message-search',
+  'message-show',
+  'refused',
+  'schedule-list',
+  'session-list',
+  'slack-installs',
+  'subscription-list',
+  'subscription-show',
+  'workbench-get',
+]

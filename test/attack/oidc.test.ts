@@ -1,0 +1,271 @@
+import assert from 'node:assert/strict'
+import { createHmac, generateKeyPairSync } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { describe, type TestContext, test } from 'node:test'
+import { exportJWK, SignJWT } from 'jose'
+import { consoleSchema } from '../../src/core/console.ts'
+import { createOidc } from '../../src/features/sign-in/oidc.ts'
+import { rightsOf } from '../../src/features/sign-in/rights.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { serveHttp } from '../fixtures/http-server.ts'
+
+const CALLBACK = 'http://127.0.0.1:8787/auth/callback'
+const rsa = () => generateKeyPairSync('rsa', { modulusLength: 2048 })
+const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+/** A provider that answers as the test says: `discovery` and `idToken` change what a good one would say. */
+async function stage(t: TestContext, discovery: object = {}) {
+  const [pair, stranger] = [rsa(), rsa()]
+  const keys = [{ ...(await exportJWK(pair.publicKey)), kid: 'first', alg: 'RS256', use: 'sig' }]
+  const tokenRequests: URLSearchParams[] = []
+  let idToken = ''
+  const answer = async (request: IncomingMessage): Promise<object> => {
+    const [path] = (request.url ?? '').split('?')
+    if (path === '/.well-known/openid-configuration') {
+      const endpoints = {
+        issuer: url,
+        authorization_endpoint: `${url}/authorize`,
+        token_endpoint: `${url}/token`,
+        jwks_uri: `${url}/keys`,
+        authorization_response_iss_parameter_supported: true,
+      }
+      return { ...endpoints, ...discovery }
+    }
+    if (path === '/keys') return { keys }
+    tokenRequests.push(new URLSearchParams(await text(request)))
+    return { access_token: 'x', token_type: 'bearer', id_token: idToken }
+  }
+  const { url, close } = await serveHttp(async (request, response) => {
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify(await answer(request)))
+  })
+  t.after(close)
+  const clock = { at: Date.now() }
+  const oidc = createOidc({ token: 'the-control-token', now: () => clock.at })
+  const { oidc: options } = consoleSchema.parse({
+    oidc: { issuer: url, 'client-id': 'trivium', 'client-secret': 'secret', allow: ['*@example.com'] },
+  })
+  assert.ok(options)
+
+  const begin = async () => {
+    const { to, state, cookie } = await oidc.begin(options, CALLBACK, '/now')
+    const query = new URL(to).searchParams
+    const claims = (more: object = {}) => ({
+      iss: url,
+      aud: 'trivium',
+      sub: '1',
+      email: 'ada@example.com',
+      email_verified: true,
+      nonce: query.get('nonce'),
+      iat: Math.floor(Date.now() / 1000),
+      exp: Math.floor(Date.now() / 1000) + 60,
+      ...more,
+    })
+    /** Comes back with this ID token and these parameters. */
+    const finish = (token: string, more: Record<string, string> = {}, given = cookie) => {
+      idToken = token
+      const back = new URL(CALLBACK)
+      back.search = String(new URLSearchParams({ code: 'c', state, iss: url, ...more }))
+      return oidc.finish(options, back, given)
+    }
+    return { query, claims, finish, state, cookie }
+  }
+  const sign = (claims: object, by = pair, header: object = {}) =>
+    new SignJWT({ ...claims })
+      .setProtectedHeader({ alg: 'RS256', kid: 'first', ...header })
+      .sign(by.privateKey)
+  return { begin, sign, pair, stranger, tokenRequests, url, clock, options, oidc }
+}
+
+const REFUSED = { code: 'sign_in_failed' }
+
+describe('a sign-in at an identity provider', () => {
+  test('asks with state, nonce and PKCE, and sends the verifier and nothing secret by the address', async (t) => {
+    const { begin, sign, tokenRequests } = await stage(t)
+    const { query, claims, finish, state, cookie } = await begin()
+    assert.deepEqual(
+      [
+        query.get('response_type'),
+        query.get('code_challenge_method'),
+        query.get('redirect_uri'),
+        query.get('scope'),
+      ],
+      ['code', 'S256', CALLBACK, 'openid email profile'],
+    )
+    assert.ok(!/secret|verifier/.test(String(query)))
+    const { person, at } = await finish(await sign(claims()))
+    assert.deepEqual([person.name, person.subject, at], ['ada@example.com', '1', '/now'])
+    const [sent] = tokenRequests
+    const verifier = sent?.get('code_verifier') ?? ''
+    assert.ok(verifier.length >= 43 && !cookie.includes(verifier) && !cookie.includes(state))
+  })
+
+  test('takes no ID token that the provider did not sign for this client and this sign-in', async (t) => {
+    const { begin, sign, stranger, pair } = await stage(t)
+    const pem = String(pair.publicKey.export({ type: 'spki', format: 'pem' }))
+    const byHand = (header: object, claims: object, key = '') => {
+      const head = `${part(header)}.${part(claims)}`
+      return `${head}.${key && createHmac('sha256', key).update(head).digest('base64url')}`
+    }
+    type Claims = (more?: object) => object
+    const forged: Record<string, (claims: Claims) => string | Promise<string>> = {
+      none: (claims) => byHand({ alg: 'none' }, claims()),
+      'HMAC by the public key': (claims) => byHand({ alg: 'HS256', kid: 'first' }, claims(), pem),
+      'HMAC by the secret of the client': (claims) => byHand({ alg: 'HS256' }, claims(), 'secret'),
+      'another key': (claims) => sign(claims(), stranger),
+      'another nonce': (claims) => sign(claims({ nonce: 'another' })),
+      'no nonce': (claims) => sign(claims({ nonce: undefined })),
+      'another audience': (claims) => sign(claims({ aud: 'another' })),
+      'another issuer': (claims) => sign(claims({ iss: 'https://evil.example' })),
+      'another authorised party': (claims) => sign(claims({ aud: ['trivium', 'x'], azp: 'x' })),
+      'over since an hour': (claims) => sign(claims({ exp: Math.floor(Date.now() / 1000) - 3600 })),
+      'without a subject': (claims) => sign(claims({ sub: undefined })),
+      nothing: () => '',
+    }
+    for (const [name, make] of Object.entries(forged)) {
+      const { claims, finish } = await begin()
+      await assert.rejects(finish(await make(claims)), REFUSED, name)
+    }
+  })
+
+  test('ends only in the browser where it began, soon, for the same issuer and state', async (t) => {
+    const { begin, sign, clock, options, oidc } = await stage(t)
+    const other = await begin()
+    const { claims, finish, cookie, state } = await begin()
+    const token = await sign(claims())
+    await assert.rejects(finish(token, {}, ''), REFUSED, 'no cookie')
+    await assert.rejects(finish(token, {}, other.cookie), REFUSED, 'the cookie of another sign-in')
+    await assert.rejects(finish(token, {}, `${cookie.slice(0, -6)}AAAAAA`), REFUSED, 'a changed cookie')
+    await assert.rejects(finish(token, { state: other.state }), REFUSED, 'another state')
+    await assert.rejects(finish(token, { iss: 'https://evil.example' }), REFUSED, 'mix-up')
+    const back = new URL(`${CALLBACK}?${new URLSearchParams({ code: 'c', state })}`)
+    await assert.rejects(oidc.finish(options, back, cookie), REFUSED, 'no issuer although it says one')
+    await assert.rejects(oidc.finish({ ...options, issuer: 'https://evil.example' }, back, cookie), REFUSED)
+    clock.at += 600_000
+    await assert.rejects(finish(token), REFUSED, 'too late')
+  })
+
+  test('needs a provider that describes itself', async (t) => {
+    const { options, oidc } = await stage(t, { issuer: 'https://evil.example' })
+    await assert.rejects(oidc.begin(options, CALLBACK, ''), { code: 'issuer_unavailable', status: 503 })
+  })
+
+  test('names a person by a proven address alone, exactly', () => {
+    const config = consoleSchema.parse({
+      oidc: {
+        issuer: 'https://id.example.com',
+        'client-id': 'x',
+        allow: ['ada@example.com', '*@corp.example', 'sub:42', 'group:ops'],
+        roles: { operator: ['ada@example.com', 'group:ops'] },
+      },
+    })
+    const who = { via: 'oidc', issuer: 'https://id.example.com', subject: '1' } as const
+    const role = (more: object) => rightsOf({ ...who, ...more }, config)?.roles?.[0]
+    assert.equal(role({ name: 'ada@example.com' }), 'operator')
+    assert.equal(role({ name: 'Ada@Example.COM' }), 'operator')
+    assert.equal(role({ name: 'bob@corp.example' }), 'viewer')
+    assert.equal(role({ subject: '42' }), 'viewer')
+    assert.equal(role({ groups: ['ops'] }), 'operator')
+    for (const more of [
+      {},
+      { name: 'ada@example.com.evil' },
+      { name: 'x@ada@example.com' },
+      { name: 'bob@evil.example@corp.example.evil' },
+      { name: 'bob@sub.corp.example' },
+      { name: '*@corp.exampl\u212a' },
+      { name: 'ad\u0430@example.com' },
+      { name: '42' },
+      { name: 'sub:42' },
+      { name: 'group:ops' },
+      { groups: ['OPS'] },
+      { subject: 'ada@example.com' },
+      { name: 'ada@example.com', issuer: 'https://evil.example' },
+    ])
+      assert.equal(role(more), undefined, JSON.stringify(more))
+  })
+
+  test('is not open to the world by mistake', () => {
+    const base = { issuer: 'https://id.example.com', 'client-id': 'x', allow: ['ada@example.com'] }
+    assert.ok(consoleSchema.safeParse({ oidc: base }).success)
+    for (const wrong of [
+      { issuer: 'http://id.example.com' },
+      { issuer: 'file:///etc/passwd' },
+      { allow: [] },
+      { allow: ['ada'] },
+      { allow: ['*@*'] },
+      { allow: ['a*@example.com'] },
+      { issuer: 'https://accounts.google.com', allow: ['*'] },
+      { scopes: ['email'] },
+      { roles: { admin: ['ada@example.com'] } },
+    ])
+      assert.equal(
+        consoleSchema.safeParse({ oidc: { ...base, ...wrong } }).success,
+        false,
+        JSON.stringify(wrong),
+      )
+  })
+})
+
+describe('the door to an identity provider', { timeout: 60_000 }, async () => {
+  const provider = await serveHttp((request, response) => {
+    response.setHeader('content-type', 'application/json')
+    const own = `http://${request.headers.host}`
+    const endpoints = {
+      authorization_endpoint: `${own}/authorize`,
+      token_endpoint: `${own}/token`,
+      jwks_uri: `${own}/keys`,
+    }
+    response.end(JSON.stringify({ issuer: own, ...endpoints }))
+  })
+  const site = openSite({
+    routes: `
+routes: [{ name: all, skill: echo }]
+console: { oidc: { issuer: "${provider.url}", client-id: x, client-secret: y, allow: [ada@example.com] } }
+`,
+  })
+  const daemon = await site.start()
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    fetch(daemon.control + path, { redirect: 'manual', headers: { connection: 'close', ...headers } })
+
+  test('leads to the provider and nowhere else, whatever it is asked', async (t) => {
+    t.after(provider.close)
+    for (const at of [
+      '',
+      '/now',
+      '//evil.example',
+      'https://evil.example',
+      '/\\evil.example',
+      '/now\r\nx: y',
+      '/"><script>',
+    ]) {
+      const response = await get(`/auth/sign-in?at=${encodeURIComponent(at)}`)
+      assert.equal(response.status, 303)
+      const to = new URL(response.headers.get('location') ?? '')
+      assert.equal(to.origin, provider.url)
+      assert.equal(to.searchParams.get('redirect_uri'), `${daemon.control}/auth/callback`)
+      const cookie = response.headers.get('set-cookie') ?? ''
+      assert.match(
+        cookie,
+        /^trivium-sign-in-[\w-]{8}-\d+=[\w+/=]+; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/,
+      )
+    }
+  })
+
+  test('answers a callback out of nowhere with a page, as text, and no session', async () => {
+    for (const query of [
+      '',
+      'code=c&state=s',
+      'error=<script>alert(1)</script>&state=x',
+      'state=../../x&code=',
+      'state=a&state=b',
+    ]) {
+      const response = await get(`/auth/callback?${query}`)
+      const body = await response.text()
+      assert.equal(response.status, 401)
+      assert.ok(!body.includes('<script'), body)
+      assert.match(response.headers.get('content-security-policy') ?? '', /default-src 'none'/)
+      assert.ok(!(response.headers.get('set-cookie') ?? '').includes('trivium-session'))
+    }
+  })
+})

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { after, describe, test } from 'node:test'
+import { chromium, type Page } from 'playwright-core'
+import { openSite } from '../fixtures/daemon.ts'
+import { startOidcProvider } from '../fixtures/oidc-provider.ts'
+import { until } from '../fixtures/until.ts'
+
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
+const CLIENT = { clientId: 'trivium', clientSecret: 'a-secret-of-the-client' }
+
+describe('signing in to the console at an identity provider', { timeout: 180_000 }, async () => {
+  assert.ok(CHROMIUM, 'Chromium is needed: apt-get install chromium')
+  const provider = await startOidcProvider()
+  const routes = (roles: string) => `
+gateways: { demo: { transport: cli } }
+routes: [{ name: all, skill: echo }]
+console:
+  oidc:
+    issuer: ${provider.issuer}
+    client-id: ${CLIENT.clientId}
+    client-secret: ${CLIENT.clientSecret}
+    allow: ["*@example.com"]
+    roles: ${roles}
+`
+  const site = openSite({ routes: routes('{ operator: [ada@example.com], viewer: ["*@example.com"] }') })
+  const daemon = await site.start()
+  const callback = `${daemon.control}/auth/callback`
+  const browser = await chromium.launch({
+    executablePath: CHROMIUM,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+  })
+  after(async () => {
+    await browser.close()
+    await provider.close()
+  })
+
+  /** A browser of its own, at the form of the provider. */
+  const openForm = async (view = 'gateways') => {
+    const context = await browser.newContext()
+    const page = await context.newPage()
+    page.setDefaultTimeout(30_000)
+    await page.goto(`${daemon.control}/#/${view}`)
+    await page.getByRole('link', { name: `Sign in with ${new URL(provider.issuer).host}` }).click()
+    return page
+  }
+  const logIn = async (page: Page, account: string) => {
+    await page.getByPlaceholder('Enter any login').fill(account)
+    await page.getByPlaceholder('and password').fill('any')
+    await page.getByRole('button', { name: 'Sign-in' }).click()
+    await page.getByRole('button', { name: 'Continue' }).click()
+  }
+  const ask = (page: Page, method: string, path: string, body?: object) =>
+    page.evaluate(
+      async ([how, where, json]) => {
+        const headers = { 'content-type': 'application/json' }
+        const response = await fetch(String(where), {
+          method: String(how),
+          headers,
+          ...(json && { body: json }),
+        })
+        return { status: response.status, answer: Object(await response.json()) }
+      },
+      [method, path, body && JSON.stringify(body)],
+    )
+
+  test('is a clear page while the provider is away, and the control token still works', async () => {
+    const page = await openForm()
+    await page.getByText(/The identity provider .* cannot be used/).waitFor()
+    await page.getByRole('link', { name: 'Back to the sign-in' }).click()
+    await page.getByLabel('Control token').fill(daemon.token)
+    await page.getByRole('button', { name: 'Open the console' }).click()
+    await page.getByText('Live', { exact: true }).waitFor()
+    provider.open({ ...CLIENT, callback })
+  })
+
+  test('leads back to the view, in every tab, with the rights of an operator and the name in histories', async () => {
+    const page = await openForm('gateways')
+    await logIn(page, 'ada@example.com')
+    await page.getByRole('heading', { name: 'Gateways', level: 1 }).waitFor()
+    assert.equal(page.url(), `${daemon.control}/#/gateways`)
+    await page.getByText('ada@example.com', { exact: true }).waitFor()
+    const tab = await page.context().newPage()
+    await tab.goto(`${daemon.control}/#/messages`)
+    await tab.getByText('Live', { exact: true }).waitFor()
+    const { answer } = await ask(page, 'GET', '/v1/session')
+    assert.deepEqual(
+      [answer.result.person.id, answer.result.person.roles],
+      ['oidc:ada@example.com', ['operator']],
+    )
+    assert.equal((await ask(page, 'POST', '/v1/reload', {})).status, 200)
+  })
+
+  test('lets a viewer see and change nothing', async () => {
+    const page = await openForm('now')
+    await logIn(page, 'vera@example.com')
+    await page.getByText('vera@example.com (viewer)').waitFor()
+    for (const [method, path, status] of [
+      ['GET', '/v1/status', 200],
+      ['GET', '/v1/configuration', 200],
+      ['POST', '/v1/skills/message-list', 200],
+      ['POST', '/v1/skills/schedule-list', 200],
+      ['POST', '/v1/reload', 403],
+      ['POST', '/v1/doctor', 403],
+      ['POST', '/v1/messages', 403],
+      ['POST', '/v1/skills/echo', 403],
+      ['POST', '/v1/skills/dead-letter-drop', 403],
+      ['POST', '/v1/skills/approval-decide', 403],
+      ['POST', '/v1/skills/state-get', 403],
+      ['POST', '/v1/artifacts', 403],
+    ] as const) {
+      const body = method === 'POST' ? {} : undefined
+      assert.equal((await ask(page, method, path, body)).status, status, `${method} ${path}`)
+    }
+    const skills = (await ask(page, 'GET', '/v1/skills')).answer.result
+    assert.ok(
+      skills.length > 10 && skills.every(({ name }: { name: string }) => !/drop|delete|send|echo/.test(name)),
+    )
+    // The rights are those of now: somebody else edits the file.
+    site.write('routes.yaml', routes('{ operator: [vera@example.com] }'))
+    const roles = async () => (await ask(page, 'GET', '/v1/session')).answer.result.person?.roles
+    await until(async () => String(await roles()) === 'operator', 'the new role')
+    site.write(
+      'routes.yaml',
+      routes('{ operator: [ada@example.com] }').replace('*@example.com', 'ada@example.com'),
+    )
+    await page.getByText('Your session has ended.').waitFor()
+  })
+
+  test('is for those who are named alone: no unproven address, no other domain', async () => {
+    site.write('routes.yaml', routes('{ operator: ["*@example.com"] }'))
+    const config = async () => Object(Object(await daemon.get('/v1/configuration')).result).yaml
+    await until(async () => String(await config()).split('*@').length === 3, 'the new configuration')
+    for (const account of ['unproven@example.com', 'eve@example.com.evil.example', 'eve@evil.example']) {
+      const page = await openForm()
+      await logIn(page, account)
+      await page.getByText(/may not sign in here/).waitFor()
+      assert.equal(
+        (await page.context().cookies()).filter(({ name }) => name.startsWith('trivium-session')).length,
+        0,
+      )
+      await page.context().close()
+    }
+  })
+
+  test('says so when somebody does not want to', async () => {
+    const page = await openForm()
+    await page.getByRole('link', { name: /Cancel/i }).click()
+    await page.getByText('You are not signed in').waitFor()
+    await page.getByText(/access_denied/).waitFor()
+  })
+})
