@@ -6,7 +6,10 @@ import { checkOut } from './lib/other-commit.ts'
 import { rows } from './rows/index.ts'
 import { isReached, renderTable } from './table.ts'
 
-const USAGE = `Usage: npm run bench -- [row …] [options]
+/** The rows that have an aim which the machine beside them decides. */
+const AIMS = ['accept', 'dispatch', 'queue', 'push', 'latency', 'memory']
+
+const USAGE = `Usage: npm run bench -- [row … | aims] [options]
 
   --quick            three short rounds, smaller backlogs, no appendfsync always: two to three minutes
   --rounds <n>       rounds that count (default 5, quick 3)
@@ -16,7 +19,8 @@ const USAGE = `Usage: npm run bench -- [row …] [options]
   --json             figures for machines on standard output
   --list             name the rows
 
-Rows: ${rows.map(({ name }) => name).join(', ')}`
+Rows: ${rows.map(({ name }) => name).join(', ')}.
+aims: ${AIMS.join(', ')}, without appendfsync always; a quarter of an hour on a quiet machine`
 
 const STORES: Record<string, StoreName> = {
   embedded: 'embedded',
@@ -24,7 +28,7 @@ const STORES: Record<string, StoreName> = {
   always: 'redis always',
 }
 
-const { values, positionals } = parseArgs({
+const { values, positionals: given } = parseArgs({
   allowPositionals: true,
   options: {
     quick: { type: 'boolean', default: false },
@@ -37,6 +41,8 @@ const { values, positionals } = parseArgs({
     help: { type: 'boolean', short: 'h', default: false },
   },
 })
+const asksForAims = given.includes('aims')
+const positionals = given.flatMap((name) => (name === 'aims' ? AIMS : name))
 const unknown = [
   ...positionals.filter((name) => !rows.some((row) => row.name === name)),
   ...(values.store ?? []).filter((name) => !Object.hasOwn(STORES, name)),
@@ -107,7 +113,7 @@ function checkOutOrExit(commit: string) {
 }
 
 function defaultStores(): string[] {
-  return Object.keys(STORES).filter((name) => !values.quick || name !== 'always')
+  return Object.keys(STORES).filter((name) => !(values.quick || asksForAims) || name !== 'always')
 }
 
 function showProgress(text: string) {

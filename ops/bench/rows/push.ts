@@ -73,7 +73,7 @@ export const push: Row = {
       const line = { row: 'push', store }
       const value = ratio(rounds(store), rounds(BARE), 'rate')
       return [
-        { ...line, figure: `rate / ${BARE}`, unit: 'x', value, reach: { least: 0.6 } },
+        { ...line, figure: `rate / ${BARE}`, unit: 'x', value, reach: { least: 0.7 } },
         { ...line, figure: 'rate', unit: 'events/s', value: spread(rounds(store), 'rate') },
       ]
     })

@@ -47,7 +47,7 @@ export const queue: Row = {
     return ['rate', `rate / ${BARE}`].map((figure): Line => {
       const line = { row: 'queue', store, figure }
       if (figure === 'rate') return { ...line, unit: 'msg/s', value: spread(rounds(store), 'rate') }
-      return { ...line, unit: 'x', value, reach: { least: 0.6 } }
+      return { ...line, unit: 'x', value, reach: { least: 0.8 } }
     })
   },
 }
