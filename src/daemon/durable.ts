@@ -1,65 +1,60 @@
 import { existsSync } from 'node:fs'
-import type { Call, Caller, InvokeOptions } from '../core/call.ts'
 import { reasonOf } from '../core/errors.ts'
-import type { Log } from '../core/log.ts'
 import type { Services } from '../core/services.ts'
-import type { Store } from '../core/store.ts'
 import type { Check } from '../core/transport.ts'
-import type { Scope } from '../core/viewer.ts'
-import { type ArtifactStore, createArtifactSweep } from '../features/artifacts/artifacts.ts'
+import type { Outbox } from '../engine/outbox.ts'
+import { createArtifactSweep } from '../features/artifacts/artifacts.ts'
 import { createAssistant } from '../features/assistant/assistant.ts'
 import { assistantDocument } from '../features/assistant/assistant-state.ts'
-import type { AssistantContext } from '../features/assistant/context.ts'
+import { createAssistantContext } from '../features/assistant/daemon-context.ts'
 import { createTranscriptIndex } from '../features/assistant/transcript-index.ts'
 import { createCallLedger } from '../features/calls/ledger.ts'
 import { createStateDocuments, keepStateCopy } from '../features/documents/state-documents.ts'
-import type { Planned } from '../features/schedules/file-schedules.ts'
 import { addScheduleRun, createScheduleRuns } from '../features/schedules/schedule-runs.ts'
 import { createSchedules } from '../features/schedules/schedules.ts'
-import type { Logs } from '../features/transcript/logs.ts'
-import { workbenchAt } from '../features/workbench/project.ts'
+import { workbenchAt, workbenchDirOf } from '../features/workbench/project.ts'
 import { repeat } from '../lib/loop.ts'
+import type { SkillManager } from '../runtime/manager.ts'
+import type { Foundation } from './foundation.ts'
 
 /** Artifacts that nothing names any more are looked for at the start, and this often (ms). */
 const SWEEP_EVERY = 6 * 3_600_000
 /** A round of the schedules that fails is repeated after so many ms. */
 const ROUND_AGAIN = 2_500
 
-type DurableDeps = {
-  store: Store
-  dataDir: string
-  /** Where `agent_state.json` and `task_board.json` are. */
-  workbenchDir: string
-  logs: Logs
-  /** What people see of each other, and the schedules of routes.yaml. */
-  config(): { assistant: { scope: Scope }; schedules: readonly Planned[] }
-  artifacts: ArtifactStore
-  /** Names this process in leases and claims. */
-  owner: string
-  invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
-  world: AssistantContext
-  /** Throws where there is no such skill, or the call may not have it invoked. */
-  permit(skill: string, call: Call): Promise<void>
-  /** Somebody with the roles that they have now. */
-  callerAs(id: string): Caller
-  log: Log
-  now(): number
+type Parts = {
+  manager: Pick<SkillManager, 'invoke' | 'permit' | 'list' | 'get'>
+  outbox: Outbox
+  /** Called when a call of the assistant is over for good. */
+  ended(rootId: string): Promise<unknown>
 }
 
 /** What remembers between messages, for a daemon or a command. Touches no file before it is asked for something. */
-export function createDurableParts(deps: DurableDeps) {
-  const { store, dataDir, workbenchDir, logs, owner, log, now } = deps
+export function createDurableParts(base: Foundation, { manager, outbox, ended }: Parts) {
+  const { config, store, access, dataDir, logs, owner, log, now } = base
+  const { invoke, permit } = manager
+  const { callerAs, rules } = access
+  const workbenchDir = workbenchDirOf(config().file)
   const workbench = workbenchAt(workbenchDir)
   const documents = createStateDocuments({ spec: assistantDocument, dataDir, store, log })
   const state = documents.document(assistantDocument)
   const ledger = createCallLedger({ kv: store.kv, by: owner, note: logs.call, now })
-  const live = { planned: () => deps.config().schedules, scope: () => deps.config().assistant.scope }
+  const world = createAssistantContext({ ...base, manager, outbox, ended, rules })
+  const live = { planned: () => config().schedules, scope: () => config().assistant.scope }
   const fire = addScheduleRun(store)
-  const schedules = createSchedules({ ...deps, ...live, state, fire, record: logs.event })
-  const runs = createScheduleRuns({ ...deps, report: deps.world.report }, schedules)
+  const schedules = createSchedules({ ...base, ...live, permit, state, fire, record: logs.event })
+  const runs = createScheduleRuns({ ...base, invoke, callerAs, report: world.report }, schedules)
   const index = createTranscriptIndex({ dir: dataDir, logs })
-  const { overview, ...talk } = createAssistant({ ...deps, ...live, kv: store.kv, state, index, schedules })
-  const sweep = repeat(createArtifactSweep({ ...deps, now }), SWEEP_EVERY, 'artifacts', log)
+  const { overview, ...talk } = createAssistant({
+    ...base,
+    ...live,
+    world,
+    kv: store.kv,
+    state,
+    index,
+    schedules,
+  })
+  const sweep = repeat(createArtifactSweep({ ...base, workbenchDir }), SWEEP_EVERY, 'artifacts', log)
   const firing = repeat(schedules.tick, ROUND_AGAIN, 'schedules', log)
   let running = false
   let isReadable = false

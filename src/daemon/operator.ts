@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { transports } from '../../transports/registry.ts'
 import { asyncApi, type Socket } from '../api/asyncapi.ts'
-import { type LastReload, type Metrics, type Readings, roadsOf } from '../api/metrics.ts'
+import { type LastReload, type Readings, roadsOf } from '../api/metrics.ts'
 import { controlToken } from '../api/token.ts'
 import type { Config } from '../config/load-config.ts'
 import type { BudgetStanding } from '../core/budget.ts'
@@ -12,7 +12,7 @@ import type { Log } from '../core/log.ts'
 import type { Submission } from '../core/message.ts'
 import type { ApprovalService, SubscriptionInfo } from '../core/services.ts'
 import { outputJsonSchema, skillJsonSchema } from '../core/skill.ts'
-import type { KeyValues, Store } from '../core/store.ts'
+import type { Store } from '../core/store.ts'
 import type { Check } from '../core/transport.ts'
 import { isLasting } from '../engine/events.ts'
 import type { Gateways } from '../engine/gateways.ts'
@@ -24,7 +24,6 @@ import { createFeed } from '../features/live/feed.ts'
 import type { History } from '../features/live/history.ts'
 import { createOidc } from '../features/sign-in/oidc.ts'
 import { createSessions } from '../features/sign-in/sessions.ts'
-import type { Tracing } from '../features/tracing/tracing.ts'
 import { createTroubles } from '../features/troubles/troubles.ts'
 import { type Address, listenOn } from '../http/public-http.ts'
 import { defined } from '../lib/defined.ts'
@@ -34,7 +33,9 @@ import type { McpHttp } from '../runtime/mcp/http.ts'
 import type { McpServers } from '../runtime/mcp/servers.ts'
 import { wordsOf } from '../runtime/prefix-skills.ts'
 import { createDoctor } from './doctor.ts'
-import type { createRoadWorkers, Roads } from './roads.ts'
+import type { Foundation } from './foundation.ts'
+import type { RoadWorkers } from './road-workers.ts'
+import type { Roads } from './roads.ts'
 import { createTroubleReadings, oldestRunning, pingStore } from './trouble-readings.ts'
 
 type Operator = ReturnType<typeof createOperator>
@@ -62,7 +63,7 @@ export function createOperator(deps: {
   checkDocuments(): Promise<Check[]>
   subscriptions(): Promise<SubscriptionInfo[]>
   /** What is worked on in this daemon. */
-  running: ReturnType<typeof createRoadWorkers>['running']
+  running: RoadWorkers['running']
   assistant(): Promise<object>
   budgets(): Promise<BudgetStanding[]>
   /** Names this daemon. */
@@ -247,13 +248,9 @@ export function createOperator(deps: {
 
 /** The control listener. Most commands work in their own process for a moment and never start it: it loads late. */
 export function createControlServer(
+  { config, store: { kv }, metrics, tracing, isVerbose, log }: Foundation,
   operator: Operator,
   manager: SkillManager,
-  metrics: Metrics,
-  /** Where its requests are told of, each where there is one. */
-  seen: { tracing: Tracing | undefined; log: Log | undefined },
-  config: () => Config,
-  kv: KeyValues,
 ) {
   let mcp: Promise<McpHttp> | undefined
   let server: Server | undefined
@@ -278,8 +275,8 @@ export function createControlServer(
         tokens: () => config().tokens,
         metrics: async () => metrics.page(await operator.measured(), Date.now()),
       })
-      const traced = seen.tracing ? seen.tracing.serve(api) : api
-      server = createServer(seen.log ? logRequests(seen.log, traced) : traced)
+      const traced = tracing ? tracing.serve(api) : api
+      server = createServer(isVerbose ? logRequests(log, traced) : traced)
       return listenOn(server, address, 'TRIVIUM_CONTROL_LISTEN')
     },
     async close() {

@@ -15,14 +15,13 @@ type Running = { spec: GatewaySpec; transport?: Transport; failure?: string }
 
 export type Gateways = ReturnType<typeof createGateways>
 
-/** Starts and stops the gateways of this daemon. `deps` is asked when one is made. */
-export function createGateways(options: {
-  kinds: ReadonlyMap<string, TransportKind>
-  deps(gateway: string): TransportDeps
-  log: Log
-}) {
+/** Starts and stops the gateways of this daemon. Call `connect` before the first is made. */
+export function createGateways(options: { kinds: ReadonlyMap<string, TransportKind>; log: Log }) {
   const { kinds, log } = options
   const running = new Map<string, Running>()
+  let depsOf = (gateway: string): TransportDeps => {
+    throw new Error(`gateway ${gateway} is made before there is what it needs`)
+  }
 
   const begin = async (spec: GatewaySpec) => {
     const entry: Running = { spec }
@@ -43,7 +42,7 @@ export function createGateways(options: {
     if (!kind) {
       throw new TriviumError('config_invalid', { details: `no transport is called ${spec.transport}` })
     }
-    return kind.create(spec.options, options.deps(spec.name))
+    return kind.create(spec.options, depsOf(spec.name))
   }
 
   const end = async ({ spec, transport }: Running) => {
@@ -55,11 +54,6 @@ export function createGateways(options: {
       log.error({ gateway: spec.name, err }, 'the gateway did not stop cleanly')
     }
   }
-
-  const installsOf = (only: string | undefined) =>
-    [...running].flatMap(([gateway, { transport }]) =>
-      transport?.installs && (only ?? gateway) === gateway ? { gateway, ...transport.installs } : [],
-    )
 
   let stopping = false
   const inTurn = createTurns()
@@ -77,6 +71,10 @@ export function createGateways(options: {
   }
 
   return {
+    /** Says what a gateway is made with, by its name. */
+    connect(deps: typeof depsOf) {
+      depsOf = deps
+    },
     get: (name: string) => running.get(name)?.transport,
     spec: (name: string) => running.get(name)?.spec,
     names: () => [...running.keys()],
@@ -119,19 +117,7 @@ export function createGateways(options: {
       }
     },
     /** Where workspaces let apps in by themselves. */
-    installs: {
-      async installs({ gateway: only }) {
-        const lists = installsOf(only).map(async ({ gateway, list }) =>
-          (await list()).map((one) => ({ gateway, ...one })),
-        )
-        return (await Promise.all(lists)).flat()
-      },
-      async 'installs-remove'({ team, gateway: only }) {
-        const removed = await Promise.all(installsOf(only).map(({ remove }) => remove(team)))
-        if (!removed.includes(true)) throw new TriviumError('not_found', { path: `installation of ${team}` })
-        return { ok: true }
-      },
-    } satisfies Pick<Services['gateways'], 'installs' | 'installs-remove'>,
+    installs: installsService(running),
     /** Takes no more messages in; sending goes on until `close`. */
     stop(): Promise<void> {
       stopping = true
@@ -139,6 +125,28 @@ export function createGateways(options: {
     },
     close: () => each((transport) => transport.close()),
   }
+}
+
+/** The installations of all gateways that have them. */
+function installsService(running: ReadonlyMap<string, Running>) {
+  const installsOf = (only: string | undefined) =>
+    [...running].flatMap(([gateway, { transport }]) =>
+      transport?.installs && (only ?? gateway) === gateway ? { gateway, ...transport.installs } : [],
+    )
+
+  return {
+    async installs({ gateway: only }) {
+      const lists = installsOf(only).map(async ({ gateway, list }) =>
+        (await list()).map((one) => ({ gateway, ...one })),
+      )
+      return (await Promise.all(lists)).flat()
+    },
+    async 'installs-remove'({ team, gateway: only }) {
+      const removed = await Promise.all(installsOf(only).map(({ remove }) => remove(team)))
+      if (!removed.includes(true)) throw new TriviumError('not_found', { path: `installation of ${team}` })
+      return { ok: true }
+    },
+  } satisfies Pick<Services['gateways'], 'installs' | 'installs-remove'>
 }
 
 /** The event of a message on `gateway-message`: `data` is flat, and `messageId` leads to the whole message. */

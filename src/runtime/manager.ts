@@ -16,12 +16,9 @@ import { createRegistry, type RegisteredSkill, type RegistryOptions } from './re
 import { watchSkills } from './watch-skills.ts'
 
 /** The one door to every skill, whoever asks. */
-export type SkillManager = Awaited<ReturnType<typeof createSkillManager>>
+export type SkillManager = ReturnType<typeof createSkillManager>
 
 export type SkillManagerOptions = RegistryOptions & {
-  services: Services
-  /** Called when an invocation that belongs to no message is over. */
-  ended?(rootId: string): Promise<void>
   /** Whether a route asks for an approval before it runs the skill: then every other way to it asks as well. */
   isGuarded?(skill: string): boolean
   /** Why a skill of another server is not there; undefined for names that lead to none. */
@@ -30,14 +27,23 @@ export type SkillManagerOptions = RegistryOptions & {
   globals?: Record<string, unknown>
 }
 
+/** What skills work with. */
+type Connected = {
+  services: Services
+  /** Skills besides those of `options`, which need what was made with the manager. */
+  skills?: readonly Skill[]
+  /** Called when an invocation that belongs to no message is over. */
+  ended?(rootId: string): Promise<void>
+}
+
 const MAX_DEPTH = 32
 
-/** Loads every skill of the folders, and resolves to the manager that invokes them. */
-export async function createSkillManager(options: SkillManagerOptions) {
-  const { folders, log, services, globals = {} } = options
+/** Invokes skills. Call `connect`, which gives them their services, and then `reload`, which loads them, before the first. */
+export function createSkillManager(options: SkillManagerOptions) {
+  const { folders, log, globals = {} } = options
+  let ended: Connected['ended']
   const live = new Set<(reason: Error) => void>()
   const registry = createRegistry(options)
-  await registry.reload()
   const listeners = new Set<() => void>()
   const tell = () => {
     for (const listener of [...listeners]) listener()
@@ -70,13 +76,18 @@ export async function createSkillManager(options: SkillManagerOptions) {
     return createOnion({ ...skill, metadata }, registry.middleware())
   }
 
-  const contextOf = createContexts({
-    globals,
-    services,
-    log,
-    run: async (call, args, nonlocals, { guard }) =>
-      run(call, args, nonlocals, guard?.again === undefined ? undefined : withApproval),
-  })
+  const connectedTo = (services: Services) =>
+    createContexts({
+      globals,
+      services,
+      log,
+      run: async (call, args, nonlocals, { guard }) =>
+        run(call, args, nonlocals, guard?.again === undefined ? undefined : withApproval),
+    })
+
+  let contextOf: ReturnType<typeof createContexts> = () => {
+    throw new Error('skills have no services yet')
+  }
 
   /** Throws, or rejects as the skill does. */
   const run = (
@@ -100,6 +111,12 @@ export async function createSkillManager(options: SkillManagerOptions) {
   }
 
   return {
+    /** Gives skills their services. */
+    connect(parts: Connected) {
+      contextOf = connectedTo(parts.services)
+      ended = parts.ended
+      registry.add(parts.skills ?? [])
+    },
     /** Validates and runs a skill; CLI, HTTP and MCP get JSON. Throws a TriviumError; that of `skill_failed` has the skill’s in `cause`. */
     async invoke(name: string, args?: unknown, invokeOptions: InvokeOptions = {}) {
       if (closed) throw new TriviumError('cancelled', { what: `Skill ${name}`, reason: 'the daemon stops' })
@@ -122,7 +139,7 @@ export async function createSkillManager(options: SkillManagerOptions) {
         throw new TriviumError('skill_failed', { name, reason: reasonOf(error) }, { cause: error })
       } finally {
         // Dispatch tries a message again, and says itself when that is over.
-        if (!invokeOptions.message) await options.ended?.(rootId)
+        if (!invokeOptions.message) await ended?.(rootId)
       }
     },
     /** Throws where a call may not have the skill run later: programs never, as their token may be gone by then. */

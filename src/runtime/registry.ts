@@ -37,7 +37,8 @@ export type RegistryOptions = {
 
 /** All skills of some folders by name; `reload` fills it. Loading one never fails the others. */
 export function createRegistry(options: RegistryOptions) {
-  const { folders, log, middleware: shipped = [], skills: builtIn = [] } = options
+  const { folders, log, middleware: shipped = [] } = options
+  const builtIn = [...(options.skills ?? [])]
   const importer = createFreshImporter(folders)
   const catalog: Catalog = {
     names: () => [...skills.keys(), ...remote.keys()].sort(),
@@ -69,7 +70,7 @@ export function createRegistry(options: RegistryOptions) {
       try {
         const onion = createOnion(await source.load(), layers)
         loaded.set(name, { onion, source })
-        warnOfSlips(onion.skill, layers)
+        warnOfSlips(onion.skill, layers, log)
       } catch (error) {
         fail(name, path, loaded.has(name), error)
       }
@@ -140,19 +141,12 @@ export function createRegistry(options: RegistryOptions) {
     }
   }
 
-  /** Unknown keys of metadata are anyone's; one that is nearly a middleware's is probably a slip. */
-  const warnOfSlips = ({ name, metadata = {} }: Skill, layers: readonly Middleware[]) => {
-    const known = layers.map((one) => one.name)
-    for (const key of Object.keys(metadata)) {
-      const near = known.includes(key) ? undefined : nearest(key, known)
-      if (near === undefined) continue
-      log.warn({ skill: name, key, nearest: near }, `metadata.${key} does nothing; did you mean ${near}?`)
-    }
-  }
   /** One at a time: what was saved last must win, however long an earlier version takes to load. */
   const inTurn = createTurns()
 
   return {
+    /** Adds skills that come from no folder. They are there after the next `reload`. */
+    add: (more: readonly Skill[]) => void builtIn.push(...more),
     get: find,
     /** Replaces the skills of other servers, which come and go with these. */
     useRemote,
@@ -168,6 +162,16 @@ export function createRegistry(options: RegistryOptions) {
     /** Loads everything anew. What cannot be loaded keeps its last good version. */
     reload: () => inTurn(reload),
     close: () => importer.close(),
+  }
+}
+
+/** Unknown keys of metadata are anyone's; one that is nearly a middleware's is probably a slip. */
+function warnOfSlips({ name, metadata = {} }: Skill, layers: readonly Middleware[], log: Log): void {
+  const known = layers.map((one) => one.name)
+  for (const key of Object.keys(metadata)) {
+    const near = known.includes(key) ? undefined : nearest(key, known)
+    if (near === undefined) continue
+    log.warn({ skill: name, key, nearest: near }, `metadata.${key} does nothing; did you mean ${near}?`)
   }
 }
 

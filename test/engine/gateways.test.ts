@@ -39,9 +39,9 @@ function stage(trouble: { create?: string; start?: string; stop?: string } = {})
   }
   const gateways = createGateways({
     kinds: new Map([['test', kind]]),
-    deps: (gateway) => ({ gateway }) as TransportDeps,
     log: createMemoryLog(),
   })
+  gateways.connect((gateway) => ({ gateway }) as TransportDeps)
   const states = () => gateways.list().map(({ name, ok, detail }) => [name, detail ?? ok])
   return { gateways, steps, states }
 }

@@ -103,10 +103,10 @@ async function connect(t: TestContext, tools: unknown[]) {
     version: '1',
     kv: createMemoryStore().kv,
     login: async () => undefined,
-    changed: (all) => {
-      skills = all
-    },
     log,
+  })
+  servers.onChange((all) => {
+    skills = all
   })
   cleanup(t, () => servers.close())
   await servers.use([{ ...mcpServerSchema.parse(command), name: 'hand', folder }], { connect: true })

@@ -19,8 +19,7 @@ const SAID = new Set(['text', 'prefix', 'subject'])
 
 /** What the assistant needs of the daemon: its skills, and a way to people. */
 export function createAssistantContext(deps: {
-  /** Asked for when they are needed: skills are loaded after the assistant is made. */
-  manager(): Pick<SkillManager, 'invoke' | 'permit' | 'list' | 'get'>
+  manager: Pick<SkillManager, 'invoke' | 'permit' | 'list' | 'get'>
   store: { journal: Pick<Store['journal'], 'get'> }
   outbox: Pick<Outbox, 'reply' | 'sendTo'>
   gateways: Pick<Gateways, 'spec'>
@@ -48,15 +47,15 @@ export function createAssistantContext(deps: {
       )
 
   return {
-    words: () => wordsOf(manager()),
+    words: () => wordsOf(manager),
     isFor(skill, call) {
       const { message, caller } = call
-      if (!manager().get(skill)) return false
+      if (!manager.get(skill)) return false
       if (isOperator(caller) || isCommandLine(message)) return true
-      const isWord = wordsOf(manager()).some(({ name }) => name === skill)
+      const isWord = wordsOf(manager).some(({ name }) => name === skill)
       return isWord || isGranted(skill, caller) || (message !== undefined && isRouted(skill, message))
     },
-    permit: (skill, call) => manager().permit(skill, call),
+    permit: (skill, call) => manager.permit(skill, call),
     async run(skill, args, call) {
       const { caller, message, route, model, trace, signal, rootId, sends } = call
       let isOver = true
@@ -66,7 +65,7 @@ export function createAssistantContext(deps: {
       if (`${rootId}:`.includes(`:${skill}:`))
         throw new TriviumError('usage', { details: `${skill} is at work on this already.` })
       try {
-        return await manager().invoke(skill, args, {
+        return await manager.invoke(skill, args, {
           rootId: own,
           ...defined({ caller, message, route, model, trace, signal, sends }),
         })
@@ -85,25 +84,32 @@ export function createAssistantContext(deps: {
       const message = messageSchema.parse({ ...to, data: { ...to.data, ...target } })
       await outbox.reply(message, sending)
     },
-    async ask(whom, text, key, call) {
-      const gateway = 'message' in whom ? whom.message.gateway : whom.gateway
-      const spec = gateways.spec(gateway)
-      if (!spec) return `gateway ${gateway} does not run here`
-      // As for `gateway-send`: others are reached only where the gateway is open.
-      if ((call.message || 'to' in whom) && !spec.open) return `gateway ${gateway} is not \`open\``
-      try {
-        requireGateway(call.caller, gateway)
-        const sending = { key, text, by: `skill ${call.skill}` }
-        if ('message' in whom) return (await outbox.reply(whom.message, sending)).unsent
-        await outbox.sendTo(whom.gateway, whom.to, sending)
-        return undefined
-      } catch (error) {
-        return reasonOf(error)
-      }
-    },
+    ask: createAsk(gateways, outbox),
     message: (id) => store.journal.get(id),
     transportOf: (name) => config().gateways.find((gateway) => gateway.name === name)?.transport,
     timezone: () => config().assistant.timezone,
     hasModel: () => config().model?.name !== undefined,
+  }
+}
+
+function createAsk(
+  gateways: Pick<Gateways, 'spec'>,
+  outbox: Pick<Outbox, 'reply' | 'sendTo'>,
+): AssistantContext['ask'] {
+  return async (whom, text, key, call) => {
+    const gateway = 'message' in whom ? whom.message.gateway : whom.gateway
+    const spec = gateways.spec(gateway)
+    if (!spec) return `gateway ${gateway} does not run here`
+    // As for `gateway-send`: others are reached only where the gateway is open.
+    if ((call.message || 'to' in whom) && !spec.open) return `gateway ${gateway} is not \`open\``
+    try {
+      requireGateway(call.caller, gateway)
+      const sending = { key, text, by: `skill ${call.skill}` }
+      if ('message' in whom) return (await outbox.reply(whom.message, sending)).unsent
+      await outbox.sendTo(whom.gateway, whom.to, sending)
+      return undefined
+    } catch (error) {
+      return reasonOf(error)
+    }
   }
 }

@@ -21,8 +21,6 @@ type Deps = {
   kv: KeyValues
   /** Its OAuth login, where there is one. */
   login(server: McpServer): Promise<OAuthClientProvider | undefined>
-  /** Given all skills of all servers whenever they changed. */
-  changed(skills: readonly Skill[]): void
   log: Log
 }
 
@@ -51,8 +49,9 @@ const keptSchema = z.array(
 const FIRST_WAIT = 5_000
 
 /** The other MCP servers of routes.yaml. What they offer is remembered, so that their skills are known while they are away. */
-export function createMcpServers({ version, kv, login, changed, log }: Deps) {
+export function createMcpServers({ version, kv, login, log }: Deps) {
   const entries = new Map<string, Entry>()
+  let changed = (_skills: readonly Skill[]) => {}
 
   const tell = () =>
     changed(
@@ -87,6 +86,10 @@ export function createMcpServers({ version, kv, login, changed, log }: Deps) {
   }
 
   return {
+    /** `listener` gets all skills of all servers whenever they change. */
+    onChange(listener: typeof changed) {
+      changed = listener
+    },
     /** Connects to what is new or changed, and forgets what is gone. Resolves at once, but for servers that were never reached. */
     async use(servers: readonly McpServer[], { connect }: { connect: boolean }) {
       const gone = [...entries.values()].filter(
@@ -129,18 +132,19 @@ export function createMcpServers({ version, kv, login, changed, log }: Deps) {
       return new TriviumError('skill_not_found', { name: skill, hint: didYouMean(skill, names) })
     },
     /** What is said of skills whose `allowed-tools` name the tools of a server that there is not. */
-    strangers(skills: readonly Skill[]): string[] {
-      const known = [...entries.keys()]
-      return skills.flatMap(({ name, metadata }) => {
-        const allowed = nameSpec.safeParse(metadata?.['allowed-tools']).data ?? []
-        const servers = createNameMatcher(allowed)
-          .spec.split(/[\s,]+/)
-          .flatMap((one) => mcpServerOf(one) ?? [])
-        return servers
-          .filter((server) => MCP_NAME.test(server) && !known.includes(server))
-          .map((server) => `skill ${name}: allowed-tools: ${noSuch('MCP server', server, known)}`)
-      })
-    },
+    strangers: (skills: readonly Skill[]) => strangersIn(skills, [...entries.keys()]),
     close: () => Promise.all([...entries.values()].map(({ connection }) => connection.close())),
   }
+}
+
+function strangersIn(skills: readonly Skill[], known: readonly string[]): string[] {
+  return skills.flatMap(({ name, metadata }) => {
+    const allowed = nameSpec.safeParse(metadata?.['allowed-tools']).data ?? []
+    const servers = createNameMatcher(allowed)
+      .spec.split(/[\s,]+/)
+      .flatMap((one) => mcpServerOf(one) ?? [])
+    return servers
+      .filter((server) => MCP_NAME.test(server) && !known.includes(server))
+      .map((server) => `skill ${name}: allowed-tools: ${noSuch('MCP server', server, known)}`)
+  })
 }

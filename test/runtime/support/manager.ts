@@ -13,12 +13,14 @@ import { servicesWith } from './services.ts'
 /** A manager that is closed after the test, with the lines it logged. */
 export async function startManager(
   t: TestContext,
-  options: Partial<SkillManagerOptions> = {},
+  options: Partial<SkillManagerOptions> & Partial<Parameters<SkillManager['connect']>[0]> = {},
 ): Promise<SkillManager & { lines: LogLine[] }> {
   const log = createMemoryLog()
   const loadMarkdown = () => Promise.reject(new Error('this test loads no SKILL.md'))
-  const services = servicesWith({})
-  const manager = await createSkillManager({ folders: [], services, log, loadMarkdown, ...options })
+  const { services = servicesWith({}), ended, ...rest } = options
+  const manager = createSkillManager({ folders: [], log, loadMarkdown, ...rest })
+  manager.connect({ services, ...(ended && { ended }) })
+  await manager.reload()
   cleanup(t, () => manager.close())
   return { ...manager, lines: log.lines }
 }

@@ -5,7 +5,6 @@ import type { Skill } from '../../../src/core/skill.ts'
 import type { Store } from '../../../src/core/store.ts'
 import { createApprovalService } from '../../../src/features/approvals/approval-service.ts'
 import { builtInSkills } from '../../../src/runtime/built-in.ts'
-import type { SkillManagerOptions } from '../../../src/runtime/manager.ts'
 import { createMiddleware } from '../../../src/runtime/middleware/index.ts'
 import { createRuntimeServices } from '../../../src/runtime/services.ts'
 import { cleanup } from './cleanup.ts'
@@ -28,7 +27,7 @@ export async function startRuntime(
     now?: () => number
     services?: Partial<Services>
     resume?: Parameters<typeof createApprovalService>[0]['resume']
-    manager?: Partial<SkillManagerOptions>
+    manager?: Parameters<typeof startManager>[1]
   } = {},
 ) {
   const dataDir = options.dataDir ?? (await createFolder(t))

@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { transports } from '../../transports/registry.ts'
+import { createMetrics } from '../api/metrics.ts'
+import type { Config } from '../config/load-config.ts'
+import type { Note } from '../core/store.ts'
+import { createGateways } from '../engine/gateways.ts'
+import { createRefusals } from '../engine/refusals.ts'
+import { createRouter } from '../engine/router.ts'
+import { createArtifactService, createArtifacts } from '../features/artifacts/artifacts.ts'
+import { startTracing } from '../features/tracing/tracing.ts'
+import { createLogs } from '../features/transcript/logs.ts'
+import { shareLogs } from '../features/transcript/shared-logs.ts'
+import { defined } from '../lib/defined.ts'
+import { createSteadyClock } from '../lib/steady-clock.ts'
+import { createAccess } from '../runtime/access.ts'
+import { openStore } from './open-store.ts'
+import type { DaemonOptions } from './options.ts'
+import { withOwnRoutes } from './own-routes.ts'
+
+const DAY = 86_400_000
+
+export type Foundation = Awaited<ReturnType<typeof makeFoundation>>
+
+/** What the other parts are made on: the configuration, the clock, the store, logs and metrics, the router and the gateways. */
+export async function makeFoundation(options: DaemonOptions) {
+  const { log, mode, version, env, logged = () => [] } = options
+  let current = await options.load()
+  const config = (): Config => current
+  const { dataDir } = current.daemon
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+
+  const { now = createSteadyClock() } = options
+  /** Names this daemon in leases and claims. */
+  const owner = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`
+  const metrics = createMetrics({ version })
+  const store = await openStore(current.daemon, { log, now, ...defined({ lock: options.lock }) })
+  const tracing = mode === 'serve' ? await startTracing(env, log, store.journal.get) : undefined
+  const files = createLogs({ dir: dataDir, now, log })
+  const shared = store.kind === 'redis' ? shareLogs(files, { store, dataDir, log }) : undefined
+  // The sweep comes a day after the last message that names a file is gone.
+  const keepFor = () => current.daemon.retention.journal.maxAge + 2 * DAY
+  const artifacts = createArtifacts(dataDir, store.blobs && { blobs: store.blobs, keepFor })
+  return {
+    ...{ mode, version, env, log, logged, now, owner, dataDir, metrics, store, tracing, artifacts },
+    startedAt: now(),
+    /** Whether each request is logged. */
+    isVerbose: /^(debug|trace)$/.test(current.daemon.logLevel),
+    config,
+    /** Puts a configuration in force. Parts that keep something of it have a `use` of their own. */
+    useConfig(next: Config) {
+      current = next
+    },
+    logs: shared ?? files,
+    /** Copies of the logs of all daemons, on a store that they share. */
+    sharedLogs: shared,
+    files: createArtifactService({ artifacts, store, keepFor }),
+    router: createRouter(withOwnRoutes(current)),
+    access: createAccess(current, (kind) => transports[kind]?.caseless ?? false),
+    gateways: createGateways({ kinds: new Map(Object.entries(transports)), log }),
+    refusals: createRefusals({ count: metrics.refused, secrets: () => current.secrets, log, now }),
+    /** Adds to the history of a message; what cannot be written is logged. */
+    note(messageId: string, what: Omit<Note, 'at'>) {
+      store.journal
+        .note(messageId, [{ at: now(), ...what }])
+        .catch((err) =>
+          log.warn({ messageId, ...what, err }, 'a note is missing in the history of a message'),
+        )
+    },
+  }
+}

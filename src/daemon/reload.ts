@@ -1,0 +1,92 @@
+import type { LastReload } from '../api/metrics.ts'
+import type { Config } from '../config/load-config.ts'
+import { reasonOf } from '../core/errors.ts'
+import { toJson } from '../core/json.ts'
+import type { Queues } from '../features/bullmq/queues.ts'
+import { needRestart, refuseMistakes } from '../features/live/changes.ts'
+import type { createPush } from '../features/push/push.ts'
+import { createTurns } from '../lib/turns.ts'
+import type { SkillManager } from '../runtime/manager.ts'
+import type { McpServers } from '../runtime/mcp/servers.ts'
+import type { Foundation } from './foundation.ts'
+import type { DaemonOptions } from './options.ts'
+import { withOwnRoutes } from './own-routes.ts'
+import type { RoadWorkers } from './road-workers.ts'
+
+/** Reads the configuration and puts it in force, one at a time; what cannot be read leaves the last good one. */
+export function createReload(
+  base: Foundation,
+  parts: {
+    load: DaemonOptions['load']
+    manager: Pick<SkillManager, 'known' | 'reload' | 'list' | 'get'>
+    mcp: McpServers
+    queues: Queues
+    push: Pick<ReturnType<typeof createPush>, 'use'>
+    workers: Pick<RoadWorkers, 'wake'>
+  },
+) {
+  const { config, gateways, startedAt, now, log } = base
+  const { load, manager, mcp } = parts
+  let last: LastReload = { ok: true, at: startedAt, goodAt: startedAt }
+  const inTurn = createTurns()
+  const apply = createApply(base, parts)
+
+  const warnings = () => [
+    // What a skill brings has no line.
+    ...config().warnings.map(({ file, line, message }) =>
+      line === undefined ? `${file}: ${message}` : message,
+    ),
+    ...mcp.strangers(manager.list().flatMap(({ name }) => manager.get(name) ?? [])),
+  ]
+  const readAgain = async () => {
+    const at = now()
+    try {
+      const next = await load(manager.known())
+      refuseMistakes(config(), next)
+      await apply(next)
+      last = { ok: true, at, goodAt: at }
+    } catch (error) {
+      last = { ok: false, at, goodAt: last.goodAt, error: reasonOf(error) }
+      throw error
+    }
+    const counts = { routes: config().routes.length, gateways: gateways.names().length }
+    log.info(counts, 'the configuration is reloaded')
+    return toJson({ ok: true, warnings: warnings() })
+  }
+  const reread = () => inTurn(readAgain)
+
+  return {
+    /** Reads the configuration for the start: now the skills are known. */
+    first: () => inTurn(async () => apply(await load(manager.known()))),
+    /** Reads the configuration again; throws `config_invalid` and keeps the last good one. */
+    reread,
+    /** As `reread`, after loading the skills again. */
+    async reload() {
+      await manager.reload()
+      return reread()
+    },
+    last: () => last,
+    warnings,
+  }
+}
+
+/** Puts a configuration in force, part by part. */
+function createApply(base: Foundation, parts: Omit<Parameters<typeof createReload>[1], 'load' | 'manager'>) {
+  const { config, useConfig, access, router, gateways, mode, log } = base
+  const { mcp, queues, push, workers } = parts
+  return async (next: Config) => {
+    const late = needRestart(config(), next, queues.names())
+    if (late.length > 0) log.warn({ settings: late }, 'these changes take effect at the next start only')
+    useConfig(next)
+    access.use(next)
+    await mcp.use(next.mcp.servers, { connect: mode === 'serve' })
+    await queues.use(next.routes.flatMap(({ queue }) => queue ?? []))
+    router.use(withOwnRoutes(next))
+    // Before the gateways: what comes in is for new subscriptions too.
+    await push.use(next.subscriptions)
+    // Without listeners only gateways that need none make sense: a command must not read somebody's mailbox.
+    const runsHere = (transport: string) => mode === 'serve' || transport === 'cli'
+    await gateways.apply(next.gateways.filter(({ enabled, transport }) => enabled && runsHere(transport)))
+    workers.wake()
+  }
+}

@@ -1,0 +1,76 @@
+import { requireGateway } from '../core/call.ts'
+import { makeId } from '../core/message-id.ts'
+import type { Services } from '../core/services.ts'
+import type { createAccept } from '../engine/accept.ts'
+import { createConversations } from '../engine/conversations.ts'
+import { createDeadLetters } from '../engine/dead-letters.ts'
+import type { MaxDeliveries } from '../engine/max-deliveries.ts'
+import { createMessages } from '../engine/messages.ts'
+import type { Outbox } from '../engine/outbox.ts'
+import { createReceive, noGateway } from '../engine/receive.ts'
+import { createReplay } from '../engine/replay.ts'
+import { createResend } from '../engine/resend.ts'
+import { createSearch } from '../engine/search.ts'
+import { createSend } from '../engine/send.ts'
+import { NO_GATEWAY } from '../http/missed.ts'
+import type { Foundation } from './foundation.ts'
+
+/** What skills may do on the roads. */
+export function createRoadServices(
+  base: Foundation,
+  parts: {
+    accept: ReturnType<typeof createAccept>['accept']
+    events: Services['events']
+    deliveries: Pick<MaxDeliveries, 'refuses'>
+    outbox: Outbox
+    pushed(messageId: string): Promise<readonly object[]>
+  },
+) {
+  const { config, store, gateways, files, metrics, refusals, router, owner, now } = base
+  const gatewayNames = () => config().gateways.map(({ name }) => name)
+  const traceUrl = (trace: string) => config().daemon.traceUrl?.replaceAll('{traceId}', trace)
+  // By an id the metrics tell how long a send has waited.
+  const newKey = () => makeId(now(), 0)
+  return {
+    events: parts.events,
+    messages: {
+      ...createMessages({ store, logged: base.logged, pushed: parts.pushed, traceUrl, now }),
+      ...createSearch(store),
+      resend: createResend({ store, accept: parts.accept, now }),
+      replay: createReplay({ store, match: router.match, now }),
+    },
+    conversations: createConversations(store),
+    artifacts: files,
+    deadLetters: createDeadLetters(store),
+    gateways: {
+      ...createReceive({
+        store,
+        taken: metrics.taken,
+        known: gatewayNames,
+        refuses: parts.deliveries.refuses,
+      }),
+      ...createSend({
+        outbox: parts.outbox,
+        store,
+        gateway: gateways.spec,
+        transport: gateways.get,
+        files,
+        newKey,
+      }),
+      ...gateways.installs,
+      list: async (_, { caller }) =>
+        gateways.list().filter(({ name }) => caller.gateways?.includes(name) ?? true),
+      async reconnect({ gateway: name }, { caller }) {
+        requireGateway(caller, name)
+        return gateways.reconnect(name)
+      },
+      async refused({ gateway: name }, { caller }) {
+        const known = gatewayNames()
+        if (name !== undefined) requireGateway(caller, name)
+        if (name !== undefined && !known.includes(name)) throw noGateway(name, known)
+        const seen = name === undefined ? (caller.gateways ?? [...known, NO_GATEWAY]) : [name]
+        return { daemon: owner, refusals: refusals.list(seen) }
+      },
+    },
+  } satisfies Partial<Services>
+}

@@ -1,0 +1,149 @@
+import { reasonOf, TriviumError } from '../core/errors.ts'
+import type { Route } from '../core/route.ts'
+import type { Reply } from '../core/transport.ts'
+import { createDispatch, DISPATCH_QUEUE, type Target } from '../engine/dispatch.ts'
+import { OUTBOX_QUEUE } from '../engine/outbox.ts'
+import { createOutboxWorker } from '../engine/outbox-worker.ts'
+import { isLogTarget } from '../engine/submit.ts'
+import { createSubscriptionRunner } from '../engine/subscriptions.ts'
+import { withoutLinks } from '../features/approvals/approvals.ts'
+import { isDecision } from '../features/approvals/words.ts'
+import { SCHEDULED } from '../features/schedules/schedule-runs.ts'
+import { createTranscript, type Transcript } from '../features/transcript/transcript.ts'
+import type { SkillManager } from '../runtime/manager.ts'
+import type { RunRecords } from '../runtime/model/run-record.ts'
+import { targetOf } from './answering.ts'
+import type { Foundation } from './foundation.ts'
+import type { Roads } from './roads.ts'
+
+/** Invocations and sends at once in this process; routes bound theirs further. */
+const CONCURRENCY = 64
+
+export type RoadWorkers = ReturnType<typeof createRoadWorkers>
+
+type Parts = {
+  roads: Roads
+  manager: Pick<SkillManager, 'invoke'>
+  runs: RunRecords
+  /** Has a message answered by what its route names. */
+  answer: Target
+}
+
+/** What moves along on the roads by itself: dispatch, the sending of replies, and skills invoked for events. */
+export function createRoadWorkers(base: Foundation, parts: Parts) {
+  const { gateways, logs, router, now } = base
+  const transcript = createTranscript(logs, gateways.unanswerable, {
+    skillOf: (reply) => skillOf(reply, router.routes()),
+    shown: withoutLinks,
+    now,
+  })
+  const replies = createReplyWorker(base, parts.roads, transcript)
+  const dispatch = createDispatchWorker(base, parts, transcript)
+  const subscriptions = createSubscriptionWorker(base, parts.manager)
+  const { accept, deliveries } = parts.roads
+
+  return {
+    start() {
+      for (const each of [replies, dispatch, subscriptions, deliveries]) each.start()
+    },
+    /** Routes changed: what waited for a limit or a match may go on. */
+    wake: dispatch.wake,
+    /** What is worked on here, and since when (Unix ms). */
+    running: () => [
+      ...dispatch.running().map(({ job: { message, lane }, since }) => {
+        return { road: DISPATCH_QUEUE, gateway: message?.gateway ?? lane, since }
+      }),
+      ...replies.running().map(({ job, since }) => ({ road: OUTBOX_QUEUE, gateway: job.group, since })),
+    ],
+    /** Finishes or hands back what runs, within `left()` ms; replies that are due still go out. */
+    async drain(left: () => number) {
+      await accept.idle()
+      const grace = left()
+      await Promise.all([dispatch, subscriptions, deliveries].map((each) => each.stop(grace)))
+      await replies.stop(left())
+      await transcript.flush()
+    },
+  }
+}
+
+function sharedBy({ store, log, now }: Foundation) {
+  return { store, concurrency: CONCURRENCY, log, now }
+}
+
+function createReplyWorker(base: Foundation, roads: Roads, transcript: Transcript) {
+  const { gateways, metrics, tracing } = base
+  return createOutboxWorker({
+    ...sharedBy(base),
+    gateways: gateways.names,
+    sender(reply) {
+      const sender = isLogTarget(reply)
+        ? { send: () => roads.replies(reply.gateway).append(reply.conversation, reply) }
+        : gateways.get(reply.gateway)
+      return sender && tracing ? tracing.sender(sender) : sender
+    },
+    async sent(reply, outcome, seconds) {
+      metrics.sent(reply.gateway, outcome, seconds)
+      if (outcome === 'sent') await transcript.replied(reply)
+    },
+  })
+}
+
+function createSubscriptionWorker(base: Foundation, manager: Parts['manager']) {
+  const { access, tracing } = base
+  return createSubscriptionRunner({
+    ...sharedBy(base),
+    invoke({ ref, event, by }, signal, rootId) {
+      const caller =
+        by.kind === 'route' ? access.callerAs(by.id) : { kind: 'code' as const, id: 'subscription' }
+      const run = () => manager.invoke(ref, event, { signal, rootId, caller })
+      return tracing ? tracing.event(`process ${ref}`, event, run) : run()
+    },
+  })
+}
+
+function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transcript) {
+  const { gateways, router, metrics, tracing, log } = base
+  const { roads, runs, answer } = parts
+  const run = tracing ? tracing.process(answer) : answer
+  return createDispatch({
+    ...sharedBy(base),
+    router,
+    async invoke(dispatched) {
+      const { message, route } = dispatched
+      if (dispatched.isAside) return run(dispatched)
+      const skill = targetOf(route)
+      const lines = route.bolt === undefined ? transcript : transcript.heard
+      if (dispatched.isFirst) {
+        for (const one of dispatched.collected) await lines.received(one)
+        await lines.received(message)
+      }
+      try {
+        const result = await run(dispatched)
+        await lines.processed(message, { skill, ok: true, approval_required: false })
+        return result
+      } catch (error) {
+        const approval_required = error instanceof TriviumError && error.code === 'approval_pending'
+        await lines.processed(message, { skill, ok: false, error: reasonOf(error), approval_required })
+        throw error
+      }
+    },
+    isAlone: isDecision,
+    isUrgent: gateways.isUrgent,
+    unrouted: transcript.received,
+    steered: transcript.received,
+    ended: (message) => void roads.events.releaseOwn(message.id),
+    settled({ id }, isDone) {
+      if (!isDone) return runs.leave(id)
+      runs.end(id).catch((err) => log.warn({ messageId: id, err }, 'the record of a run was not removed'))
+    },
+    outbox: roads.outbox,
+    metrics: metrics.dispatch,
+  })
+}
+
+/** The skill whose reply it is, where that is known. */
+function skillOf({ by }: Reply, routes: readonly Route[]): string | undefined {
+  if (by?.startsWith(SCHEDULED)) return by.slice(SCHEDULED.length)
+  const route = routes.find(({ name }) => by === `route ${name}`)
+  return route && targetOf(route)
+}

@@ -1,0 +1,51 @@
+import type { Approvals } from '../features/approvals/create-approvals.ts'
+import { builtInSkills } from '../runtime/built-in.ts'
+import { createSkillManager } from '../runtime/manager.ts'
+import { createMarkdownLoader } from '../runtime/markdown/loader.ts'
+import { createMcpLogins } from '../runtime/mcp/logins.ts'
+import { createMcpServers } from '../runtime/mcp/servers.ts'
+import { createMiddleware } from '../runtime/middleware/index.ts'
+import { createBudgets } from '../runtime/model/budget.ts'
+import { createRunRecords } from '../runtime/model/run-record.ts'
+import { createRuntimeServices } from '../runtime/services.ts'
+import type { Foundation } from './foundation.ts'
+import { SHIPPED_SKILLS } from './known-skills.ts'
+
+/** Makes what runs skills. The manager has no skills before it is connected. */
+export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 'skills'>) {
+  const { config, store, metrics, tracing, access, router, note, dataDir, version, env, log, now } = base
+  const runs = createRunRecords(store.kv)
+  const budgets = createBudgets({
+    kv: store.kv,
+    budget: () => config().model?.budget,
+    prices: () => config().model?.prices ?? {},
+    refused: metrics.overBudget,
+    used: ({ model, inputTokens, outputTokens }) => metrics.tokens(model, inputTokens, outputTokens),
+    log,
+    now,
+  })
+  const mcp = createMcpServers({ version, kv: store.kv, login: createMcpLogins(dataDir).of, log })
+  const services = createRuntimeServices({ store, dataDir, now })
+  const manager = createSkillManager({
+    folders: [...config().skills.folders, SHIPPED_SKILLS],
+    globals: services.globals,
+    skills: [...builtInSkills, ...approvals.skills],
+    middleware: [
+      ...createMiddleware({ access: access.rules, ask: approvals.ask }),
+      ...(tracing ? [tracing.middleware] : []),
+    ],
+    loadMarkdown: createMarkdownLoader({
+      sources: () => ({ model: config().model, env }),
+      runs,
+      budgets,
+      telemetry: tracing?.models,
+      onUsage({ messageId, ...detail }) {
+        if (messageId !== undefined) note(messageId, { road: 'dispatch', what: 'model', detail })
+      },
+    }),
+    missing: mcp.missing,
+    isGuarded: (skill) => router.routes().some((route) => route.skill === skill && route.approval === true),
+    log,
+  })
+  return { manager, mcp, runs, budgets, services }
+}

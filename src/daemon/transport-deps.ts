@@ -1,0 +1,46 @@
+import { dirname } from 'node:path'
+import { toJson } from '../core/json.ts'
+import type { PublicHttp, TransportDeps } from '../core/transport.ts'
+import { waitUntilSettled } from '../engine/dispatch.ts'
+import type { Queues } from '../features/bullmq/queues.ts'
+import type { SkillManager } from '../runtime/manager.ts'
+import { watchSkills } from '../runtime/watch-skills.ts'
+import type { Foundation } from './foundation.ts'
+import type { Roads } from './roads.ts'
+
+/** What a gateway is made with, by its name. */
+export function createTransportDeps(
+  base: Foundation,
+  parts: {
+    roads: Roads
+    http: PublicHttp
+    queues: Pick<Queues, 'server'>
+    manager: Pick<SkillManager, 'invoke'>
+  },
+): (gateway: string) => TransportDeps {
+  const { store, artifacts, access, router, refusals, note, log, now } = base
+  const { roads, http, queues, manager } = parts
+  return (gateway) => ({
+    gateway,
+    ...roads.doors,
+    http,
+    replies: roads.replies(gateway),
+    queueServer: queues.server,
+    artifacts,
+    kv: store.kv,
+    leases: store.leases,
+    ask: async (skill, args, { from, timeout }) =>
+      toJson(await manager.invoke(skill, args, { caller: access.callerOf({ gateway, from }), timeout })),
+    router,
+    modules: {
+      // An app may write data beside its code.
+      watch: (file, changed) => watchSkills([dirname(file)], changed, log, /\.[cm]?[jt]sx?$/),
+    },
+    listeners: roads.listeners,
+    settled: async (messageId, timeout) => (await waitUntilSettled(store, messageId, timeout))?.outcome,
+    log: log.child({ gateway }),
+    now,
+    note: (messageId, what, detail) => note(messageId, { road: 'outbox', what, detail }),
+    refused: (reason, what) => refusals.add(gateway, reason, what),
+  })
+}

@@ -1,0 +1,52 @@
+import type { Activity } from '../../core/activity.ts'
+import type { Approval } from '../../core/services.ts'
+import type { Store } from '../../core/store.ts'
+import type { PublicHttp } from '../../core/transport.ts'
+import type { Gateways } from '../../engine/gateways.ts'
+import type { Outbox } from '../../engine/outbox.ts'
+import type { Access } from '../../runtime/access.ts'
+import { createApprovalService } from './approval-service.ts'
+import { approvalClick, createApprovalAsking, mountApprovalPage } from './approvals.ts'
+import { recordApprovals } from './record.ts'
+import { approvalWords, createApprovalWords } from './words.ts'
+
+export type Approvals = ReturnType<typeof createApprovals>
+
+/** Everything about approvals: the service, who is asked and how, and the ways to decide. */
+export function createApprovals(deps: {
+  store: Pick<Store, 'journal' | 'kv' | 'onSignal'>
+  outbox: Pick<Outbox, 'reply' | 'sendTo'>
+  gateways: Pick<Gateways, 'spec'>
+  access: Pick<Access, 'expand' | 'callerAs'>
+  logs: Activity
+  /** The address of the public listener from outside. */
+  publicUrl(): string | undefined
+  /** Dispatches a parked message once more. */
+  resumeDispatch(message: NonNullable<Approval['message']>, approvalId: string): Promise<void>
+  now: () => number
+}) {
+  const { store, access, logs, now } = deps
+  const asking = createApprovalAsking(deps)
+  const service = createApprovalService({
+    store,
+    noted: recordApprovals(logs),
+    async resume(approval) {
+      await asking.decided(approval)
+      if (approval.message) await deps.resumeDispatch(approval.message, approval.id)
+    },
+    now,
+  })
+  return {
+    service,
+    /** Tells people about a request. */
+    ask: asking.ask,
+    /** For clicks and words that routes of our own take. */
+    skills: [approvalClick(service), approvalWords],
+    /** See `createApprovalWords`. */
+    decide: createApprovalWords(service, store.kv),
+    /** Serves the page behind links in mail. */
+    mount: (http: PublicHttp) => mountApprovalPage(http, store.kv, service, access.callerAs),
+    /** How many wait for a decision, up to a thousand. */
+    count: async () => (await service.list({ status: 'pending', limit: 1000 })).length,
+  }
+}
