@@ -1,3 +1,5 @@
+import { attempt } from './attempt.ts'
+
 /**
  * Parses JSON without losing digits: a number that a double cannot hold becomes a string with its digits. That is an integer
  * beyond ±(2^53 - 1), or a number with more significant digits than a double carries (17, beyond 2^53 15). Throws
@@ -7,6 +9,11 @@ export function parseExact(text: string): unknown {
   const parsed: unknown = JSON.parse(text)
   // What parsed is valid JSON, so that quoting its long numbers needs no second look at its grammar.
   return hasLongNumber(text) ? JSON.parse(quoteLongNumbers(text)) : parsed
+}
+
+/** JSON for parsers that lose digits: with quotes around the numbers that `parseExact` reads as strings. Other text is as it was. */
+export function quoteExact(text: string): string {
+  return hasLongNumber(text) && attempt(() => JSON.parse(text)) !== undefined ? quoteLongNumbers(text) : text
 }
 
 /** No number of fewer characters loses digits, and a run of them covers an index in each step of this length. */

@@ -27,10 +27,15 @@ const skillShape = z.object({
 
 type FoundFile = { name: string; path: string }
 
+/** Layers that restrict a skill: beside `metadata` they would be ignored, and the skill run without them. */
+const LAYERS = ['access', 'allowed-tools', 'approval', 'session', 'timeout']
+
 /** Imports a code skill: the default export of its module. Throws where it is not one. */
 export async function loadCodeSkill(found: FoundFile, importer: FreshImporter): Promise<Skill> {
   const exported = await importDefault(found.path, importer)
   if (exported === undefined) throw new Error('it has no default export; export default defineSkill({ … })')
+  const misplaced = LAYERS.find((layer) => isJsonObject(exported) && Object.hasOwn(exported, layer))
+  if (misplaced) throw new Error(`\`${misplaced}\` belongs into metadata: { '${misplaced}': … }`)
   const { name = found.name, metadata, ...rest } = parseSettings(skillShape, exported)
   if (name !== found.name) throw new Error(`its name is ${name}, but its folder is ${found.name}`)
   try {

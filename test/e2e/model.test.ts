@@ -32,6 +32,8 @@ describe('a markdown skill on a chat', { timeout: 90_000 }, async () => {
     { text: 'It is four.', usage: { input: 11, output: 4 } },
     { calls: [{ name: 'echo', args: { text: 'tool says' } }] },
     { text: 'Still four.' },
+    { calls: [{ name: 'echo', args: '{"text":7615917337495251231}' }] },
+    { text: 'Found.' },
   ])
   after(() => model.close())
   const site = openSite({ routes: routesWith(model.url, 'test-key-123456') })
@@ -78,6 +80,11 @@ describe('a markdown skill on a chat', { timeout: 90_000 }, async () => {
     const page = await (await fetch(`${daemon.control}/metrics`)).text()
     assert.match(page, /trivium_model_tokens_total\{model="openai-compatible:tiny",direction="input"\} \d+/)
     assert.doesNotMatch(daemon.output(), /test-key-123456/)
+  })
+
+  test('hands on an id that it writes as a number with all its digits', async () => {
+    await daemon.invoke('helper', { text: 'find it', sessionId: 'digits' })
+    assert.match(JSON.stringify(model.requests.at(-1)?.messages.at(-1)), /7615917337495251231/)
   })
 
   test('asks the server that a saved routes.yaml names, with its key, from the next run on', async (t) => {

@@ -78,6 +78,10 @@ export default { description: 'd', args: z.object({ a: id({ x: z.any() }), b: id
       'export default { name: "other", description: "d", run() {} }',
       /its folder is bad/,
     ],
+    'with a restriction beside its metadata, where it restricts nothing': [
+      'export default { description: "d", "allowed-tools": "state-*", run() {} }',
+      /`allowed-tools` belongs into metadata/,
+    ],
   }
   for (const [what, [text, reason]] of Object.entries(broken)) {
     test(`${what} says why, with its path, and leaves the others running`, async (t) => {

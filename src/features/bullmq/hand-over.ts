@@ -1,11 +1,12 @@
-import type { BulkJobOptions, Job } from 'bullmq'
+import type { BulkJobOptions, Job, Queue } from 'bullmq'
 import { TriviumError } from '../../core/errors.ts'
-import { type Json, toJson } from '../../core/json.ts'
+import { type Json, parseJson, toJson } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import type { Route } from '../../core/route.ts'
 import type { QueueServer } from '../../core/transport.ts'
 import { formatDuration } from '../../core/units.ts'
 import { createBatcher } from '../../lib/batch.ts'
+import { hasLongNumber } from '../../lib/exact-json.ts'
 import { inTime, pause } from '../../lib/pause.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 
@@ -174,10 +175,22 @@ export async function createHandOver(queueName: string, { options, failed, worke
         signal,
       })
       if (!done) throw signal.reason
-      return done.result
+      return exactResult(queue, options, id, done.result)
     },
     close: () => Promise.all([queue.close(), events.close()]),
   }
+}
+
+/** BullMQ has parsed the result already; where that may have rounded a number, what the worker wrote is read again. */
+async function exactResult(
+  queue: Queue,
+  { connection }: QueueServer['options'],
+  id: string,
+  result: unknown,
+) {
+  if (!hasLongNumber(JSON.stringify(result) ?? '')) return result
+  const raw = await connection.hget(queue.toKey(id), 'returnvalue').catch(() => null)
+  return raw === null ? result : (parseJson(raw) ?? result)
 }
 
 /** With the reason and the stack that BullMQ kept of the last attempt. */

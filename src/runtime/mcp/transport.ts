@@ -6,8 +6,10 @@ import { pathGet } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import type { McpServer } from '../../core/mcp.ts'
 import { defined } from '../../lib/defined.ts'
+import { hasLongNumber, quoteExact } from '../../lib/exact-json.ts'
 import { withoutSecrets } from '../../lib/secrets.ts'
 import { createTokenBucket } from '../../lib/token-bucket.ts'
+import { createExactLines } from './exact-lines.ts'
 import { createGuardedFetch, type Fetch } from './guarded-fetch.ts'
 
 /** The way to a server for one connection. */
@@ -63,6 +65,7 @@ async function openProcess(server: McpServer, { log, fault }: Deps): Promise<Mcp
     stderr: 'pipe',
     maxBufferSize: limit,
   })
+  keepDigits(transport, limit)
   // It may say what it was given, and its last words are shown to whoever called.
   const secrets = Object.values(env ?? {}).filter(({ length }) => length >= LEAST_SECRET)
   let last: string | undefined
@@ -94,6 +97,15 @@ async function openProcess(server: McpServer, { log, fault }: Deps): Promise<Mcp
       return [reasonOf(error), words()].filter(Boolean).join('; its last words were: ')
     },
   }
+}
+
+/** The library parses what the process writes by itself; numbers that it would round come to it in quotes. */
+function keepDigits(transport: Transport, limit: number): void {
+  const buffer = Object(Reflect.get(transport, '_readBuffer'))
+  const { append } = buffer
+  if (typeof append !== 'function') return
+  const lines = createExactLines(limit)
+  buffer.append = (chunk: Buffer) => append.call(buffer, lines.add(chunk))
 }
 
 /** Calls `heard` with the head of each line: one that never ends must not fill the memory. */
@@ -178,10 +190,27 @@ function watchedFetch(ask: Fetch, limit: number, fault: (reason: string) => void
         throw error
       }
     }
-    const watched = new Response(ReadableStream.from(read(response.body)), { status, statusText, headers })
+    const isStream = /^text\/event-stream\b/i.test(headers.get('content-type') ?? '')
+    const exact = isStream ? exactEvents(read(response.body), limit) : exactWhole(read(response.body))
+    const watched = new Response(ReadableStream.from(exact), { status, statusText, headers })
     Object.defineProperty(watched, 'url', { value: response.url })
     return watched
   }
+}
+
+async function* exactEvents(chunks: AsyncIterable<Uint8Array>, limit: number) {
+  const lines = createExactLines(limit)
+  for await (const chunk of chunks) yield lines.add(chunk)
+  yield lines.rest()
+}
+
+/** An answer that is no stream is one JSON text. */
+async function* exactWhole(chunks: AsyncIterable<Uint8Array>) {
+  const all: Uint8Array[] = []
+  for await (const chunk of chunks) all.push(chunk)
+  const whole = Buffer.concat(all)
+  const text = whole.toString()
+  yield hasLongNumber(text) ? Buffer.from(quoteExact(text)) : whole
 }
 
 /** A stream of notices may well end: the tools are looked at again in any case. */

@@ -12,6 +12,7 @@ import { skillOfTool } from '../names.ts'
 import { orJust } from '../onion.ts'
 import { attachmentSettings } from './attachments.ts'
 import type { Spent } from './budget.ts'
+import { exactArguments } from './exact-arguments.ts'
 import {
   type Candidate,
   createFailover,
@@ -107,7 +108,7 @@ async function stream(run: Streamed) {
   const result = streamText({
     model: wrapLanguageModel({
       model: candidates[0].model,
-      middleware: [...(record ? [record.middleware] : []), failover.middleware],
+      middleware: [...(record ? [record.middleware] : []), exactArguments, failover.middleware],
     }),
     instructions: run.instructions,
     prompt: files.length > 0 ? [{ role: 'user', content: [asked, ...files] }] : run.input,

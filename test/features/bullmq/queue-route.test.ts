@@ -92,6 +92,12 @@ describe('a route to a BullMQ queue', { timeout: 300_000 }, async () => {
     assert.deepEqual([whole.text, whole.data], ['booked', { total: 3 }])
   })
 
+  test('keeps the digits of ids in what a worker in another language returns', async (t) => {
+    await worker(t)
+    const { data } = await reply(await say(t, 'digits'))
+    assert.deepEqual(data, { id: '7615917337495251231' })
+  })
+
   test('leaves retries to BullMQ, keeps its reason and its stack in the dead letter, and has that retried with fresh ones', async (t) => {
     const working = await worker(t)
     assert.equal((await reply(await say(t, 'once more'))).text, 'did once more')

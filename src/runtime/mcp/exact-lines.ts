@@ -1,0 +1,45 @@
+import { hasLongNumber, quoteExact } from '../../lib/exact-json.ts'
+
+/** Of an event stream, before its JSON. */
+const DATA = 'data:'
+
+/**
+ * Keeps the digits of numbers that the library would round: `add` returns the whole lines so far, each with such numbers in quotes, where
+ * it is JSON or the data of an event. A line over `limit` bytes is handed on as it comes, for others to refuse. `rest` is what
+ * came after the last line.
+ */
+export function createExactLines(limit: number) {
+  let pending: Buffer[] = []
+  let size = 0
+  const take = () => {
+    const all = Buffer.concat(pending)
+    pending = []
+    size = 0
+    return all
+  }
+  return {
+    add(chunk: Uint8Array): Buffer {
+      const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+      const end = bytes.lastIndexOf(10) + 1
+      pending.push(bytes.subarray(0, end || bytes.length))
+      size += end || bytes.length
+      const isWhole = end > 0
+      const ready = isWhole ? exactText(take()) : size > limit ? take() : Buffer.alloc(0)
+      if (isWhole && end < bytes.length) {
+        pending.push(bytes.subarray(end))
+        size = bytes.length - end
+      }
+      return ready
+    },
+    rest: () => exactText(take()),
+  }
+}
+
+function exactText(lines: Buffer): Buffer {
+  const text = lines.toString()
+  return hasLongNumber(text) ? Buffer.from(text.split('\n').map(exactLine).join('\n')) : lines
+}
+
+function exactLine(line: string): string {
+  return line.startsWith(DATA) ? DATA + quoteExact(line.slice(DATA.length)) : quoteExact(line)
+}

@@ -1,0 +1,17 @@
+import type { LanguageModelMiddleware } from 'ai'
+import { quoteExact } from '../../lib/exact-json.ts'
+
+/** Ids that a model writes as numbers keep their digits: the AI SDK would round what JavaScript cannot hold. */
+export const exactArguments: LanguageModelMiddleware = {
+  specificationVersion: 'v4',
+  async wrapStream({ doStream }) {
+    const { stream, ...rest } = await doStream()
+    type Part = typeof stream extends ReadableStream<infer Each> ? Each : never
+    const exact = new TransformStream<Part, Part>({
+      transform(part, controller) {
+        controller.enqueue(part.type === 'tool-call' ? { ...part, input: quoteExact(part.input) } : part)
+      },
+    })
+    return { ...rest, stream: stream.pipeThrough(exact) }
+  },
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { text } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { pathGet } from '../../src/core/json.ts'
+import { mcpServerSchema } from '../../src/core/mcp.ts'
+import { openWay } from '../../src/runtime/mcp/transport.ts'
+import { serveHttp } from '../fixtures/http-server.ts'
+import { cleanup } from './support/cleanup.ts'
+import { createMemoryLog } from './support/log.ts'
+
+const ID = '7615917337495251231'
+const ANSWER = `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"id: ${ID}"}],"structuredContent":{"id":${ID},"n":7,"rate":0.1}}}`
+const FOUND = { id: ID, n: 7, rate: 0.1 }
+
+/** What a server answers to a call. */
+async function ask(t: TestContext, given: object, faults: string[] = []): Promise<unknown> {
+  const server = { ...mcpServerSchema.parse(given), name: 'other', folder: '.' }
+  const deps = { login: undefined, log: createMemoryLog(), fault: (why: string) => void faults.push(why) }
+  const { transport } = await openWay(server, deps)
+  const { promise, resolve } = Promise.withResolvers<unknown>()
+  transport.onmessage = resolve
+  await transport.start()
+  cleanup(t, () => transport.close())
+  await transport.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'find' } })
+  return pathGet(await promise, 'result.structuredContent')
+}
+
+async function serve(t: TestContext, type: string, chunks: readonly string[]) {
+  const { url, close } = await serveHttp(async (request, response) => {
+    if (request.method !== 'POST') return void response.writeHead(405).end()
+    await text(request)
+    response.writeHead(200, { 'content-type': type })
+    for (const chunk of chunks) {
+      response.write(chunk)
+      await new Promise(setImmediate)
+    }
+    response.end()
+  })
+  cleanup(t, close)
+  return { url: `${url}/mcp` }
+}
+
+test('ids in the structured content of a tool keep their digits, over HTTP', async (t) => {
+  assert.deepEqual(await ask(t, await serve(t, 'application/json', [ANSWER])), FOUND)
+  const pretty = JSON.stringify({ at: 1 }, null, 2)
+  assert.deepEqual(
+    await ask(t, await serve(t, 'application/json', [ANSWER.replace('"n":7', `"n": 7 \n`)])),
+    FOUND,
+    pretty,
+  )
+})
+
+test('and in an event stream, wherever it is cut', async (t) => {
+  const event = `event: message\ndata: ${ANSWER}\n\n`
+  const at = event.indexOf(ID) + 5
+  for (const chunks of [
+    [event],
+    [event.slice(0, at), event.slice(at)],
+    [...event],
+    [event.replaceAll('\n', '\r\n')],
+  ])
+    assert.deepEqual(await ask(t, await serve(t, 'text/event-stream', chunks)), FOUND)
+})
+
+test('and over stdio, wherever it is cut', async (t) => {
+  const code = `process.stdin.once('data', async () => {
+    const line = ${JSON.stringify(`${ANSWER}\n`)}
+    const at = line.indexOf('${ID}') + 5
+    process.stdout.write(line.slice(0, at), () => setTimeout(() => process.stdout.write(line.slice(at)), 20))
+  })`
+  assert.deepEqual(await ask(t, { command: process.execPath, args: ['-e', code] }), FOUND)
+})
