@@ -28,6 +28,14 @@ const LISTS: Readonly<Record<string, (rows: readonly JsonObject[]) => string>> =
         ...[topic, waiting, dead, url],
       ],
     ),
+  'send-list': (sends) =>
+    list('Nothing waits to be sent later.', ['at', 'gateway', 'to', 'text', 'key'], sends, (send) => [
+      timeOf(send.at),
+      send.gateway,
+      send.to ?? send.conversation,
+      shorten(String(send.text ?? ''), 50),
+      send.id,
+    ]),
   'schedule-list': (schedules) =>
     list(
       'There are no schedules.',

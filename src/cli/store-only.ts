@@ -6,7 +6,7 @@ import { type Connection, connect, connectOrOpen } from './connection.ts'
 
 /** Built-in skills that need the store and nothing that only a daemon has: they run without one. */
 const STORE_ONLY = createNameMatcher(
-  'state-* session-* call-* schedule-* delegation-* task-* workbench-* approval-list dead-letter-list dead-letter-show message-list message-show message-search conversation-* remember recall forget search-notes',
+  'state-* session-* call-* schedule-* send-list send-cancel delegation-* task-* workbench-* approval-list dead-letter-list dead-letter-show message-list message-show message-search conversation-* remember recall forget search-notes',
 )
 
 /** Whether a built-in skill of that name runs without a daemon. */

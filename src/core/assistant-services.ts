@@ -11,7 +11,7 @@ const time = z
 const named = z.string().min(1)
 
 /** Who is told what comes of something later: the little of their message that a reply needs. */
-const askedBySchema = messageSchema
+export const askedBySchema = messageSchema
   .pick({ id: true, gateway: true, transport: true, conversation: true, data: true, trace: true })
   .strict()
 export type AskedBy = z.infer<typeof askedBySchema>

@@ -84,6 +84,14 @@ export const catalogue = {
     410,
     'The receipt {receipt} holds no message any more: its lease ran out, or it was acknowledged. Nothing was sent. Answer with `messageId`, or receive again.',
   ),
+  send_not_found: final(
+    404,
+    'Nothing waits to be sent with the key {id}, and nothing of that key was sent later in the last week.',
+  ),
+  send_decided: final(
+    409,
+    'The send {id} was due at {at} and has been sent; it cannot be cancelled any more.',
+  ),
   send_failed: passing(502, 'Gateway {gateway} could not send: {reason}'),
   send_ambiguous: passing(
     502,

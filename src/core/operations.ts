@@ -3,9 +3,11 @@ import { closed, limit, ms, name, open, optional, time, timeout, ttl, wait } fro
 import type { Call } from './call.ts'
 import { jsonObjectSchema } from './json.ts'
 import { attachmentSchema } from './message.ts'
+import { moment, span } from './send-operations.ts'
 
 export { assistant, delegations, schedules, tasks, workbench } from './assistant-operations.ts'
 export { conversations, deadLetters, messages } from './message-operations.ts'
+export { sends } from './send-operations.ts'
 
 /** What skills do that are a method of a part each, and their arguments, by their names without the prefix they share. */
 export type Operations = Record<string, ZodType>
@@ -127,6 +129,8 @@ export const gateways = {
       .describe('Mail: answer the invitation in the message'),
     key: optional('The same key is sent once; with messageId or receipt for that message'),
     wait: wait.exactOptional().describe('Wait that many ms for what the transport says'),
+    at: moment.exactOptional().describe('Send at this time: 2026-12-24T18:00:00Z; at most 366 days ahead'),
+    in: span.exactOptional().describe('Send after this time: 30m, 2h, 3d'),
   })
     .refine(
       ({ messageId, receipt, gateway, to = gateway }) =>

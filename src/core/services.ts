@@ -12,6 +12,7 @@ import type { Refused } from './transport.ts'
 export type Services = {
   events: ServiceOf<typeof offered.events>
   gateways: ServiceOf<typeof offered.gateways & typeof offered.installs & typeof offered.refusals>
+  sends: ServiceOf<typeof offered.sends>
   messages: ServiceOf<typeof offered.messages>
   conversations: ServiceOf<typeof offered.conversations>
   deadLetters: ServiceOf<typeof offered.deadLetters>

@@ -11,7 +11,7 @@ import { createReceive, noGateway } from '../engine/receive.ts'
 import { createReplay } from '../engine/replay.ts'
 import { createResend } from '../engine/resend.ts'
 import { createSearch } from '../engine/search.ts'
-import { createSend } from '../engine/send.ts'
+import { createSend, type SendLater } from '../engine/send.ts'
 import { NO_GATEWAY } from '../http/missed.ts'
 import type { Foundation } from './foundation.ts'
 
@@ -23,6 +23,7 @@ export function createRoadServices(
     events: Services['events']
     deliveries: Pick<MaxDeliveries, 'refuses'>
     outbox: Outbox
+    later: { plan: SendLater; service: Services['sends'] }
     pushed(messageId: string): Promise<readonly object[]>
   },
 ) {
@@ -33,6 +34,7 @@ export function createRoadServices(
   const newKey = () => makeId(now(), 0)
   return {
     events: parts.events,
+    sends: parts.later.service,
     messages: {
       ...createMessages({ store, logged: base.logged, pushed: parts.pushed, traceUrl, now }),
       ...createSearch(store),
@@ -55,6 +57,7 @@ export function createRoadServices(
         gateway: gateways.spec,
         transport: gateways.get,
         files,
+        later: parts.later.plan,
         newKey,
       }),
       ...gateways.installs,

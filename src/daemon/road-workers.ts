@@ -40,11 +40,11 @@ export function createRoadWorkers(base: Foundation, parts: Parts) {
   const replies = createReplyWorker(base, parts.roads, transcript)
   const dispatch = createDispatchWorker(base, parts, transcript)
   const subscriptions = createSubscriptionWorker(base, parts.manager)
-  const { accept, deliveries } = parts.roads
+  const { accept, deliveries, later } = parts.roads
 
   return {
     start() {
-      for (const each of [replies, dispatch, subscriptions, deliveries]) each.start()
+      for (const each of [replies, dispatch, subscriptions, deliveries, later]) each.start()
     },
     /** Routes changed: what waited for a limit or a match may go on. */
     wake: dispatch.wake,
@@ -59,7 +59,7 @@ export function createRoadWorkers(base: Foundation, parts: Parts) {
     async drain(left: () => number) {
       await accept.idle()
       const grace = left()
-      await Promise.all([dispatch, subscriptions, deliveries].map((each) => each.stop(grace)))
+      await Promise.all([dispatch, subscriptions, deliveries, later].map((each) => each.stop(grace)))
       await replies.stop(left())
       await transcript.flush()
     },

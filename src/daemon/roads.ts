@@ -7,6 +7,7 @@ import { createEvents } from '../engine/events.ts'
 import { createMaxDeliveries } from '../engine/max-deliveries.ts'
 import type { Outbox } from '../engine/outbox.ts'
 import { createReplyLog } from '../engine/submit.ts'
+import { createSendLater } from '../features/send-later/send-later.ts'
 import type { Foundation } from './foundation.ts'
 import { createRoadServices } from './road-services.ts'
 
@@ -29,7 +30,7 @@ export function createRoads(
     pushed(messageId: string): Promise<readonly object[]>
   },
 ) {
-  const { config, store, metrics, tracing, refusals, log, now } = base
+  const { config, store, gateways, metrics, tracing, refusals, log, now } = base
   const { journal } = store
   const events = createEvents(store, now, parts.permit)
   const door = createAccept({
@@ -46,6 +47,8 @@ export function createRoads(
   const acceptAll = tracing ? tracing.acceptAll(door.acceptAll) : door.acceptAll
   const limitOf = (gateway: string) => config().gateways.find(({ name }) => name === gateway)?.maxDeliveries
   const deliveries = createMaxDeliveries({ store, limitOf, log, now })
+  const { outbox } = parts
+  const later = createSendLater({ store, outbox, unanswerable: gateways.unanswerable, log, now })
   const listeners: TransportDeps['listeners'] = {
     async call(route, message) {
       await store.jobs.add(DISPATCH_QUEUE, [asideJob(route, message, Date.now())])
@@ -58,10 +61,11 @@ export function createRoads(
     /** For transports. */
     doors: { accept, acceptAll },
     replies: (gateway: string) => createReplyLog(store, gateway),
-    outbox: parts.outbox,
+    outbox,
     events,
     deliveries,
+    later,
     refusals,
-    services: createRoadServices(base, { ...parts, accept, events, deliveries }),
+    services: createRoadServices(base, { ...parts, accept, events, deliveries, later }),
   }
 }

@@ -10,7 +10,15 @@ import { sendKey } from './dispatch.ts'
 import { type Outbox, refuseApproval, type Sending } from './outbox.ts'
 import { suppressedIn } from './outbox-worker.ts'
 
-type SendArgs = Parameters<Services['gateways']['send']>[0]
+export type SendArgs = Parameters<Services['gateways']['send']>[0]
+
+/** What `at` and `in` make of a send; undefined for one that is for now. Throws `usage`, `no_reply_target`, `limit_reached`. */
+export type SendLater = (
+  args: SendArgs,
+  target: { gateway: string; message?: Message; to?: string },
+  sending: Sending,
+  call: Call,
+) => Promise<{ key: string; sent: boolean; duplicate: boolean; at: string; state: string }> | undefined
 
 type Copies = {
   [Key in 'cc' | 'bcc' | 'replyAll' | 'calendar']: Exclude<Sending[Key], undefined> | undefined
@@ -27,6 +35,7 @@ export function createSend(options: {
   /** The transport of a gateway that runs here. */
   transport(name: string): Pick<Transport, 'requireTarget' | 'copies'> | undefined
   files: Pick<ArtifactService, 'requireAll'>
+  later: SendLater
   newKey(): string
 }) {
   const { outbox, store } = options
@@ -50,6 +59,8 @@ export function createSend(options: {
           by: whoCalls(call),
           ...defined({ subject, attachments, data, moreTo, ...copies }),
         }
+        const later = options.later(args, target, sending, call)
+        if (later) return await later
         const { id, queued, unsent } = await (message
           ? outbox.reply(message, sending)
           : outbox.sendTo(gateway, to, sending))
@@ -75,7 +86,7 @@ export function createSend(options: {
   /** Throws before anything counts as sent. */
   async function targetOf(args: SendArgs, call: Call): Promise<Target> {
     if (isNamed(args)) {
-      const message = await namedMessage(args)
+      const message = await namedMessage(store, args)
       requireRight(message, call)
       return { gateway: message.gateway, message }
     }
@@ -109,14 +120,6 @@ export function createSend(options: {
     if ((cc || bcc) && !isOpen(gateway)) throw new TriviumError('target_not_allowed', { gateway })
   }
 
-  async function namedMessage({ messageId: id = '', receipt }: SendArgs): Promise<Message> {
-    const message = await (receipt === undefined ? store.journal.get(id) : store.receive.leased(receipt))
-    if (message) return message
-    throw receipt === undefined
-      ? new TriviumError('message_not_found', { id })
-      : new TriviumError('receipt_expired', { receipt })
-  }
-
   /** What a message started may answer its own conversation; what comes from outside, whatever its token is for. */
   function requireRight({ id, gateway, conversation }: Message, { caller, message: own }: Call): void {
     requireGateway(caller, gateway)
@@ -125,6 +128,17 @@ export function createSend(options: {
     const reason = `it belongs to another conversation, and gateway ${gateway} is not \`open\``
     throw new TriviumError('forbidden', { what: `Answering message ${id}`, reason })
   }
+}
+
+async function namedMessage(
+  store: { journal: Pick<Store['journal'], 'get'>; receive: Pick<Store['receive'], 'leased'> },
+  { messageId: id = '', receipt }: SendArgs,
+): Promise<Message> {
+  const message = await (receipt === undefined ? store.journal.get(id) : store.receive.leased(receipt))
+  if (message) return message
+  throw receipt === undefined
+    ? new TriviumError('message_not_found', { id })
+    : new TriviumError('receipt_expired', { receipt })
 }
 
 function listOf(value: string | string[] | undefined): string[] | undefined {

@@ -119,6 +119,7 @@ describe('dispatch', () => {
           gateway: (name) => ({ name, open: false }),
           transport: () => undefined,
           files: { requireAll: async () => {} },
+          later: () => undefined,
           newKey: () => 'random',
         })
         const call = callOf({ message, route: route.name, sends })

@@ -45,6 +45,7 @@ function stage(state?: JobEnd) {
       },
     }),
     files: { requireAll: async () => {} },
+    later: () => undefined,
     newKey: () => 'random',
   })
   return { send, sent, copies }

@@ -1,0 +1,75 @@
+import { z } from 'zod'
+import { askedBySchema } from '../../core/assistant-services.ts'
+import type { KeyValues } from '../../core/store.ts'
+import { replySchema } from '../../core/transport.ts'
+import { updateKv } from '../../core/update-kv.ts'
+
+const sendingSchema = replySchema.pick({
+  ...{ key: true, text: true, subject: true, attachments: true, data: true, by: true, moreTo: true },
+  ...{ cc: true, bcc: true, replyAll: true, calendar: true },
+})
+
+/**
+ * A send that waits, and for a week what became of it. `waiting` becomes `sending` or `cancelled` by compare-and-set, which
+ * decides between the two; what is `sending` is put into the outbox, again after a crash, where its key counts once.
+ */
+export const laterSchema = z.object({
+  state: z.enum(['waiting', 'sending', 'sent', 'cancelled']),
+  /** Unix ms. */
+  at: z.number(),
+  created: z.number(),
+  /** Whose it is, as of a note. */
+  owner: z.string(),
+  gateway: z.string(),
+  /** What is answered; else `to`. */
+  message: askedBySchema.exactOptional(),
+  to: z.string().exactOptional(),
+  sending: sendingSchema,
+})
+export type Later = z.infer<typeof laterSchema>
+
+const RECORD = 'send-later:'
+/** Names sorted by when they are due. */
+const DUE = 'send-due:'
+const WEEK = 7 * 86_400_000
+
+const dueKey = ({ at, sending: { key } }: Later) => `${DUE}${String(at).padStart(15, '0')}:${key}`
+
+/** What waits to be sent, on the store. */
+export function createLaterRecords(kv: KeyValues) {
+  const find = async (key: string) => laterSchema.safeParse((await kv.get(RECORD + key))?.value).data
+
+  return {
+    find,
+    /** False: the key is there already. Found when it is due, whenever this was cut off: the name comes before the record. */
+    async add(later: Later): Promise<boolean> {
+      const name = dueKey(later)
+      await kv.set(name, later.sending.key)
+      const isNew = (await kv.set(RECORD + later.sending.key, later, { ifVersion: 0 })) !== undefined
+      if (isNew) await kv.set(name, later.sending.key)
+      else if ((await find(later.sending.key))?.at !== later.at) await kv.delete(name)
+      return isNew
+    },
+    /** Moves it on where `may` its state; returns the state that it has then, undefined where there is none. */
+    async move(key: string, may: readonly Later['state'][], state: Later['state']) {
+      let found: Later | undefined
+      await updateKv(kv, RECORD + key, (current) => {
+        found = laterSchema.safeParse(current).data
+        if (!found || !may.includes(found.state)) return undefined
+        found = { ...found, state }
+        return state === 'sending' ? { value: found } : { value: found, ttl: WEEK }
+      })
+      return found
+    },
+    /** The first names by when they are due. */
+    async due(limit: number): Promise<{ name: string; at: number; key: string }[]> {
+      return (await kv.list(DUE, limit)).map((name) => {
+        const [, at, key = ''] = /^send-due:(\d+):(.*)$/s.exec(name) ?? []
+        return { name, at: Number(at), key }
+      })
+    },
+    /** Forgets a name once nothing is left to do. */
+    forget: (name: string) => kv.delete(name),
+    forgetDue: (later: Later) => kv.delete(dueKey(later)),
+  }
+}

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways: { chat: { transport: websocket, path: /chat, open: true, tokens: { ada: "ada's long token" } } }
+routes: [{ name: later, skill: later }]
+`
+const SKILLS = {
+  later: `export default { description: 'answers later', async run({ args, manager }) {
+  await manager.invoke('gateway-send', { text: 'later: ' + args.text, in: args.text })
+} }`,
+}
+const PATH = `/chat?token=${encodeURIComponent("ada's long token")}`
+
+describe('gateway-send with a time', { timeout: 120_000 }, () => {
+  test('reaches the conversation once after a kill, or never once it is cancelled', async () => {
+    const site = openSite({ routes: ROUTES, skills: SKILLS })
+    const first = await site.start()
+    const chat = await first.chat(PATH)
+    chat.send({ text: '1h' })
+    chat.send({ text: '2s' })
+    const list = async () => Object(JSON.parse((await site.run(['send', 'list', '--json'])).out))
+    // The second may be over already.
+    await until(async () => (await list()).length + chat.all('message').length >= 2, 'both sends', 30_000)
+    await first.end('SIGKILL')
+    const second = await site.start()
+    const { conversation } = Object(chat.all('welcome')[0])
+    const again = await second.chat(`${PATH}&conversation=${conversation}&after=0`)
+    const told = await again.next('message', 30_000)
+    assert.equal(told.text, 'later: 2s')
+    assert.match((await site.run(['send', 'list'])).out, /^\d{4}-.* UTC +chat +\S+ +later: 1h +\S+$/m)
+    const [{ id }] = await list()
+    assert.equal((await site.run(['send', 'cancel', id])).code, 0)
+    assert.match((await site.run(['send', 'list'])).out, /Nothing waits/)
+    const unknown = await site.run(['send', 'cancel', 'unknown'])
+    assert.match(unknown.err, /Nothing waits to be sent with the key unknown/)
+    assert.equal(again.all('message').length, 1)
+    await second.end()
+  })
+})
