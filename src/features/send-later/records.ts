@@ -13,7 +13,7 @@ const sendingSchema = replySchema.pick({
  * A send that waits, and for a week what became of it. `waiting` becomes `sending` or `cancelled` by compare-and-set, which
  * decides between the two; what is `sending` is put into the outbox, again after a crash, where its key counts once.
  */
-export const laterSchema = z.object({
+const laterSchema = z.object({
   state: z.enum(['waiting', 'sending', 'sent', 'cancelled']),
   /** Unix ms. */
   at: z.number(),
