@@ -55,5 +55,13 @@ export function parseSettings<T>(schema: z.ZodType<T>, settings: unknown): T {
 }
 
 function inOneLine(error: z.ZodError): string {
-  return z.prettifyError(error).replaceAll('✖ ', '').replaceAll(/\n\s*/g, ' ')
+  const faults = z.prettifyError(error).split('✖ ').filter(Boolean)
+  return faults
+    .map((fault) =>
+      fault
+        .trim()
+        .replaceAll(/\n\s*→ /g, ' ')
+        .replaceAll(/\n\s*/g, ' '),
+    )
+    .join('; ')
 }

@@ -119,4 +119,17 @@ describe('what commands print for people', { timeout: 120_000 }, async () => {
     assert.match(out, /^! +orders: verify +senders are not verified: .*set `verify`/m)
     assert.match(out, /^✓ +ask: verify +bearer/m)
   })
+
+  test('doctor warns of words in a file that nobody reads, and names each fault of an entry', async () => {
+    const words = '[{ "name": "shop", "prefix": "buy", "ref": "echo" }]'
+    site.write('skills.json', words)
+    assert.match(
+      await run('doctor'),
+      /^! +skills\.json +.*skills\.json is not read; move it into the folder skills$/m,
+    )
+    site.write('skills/skills.json', words)
+    await run('reload')
+    const { out } = await site.run(['doctor'])
+    assert.match(out, /✗ +skill shop +.*line 1: Unrecognized key: "prefix"; Invalid input: .* at prefixes$/m)
+  })
 })

@@ -1,8 +1,11 @@
+import { existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { readDotenv } from '../../config/environment.ts'
 import { reasonOf } from '../../core/errors.ts'
 import { type JsonObject, objectsIn } from '../../core/json.ts'
 import { counted } from '../../lib/counted.ts'
+import { PREFIX_FILE } from '../../runtime/prefix-skills.ts'
 import { type AddCommand, type Environs, loadFor } from '../command.ts'
 import { connectOrOpen } from '../connection.ts'
 import { paint, show, table } from '../terminal.ts'
@@ -45,8 +48,17 @@ async function checkConfig(environs: Environs): Promise<JsonObject[]> {
   return [
     { name: 'configuration', ok: true, detail: file },
     ...(await checkDotenv(environs)),
+    ...checkWords(dirname(file)),
     { name: `disk of ${daemon.dataDir}`, ok, detail: ok ? space : `${space}; less than 1 GiB is too little` },
   ]
+}
+
+/** Words stand in a skills folder; beside routes.yaml nobody reads them. */
+function checkWords(folder: string): JsonObject[] {
+  const path = join(folder, PREFIX_FILE)
+  if (!existsSync(path)) return []
+  const detail = `${path} is not read; move it into the folder skills`
+  return [{ name: PREFIX_FILE, ok: true, warning: true, detail }]
 }
 
 /** Which variables `.env` has, and how long each value is: enough to see that one was cut. */
