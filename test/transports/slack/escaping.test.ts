@@ -64,6 +64,11 @@ describe('`&`, `<` and `>` are escaped once', () => {
     })
   }
 
+  test('but for mentions of people and channels, which notifications show as names', async () => {
+    await transport.send(replyTo(await ask(world), `<@U1ANN> in <#C1> <@${'`'}U1> & ${SAID}`))
+    assert.equal(posted().at(-1)?.[1], `<@U1ANN> in <#C1> &lt;@${'`'}U1&gt; &amp; ${ESCAPED}`)
+  })
+
   test('of an edit the text before is as readable as the text after', async () => {
     const ts = server.nextTs()
     const message = { user: 'U1ANN', text: '*a* &lt; <https://x.example|b> &amp;amp;', ts }

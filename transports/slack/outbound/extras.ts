@@ -117,12 +117,15 @@ export function feedbackBlock(id: string): KnownBlock {
   return { type: 'context_actions', block_id: id, elements }
 }
 
+/** A person or a channel, whose name notifications show as the post does. */
+const MENTION = /&lt;(@[UW][A-Z0-9]+|#C[A-Z0-9]+)&gt;/g
+
 /** Without the commonest marks of markdown, as nobody renders them there. */
 function plain(markdown: string): string {
   const bare = markdown
     .replaceAll(/\*\*|~~|^#{1,6} /gm, '')
     .replaceAll(/!?\[([^[\]\n]*)\]\([^()\n]*\)/g, '$1')
-  return escapeText(bare.slice(0, LONGEST_TEXT))
+  return escapeText(bare.slice(0, LONGEST_TEXT)).replaceAll(MENTION, '<$1>')
 }
 
 /** Slack's limit for the text of a section is 3,000 characters. */
