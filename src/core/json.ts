@@ -25,12 +25,19 @@ export function parseJson(text: string): Json | undefined {
 
 /** Reads a dotted path (`a.b.0.c`) or its steps; undefined where a step is missing. Only own properties count. */
 export function pathGet(value: unknown, path: string | readonly string[]): unknown {
+  // Most paths are one name.
+  if (typeof path === 'string' && !path.includes('.')) return ownAt(value, path)
   let current = value
   for (const step of typeof path === 'string' ? path.split('.') : path) {
-    if (typeof current !== 'object' || current === null || !Object.hasOwn(current, step)) return undefined
-    current = (current as Record<string, unknown>)[step]
+    current = ownAt(current, step)
+    if (current === undefined) return undefined
   }
   return current
+}
+
+function ownAt(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
+  return (value as Record<string, unknown>)[name]
 }
 
 /** The text at a dotted path; undefined where there is none, an empty one, or something else. */

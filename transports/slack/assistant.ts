@@ -33,9 +33,9 @@ export function createAssistant(
 
   return {
     /** What an accepted message does besides waiting for its route; a Bolt app greets by itself. Never rejects. */
-    arrived: ({ event, extra, ...draft }: Draft, { isListened }: { isListened: boolean }) =>
+    arrived: (draft: Draft, { isListened }: { isListened: boolean }) =>
       attempt(async () => {
-        const { team, channel, thread, user } = draft
+        const { event, extra, team, channel, thread, user } = draft
         if (event === 'agent_session_stopped' || extra.action === STOP_ACTION) {
           await kv.set(nameOf('stop', conversationOf(draft)), { at: now(), by: user }, { ttl: KEPT })
         }
