@@ -26,7 +26,7 @@ export function addOperatorCalls({ serve, offer }: Calls, deps: ControlDeps): vo
   offer('get /v1/history', 'The last hour of this daemon in points: rates, latency, depths.', deps.history)
   const live = `What happens, as it happens, as server-sent events: ${STREAMED.join(', ')}, gap.`
   const filter = Object.keys(messageFilter.shape).join('&')
-  serve(`get /v1/stream?${filter}&only`, live, EVENTS, createStream(deps.read))
+  serve(`get /v1/stream?${filter}&match&only`, live, EVENTS, createStream(deps.read))
   offer('get /v1/doctor', 'What could be wrong, as the last checks of the gateways found.', deps.diagnosis)
   const checks = 'Checks the store and every gateway, or one: a mailbox sends a mail to itself.'
   const doctor: Ask = (request) => deps.doctor(bodyOf(request, doctorSchema).gateway)

@@ -6,6 +6,7 @@ import { compileMember, partsOf } from '../core/identity.ts'
 import { isJsonObject } from '../core/json.ts'
 import { mcpServerOf } from '../core/mcp.ts'
 import { type PushSubscription, pushSchema } from '../core/push.ts'
+import type { RouteMatch } from '../core/route.ts'
 import { nearest, noSuch, quote } from '../lib/nearest.ts'
 import type { Checker } from './checker.ts'
 import { checkGateways, type RouteWorld } from './routes.ts'
@@ -117,5 +118,18 @@ export function createCrossChecks(world: RouteWorld, checker: Checker) {
         }
       }
     },
+  }
+}
+
+type Topics = Readonly<Record<string, { groups: Record<string, { match?: RouteMatch }> }>>
+
+/** Checks the section `topics:` against the gateways. */
+export function checkTopics(topics: Topics, world: RouteWorld, checker: Checker): void {
+  for (const [topic, { groups }] of Object.entries(topics)) {
+    const isClosed = topic === LOG_TOPIC || topic.startsWith(REPLY_TOPICS)
+    if (isClosed) checker.report(['topics', topic], 'key', 'it is kept by Trivium itself')
+    if (topic !== MESSAGE_TOPIC) continue
+    for (const [group, { match = {} }] of Object.entries(groups))
+      checkGateways(match, ['topics', topic, 'groups', group], world, checker)
   }
 }

@@ -7,7 +7,7 @@ import { isJsonObject } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
 import { noSuch } from '../lib/nearest.ts'
 import { type Checker, createChecker } from './checker.ts'
-import { createCrossChecks } from './cross-checks.ts'
+import { checkTopics, createCrossChecks } from './cross-checks.ts'
 import { type Environment, readEnvironment, secretsOf, withoutValues } from './environment.ts'
 import { parseGateways, type RoutedSkill, type TransportSchemas } from './gateways.ts'
 import { parseMcp } from './mcp.ts'
@@ -127,6 +127,8 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     const message = 'there are no routes: messages reach receive and events, but no skill'
     checker.report(['routes'], 'key', message, 'warning')
   }
+  const topics = section('topics', sections.topics)
+  checkTopics(topics, world, checker)
   const access = section('access', sections.access)
   check.members(access.roles)
   const named = typeof given.model === 'string' ? { name: given.model } : given.model
@@ -146,6 +148,7 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     routes,
     subscriptions,
     schedules,
+    topics,
     access,
     assistant: section('assistant', sections.assistant),
     ...defined({ model: model || undefined }),

@@ -4,7 +4,7 @@ import { consoleSchema } from '../core/console.ts'
 import { MESSAGE_TOPIC } from '../core/event.ts'
 import { mcpServerSchema } from '../core/mcp.ts'
 import { pushSchema } from '../core/push.ts'
-import { routeSchema } from '../core/route.ts'
+import { matchSchema, type RouteMatch, routeSchema } from '../core/route.ts'
 import { duration, timerDuration } from '../core/units.ts'
 import { camelKeys } from '../lib/camel.ts'
 import { isTimeZone } from '../lib/time-zone.ts'
@@ -158,10 +158,28 @@ const token = z.strictObject({
   gateways: names.min(1).describe('The gateways whose messages it may take, see and answer; "*" means all.'),
 })
 
+const groups = z.record(
+  z.string(),
+  z
+    .strictObject({
+      match: matchSchema
+        .transform((match): RouteMatch => match)
+        .exactOptional()
+        .describe('As in routes. What does not fit is acknowledged for the group.'),
+      'max-deliveries': count
+        .exactOptional()
+        .describe('After so many deliveries under a lease an event becomes a dead letter of the group.'),
+    })
+    .transform(camelKeys),
+)
+
 /** The sections of the file, but for the gateways. */
 export const sections = {
   daemon: daemon.describe('How the daemon runs. The environment wins over this.'),
   routes: z.array(routeSchema).describe('Who answers. The first match wins.'),
+  topics: z
+    .record(z.string(), z.strictObject({ groups: groups.default({}) }))
+    .describe('Consumer groups of topics: which events they are for, and how often they get one.'),
   subscriptions: z.array(pushSchema).describe('Where events are POSTed to.'),
   schedules: z.array(fileScheduleSchema).describe('What runs at which times.'),
   access: access.describe('Roles: who may invoke which skills.'),

@@ -71,6 +71,11 @@ export const catalogue = {
   ),
   topic_reserved: final(422, 'The topic {topic} is kept by Trivium itself; choose another name.'),
   group_not_found: final(404, 'There is no consumer group {group} on topic {topic}; subscribe first.'),
+  group_filter: final(
+    409,
+    'Group {group} of topic {topic} has {has}. A filter belongs to the group: read without `match`, give the group another by event-subscribe, or use another group.',
+  ),
+  event_not_found: final(404, 'Event {id} of topic {topic} is no longer retained, or group {group} is gone.'),
   target_not_allowed: final(
     403,
     'Gateway {gateway} sends only replies; set `open: true` on it to send to other targets.',
@@ -79,6 +84,10 @@ export const catalogue = {
   max_deliveries: final(
     500,
     'Message {id} was delivered {count} times without an acknowledgement (max-deliveries of gateway {gateway}).',
+  ),
+  group_max_deliveries: final(
+    500,
+    'Event {id} of topic {topic} was delivered to group {group} as often as its max-deliveries allow, and never acknowledged.',
   ),
   receipt_expired: final(
     410,

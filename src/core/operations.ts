@@ -3,6 +3,7 @@ import { closed, limit, ms, name, open, optional, time, timeout, ttl, wait } fro
 import type { Call } from './call.ts'
 import { jsonObjectSchema } from './json.ts'
 import { attachmentSchema } from './message.ts'
+import { matchSchema, type RouteMatch } from './route.ts'
 import { moment, span } from './send-operations.ts'
 
 export { assistant, delegations, schedules, tasks, workbench } from './assistant-operations.ts'
@@ -17,6 +18,7 @@ export type ServiceOf<O extends Operations> = {
   [K in keyof O]: (args: z.infer<O[K]>, call: Call) => Promise<unknown>
 }
 
+const match = matchSchema.transform((given): RouteMatch => given).exactOptional()
 const subscription = { name: name.describe('The name of the subscription') }
 const recipients = z.union([name, z.array(name).min(1)]).exactOptional()
 
@@ -34,6 +36,15 @@ export const events = {
     queue: optional('The consumer group; without it you get one of your own, with a name to wait with'),
     replay: z.boolean().default(false).describe('Start with the oldest event that is kept'),
     ref: optional('A skill to invoke for each event'),
+    match: match.describe(
+      'Only events that fit, by the keys of a route; others are acknowledged for the group. {}: all again',
+    ),
+    maxDeliveries: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .exactOptional()
+      .describe('After so many deliveries under a lease an event becomes a dead letter of the group'),
   }).describe(
     'Buffers the events of a topic for a consumer group, from now or from the start of what is kept.',
   ),
@@ -56,6 +67,7 @@ export const events = {
     ack: z.boolean().default(true).describe('Consume what is returned; false only looks'),
     max: z.int().min(1).max(10_000).default(100).describe('The most events to return'),
     lease: ms.exactOptional().describe('Hide what is returned from the group for that many ms'),
+    match: match.describe('Only events that fit, by the keys of a route; a group has one filter for all'),
   }).describe(
     'Returns the events of a topic: at once where there are any, else as soon as one comes; [] at the timeout.',
   ),
@@ -84,6 +96,7 @@ export const gateways = {
     conversation: optional('Only messages of this conversation'),
     timeout,
     lease: ms.exactOptional().describe('It comes back unless gateway-ack is called within that many ms'),
+    match: match.describe('Only messages that fit, by the keys of a route; others stay'),
   }).describe('Takes the oldest inbound message, so that nobody else gets it; null at the timeout.'),
   ack: closed({
     receipt: name.describe('The receipt of the message'),

@@ -97,9 +97,27 @@ export type ReceiveQueue = {
   leased(receipt: string): Promise<Message | undefined>
   /** When the next lease runs out (Unix ms), so that waiters need not poll. */
   nextExpiry(): Promise<number | undefined>
+  /** In how many parts the messages lie, for the two methods that look at them one by one, from 0. */
+  readonly parts: number
+  /** Shows what may be taken and takes nothing, for takers that choose by what is in a message. */
+  look(request: ReceiveLook): Promise<ReceiveLooked>
+  /** Those of these positions at which a message is, oldest first; fewer where they are large (`LARGE_READ`), but one at least. */
+  lookAt(part: number, positions: readonly number[]): Promise<PlacedMessage[]>
 }
 
-export type ReceiveFilter = { gateway?: string; conversation?: string }
+/** `only`: the message with this id, whatever is older. */
+export type ReceiveFilter = { gateway?: string; conversation?: string; only?: string }
+
+/** What was never taken after a position, oldest first, `max` at most. */
+export type ReceiveLook = { part: number; gateway?: string | undefined; after: number; max: number }
+
+/**
+ * `to`: nothing else up to this position is for such a look. `isAll`: nothing else at all. `back`: the positions of what may be taken
+ * again after it was taken, in order.
+ */
+export type ReceiveLooked = { messages: PlacedMessage[]; to: number; isAll: boolean; back: number[] }
+
+export type PlacedMessage = { position: number; message: Message }
 
 /** `missed`: how many messages of its gateway retention removed before anybody took them; told once. */
 export type Taken = { message: Message; receipt?: string; missed?: number }
@@ -135,6 +153,8 @@ export type Topics = {
   nack(topic: string, group: string, ids: readonly string[], delay: number): Promise<number>
   /** Hides leased events for `lease` ms from now. Returns how many: those whose lease ran out are not. */
   extend(topic: string, group: string, ids: readonly string[], lease: number): Promise<number>
+  /** Shows an event that the group has consumed to it once more, with no delivery counted. False: the group or the event is gone. */
+  restore(topic: string, group: string, id: string): Promise<boolean>
   /** Reads without any group: events after a position (0: the start), and the position of each; fewer where they are large. */
   tail(
     topic: string,
@@ -157,10 +177,18 @@ export type GroupRead = {
   lease?: number
   partition?: number
   after?: number
+  /** Counts how often each event was delivered under a lease. */
+  isCounted?: boolean
 }
 
 /** `missed`: how many events retention removed before this group read them: told once, by peeks until it is acknowledged. */
-export type GroupBatch = { events: Event[]; missed: number; nextVisible?: number }
+export type GroupBatch = {
+  events: Event[]
+  missed: number
+  nextVisible?: number
+  /** Of a counted lease: which delivery this is, of each event. */
+  deliveries?: number[]
+}
 
 export type GroupInfo = { topic: string; group: string; lag: number; pending: number }
 

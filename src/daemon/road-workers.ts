@@ -39,12 +39,13 @@ export function createRoadWorkers(base: Foundation, parts: Parts) {
   })
   const replies = createReplyWorker(base, parts.roads, transcript)
   const dispatch = createDispatchWorker(base, parts, transcript)
-  const subscriptions = createSubscriptionWorker(base, parts.manager)
-  const { accept, deliveries, later } = parts.roads
+  const subscriptions = createSubscriptionWorker(base, parts)
+  const { accept, deliveries, groups, later } = parts.roads
 
   return {
     start() {
-      for (const each of [replies, dispatch, subscriptions, deliveries, later]) each.start()
+      for (const each of [replies, dispatch, subscriptions, deliveries, groups.deliveries, later])
+        each.start()
     },
     /** Routes changed: what waited for a limit or a match may go on. */
     wake: dispatch.wake,
@@ -59,7 +60,8 @@ export function createRoadWorkers(base: Foundation, parts: Parts) {
     async drain(left: () => number) {
       await accept.idle()
       const grace = left()
-      await Promise.all([dispatch, subscriptions, deliveries, later].map((each) => each.stop(grace)))
+      const first = [dispatch, subscriptions, deliveries, groups.deliveries, later]
+      await Promise.all(first.map((each) => each.stop(grace)))
       await replies.stop(left())
       await transcript.flush()
     },
@@ -88,10 +90,11 @@ function createReplyWorker(base: Foundation, roads: Roads, transcript: Transcrip
   })
 }
 
-function createSubscriptionWorker(base: Foundation, manager: Parts['manager']) {
+function createSubscriptionWorker(base: Foundation, { manager, roads }: Parts) {
   const { access, tracing } = base
   return createSubscriptionRunner({
     ...sharedBy(base),
+    settings: roads.groups.settings,
     invoke({ ref, event, by }, signal, rootId) {
       const caller =
         by.kind === 'route' ? access.callerAs(by.id) : { kind: 'code' as const, id: 'subscription' }

@@ -3,7 +3,7 @@ import type { TransportDeps } from '../core/transport.ts'
 import { createAccept } from '../engine/accept.ts'
 import { asideJob } from '../engine/aside.ts'
 import { DISPATCH_QUEUE } from '../engine/dispatch.ts'
-import { createEvents } from '../engine/events.ts'
+import { createEventsRoad } from '../engine/events-road.ts'
 import { createMaxDeliveries } from '../engine/max-deliveries.ts'
 import type { Outbox } from '../engine/outbox.ts'
 import { createReplyLog } from '../engine/submit.ts'
@@ -32,7 +32,8 @@ export function createRoads(
 ) {
   const { config, store, gateways, metrics, tracing, refusals, log, now } = base
   const { journal } = store
-  const events = createEvents(store, now, parts.permit)
+  const groupSettings = (topic: string, group: string) => config().topics[topic]?.groups[group]
+  const { events, ...groups } = createEventsRoad({ ...base, groupSettings, permit: parts.permit })
   const door = createAccept({
     journal,
     accepted(gateway, duplicate) {
@@ -64,6 +65,7 @@ export function createRoads(
     outbox,
     events,
     deliveries,
+    groups,
     later,
     refusals,
     services: createRoadServices(base, { ...parts, accept, events, deliveries, later }),

@@ -1,64 +1,36 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Call } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { type Event, LOG_TOPIC, MESSAGE_TOPIC, REPLY_TOPICS } from '../core/event.ts'
 import { isOperator } from '../core/identity.ts'
 import type { Services } from '../core/services.ts'
-import type { GroupBatch, GroupRead, Store } from '../core/store.ts'
-import { type Batcher, createBatcher } from '../lib/batch.ts'
+import type { Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { waitFor } from '../lib/wait-for.ts'
-import { createSubscriptions, withGap } from './subscriptions.ts'
-
-/** Groups of one topic that are read in one store call at most. */
-const MAX_READS = 256
+import type { GroupDeliveries } from './group-deliveries.ts'
+import { createGroupReader } from './group-reader.ts'
+import type { createGroupSettings, GroupSettings } from './group-settings.ts'
+import { createSubscriptions } from './subscriptions.ts'
+import { createTopicTail } from './topic-tail.ts'
 
 /** The events road: every group sees every event; a peek (`ack: false`) consumes none. `permit` throws where a skill may not be run. */
-export function createEvents(
-  store: Pick<Store, 'topics' | 'kv' | 'onSignal'>,
-  now: () => number,
-  permit: (skill: string, call: Call) => Promise<void>,
-) {
+export function createEvents(deps: {
+  store: Pick<Store, 'topics' | 'kv' | 'journal' | 'onSignal'>
+  settings: ReturnType<typeof createGroupSettings>
+  /** Makes dead letters of events that a group was given too often. */
+  bury: GroupDeliveries['bury']
+  permit(skill: string, call: Call): Promise<void>
+  now(): number
+}) {
+  const { store, settings, permit, now } = deps
   const subscriptions = createSubscriptions(store, now)
   const { topics } = store
-  const readers = new Map<string, Batcher<GroupRead, GroupBatch | undefined>>()
+  const reader = createGroupReader(deps)
   /** The topics of which an invocation that runs here has groups of its own. */
   const own = new Map<string, Set<string>>()
 
-  /** Waiters of one topic that wake together read in one store call. */
-  const read = async (topic: string, request: GroupRead) => {
-    let reader = readers.get(topic)
-    if (!reader) {
-      reader = createBatcher({ max: MAX_READS, run: (requests) => topics.read(topic, requests) })
-      readers.set(topic, reader)
-    }
-    try {
-      return await reader.add(request)
-    } finally {
-      if (reader.pending() === 0) readers.delete(topic)
-    }
-  }
-
-  const readGroup = async ({ topic, ack, max, lease }: WaitArgs, group: string) => {
-    const mode = ack ? 'consume' : 'peek'
-    const request: GroupRead =
-      lease === undefined ? { group, max, mode } : { group, max, mode: 'lease', lease }
-    let batch = await read(topic, request)
-    if (!batch) {
-      await topics.subscribe(topic, group, 'now')
-      batch = await read(topic, request)
-    }
-    const events = batch ? withGap(topic, batch, now(), request.mode) : []
-    return events.length > 0 ? { value: events } : { retryAt: batch?.nextVisible }
-  }
-
-  const endsOf = (topic: string) =>
-    Promise.all(Array.from({ length: topics.partitions(topic) }, (_, at) => topics.end(topic, at)))
-  const readNext = async ({ topic, max }: WaitArgs, after: readonly number[]) => {
-    const tails = await Promise.all(after.map((end, at) => topics.tail(topic, end, max, at)))
-    const next = tails.flat().map(({ event }) => event)
-    next.sort((a, b) => (a.id < b.id ? -1 : 1))
-    return next.length > 0 ? { value: next.slice(0, max) } : {}
-  }
+  const tail = createTopicTail(store)
+  const settingsFor = createSettingsFor(topics, settings)
 
   return {
     async emit({ topic, type, data }, call) {
@@ -70,9 +42,10 @@ export function createEvents(
       if (!id) throw new TriviumError('internal', { reason: `the store gave no id for an event on ${topic}` })
       return { id }
     },
-    async subscribe({ topic, queue, replay, ref }, call) {
+    async subscribe({ topic, queue, replay, ref, match, maxDeliveries }, call) {
       const group = groupOf({ topic, queue, ref }, call)
       if (ref !== undefined) await permit(ref, call)
+      await settings.set(topic, group, defined({ match, maxDeliveries }))
       const { created } = await topics.subscribe(topic, group, replay ? 'start' : 'now')
       const { kind, id } = call.caller
       if (ref !== undefined) await subscriptions.add({ topic, group, ref, by: { kind, ...defined({ id }) } })
@@ -87,7 +60,9 @@ export function createEvents(
       const removed = await subscriptions.remove(ref, { topic, group })
       // The group serves another ref, or none: what was asked for is not there.
       if (ref !== undefined && !removed) return { ok: false }
-      return { ok: await topics.unsubscribe(topic, group) }
+      const ok = await topics.unsubscribe(topic, group)
+      await settings.remove(topic, group)
+      return { ok }
     },
     async seek({ topic, queue, to }, call) {
       groupOf({ topic, queue }, call)
@@ -98,9 +73,10 @@ export function createEvents(
     async wait(args, call) {
       const group = groupOf(args, call)
       const grouped = args.queue !== undefined || (await hasGroup(topics, args.topic, group))
-      const after = grouped ? [] : await endsOf(args.topic)
+      const bounds = grouped ? await settingsFor(args, group) : {}
+      const readNext = grouped ? undefined : await tail(args)
       const events = await waitFor<Event[]>({
-        attempt: () => (grouped ? readGroup(args, group) : readNext(args, after)),
+        attempt: () => readNext?.() ?? reader.next(args, group, bounds),
         watch: (wake) => store.onSignal(`topic:${args.topic}`, wake),
         timeout: args.timeout,
         signal: call.signal,
@@ -127,7 +103,12 @@ export function createEvents(
     async releaseOwn(rootId: string) {
       const known = own.get(rootId)
       if (!own.delete(rootId)) return
-      await Promise.allSettled([...(known ?? [])].map((topic) => topics.unsubscribe(topic, ownGroup(rootId))))
+      const group = ownGroup(rootId)
+      const ends = [...(known ?? [])].flatMap((topic) => [
+        topics.unsubscribe(topic, group),
+        settings.remove(topic, group),
+      ])
+      await Promise.allSettled(ends)
     },
   } satisfies Services['events'] & Record<'releaseOwn', unknown>
 }
@@ -139,6 +120,22 @@ function emitterOf({ by, message, caller: { kind, id = kind, skills } }: Call): 
 }
 
 type WaitArgs = Parameters<Services['events']['wait']>[0]
+
+/** The settings of a group that a call reads. Throws `group_filter` where the group has another filter than the call. */
+function createSettingsFor(topics: Store['topics'], settings: ReturnType<typeof createGroupSettings>) {
+  return async ({ topic, queue, match }: WaitArgs, group: string): Promise<GroupSettings> => {
+    const found = await settings.of(topic, group)
+    if (match === undefined || isDeepStrictEqual(match, found.match)) return found
+    // Nobody else reads the group of an invocation.
+    if (queue === undefined) return { ...found, match }
+    if (found.match === undefined && !(await hasGroup(topics, topic, group))) {
+      await settings.set(topic, group, { match })
+      return { ...found, match }
+    }
+    const has = found.match === undefined ? 'no filter' : 'another filter'
+    throw new TriviumError('group_filter', { group, topic, has })
+  }
+}
 
 /** How the groups begin that a named queue must not look like. */
 const OWN = '~'

@@ -25,8 +25,11 @@ export function createMaxDeliveries(deps: {
   const receiveNotes = async (id: string) =>
     (await store.journal.history(id)).filter(({ road }) => road === 'receive')
 
-  const run = async (job: ClaimedJob): Promise<RunOutcome> => {
-    const { id, group: gateway } = job
+  const run = async ({
+    id: jobId,
+    messageId: id = jobId,
+    group: gateway,
+  }: ClaimedJob): Promise<RunOutcome> => {
     const notes = await receiveNotes(id)
     const note = (what: string): readonly Note[] => [{ at: now(), road: 'receive', what }]
     // An operator has retried the dead letter. The acknowledgement that took the message off the road may come after `dead`.
@@ -54,8 +57,12 @@ export function createMaxDeliveries(deps: {
       const limit = deps.limitOf(gateway)
       if (limit === undefined || receipt === undefined) return false
       // The delivery that is under way is in the history already.
-      if (deliveriesIn(await receiveNotes(id)) <= limit) return false
-      await store.jobs.add(QUEUE, [{ id, lane: `${QUEUE}/${id}`, group: gateway, messageId: id }])
+      const notes = await receiveNotes(id)
+      if (deliveriesIn(notes) <= limit) return false
+      // A queue takes an id once within days: each round is a job of its own.
+      const rounds = notes.filter(({ what }) => what === 'restored').length
+      const jobId = rounds === 0 ? id : `${id}.${rounds + 1}`
+      await store.jobs.add(QUEUE, [{ id: jobId, lane: `${QUEUE}/${id}`, group: gateway, messageId: id }])
       await store.receive.ack(receipt)
       return true
     },

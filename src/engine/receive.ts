@@ -1,14 +1,17 @@
 import { type Call, requireGateway, whoCalls } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
+import type { Message } from '../core/message.ts'
 import type { Services } from '../core/services.ts'
 import type { ReceiveFilter, Store, Taken } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { waitFor } from '../lib/wait-for.ts'
+import { createChoosing, type Wish } from './choosing.ts'
+import { compileMatcher } from './router.ts'
 
 /** The receive road: one consumer per message, woken by the store. One leased for a caller that went away is given back. */
 export function createReceive(options: {
-  store: Pick<Store, 'receive' | 'onSignal'>
+  store: Pick<Store, 'receive' | 'onSignal' | 'awayAt'>
   taken(gateway: string): void
   /** Whether a message was delivered too often, and was taken off the road. */
   refuses(taken: Taken): Promise<boolean>
@@ -16,11 +19,17 @@ export function createReceive(options: {
   known(): readonly string[]
 }) {
   const { store } = options
+  const choose = createChoosing(store)
 
-  /** The oldest message that has deliveries left. */
-  const take = async (filter: ReceiveFilter, lease: number | undefined, call: Call) => {
+  /** The oldest message that fits and has deliveries left. */
+  const take = async (filter: ReceiveFilter, { lease, fits, key }: Wanted, call: Call) => {
+    const next = () => {
+      if (!fits) return store.receive.take(filter, lease, whoCalls(call))
+      const wish = wishFor(filter, key, fits)
+      return choose(wish, lease, whoCalls(call), call.signal)
+    }
     for (;;) {
-      const taken = await store.receive.take(filter, lease, whoCalls(call))
+      const taken = await next()
       if (!taken || !(await options.refuses(taken))) return taken
     }
   }
@@ -28,14 +37,15 @@ export function createReceive(options: {
   return {
     async receive(args, call) {
       const filters = filtersOf(args, call)
-      const { gateway: name } = args
+      const { gateway: name, lease, match } = args
+      const wanted = defined({ lease, fits: match && compileMatcher(match), key: JSON.stringify(match) })
       const known = options.known()
       // What came by a gateway before it was taken out of the file can still be taken.
       const isUnknown = name !== undefined && !known.includes(name)
       const taken = await waitFor<Taken>({
         async attempt() {
           for (const filter of filters) {
-            const value = await take(filter, args.lease, call)
+            const value = await take(filter, wanted, call)
             if (value) return { value }
           }
           return { retryAt: await store.receive.nextExpiry() }
@@ -64,6 +74,18 @@ export function createReceive(options: {
       return { ok: await store.receive.extend(receipt, lease) }
     },
   } satisfies Pick<Services['gateways'], 'receive' | 'ack' | 'nack' | 'extend'>
+}
+
+type Wanted = { lease?: number; fits?: (message: Message) => boolean; key?: string }
+
+function wishFor(filter: ReceiveFilter, match = '', fits: (message: Message) => boolean): Wish {
+  const { conversation } = filter
+  const key = JSON.stringify([filter.gateway, conversation, match])
+  return {
+    key,
+    filter,
+    fits: (message) => (conversation === undefined || conversation === message.conversation) && fits(message),
+  }
 }
 
 /** Says that no gateway has that name, and which one was meant. */

@@ -122,7 +122,7 @@ type Condition = {
 }
 
 /** Compiles a `match` in the order of its keys; the last fits no notices, unless it asks for them. Throws for a bad pattern. */
-export function compileMatch(match: RouteMatch): Condition[] {
+function compileMatch(match: RouteMatch): Condition[] {
   const written = Object.entries(match).map(([key, wanted]) => {
     const read = reader(key)
     const fits = typeof wanted === 'boolean' ? undefined : valueTest(textTest(key, wanted))
@@ -132,6 +132,12 @@ export function compileMatch(match: RouteMatch): Condition[] {
     return { key, wanted, read, test, cost: costOf(key, wanted) }
   })
   return Object.keys(match).some((key) => ASKS_FOR_NOTICES.has(key)) ? written : [...written, NO_NOTICE]
+}
+
+/** Tells whether a message fits a `match`, the cheapest of its conditions first. Throws for a bad pattern. */
+export function compileMatcher(match: RouteMatch): (message: Matched) => boolean {
+  const conditions = compileMatch(match).sort((a, b) => a.cost - b.cost)
+  return (message) => fitsAll(conditions, message)
 }
 
 function costOf(key: string, wanted: readonly string[] | boolean): number {

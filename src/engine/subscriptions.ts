@@ -6,6 +6,8 @@ import type { Log } from '../core/log.ts'
 import { makeId } from '../core/message-id.ts'
 import type { GroupBatch, GroupRead, Signal, Store } from '../core/store.ts'
 import { createLoop } from '../lib/loop.ts'
+import { wantedOf } from './event-filter.ts'
+import type { createGroupSettings } from './group-settings.ts'
 import { createWorker } from './worker.ts'
 
 const jobSchema = z.object({
@@ -53,13 +55,16 @@ export function createSubscriptions({ kv }: Pick<Store, 'kv'>, now: () => number
   }
 }
 
-/** Makes each event of a subscription a durable job, in order: leased, added under its id (so once, also after a crash), then acked. */
-export function createSubscriptionRunner(options: {
-  store: Pick<Store, 'topics' | 'jobs' | 'kv' | 'onSignal'>
+type RunnerOptions = {
+  store: Pick<Store, 'topics' | 'jobs' | 'kv' | 'journal' | 'onSignal'>
+  settings: Pick<ReturnType<typeof createGroupSettings>, 'of'>
   invoke(job: SubscriptionJob, signal: AbortSignal, rootId: string): Promise<unknown>
   log: Log
   now(): number
-}) {
+}
+
+/** Makes each event of a subscription a durable job, in order: leased, added under its id (so once, also after a crash), then acked. */
+export function createSubscriptionRunner(options: RunnerOptions) {
   const { store, log, now } = options
   const running = new Map<string, { value: Json; end(): Promise<void> }>()
   let endFollowing = async () => {}
@@ -93,8 +98,9 @@ export function createSubscriptionRunner(options: {
   const handOver = async ({ topic, group, ...skill }: Subscription) => {
     const read = { group, max: BATCH, mode: 'lease', lease: HANDOVER_LEASE } as const
     const [batch] = await store.topics.read(topic, [read])
-    const events = batch ? withGap(topic, batch, now(), 'lease') : []
-    if (events.length === 0) return batch?.nextVisible ? batch.nextVisible - now() : READ_AGAIN
+    const all = batch ? withGap(topic, batch, now(), 'lease') : []
+    if (all.length === 0) return batch?.nextVisible ? batch.nextVisible - now() : READ_AGAIN
+    const events = await wantedOf(all, await options.settings.of(topic, group), store.journal)
     const lane = `${topic}/${group}`
     const jobs = events.map((event) => ({
       id: `${lane}/${event.id}`,
@@ -103,7 +109,7 @@ export function createSubscriptionRunner(options: {
       data: toJson({ ...skill, event }),
     }))
     await store.jobs.add(QUEUE, jobs)
-    const ids = events.map(({ id }) => id)
+    const ids = all.map(({ id }) => id)
     await store.topics.ack(topic, group, ids)
     return 'again'
   }

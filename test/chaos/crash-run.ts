@@ -30,11 +30,13 @@ export type CrashOptions = {
   shards?: number
   /** The network fails too: between clients and daemons, and between daemons and their Redis. */
   isRelayed?: boolean
+  /** Ms between two crashes, and for which the network is away, at most. */
+  pace?: number
 }
 
 const LEAST = 20
-/** Ms that the network is away at most. */
-const LONGEST = 1_000
+/** The share of faults of the network, where there are relays. */
+const NETWORK = 5 / 6
 /** Ms in which a daemon gives back what it took, after its Redis is back; that may take `downFor` and a pause between attempts to connect. */
 const GIVES_BACK = 3_000
 
@@ -91,7 +93,8 @@ export async function runCrashes(options: CrashOptions) {
   }
 }
 
-async function runOn(stage: Stage, { random, duration, daemons = 1, shards = 1 }: CrashOptions) {
+async function runOn(stage: Stage, options: CrashOptions) {
+  const { random, duration, daemons = 1, shards = 1, pace = 1_000 } = options
   const promised: Promised[] = []
   const complaints: string[] = []
   const taken: TakenMessage[] = []
@@ -129,7 +132,7 @@ async function runOn(stage: Stage, { random, duration, daemons = 1, shards = 1 }
   // What failed first is told; that these then find nobody is no news.
   for (const rest of [clients, readers]) rest.catch(() => {})
 
-  const crashes = await crashFor(stage, random.fork(), duration, daemons)
+  const crashes = await crashFor(stage, { random: random.fork(), duration, daemons, pace })
   // A busy machine may have sent few until now.
   await until(() => promised.length > LEAST, 'messages worth looking at', 60_000)
   loadIsOver = true
@@ -165,23 +168,29 @@ async function runOn(stage: Stage, { random, duration, daemons = 1, shards = 1 }
 
 /**
  * Kills a daemon, or redis-server where there is one, or both at once, until the time is up; things run a while between.
- * Where there are relays, two times in three the network fails instead. `both` counts the daemons that died with
+ * Where there are relays, mostly the network fails instead. `both` counts the daemons that died with
  * their Redis or the way to it, or too soon after it.
  */
-async function crashFor(stage: Stage, random: Random, duration: number, daemons: number) {
+async function crashFor(
+  stage: Stage,
+  {
+    random,
+    duration,
+    daemons,
+    pace,
+  }: Required<Pick<CrashOptions, 'random' | 'duration' | 'daemons' | 'pace'>>,
+) {
   const crashes = { daemon: 0, redis: 0, both: 0, clients: 0, network: 0 }
   const deadline = performance.now() + duration
-  const toClients = stage.relays.flatMap((relay) =>
-    Object.values(networkFaults(() => relay, random, LONGEST)),
-  )
+  const toClients = stage.relays.flatMap((relay) => Object.values(networkFaults(() => relay, random, pace)))
   const { relay } = stage.redis ?? {}
-  const toRedis = relay ? Object.values(networkFaults(() => relay, random, LONGEST)) : []
+  const toRedis = relay ? Object.values(networkFaults(() => relay, random, pace)) : []
   const networks = [...toClients, ...toRedis]
   let lastRedis = Number.NEGATIVE_INFINITY
   while (performance.now() < deadline) {
-    await pause(random.between(100, 1_000))
+    await pause(random.between(pace / 10, pace))
     const fault = networks[random.between(0, networks.length - 1)]
-    if (fault && random.chance(2 / 3)) {
+    if (fault && random.chance(NETWORK)) {
       const isRedis = toRedis.includes(fault)
       await fault()
       crashes[isRedis ? 'network' : 'clients'] += 1

@@ -8,8 +8,10 @@ const MINUTE = 60_000
 /**
  * `CHAOS_SEED=… npm run test:chaos` repeats a run; `CHAOS_MINUTES` sets how long each goes on. With `CHAOS_NETWORK=1`
  * the connections of clients and of the store fail too.
+ * `CHAOS_PACE` is the most ms between two faults.
  */
 const seed = seedOf(Date.now() % 1_000_000)
+const pace = Number(process.env.CHAOS_PACE ?? 1_000)
 const isRelayed = process.env.CHAOS_NETWORK === '1'
 const duration = Number(process.env.CHAOS_MINUTES ?? 2) * MINUTE
 console.log(`seed ${seed}: CHAOS_SEED=${seed} npm run test:chaos`)
@@ -26,7 +28,7 @@ for (const [where, options] of Object.entries(runs)) {
   describe(`what holds after many crashes ${where}, seed ${seed}`, { timeout: duration + 5 * MINUTE }, () => {
     let run: CrashRun
     before(async () => {
-      run = await runCrashes({ ...options, random: createRandom(seed), duration, isRelayed })
+      run = await runCrashes({ ...options, random: createRandom(seed), duration, isRelayed, pace })
       const { crashes, journal, dispatched, drainedIn } = run
       const network = crashes.clients + crashes.network
       console.log(

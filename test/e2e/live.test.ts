@@ -48,7 +48,12 @@ describe('what operators see', { timeout: 120_000 }, () => {
     assert.deepEqual([now.store, now.approvals, now.draining], ['embedded', 0, false])
     await until(async () => (await stream('?only=now')).one('now'), 'a reader more')
 
+    const matched = await stream(`?only=message,outcome&match=${encodeURIComponent('{"from":"ada"}')}`)
+    t.after(() => matched.close())
+    assert.equal((await stream('?match=%7B%22frm%22%3A1%7D')).status, 400)
+    assert.equal((await stream('?match=none')).status, 400)
     const hello = await accept('hello', { from: 'ada' })
+    await matched.one('message', ({ id }) => id === hello)
     const shown = await all.one('message', ({ id }) => id === hello)
     assert.partialDeepStrictEqual(shown.data, {
       gateway: 'cli',
@@ -63,6 +68,7 @@ describe('what operators see', { timeout: 120_000 }, () => {
     await all.one('message', ({ id }) => id === twice)
     await all.one('outcome', ({ id, outcome }) => id === twice && outcome === 'done')
     const bad = await accept('bad')
+    assert.deepEqual([...new Set(matched.events.map(({ data }) => data.id))], [hello])
     await dead.one('message', ({ id, outcome }) => id === bad && outcome === 'dead')
     const letter = await all.one('dead', ({ messageId }) => messageId === bad)
     assert.partialDeepStrictEqual(letter.data, {

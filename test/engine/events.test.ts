@@ -4,6 +4,8 @@ import type { Call, Caller } from '../../src/core/call.ts'
 import { TriviumError } from '../../src/core/errors.ts'
 import type { Store } from '../../src/core/store.ts'
 import { createEvents } from '../../src/engine/events.ts'
+import { createGroupDeliveries } from '../../src/engine/group-deliveries.ts'
+import { createGroupSettings } from '../../src/engine/group-settings.ts'
 import { createSubscriptionRunner, type SubscriptionJob } from '../../src/engine/subscriptions.ts'
 import { until } from '../fixtures/until.ts'
 import { messageOf } from '../runtime/support/message.ts'
@@ -14,13 +16,21 @@ const LONG = 20_000
 const TOPIC = 'jobs'
 
 function eventsOn(store: Store) {
-  const events = createEvents(store, Date.now, async () => {})
+  const settings = createGroupSettings(store, () => undefined)
+  const deliveries = createGroupDeliveries({ ...partsOf(store), store })
+  const events = createEvents({
+    store,
+    settings,
+    bury: deliveries.bury,
+    permit: async () => {},
+    now: Date.now,
+  })
   const wait = (args: object = {}, call: Call = callOf()) =>
     events.wait({ topic: TOPIC, timeout: 0, ack: true, max: 100, ...args }, call)
   const emit = async (data: number, topic = TOPIC) => (await events.emit({ topic, data }, callOf())).id
   const subscribe = (args: object = {}, call: Call = callOf()) =>
     events.subscribe({ topic: TOPIC, replay: false, ...args }, call)
-  return { ...events, publish: events.emit, store, wait, emit, subscribe }
+  return { ...events, publish: events.emit, store, wait, emit, subscribe, deliveries }
 }
 
 const stage = async (t: TestContext) => eventsOn(await openStore(t))
@@ -29,6 +39,7 @@ const stage = async (t: TestContext) => eventsOn(await openStore(t))
 function runner(t: TestContext, store: Store, invoke: (ref: string, data: unknown) => unknown) {
   const parts = {
     ...partsOf(store),
+    settings: createGroupSettings(store, () => undefined),
     invoke: async ({ ref, event }: SubscriptionJob) => invoke(ref, Object(event).data),
   }
   return begin(t, createSubscriptionRunner(parts))
@@ -222,5 +233,52 @@ describe('a subscription with a ref', () => {
     const id = await emit(1)
     const letter = await until(() => store.jobs.deadLetters.get(`${TOPIC}/q/${id}`), 'the dead letter')
     assert.equal(letter.reason, 'permanent')
+  })
+
+  test('with a match that is the group\u2019s own are given to its readers alone, and the rest is acknowledged', async (t) => {
+    const { subscribe, wait, publish, store } = await stage(t)
+    const match = { event: ['paid'] }
+    await subscribe({ queue: 'books', match })
+    const emit = (type: string, n: number) => publish({ topic: TOPIC, type, data: n }, callOf())
+    for (const n of [1, 2, 3, 4]) await emit(n % 2 === 0 ? 'paid' : 'sent', n)
+    assert.deepEqual(dataOf(await wait({ queue: 'books', ack: false })), [2, 4])
+    assert.deepEqual(dataOf(await wait({ queue: 'books', ack: false, match })), [2, 4])
+    await assert.rejects(wait({ queue: 'books', match: { event: ['sent'] } }), { code: 'group_filter' })
+    const [group] = await store.topics.groups(TOPIC)
+    assert.deepEqual([group?.lag, group?.pending], [1, 1], 'the first and the third no longer wait')
+    assert.deepEqual(dataOf(await wait({ queue: 'books' })), [2, 4])
+    const waiting = wait({ queue: 'books', timeout: LONG })
+    await emit('sent', 5)
+    await emit('paid', 6)
+    assert.deepEqual(dataOf(await waiting), [6])
+    await subscribe({ queue: 'books', match: {} })
+    await emit('sent', 7)
+    assert.deepEqual(dataOf(await wait({ queue: 'books' })), [7])
+  })
+
+  test('with a match make a new group with that filter', async (t) => {
+    const { wait, publish } = await stage(t)
+    const match = { event: ['paid'] }
+    assert.deepEqual(await wait({ queue: 'new', match }), [])
+    await publish({ topic: TOPIC, type: 'sent', data: 1 }, callOf())
+    await publish({ topic: TOPIC, type: 'paid', data: 2 }, callOf())
+    assert.deepEqual(dataOf(await wait({ queue: 'new' })), [2])
+  })
+
+  test('with a match and no group wait for what fits', async (t) => {
+    const { wait, publish } = await stage(t)
+    const waiting = wait({ match: { event: ['paid'] }, timeout: LONG, max: 2 })
+    let ended = false
+    const all = waiting.then((events) => {
+      ended = true
+      return events
+    })
+    let n = 0
+    await until(async () => {
+      n += 1
+      await publish({ topic: TOPIC, type: n % 7 === 0 ? 'paid' : 'sent', data: n }, callOf())
+      return ended
+    }, 'an event that fits')
+    for (const data of dataOf(await all)) assert.equal(Number(data) % 7, 0)
   })
 })

@@ -63,7 +63,7 @@ describe('gateway-receive', () => {
       refuses: async () => false,
       known: () => [],
       store: {
-        onSignal: store.onSignal,
+        ...store,
         receive: {
           ...store.receive,
           async take(filter, lease) {
@@ -77,5 +77,67 @@ describe('gateway-receive', () => {
     const gone = await receive.receive({ timeout: LONG, lease: LONG }, callOf({ signal: caller.signal }))
     assert.equal(gone, null)
     assert.equal((await store.receive.take({}))?.message.text, 'a')
+  })
+
+  test('with a match takes the oldest message that fits and leaves the others', async (t) => {
+    const { accept, take } = await stage(t)
+    for (const text of ['apple 1', 'pear 1', 'apple 2', 'pear 2']) await accept(text)
+    const pears = { match: { text: ['pear *'] } }
+    assert.equal((await take(pears))?.text, 'pear 1')
+    assert.equal((await take({ ...pears, lease: LONG }))?.text, 'pear 2')
+    assert.equal(await take(pears), null)
+    assert.equal((await take())?.text, 'apple 1')
+    assert.equal((await take())?.text, 'apple 2')
+  })
+
+  test('with a match sees again what came back, and what others pass over', async (t) => {
+    const { accept, take, receive } = await stage(t)
+    const [pears, apples] = [{ match: { text: ['pear *'] } }, { match: { text: ['apple *'] } }]
+    for (const text of ['apple 1', 'pear 1', 'apple 2']) await accept(text)
+    const receipt = async (args: object) => String(Object(await take({ ...args, lease: LONG })).receipt)
+    const [first, apple] = [await receipt(pears), await receipt(apples)]
+    assert.equal(await take(pears), null)
+    await receive.nack({ receipt: apple, delay: 0 })
+    await receive.nack({ receipt: first, delay: 0 })
+    assert.equal((await take(pears))?.text, 'pear 1')
+    assert.equal(await take(pears), null)
+    assert.equal((await take(apples))?.text, 'apple 1')
+    assert.equal((await take(apples))?.text, 'apple 2')
+  })
+
+  test('with a match waits for a message that fits', async (t) => {
+    const { accept, take } = await stage(t)
+    const waiting = take({ match: { text: ['pear'] }, timeout: LONG })
+    await accept('apple')
+    await accept('pear')
+    assert.equal((await waiting)?.text, 'pear')
+    assert.equal((await take())?.text, 'apple')
+  })
+
+  test('with a match that few messages fit looks at each message of the backlog once', async (t) => {
+    const { store, accept } = await stage(t)
+    const looked: string[] = []
+    const known = {
+      ...store.receive,
+      async look(request: Parameters<typeof store.receive.look>[0]) {
+        const found = await store.receive.look(request)
+        looked.push(...found.messages.map(({ message }) => message.text))
+        return found
+      },
+    }
+    const receive = createReceive({
+      taken() {},
+      refuses: async () => false,
+      known: () => ['demo'],
+      store: { ...store, receive: known },
+    })
+    for (let n = 0; n < 300; n++) await accept(`apple ${n}`, `c${n % 7}`)
+    const pears = { match: { text: ['pear *'] }, timeout: 0 }
+    for (let n = 0; n < 20; n++) {
+      await accept(`pear ${n}`)
+      assert.equal((await receive.receive(pears, callOf()))?.text, `pear ${n}`)
+      await accept(`apple ${300 + n}`)
+    }
+    assert.ok(looked.length < 500, `${looked.length} messages were read`)
   })
 })

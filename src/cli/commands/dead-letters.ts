@@ -13,7 +13,7 @@ export const addDeadLetters: AddCommand = (program, context) => {
   const filtered = (name: string, isDefault = false) =>
     command
       .command(name, { isDefault })
-      .option('--queue <name>', 'only of dispatch, receive, outbox, subscriptions or push/NAME')
+      .option('--queue <name>', 'only of dispatch, receive, events, outbox, subscriptions or push/NAME')
       .option('--route <name>', 'only of this route; in the outbox, of this gateway')
       .option('--error <text>', 'only those whose last error has this text')
       .option('--code <code>', 'only those whose last error has this code')

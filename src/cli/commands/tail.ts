@@ -16,6 +16,7 @@ const FINAL = new Set(['done', 'dead', 'dropped', 'merged', 'unrouted'])
 export const addTail: AddCommand = (program, context) => {
   filtered(program.command('tail'))
     .description('messages as they come in, one line each, until Ctrl-C')
+    .option('--match <json>', 'only what fits, by the keys of a route: {"data.body.kind":"invoice"}')
     .option('--max <n>', 'end after so many', wholeNumber('--max'))
     .action(async ({ max, ...filter }: { max?: number } & Record<string, string>) => {
       const terminal = context.terminal()

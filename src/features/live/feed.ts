@@ -119,8 +119,8 @@ function startWatching(deps: FeedDeps) {
     if (!of || !reader.wants('message')) return
     if (missed > 0) reader.missed(missed)
     for (const { message, outcome } of found) {
-      if (of.outcomes && !of.outcomes.includes(outcome)) continue
-      if (of.matches(message)) reader.send('message', rowOf(message, outcome), message.id)
+      const isMeant = of.matches(message) && (of.outcomes?.includes(outcome) ?? true)
+      if (isMeant) reader.send('message', rowOf(message, outcome), message.id)
     }
   }
 
@@ -211,7 +211,7 @@ function startWatching(deps: FeedDeps) {
 
   const welcome = async (reader: Reader) => {
     const { outcomes, ...query } = searchOf(reader.filter, { kind: 'http' })
-    readers.set(reader, { matches: createMatcher(query), outcomes })
+    readers.set(reader, { matches: remembered(createMatcher(query), reader.fits), outcomes })
     if (reader.wants('history')) reader.send('history', { every: history.every, points: history.points() })
     const said = await overview()
     if (readers.size === 1) shownNow = JSON.stringify(said)
@@ -262,6 +262,18 @@ function startWatching(deps: FeedDeps) {
       return joining.size + readers.size
     },
     stop: loop.stop,
+  }
+}
+
+/** A match that reads a message whole once, when it is shown; what is watched afterwards is in short. */
+function remembered(matches: (message: Message) => boolean, fits: Reader['fits']): typeof matches {
+  const known = new Map<string, boolean>()
+  if (!fits) return matches
+  return (message) => {
+    const answer = known.get(message.id) ?? fits(message)
+    known.set(message.id, answer)
+    for (const id of known.keys()) if (known.size > WATCHED + REPLAYED) known.delete(id)
+    return answer && matches(message)
   }
 }
 

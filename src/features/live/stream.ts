@@ -1,7 +1,11 @@
 import type { Request, RequestHandler, Response } from 'express'
 import { z } from 'zod'
 import { TriviumError } from '../../core/errors.ts'
+import { parseJson } from '../../core/json.ts'
+import type { Message } from '../../core/message.ts'
 import { messageFilter } from '../../core/message-operations.ts'
+import { matchSchema, type RouteMatch } from '../../core/route.ts'
+import { compileMatcher } from '../../engine/router.ts'
 
 /** The events that a stream may have; `gap` comes in any case. */
 export const STREAMED = ['history', 'point', 'now', 'message', 'outcome', 'approval', 'dead'] as const
@@ -9,6 +13,8 @@ export const STREAMED = ['history', 'point', 'now', 'message', 'outcome', 'appro
 /** Who reads what happens as it happens. */
 export type Reader = {
   filter: z.infer<typeof messageFilter>
+  /** By the keys of a route; it reads the whole message. */
+  fits: ((message: Message) => boolean) | undefined
   wants(event: (typeof STREAMED)[number]): boolean
   /** `id` of a message is where a connection that comes back goes on. */
   send(event: (typeof STREAMED)[number], data: unknown, id?: string): void
@@ -18,7 +24,14 @@ export type Reader = {
   after: string | undefined
 }
 
+const matchText = z
+  .string()
+  .transform((text) => parseJson(text) ?? null)
+  .pipe(matchSchema)
+  .transform((match): RouteMatch => match)
+
 const querySchema = messageFilter.extend({
+  match: matchText.exactOptional(),
   only: z
     .string()
     .transform((names) => names.split(','))
@@ -37,11 +50,12 @@ export function createStream(read: (reader: Reader) => () => void): RequestHandl
   return (request, response) => {
     const { data, error } = querySchema.safeParse(request.query)
     if (!data) throw new TriviumError('bad_request', { reason: z.prettifyError(error) })
-    const { only, ...filter } = data
+    const { only, match, ...filter } = data
     response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
     response.write(': \n\n')
     const end = read({
       filter,
+      fits: match && compileMatcher(match),
       wants: (event) => only?.includes(event) ?? true,
       after: request.get('last-event-id'),
       ...writerTo(request, response),

@@ -1,14 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { TriviumError } from '../../core/errors.ts'
-import { type Event, MESSAGE_TOPIC } from '../../core/event.ts'
-import { isJsonObject } from '../../core/json.ts'
+import type { Event } from '../../core/event.ts'
 import type { Log } from '../../core/log.ts'
 import { missedIn } from '../../core/message-id.ts'
 import type { PushSubscription } from '../../core/push.ts'
-import type { RouteMatch } from '../../core/route.ts'
 import type { ClaimedJob, GroupBatch, NewJob, Store } from '../../core/store.ts'
-import { compileMatch, type Matched } from '../../engine/router.ts'
+import { createEventFilter } from '../../engine/event-filter.ts'
 import { withGap } from '../../engine/subscriptions.ts'
 import { attemptOf, createWorker, failedAttempt, type RunOutcome } from '../../engine/worker.ts'
 import { createBell, createLoop } from '../../lib/loop.ts'
@@ -66,7 +64,7 @@ export async function startSending(
   const { since, number } = control.replay ?? { since: 0 }
   const queue = queueOf(name)
   const log = deps.log.child({ subscription: name })
-  const wants = subscription.match && createFilter(subscription.match, store.journal)
+  const wants = subscription.match && createEventFilter(subscription.match, store.journal)
   const poster = createPoster(subscription, now)
   /** The newest last. */
   const attempts = (await records.report()).attempts.toReversed()
@@ -349,20 +347,4 @@ export async function startSending(
 function laneOf(event: Event): string {
   const conversation = conversationOf(event)
   return conversation === undefined ? event.topic : `${event.source}/${conversation}`
-}
-
-/** Tells whether an event is wanted by the keys of `match`, which read a message. */
-function createFilter(match: RouteMatch, journal: Store['journal']) {
-  const conditions = compileMatch(match)
-  return async (event: Event): Promise<boolean> => {
-    const message = event.topic === MESSAGE_TOPIC ? await journal.get(event.id) : asMessage(event)
-    return message !== undefined && conditions.every(({ test }) => test(message))
-  }
-}
-
-/** An event of any other topic: `event` is its type, `gateway` who published it. */
-function asMessage({ topic, type, source, data }: Event): Matched {
-  const fields = isJsonObject(data) ? data : {}
-  const text = String(fields.text ?? fields.body ?? '')
-  return { gateway: source, transport: topic, from: { id: source }, text, data: { ...fields, event: type } }
 }

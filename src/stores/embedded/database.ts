@@ -9,7 +9,7 @@ import { createFileLock } from '../../lib/file-lock.ts'
 import type { Writer } from './writer.ts'
 
 /** The version of the schema. Each has a file, that makes it of the one before. */
-const VERSION = 4
+const VERSION = 5
 
 /**
  * Opens `<dir>/trivium.db` and brings its schema up to date, each migration in a transaction of its own.

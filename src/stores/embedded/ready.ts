@@ -3,14 +3,14 @@ import type { Sql } from './sql.ts'
 
 export type Ready = ReturnType<typeof createReady>
 
-/** `isFirst`: it is the message right after the cursor of its gateway. */
-export type Place = { seq: number; gateway: number; isFirst?: boolean }
+/** `isFirst`: it is the message right after the cursor of its gateway. `isAhead`: it was chosen before older ones of its conversation. */
+export type Place = { seq: number; gateway: number; isFirst?: boolean; isAhead?: boolean }
 type ReadyRow = { gateway: number; fresh: number | null; back: number | null }
 type Given = { id: string; conversation: string | null }
 
 /**
  * What the receive road may take. Accepting a message writes nothing here: a message is ready while it is after the cursor
- * of its gateway and after the one of its conversation, or in `receive`, where leases that ended bring it back. The cursor
+ * of its gateway and after the one of its conversation and not in `taken_ahead`, or in `receive`, where leases that ended bring it back. The cursor
  * of a gateway stays right before its first ready message. Changes are for inside a transaction only.
  */
 export function createReady(sql: Sql, counters: { get(name: string): number }) {
@@ -19,38 +19,22 @@ export function createReady(sql: Sql, counters: { get(name: string): number }) {
     sql.get<{ fresh: number | null }>`SELECT fresh FROM ready_of WHERE gateway = ${gateway}`?.fresh ??
     undefined
 
-  /** The oldest of a conversation on one gateway. A message that is its own conversation is found by its id. */
-  function oldestIn(conversation: string, gateway: number): number | undefined {
-    const own = positionOf(conversation) ?? 0
-    const taken = takenTo(gateway, conversation)
-    const found = sql.all<{ seq: number | null }>`
-      SELECT min(seq) AS seq FROM receive WHERE conversation = ${conversation} AND gateway = ${gateway}
-      UNION ALL SELECT r.seq FROM journal j JOIN receive r ON r.gateway = j.gateway AND r.seq = j.seq
-        WHERE j.seq = ${own} AND j.id = ${conversation} AND j.gateway = ${gateway}
-      UNION ALL SELECT min(seq) FROM journal
-        WHERE conversation = ${conversation} AND gateway = ${gateway} AND seq > ${taken}
-      UNION ALL SELECT seq FROM journal
-        WHERE seq = ${own} AND id = ${conversation} AND gateway = ${gateway} AND seq > ${taken}`
-    const seqs = found.flatMap(({ seq }) => seq ?? [])
-    return seqs.length === 0 ? undefined : Math.min(...seqs)
-  }
-
-  /** Up to where the messages of a conversation are taken, except for those in `receive`. */
-  function takenTo(gateway: number, conversation: string): number {
-    const row = sql.get<{ seq: number }>`SELECT max(taken, coalesce((SELECT seq FROM conversation_taken
-        WHERE gateway = g.id AND conversation = ${conversation}), 0)) AS seq
-      FROM gateway g WHERE id = ${gateway}`
-    return row?.seq ?? 0
-  }
+  const { oldestIn, takenTo } = createConversationReads(sql)
 
   function moveCursor(gateway: number, to: number): void {
     sql.run`UPDATE gateway SET taken = ${to} WHERE id = ${gateway}`
-    if (!sql.get`SELECT 1 FROM conversation_taken WHERE gateway = ${gateway} LIMIT 1`) return
-    // Skips what its conversation's cursor has passed, so that no take looks at it again.
+    const isPassed = sql.get`SELECT 1 FROM conversation_taken WHERE gateway = ${gateway}
+      UNION ALL SELECT 1 FROM taken_ahead WHERE gateway = ${gateway} LIMIT 1`
+    if (!isPassed) return
+    // Skips what its conversation's cursor has passed or was taken ahead, so that no take looks at it again.
     const last = (firstUntaken(gateway) ?? counters.get('journal') + 1) - 1
     sql.run`UPDATE gateway SET taken = ${last} WHERE id = ${gateway}`
     sql.run`DELETE FROM conversation_taken WHERE gateway = ${gateway} AND seq <= ${last}`
+    sql.run`DELETE FROM taken_ahead WHERE gateway = ${gateway} AND seq <= ${last}`
   }
+
+  const isTakenAhead = ({ gateway, seq }: Place) =>
+    sql.get`SELECT 1 FROM taken_ahead WHERE gateway = ${gateway} AND seq = ${seq}` !== undefined
 
   return {
     /** The oldest of a gateway, or of all. */
@@ -74,8 +58,16 @@ export function createReady(sql: Sql, counters: { get(name: string): number }) {
         }),
       )
     },
-    /** Takes the oldest of a gateway, or of a conversation on it. */
-    take({ gateway, seq, isFirst }: Place, { id, conversation }: Given): void {
+    /** The place of a message, whatever is older; undefined where it may not be taken. */
+    placeOf(place: Place, { id, conversation }: Given): Place | undefined {
+      const { gateway, seq } = place
+      if (sql.get`SELECT 1 FROM receive WHERE gateway = ${gateway} AND seq = ${seq}`) return place
+      if (seq <= takenTo(gateway, conversation ?? id) || isTakenAhead(place)) return undefined
+      return firstUntaken(gateway) === seq ? { ...place, isFirst: true } : { ...place, isAhead: true }
+    },
+    /** Takes the oldest of a gateway, or of a conversation on it, or one ahead of others. */
+    take({ gateway, seq, isFirst, isAhead }: Place, { id, conversation }: Given): void {
+      if (isAhead) return void sql.run`INSERT INTO taken_ahead (gateway, seq) VALUES (${gateway}, ${seq})`
       if (isFirst) return void moveCursor(gateway, seq)
       if (sql.run`DELETE FROM receive WHERE gateway = ${gateway} AND seq = ${seq}` > 0) return
       if (firstUntaken(gateway) === seq) moveCursor(gateway, seq)
@@ -88,8 +80,9 @@ export function createReady(sql: Sql, counters: { get(name: string): number }) {
     },
     /** Forgets a message that was removed from the journal. False: it was not ready. */
     forget({ gateway, seq }: Place, { id, conversation }: Given): boolean {
+      const wasAhead = sql.run`DELETE FROM taken_ahead WHERE gateway = ${gateway} AND seq = ${seq}` > 0
       if (sql.run`DELETE FROM receive WHERE gateway = ${gateway} AND seq = ${seq}` > 0) return true
-      return seq > takenTo(gateway, conversation ?? id)
+      return !wasAhead && seq > takenTo(gateway, conversation ?? id)
     },
     /** Moves the cursors past messages that are gone from the journal. */
     skipRemoved(gateways: Iterable<number>): void {
@@ -111,4 +104,35 @@ function oldestPlace(places: readonly (Place | undefined)[]): Place | undefined 
   let oldest: Place | undefined
   for (const place of places) if (place && (!oldest || place.seq < oldest.seq)) oldest = place
   return oldest
+}
+
+/** Reads of single conversations. */
+function createConversationReads(sql: Sql) {
+  /** The oldest of a conversation on one gateway. A message that is its own conversation is found by its id. */
+  function oldestIn(conversation: string, gateway: number): number | undefined {
+    const own = positionOf(conversation) ?? 0
+    const taken = takenTo(gateway, conversation)
+    const found = sql.all<{ seq: number | null }>`
+      SELECT min(seq) AS seq FROM receive WHERE conversation = ${conversation} AND gateway = ${gateway}
+      UNION ALL SELECT r.seq FROM journal j JOIN receive r ON r.gateway = j.gateway AND r.seq = j.seq
+        WHERE j.seq = ${own} AND j.id = ${conversation} AND j.gateway = ${gateway}
+      UNION ALL SELECT min(seq) FROM journal
+        WHERE conversation = ${conversation} AND gateway = ${gateway} AND seq > ${taken}
+          AND NOT EXISTS (SELECT 1 FROM taken_ahead a WHERE a.gateway = ${gateway} AND a.seq = journal.seq)
+      UNION ALL SELECT seq FROM journal
+        WHERE seq = ${own} AND id = ${conversation} AND gateway = ${gateway} AND seq > ${taken}
+          AND NOT EXISTS (SELECT 1 FROM taken_ahead a WHERE a.gateway = ${gateway} AND a.seq = journal.seq)`
+    const seqs = found.flatMap(({ seq }) => seq ?? [])
+    return seqs.length === 0 ? undefined : Math.min(...seqs)
+  }
+
+  /** Up to where the messages of a conversation are taken, except for those in `receive`. */
+  function takenTo(gateway: number, conversation: string): number {
+    const row = sql.get<{ seq: number }>`SELECT max(taken, coalesce((SELECT seq FROM conversation_taken
+        WHERE gateway = g.id AND conversation = ${conversation}), 0)) AS seq
+      FROM gateway g WHERE id = ${gateway}`
+    return row?.seq ?? 0
+  }
+
+  return { oldestIn, takenTo }
 }

@@ -2,23 +2,20 @@ import { positionOf, randomTail } from '../../core/message-id.ts'
 import type { ReceiveFilter, ReceiveQueue, Taken } from '../../core/store.ts'
 import { HOUR, storable, takenNote } from '../shared/values.ts'
 import type { JournalTable } from './journal.ts'
+import { createLeased, type LeasedRow as Row } from './leased.ts'
+import { createLook } from './look.ts'
 import type { Parts } from './parts.ts'
 import type { Place } from './ready.ts'
 
-type Row = Place & { conversation: string | null }
-
 /** The receive road: `parts.ready` knows what may be taken, the table `leased` holds what is out with a receipt. */
 export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue {
-  const { sql, writer, counters, gateways, ready, signals } = parts
-  const nextExpiry = () =>
-    sql.get<{ until: number | null }>`SELECT min(until) AS until FROM leased`?.until ?? undefined
+  const { sql, writer, counters, gateways, ready } = parts
+  const { look, lookAt } = createLook(parts, journal)
+  const { nextExpiry, endLeases, giveBack, leased } = createLeased(parts)
 
   function take(filter: ReceiveFilter, lease?: number, by?: string): Taken | undefined {
     const now = parts.now()
-    if ((nextExpiry() ?? Number.POSITIVE_INFINITY) <= now) {
-      const ended = sql.all<Row>`DELETE FROM leased WHERE until <= ${now} RETURNING seq, gateway, conversation`
-      for (const row of ended) giveBack(row)
-    }
+    endLeases(now)
     const place = oldest(filter)
     if (!place) return undefined
     const { seq, gateway } = place
@@ -46,23 +43,19 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
     return { missed }
   }
 
-  function oldest({ gateway, conversation }: ReceiveFilter): Place | undefined {
+  function oldest({ gateway, conversation, only }: ReceiveFilter): Place | undefined {
+    if (only !== undefined) return chosen(only)
     const number = gateway === undefined ? undefined : gateways.find(gateway)
     if (gateway !== undefined && number === undefined) return undefined
     return conversation === undefined ? ready.oldest(number) : ready.oldestOf(conversation, number)
   }
 
-  function giveBack({ gateway, seq, conversation }: Row): void {
-    ready.giveBack({ gateway, seq }, conversation)
-    counters.add('ready', 1)
-    signals.raise('receive')
+  function chosen(id: string): Place | undefined {
+    const seq = positionOf(id) ?? 0
+    const row = sql.get<Row>`SELECT seq, gateway, conversation FROM journal WHERE seq = ${seq} AND id = ${id}`
+    return row && ready.placeOf({ seq, gateway: row.gateway }, { id, conversation: row.conversation })
   }
 
-  /** The lease that a receipt is for, if it still runs. */
-  function leased(receipt: string): Row | undefined {
-    return sql.get<Row>`SELECT seq, gateway, conversation FROM leased
-      WHERE seq = ${Number.parseInt(receipt, 10)} AND seq || '.' || token = ${receipt} AND until > ${parts.now()}`
-  }
   const end = (receipt: string, what: 'acknowledged' | 'released', delay = 0) =>
     writer.write(() => {
       const row = leased(receipt)
@@ -102,5 +95,12 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
         return row && journal.at(row.seq)
       }),
     nextExpiry: () => parts.read(nextExpiry),
+    parts: 1,
+    look: async (request) => {
+      const ends = await parts.read(nextExpiry)
+      if (ends !== undefined && ends <= parts.now()) await writer.write(() => endLeases(parts.now()))
+      return parts.read(() => look(request))
+    },
+    lookAt: (_, positions) => parts.read(() => lookAt(positions)),
   }
 }

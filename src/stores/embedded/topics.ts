@@ -5,7 +5,7 @@ import type { GroupBatch, GroupRead, Topics } from '../../core/store.ts'
 import { HOUR, storable } from '../shared/values.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
-import { readSome } from './sql.ts'
+import { readSome, type Sql } from './sql.ts'
 import { createTopicLog, type TopicLog, type TopicRow } from './topic-log.ts'
 
 /** Positions up to `next` are consumed unless they are in `pending`. */
@@ -35,9 +35,6 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
       ON CONFLICT (consumer, position) DO UPDATE SET hidden_until = excluded.hidden_until`
   const consume = (group: Group, position: number) =>
     sql.run`DELETE FROM pending WHERE consumer = ${group.id} AND position = ${position}`
-
-  const place = (topic: TopicRow, from: 'now' | 'start') =>
-    from === 'now' ? topic.last : log.first(topic) - 1
 
   /** Reads for one group. Positions have no gaps of their own: one that is missing after `next` was removed by retention. */
   function readOne(group: Group, request: GroupRead, after: TopicLog['after']): GroupBatch {
@@ -72,13 +69,13 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     const passed = isPeek ? Math.max(start, (fresh[0]?.position ?? end + 1) - 1) : end
     const gone = passed - start - (isPeek ? 0 : fresh.length)
     const left = isPeek ? { next: group.next, missed } : { next: end, missed: 0 }
-    if (mode === 'lease') for (const { position } of shown) hide(group, position, now + storable(lease))
+    const deliveries = mode === 'lease' ? leaseRows(sql, group, shown, now + storable(lease)) : []
     if (left.next !== group.next || left.missed !== group.missed || now - group.used > HOUR)
       save({ ...group, ...left, used: now })
     const { at } = sql.get<{ at: number | null }>`SELECT min(hidden_until) AS at FROM pending
       WHERE consumer = ${group.id} AND hidden_until > ${now}` ?? { at: null }
     const batch = { events: shown.map(({ event }) => event), missed: missed + gone }
-    return at === null ? batch : { ...batch, nextVisible: at }
+    return { ...batch, ...(at !== null && { nextVisible: at }), ...(request.isCounted && { deliveries }) }
   }
 
   /** Consumes those not consumed, or hides them until a time, drawing unread ones into `pending` with all before them. Returns how many. */
@@ -138,7 +135,7 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
       writer.write(() => {
         const topic = log.open(name)
         const created = !find(topic, group)
-        sql.run`INSERT INTO consumer (topic, name, next, used) VALUES (${topic.id}, ${group}, ${place(topic, from)}, ${parts.now()})
+        sql.run`INSERT INTO consumer (topic, name, next, used) VALUES (${topic.id}, ${group}, ${place(log, topic, from)}, ${parts.now()})
           ON CONFLICT (topic, name) DO UPDATE SET used = excluded.used`
         return { created }
       }),
@@ -155,7 +152,7 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
         const found = find(log.find(name), group)
         if (!found) return false
         sql.run`DELETE FROM pending WHERE consumer = ${found.id}`
-        save({ ...found, next: place(found.topic, to), missed: 0, used: parts.now() })
+        save({ ...found, next: place(log, found.topic, to), missed: 0, used: parts.now() })
         signals.raise(`topic:${name}`)
         return true
       }),
@@ -215,6 +212,7 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
           0,
         )
       }),
+    restore: (name, group, id) => writer.write(() => restoreRow(parts, log, find(log.find(name), group), id)),
     tail: (name, after, max) =>
       read(() => {
         const topic = log.find(name)
@@ -233,4 +231,33 @@ function sharedAfter(log: TopicLog): TopicLog['after'] {
     known.set(place, found)
     return found
   }
+}
+
+function place(log: TopicLog, topic: TopicRow, from: 'now' | 'start'): number {
+  return from === 'now' ? topic.last : log.first(topic) - 1
+}
+
+/** Hides what is delivered under a lease, and returns which delivery that is of each. */
+function leaseRows(sql: Sql, group: Group, shown: readonly Place[], until: number): number[] {
+  return shown.map(({ position }) => leaseRow(sql, group, position, until))
+}
+
+function leaseRow(sql: Sql, { id }: Group, position: number, until: number): number {
+  const row = sql.get<{
+    deliveries: number
+  }>`INSERT INTO pending (consumer, position, hidden_until, deliveries)
+    VALUES (${id}, ${position}, ${until}, 1) ON CONFLICT (consumer, position)
+    DO UPDATE SET hidden_until = excluded.hidden_until, deliveries = deliveries + 1
+    RETURNING deliveries`
+  return row?.deliveries ?? 1
+}
+
+function restoreRow({ sql, signals }: Parts, log: TopicLog, group: Group | undefined, id: string): boolean {
+  const [position] = group ? log.positionsOf(group.topic, new Set([id])) : []
+  if (!group || position === undefined) return false
+  // What is unread comes by itself.
+  if (position <= group.next)
+    sql.run`INSERT OR REPLACE INTO pending (consumer, position, hidden_until) VALUES (${group.id}, ${position}, 0)`
+  signals.raise(`topic:${group.topic.name}`)
+  return true
 }

@@ -12,12 +12,13 @@ CREATE TEMP VIEW place AS SELECT topic, position, id FROM event UNION ALL SELECT
 CREATE TEMP VIEW letter AS SELECT d.*, q.name AS queue_name FROM dead d CROSS JOIN queue q ON q.id = d.queue;
 
 -- The first messages of each gateway that the receive road may take, or null: `fresh` is the first that no cursor has
--- passed, `back` the first that was given back. A few index steps a gateway.
+-- passed and that is not taken ahead, `back` the first that was given back. A few index steps a gateway.
 CREATE TEMP VIEW ready_of AS SELECT g.id AS gateway,
     (SELECT min(seq) FROM receive WHERE gateway = g.id) AS back,
     (SELECT j.seq FROM journal j WHERE j.gateway = g.id AND j.seq > g.taken AND NOT EXISTS (
         SELECT 1 FROM conversation_taken c
         WHERE c.gateway = j.gateway AND c.conversation = coalesce(j.conversation, j.id) AND c.seq >= j.seq)
+        AND NOT EXISTS (SELECT 1 FROM taken_ahead a WHERE a.gateway = j.gateway AND a.seq = j.seq)
       ORDER BY j.seq LIMIT 1) AS fresh
   FROM gateway g;
 

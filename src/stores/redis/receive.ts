@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import type { ReceiveFilter, ReceiveQueue, Taken } from '../../core/store.ts'
+import type { PlacedMessage, ReceiveFilter, ReceiveQueue, Taken } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import { storable, takenNote } from '../shared/values.ts'
-import { type Entry, messageOf } from './codec.ts'
+import { type Entry, messageOf, positionIn } from './codec.ts'
 import { createHandOver, digest, type Server } from './scripts.ts'
 
 /** What is there, but of a later time (Unix ms) than was asked for. */
@@ -19,11 +19,16 @@ export function createReceive({ run, roots: { main }, places, now, isClosed }: S
     (_, handing) => run('receive-take', main, '', '', '', '', '', '', '', ...handing),
     isClosed,
   )
+  const placed = (entry: Entry): PlacedMessage => {
+    return { position: positionIn(entry), message: messageOf(entry, places) }
+  }
   const end = async (how: 'ack' | 'release' | 'extend', receipt: string, time = 0) =>
     (await run('receive-lease', main, how, receipt, storable(time))) === 1
 
   return {
-    take: async ({ gateway = '', conversation }, lease, by, until) => {
+    take: async ({ gateway = '', conversation, only }, lease, by, until) => {
+      const chosen = only === undefined ? [] : places.partsOf(only)
+      if (!chosen) return undefined
       const wanted = conversation === undefined ? '' : digest(conversation)
       const own = (conversation === undefined ? undefined : places.partsOf(conversation)) ?? ['', '', '']
       const args = [gateway, wanted, ...own, lease === undefined ? '' : storable(lease), randomUUID()]
@@ -31,7 +36,7 @@ export function createReceive({ run, roots: { main }, places, now, isClosed }: S
       const note = JSON.stringify(detail === undefined ? ['r', what] : ['r', what, detail])
       type Reply = [entry: Entry, receipt: string, missed: number] | number | null
       const reply = await handOver('', (handing) =>
-        run<Reply>('receive-take', main, ...args, ...handing, note, until ?? ''),
+        run<Reply>('receive-take', main, ...args, ...handing, note, until ?? '', ...chosen),
       )
       if (reply === null) return undefined
       if (typeof reply === 'number') return { held: reply }
@@ -53,6 +58,17 @@ export function createReceive({ run, roots: { main }, places, now, isClosed }: S
     nextExpiry: async () => {
       const wait = await run<number | null>('receive-lease', main, 'next')
       return wait === null ? undefined : now() + Math.max(0, wait)
+    },
+    parts: 1,
+    look: async ({ gateway = '', after, max }) => {
+      type Reply = [entries: Entry[], to: number, isAll: number, back: number[]]
+      const [entries, to, isAll, back] = await run<Reply>('receive-look', main, gateway, after, max)
+      return { messages: entries.map(placed), to, isAll: isAll === 1, back }
+    },
+    lookAt: async (_, positions) => {
+      if (positions.length === 0) return []
+      const [entries] = await run<[Entry[]]>('receive-look', main, '', 0, 0, ...positions)
+      return entries.map(placed)
     },
   }
 }

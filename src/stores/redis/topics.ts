@@ -18,6 +18,9 @@ const WINDOW = 64
 /** Characters of one read that are many. */
 const LARGE = 1_000_000
 
+type GroupAnswer = [missed: number, wait: number, held: number, counts: number[], ...positions: number[]]
+type Known = { events: ReadonlyMap<number, Event>; size: number }
+
 /** `until`: consume or lease no event whose id is of a later time (Unix ms). */
 export type BoundedRead = GroupRead & { until?: number }
 /** `held`: the time of the first event that was left for that. `isLarge`: there may be more that was left for its size. */
@@ -49,7 +52,7 @@ export function createTopics(
   async function readSome(topic: string, requests: readonly Args[]): Promise<(BoundedBatch | undefined)[]> {
     const [entries, answers] = await handOver(topic, (handing) => {
       const args = [...handing, topic, ...requests.flat()]
-      return run<[Entry[], (number[] | null)[]]>('topic-read', roots.topic(topic), ...args)
+      return run<[Entry[], (GroupAnswer | null)[]]>('topic-read', roots.topic(topic), ...args)
     })
     const known = { events: new Map<number, Event>(), size: 0 }
     const learn = (some: readonly Entry[]) => {
@@ -62,16 +65,14 @@ export function createTopics(
     const log = `${roots.topic(topic)}journal`
     const batches: (BoundedBatch | undefined)[] = []
     for (const [index, answer] of answers.entries()) {
-      const [missed = 0, wait = -1, held = 0, ...positions] = answer ?? []
+      const [, , , , ...positions] = answer ?? []
       for (const [from, to] of windows(positions.filter((position) => !known.events.has(position))))
         if (from === positions[0] || known.size <= LARGE)
           learn(await call('XRANGE', log, `${from}-0`, `${to}-0`))
-      const events = positions.flatMap((position) => known.events.get(position) ?? [])
-      const more = defined({ held: held || undefined, nextVisible: wait < 0 ? undefined : now() + wait })
-      const batch = { events, missed, ...more, ...(known.size > LARGE && { isLarge: true }) }
+      const batch = answer && toBatch(answer, known, now())
       // All that a peek was told of may be gone by now.
-      const isGone = events.length === 0 && positions.length > 0
-      batches.push(isGone ? (await readSome(topic, [requests[index] ?? []]))[0] : answer ? batch : undefined)
+      const isGone = batch?.events.length === 0 && positions.length > 0
+      batches.push(isGone ? (await readSome(topic, [requests[index] ?? []]))[0] : (batch ?? undefined))
     }
     return batches
   }
@@ -125,17 +126,14 @@ export function createTopics(
       return (await Promise.all(lists)).flat()
     },
 
-    read: (topic, requests) => {
-      const items = requests.map(({ group, max, mode, lease = 0, after = 0, until = '' }) => {
-        return [group, Math.min(max, MAX_EVENTS), mode, mode === 'peek' ? after : storable(lease), until]
-      })
-      return inBatches(items, (batch) => readSome(topic, batch))
-    },
+    read: (topic, requests) => inBatches(requests.map(argsOfRead), (batch) => readSome(topic, batch)),
 
     ack: (topic, group, ids, areRead) => settle(topic, group, new Set(ids), '', 0, areRead ? 'read' : ''),
     nack: (topic, group, ids, delay) => settle(topic, group, new Set(ids), topic, storable(delay), ''),
     extend: (topic, group, ids, lease) =>
       settle(topic, group, new Set(ids), topic, storable(lease), 'extend'),
+    restore: async (topic, group, id) =>
+      (await settle(topic, group, new Set([id]), topic, 0, 'restore')) === 1,
 
     tail: async (topic, after, max) => {
       const start = `${Math.max(0, after) + 1}-0`
@@ -147,6 +145,19 @@ export function createTopics(
 
     placeOf: (topic, id) => (topic === MESSAGE_TOPIC ? places.placeOf(id) : positionOf(id)),
     end: async (topic) => Number(await call('HGET', `${roots.topic(topic)}meta`, 'end')),
+  }
+}
+
+function toBatch(answer: GroupAnswer, { events: known, size }: Known, now: number): BoundedBatch {
+  const [missed, wait, held, counts, ...positions] = answer
+  const events = positions.flatMap((position) => known.get(position) ?? [])
+  const deliveries = counts.filter((_, at) => known.has(positions[at] ?? 0))
+  return {
+    events,
+    missed,
+    ...defined({ held: held || undefined, nextVisible: wait < 0 ? undefined : now + wait }),
+    ...(counts.length > 0 && { deliveries }),
+    ...(size > LARGE && { isLarge: true }),
   }
 }
 
@@ -164,4 +175,9 @@ function windows(positions: readonly number[]): [from: number, to: number][] {
 /** A topic keeps of an event what stands neither in its id nor in its head. */
 function argsOf({ key, timestamp, ...event }: NewEvent, now: number): Args {
   return [randomTail(), timestamp ?? now, key === undefined ? '' : digest(key), JSON.stringify(event), '', '']
+}
+
+function argsOfRead({ group, max, mode, lease = 0, after = 0, until, isCounted }: BoundedRead): Args {
+  const time = mode === 'peek' ? after : storable(lease)
+  return [group, Math.min(max, MAX_EVENTS), mode, time, until ?? '', isCounted ? 1 : '']
 }

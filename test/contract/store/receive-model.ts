@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ReceiveFilter } from '../../../src/core/store.ts'
+import type { ReceiveFilter, Store } from '../../../src/core/store.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import fc from '../../fixtures/fast-check.ts'
 import { acceptAll, DAY, MINUTE, type StoreFactory, withStore } from './kit.ts'
@@ -23,6 +23,8 @@ const command = fc.record({
     'take',
     'take',
     'take',
+    'choose',
+    'choose',
     'ack',
     'release',
     'wait',
@@ -81,6 +83,16 @@ export function receiveModel(factory: StoreFactory): void {
               expected.state = each.isLeased ? 'leased' : 'taken'
               expected.until = bench.now() + MINUTE
               if (taken.receipt) expected.receipt = taken.receipt
+            } else if (each.do === 'choose') {
+              endLeases()
+              const isReady = some?.state === 'ready'
+              const filter = { only: some?.id ?? 'none' }
+              const taken = await bench.store.receive.take(filter, each.isLeased ? MINUTE : undefined)
+              assert.equal(taken?.message.id, isReady ? some.id : undefined)
+              if (!isReady || !taken) continue
+              some.state = each.isLeased ? 'leased' : 'taken'
+              some.until = bench.now() + MINUTE
+              if (taken.receipt) some.receipt = taken.receipt
             } else if (each.do === 'ack' || each.do === 'release') {
               if (!some?.receipt) continue
               const holds = some.state === 'leased' && some.until > bench.now()
@@ -108,6 +120,11 @@ export function receiveModel(factory: StoreFactory): void {
           const { ready, leased } = (await bench.store.stats()).receive
           const inState = (state: ModelMessage['state']) => messages.filter((one) => one.state === state)
           assert.deepEqual([ready, leased], [inState('ready').length, inState('leased').length])
+          const shown = await shownBy(bench.store)
+          assert.deepEqual(
+            shown,
+            inState('ready').map(({ id }) => id),
+          )
           const rest: (string | undefined)[] = []
           while (rest.length <= ready) rest.push((await bench.store.receive.take({}))?.message.id)
           assert.deepEqual(rest, [...inState('ready').map(({ id }) => id), undefined])
@@ -116,4 +133,19 @@ export function receiveModel(factory: StoreFactory): void {
       { numRuns: 40 },
     )
   })
+}
+
+/** The ids of all that a taker who chooses is shown, oldest first. */
+async function shownBy({ receive }: Store): Promise<string[]> {
+  const ids: string[] = []
+  for (let after = 0, isAll = false; !isAll; ) {
+    const looked = await receive.look({ part: 0, after, max: 2 })
+    ids.push(...looked.messages.map(({ message }) => message.id))
+    after = looked.to
+    isAll = looked.isAll
+    if (!isAll) continue
+    const back = await receive.lookAt(0, looked.back)
+    ids.push(...back.map(({ message }) => message.id))
+  }
+  return ids.sort()
 }

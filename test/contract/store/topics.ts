@@ -6,6 +6,28 @@ import { acceptAll, dataOf, MINUTE, part, publishAll, readGroup, type StoreFacto
 /** Topics, consumer groups, and the topic of all messages. */
 export function topicsContract(factory: StoreFactory): void {
   part(factory, 'leases of events', {
+    'a counted lease tells which delivery it is, until the event is consumed; then it can be restored':
+      async ({ store, advance }) => {
+        const [id = '', other = ''] = await publishAll(store, 'counted', ['a', 'b'])
+        await store.topics.subscribe('counted', 'g', 'start')
+        const lease = async () => {
+          const request = { group: 'g', max: 1, mode: 'lease', lease: MINUTE, isCounted: true } as const
+          const [batch] = await store.topics.read('counted', [request])
+          return [dataOf(batch ?? { events: [] }), batch?.deliveries ?? []]
+        }
+        assert.deepEqual(await lease(), [['a'], [1]])
+        await store.topics.nack('counted', 'g', [id], 0)
+        assert.deepEqual(await lease(), [['a'], [2]])
+        advance(MINUTE)
+        assert.deepEqual(await lease(), [['a'], [3]])
+        await store.topics.ack('counted', 'g', [id])
+        assert.deepEqual(await lease(), [['b'], [1]])
+        assert.equal(await store.topics.restore('counted', 'g', id), true)
+        assert.deepEqual(await lease(), [['a'], [1]])
+        await store.topics.ack('counted', 'g', [id, other])
+        assert.deepEqual(await lease(), [[], []])
+        assert.equal(await store.topics.restore('counted', 'none', id), false)
+      },
     'an extended lease runs from now, for those events alone whose lease has not run out': async ({
       store,
       advance,

@@ -8,6 +8,7 @@
 --          given back and nothing taken
 -- ARGV[13]  what to note of the message, without the time
 -- ARGV[14]  the time (Unix ms) beyond which nothing is taken, or empty
+-- ARGV[15…17]  position, time and tail of the only message that is wanted, whatever is older; or nothing
 -- Returns  the entry, the receipt (empty without lease), and how many messages of the gateway are lost that no taker was
 --          told of (only where no conversation is asked for); or false; or the time of one that ARGV[14] leaves there
 -- Guarantees: no two calls get one message, unless its lease ran out in between, or the first never heard
@@ -46,17 +47,23 @@ local function alone()
 end
 
 local position, found
-repeat
-  local of
-  if conversation == '' then position, of = oldest_available(gateway) else position = older(in_list(), alone()) end
-  if not position then return false end
-  found = entry_at(position)
-  -- Retention of a daemon that knows no runs has removed it.
-  if not found then make_unavailable(of, '', position) end
-until found
-if ARGV[14] ~= '' and time_of(found) > tonumber(ARGV[14]) then return time_of(found) end
+if ARGV[15] then
+  position, found = tonumber(ARGV[15]), entry_with_id(ARGV[15], ARGV[16], ARGV[17])
+  if not found then return false end
+else
+  repeat
+    local of
+    if conversation == '' then position, of = oldest_available(gateway) else position = older(in_list(), alone()) end
+    if not position then return false end
+    found = entry_at(position)
+    -- Retention of a daemon that knows no runs has removed it.
+    if not found then make_unavailable(of, '', position) end
+  until found
+  if ARGV[14] ~= '' and time_of(found) > tonumber(ARGV[14]) then return time_of(found) end
+end
 local its_gateway, its_conversation = origin_of(found)
-make_unavailable(its_gateway, its_conversation, position)
+-- Only the one that was wanted may be with another.
+if not make_unavailable(its_gateway, its_conversation, position) then return false end
 add_note(position, '[' .. now .. ',' .. string.sub(ARGV[13], 2))
 local missed = conversation == '' and untold(its_gateway) or 0
 if ARGV[8] == '' then

@@ -15,7 +15,7 @@ end
 
 local function remove(name)
   local keys = keys_of(name)
-  redis.call('UNLINK', keys.hidden, keys.back, keys.ahead, keys.missed)
+  redis.call('UNLINK', keys.hidden, keys.back, keys.ahead, keys.missed, keys.deliveries)
   redis.call('SREM', root .. 'odd', name)
   redis.call('ZREM', root .. 'used', name)
   return redis.call('HDEL', root .. 'groups', name)
@@ -38,7 +38,7 @@ local function seek()
   redis.call('SISMEMBER', root .. 'odd', group)
   touch({ group })
   redis.call('HSET', root .. 'groups', group, to)
-  redis.call('UNLINK', keys.hidden, keys.back, keys.ahead, keys.missed)
+  redis.call('UNLINK', keys.hidden, keys.back, keys.ahead, keys.missed, keys.deliveries)
   redis.call('SREM', root .. 'odd', group)
   signal({ 'topic:' .. ARGV[6] })
   return 1

@@ -4,12 +4,12 @@
 --
 -- ARGV[3…5]  daemon, number, and what it never heard of, as `lib/unheard.lua` has them
 -- ARGV[6]   the topic
--- ARGV[7…]  per request five values: group; how many at most; `consume`, `peek` or `lease`; lease in ms, or the
+-- ARGV[7…]  per request six values: group; how many at most; `consume`, `peek` or `lease`; lease in ms, or the
 --           position up to which a peek leaves out what is there; the time (Unix ms) beyond which nothing is handed out, or
---           empty; none, where nothing is to be read
+--           empty; 1 where deliveries under a lease are counted, or empty; none, where nothing is to be read
 -- Returns   the entries, fewer than asked where they are large (but for peeks), then per request false (there is no such group) or
 --           {missed, in how many ms something hidden becomes visible or -1, the time of what was not handed out or 0,
---           positions…}
+--           {which delivery it is, of each, where that is counted}, positions…}
 -- Guarantees: what is consumed or leased is given to no other read of the group, unless the caller never heard of it
 --           and says so: then it comes before what is unread, behind what others read meanwhile.
 
@@ -28,7 +28,7 @@ end)
 if #ARGV == 6 then return false end
 
 local names = {}
-for i = 7, #ARGV, 5 do names[#names + 1] = ARGV[i] end
+for i = 7, #ARGV, 6 do names[#names + 1] = ARGV[i] end
 local nexts = redis.call('HMGET', root .. 'groups', unpack(names))
 local odds = redis.call('SMISMEMBER', root .. 'odd', unpack(names))
 local last = last_position()
@@ -93,6 +93,7 @@ local function read_back(group, keys, max, after, positions, till)
         pick(positions, entry, tonumber(text))
       else
         missed = missed + redis.call('ZREM', keys.back, text)
+        redis.call('HDEL', keys.deliveries, text)
       end
     end
   until missed == before
@@ -155,7 +156,7 @@ end
 
 local handed, moved = {}, {}
 
-local function serve(group, max, mode, lease, till)
+local function serve(group, max, mode, lease, till, is_counted)
   if not next_of[group] then return false end
   held = nil
   local keys = odd[group] and keys_of(group)
@@ -175,20 +176,28 @@ local function serve(group, max, mode, lease, till)
   -- What was told is told no more; a peek's is, until it is acknowledged.
   local before = keys and tonumber(redis.call(mode == 'peek' and 'GET' or 'GETDEL', keys.missed) or nil) or 0
   if mode == 'peek' then missed = 0 end
-  if mode == 'consume' and #positions > 0 then handed[#handed + 1] = { group, positions } end
+  if mode == 'consume' and #positions > 0 then
+    handed[#handed + 1] = { group, positions }
+    if keys then redis.call('HDEL', keys.deliveries, unpack(positions)) end
+  end
+  local counts = {}
   if mode == 'lease' and #positions > 0 then
     keys, odd[group] = keys_of(group), true
     redis.call('SADD', root .. 'odd', group)
-    for _, position in ipairs(positions) do redis.call('ZADD', keys.hidden, now + lease, position) end
+    for i, position in ipairs(positions) do
+      redis.call('ZADD', keys.hidden, now + lease, position)
+      if is_counted then counts[i] = redis.call('HINCRBY', keys.deliveries, position, 1) end
+    end
   end
   local soonest = keys and tonumber(redis.call('ZRANGE', keys.hidden, 0, 0, 'WITHSCORES')[2])
   if keys and not soonest then tidy(group, keys) end
-  return { before + missed + gone, soonest and math.max(0, soonest - now) or -1, held or 0, unpack(positions) }
+  return { before + missed + gone, soonest and math.max(0, soonest - now) or -1, held or 0, counts, unpack(positions) }
 end
 
 local answers, writes = {}, {}
-for i = 7, #ARGV, 5 do
-  answers[#answers + 1] = serve(ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3], tonumber(ARGV[i + 4]))
+for i = 7, #ARGV, 6 do
+  answers[#answers + 1] =
+    serve(ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3], tonumber(ARGV[i + 4]), ARGV[i + 5] == '1')
 end
 if #handed > 0 then remember_handed(ARGV[3], ARGV[4], handed) end
 for group, position in pairs(moved) do

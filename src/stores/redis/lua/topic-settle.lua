@@ -3,7 +3,7 @@
 --
 -- ARGV[3]  group    ARGV[4]  empty to consume; to give back: topic    ARGV[5]  delay in ms
 -- ARGV[6]  `read` where the caller read them here: a log that has the newest of them has the others; `extend`, with a topic and a
---          delay, for those alone whose lease has not run out; or empty
+--          delay, for those alone whose lease has not run out; `restore`, with a topic: shows what was consumed once more; or empty
 -- ARGV[7…]  per event position, time and tail of its id, with a space between; the oldest first, so that most need not be noted
 --          position 0: the tail is how many missed events a peek told of; they are told no more
 -- Returns  how many were consumed or given back
@@ -23,7 +23,10 @@ local skips = redis.call('EXISTS', keys.ahead) > 0
 -- To be noted in `ahead`, each twice: as score and as member.
 local later = {}
 
+local counts = redis.call('EXISTS', keys.deliveries) == 1
+
 local function consume(position)
+  if counts then redis.call('HDEL', keys.deliveries, position) end
   if holds and redis.call('ZREM', keys.hidden, position) + redis.call('ZREM', keys.back, position) > 0 then return true end
   if not is_unread(position) then return false end
   if position == next_position and not (skips and redis.call('ZSCORE', keys.ahead, position)) then
@@ -96,8 +99,16 @@ local function extend(position)
   return hidden_until ~= nil and hidden_until > now and give_back(position)
 end
 
+local function restore(position)
+  redis.call('HDEL', keys.deliveries, position)
+  if position > last then return false end
+  show(keys, position, next_position)
+  return true
+end
+
 local told = {}
-local settle, count = topic == '' and consume or ARGV[6] == 'extend' and extend or give_back, 0
+local settle, count = topic == '' and consume or give_back, 0
+if ARGV[6] == 'extend' then settle = extend elseif ARGV[6] == 'restore' then settle = restore end
 local is_known = ARGV[6] == 'read' and entry_with_id(parts_of(ARGV[#ARGV]))
 for i = 7, #ARGV do
   local position, time, tail = parts_of(ARGV[i])

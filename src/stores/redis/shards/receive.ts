@@ -17,6 +17,7 @@ export function createShardedReceive(
     const [, shard = '', own = ''] = /^(\d+)-(.*)$/.exec(receipt) ?? []
     return { receive: shards[Number(shard)]?.receive, own }
   }
+  const at = (part: number) => (shards[part] as Shard).receive
   return {
     take: async (filter, lease, by) => {
       use()
@@ -27,7 +28,11 @@ export function createShardedReceive(
         const value: Taken = receipt === undefined ? taken : { ...taken, receipt: `${shard}-${receipt}` }
         return { value, last: timeOf(taken.message.id) }
       }
-      const { gateway = '', conversation } = filter
+      const { gateway = '', conversation, only } = filter
+      if (only !== undefined) {
+        const given = await ask(layout.shardIn(only) ?? 0)
+        return given && 'value' in given ? given.value : undefined
+      }
       if (conversation === undefined) return merge.take(gateway, ask)
       for (const shard of layout.shardsOf(conversation)) {
         const given = await ask(shard)
@@ -45,5 +50,8 @@ export function createShardedReceive(
       const times = answers.filter((time) => time !== undefined)
       return times.length > 0 ? Math.min(...times) : undefined
     },
+    parts: shards.length,
+    look: (request) => at(request.part).look(request),
+    lookAt: (part, positions) => at(part).lookAt(part, positions),
   }
 }

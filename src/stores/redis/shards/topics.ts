@@ -45,7 +45,7 @@ export function createShardedTopics(
     if (partition !== undefined) return readShard(partition, request)
     if (mode === 'peek') return peek({ ...request, after: 0 })
     use()
-    const found: GroupBatch = { events: [], missed: 0 }
+    const found: GroupBatch = { events: [], missed: 0, ...(request.isCounted && { deliveries: [] }) }
     let isThere = true
     let nextVisible: number | undefined
     const ask = async (shard: number, until: number) => {
@@ -67,8 +67,7 @@ export function createShardedTopics(
         if (isFirst) throw error
       })
       if (!batch) break
-      found.events.push(...batch.events)
-      found.missed += batch.missed
+      addTo(found, batch)
       if (batch.isLarge) break
     } while (found.events.length < request.max)
     return isThere || found.events.length > 0 ? { ...found, ...defined({ nextVisible }) } : undefined
@@ -119,7 +118,7 @@ export function createShardedTopics(
   return {
     partitions: (topic) => (topic === MESSAGE_TOPIC ? shards.length : 1),
     placeOf: (topic, id) => {
-      const partition = topic === MESSAGE_TOPIC ? (layout.shardIn(id) ?? 0) : 0
+      const partition = partitionOf(layout, topic, id)
       const position = at(partition).placeOf(topic, id)
       return position === undefined ? undefined : { partition, position }
     },
@@ -157,9 +156,20 @@ export function createShardedTopics(
       settle(topic, group, ids, false, (topics, some) => topics.nack(topic, group, some, delay)),
     extend: (topic, group, ids, lease) =>
       settle(topic, group, ids, false, (topics, some) => topics.extend(topic, group, some, lease)),
+    restore: (topic, group, id) => at(partitionOf(layout, topic, id)).restore(topic, group, id),
     tail: (topic, after, max, partition) => at(partition).tail(topic, after, max),
     end: (topic, partition) => at(partition).end(topic),
   }
+}
+
+function addTo(found: GroupBatch, { events, deliveries = [], missed }: GroupBatch): void {
+  found.events.push(...events)
+  found.deliveries?.push(...deliveries)
+  found.missed += missed
+}
+
+function partitionOf({ shardIn }: Layout, topic: string, id: string): number {
+  return topic === MESSAGE_TOPIC ? (shardIn(id) ?? 0) : 0
 }
 
 /** Groups of other topics are all on the first shard; without it, those of gateway-message can still be told. */

@@ -5,10 +5,11 @@
 --   back:<group>    positions before the next that are visible again
 --   ahead:<group>   positions from the next on that plain reading skips: acknowledged, or hidden
 -- or, a number, missed:<group>: how many events before the next are gone, which is not told yet.
+-- deliveries:<group> is a hash from the positions that were leased to how often, where that is counted.
 -- The zset `used` has all groups by when they were last used, to the hour.
 local function keys_of(group)
   local keys = {}
-  for _, name in ipairs({ 'hidden', 'back', 'ahead', 'missed' }) do keys[name] = root .. name .. ':' .. group end
+  for _, name in ipairs({ 'hidden', 'back', 'ahead', 'missed', 'deliveries' }) do keys[name] = root .. name .. ':' .. group end
   return keys
 end
 

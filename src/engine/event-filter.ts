@@ -1,0 +1,32 @@
+import { type Event, MESSAGE_TOPIC } from '../core/event.ts'
+import { isJsonObject } from '../core/json.ts'
+import type { RouteMatch } from '../core/route.ts'
+import type { Store } from '../core/store.ts'
+import { compileMatcher, type Matched } from './router.ts'
+
+/** Tells whether an event is wanted by the keys of `match`, which read a message. Throws for a bad pattern. */
+export function createEventFilter(match: RouteMatch, journal: Pick<Store['journal'], 'get'>) {
+  const fits = compileMatcher(match)
+  return async (event: Event): Promise<boolean> => {
+    const message = event.topic === MESSAGE_TOPIC ? await journal.get(event.id) : asMessage(event)
+    return message !== undefined && fits(message)
+  }
+}
+
+/** Those of some events that a group is for. */
+export async function wantedOf(
+  events: readonly Event[],
+  { match }: { match?: RouteMatch },
+  journal: Pick<Store['journal'], 'get'>,
+): Promise<readonly Event[]> {
+  if (!match) return events
+  const answers = await Promise.all(events.map(createEventFilter(match, journal)))
+  return events.filter((_, at) => answers[at])
+}
+
+/** An event of any other topic: `event` is its type, `gateway` who published it. */
+function asMessage({ topic, type, source, data }: Event): Matched {
+  const fields = isJsonObject(data) ? data : {}
+  const text = String(fields.text ?? fields.body ?? '')
+  return { gateway: source, transport: topic, from: { id: source }, text, data: { ...fields, event: type } }
+}

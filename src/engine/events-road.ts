@@ -1,0 +1,20 @@
+import type { Call } from '../core/call.ts'
+import type { Log } from '../core/log.ts'
+import type { Store } from '../core/store.ts'
+import { createEvents } from './events.ts'
+import { createGroupDeliveries } from './group-deliveries.ts'
+import { createGroupSettings, type GroupSettings } from './group-settings.ts'
+
+/** The events road with what bounds its groups. */
+export function createEventsRoad(deps: {
+  store: Store
+  /** What routes.yaml says of a consumer group. */
+  groupSettings(topic: string, group: string): GroupSettings | undefined
+  permit(skill: string, call: Call): Promise<void>
+  log: Log
+  now(): number
+}) {
+  const settings = createGroupSettings(deps.store, deps.groupSettings)
+  const deliveries = createGroupDeliveries(deps)
+  return { settings, deliveries, events: createEvents({ ...deps, settings, bury: deliveries.bury }) }
+}

@@ -1,0 +1,80 @@
+import { z } from 'zod'
+import { TriviumError } from '../core/errors.ts'
+import { type Event, eventSchema, MESSAGE_TOPIC } from '../core/event.ts'
+import { toJson } from '../core/json.ts'
+import type { Log } from '../core/log.ts'
+import type { ClaimedJob, NewJob, Store } from '../core/store.ts'
+import { defined } from '../lib/defined.ts'
+import { createWorker, type RunOutcome } from './worker.ts'
+
+/** The queue whose dead letters are the events that a group was given too often. */
+const QUEUE = 'events'
+/** Ms for which it is remembered that a job has become a dead letter, so that the next claim is its retry. */
+const REMEMBERED = 400 * 86_400_000
+
+const dataSchema = z.object({ topic: z.string(), event: eventSchema })
+
+export type GroupDeliveries = ReturnType<typeof createGroupDeliveries>
+
+/**
+ * Bounds how often a consumer group is given an event under a lease (`max-deliveries`). After that the event becomes a dead letter
+ * of the queue `events` and no longer waits for the group; the retry of the dead letter gives it to that group again, with fresh deliveries.
+ */
+export function createGroupDeliveries(deps: {
+  store: Pick<Store, 'topics' | 'jobs' | 'kv' | 'onSignal'>
+  log: Log
+  now(): number
+}) {
+  const { store, now } = deps
+  const { jobs, kv, topics } = store
+
+  const run = async ({ id, group, data, lost }: ClaimedJob): Promise<RunOutcome> => {
+    const { topic, event } = dataSchema.parse(data)
+    const mark = `trivium:dead-event/${id}`
+    // A daemon that died right after it had set the mark has left a claim that ran out.
+    if (lost === 0 && (await kv.get(mark))) {
+      if (!(await topics.restore(topic, group, event.id)))
+        throw new TriviumError('event_not_found', { id: event.id, topic, group })
+      await kv.delete(mark)
+      return { outcome: 'done' }
+    }
+    await kv.set(mark, true, { ttl: REMEMBERED })
+    const { code, message } = new TriviumError('group_max_deliveries', { id: event.id, topic, group })
+    return { outcome: 'dead', reason: 'attempts', error: { at: now(), code, message } }
+  }
+  const retry = { attempts: 1, first: 1_000, longest: 1_000 }
+  const worker = createWorker({ queue: QUEUE, store, concurrency: 4, run, retry, log: deps.log, now })
+
+  /** A queue takes an id once within days: each round of an event is a job of its own. */
+  async function nextId(topic: string, group: string, id: string): Promise<string> {
+    for (let round = 1; ; round++) {
+      const name = round === 1 ? `${topic}/${group}/${id}` : `${topic}/${group}/${id}.${round}`
+      const end = await jobs.end(QUEUE, name)
+      if (end?.state !== 'done') return name
+    }
+  }
+
+  return {
+    /** Takes events off a group that were delivered too often. */
+    async bury(group: string, events: readonly Event[]): Promise<void> {
+      const dying: NewJob[] = []
+      for (const event of events) {
+        const { topic } = event
+        const id = await nextId(topic, group, event.id)
+        const messageId = topic === MESSAGE_TOPIC ? event.id : undefined
+        const data = toJson({ topic, event })
+        dying.push({ id, lane: `${QUEUE}/${id}`, group, data, notify: true, ...defined({ messageId }) })
+      }
+      await jobs.add(QUEUE, dying)
+      for (const [topic, some] of Map.groupBy(events, (event) => event.topic)) {
+        await topics.ack(
+          topic,
+          group,
+          some.map(({ id }) => id),
+        )
+      }
+    },
+    start: worker.start,
+    stop: worker.stop,
+  }
+}

@@ -1,0 +1,92 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Event } from '../core/event.ts'
+import type { GroupBatch, GroupRead, Store } from '../core/store.ts'
+import { type Batcher, createBatcher } from '../lib/batch.ts'
+import { createEventFilter } from './event-filter.ts'
+import type { GroupDeliveries } from './group-deliveries.ts'
+import type { GroupSettings } from './group-settings.ts'
+import { withGap } from './subscriptions.ts'
+
+/** Groups of one topic that are read in one store call at most. */
+const MAX_READS = 256
+
+/** What a group is asked for. */
+export type GroupRequest = { topic: string; ack: boolean; max: number; lease?: number }
+
+/**
+ * Reads events for consumer groups within their settings: what the filter of a group does not want is acknowledged for it, and what
+ * it was given too often becomes a dead letter.
+ */
+export function createGroupReader(deps: {
+  store: Pick<Store, 'topics' | 'journal'>
+  bury: GroupDeliveries['bury']
+  now(): number
+}) {
+  const { topics, journal } = deps.store
+  const readers = new Map<string, Batcher<GroupRead, GroupBatch | undefined>>()
+
+  /** Waiters of one topic that wake together read in one store call. */
+  const read = async (topic: string, request: GroupRead) => {
+    let reader = readers.get(topic)
+    if (!reader) {
+      reader = createBatcher({ max: MAX_READS, run: (requests) => topics.read(topic, requests) })
+      readers.set(topic, reader)
+    }
+    try {
+      return await reader.add(request)
+    } finally {
+      if (reader.pending() === 0) readers.delete(topic)
+    }
+  }
+
+  const readOrMake = async (topic: string, request: GroupRead) => {
+    const batch = await read(topic, request)
+    if (batch) return batch
+    await topics.subscribe(topic, request.group, 'now')
+    return read(topic, request)
+  }
+
+  /** The events of a batch that the group is to have, and those that it is not, which are taken off it. */
+  const sort = async (batch: GroupBatch, group: string, { match, maxDeliveries }: GroupSettings) => {
+    const fits = match && createEventFilter(match, journal)
+    const answers = fits && (await Promise.all(batch.events.map(fits)))
+    const [wanted, spent, passed]: [Event[], Event[], Event[]] = [[], [], []]
+    for (const [at, event] of batch.events.entries()) {
+      if (answers?.[at] === false) passed.push(event)
+      else if (maxDeliveries !== undefined && (batch.deliveries?.[at] ?? 0) > maxDeliveries) spent.push(event)
+      else wanted.push(event)
+    }
+    if (spent.length > 0) await deps.bury(group, spent)
+    return { wanted, passed }
+  }
+
+  return {
+    read,
+    /** The next events of a group, or when it may have some. It is made where it is not there. */
+    async next({ topic, ack, max, lease }: GroupRequest, group: string, settings: GroupSettings) {
+      const mode = ack ? 'consume' : 'peek'
+      const isCounted = settings.maxDeliveries !== undefined && lease !== undefined
+      const request: GroupRead =
+        lease === undefined ? { group, max, mode } : { group, max, mode: 'lease', lease, isCounted }
+      for (;;) {
+        const batch = await readOrMake(topic, request)
+        if (!batch) return {}
+        const { wanted, passed } = isPlain(settings)
+          ? { wanted: batch.events, passed: [] }
+          : await sort(batch, group, settings)
+        // A read that consumes has done so.
+        if (passed.length > 0 && request.mode !== 'consume') {
+          const ids = passed.map(({ id }) => id)
+          await topics.ack(topic, group, ids)
+        }
+        const events = withGap(topic, { ...batch, events: wanted }, deps.now(), request.mode)
+        if (events.length > 0) return { value: events }
+        if (batch.events.length === 0) return { retryAt: batch.nextVisible }
+      }
+    },
+  }
+}
+
+function isPlain(settings: GroupSettings): boolean {
+  return isDeepStrictEqual(settings, {})
+}

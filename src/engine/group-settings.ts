@@ -1,0 +1,91 @@
+import { z } from 'zod'
+import type { Json } from '../core/json.ts'
+import { matchSchema, type RouteMatch } from '../core/route.ts'
+import type { Store } from '../core/store.ts'
+import { updateKv } from '../core/update-kv.ts'
+import { defined } from '../lib/defined.ts'
+
+/** What a consumer group is bounded by: which events it is for, and how often it gets one. */
+export type GroupSettings = { match?: RouteMatch; maxDeliveries?: number }
+
+/** One value for all groups, which every daemon holds in memory. */
+const KEY = 'trivium:groups'
+/** From so many on those of groups that are gone are removed. */
+const MANY = 500
+
+const settingsSchema = z.record(
+  z.string(),
+  z.object({
+    match: matchSchema.transform((match): RouteMatch => match).exactOptional(),
+    maxDeliveries: z.int().min(1).exactOptional(),
+  }),
+)
+
+/** The settings of consumer groups that their subscribers gave; those of routes.yaml (`configured`) come before them. */
+export function createGroupSettings(
+  store: Pick<Store, 'kv' | 'topics' | 'onSignal'>,
+  configured: (topic: string, group: string) => GroupSettings | undefined,
+) {
+  const { kv, topics } = store
+  const nameOf = (topic: string, group: string) => `${topic}\n${group}`
+  let known: Promise<Record<string, GroupSettings>> | undefined
+  let isFollowed = false
+  const parse = (value: Json | undefined) => settingsSchema.parse(value ?? {})
+
+  const load = () => {
+    if (!isFollowed) {
+      isFollowed = true
+      store.onSignal(`kv:${KEY}`, () => {
+        known = undefined
+      })
+    }
+    known ??= kv.get(KEY).then((found) => parse(found?.value))
+    const current = known
+    current.catch(() => {
+      if (known === current) known = undefined
+    })
+    return current
+  }
+
+  const change = async (edit: (all: Record<string, GroupSettings>) => Record<string, GroupSettings>) => {
+    await updateKv(kv, KEY, async (value) => ({ value: toValue(await withoutGone(edit(parse(value)))) }))
+    known = undefined
+  }
+
+  async function withoutGone(all: Record<string, GroupSettings>): Promise<Record<string, GroupSettings>> {
+    if (Object.keys(all).length < MANY) return all
+    const there = new Set((await topics.groups()).map(({ topic, group }) => nameOf(topic, group)))
+    return Object.fromEntries(Object.entries(all).filter(([name]) => there.has(name)))
+  }
+
+  return {
+    async of(topic: string, group: string): Promise<GroupSettings> {
+      return { ...(await load())[nameOf(topic, group)], ...configured(topic, group) }
+    },
+    /** Changes what is given and leaves the rest. */
+    async set(topic: string, group: string, settings: GroupSettings): Promise<void> {
+      if (Object.keys(settings).length === 0) return
+      const name = nameOf(topic, group)
+      await change((all) => ({ ...all, [name]: { ...all[name], ...settings } }))
+    },
+    async remove(topic: string, group: string): Promise<void> {
+      const name = nameOf(topic, group)
+      if (!(name in (await load()))) return
+      await change(({ [name]: _, ...rest }) => rest)
+    },
+  }
+}
+
+function toValue(all: Record<string, GroupSettings>): Json {
+  return Object.fromEntries(
+    Object.entries(all).map(([name, { match, maxDeliveries }]) => {
+      const copy =
+        match && Object.fromEntries(Object.entries(match).map(([key, value]) => [key, plain(value)]))
+      return [name, defined({ match: copy, maxDeliveries })]
+    }),
+  )
+}
+
+function plain(value: readonly string[] | boolean): Json {
+  return typeof value === 'boolean' ? value : [...value]
+}

@@ -1,0 +1,27 @@
+import type { RouteMatch } from '../core/route.ts'
+import type { Store } from '../core/store.ts'
+import { createEventFilter } from './event-filter.ts'
+
+type Wanted = { topic: string; max: number; match?: RouteMatch }
+
+/** Reads what comes next on a topic, without any group. */
+export function createTopicTail({ topics, journal }: Pick<Store, 'topics' | 'journal'>) {
+  /** Begins at the end of the topic; what is returned reads on, past what is not wanted. */
+  return async ({ topic, max, match }: Wanted) => {
+    const partitions = Array.from({ length: topics.partitions(topic) }, (_, at) => at)
+    const after = await Promise.all(partitions.map((at) => topics.end(topic, at)))
+    const fits = match && createEventFilter(match, journal)
+    return async () => {
+      for (;;) {
+        const tails = await Promise.all(after.map((end, at) => topics.tail(topic, end, max, at)))
+        const next = tails.flat().map(({ event }) => event)
+        const answers = fits && (await Promise.all(next.map(fits)))
+        const wanted = next.filter((_, at) => answers?.[at] ?? true)
+        wanted.sort((a, b) => (a.id < b.id ? -1 : 1))
+        if (wanted.length > 0) return { value: wanted.slice(0, max) }
+        if (next.length === 0) return {}
+        for (const [at, tail] of tails.entries()) after[at] = tail.at(-1)?.position ?? after[at] ?? 0
+      }
+    }
+  }
+}

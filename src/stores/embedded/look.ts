@@ -1,0 +1,50 @@
+import { decodeMessage } from '../../core/message.ts'
+import type { PlacedMessage, ReceiveLook, ReceiveLooked } from '../../core/store.ts'
+import type { JournalTable } from './journal.ts'
+import type { Parts } from './parts.ts'
+import { readSome } from './sql.ts'
+
+type GatewayRow = { id: number; name: string; taken: number }
+type MessageRow = { seq: number; id: string; received_at: number; payload: string }
+
+/** Looks at what the receive road may hand out. All synchronous, for inside a read. */
+export function createLook({ sql, counters }: Parts, journal: JournalTable) {
+  /** What was never taken of one gateway: after the cursors, and not taken ahead. */
+  function freshOf({ id, name, taken }: GatewayRow, after: number, max: number) {
+    const rows = sql.iterate<MessageRow>`SELECT seq, id, received_at, payload FROM journal j
+      WHERE j.gateway = ${id} AND j.seq > ${Math.max(taken, after)}
+        AND NOT EXISTS (SELECT 1 FROM conversation_taken c
+          WHERE c.gateway = j.gateway AND c.conversation = coalesce(j.conversation, j.id) AND c.seq >= j.seq)
+        AND NOT EXISTS (SELECT 1 FROM taken_ahead a WHERE a.gateway = j.gateway AND a.seq = j.seq)
+      ORDER BY j.seq LIMIT ${max} + 0`
+    const toPlaced = ({ seq: position, id, received_at: receivedAt, payload }: MessageRow): PlacedMessage => {
+      return { position, message: decodeMessage({ id, gateway: name, receivedAt }, payload) }
+    }
+    const { found, isCut } = readSome(rows, toPlaced, (_, { payload }) => payload)
+    return { found, isCut: isCut || found.length === max }
+  }
+
+  return {
+    look({ gateway, after, max }: ReceiveLook): ReceiveLooked {
+      const only = gateway ?? null
+      const gateways = sql.all<GatewayRow>`SELECT id, name, taken FROM gateway
+        WHERE ${only} IS NULL OR name = ${only}`
+      const reads = gateways.map((one) => freshOf(one, after, max))
+      // Behind the last of a gateway of which there is more, others may be older.
+      const cuts = reads.flatMap(({ found, isCut }) => (isCut ? (found.at(-1)?.position ?? after) : []))
+      const to = Math.min(counters.get('journal'), ...cuts)
+      const messages = reads
+        .flatMap(({ found }) => found)
+        .filter(({ position }) => position <= to)
+        .sort((a, b) => a.position - b.position)
+      const back = sql.all<{ seq: number }>`SELECT r.seq FROM receive r JOIN gateway g ON g.id = r.gateway
+        WHERE ${only} IS NULL OR g.name = ${only} ORDER BY r.seq`
+      return { messages, to, isAll: cuts.length === 0, back: back.map(({ seq }) => seq) }
+    },
+    lookAt(positions: readonly number[]): PlacedMessage[] {
+      const toPlaced = (position: number) => ({ position, message: journal.at(position) })
+      const { found } = readSome(positions, toPlaced, ({ message }) => message?.text)
+      return found.flatMap(({ position, message }) => (message ? [{ position, message }] : []))
+    },
+  }
+}

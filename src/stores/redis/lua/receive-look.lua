@@ -1,0 +1,60 @@
+-- include: log notes ready available
+-- Shows what may be taken, for a taker that chooses by what is in a message. Takes nothing.
+--
+-- ARGV[3]  gateway, or empty
+-- ARGV[4]  the position after which messages are shown that were never taken        ARGV[5]  how many at most
+-- ARGV[6…]  positions of messages that came back, to be shown in place of those
+-- Returns  the entries, oldest first, fewer where they are large; the position up to which nothing else is to be shown; 1 where
+--          that is all, else 0; and the positions of all that came back
+local gateway, after, max = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+
+-- The entries at positions, and the last of those where they are large and more follow.
+local function shown(positions)
+  local entries, bytes = {}, 0
+  for _, position in ipairs(positions) do
+    local entry = entry_at(position)
+    if entry then
+      entries[#entries + 1] = entry
+      bytes = bytes + #entry[2][4]
+      if bytes > LARGE then return entries, position end
+    end
+  end
+  return entries
+end
+
+if #ARGV > 5 then
+  local asked = {}
+  for i = 6, #ARGV do asked[#asked + 1] = ARGV[i] end
+  return { (shown(asked)) }
+end
+
+local expired = redis.call('ZRANGEBYSCORE', root .. 'receive-leases', '-inf', now, 'LIMIT', 0, 1000)
+for _, receipt in ipairs(expired) do give_back(end_lease(receipt)) end
+if #expired > 0 then signal({ 'receive' }) end
+
+local fresh, back = {}, {}
+-- Of each gateway as many as are asked for, so that the first of all of them are there.
+for _, name in ipairs(gateway ~= '' and { gateway } or redis.call('SMEMBERS', root .. 'gateways')) do
+  local runs = redis.call('ZRANGEBYSCORE', root .. 'ready:' .. name, '(' .. after, '+inf', 'WITHSCORES', 'LIMIT', 0, max)
+  local count = 0
+  for i = 1, #runs, 2 do
+    for position = math.max(after + 1, tonumber(runs[i])), tonumber(runs[i + 1]) do
+      if count == max then break end
+      count = count + 1
+      fresh[#fresh + 1] = position
+    end
+  end
+  for _, position in ipairs(redis.call('ZRANGE', root .. 'receive-back:' .. name, 0, -1)) do
+    back[#back + 1] = tonumber(position)
+  end
+  for _, reference in ipairs(redis.call('XRANGE', root .. 'receive:' .. name, '-', '+')) do
+    back[#back + 1] = position_of(reference[1])
+  end
+end
+table.sort(fresh)
+table.sort(back)
+local cut = fresh[max]
+for i = #fresh, max + 1, -1 do fresh[i] = nil end
+local entries, last = shown(fresh)
+cut = last or cut
+return { entries, cut or tonumber(redis.call('HGET', root .. 'meta', 'end') or 0), cut and 0 or 1, back }
