@@ -44,7 +44,8 @@ const LAYERS: string[][] = [
 const CLOSED: { to: RegExp; except: RegExp }[] = [
   { to: /^transports\/registry\.ts$/, except: /^src\/(daemon|cli|main\.ts)/ },
   { to: /^transports\/[^/]+\/index\.ts$/, except: /^transports\// },
-  { to: /^transports\//, except: /^(transports\/|src\/(daemon|cli|main\.ts))/ },
+  // Who gives a transport what it needs of the daemon knows its `host.ts`.
+  { to: /^transports\/(?!\w+\/host\.ts)/, except: /^(transports\/|src\/(daemon|cli|main\.ts))/ },
   { to: /^skills\//, except: /^skills\// },
 ]
 
@@ -65,6 +66,15 @@ describe('architecture', () => {
           `${from} imports ${to}: take what it needs as an argument, or move the type to src/core`,
       )
     assert.deepEqual(wrong, [])
+  })
+
+  test('the ports know no package of a store, a queue or a transport', () => {
+    const allowed = /^(node:|zod$|re2js$|croner$)/
+    const foreign = product
+      .filter((file) => file.startsWith('src/core/'))
+      .flatMap((file) => packagesOf(file).map((name) => ({ file, name })))
+      .filter(({ name }) => !allowed.test(name))
+    assert.deepEqual(foreign, [], 'a type of a package belongs to the room that uses it')
   })
 
   test('every source file belongs to a room', () => {
@@ -150,8 +160,19 @@ function read(file: string): string {
   return readFileSync(join(root, file), 'utf8')
 }
 
-/** The relative imports of a file with paths from the root: static, of types, and late (`import()`). */
+/** The relative imports of a file with paths from the root. */
 function importsOf(file: string): Import[] {
+  return specifiersOf(file)
+    .filter((specifier) => /^\.{1,2}\//.test(specifier))
+    .map((specifier) => ({ from: file, to: normalize(join(dirname(file), specifier)) }))
+}
+
+function packagesOf(file: string): string[] {
+  return specifiersOf(file).filter((specifier) => !specifier.startsWith('.'))
+}
+
+/** What a file imports: static, types too, and late (`import()`). */
+function specifiersOf(file: string): string[] {
   const source = read(file)
   const { module } = parseSync(file, source)
   const exported = module.staticExports.flatMap(({ entries }) => entries)
@@ -161,11 +182,8 @@ function importsOf(file: string): Import[] {
   const late = module.dynamicImports.map(({ moduleRequest: { start, end } }) => source.slice(start, end))
   // The parser lists no imports within types (`typeof import('…')`).
   const inTypes = [...source.matchAll(/\bimport\(('[^']+')\)/g)].map(([, specifier = '']) => specifier)
-  return [
-    ...new Set([...early, ...[...late, ...inTypes].map((quoted) => quoted.replace(/^['"]|['"]$/g, ''))]),
-  ]
-    .filter((specifier) => /^\.{1,2}\//.test(specifier))
-    .map((specifier) => ({ from: file, to: normalize(join(dirname(file), specifier)) }))
+  const quoted = [...late, ...inTypes].map((text) => text.replace(/^['"]|['"]$/g, ''))
+  return [...new Set([...early, ...quoted])]
 }
 
 /** An import between two folders that have the same parent, as those folders. The parts of the root are layers. */
@@ -221,7 +239,7 @@ function mayImport({ from, to }: Import): boolean {
   if (own.name === other.name) return true
   const isClosed = CLOSED.some((rule) => rule.to.test(to) && !rule.except.test(from))
   // The registry is the one place that names the kinds of transports.
-  const isRegistry = from === 'transports/registry.ts' && /^transports\/[^/]+\/index\.ts$/.test(to)
+  const isRegistry = from === 'transports/registry.ts' && /^transports\/[^/]+\/(index|host)\.ts$/.test(to)
   return isRegistry || (!isClosed && own.layer < other.layer)
 }
 

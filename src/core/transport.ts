@@ -1,16 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex, Readable } from 'node:stream'
-import type { Telemetry } from 'bullmq'
-import type { Cluster, Redis } from 'ioredis'
 import { type ZodType, z } from 'zod'
 import { type Json, type JsonObject, jsonObjectSchema } from './json.ts'
 import type { Log } from './log.ts'
 import { type Accepted, type Attachment, attachmentSchema, type Message, type NewMessage } from './message.ts'
-import type { Route } from './route.ts'
 import type { KeyValues, Leases } from './store.ts'
 
-/** A folder in `transports/` and a line in its registry. `options`: the strict schema of a gateway’s keys, besides those of every kind. */
-export type TransportKind<Options = unknown> = {
+/**
+ * A folder in `transports/` and a line in its registry. `options`: the strict schema of a gateway’s keys, besides those of every kind.
+ * `Host`: what it needs of the daemon beyond what every transport needs, as its `host.ts` says.
+ */
+export type TransportKind<Options = unknown, Host = unknown> = {
   kind: string
   options: ZodType<Options>
   /** Its identities have no case, and `from` carries them in lower case: `compileMember` compares without case. */
@@ -18,7 +18,7 @@ export type TransportKind<Options = unknown> = {
   /** What is said over a connection that stays, either way; for the description of the API. */
   frames?: { client: ZodType; server: ZodType }
   /** Called once per enabled gateway. Does no I/O, but loads what is large. Throws for options that contradict each other. */
-  create(options: Options, deps: TransportDeps): Promise<Transport>
+  create(options: Options, deps: TransportDeps & Host): Promise<Transport>
   /** The flat `data` of the event of a message on `gateway-message`, without `messageId` and `conversation`. */
   eventData(message: Message): JsonObject
   /** Why no reply can reach whoever sent a message; undefined where one can. Absent: one always can. */
@@ -148,6 +148,7 @@ export type Probed = { sent: true; receipt: Receipt } | { sent: false } | { sent
 /** What is known after a send: the provider's id and anything worth keeping. `data.suppressed`: why nothing was sent, and never will be. */
 export type Receipt = { id: string; data?: Json }
 
+/** What every transport needs. */
 export type TransportDeps = {
   /** The gateway's name. */
   gateway: string
@@ -163,42 +164,14 @@ export type TransportDeps = {
   artifacts: Artifacts
   kv: KeyValues
   leases: Leases
-  /** Invokes a skill for a person who waits, such as the options of a select: nothing is kept. Throws after `timeout` ms. */
-  ask(skill: string, args: JsonObject, asking: { from: Message['from']; timeout: number }): Promise<Json>
-  /** The routes in force, and which of them takes a message. */
-  router: { match(message: Message): Route | undefined; routes(): readonly Route[] }
-  /** Code of users outside of the skills folders. */
-  modules: {
-    /** Calls `changed` after code in the folder of the file was saved. Resolves with what ends that. */
-    watch(file: string, changed: () => Promise<void>): Promise<() => Promise<void>>
-  }
-  /** For routes with listeners (`bolt`), which hear more than what is a message on the roads. */
-  listeners: {
-    /** Has them called for what is on no road. Resolves when that is durable; one `key` counts once in seven days. */
-    call(route: Route, message: NewMessage & { key: string }): Promise<void>
-    /** A message that was accepted; undefined where it is no longer retained. */
-    accepted(id: string): Promise<Message | undefined>
-  }
   /** Resolves with how the dispatch of a message ended, or undefined at the timeout. For `respond: result`. */
   settled(messageId: string, timeout: number): Promise<'done' | 'failed' | 'unrouted' | undefined>
   log: Log
   now(): number
-  /** Connects to where BullMQ queues are: the Redis of this URL, by default that of `queues:`. */
-  queueServer(redis?: string): Promise<QueueServer>
   /** Writes into the history of a message what became of its reply later: a bounce, an edit. Never throws. */
   note(messageId: string, what: string, detail: JsonObject): void
   /** Counts what was refused, by reason (`trivium_refused_total`), and lists it for `refused`. `accept` tells its own. */
   refused(reason: string, what?: Refused): void
-}
-
-/** A Redis that BullMQ queues are on; commands wait until it is there, for ever. Who sends them says how they end. */
-export type QueueServer = {
-  /** For queues and workers there; where another prefix is said, that comes before this one. */
-  options: { connection: Redis | Cluster; prefix: string; telemetry?: Telemetry }
-  failed(error: unknown): void
-  worked(): void
-  /** Why it cannot be used at the moment; undefined where it can. */
-  trouble(): string | undefined
 }
 
 /** What is known of something that was refused: where it came from, why in words, and what was sent. */

@@ -1,5 +1,5 @@
+import type { Hosts } from '../../transports/registry.ts'
 import type { Call } from '../core/call.ts'
-import type { TransportDeps } from '../core/transport.ts'
 import { createAccept } from '../engine/accept.ts'
 import { asideJob } from '../engine/aside.ts'
 import { DISPATCH_QUEUE } from '../engine/dispatch.ts'
@@ -50,7 +50,7 @@ export function createRoads(
   const deliveries = createMaxDeliveries({ store, limitOf, log, now })
   const { outbox } = parts
   const later = createSendLater({ store, outbox, unanswerable: gateways.unanswerable, log, now })
-  const listeners: TransportDeps['listeners'] = {
+  const listeners: Hosts['listeners'] = {
     async call(route, message) {
       await store.jobs.add(DISPATCH_QUEUE, [asideJob(route, message, Date.now())])
     },

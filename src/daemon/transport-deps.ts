@@ -1,4 +1,5 @@
 import { dirname } from 'node:path'
+import type { Hosts } from '../../transports/registry.ts'
 import { toJson } from '../core/json.ts'
 import type { PublicHttp, TransportDeps } from '../core/transport.ts'
 import { waitUntilSettled } from '../engine/dispatch.ts'
@@ -17,7 +18,7 @@ export function createTransportDeps(
     queues: Pick<Queues, 'server'>
     manager: Pick<SkillManager, 'invoke'>
   },
-): (gateway: string) => TransportDeps {
+): (gateway: string) => TransportDeps & Hosts {
   const { store, artifacts, access, router, refusals, note, log, now } = base
   const { roads, http, queues, manager } = parts
   return (gateway) => ({

@@ -13,13 +13,16 @@ export type GatewaySpec = { name: string; transport: string; options: unknown; o
 /** `transport` is absent where it could not be made. */
 type Running = { spec: GatewaySpec; transport?: Transport; failure?: string }
 
-export type Gateways = ReturnType<typeof createGateways>
+export type Gateways = Omit<ReturnType<typeof createGateways>, 'connect'>
 
 /** Starts and stops the gateways of this daemon. Call `connect` before the first is made. */
-export function createGateways(options: { kinds: ReadonlyMap<string, TransportKind>; log: Log }) {
+export function createGateways<Host>(options: {
+  kinds: ReadonlyMap<string, TransportKind<unknown, Host>>
+  log: Log
+}) {
   const { kinds, log } = options
   const running = new Map<string, Running>()
-  let depsOf = (gateway: string): TransportDeps => {
+  let depsOf = (gateway: string): TransportDeps & Host => {
     throw new Error(`gateway ${gateway} is made before there is what it needs`)
   }
 

@@ -3,13 +3,14 @@ import { afterEach, describe, test } from 'node:test'
 import { TriviumError } from '../../src/core/errors.ts'
 import { isJsonObject } from '../../src/core/json.ts'
 import type { Reply, Transport, TransportKind } from '../../src/core/transport.ts'
+import type { Hosts } from '../../transports/registry.ts'
 import fc from '../fixtures/fast-check.ts'
 import { startTransportFixture, type TransportFixture } from '../fixtures/transport-deps.ts'
 import { until } from '../fixtures/until.ts'
 
 /** What the suite needs to know of a transport. A new transport brings one of these and gets all cases. */
 export type TransportDescriptor<Options> = {
-  kind: TransportKind<Options>
+  kind: TransportKind<Options, Hosts>
   options: Options
   /**
    * Sends one message in, as its upstream does, and resolves with how upstream was answered. `key` is the

@@ -4,12 +4,13 @@ import { TriviumError, toTriviumError } from '../../src/core/errors.ts'
 import { isJsonObject, type Json, jsonObjectSchema, parseJson } from '../../src/core/json.ts'
 import type { NewMessage } from '../../src/core/message.ts'
 import { queueName } from '../../src/core/route.ts'
-import type { QueueServer, TransportDeps, TransportKind } from '../../src/core/transport.ts'
+import type { TransportDeps, TransportKind } from '../../src/core/transport.ts'
 import { formatDuration, timerDuration } from '../../src/core/units.ts'
 import { defined } from '../../src/lib/defined.ts'
 import { hasLongNumber } from '../../src/lib/exact-json.ts'
 import { inTime } from '../../src/lib/pause.ts'
 import { awaitReply, refuseTarget, sendToRequest } from '../kept-reply.ts'
+import type { QueueHost, QueueServer } from './host.ts'
 
 const bullmqOptions = z.strictObject({
   queue: queueName.describe('The queue that other programs add jobs to.'),
@@ -52,7 +53,7 @@ const CLOSE_TIMEOUT = 1_000
 const LOCK = 10_000
 
 /** The bullmq transport: jobs that other programs add to a queue are messages, done once they are durable. */
-export const bullmq: TransportKind<BullmqOptions> = {
+export const bullmq: TransportKind<BullmqOptions, QueueHost> = {
   kind: 'bullmq',
   options: bullmqOptions,
   async create(options, deps) {

@@ -2,11 +2,12 @@ import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
 import type { TransportKind } from '../../src/core/transport.ts'
 import { defined } from '../../src/lib/defined.ts'
+import type { SlackHost } from './host.ts'
 import { isAcknowledgedByApp } from './inbound/delivery.ts'
 import { type SlackOptions, slackOptions } from './options.ts'
 
 /** `transport: slack` in routes.yaml: one Slack app, over Socket Mode or HTTP, in one or more workspaces. */
-export const slack: TransportKind<SlackOptions> = {
+export const slack: TransportKind<SlackOptions, SlackHost> = {
   kind: 'slack',
   options: slackOptions,
   create: async (options, deps) => (await import('./transport.ts')).createSlackTransport(options, deps),

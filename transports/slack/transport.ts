@@ -1,12 +1,13 @@
 import { reasonOf } from '../../src/core/errors.ts'
 import type { JsonObject } from '../../src/core/json.ts'
-import type { Health, Transport, TransportDeps } from '../../src/core/transport.ts'
+import type { Health, Transport } from '../../src/core/transport.ts'
 import { backoff } from '../../src/lib/backoff.ts'
 import { pause } from '../../src/lib/pause.ts'
 import { createAssistant } from './assistant.ts'
 import { createBolt } from './bolt/bolt.ts'
 import { checkSlack } from './check.ts'
 import { createGapFill } from './gap-fill.ts'
+import type { SlackDeps } from './host.ts'
 import { createHttpListener } from './http.ts'
 import { createAnswers } from './inbound/answers.ts'
 import { createInbound } from './inbound/inbound.ts'
@@ -21,7 +22,7 @@ import { createWorkspaces } from './workspaces.ts'
 const BACKOFF = { first: 1000, longest: 30_000 }
 
 /** Wires one Slack gateway. Does no I/O before `start`, or the first `send`. */
-export function createSlackTransport(options: SlackOptions, deps: TransportDeps): Transport {
+export function createSlackTransport(options: SlackOptions, deps: SlackDeps): Transport {
   const { log } = deps
   const workspaces = createWorkspaces(options, deps)
   const groups = createUserGroups(options, deps, workspaces)

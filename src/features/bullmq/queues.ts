@@ -1,7 +1,7 @@
 import type { Queue, Telemetry } from 'bullmq'
 import type { RequestHandler } from 'express'
 import type { Cluster, Redis } from 'ioredis'
-import type { QueueServer } from '../../core/transport.ts'
+import type { QueueServer } from '../../../transports/bullmq/host.ts'
 import { defined } from '../../lib/defined.ts'
 import { inTime } from '../../lib/pause.ts'
 import { createHandOver, type Handed, type HandOver } from './hand-over.ts'
@@ -46,7 +46,7 @@ export function createQueues(deps: {
       if (!queue) throw new Error(`queue ${name} is not in use`)
       return queue.run(handed)
     },
-    /** See `TransportDeps.queueServer`. */
+    /** See `QueueHost`. */
     server,
     /** Bull Board for the queues that routes hand to, mounted at `path`; undefined where there are none. It asks nobody who they are. */
     async board(path: string) {

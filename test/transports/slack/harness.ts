@@ -5,7 +5,8 @@ import { TriviumError } from '../../../src/core/errors.ts'
 import { isJsonObject, type JsonObject } from '../../../src/core/json.ts'
 import type { Attachment, Message } from '../../../src/core/message.ts'
 import type { Route } from '../../../src/core/route.ts'
-import type { Receipt, Reply, Transport, TransportDeps } from '../../../src/core/transport.ts'
+import type { Receipt, Reply, Transport } from '../../../src/core/transport.ts'
+import type { SlackDeps } from '../../../transports/slack/host.ts'
 import { slack } from '../../../transports/slack/index.ts'
 import { type SlackOptions, slackOptions } from '../../../transports/slack/options.ts'
 import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.ts'
@@ -29,7 +30,7 @@ export function socketOptions(server: Pick<SlackServer, 'apiUrl'>, more: object 
 /** Starts a Slack, where none is given, and a gateway on it, connected. */
 export async function startWorld(
   more: object = {},
-  ask?: TransportDeps['ask'],
+  ask?: SlackDeps['ask'],
   { server: given, now, routes = [] }: { server?: SlackServer; now?: () => number; routes?: Route[] } = {},
 ) {
   const server = given ?? (await startSlackServer())

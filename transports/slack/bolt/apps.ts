@@ -2,10 +2,10 @@ import type { AuthorizeResult, AuthorizeSourceData } from '@slack/bolt'
 import { reasonOf } from '../../../src/core/errors.ts'
 import { compilePattern } from '../../../src/core/pattern.ts'
 import type { RouteMatch } from '../../../src/core/route.ts'
-import type { TransportDeps } from '../../../src/core/transport.ts'
 import { backoff } from '../../../src/lib/backoff.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { pause } from '../../../src/lib/pause.ts'
+import type { SlackDeps } from '../host.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspaces } from '../workspaces.ts'
 import { type AppThread, startAppThread } from './app-thread.ts'
@@ -18,7 +18,7 @@ const PROVEN = 60_000
  * The Bolt apps of a gateway, one a file, each in a thread. A file is loaded when it is first needed, and again when code in
  * its folder is saved: what cannot be loaded keeps its last good version, and what is replaced ends with all that it began.
  */
-export function createApps(options: SlackOptions, deps: TransportDeps, workspaces: Workspaces) {
+export function createApps(options: SlackOptions, deps: SlackDeps, workspaces: Workspaces) {
   const { gateway, log, modules, router, now } = deps
   const apps = new Map<string, Promise<AppThread>>()
   const watches = new Map<string, ReturnType<typeof modules.watch>>()

@@ -3,11 +3,12 @@ import { z } from 'zod'
 import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
 import { isJsonObject, type JsonObject, objectsAt, textAt, toJson } from '../../../src/core/json.ts'
 import type { Message } from '../../../src/core/message.ts'
-import type { Transport, TransportDeps } from '../../../src/core/transport.ts'
+import type { Transport } from '../../../src/core/transport.ts'
 import { formatDuration } from '../../../src/core/units.ts'
 import { inTime } from '../../../src/lib/pause.ts'
 import { waitFor } from '../../../src/lib/wait-for.ts'
 import { fetchSlack } from '../api.ts'
+import type { SlackDeps } from '../host.ts'
 import { type Delivery, isAcknowledgedByApp } from '../inbound/delivery.ts'
 import type { SlackOptions } from '../options.ts'
 import type { createCalls } from '../outbound/calls.ts'
@@ -40,7 +41,7 @@ type Listening = Parameters<NonNullable<Transport['listen']>>[1]
  */
 export function createBolt(
   options: SlackOptions,
-  deps: TransportDeps,
+  deps: SlackDeps,
   workspaces: Workspaces,
   { during }: ReturnType<typeof createCalls>,
 ) {

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { reasonOf } from '../../../src/core/errors.ts'
 import { isJsonObject, type JsonObject, objectAt, textAt } from '../../../src/core/json.ts'
 import { compilePattern } from '../../../src/core/pattern.ts'
-import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
+import type { SlackDeps } from '../host.ts'
 import type { SlackOptions } from '../options.ts'
 import { viewSchema } from '../outbound/extras.ts'
 import { type Delivery, isExternal, type Taken } from './delivery.ts'
@@ -28,7 +28,7 @@ type BoltAnswers = {
  */
 export function createAnswers(
   { answers }: SlackOptions,
-  deps: TransportDeps,
+  deps: SlackDeps,
   take: SlackInbound['take'],
   bolt: BoltAnswers,
   groupsOf: (user: string) => string[] | undefined,

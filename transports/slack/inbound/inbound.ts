@@ -2,11 +2,11 @@ import { stoppingError, TriviumError } from '../../../src/core/errors.ts'
 import { isJsonObject, objectAt, textAt } from '../../../src/core/json.ts'
 import { completeMessage, type NewMessage } from '../../../src/core/message.ts'
 import type { Route } from '../../../src/core/route.ts'
-import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { createInFlight } from '../../../src/lib/in-flight.ts'
 import { inTime } from '../../../src/lib/pause.ts'
 import { conversationOf, targetSchema } from '../conversation.ts'
+import type { SlackDeps } from '../host.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
 import { idsIn, mrkdwnToMarkdown } from './content.ts'
@@ -38,7 +38,7 @@ export type SlackInbound = ReturnType<typeof createInbound>
  */
 export function createInbound(
   options: SlackOptions,
-  deps: TransportDeps,
+  deps: SlackDeps,
   workspaces: Workspaces,
   onAccepted: (draft: Draft, taken: TakenIn) => void,
   groupsOf: (user: string) => string[] | undefined,

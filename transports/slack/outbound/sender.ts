@@ -2,16 +2,11 @@ import type { ModalView } from '@slack/web-api'
 import { z } from 'zod'
 import { TriviumError } from '../../../src/core/errors.ts'
 import { type JsonObject, textAt } from '../../../src/core/json.ts'
-import {
-  type Probed,
-  type Receipt,
-  type Reply,
-  SendPostponed,
-  type TransportDeps,
-} from '../../../src/core/transport.ts'
+import { type Probed, type Receipt, type Reply, SendPostponed } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { ifRefused, slackFailure } from '../api.ts'
 import { conversationOf, type Target, targetOf } from '../conversation.ts'
+import type { SlackDeps } from '../host.ts'
 import type { Workspaces } from '../workspaces.ts'
 import { type createCalls, KEPT } from './calls.ts'
 import { type Extras, postsOf, readExtras } from './extras.ts'
@@ -35,7 +30,7 @@ const SEND_ERRORS = { rejected: 'send_rejected', unknown: 'send_ambiguous', unse
 
 /** The sending half of a Slack gateway. */
 export function createSender(
-  deps: TransportDeps,
+  deps: SlackDeps,
   workspaces: Workspaces,
   { during, doubt }: ReturnType<typeof createCalls>,
 ) {

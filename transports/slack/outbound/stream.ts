@@ -1,12 +1,13 @@
 import type { AnyChunk } from '@slack/web-api'
 import { z } from 'zod'
 import { reasonOf } from '../../../src/core/errors.ts'
-import { type ReplyPiece, SendPostponed, type TransportDeps } from '../../../src/core/transport.ts'
+import { type ReplyPiece, SendPostponed } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { pause } from '../../../src/lib/pause.ts'
 import { createTokenBucket } from '../../../src/lib/token-bucket.ts'
 import { CALL_TIMEOUT, ifRefused, slackFailure } from '../api.ts'
 import { type Target, targetOf } from '../conversation.ts'
+import type { SlackDeps } from '../host.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
 import { feedbackBlock, markdownPosts, STOP } from './extras.ts'
 import { findPosts, marked } from './find-posts.ts'
@@ -47,7 +48,7 @@ type Stream = { newest?: ReplyPiece; writing?: Promise<void>; said?: string; isO
  * Replies shown while they are being written: one post that grows, and that the whole reply then replaces. It is a stream of
  * Slack's own (https://docs.slack.dev/reference/methods/chat.startStream) where Slack takes it, and is edited otherwise.
  */
-export function createStreams(deps: TransportDeps, workspaces: Workspaces, closing: AbortSignal) {
+export function createStreams(deps: SlackDeps, workspaces: Workspaces, closing: AbortSignal) {
   const { gateway, kv, now, log, router } = deps
   const streams = new Map<string, Stream>()
   const nextUpdate = createTokenBucket(UPDATES, now)
