@@ -16,6 +16,7 @@ import { createOutbox } from './engine/outbox.ts'
 import { createApprovals } from './features/approvals/create-approvals.ts'
 import { createQueues } from './features/bullmq/queues.ts'
 import { createHistory } from './features/live/history.ts'
+import { createNotify } from './features/notify/notify.ts'
 import { createPush } from './features/push/push.ts'
 import { withSharedLogs } from './features/transcript/shared-logs.ts'
 import { troublesSkill } from './features/troubles/troubles.ts'
@@ -40,6 +41,7 @@ export async function createDaemon(options: DaemonOptions) {
   const skills = makeSkills(base, approvals)
   const { manager, mcp, runs, budgets } = skills
   const push = createPush({ ...base, pushed: metrics.pushed, traced: tracing?.event })
+  const notify = createNotify({ ...base, outbox, approvals: approvals.service })
   const roads = createRoads(base, { outbox, permit: manager.permit, pushed: push.attemptsOf })
   const durable = createDurableParts(base, {
     ...{ manager, outbox },
@@ -49,7 +51,7 @@ export async function createDaemon(options: DaemonOptions) {
   const http = makePublicHttp(base)
   const answer = createAnswering({ ...base, manager, queues, decide: approvals.decide })
   const workers = createRoadWorkers(base, { roads, manager, runs, answer })
-  const reloading = createReload(base, { load: options.load, manager, mcp, queues, push, workers })
+  const reloading = createReload(base, { load: options.load, manager, mcp, queues, push, notify, workers })
   const history = createHistory({ counts: metrics.counts, stats: store.stats, now })
   const housekeeping = createHousekeeping({
     ...{ ...base, history, accept: roads.accept, approvals: approvals.service, runtime: skills.services },
@@ -59,9 +61,7 @@ export async function createDaemon(options: DaemonOptions) {
   const operator = createOperator({
     ...base,
     ...{ history, approvals: approvals.service, manager, queues, roads, mcp },
-    // Our own route is worth a line only where it answers.
-    explain: (message) =>
-      router.explain(message).filter(({ route, matched }) => matched || !isOwnRoute(route)),
+    explain: explainOf(router),
     reload: reloading.reload,
     lastReload: reloading.last,
     subscriptions: push.service.list,
@@ -74,7 +74,7 @@ export async function createDaemon(options: DaemonOptions) {
   })
   const control = createControlServer(base, operator, manager)
   const parts = { http, control, workers, durable, push, skills, queues, housekeeping, reloading, draining }
-  const life = createLife(base, parts)
+  const life = createLife(base, { ...parts, notify, troubles: operator.troubles })
 
   // Connect: those that must know each other.
   manager.connect({
@@ -87,7 +87,7 @@ export async function createDaemon(options: DaemonOptions) {
     ended: roads.events.releaseOwn,
   })
   mcp.onChange(manager.useRemote)
-  gateways.connect(createTransportDeps(base, { roads, http, queues, manager }))
+  gateways.connect(createTransportDeps(base, { roads, http, queues, manager, notify }))
   approvals.mount(http)
   await manager.reload()
 
@@ -103,6 +103,11 @@ export async function createDaemon(options: DaemonOptions) {
     start: life.start,
     stop: life.stop,
   }
+}
+
+/** Our own route is worth a line only where it answers. */
+function explainOf({ explain }: Foundation['router']): Foundation['router']['explain'] {
+  return (message) => explain(message).filter(({ route, matched }) => matched || !isOwnRoute(route))
 }
 
 /** The BullMQ queues that routes hand to. Redis is loaded when the first of them is used. */

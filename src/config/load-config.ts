@@ -11,6 +11,7 @@ import { checkTopics, createCrossChecks } from './cross-checks.ts'
 import { type Environment, readEnvironment, secretsOf, withoutValues } from './environment.ts'
 import { parseGateways, type RoutedSkill, type TransportSchemas } from './gateways.ts'
 import { parseMcp } from './mcp.ts'
+import { parseNotify } from './notify.ts'
 import { parseRoutes } from './routes.ts'
 import { parseSchedules } from './schedules.ts'
 import { DAEMON_VARIABLES, type DaemonConfig, modelSchema, sections } from './sections.ts'
@@ -116,7 +117,9 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   const check = createCrossChecks(world, checker)
   check.answers()
   const routes = parseRoutes(given.routes, world, checker)
-  const subscriptions = check.subscriptions(given.subscriptions)
+  const notify = parseNotify(given.notify, gateways, checker)
+  const own = notify.flatMap((rule) => ('subscription' in rule ? rule.subscription : []))
+  const subscriptions = [...check.subscriptions(given.subscriptions), ...own]
   const schedules = parseSchedules(given.schedules, world, checker)
   // That of the command line is there without being named.
   if (!gateways.some(({ name, enabled }) => enabled && Object.hasOwn(Object(given.gateways), name))) {
@@ -146,7 +149,9 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     gateways,
     /** The file's, then those that skills bring; then each `fallback`. */
     routes,
+    /** Those of the file, and one for each notification that is POSTed. */
     subscriptions,
+    notify,
     schedules,
     topics,
     access,

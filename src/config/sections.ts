@@ -3,6 +3,7 @@ import { budgetSchema, pricesSchema } from '../core/budget.ts'
 import { consoleSchema } from '../core/console.ts'
 import { MESSAGE_TOPIC } from '../core/event.ts'
 import { mcpServerSchema } from '../core/mcp.ts'
+import { notifySchema } from '../core/notify.ts'
 import { pushSchema } from '../core/push.ts'
 import { matchSchema, type RouteMatch, routeSchema } from '../core/route.ts'
 import { duration, timerDuration } from '../core/units.ts'
@@ -182,6 +183,7 @@ export const sections = {
     .describe('Consumer groups of topics: which events they are for, and how often they get one.'),
   subscriptions: z.array(pushSchema).describe('Where events are POSTed to.'),
   schedules: z.array(fileScheduleSchema).describe('What runs at which times.'),
+  notify: z.array(notifySchema).describe('Who is told when something fails.'),
   access: access.describe('Roles: who may invoke which skills.'),
   assistant: z
     .strictObject({

@@ -9,6 +9,17 @@ export const REPLY_TOPICS = 'replies/'
 /** The topic of what daemons on one Redis write into their logs, for all of them to copy. As closed as replies. */
 export const LOG_TOPIC = 'trivium/log'
 
+/** The topic of what goes wrong, one event each. Only operators read it, and only the daemon writes it. */
+export const OPERATIONS_TOPIC = 'trivium-operations'
+
+/** How the topics begin in which notifications wait that are POSTed. */
+export const NOTIFY_TOPICS = 'trivium-operations/'
+
+/** Whether a topic is for operators alone. */
+export function isForOperators(topic: string): boolean {
+  return topic === OPERATIONS_TOPIC || topic.startsWith(NOTIFY_TOPICS)
+}
+
 /** One event on a topic. */
 export const eventSchema = z.object({
   id: z.string().describe('A UUIDv7. Of `gateway-message`: the id of the message.'),

@@ -111,6 +111,8 @@ const routeKeys = z.strictObject({
   order: z.enum(['conversation', 'none']).exactOptional(),
   /** `auto`: what the skill returns is the reply. `none`: it is not sent. */
   reply: z.enum(['auto', 'none']).default('auto'),
+  /** Answers the sender, once, where their message became a dead letter. */
+  'on-failure': z.string().trim().min(1).max(4_000).exactOptional(),
   /** The model for a markdown skill, in place of the configured one. */
   model: z.string().min(1).exactOptional(),
   /** The invocation waits for somebody's consent. */

@@ -1,4 +1,5 @@
 import type { Queues } from '../features/bullmq/queues.ts'
+import type { Notify } from '../features/notify/notify.ts'
 import type { createPush } from '../features/push/push.ts'
 import { type createPublicHttp, textOf } from '../http/public-http.ts'
 import { pause } from '../lib/pause.ts'
@@ -19,6 +20,8 @@ type Parts = {
   workers: RoadWorkers
   durable: ReturnType<typeof createDurableParts>
   push: Pick<ReturnType<typeof createPush>, 'start' | 'stop'>
+  notify: Pick<Notify, 'start' | 'stop'>
+  troubles: Parameters<Notify['start']>[0]
   skills: ReturnType<typeof makeSkills>
   queues: Pick<Queues, 'close'>
   housekeeping: ReturnType<typeof createHousekeeping>
@@ -42,6 +45,7 @@ export function createLife(base: Foundation, parts: Parts) {
       if (mode === 'local') return undefined
       durable.start()
       push.start()
+      parts.notify.start(parts.troubles)
       base.sharedLogs?.start()
       const address = await control.listen(config().daemon.controlListen)
       const listen = await http.listen(config().daemon.listen)
@@ -57,6 +61,8 @@ export function createLife(base: Foundation, parts: Parts) {
       /** Of the grace; replies and answers get a moment of their own when skills needed all of it. */
       const left = () => Math.max(end - performance.now(), Math.min(grace, LAST_MOMENT))
       const steps = [
+        // First: gateways that stop are no news.
+        parts.notify.stop,
         () => gateways.stop(),
         () => Promise.all([workers.drain(left), durable.drain(grace), push.stop(left())]),
         // Closing the gateways ends the requests and the connections that they hold.

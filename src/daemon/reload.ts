@@ -4,6 +4,7 @@ import { reasonOf } from '../core/errors.ts'
 import { toJson } from '../core/json.ts'
 import type { Queues } from '../features/bullmq/queues.ts'
 import { needRestart, refuseMistakes } from '../features/live/changes.ts'
+import type { Notify } from '../features/notify/notify.ts'
 import type { createPush } from '../features/push/push.ts'
 import { createTurns } from '../lib/turns.ts'
 import type { SkillManager } from '../runtime/manager.ts'
@@ -22,6 +23,7 @@ export function createReload(
     mcp: McpServers
     queues: Queues
     push: Pick<ReturnType<typeof createPush>, 'use'>
+    notify: Pick<Notify, 'use'>
     workers: Pick<RoadWorkers, 'wake'>
   },
 ) {
@@ -73,7 +75,7 @@ export function createReload(
 /** Puts a configuration in force, part by part. */
 function createApply(base: Foundation, parts: Omit<Parameters<typeof createReload>[1], 'load' | 'manager'>) {
   const { config, useConfig, access, router, gateways, mode, log } = base
-  const { mcp, queues, push, workers } = parts
+  const { mcp, queues, push, notify, workers } = parts
   return async (next: Config) => {
     const late = needRestart(config(), next, queues.names())
     if (late.length > 0) log.warn({ settings: late }, 'these changes take effect at the next start only')
@@ -84,6 +86,7 @@ function createApply(base: Foundation, parts: Omit<Parameters<typeof createReloa
     router.use(withOwnRoutes(next))
     // Before the gateways: what comes in is for new subscriptions too.
     await push.use(next.subscriptions)
+    await notify.use(next.notify)
     // Without listeners only gateways that need none make sense: a command must not read somebody's mailbox.
     const runsHere = (transport: string) => mode === 'serve' || transport === 'cli'
     await gateways.apply(next.gateways.filter(({ enabled, transport }) => enabled && runsHere(transport)))

@@ -4,6 +4,7 @@ import { toJson } from '../core/json.ts'
 import type { PublicHttp, TransportDeps } from '../core/transport.ts'
 import { waitUntilSettled } from '../engine/dispatch.ts'
 import type { Queues } from '../features/bullmq/queues.ts'
+import type { Notify } from '../features/notify/notify.ts'
 import type { SkillManager } from '../runtime/manager.ts'
 import { watchSkills } from '../runtime/watch-skills.ts'
 import type { Foundation } from './foundation.ts'
@@ -17,10 +18,11 @@ export function createTransportDeps(
     http: PublicHttp
     queues: Pick<Queues, 'server'>
     manager: Pick<SkillManager, 'invoke'>
+    notify: Pick<Notify, 'settled'>
   },
 ): (gateway: string) => TransportDeps & Hosts {
   const { store, artifacts, access, router, refusals, note, log, now } = base
-  const { roads, http, queues, manager } = parts
+  const { roads, http, queues, manager, notify } = parts
   return (gateway) => ({
     gateway,
     ...roads.doors,
@@ -38,7 +40,7 @@ export function createTransportDeps(
       watch: (file, changed) => watchSkills([dirname(file)], changed, log, /\.[cm]?[jt]sx?$/),
     },
     listeners: roads.listeners,
-    settled: async (messageId, timeout) => (await waitUntilSettled(store, messageId, timeout))?.outcome,
+    settled: async (id, timeout) => notify.settled(id, (await waitUntilSettled(store, id, timeout))?.outcome),
     log: log.child({ gateway }),
     now,
     note: (messageId, what, detail) => note(messageId, { road: 'outbox', what, detail }),

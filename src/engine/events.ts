@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Call } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
-import { type Event, LOG_TOPIC, MESSAGE_TOPIC, REPLY_TOPICS } from '../core/event.ts'
+import { type Event, isForOperators, LOG_TOPIC, MESSAGE_TOPIC, REPLY_TOPICS } from '../core/event.ts'
 import { isOperator } from '../core/identity.ts'
 import type { Services } from '../core/services.ts'
 import type { Store } from '../core/store.ts'
@@ -34,8 +34,7 @@ export function createEvents(deps: {
 
   return {
     async emit({ topic, type, data }, call) {
-      if (topic === MESSAGE_TOPIC) throw new TriviumError('topic_reserved', { topic })
-      refuseInternal(topic)
+      refuseForeign(topic)
       const [id] = await topics.publish(topic, [
         { type: type ?? 'event', source: emitterOf(call), data, rootContextId: call.rootId },
       ])
@@ -160,6 +159,8 @@ type Meant = { topic: string; queue?: string | undefined; ref?: string | undefin
 function groupOf({ topic, queue, ref }: Meant, { rootId, caller }: Call): string {
   refuseInternal(topic)
   const mayAll = isOperator(caller)
+  if (isForOperators(topic) && !mayAll)
+    throw new TriviumError('forbidden', { what: `Topic ${topic}`, reason: 'it is for operators' })
   const who = mayAll ? 'operator' : (caller.id ?? '')
   const own = ref === undefined ? ownGroup(rootId) : `${OWN}ref:${ref}:${who}`
   if (queue === undefined || queue === own || !queue.startsWith(OWN)) return queue ?? own
@@ -168,6 +169,12 @@ function groupOf({ topic, queue, ref }: Meant, { rootId, caller }: Call): string
     what: `The consumer group ${queue}`,
     reason: 'names with ~ belong to their callers',
   })
+}
+
+/** What only the daemon writes. */
+function refuseForeign(topic: string): void {
+  if (topic === MESSAGE_TOPIC || isForOperators(topic)) throw new TriviumError('topic_reserved', { topic })
+  refuseInternal(topic)
 }
 
 function refuseInternal(topic: string): void {

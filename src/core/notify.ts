@@ -1,0 +1,96 @@
+import { hash } from 'node:crypto'
+import { z } from 'zod'
+import { NOTIFY_TOPICS } from './event.ts'
+import { type PushSubscription, pushSchema } from './push.ts'
+import { matchSchema, type RouteMatch } from './route.ts'
+import { rate } from './units.ts'
+
+/** What people can be told of. The names are the types of the events on `trivium-operations`. */
+const NOTIFY_ON = [
+  'dead-letter',
+  'gateway-down',
+  'subscription-down',
+  'schedule-failed',
+  'approval-waiting',
+  'budget',
+  'refusals',
+] as const
+export type NotifyOn = (typeof NOTIFY_ON)[number]
+
+const TO_HINT = 'expected { gateway, to }, or { url, secret }'
+const toGateway = z.strictObject({
+  gateway: z.string().min(1),
+  to: z.union([z.string().min(1), z.number().transform(String)]),
+})
+const toUrl = z.strictObject({
+  url: z.unknown(),
+  secret: z.unknown().describe('Signs by Standard Webhooks, as in `subscriptions`.'),
+  headers: z.unknown().optional(),
+  'allow-private': z.unknown().optional(),
+})
+
+/** One of `notify:` in routes.yaml. */
+export const notifySchema = z
+  .strictObject({
+    on: z
+      .union([z.enum(NOTIFY_ON).transform((one) => [one]), z.array(z.enum(NOTIFY_ON)).min(1)], {
+        error: `expected one or several of ${NOTIFY_ON.join(', ')}`,
+      })
+      .describe('What to tell of.'),
+    match: matchSchema
+      .transform((match): RouteMatch => match)
+      .exactOptional()
+      .describe('As in routes: gateway, event (the type), text, data.where.route, …'),
+    to: z.union([toGateway, toUrl], { error: TO_HINT }),
+    'at-most': rate
+      .default({ count: 1, per: 60_000 })
+      .describe('So many notifications in a time; what is more is told together. off: each by itself.'),
+  })
+  .transform((rule, context): NotifyRule => {
+    const { on, match, to, 'at-most': atMost } = rule
+    const target = 'url' in to ? { url: to.url } : to
+    const id = hash('sha256', JSON.stringify([on, match ?? {}, target]), 'hex').slice(0, 8)
+    const common = { id, on, atMost, ...(match && { match }) }
+    if ('gateway' in to) return { ...common, to }
+    const subscription = subscriptionFor(id, to)
+    if (subscription.success) return { ...common, subscription: subscription.data }
+    for (const { path, message } of subscription.error.issues)
+      context.addIssue({ code: 'custom', path: ['to', ...path], message, input: to })
+    return z.NEVER
+  })
+
+/** A rule that is checked. Its target is a place on a gateway, or a receiver that is POSTed to like a subscription. */
+export type NotifyRule = {
+  /** Stays the same for the same `on`, `match` and target. */
+  id: string
+  on: readonly NotifyOn[]
+  match?: RouteMatch
+  atMost: { count: number; per: number } | 'off'
+} & ({ to: { gateway: string; to: string } } | { subscription: PushSubscription })
+
+/** The body that is POSTed has `text` at its top, as many receivers (Slack, Mattermost) want it. */
+function subscriptionFor(id: string, { headers, 'allow-private': isPrivate, ...to }: z.output<typeof toUrl>) {
+  return pushSchema.safeParse({
+    name: `notify-${id}`,
+    topic: NOTIFY_TOPICS + id,
+    format: 'cloudevents-binary',
+    ...to,
+    ...(headers === undefined ? {} : { headers }),
+    ...(isPrivate === undefined ? {} : { 'allow-private': isPrivate }),
+  })
+}
+
+/** What an event on `trivium-operations` carries. */
+export type OperationsEvent = {
+  severity: 'error' | 'warning'
+  title: string
+  text: string
+  todo: string
+  count: number
+  /** Since when, or when it happened (Unix ms). */
+  since: number
+  where: Record<string, string>
+  messageId?: string
+  deadLetterId?: string
+  approvalId?: string
+}

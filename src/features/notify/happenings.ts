@@ -1,0 +1,102 @@
+import type { Message } from '../../core/message.ts'
+import type { NotifyOn, OperationsEvent } from '../../core/notify.ts'
+import type { Approval } from '../../core/services.ts'
+import type { DeadLetter } from '../../core/store.ts'
+import type { Trouble } from '../../core/trouble.ts'
+import { keyOf } from './dead-letter-scan.ts'
+
+/** Something that people may be told of. The same `key` is published once. */
+export type Happening = { key: string; type: NotifyOn; data: OperationsEvent }
+
+/** A dead letter; of a schedule's run it is `schedule-failed`, which comes from the list of troubles. */
+export function deadLetterHappening(letter: DeadLetter): Happening | undefined {
+  const { id, queue, group, at, errors, message } = letter
+  if (queue === SCHEDULES) return undefined
+  const { message: reason = 'no error is known', code = '' } = errors.at(-1) ?? {}
+  const where = { queue, ...placeOf(letter), ...(code && { code }), ...senderOf(message) }
+  return {
+    key: `dead-letter ${keyOf(letter)}`,
+    type: 'dead-letter',
+    data: {
+      severity: 'error',
+      title: titleOf(queue, group),
+      text: reason,
+      todo: `trivium dead-letters show ${id}`,
+      count: 1,
+      since: at,
+      where,
+      deadLetterId: id,
+      ...(message && { messageId: message.id }),
+    },
+  }
+}
+
+/** The queue of the runs of schedules. */
+const SCHEDULES = 'schedules'
+
+function titleOf(queue: string, group: string): string {
+  if (queue === 'dispatch') return `Dead letter: route ${group || 'unknown'} failed`
+  if (queue === 'outbox') return `Dead letter: a reply of gateway ${group} was not sent`
+  if (queue === 'receive') return `Dead letter: a message of gateway ${group} was taken too often`
+  return `Dead letter in ${queue}`
+}
+
+function placeOf({ queue, group, message }: DeadLetter): Record<string, string> {
+  const gateway = message?.gateway ?? (queue === 'outbox' || queue === 'receive' ? group : undefined)
+  return { ...(gateway && { gateway }), ...(queue === 'dispatch' && group !== '' && { route: group }) }
+}
+
+function senderOf(message: Message | undefined): Record<string, string> {
+  if (!message) return {}
+  const { from, subject, text } = message
+  const about = subject ?? text
+  return { from: from.address ?? from.id, ...(about !== '' && { about: firstLine(about) }) }
+}
+
+const LONGEST_ABOUT = 100
+
+function firstLine(text: string): string {
+  return (text.split('\n')[0] ?? '').slice(0, LONGEST_ABOUT)
+}
+
+export function approvalHappening({ id, title, skill, by, requestedAt, message }: Approval): Happening {
+  return {
+    key: `approval-waiting ${id}`,
+    type: 'approval-waiting',
+    data: {
+      severity: 'warning',
+      title: `Approval needed: ${firstLine(title)}`,
+      text: `${by} asks for ${skill}.`,
+      todo: `trivium approval-decide --id ${id} --approve, or the console`,
+      count: 1,
+      since: requestedAt,
+      where: { skill, ...(message && { gateway: message.gateway }) },
+      approvalId: id,
+      ...(message && { messageId: message.id }),
+    },
+  }
+}
+
+/** The troubles that last. Each is told when it begins; those of a daemon are found by that daemon. */
+const LASTING: Partial<Record<Trouble['code'], NotifyOn>> = {
+  'gateway-down': 'gateway-down',
+  'subscription-down': 'subscription-down',
+  'schedule-failed': 'schedule-failed',
+  budget: 'budget',
+  refusals: 'refusals',
+}
+const LOCAL: readonly Trouble['code'][] = ['gateway-down', 'refusals']
+
+/** Undefined for a trouble that nobody is told of by `notify:`. `began`: when it was first seen (Unix ms). */
+export function troubleHappening(trouble: Trouble, began: number): Happening | undefined {
+  const type = LASTING[trouble.code]
+  if (!type) return undefined
+  const { key, severity, title, text, todo, count, since = began } = trouble
+  const where = Object.fromEntries(Object.entries(trouble.where).map(([name, value]) => [name, value ?? '']))
+  return { key: `${key} ${began}`, type, data: { severity, title, text, todo, count, since, where } }
+}
+
+/** Whether every daemon looks for it, and not only the one that holds the lease. */
+export function isLocal({ code }: Trouble): boolean {
+  return LOCAL.includes(code)
+}

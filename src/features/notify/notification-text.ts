@@ -1,0 +1,70 @@
+import type { Event } from '../../core/event.ts'
+import type { NotifyOn, OperationsEvent } from '../../core/notify.ts'
+import { counted } from '../../lib/counted.ts'
+
+/** What one notification says: of one event, or of all that came since the last one. */
+export type NotificationText = { subject: string; text: string }
+
+/** Kinds of events that one notification shows. */
+const MOST_SHOWN = 10
+const LONGEST = 500
+
+/** Writes a notification; `events` are oldest first, and at least one. */
+export function notificationText(events: readonly Event[]): NotificationText {
+  const kinds = kindsOf(events)
+  const [first] = kinds
+  if (!first) return { subject: 'Trivium', text: '' }
+  const others = events.length - first.count
+  const subject = `${headOf(first)}${others > 0 ? ` and ${others} more` : ''}`
+  const shown = kinds.slice(0, MOST_SHOWN).map(describe)
+  const left = kinds.slice(MOST_SHOWN).reduce((sum, { count }) => sum + count, 0)
+  const head = events.length > 1 ? [`${counted(events.length, 'event')} since ${timeOf(events[0])}:`] : []
+  const tail = left > 0 ? [`… and ${left} more: \`trivium troubles\``] : []
+  return { subject: `[Trivium] ${subject}`, text: [...head, ...shown, ...tail].join('\n\n') }
+}
+
+type Kind = { count: number; data: OperationsEvent }
+
+/** Events of the same kind are one entry: the newest of them, and how many there are. */
+function kindsOf(events: readonly Event[]): Kind[] {
+  const kinds = new Map<string, Kind>()
+  for (const { type, data } of events) {
+    if (!isOperations(data)) continue
+    const key = JSON.stringify([type, data.title])
+    kinds.set(key, { count: (kinds.get(key)?.count ?? 0) + 1, data })
+  }
+  return [...kinds.values()].sort((a, b) => b.count - a.count)
+}
+
+/** Only the daemon writes to the topic. */
+function isOperations(data: unknown): data is OperationsEvent {
+  return typeof Object(data).title === 'string' && typeof Object(data).text === 'string'
+}
+
+function headOf({ count, data }: Kind): string {
+  return count > 1 ? `${data.title} (${count} times)` : data.title
+}
+
+function describe(kind: Kind): string {
+  const { where, text, todo } = kind.data
+  const { from, about } = where
+  const whose = from ? `From ${from}${about ? `: ${about}` : ''}\n` : ''
+  return `**${headOf(kind)}**\n${whose}${shorten(text)}\nTo do: ${todo}`
+}
+
+function shorten(text: string): string {
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text
+}
+
+function timeOf(event: Event | undefined): string {
+  return `${new Date(event?.timestamp ?? 0).toISOString().slice(11, 16)} UTC`
+}
+
+/** What a receiver is POSTed: `text` at the top, and what it is made of. */
+export function notificationBody({ subject, text }: NotificationText, events: readonly Event[]) {
+  const shown = events
+    .slice(0, MOST_SHOWN)
+    .map(({ id, type, timestamp, data }) => ({ id, type, timestamp, data }))
+  const types: NotifyOn[] | string[] = [...new Set(events.map(({ type }) => type))]
+  return { text: `${subject}\n\n${text}`, subject, count: events.length, types, events: shown }
+}

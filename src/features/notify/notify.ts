@@ -1,0 +1,171 @@
+import { OPERATIONS_TOPIC } from '../../core/event.ts'
+import { toJson } from '../../core/json.ts'
+import type { Log } from '../../core/log.ts'
+import type { NotifyRule } from '../../core/notify.ts'
+import type { ApprovalService } from '../../core/services.ts'
+import type { DeadLetter, Store } from '../../core/store.ts'
+import type { Trouble } from '../../core/trouble.ts'
+import type { Outbox } from '../../engine/outbox.ts'
+import type { Router } from '../../engine/router.ts'
+import { createLoop } from '../../lib/loop.ts'
+import { createDeadLetterScan } from './dead-letter-scan.ts'
+import { approvalHappening, deadLetterHappening, type Happening, isLocal } from './happenings.ts'
+import { createLasting } from './lasting.ts'
+import { createFailureAnswers } from './on-failure.ts'
+import { createRule } from './rule.ts'
+
+export type Notify = ReturnType<typeof createNotify>
+
+/** One daemon looks for dead letters and sends; another takes over when it has not renewed its lease for so long (ms). */
+const LEASE = 'notify'
+const LEASE_TIME = 9_000
+const RENEW = 3_000
+/** Ms between two looks at dead letters and approvals, and at the list of troubles. */
+const LOOK = 1_000
+const LOOK_AT_TROUBLES = 2_000
+const MOST_APPROVALS = 1_000
+
+type NotifyDeps = {
+  store: Store
+  outbox: Pick<Outbox, 'sendTo' | 'reply'>
+  router: Pick<Router, 'match' | 'routes'>
+  approvals: Pick<ApprovalService, 'list'>
+  /** Names this daemon. */
+  owner: string
+  log: Log
+  now(): number
+}
+
+/** Publishes what goes wrong on `trivium-operations`, notifies people by the rules of `notify:`, and answers senders whose messages died. */
+export function createNotify(deps: NotifyDeps) {
+  const { store, log } = deps
+  const answers = createFailureAnswers(deps)
+  const holds = createHold(deps)
+  let rules: ReturnType<typeof createRule>[] = []
+  let isRunning = false
+  let listTroubles: () => Promise<readonly Trouble[]> = async () => []
+  const look = createLooks(deps, {
+    answer: answers.answer,
+    rules: () => rules.map(({ rule }) => rule),
+    troubles: () => listTroubles(),
+  })
+
+  const send = async (): Promise<number> => {
+    let next = LOOK
+    for (const rule of rules) {
+      let wait = await rule.step()
+      while (wait === 0) wait = await rule.step()
+      if (wait !== undefined) next = Math.min(next, wait)
+    }
+    return next
+  }
+  const loop = createLoop({
+    async step() {
+      const isOurs = await holds()
+      await look(isOurs)
+      return isOurs ? send() : LOOK
+    },
+    failed: (err) => log.warn({ err }, 'notifications could not be looked after; trying again'),
+    pause: LOOK,
+  })
+
+  return {
+    /** Puts rules in force. Their groups are there when it resolves. */
+    async use(next: readonly NotifyRule[]): Promise<void> {
+      const made = next.map((rule) => createRule(rule, deps))
+      for (const each of made) await each.begin()
+      rules = made
+    },
+    /** For a request that waits: how the dispatch of its message ended, where a failure that is answered counts as done. */
+    settled: async <Outcome>(messageId: string, outcome: Outcome): Promise<Outcome | 'done'> =>
+      outcome === 'failed' && (await answers.answerNow(messageId)) ? 'done' : outcome,
+    /** `troubles`: the list of troubles. */
+    start(troubles: () => Promise<readonly Trouble[]>): void {
+      listTroubles = troubles
+      isRunning = true
+      loop.start()
+    },
+    async stop(): Promise<void> {
+      if (!isRunning) return
+      await loop.stop()
+      await store.leases.release(LEASE, deps.owner).catch(() => {})
+    },
+  }
+}
+
+/** Whether this daemon has the lease; it is renewed every few seconds. */
+function createHold({ store, owner, now }: Pick<NotifyDeps, 'store' | 'owner' | 'now'>) {
+  let heldSince = Number.NEGATIVE_INFINITY
+  return async (): Promise<boolean> => {
+    const age = now() - heldSince
+    if (age >= 0 && age < RENEW) return true
+    const at = now()
+    const isOurs = (await store.leases.acquire(LEASE, owner, LEASE_TIME)) !== undefined
+    heldSince = isOurs ? at : Number.NEGATIVE_INFINITY
+    return isOurs
+  }
+}
+
+/** Looks for what happened, and publishes it. What is of one daemon is looked for by each. */
+function createLooks(
+  deps: NotifyDeps,
+  parts: {
+    answer(letter: DeadLetter): Promise<boolean>
+    rules(): readonly NotifyRule[]
+    troubles(): Promise<readonly Trouble[]>
+  },
+) {
+  const { answer, rules } = parts
+  const { store, now, log } = deps
+  const scan = createDeadLetterScan(store, now)
+  const publish = async (happenings: readonly Happening[]) => {
+    const events = happenings.map(({ key, type, data }) => ({
+      key,
+      type,
+      source: 'trivium',
+      data: toJson(data),
+    }))
+    if (events.length > 0) await store.topics.publish(OPERATIONS_TOPIC, events)
+  }
+  const lasting = createLasting({ kv: store.kv, publish, now })
+  const asked = new Set<string>()
+  let lookedAt = Number.NEGATIVE_INFINITY
+
+  const lookForLetters = async () => {
+    const { letters, handled } = await scan.look()
+    const others = letters.filter((letter) => !isOfNotification(letter, rules()))
+    await publish(others.flatMap((letter) => deadLetterHappening(letter) ?? []))
+    for (const letter of others) {
+      await answer(letter).catch((err) => {
+        if (err?.retryable) throw err
+        log.warn({ messageId: letter.message?.id, err }, 'the sender could not be told of the failure')
+      })
+    }
+    await handled()
+  }
+  const lookForApprovals = async () => {
+    const open = await deps.approvals.list({ status: 'pending', limit: MOST_APPROVALS })
+    const fresh = open.filter(({ id }) => !asked.has(id))
+    await publish(fresh.map(approvalHappening))
+    asked.clear()
+    for (const { id } of open) asked.add(id)
+  }
+  const lookAtTroubles = async (isOurs: boolean) => {
+    lookedAt = now()
+    const names = new Set(rules().flatMap((rule) => ('subscription' in rule ? rule.subscription.name : [])))
+    const found = (await parts.troubles()).filter((one) => !names.has(one.where.subscription ?? ''))
+    await lasting(found.filter((one) => isOurs || isLocal(one)))
+  }
+
+  return async (isOurs: boolean): Promise<void> => {
+    if (isOurs) await lookForLetters()
+    if (isOurs) await lookForApprovals()
+    if (Math.abs(now() - lookedAt) >= LOOK_AT_TROUBLES) await lookAtTroubles(isOurs)
+  }
+}
+
+/** A notification that could not be sent: telling of it could go on for ever. The list of troubles has it. */
+function isOfNotification({ id, queue }: DeadLetter, rules: readonly NotifyRule[]): boolean {
+  if (queue === 'outbox') return id.startsWith('outbox:notify:')
+  return rules.some((rule) => 'subscription' in rule && queue === `push/${rule.subscription.name}`)
+}

@@ -1,0 +1,40 @@
+import type { DeadLetter, Store } from '../../core/store.ts'
+import { HOUR } from '../../core/units.ts'
+import { DISPATCH_QUEUE } from '../../engine/dispatch.ts'
+import type { Outbox } from '../../engine/outbox.ts'
+import type { Router } from '../../engine/router.ts'
+
+/** An answer that is later than this (ms) surprises. */
+const LATEST = 24 * HOUR
+
+/**
+ * Answers the sender of a message that became a dead letter, where its route has `on-failure`: once, and where the message
+ * came from. Automatic mail gets no answer, as with every reply.
+ */
+export function createFailureAnswers(deps: {
+  store: { jobs: Pick<Store['jobs'], 'deadLetters'> }
+  router: Pick<Router, 'match' | 'routes'>
+  outbox: Pick<Outbox, 'reply'>
+  now(): number
+}) {
+  const { store, router, outbox, now } = deps
+
+  /** Returns whether there is an answer; the same letter again adds none. */
+  const answer = async ({ queue, group, message, at }: DeadLetter): Promise<boolean> => {
+    if (queue !== DISPATCH_QUEUE || !message || at < now() - LATEST) return false
+    const route = router.routes().find(({ name }) => name === group) ?? router.match(message)
+    const text = route?.['on-failure']
+    if (!route || text === undefined) return false
+    const sending = { key: `on-failure:${message.id}`, text, by: `route ${route.name}` }
+    return (await outbox.reply(message, sending)).unsent === undefined
+  }
+
+  return {
+    answer,
+    /** For a request that waits for the reply to a message: whether there is one although its dispatch failed. */
+    async answerNow(messageId: string): Promise<boolean> {
+      const letter = await store.jobs.deadLetters.get(messageId, DISPATCH_QUEUE)
+      return letter ? answer(letter) : false
+    },
+  }
+}

@@ -1,0 +1,129 @@
+import { z } from 'zod'
+import { type Event, OPERATIONS_TOPIC } from '../../core/event.ts'
+import { isJsonObject, type Json, toJson } from '../../core/json.ts'
+import type { NotifyRule } from '../../core/notify.ts'
+import type { KeyValues, Topics } from '../../core/store.ts'
+import type { Outbox } from '../../engine/outbox.ts'
+import { compileMatcher, type Matched } from '../../engine/router.ts'
+import { notificationBody, notificationText } from './notification-text.ts'
+
+/** Events that one notification takes together. */
+const MOST = 1_000
+
+const sendingSchema = z.object({
+  key: z.string(),
+  subject: z.string(),
+  text: z.string(),
+  body: z.json(),
+  ids: z.array(z.string()),
+})
+type Sending = z.infer<typeof sendingSchema>
+
+const stateSchema = z.object({
+  /** When notifications went out (Unix ms), within the time of `at-most`. */
+  sent: z.array(z.number()).default([]),
+  /** What is on its way: kept before it is sent, so that a crash sends the same again, under the same key. */
+  sending: sendingSchema.exactOptional(),
+})
+type State = z.infer<typeof stateSchema>
+
+type RuleDeps = {
+  store: { kv: KeyValues; topics: Topics }
+  outbox: Pick<Outbox, 'sendTo'>
+  now(): number
+}
+
+/** One rule of `notify:`: a consumer group of the operations topic, whose events are sent together as `at-most` allows. */
+export function createRule(rule: NotifyRule, { store, outbox, now }: RuleDeps) {
+  const { kv, topics } = store
+  const place = `notify:${rule.id}`
+  const group = `~${place}`
+  const isMeant = wants(rule)
+
+  const read = async (): Promise<State> => stateSchema.parse((await kv.get(place))?.value ?? {})
+  const write = (state: State) => kv.set(place, toJson(state))
+
+  const deliver = async ({ key, subject, text, body }: Sending): Promise<void> => {
+    if ('to' in rule) {
+      await outbox.sendTo(rule.to.gateway, rule.to.to, { key, subject, text, by: 'notify' })
+      return
+    }
+    const event = { type: 'notification', source: 'trivium', data: body, key }
+    await topics.publish(rule.subscription.topic, [event])
+  }
+
+  /** Sends what is on its way, then forgets its events. Each part may be repeated. */
+  const finish = async (state: State, sending: Sending): Promise<void> => {
+    await deliver(sending)
+    await topics.ack(OPERATIONS_TOPIC, group, sending.ids)
+    await write({ sent: [...state.sent, now()] })
+  }
+
+  /** The events that wait; those that the rule does not want are done. */
+  const waiting = async (): Promise<Event[]> => {
+    const [batch] = await topics.read(OPERATIONS_TOPIC, [{ group, max: MOST, mode: 'peek' }])
+    if (!batch) await topics.subscribe(OPERATIONS_TOPIC, group, 'now')
+    const events = batch?.events ?? []
+    const others = events.filter((event) => !isMeant(event)).map(({ id }) => id)
+    if (others.length > 0) await topics.ack(OPERATIONS_TOPIC, group, others)
+    return events.filter(isMeant)
+  }
+
+  return {
+    rule,
+    /** Makes the group: what is published from now on reaches the rule. */
+    begin: () => topics.subscribe(OPERATIONS_TOPIC, group, 'now'),
+    /** Sends what is due. Returns in how many ms there may be more without a new event; undefined: no event waits. */
+    async step(): Promise<number | undefined> {
+      const state = await read()
+      if (state.sending) {
+        await finish(state, state.sending)
+        return 0
+      }
+      const events = await waiting()
+      const [first] = events
+      if (!first) return undefined
+      const { recent, wait } = roomIn(rule.atMost, state.sent, now())
+      if (wait > 0) return wait
+      const taken = rule.atMost === 'off' ? [first] : events
+      const said = notificationText(taken)
+      const ids = taken.map(({ id }) => id)
+      const body: Json = toJson(notificationBody(said, taken))
+      const sending = { ...said, body, ids, key: `notify:${rule.id}:${first.id}` }
+      await write({ sent: recent, sending })
+      await finish({ sent: recent }, sending)
+      return 0
+    },
+  }
+}
+
+/** What counts for the rate now, and how long (ms) the next notification has to wait. */
+function roomIn(atMost: NotifyRule['atMost'], sent: readonly number[], now: number) {
+  if (atMost === 'off') return { recent: [], wait: 0 }
+  const { count, per } = atMost
+  // A clock that was set back must not hold up anything for longer than `per`.
+  const recent = sent.filter((at) => at > now - per && at <= now)
+  const oldest = recent.at(-count)
+  return { recent, wait: oldest === undefined ? 0 : oldest + per - now }
+}
+
+/** Whether an event is among `on` and fits `match`, which reads it like a message. */
+function wants({ on, match }: NotifyRule): (event: Event) => boolean {
+  const types: readonly string[] = on
+  const fits = match && compileMatcher(match)
+  return (event) => types.includes(event.type) && (fits?.(asMessage(event)) ?? true)
+}
+
+/** `gateway` is where it happened, `event` the type, `text` what is said; the rest is under `data`. */
+function asMessage({ type, source, data }: Event): Matched {
+  const fields = isJsonObject(data) ? data : {}
+  const { gateway, from } = isJsonObject(fields.where) ? fields.where : {}
+  const text = `${fields.title ?? ''}\n${fields.text ?? ''}`
+  return {
+    gateway: String(gateway ?? ''),
+    transport: source,
+    from: { id: String(from ?? '') },
+    text,
+    data: { ...fields, event: type },
+  }
+}

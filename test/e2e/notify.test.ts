@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { Webhook } from 'standardwebhooks'
+import { type DaemonProcess, openSite } from '../fixtures/daemon.ts'
+import { serveHttp } from '../fixtures/http-server.ts'
+import { parsedMail } from '../fixtures/parsed-mail.ts'
+import { startRedisServer } from '../fixtures/redis-server.ts'
+import { startWorld } from '../fixtures/roads.ts'
+import { until } from '../fixtures/until.ts'
+
+const SECRET = `whsec_${Buffer.from('a secret of 24 bytes and more').toString('base64')}`
+const SORRY = 'Sorry, that did not work. Ada looks after it.'
+const SKILLS = {
+  broken: `export default { description: 'fails', run: ({ args }) => { throw new Error('no luck with ' + args.text) } }`,
+  wipe: `export default { description: 'wipes', metadata: { approval: true }, run: () => 'wiped' }`,
+}
+
+type Told = {
+  id: string
+  text: string
+  count: number
+  types: string[]
+  events: { data: { deadLetterId?: string } }[]
+}
+
+/** A receiver of notifications that checks their signatures. `status`: what it answers. */
+async function startReceiver() {
+  const told: Told[] = []
+  const receiver = { told, status: 200 }
+  const { url, close } = await serveHttp(async (request, response) => {
+    const body = (await request.toArray()).join('')
+    new Webhook(SECRET).verify(body, Object(request.headers))
+    if (receiver.status === 200) told.push({ id: String(request.headers['webhook-id']), ...JSON.parse(body) })
+    response.writeHead(receiver.status).end()
+  })
+  after(close)
+  return {
+    told,
+    url,
+    answer(status: number) {
+      receiver.status = status
+    },
+  }
+}
+
+for (const store of ['embedded', 'redis'] as const) {
+  describe(`notifications, ${store}`, { timeout: 240_000 }, async () => {
+    const redis = store === 'redis' ? await startRedisServer() : undefined
+    after(() => redis?.stop())
+    const env: Record<string, string> = redis ? { REDIS_URL: redis.url } : {}
+    const world = await startWorld()
+    after(() => world.close())
+    const receiver = await startReceiver()
+    const to = `{ url: "${receiver.url}/hook", secret: "${SECRET}", allow-private: true }`
+    const site = openSite({
+      routes: `
+gateways:${world.gateways}
+  away: { transport: email, address: a@example.com, imap: { host: 127.0.0.1, port: 1, tls: none, user: a, pass: b }, smtp: { host: 127.0.0.1, port: 1, tls: none } }
+routes:
+  - { name: fail, match: { text: "fail*" }, skill: broken, retry: { attempts: 1 }, on-failure: "${SORRY}" }
+  - { name: quiet, match: { text: "quiet*" }, skill: broken, retry: { attempts: 1 } }
+  - { name: wipe, match: { text: "wipe*" }, skill: wipe }
+  - { name: rest, match: { text: "hello*" }, skill: echo }
+notify:
+  - { on: [dead-letter], match: { data.where.route: quiet }, to: { gateway: support, to: ops@example.org }, at-most: 1/3s }
+  - { on: [approval-waiting, gateway-down], to: { gateway: team, to: C0OPS }, at-most: off }
+  - { on: dead-letter, match: { data.where.route: quiet }, to: ${to}, at-most: off }
+`,
+      skills: SKILLS,
+      env,
+    })
+    let daemon: DaemonProcess = await site.start()
+    const mails = async () =>
+      Promise.all(world.smtp.taken.filter(({ to }) => to.includes('ops@example.org')).map(parsedMail))
+    const letters = async () => {
+      const found = await daemon.invoke('dead-letter-list', { queue: 'dispatch', group: 'quiet', limit: 500 })
+      return (Array.isArray(found) ? found : []).map(({ id }) => String(id))
+    }
+    const submit = (text: string) =>
+      fetch(`${daemon.control}/v1/messages`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ gateway: 'cli', text, conversation: text }),
+      })
+
+    test('a sender is answered once on every transport when their message became a dead letter', async () => {
+      for (const road of await world.roads(daemon)) {
+        const hear = await road.say(`fail on ${road.name}`)
+        await hear(/Sorry, that did not work/)
+      }
+      const answers = world.slack.posts.filter(({ text }) => text.includes('Sorry'))
+      assert.equal(answers.length, 1)
+      await daemon.end('SIGKILL')
+      daemon = await site.start()
+      for (const road of await world.roads(daemon)) await (await road.say('hello again'))(/hello again/)
+      assert.equal(world.slack.posts.filter(({ text }) => text.includes('Sorry')).length, 1)
+      const bodies = await Promise.all(world.smtp.taken.map(parsedMail))
+      assert.equal(bodies.filter(({ text }) => text?.includes('Sorry')).length, 1)
+    })
+
+    test('automatic mail is not answered', async () => {
+      const before = world.smtp.taken.length
+      await world.mail([
+        'From: Robot <robot@example.net>',
+        'To: bot@example.com',
+        'Subject: fail',
+        'Message-ID: <auto-1@example.net>',
+        'Auto-Submitted: auto-generated',
+        '',
+        'fail please',
+      ])
+      const dead = () => daemon.invoke('message-search', { sender: 'robot@', outcome: 'dead' })
+      await until(async () => Object(await dead()).messages?.length === 1, 'the dead letter')
+      const id = String(Object(await dead()).messages[0].id)
+      const history = async () => JSON.stringify(await daemon.invoke('message-show', { id }))
+      await until(async () => (await history()).includes('not sent'), 'a note that nobody is answered')
+      assert.equal(world.smtp.taken.length, before)
+    })
+
+    test('a dead letter is told by mail, by POST, and on the topic for operators', async () => {
+      await daemon.invoke('event-subscribe', { topic: 'trivium-operations', queue: 'ops' })
+      await submit('quiet one')
+      const mail = await until(async () => (await mails())[0], 'a mail')
+      assert.match(mail.subject ?? '', /\[Trivium\] Dead letter: route quiet failed/)
+      assert.match(mail.text ?? '', /no luck with quiet one[\s\S]*trivium dead-letters show/)
+      const told = await until(() => receiver.told[0], 'a POST')
+      assert.deepEqual([told.count, told.types], [1, ['dead-letter']])
+      assert.match(told.text, /no luck with quiet one/)
+      const events = await daemon.invoke('event-wait', {
+        topic: 'trivium-operations',
+        queue: 'ops',
+        timeout: 5_000,
+      })
+      assert.partialDeepStrictEqual(events, [
+        { type: 'dead-letter', source: 'trivium', data: { severity: 'error', where: { route: 'quiet' } } },
+      ])
+      await assert.rejects(
+        daemon.invoke('event-emit', { topic: 'trivium-operations', data: 1 }),
+        /topic_reserved/,
+      )
+    })
+
+    test('a gateway that is down and a request for an approval are told in Slack, each once', async () => {
+      await submit('wipe it')
+      const posted = (what: RegExp) =>
+        world.slack.posts.filter(({ channel, text }) => channel === 'C0OPS' && what.test(text))
+      await until(() => posted(/Approval needed/).length > 0, 'the approval', 30_000)
+      await until(() => posted(/Gateway away does not work/).length > 0, 'the gateway', 30_000)
+      await daemon.end('SIGKILL')
+      daemon = await site.start()
+      await submit('wipe more')
+      await until(() => posted(/Approval needed/).length > 1, 'the next approval', 30_000)
+      assert.deepEqual([posted(/Approval needed/).length, posted(/Gateway away/).length], [2, 1])
+    })
+
+    test('what comes within at-most is told together, with how many', async () => {
+      const before = (await mails()).length
+      for (let n = 0; n < 12; n++) await submit(`quiet ${n}`)
+      const counts = async () =>
+        (await mails()).slice(before).map(({ text = '' }) => Number(/\((\d+) times\)/.exec(text)?.[1] ?? 1))
+      await until(
+        async () => (await counts()).reduce((sum, count) => sum + count, 0) === 12,
+        '12 in all',
+        30_000,
+      )
+      assert.ok((await counts()).length <= 4, `${(await counts()).length} mails`)
+    })
+
+    test('nothing is lost and nothing sent twice while the daemon is killed again and again', async () => {
+      for (let round = 0; round < 3; round++) {
+        for (let n = 0; n < 8; n++) await submit(`quiet kill ${round} ${n}`)
+        await until(
+          async () => receiver.told.some(({ text }) => text.includes(`kill ${round} `)),
+          'some',
+          30_000,
+        )
+        await daemon.end('SIGKILL')
+        daemon = await site.start()
+      }
+      // One of the first test of the topic, twelve that came together, and these.
+      await until(async () => (await letters()).length === 1 + 12 + 3 * 8, 'all letters', 30_000)
+      const all = await letters()
+      const ids = () =>
+        new Map(receiver.told.flatMap(({ id, events }) => events.map(({ data }) => [data.deadLetterId, id])))
+      await until(() => all.every((id) => ids().has(id)), 'all of them told', 40_000)
+      // A POST whose answer a kill swallowed comes again under the same id.
+      const seen = new Map<string, Set<string>>()
+      for (const { id, events } of receiver.told)
+        for (const { data } of events)
+          seen.set(String(data.deadLetterId), (seen.get(String(data.deadLetterId)) ?? new Set()).add(id))
+      assert.deepEqual(
+        [...seen].filter(([, under]) => under.size > 1),
+        [],
+      )
+    })
+
+    test('a notification that fails is in the list of troubles, and tells of itself to nobody', async () => {
+      // Standard Webhooks: the receiver wants nothing more.
+      receiver.answer(410)
+      await submit('quiet and gone')
+      const found = await until(
+        async () => {
+          const { result } = Object(await daemon.get('/v1/troubles'))
+          return result.troubles.find((one: object) => Object(one).code === 'subscription-down')
+        },
+        'a trouble',
+        60_000,
+      )
+      assert.match(found.where.subscription, /^notify-/)
+      const events = await daemon.invoke('event-wait', {
+        topic: 'trivium-operations',
+        queue: 'ops',
+        timeout: 3_000,
+      })
+      assert.doesNotMatch(JSON.stringify(events), /notify-/)
+      receiver.answer(200)
+    })
+  })
+}
