@@ -100,8 +100,8 @@ export function createDispatch(options: {
     const collected = job.collected ?? (told.length === 0 ? [] : await mergedInto(told))
     const started = now()
     const attempt = attemptOf(job)
-    if (attempt === 1) metrics.latency(message.gateway, (started - message.receivedAt) / 1000)
     const isFirst = attempt === 1 && job.id === message.id && !waiting.has(message.id)
+    if (isFirst) metrics.latency(message.gateway, (started - message.receivedAt) / 1000)
     const steer = route['while-busy'] === 'steer' ? steerOf(claimed, route.name, collected) : undefined
     const sends = createSendCounter()
     const dispatch: Dispatch = {
