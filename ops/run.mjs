@@ -12,6 +12,7 @@ const tasks = {
   soak: ['ops/test.ts', '--soak'],
   bench: ['ops/bench/main.ts'],
   build: ['ops/build.ts'],
+  docs: ['ops/docs.ts'],
   screenshots: ['ops/screenshots.ts'],
 }
 

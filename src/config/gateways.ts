@@ -32,8 +32,12 @@ export const gatewayCommon = z.object({
   transport: z.string(),
   enabled: z
     .union([z.boolean(), z.enum(['auto', 'true', 'false'])], { error: 'expected true, false or auto' })
-    .default(true),
-  open: z.boolean().default(false).describe('Whether skills may send to others than the one that wrote.'),
+    .default(true)
+    .describe('auto: enabled only if every variable in its options is set.'),
+  open: z
+    .boolean()
+    .default(false)
+    .describe('Whether skills may send to targets other than the sender of the message.'),
   receive: z
     .strictObject({
       'max-deliveries': z
@@ -41,12 +45,10 @@ export const gatewayCommon = z.object({
         .min(1)
         .max(1_000)
         .exactOptional()
-        .describe(
-          'How often gateway-receive delivers a message with a lease before it becomes a dead letter.',
-        ),
+        .describe('Deliveries under a lease before a message becomes a dead letter; unlimited by default.'),
     })
     .exactOptional()
-    .describe('What holds for workers that take its messages with gateway-receive.'),
+    .describe('Options of the receive road.'),
 })
 
 const COMMON = Object.keys(gatewayCommon.shape)

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isJsonObject, type JsonObject } from '../core/json.ts'
 import { matchSchema, OPEN_MATCH_KEY, ROUTE_TARGETS, routeSchema } from '../core/route.ts'
+import { formatDuration, formatRate, formatSize, type Rate } from '../core/units.ts'
 import { gatewayCommon, type TransportSchemas } from './gateways.ts'
 import { sections } from './sections.ts'
 
@@ -12,10 +13,15 @@ export function configJsonSchema(transports: TransportSchemas): JsonObject {
   const branches = Object.entries(transports).map(([kind, { options }]) => {
     const { $schema: _, ...own } = toJson(options)
     const transport = { const: kind }
+    // Slack's options differ by `mode`.
+    const modes = [own.oneOf ?? own.anyOf ?? []].flat().filter(isJsonObject)
+    const withCommon = (one: JsonObject): JsonObject => {
+      return { ...one, properties: { ...common, ...propertiesOf(one), transport } }
+    }
     // Written as entries: an object literal with `then` looks like a promise.
     return Object.fromEntries<JsonObject>([
       ['if', { properties: { transport }, required: ['transport'] }],
-      ['then', { ...own, properties: { ...common, ...propertiesOf(own), transport } }],
+      ['then', modes.length > 0 ? { oneOf: modes.map(withCommon) } : withCommon(own)],
     ])
   })
   const gateway = {
@@ -39,6 +45,8 @@ function toJson(schema: z.core.$ZodType): JsonObject {
     io: 'input',
     unrepresentable: 'any',
     override({ zodSchema, jsonSchema }) {
+      const { def } = zodSchema._zod
+      if (def.type === 'default') jsonSchema.default ??= writtenDefault(jsonSchema.title, def.defaultValue)
       if (zodSchema === matchSchema && jsonSchema.additionalProperties !== undefined) {
         jsonSchema.patternProperties = { [OPEN_MATCH_KEY.source]: jsonSchema.additionalProperties }
         jsonSchema.additionalProperties = false
@@ -58,6 +66,17 @@ function toJson(schema: z.core.$ZodType): JsonObject {
     },
   })
   return isJsonObject(made) ? made : {}
+}
+
+/** The default of a duration, size or rate as it is written in the file; undefined for other types. */
+function writtenDefault(title: string | undefined, value: unknown): string | undefined {
+  if (title === 'rate') return value === 'off' || isRate(value) ? formatRate(value) : undefined
+  if (typeof value !== 'number') return undefined
+  return title === 'duration' ? formatDuration(value) : title === 'size' ? formatSize(value) : undefined
+}
+
+function isRate(value: unknown): value is Rate {
+  return isJsonObject(value) && typeof value.count === 'number' && typeof value.per === 'number'
 }
 
 function propertiesOf({ properties }: JsonObject): JsonObject {

@@ -26,12 +26,13 @@ export const fileScheduleSchema = z
       .refine(
         (name) => !/^schedule-\d+$/i.test(name),
         'schedule-1 and so on are names of schedules made by people',
-      ),
+      )
+      .describe('Name of the schedule.'),
     cron: z
       .string()
       .min(1)
       .exactOptional()
-      .describe('When, as cron: "0 9 * * 1-5"; several with " | " between them.'),
+      .describe('Cron expression, such as "0 9 * * 1-5"; several are separated by " | ".'),
     every: duration
       .refine((ms) => ms >= 1000, 'expected a duration of at least 1s, such as 30s or 1h')
       .exactOptional()
@@ -44,23 +45,23 @@ export const fileScheduleSchema = z
       )
       .exactOptional()
       .describe('Once: 2026-12-24T18:00, in `timezone` unless it names an offset.'),
-    step: stepSchema
-      .exactOptional()
-      .describe('Of the times of the cron only each so many days, weeks or months.'),
+    step: stepSchema.exactOptional().describe('Only every second, third, … day, week or month of the cron.'),
     timezone: z
       .string()
       .refine(isTimeZone, 'expected a time zone such as Europe/Berlin')
       .default('UTC')
-      .describe('Of `cron` and `at`.'),
+      .describe('Time zone of `cron` and `at`.'),
     skill: z.string().min(1).describe('The skill to run.'),
     args: jsonObjectSchema.default({}).describe('Its arguments.'),
     overlap: scheduleSchema.shape.overlap
       .unwrap()
       .default('queue')
-      .describe('When a run is due while the last one still works: queue, skip, or allow both.'),
+      .describe(
+        'When a run is due while the previous one is still running: queue it, skip it, or allow both.',
+      ),
     misfire: misfire
       .default('once')
-      .describe('Times at which no daemon ran: skip, run once, or { within: 5m }.'),
+      .describe('Runs missed while no daemon was running: skip them, run once, or { within: 5m }.'),
   })
   .refine(
     ({ cron, every, at }) => [cron, every, at].filter((each) => each !== undefined).length === 1,

@@ -42,17 +42,20 @@ const topic = z
   )
 
 const limits = z
-  .strictObject({ 'max-age': duration.exactOptional(), 'max-count': count.exactOptional() })
+  .strictObject({
+    'max-age': duration.exactOptional().describe('How long messages are kept.'),
+    'max-count': count.exactOptional().describe('How many messages are kept.'),
+  })
   .transform(camelKeys)
 const retention = z
   .strictObject({
-    'max-age': duration.default(7 * 86_400_000),
-    'max-count': count.default(1_000_000),
+    'max-age': duration.default(7 * 86_400_000).describe('How long messages are kept.'),
+    'max-count': count.default(1_000_000).describe('How many messages are kept.'),
     'dead-letters': count
       .default(5_000)
-      .describe('The most that are kept of each queue; the oldest of more go.'),
-    gateways: z.record(z.string(), limits).default({}),
-    topics: z.record(topic, limits).default({}),
+      .describe('How many dead letters each queue keeps; the oldest are removed.'),
+    gateways: z.record(z.string(), limits).default({}).describe('Limits for single gateways.'),
+    topics: z.record(topic, limits).default({}).describe('Limits for single topics.'),
   })
   .transform(({ gateways, topics, 'dead-letters': deadLetters, ...journal }) => {
     return { journal: camelKeys(journal), gateways, topics, deadLetters }
@@ -60,64 +63,89 @@ const retention = z
 
 const daemon = z
   .strictObject({
-    config: z
+    config: z.string().exactOptional().describe('Has no effect in the file; set TRIVIUM_CONFIG instead.'),
+    'data-dir': z
       .string()
-      .exactOptional()
-      .describe('Only for completeness: this very file. Set TRIVIUM_CONFIG instead.'),
-    'data-dir': z.string().min(1).default('.trivium'),
-    listen: address.default({ host: '127.0.0.1', port: 8080 }),
-    'control-listen': address.default({ host: '127.0.0.1', port: 8787 }),
+      .min(1)
+      .default('.trivium')
+      .describe('Folder for the store and all files of the daemon.'),
+    listen: address
+      .default({ host: '127.0.0.1', port: 8080 })
+      .describe('Public listener: webhooks and WebSocket. Default 127.0.0.1:8080.'),
+    'control-listen': address
+      .default({ host: '127.0.0.1', port: 8787 })
+      .describe('Control API and console. Default 127.0.0.1:8787.'),
     'public-url': z
       .url({ protocol: /^https?$/, error: 'expected https://…' })
       .exactOptional()
-      .describe('How `listen` is reached from outside: links in mail begin with it.'),
+      .describe('Public address of `listen`; links in mail begin with it.'),
     'trace-url': z
       .url({ protocol: /^https?$/, error: 'expected https://… with {traceId} in it' })
       .includes('{traceId}')
       .exactOptional()
-      .describe('Where people look at traces: `{traceId}` stands for that of a message.'),
-    token: z.string().min(8).exactOptional().describe('The control token; without it the daemon makes one.'),
-    'redis-url': redisUrl.exactOptional().describe('Set: the Redis store. Else the embedded one.'),
+      .describe('Address of your tracing UI, with `{traceId}` for the trace of a message.'),
+    token: z
+      .string()
+      .min(8)
+      .exactOptional()
+      .describe('The control token; by default the daemon generates one.'),
+    'redis-url': redisUrl
+      .exactOptional()
+      .describe('Address of the Redis store; without it the embedded store is used.'),
     'redis-prefix': z
       .string()
       .regex(/^[\w-]{1,40}$/, 'expected up to 40 letters, digits, _ and -')
       .default('trivium')
-      .describe('What all keys in Redis begin with; installations with different ones never meet.'),
-    'log-level': z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+      .describe('Prefix of all keys in Redis; installations with different prefixes are separate.'),
+    'log-level': z
+      .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
+      .default('info')
+      .describe('Lowest level that is logged.'),
     'drain-delay': timerDuration
       .default(0)
-      .describe('How long a stop goes on serving with `/readyz` red, until load balancers have noticed.'),
-    grace: timerDuration.default(10_000).describe('How long a drain waits for what runs.'),
-    retention: retention.prefault({}),
+      .describe(
+        'How long a stopping daemon goes on serving with `/readyz` 503, so that load balancers notice.',
+      ),
+    grace: timerDuration.default(10_000).describe('How long a stop waits for running skills.'),
+    retention: retention.prefault({}).describe('What the journal keeps.'),
   })
   .transform(camelKeys)
 
 const redis = z.strictObject({
-  replicas: z.int().min(0).default(0).describe('How many replicas must have what is acknowledged (WAIT).'),
+  replicas: z
+    .int()
+    .min(0)
+    .default(0)
+    .describe('How many replicas must confirm a message before it is acknowledged (WAIT).'),
   shards: z
     .int()
     .min(1)
     .max(256)
     .exactOptional()
-    .describe('How many shards a new store has (1, on a cluster 16); the number of one that is there stays.'),
+    .describe('Shards of a new store: 1, on a cluster 16. An existing store keeps its number.'),
 })
 
 const queues = z.strictObject({
-  redis: redisUrl
-    .exactOptional()
-    .describe('Where the BullMQ queues are; by default on the Redis of the store.'),
-  prefix: z.string().min(1).default('bull').describe('What BullMQ begins its keys with.'),
+  redis: redisUrl.exactOptional().describe('Redis of the BullMQ queues; by default that of the store.'),
+  prefix: z.string().min(1).default('bull').describe('Prefix of the keys of BullMQ.'),
 })
 
 /** Roles map members (`compileMember`) to skill globs. Strict: a misspelt key would grant everything to everyone. */
 const access = z.strictObject({
   roles: z
-    .record(z.string(), z.strictObject({ members: names.default([]), skills: names.default([]) }))
-    .default({}),
+    .record(
+      z.string(),
+      z.strictObject({
+        members: names.default([]).describe('Identities, such as chat:ada or mail:*@example.com.'),
+        skills: names.default([]).describe('Skills that members may use; globs are allowed.'),
+      }),
+    )
+    .default({})
+    .describe('Roles, by name.'),
   default: z
     .literal('none')
     .exactOptional()
-    .describe('With roles, nobody has what no role grants; this says it for readers.'),
+    .describe('Documents for readers that everything not granted is denied; it is so without this key too.'),
 })
 
 const modelName = z
@@ -127,18 +155,20 @@ const modelName = z
 /** The model of markdown skills that name no other. */
 export const modelSchema = z
   .strictObject({
-    name: modelName.exactOptional(),
+    name: modelName.exactOptional().describe('provider:model, such as anthropic:claude-sonnet-5.'),
     fallback: z
       .array(modelName)
       .max(10)
       .exactOptional()
-      .describe(
-        'The models that are asked, in this order, where `name` and those before refuse or are away.',
-      ),
-    'base-url': z.url().exactOptional(),
-    'api-key': z.string().min(1).exactOptional(),
-    budget: budgetSchema.exactOptional().describe('What models may cost, within a sliding time.'),
-    prices: pricesSchema.exactOptional().describe('The price of a million tokens, by model.'),
+      .describe('Models to try in this order if `name` refuses or is unavailable.'),
+    'base-url': z.url().exactOptional().describe('Address of a compatible API.'),
+    'api-key': z
+      .string()
+      .min(1)
+      .exactOptional()
+      .describe('API key; by default the environment variable of the provider.'),
+    budget: budgetSchema.exactOptional().describe('Limits on tokens or money within a sliding window.'),
+    prices: pricesSchema.exactOptional().describe('Price of a million tokens, by model.'),
   })
   .refine(({ name, ...own }) => name !== undefined || !('base-url' in own || 'api-key' in own), {
     error: 'base-url and api-key are those of the model that `name` names',
@@ -153,10 +183,13 @@ export const modelSchema = z
   .transform(camelKeys)
 
 const token = z.strictObject({
-  name: z.string().regex(/^\w[\w.-]{0,63}$/, 'expected letters, digits, and _ . - inside'),
-  token: z.string().min(16, 'expected at least 16 characters'),
-  skills: names.min(1).describe('The skills that it may ask for; globs may stand.'),
-  gateways: names.min(1).describe('The gateways whose messages it may take, see and answer; "*" means all.'),
+  name: z
+    .string()
+    .regex(/^\w[\w.-]{0,63}$/, 'expected letters, digits, and _ . - inside')
+    .describe('Name of the program, in histories.'),
+  token: z.string().min(16, 'expected at least 16 characters').describe('The token, at least 16 characters.'),
+  skills: names.min(1).describe('Skills that the program may call; globs are allowed.'),
+  gateways: names.min(1).describe('Gateways whose messages it may take, read and answer; "*" means all.'),
 })
 
 const groups = z.record(
@@ -176,39 +209,43 @@ const groups = z.record(
 
 /** The sections of the file, but for the gateways. */
 export const sections = {
-  daemon: daemon.describe('How the daemon runs. The environment wins over this.'),
-  routes: z.array(routeSchema).describe('Who answers. The first match wins.'),
+  daemon: daemon.describe('How the daemon runs. Environment variables win over this section.'),
+  routes: z
+    .array(routeSchema)
+    .describe('Which skill, queue or Bolt app answers a message. The first match wins.'),
   topics: z
-    .record(z.string(), z.strictObject({ groups: groups.default({}) }))
-    .describe('Consumer groups of topics: which events they are for, and how often they get one.'),
+    .record(z.string(), z.strictObject({ groups: groups.default({}).describe('Consumer groups, by name.') }))
+    .describe('Options of consumer groups, by topic.'),
   subscriptions: z.array(pushSchema).describe('Where events are POSTed to.'),
-  schedules: z.array(fileScheduleSchema).describe('What runs at which times.'),
+  schedules: z.array(fileScheduleSchema).describe('Skills that run at set times.'),
   notify: z.array(notifySchema).describe('Who is told when something fails.'),
-  access: access.describe('Roles: who may invoke which skills.'),
+  access: access.describe('Roles: who may use which skills.'),
   assistant: z
     .strictObject({
       scope: z
         .enum(['person', 'team'])
         .default('person')
-        .describe('Whether a gateway shares what the assistant remembers.'),
+        .describe(
+          'person: everyone has their own notes and tasks. team: all people of a gateway share them.',
+        ),
       timezone: z
         .string()
         .refine(isTimeZone, 'expected a time zone such as Europe/Berlin')
         .default('UTC')
-        .describe('Of times that people say without one.'),
+        .describe('Time zone of times that people write without one.'),
     })
-    .describe('What people share of the assistant, and where they live.'),
+    .describe('Options of the assistant.'),
   console: consoleSchema.describe('How people sign in to the console.'),
   tokens: z.array(token).describe('Bearer tokens of programs for the control API.'),
   mcp: z
     .record(z.string(), mcpServerSchema)
-    .describe('Other MCP servers: their tools are skills, named `<server>.<tool>`.'),
-  model: z
-    .union([z.string(), modelSchema])
-    .describe('The model that markdown skills run on: its name alone, or a mapping.'),
-  skills: z.strictObject({ folders: names.default(['skills']) }).describe('Where skills are.'),
-  redis: redis.describe('What an acknowledgement is worth on Redis.'),
-  queues: queues.describe('Where the BullMQ queues of routes and gateways are.'),
+    .describe('Other MCP servers; their tools become skills named `<server>.<tool>`.'),
+  model: z.union([z.string(), modelSchema]).describe('The model of markdown skills: its name, or a mapping.'),
+  skills: z
+    .strictObject({ folders: names.default(['skills']).describe('Folders with skills.') })
+    .describe('Where skills are loaded from.'),
+  redis: redis.describe('Options of the Redis store.'),
+  queues: queues.describe('Options of the BullMQ queues of routes and gateways.'),
 }
 
 /** How the daemon itself runs. Paths are absolute, times in milliseconds. */

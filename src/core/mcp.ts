@@ -5,17 +5,23 @@ import { size, timerDuration } from './units.ts'
 const names = z.array(z.string().min(1)).min(1)
 const oauth = z
   .strictObject({
-    'client-id': z.string().min(1).exactOptional().describe('Where the server registers no clients itself.'),
-    'client-secret': z.string().min(1).exactOptional(),
+    'client-id': z
+      .string()
+      .min(1)
+      .exactOptional()
+      .describe('The client, if the server does not register clients dynamically.'),
+    'client-secret': z.string().min(1).exactOptional().describe('Secret of the client.'),
     issuer: z
       .url({ protocol: /^https?$/, error: 'expected https://…' })
       .exactOptional()
-      .describe('The authorization server that these are of: no other gets them.'),
-    scope: z.string().min(1).exactOptional(),
+      .describe('The authorization server of the client; credentials go to no other.'),
+    scope: z.string().min(1).exactOptional().describe('Scopes to ask for.'),
     grant: z
       .enum(['authorization_code', 'client_credentials'])
       .default('authorization_code')
-      .describe('authorization_code: a person consents once, with `trivium mcp login`.'),
+      .describe(
+        'authorization_code: a person signs in once with `trivium mcp login`. client_credentials: without a person.',
+      ),
   })
   .transform(camelKeys)
 
@@ -28,32 +34,42 @@ export const mcpServerSchema = z
     enabled: z
       .union([z.boolean(), z.enum(['auto', 'true', 'false'])], { error: 'expected true, false or auto' })
       .default(true)
-      .describe('auto: only when each variable that it names is set.'),
+      .describe('auto: enabled only if every variable in its options is set.'),
     command: z.string().min(1).exactOptional().describe('A program that speaks MCP on stdin and stdout.'),
-    args: z.array(z.coerce.string()).exactOptional(),
+    args: z.array(z.coerce.string()).exactOptional().describe('Arguments of the program.'),
     env: z
       .record(z.string(), z.coerce.string())
       .exactOptional()
-      .describe('All that it gets of our environment beside HOME, PATH, USER, … is named here.'),
-    cwd: z.string().min(1).exactOptional().describe('Relative to this file, where it starts by default.'),
-    url: z.url({ protocol: /^https?$/, error: 'expected https://…' }).exactOptional(),
-    headers: z.record(z.string().regex(/^[\w-]+$/), z.string()).exactOptional(),
-    oauth: oauth.exactOptional(),
+      .describe(
+        'Environment variables for the program. It gets HOME, PATH, USER and a few others, and nothing else.',
+      ),
+    cwd: z
+      .string()
+      .min(1)
+      .exactOptional()
+      .describe('Working directory; defaults to the folder of routes.yaml.'),
+    url: z
+      .url({ protocol: /^https?$/, error: 'expected https://…' })
+      .exactOptional()
+      .describe('A server that speaks MCP over HTTP.'),
+    headers: z
+      .record(z.string().regex(/^[\w-]+$/), z.string())
+      .exactOptional()
+      .describe('Headers of each request.'),
+    oauth: oauth.exactOptional().describe('OAuth2 login at the server.'),
     'allow-private': z
       .boolean()
       .default(false)
-      .describe('Whether a login may lead from a public address to private ones, or over http.'),
-    tools: names.default(['*']).describe('The tools that become skills; globs may stand.'),
-    timeout: timerDuration.default(60_000).describe('Of one call.'),
-    'max-result': size.default(4 * 1024 ** 2).describe('The largest answer that is taken.'),
+      .describe('Allow a login that leads from a public server to private addresses, or to plain http.'),
+    tools: names.default(['*']).describe('The tools that become skills; globs are allowed.'),
+    timeout: timerDuration.default(60_000).describe('Timeout of one call.'),
+    'max-result': size.default(4 * 1024 ** 2).describe('Largest result of a call.'),
     approval: z
       .union([z.enum(['destructive', 'always', 'never']), names])
       .default('destructive')
-      .describe(
-        'Which tools run only once somebody approved: those that call themselves destructive, or these.',
-      ),
-    approvers: z.array(z.string()).default([]).describe('Who may approve, beside operators.'),
-    access: names.exactOptional().describe('Who may use the tools; as `access` of a skill.'),
+      .describe('Tools that need an approval: destructive ones, all, none, or those listed.'),
+    approvers: z.array(z.string()).default([]).describe('People who may approve, in addition to operators.'),
+    access: names.exactOptional().describe('Who may use the tools, as `access` of a skill.'),
   })
   .superRefine((given, context) => {
     const fault = (message: string, ...path: string[]) =>

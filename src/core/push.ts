@@ -13,31 +13,44 @@ const secret = z
 /** One of `subscriptions:` in routes.yaml: a consumer group of a topic whose events are POSTed. Times in milliseconds. */
 export const pushSchema = z
   .strictObject({
-    name: z.string().regex(/^\w[\w.-]{0,63}$/, 'expected letters, digits, and _ . - inside'),
-    topic: z.string().min(1).default(MESSAGE_TOPIC),
+    name: z
+      .string()
+      .regex(/^\w[\w.-]{0,63}$/, 'expected letters, digits, and _ . - inside')
+      .describe('Name of the subscription and of its consumer group.'),
+    topic: z.string().min(1).default(MESSAGE_TOPIC).describe('Topic whose events are sent.'),
     match: matchSchema
       .transform((match): RouteMatch => match)
       .exactOptional()
-      .describe('As in routes. Without it every event is sent.'),
-    url: z.url({ protocol: /^https?$/, error: 'expected https://…' }),
+      .describe('As in routes; without it every event is sent.'),
+    url: z.url({ protocol: /^https?$/, error: 'expected https://…' }).describe('Where events are POSTed to.'),
     secret: z
       .union([secret, z.array(secret).min(1).max(5)])
       .transform((given) => [given].flat())
-      .describe('Signs by Standard Webhooks; several while it is changed.'),
+      .describe('Signing secret (Standard Webhooks); a list while it is rotated.'),
     format: z
       .enum(['event', 'cloudevents', 'cloudevents-binary'])
       .default('event')
-      .describe('The event as event-wait gives it, or CloudEvents 1.0: structured, or binary.'),
-    headers: z.record(z.string().regex(/^[\w-]+$/), z.string()).default({}),
-    'allow-private': z.boolean().default(false).describe('Also send to private addresses, and over http.'),
-    concurrency: z.int().min(1).max(256).default(16).describe('Conversations that are sent for at once.'),
-    timeout: timerDuration.default(15_000),
+      .describe('event: as `event-wait` returns it. cloudevents: CloudEvents 1.0, structured or binary.'),
+    headers: z
+      .record(z.string().regex(/^[\w-]+$/), z.string())
+      .default({})
+      .describe('Further headers of each request.'),
+    'allow-private': z.boolean().default(false).describe('Allow private addresses and plain http.'),
+    concurrency: z
+      .int()
+      .min(1)
+      .max(256)
+      .default(16)
+      .describe('Requests at the same time; each conversation has one at a time.'),
+    timeout: timerDuration.default(15_000).describe('Timeout of one request.'),
     // Doubled up to a quarter of an hour: two to three days, by chance (`backoff`) more or less.
     retry: z
       .strictObject({
-        attempts: z.int().min(1).max(1000).default(300),
-        delay: timerDuration.default(5_000),
-        'max-delay': timerDuration.default(900_000),
+        attempts: z.int().min(1).max(1000).default(300).describe('Attempts, including the first.'),
+        delay: timerDuration
+          .default(5_000)
+          .describe('Delay before the second attempt; it doubles each time.'),
+        'max-delay': timerDuration.default(900_000).describe('Longest delay between attempts.'),
       })
       .prefault({})
       .transform(({ attempts, delay, 'max-delay': longest }) => ({ attempts, first: delay, longest })),

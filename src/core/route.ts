@@ -31,24 +31,26 @@ const flag = z.boolean().exactOptional()
  */
 export const matchSchema = z
   .object({
-    gateway: patterns,
-    transport: patterns,
-    from: patterns,
-    to: patterns,
-    subject: patterns,
-    text: patterns,
-    prefix: oneOrMore(text, TEXT_HINT).exactOptional(),
-    event: patterns,
-    channel: patterns,
-    thread: patterns,
-    mention: flag,
-    direct: flag,
-    verified: flag,
-    automatic: flag,
-    command: patterns,
-    action: patterns,
-    callback_id: patterns,
-    reaction: patterns,
+    gateway: patterns.describe('Name of the gateway.'),
+    transport: patterns.describe('Kind of the gateway.'),
+    from: patterns.describe('Id, address or name of the sender.'),
+    to: patterns.describe('Address or id that the message was sent to.'),
+    subject: patterns.describe('Subject of a mail.'),
+    text: patterns.describe('Text of the message.'),
+    prefix: oneOrMore(text, TEXT_HINT).exactOptional().describe('First words of the text.'),
+    event: patterns.describe(
+      'Kind of event, such as `push` of GitHub; without it edits and reactions do not match.',
+    ),
+    channel: patterns.describe('Slack: id of the channel.'),
+    thread: patterns.describe('Thread of the message; `mine` if the bot takes part in it.'),
+    mention: flag.describe('Whether the bot is mentioned.'),
+    direct: flag.describe('Whether it is a direct message.'),
+    verified: flag.describe('Whether the sender is proved.'),
+    automatic: flag.describe('Whether a machine wrote the mail.'),
+    command: patterns.describe('Slack: slash command.'),
+    action: patterns.describe('Slack: action_id of a button or menu.'),
+    callback_id: patterns.describe('Slack: callback_id of a modal or shortcut.'),
+    reaction: patterns.describe('Slack: name of the reaction.'),
   })
   .catchall(oneOrMore(pattern, PATTERN_HINT))
   .superRefine((match, context) => {
@@ -73,10 +75,10 @@ export const queueName = z
 
 const retrySchema = z
   .strictObject({
-    attempts: z.int().min(1).max(1000).default(5),
-    backoff: z.enum(['exponential', 'fixed']).default('exponential'),
-    delay: timerDuration.default(1_000),
-    'max-delay': timerDuration.default(300_000),
+    attempts: z.int().min(1).max(1000).default(5).describe('Attempts, including the first.'),
+    backoff: z.enum(['exponential', 'fixed']).default('exponential').describe('How the delay grows.'),
+    delay: timerDuration.default(1_000).describe('Delay before the second attempt.'),
+    'max-delay': timerDuration.default(300_000).describe('Longest delay between attempts.'),
   })
   .transform(({ 'max-delay': most, ...rest }) => ({ ...rest, maxDelay: Math.max(most, rest.delay) }))
 
@@ -90,40 +92,69 @@ const OF_SKILLS = ['args', 'model', 'approval', 'while-busy', 'settle'] as const
 const LONGEST_SETTLE = 600_000
 
 const routeKeys = z.strictObject({
-  name: z.string().regex(/^[\w][\w.@:-]{0,99}$/, 'a name has letters, digits, and _ . @ : - inside'),
-  /** All keys must match; a list means any of its values. Empty: every message matches. */
-  match: matchSchema.transform((match): RouteMatch => match).default({}),
-  /** Takes only what no other route takes, of those that skills bring neither. So does a last one without `match`. */
-  fallback: z.boolean().exactOptional(),
-  /** Who answers: a skill, whoever works on the BullMQ queue of that name, or the listeners of a Slack Bolt app. */
-  skill: z.string().min(1).exactOptional(),
-  queue: queueName.exactOptional(),
-  /** A file, relative to routes.yaml; absolute once the configuration is loaded. */
-  bolt: z.string().min(1).exactOptional(),
-  /** Fixed arguments, added to those that every dispatched skill gets. */
-  args: jsonObjectSchema.exactOptional(),
-  /** `attempts` counts the first one too. */
-  retry: retrySchema.prefault({}),
-  timeout: timerDuration.refine((ms) => ms > 0, 'a timeout is longer than 0').default(60_000),
-  /** How many invocations of this route run at once in one process, or jobs of it are waited for; see `concurrencyOf`. */
-  concurrency: z.int().min(1).max(10_000).exactOptional(),
-  /** For listeners (`bolt`): one message of a conversation after another, or all as they come. */
-  order: z.enum(['conversation', 'none']).exactOptional(),
-  /** `auto`: what the skill returns is the reply. `none`: it is not sent. */
-  reply: z.enum(['auto', 'none']).default('auto'),
-  /** Answers the sender, once, where their message became a dead letter. */
-  'on-failure': z.string().trim().min(1).max(4_000).exactOptional(),
-  /** The model for a markdown skill, in place of the configured one. */
-  model: z.string().min(1).exactOptional(),
-  /** The invocation waits for somebody's consent. */
-  approval: z.boolean().exactOptional(),
-  /**
-   * What comes while the conversation is busy: one by one (`queue`), one call for all (`collect`), only the newest (`latest`), or into
-   * the run of the model (`steer`).
-   */
-  'while-busy': z.enum(['queue', 'collect', 'latest', 'steer']).exactOptional(),
-  /** Waits until nothing more has come for so long, ten times that at most. */
-  settle: timerDuration.refine((ms) => ms <= LONGEST_SETTLE, 'settle for 10m at most').exactOptional(),
+  name: z
+    .string()
+    .regex(/^[\w][\w.@:-]{0,99}$/, 'a name has letters, digits, and _ . @ : - inside')
+    .describe('Name of the route, in histories and metrics.'),
+  match: matchSchema
+    .transform((match): RouteMatch => match)
+    .default({})
+    .describe('All keys must match; a list means any of its values. Without it every message matches.'),
+  fallback: z
+    .boolean()
+    .exactOptional()
+    .describe(
+      'Takes only messages that no other route takes, including routes of skills. So does a last route without `match`.',
+    ),
+  skill: z.string().min(1).exactOptional().describe('The skill that answers.'),
+  queue: queueName.exactOptional().describe('The BullMQ queue whose workers answer.'),
+  /** Absolute once the configuration is loaded. */
+  bolt: z
+    .string()
+    .min(1)
+    .exactOptional()
+    .describe('The file of a Slack Bolt app that answers, relative to routes.yaml.'),
+  args: jsonObjectSchema
+    .exactOptional()
+    .describe('Fixed arguments, added to those that every dispatched skill gets.'),
+  retry: retrySchema.prefault({}).describe('When a failed skill runs again.'),
+  timeout: timerDuration
+    .refine((ms) => ms > 0, 'a timeout is longer than 0')
+    .default(60_000)
+    .describe('Timeout of one attempt.'),
+  /** See `concurrencyOf`. */
+  concurrency: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .exactOptional()
+    .describe('Invocations of this route at the same time in one process.'),
+  order: z
+    .enum(['conversation', 'none'])
+    .exactOptional()
+    .describe(
+      'For `bolt`. conversation: one message of a conversation after another. none: all as they come.',
+    ),
+  reply: z
+    .enum(['auto', 'none'])
+    .default('auto')
+    .describe('auto: the result of the skill is the reply. none: it is not sent.'),
+  model: z
+    .string()
+    .min(1)
+    .exactOptional()
+    .describe('Model for a markdown skill, instead of the configured one.'),
+  approval: z.boolean().exactOptional().describe('Each run waits for an approval.'),
+  'while-busy': z
+    .enum(['queue', 'collect', 'latest', 'steer'])
+    .exactOptional()
+    .describe(
+      'Messages that come while the conversation is busy: one by one (queue), one run for all (collect), only the newest (latest), or into the running model (steer).',
+    ),
+  settle: timerDuration
+    .refine((ms) => ms <= LONGEST_SETTLE, 'settle for 10m at most')
+    .exactOptional()
+    .describe('Waits until no further message has come for this long, at most ten times as long.'),
 })
 
 /** One route of routes.yaml, with its defaults filled in. Times in milliseconds. */

@@ -72,6 +72,17 @@ export function formatDuration(ms: number): string {
   return `${Number((ms / size).toFixed(2))}${unit}`
 }
 
+/** Bytes as people write them: `1048576` is `1mb`. */
+export function formatSize(bytes: number): string {
+  const [unit, size] = Object.entries(SIZE_UNITS).findLast(([, each]) => bytes >= each) ?? ['b', 1]
+  return `${Number((bytes / size).toFixed(2))}${unit}`
+}
+
+/** A rate as people write it: `60/1m`, or `off`. */
+export function formatRate(rate: Rate | 'off'): string {
+  return rate === 'off' ? rate : `${rate.count}/${formatDuration(rate.per)}`
+}
+
 const numberOrText = (error: string) => z.union([z.number(), z.string()], { error })
 // YAML 1.1 editors turn `off` into false; mean the same.
 const textOrOff = (error: string) => z.union([z.string(), z.literal(false).transform(() => 'off')], { error })
@@ -81,28 +92,34 @@ export const duration = parsed(
   numberOrText,
   parseDuration,
   'expected a duration such as 500ms, 30s, 5m, 1h30m or 7d',
+  'duration',
 )
 
 /** As `duration`, but short enough for a timer: at most 24 days. For timeouts, delays and leases. */
 export const timerDuration = duration.refine((ms) => ms <= LONGEST_TIMER, 'a timer runs for at most 24d')
 
 /** A size in configuration; parses to bytes. */
-export const size = parsed(numberOrText, parseSize, 'expected a size such as 512kb or 1mb')
+export const size = parsed(numberOrText, parseSize, 'expected a size such as 512kb or 1mb', 'size')
 
 /** A rate in configuration; parses to `{ count, per }` with `per` in milliseconds, or to `off`. */
-export const rate = parsed(textOrOff, parseRate, 'expected a rate such as 100/s or 20/min, or off')
+export const rate = parsed(textOrOff, parseRate, 'expected a rate such as 100/s or 20/min, or off', 'rate')
 
 function bounded(value: number, limit: number): number | undefined {
   return value >= 0 && value <= limit ? Math.round(value) : undefined
 }
 
-/** What `read` makes of a value; where it makes nothing of it, the hint is the message of the issue. */
+/**
+ * A schema whose output is what `read` returns. `hint` is the message if that is undefined, `title` the
+ * name of the type in the JSON Schema.
+ */
 function parsed<In, Out>(
   schema: (hint: string) => z.ZodType<In>,
   read: (value: In) => Out | undefined,
   hint: string,
+  title: string,
 ) {
   return schema(hint)
     .refine((value) => read(value) !== undefined, hint)
+    .meta({ title })
     .transform((value) => read(value) ?? z.NEVER)
 }

@@ -39,6 +39,25 @@ describe('the JSON Schema for editors', () => {
     assert.equal(pathGet(route, 'skill.anyOf'), undefined)
   })
 
+  test('writes the defaults of durations, sizes and rates as people do', () => {
+    const [email] = shippedBranches('email')
+    assert.equal(pathGet(email, 'properties.sweep.default'), '1m')
+    assert.equal(pathGet(email, 'properties.max-size.default'), '25mb')
+    assert.equal(pathGet(email, 'properties.rate-limit.default'), '60/1m')
+  })
+
+  test('has both modes of a Slack gateway, each with the common keys', () => {
+    const modes = shippedBranches('slack')
+    assert.deepEqual(
+      modes.map((mode) => pathGet(mode, 'properties.mode.const')),
+      ['socket', 'http'],
+    )
+    for (const mode of modes) {
+      assert.ok(pathGet(mode, 'properties.enabled'))
+      assert.ok(pathGet(mode, 'properties.botToken'))
+    }
+  })
+
   test('can be made of every transport that ships', () => {
     const made = configJsonSchema(shipped)
     assert.deepEqual(
@@ -48,3 +67,13 @@ describe('the JSON Schema for editors', () => {
     assert.deepEqual(JSON.parse(JSON.stringify(made)), made)
   })
 })
+
+/** The schemas of a shipped transport's options: one, or one per mode. */
+function shippedBranches(kind: string) {
+  const branches = [
+    pathGet(configJsonSchema(shipped), 'properties.gateways.additionalProperties.allOf'),
+  ].flat()
+  const branch =
+    branches.find((each) => pathGet(each ?? null, 'if.properties.transport.const') === kind) ?? null
+  return [pathGet(branch, 'then.oneOf') ?? pathGet(branch, 'then') ?? null].flat()
+}

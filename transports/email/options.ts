@@ -4,22 +4,38 @@ import { duration, rate, size, timerDuration } from '../../src/core/units.ts'
 
 /** An OAuth2 login whose access token is renewed with a refresh token (RFC 6749, section 6). */
 const oauth2 = z.strictObject({
-  'client-id': z.string().min(1),
-  'client-secret': z.string().min(1).optional(),
-  'refresh-token': z.string().min(1),
-  'token-url': z.url().default('https://oauth2.googleapis.com/token'),
+  'client-id': z.string().min(1).describe('The OAuth2 client.'),
+  'client-secret': z.string().min(1).optional().describe('Its secret, if it has one.'),
+  'refresh-token': z.string().min(1).describe('Obtained once with `trivium email login`.'),
+  'token-url': z
+    .url()
+    .default('https://oauth2.googleapis.com/token')
+    .describe('Where access tokens are requested.'),
 })
 
 const server = z.strictObject({
-  host: z.string().min(1),
-  port: z.coerce.number().int().min(1).max(65535).optional(),
-  /** Default: `implicit` on the port made for it (993, 465), else `starttls`, which is then required. */
-  tls: z.enum(['implicit', 'starttls', 'none']).optional(),
-  /** A PEM file with the authority to trust, besides those of the system. */
-  ca: z.string().min(1).optional(),
-  user: z.string().min(1).optional(),
-  pass: z.string().min(1).optional(),
-  oauth2: oauth2.optional(),
+  host: z.string().min(1).describe('Host name of the server.'),
+  port: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(65535)
+    .optional()
+    .describe('Port; the default follows from `tls`.'),
+  tls: z
+    .enum(['implicit', 'starttls', 'none'])
+    .optional()
+    .describe(
+      'Default: `implicit` on ports 993 and 465, otherwise `starttls`, which the server must then offer.',
+    ),
+  ca: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('PEM file with a certificate authority to trust, in addition to those of the system.'),
+  user: z.string().min(1).optional().describe('User name.'),
+  pass: z.string().min(1).optional().describe('Password, or an app password.'),
+  oauth2: oauth2.optional().describe('OAuth2 login instead of a password.'),
 })
 
 const address = z.string().regex(/^[^\s@<>]+@[^\s@<>]+$/, 'expected an address such as support@example.com')
@@ -71,33 +87,65 @@ const replyBudget = z
   .default(wide)
 
 const options = z.strictObject({
-  address,
-  name: z.string().min(1).optional(),
-  aliases: z.array(address).default([]),
-  imap: server,
-  smtp: server,
-  folders: z.array(z.string().min(1)).min(1).default(['INBOX']),
-  since: since.default('now'),
-  after: after.default('keep'),
-  quarantine: z.string().min(1).optional(),
-  'max-size': size.default(25 * 1024 * 1024),
-  sweep: timerDuration.default(60_000),
-  'max-silence': duration.default(300_000),
+  address: address.describe('The address of the mailbox; replies come from it.'),
+  name: z.string().min(1).optional().describe('Display name of the sender in replies.'),
+  aliases: z.array(address).default([]).describe('Other addresses of this mailbox.'),
+  imap: server.describe('Incoming mail.'),
+  smtp: server.describe('Outgoing mail.'),
+  folders: z.array(z.string().min(1)).min(1).default(['INBOX']).describe('Folders to read.'),
+  since: since
+    .default('now')
+    .describe('Which mail to take at the first start: only new mail, everything, or from a date on.'),
+  after: after.default('keep').describe('What happens to a mail in the mailbox once it is accepted.'),
+  quarantine: z.string().min(1).optional().describe('Folder for mail that cannot be read.'),
+  'max-size': size
+    .default(25 * 1024 * 1024)
+    .describe('Larger mail is taken without its body and attachments.'),
+  sweep: timerDuration
+    .default(60_000)
+    .describe('How often the folders are read in full, in addition to IDLE.'),
+  'max-silence': duration
+    .default(300_000)
+    .describe('A connection that says nothing for this long is replaced.'),
 
-  'allowed-senders': z.array(patternText).min(1).optional(),
-  authentication: z.enum(['require', 'prefer', 'off']).default('prefer'),
-  trust: z.string().min(1).optional(),
+  'allowed-senders': z
+    .array(patternText)
+    .min(1)
+    .optional()
+    .describe('Only mail from these addresses is taken; globs are allowed.'),
+  authentication: z
+    .enum(['require', 'prefer', 'off'])
+    .default('prefer')
+    .describe('Whether senders must be proved by DKIM, SPF or DMARC.'),
+  trust: z.string().min(1).optional().describe('The server whose Authentication-Results header is believed.'),
 
-  answer: z.enum(['addressed', 'any']).default('addressed'),
-  'reply-to': address.optional(),
-  /** The folder with what was sent. `copy: server`: the server puts it there itself, as Gmail does. */
+  answer: z
+    .enum(['addressed', 'any'])
+    .default('addressed')
+    .describe('Which mail may be answered: mail addressed to this mailbox, or all mail that arrives in it.'),
+  'reply-to': address.optional().describe('Reply-To address of outgoing mail.'),
   sent: z
-    .strictObject({ folder: z.string().min(1), copy: z.enum(['append', 'server']).default('append') })
-    .optional(),
-  'rate-limit': rate.default({ count: 60, per: 60_000 }),
-  'reply-budget': replyBudget,
-  'reply-max-age': duration.default(86_400_000),
-  'thread-window': duration.default(7 * 86_400_000),
+    .strictObject({
+      folder: z.string().min(1).describe('Name of the folder.'),
+      copy: z
+        .enum(['append', 'server'])
+        .default('append')
+        .describe('append: Trivium stores a copy there. server: the server does so itself, as Gmail does.'),
+    })
+    .optional()
+    .describe('The folder with sent mail.'),
+  'rate-limit': rate
+    .default({ count: 60, per: 60_000 })
+    .describe('How much mail is sent in a time, such as 60/min.'),
+  'reply-budget': replyBudget.describe(
+    'How often one address, conversation, thread, domain and the whole gateway is answered; the protection against mail loops.',
+  ),
+  'reply-max-age': duration.default(86_400_000).describe('Older mail is not answered.'),
+  'thread-window': duration
+    .default(7 * 86_400_000)
+    .describe(
+      'How long mail with the same subject and sender continues a conversation without reply headers.',
+    ),
 })
 
 /** What a gateway with `transport: email` takes in routes.yaml; `docs/email.md` explains each. */

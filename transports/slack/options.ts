@@ -6,7 +6,10 @@ import { publicPath, secrets } from '../options.ts'
 // YAML 1.1 editors turn `off` into false, which means the same.
 const off = z.enum(['off']).or(z.literal(false).transform((): 'off' => 'off'))
 const said = z.string().min(1)
-const prompt = z.strictObject({ title: said, message: said })
+const prompt = z.strictObject({
+  title: said.describe('Label of the prompt.'),
+  message: said.describe('The message that it sends.'),
+})
 
 /** What the bot uses; `ops/slack-manifest.yaml` asks for all of them, and says what for. */
 export const SCOPES = (
@@ -17,28 +20,28 @@ export const SCOPES = (
 const scopes = z.array(z.string().min(1)).min(1)
 
 const oauth = z.strictObject({
-  clientId: z.string().min(1),
-  clientSecret: z.string().min(1),
-  scopes: scopes.default(SCOPES).describe('What the bot may do; by default what Trivium uses.'),
-  userScopes: scopes.optional().describe('What it may do as who installs it.'),
+  clientId: z.string().min(1).describe('Client ID of the app.'),
+  clientSecret: z.string().min(1).describe('Client secret of the app.'),
+  scopes: scopes.default(SCOPES).describe('Scopes of the bot; by default those that Trivium uses.'),
+  userScopes: scopes.optional().describe('Scopes for the person who installs the app.'),
   stateSecret: z
     .string()
     .min(16)
     .optional()
     .describe(
-      'Signs what an installation begins with, and encrypts what is kept; else the client secret does.',
+      'Signs the state of an installation and encrypts stored tokens; by default the client secret does.',
     ),
   path: publicPath
     .default('/slack')
-    .describe('Where it is installed: at /install and /oauth_redirect below it.'),
-  redirectUri: z.url().optional().describe('Which redirect URL, where the app has several.'),
+    .describe('Base path of the installation: /install and /oauth_redirect below it.'),
+  redirectUri: z.url().optional().describe('The redirect URL, if the app has several.'),
 })
 
 const shared = {
   botToken: secrets
     .optional()
-    .describe('The bot token (xoxb-…); a list where one app is installed in several workspaces.'),
-  oauth: oauth.optional().describe('In place of botToken: workspaces install the app by themselves.'),
+    .describe('The bot token (xoxb-…), or a list if the app is installed in several workspaces.'),
+  oauth: oauth.optional().describe('Instead of `botToken`: workspaces install the app themselves.'),
   apiUrl: z.url().default('https://slack.com/api/').describe("Slack's Web API; another one for tests."),
   threads: z
     .enum(['reply', 'channel'])
@@ -47,25 +50,28 @@ const shared = {
   'direct-threads': z
     .enum(['reply', 'channel'])
     .optional()
-    .describe('The same for direct messages; without it as `threads`.'),
-  'allow-bots': z.boolean().default(false).describe('Whether what other bots write is taken in.'),
+    .describe('The same for direct messages; defaults to `threads`.'),
+  'allow-bots': z.boolean().default(false).describe('Whether messages of other bots are accepted.'),
   commands: z
     .enum(['ephemeral', 'channel'])
     .default('ephemeral')
-    .describe('Who sees the answer to a slash command: only who typed it, or the channel.'),
+    .describe('Who sees the answer to a slash command: only the person who typed it, or the channel.'),
   progress: z
     .union([z.literal(['on', true]).transform((): 'on' => 'on'), off])
     .default('on')
     .describe('Reactions on a message that is being answered, or off.'),
   assistant: z
-    .strictObject({ greeting: said.optional(), prompts: z.array(prompt).max(4).optional() })
+    .strictObject({
+      greeting: said.optional().describe('First message of the agent.'),
+      prompts: z.array(prompt).max(4).optional().describe('Suggested prompts.'),
+    })
     .optional()
-    .describe('What is said where somebody begins to talk with the agent, and the prompts that it suggests.'),
+    .describe('Greeting and suggested prompts when a person opens the agent.'),
   answers: z
     .record(patternText, z.string().min(1))
     .default({})
     .describe(
-      'Skills that answer at once: the action_id of a select, or the callback_id of a modal, and the skill.',
+      'Skills that answer within the request: from the action_id of a select menu, or the callback_id of a modal, to the skill.',
     ),
   'user-groups': z
     .array(z.string().regex(/^S[A-Z0-9]{4,}$/, 'a user group has an id such as S0123ABCD'))
@@ -78,26 +84,30 @@ const shared = {
     .union([off, duration])
     .default(3_600_000)
     .describe(
-      'After a start, a lost connection or a refused message, how far back is read what was missed; or off.',
+      'How far back missed messages are fetched after a start, a lost connection or a refused message; or off.',
     ),
 }
 
 const socket = z.strictObject({
-  mode: z.literal('socket'),
+  mode: z
+    .literal('socket')
+    .describe('socket: Socket Mode, without a public address. http: events are POSTed to `path`.'),
   appToken: z.string().min(1).describe('The app-level token (xapp-…) with connections:write.'),
   ping: timerDuration
     .refine((ms) => ms >= 50, 'a ping takes at least 50ms')
     .default(10_000)
-    .describe('How often the socket is asked whether it lives; one that was silent for three is replaced.'),
+    .describe('Interval of pings; a socket that misses three is replaced.'),
   'max-silence': timerDuration
     .default(1_800_000)
-    .describe('A socket that brought no event for this long is replaced, in case it has gone deaf.'),
+    .describe('A socket without an event for this long is replaced.'),
   ...shared,
 })
 
 const http = z.strictObject({
-  mode: z.literal('http'),
-  signingSecret: secrets.describe("The app's signing secret; several while it is rotated."),
+  mode: z
+    .literal('http')
+    .describe('socket: Socket Mode, without a public address. http: events are POSTed to `path`.'),
+  signingSecret: secrets.describe("The app's signing secret; a list while it is rotated."),
   path: publicPath
     .default('/slack/events')
     .describe('The request URL of events, interactivity and slash commands on the public listener.'),

@@ -13,14 +13,18 @@ const POINTERS = ['key', 'event', 'from', 'text', 'conversation'] as const
 
 const options = z.strictObject({
   path: publicPath.describe('Where deliveries are posted on the public listener.'),
-  verify: verify.default({ scheme: 'none' }),
+  verify: verify
+    .default({ scheme: 'none' })
+    .describe('How the signature of a delivery is checked: a preset or a recipe.'),
   respond: z
     .enum(['accepted', 'result'])
     .default('accepted')
     .describe('accepted: 202 once the message is durable. result: 200 with the reply of the skill.'),
   timeout: timerDuration.default(30_000).describe('How long `respond: result` waits for the reply.'),
-  'rate-limit': rate.default('off').describe('How many authentic deliveries are taken, such as 100/s.'),
-  'max-body': bodySize.default(1_048_576),
+  'rate-limit': rate
+    .default('off')
+    .describe('How many verified deliveries are accepted in a time, such as 100/s.'),
+  'max-body': bodySize.default(1_048_576).describe('Largest body; larger ones are refused with 413.'),
   body: z
     .enum(['auto', 'json', 'form', 'multipart', 'text', 'binary'])
     .default('auto')
@@ -31,15 +35,17 @@ const options = z.strictObject({
     })
     .optional()
     .describe(
-      'The list of which each element becomes a message, such as data.body or data.body.entry.*.changes.',
+      'The list whose elements each become a message, such as data.body or data.body.entry.*.changes.',
     ),
-  key: pointer.optional().describe('Where the id of a delivery is, for deduplication.'),
+  key: pointer.optional().describe('Where the idempotency key of a delivery is.'),
   event: pointer.optional().describe('Where the name of the event is.'),
   from: pointer.optional().describe('Where the id of the sender is.'),
-  text: pointer.optional().describe('Where the words are; by default the whole body is the text.'),
+  text: pointer.optional().describe('Where the text is; by default the whole body.'),
   conversation: pointer
     .optional()
-    .describe('What belongs together, also cookie.NAME; by default each delivery stands alone.'),
+    .describe(
+      'Where the id of the conversation is, also cookie.NAME; by default each delivery is a conversation of its own.',
+    ),
 })
 
 /** The options of a webhook gateway in routes.yaml. */

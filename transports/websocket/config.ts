@@ -8,8 +8,8 @@ const options = z.strictObject({
   tokens: z
     .union([z.array(z.string().min(1)).min(1), z.record(z.string().regex(/^[\w.@-]{1,64}$/), secrets)])
     .optional()
-    .describe('Who may connect: a list of tokens, or a map from a name to its token. Without it, anybody.'),
-  jwt: jwtOptions.optional().describe('Whose signed tokens clients bring, in place of `tokens`.'),
+    .describe('Who may connect: a list of tokens, or a map from a name to its token. Without it, everyone.'),
+  jwt: jwtOptions.optional().describe('Accept JWTs of an identity provider instead of `tokens`.'),
   origins: z
     .array(z.string().min(1))
     .default([])
@@ -17,16 +17,16 @@ const options = z.strictObject({
   heartbeat: timerDuration
     .refine((ms) => ms >= 100, 'a heartbeat takes at least 100ms')
     .default(30_000)
-    .describe('How often each peer is asked whether it lives; one that was silent for two is cut.'),
-  'max-frame': bodySize.default(1_048_576),
+    .describe('Interval of pings; a client that misses two is disconnected.'),
+  'max-frame': bodySize.default(1_048_576).describe('Largest frame of a client.'),
   'max-buffer': size
     .default(1_048_576)
-    .describe('How much may wait for a slow reader before replies stay in the log.'),
+    .describe('How much may wait in memory for a slow client; further replies wait in the store.'),
   'stall-timeout': timerDuration
     .default(30_000)
-    .describe('How long a reader may stay that slow before it is told to come back (close code 1013).'),
+    .describe('How long a client may stay slow before it is disconnected with close code 1013.'),
   'rate-limit': rate.default('off').describe('How many frames a connection may send, such as 20/s.'),
-  'max-connections': z.int().min(1).default(5_000),
+  'max-connections': z.int().min(1).default(5_000).describe('Connections at the same time.'),
 })
 
 /** The options of a WebSocket gateway in routes.yaml. */

@@ -1,0 +1,30 @@
+import { COMMAND_NAMES, main } from '../../src/cli/program.ts'
+import { builtInSkills } from '../../src/runtime/built-in.ts'
+import { code, page } from './markdown.ts'
+
+const INTRODUCTION = `Every command, as \`trivium <command> --help\` prints it. Each command takes \`--json\`, \`--config\` and
+\`--data-dir\`. Exit codes: 0 fine, 1 failed, 2 usage or configuration, 3 no daemon, 4 nothing came.`
+
+/** docs/reference/commands.md: the help of each command, and of each skill that ships as a command. */
+export async function commandsPage(): Promise<string> {
+  const sections: string[] = []
+  for (const name of COMMAND_NAMES) sections.push(`### ${code(name)}`, await helpOf(name))
+  sections.push('## Skills as commands', 'Your own skills are commands in the same way.')
+  for (const { name } of builtInSkills) sections.push(`### ${code(name)}`, await helpOf(name))
+  return page('Commands', INTRODUCTION, ['## Commands', ...sections])
+}
+
+async function helpOf(name: string): Promise<string> {
+  let text = ''
+  const out = (piece: string) => {
+    text += piece
+  }
+  const code = await main([name, '--help'], {
+    env: { PATH: process.env.PATH },
+    cwd: process.cwd(),
+    out,
+    err: out,
+  })
+  if (code !== 0) throw new Error(`trivium ${name} --help exited with ${code}: ${text}`)
+  return `\`\`\`text\n${text.trimEnd()}\n\`\`\``
+}

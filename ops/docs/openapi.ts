@@ -1,0 +1,31 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createOwnDaemon } from '../../src/cli/own-daemon.ts'
+import { type JsonObject, jsonObjectSchema } from '../../src/core/json.ts'
+
+const ROUTES = 'gateways:\n  chat: { transport: websocket, path: /ws }\nroutes: []\n'
+
+/** The OpenAPI description that a daemon with the skills that ship serves. Throws if it does not answer. */
+export async function openApiOf(): Promise<JsonObject> {
+  const cwd = await mkdtemp(join(tmpdir(), 'trivium-docs-'))
+  await writeFile(join(cwd, 'routes.yaml'), ROUTES)
+  const env = {
+    PATH: process.env.PATH,
+    TRIVIUM_LISTEN: '127.0.0.1:0',
+    TRIVIUM_CONTROL_LISTEN: '127.0.0.1:0',
+    TRIVIUM_LOG_LEVEL: 'silent',
+  }
+  const environs = { env, cwd, version: 'docs', tell: () => {} }
+  const { daemon } = await createOwnDaemon(environs, { mode: 'serve', pretty: false })
+  try {
+    const addresses = await daemon.start()
+    if (!addresses) throw new Error('the daemon does not listen')
+    const answer = await fetch(`http://${addresses.control}/openapi.json`)
+    if (!answer.ok) throw new Error(`/openapi.json answered ${answer.status}`)
+    return jsonObjectSchema.parse(await answer.json())
+  } finally {
+    await daemon.stop()
+    await rm(cwd, { recursive: true, force: true })
+  }
+}

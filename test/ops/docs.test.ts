@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize, relative } from 'node:path'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import GithubSlugger from 'github-slugger'
+import { marked, type Token } from 'marked'
+import { sidebar } from '../../docs/.vitepress/sidebar.ts'
+import { committedPage, generatedPages } from '../../ops/docs/generated.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const pages = globSync('docs/**/*.md', { cwd: root, exclude: ['docs/.vitepress/**'] }).sort()
+const texts = [...pages, ...globSync('*.md', { cwd: root })]
+
+type Page = { anchors: Set<string>; links: string[] }
+
+const parsed = new Map(texts.map((file) => [file, parse(readFileSync(join(root, file), 'utf8'))]))
+
+describe('the docs', () => {
+  test('the sidebar lists each page once', () => {
+    const listed = sidebar.flatMap(({ items }) => items.map(({ link }) => `docs${link}.md`))
+    assert.deepEqual(listed.sort(), pages.filter((file) => file !== 'docs/index.md').sort())
+  })
+
+  test('each link leads to a file and a heading that exist', () => {
+    const broken = texts.flatMap((file) =>
+      (parsed.get(file)?.links ?? []).flatMap((link) =>
+        leadsSomewhere(file, link) ? [] : [`${file}: ${link}`],
+      ),
+    )
+    assert.deepEqual(broken, [])
+  })
+
+  test('the generated pages say what the schemas say', async () => {
+    for (const [name, text] of Object.entries(await generatedPages())) {
+      assert.equal(committedPage(name), text, `run: npm run docs -- --pages (docs/reference/${name})`)
+    }
+  })
+
+  test('the site builds', () => {
+    const bin = join(root, 'node_modules', '.bin', 'vitepress')
+    const { status, stderr } = spawnSync(bin, ['build', 'docs'], { cwd: root, encoding: 'utf8' })
+    assert.equal(status, 0, stderr)
+    assert.ok(existsSync(join(root, 'docs/.vitepress/dist/reference/routes-yaml.html')))
+    assert.ok(existsSync(join(root, 'docs/.vitepress/dist/files/slack-manifest.yaml')))
+  })
+})
+
+/** The headings of a page as GitHub makes anchors of them, and its links to files and anchors. */
+function parse(text: string): Page {
+  const slugger = new GithubSlugger()
+  const page: Page = { anchors: new Set(), links: [] }
+  const visit = (token: Token) => {
+    if (token.type === 'heading') page.anchors.add(slugger.slug(plain(token.tokens ?? [])))
+    if (token.type === 'link') page.links.push(token.href)
+  }
+  marked.walkTokens(marked.lexer(text.replace(/^---\n.*?\n---\n/s, '')), visit)
+  page.links = page.links.filter((link) => !/^[a-z]+:/.test(link))
+  return page
+}
+
+function plain(tokens: readonly Token[]): string {
+  return tokens
+    .map((token) =>
+      'tokens' in token && token.tokens ? plain(token.tokens) : 'text' in token ? token.text : token.raw,
+    )
+    .join('')
+}
+
+function leadsSomewhere(from: string, link: string): boolean {
+  const [path = '', anchor] = decodeURI(link).split('#')
+  const file = path === '' ? from : relative('.', normalize(join(dirname(from), path)))
+  if (!existsSync(join(root, file))) return false
+  return anchor === undefined || !parsed.has(file) || (parsed.get(file)?.anchors.has(anchor) ?? false)
+}
