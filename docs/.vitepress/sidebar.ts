@@ -11,6 +11,7 @@ export const sidebar: Group[] = [
     websocket: 'WebSocket',
     queues: 'BullMQ queues',
     push: 'Push events to your services',
+    'send-later': 'Send later',
   }),
   group('Skills', {
     skills: 'Skills in code',
@@ -25,6 +26,7 @@ export const sidebar: Group[] = [
   }),
   group('Operations', {
     operating: 'Operate',
+    notifications: 'Notifications',
     stores: 'Stores',
     security: 'Security',
     'console-sign-in': 'Sign in to the console',

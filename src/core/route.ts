@@ -139,6 +139,13 @@ const routeKeys = z.strictObject({
     .enum(['auto', 'none'])
     .default('auto')
     .describe('auto: the result of the skill is the reply. none: it is not sent.'),
+  'on-failure': z
+    .string()
+    .trim()
+    .min(1)
+    .max(4_000)
+    .exactOptional()
+    .describe('Text for the sender, once, if their message becomes a dead letter.'),
   model: z
     .string()
     .min(1)
