@@ -107,3 +107,17 @@ test('a file that is larger than Slack says, or grows as it is unpacked, is give
     assert.match(String(told), /over the limit of 1048576 bytes/)
   }
 })
+
+test('at most 16 files are downloaded at once, however many come', async (t) => {
+  const world = await startWorld()
+  t.after(() => world.close())
+  const { server } = world
+  for (let index = 0; index < 20; index++) {
+    const event = shared(world, { id: `F${index}`, url_private_download: server.stuckFile })
+    void server.sockets.deliver('events_api', event)
+  }
+  await until(() => server.downloads() === 16, 'sixteen downloads')
+  const { acked } = await server.sockets.deliver('events_api', callback({ text: 'hi', ts: server.nextTs() }))
+  assert.ok(acked)
+  assert.equal(server.downloads(), 16)
+})

@@ -3,6 +3,7 @@ import { reasonOf } from '../../../src/core/errors.ts'
 import { type JsonObject, textAt } from '../../../src/core/json.ts'
 import type { Attachment } from '../../../src/core/message.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
+import { atMost } from '../../../src/lib/at-most.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { inTime } from '../../../src/lib/pause.ts'
 import { slackFailure } from '../api.ts'
@@ -17,11 +18,14 @@ class Refusal extends Error {}
 
 /** Longer than Slack goes on delivering a message (ms). */
 const PATIENCE = 600_000
+/** Downloads at once: each has up to 2 MB in memory on its way to the disk. */
+const AT_ONCE = 16
 
 export function createFileFetcher(options: SlackOptions, { artifacts, log }: TransportDeps) {
   const most = options['max-files']
   const limit = options['max-file-size']
   const stopping = new AbortController()
+  const inPlace = atMost(AT_ONCE)
   /** What came or is coming. */
   const kept = new Map<string, Promise<Download>>()
 
@@ -29,7 +33,7 @@ export function createFileFetcher(options: SlackOptions, { artifacts, log }: Tra
     const key = `${workspace.team}/${textAt(file, 'id') ?? textAt(file, 'url_private') ?? ''}`
     const known = kept.get(key)
     if (known) return known
-    const coming = download(file, workspace)
+    const coming = inPlace(() => download(file, workspace))
     kept.set(key, coming)
     // What may come yet is fetched anew when the message comes again. A file shared again later may be gone from here.
     void coming.then((done) => {
