@@ -23,6 +23,7 @@ const packages: SystemPackage[] = [
   { file: 'curl', apt: 'curl', brew: 'curl', dnf: 'curl', why: 'the workers of the README' },
   { file: 'jq', apt: 'jq', brew: 'jq', dnf: 'jq', why: 'the workers of the README' },
   { file: 'openssl', apt: 'openssl', brew: 'openssl', dnf: 'openssl', why: 'Redis behind TLS' },
+  { file: 'cc', apt: 'gcc', brew: 'gcc', dnf: 'gcc', why: 'a Redis whose clock jumps' },
   { file: 'chromium', apt: 'chromium', dnf: 'chromium', why: 'the console' },
 ]
 

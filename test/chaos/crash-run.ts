@@ -28,15 +28,15 @@ export type CrashOptions = {
   duration: number
   daemons?: number
   shards?: number
-  /** The network fails too: between clients and daemons, and between daemons and their Redis. */
-  isRelayed?: boolean
+  /** This share of the faults is of the network: between clients and daemons, and between daemons and their Redis. */
+  network?: number
   /** Ms between two crashes, and for which the network is away, at most. */
   pace?: number
 }
 
 const LEAST = 20
-/** The share of faults of the network, where there are relays. */
-const NETWORK = 5 / 6
+/** How long a busy machine may take, in ms. */
+const PATIENCE = 600_000
 /** Ms in which a daemon gives back what it took, after its Redis is back; that may take `downFor` and a pause between attempts to connect. */
 const GIVES_BACK = 3_000
 
@@ -77,9 +77,15 @@ export default {
 
 /** Lets clients send and readers read while processes die, and waits until every road is drained. */
 export async function runCrashes(options: CrashOptions) {
-  const { store, daemons = 1, shards = 1, isRelayed = false } = options
+  const { store, daemons = 1, shards = 1, network = 0 } = options
   const skills = { record: RECORD }
-  const stage = await createStage({ store, routes: routesOf(shards), skills, daemons, isRelayed })
+  const stage = await createStage({
+    store,
+    routes: routesOf(shards),
+    skills,
+    daemons,
+    isRelayed: network > 0,
+  })
   stage.site.write('attempts/.keep', '')
   stage.site.write('dispatched', '')
   try {
@@ -94,7 +100,7 @@ export async function runCrashes(options: CrashOptions) {
 }
 
 async function runOn(stage: Stage, options: CrashOptions) {
-  const { random, duration, daemons = 1, shards = 1, pace = 1_000 } = options
+  const { random, duration, daemons = 1, shards = 1, pace = 1_000, network = 0 } = options
   const promised: Promised[] = []
   const complaints: string[] = []
   const taken: TakenMessage[] = []
@@ -132,16 +138,16 @@ async function runOn(stage: Stage, options: CrashOptions) {
   // What failed first is told; that these then find nobody is no news.
   for (const rest of [clients, readers]) rest.catch(() => {})
 
-  const crashes = await crashFor(stage, { random: random.fork(), duration, daemons, pace })
+  const crashes = await crashFor(stage, { random: random.fork(), duration, daemons, pace, network })
   // A busy machine may have sent few until now.
   await until(() => promised.length > LEAST, 'messages worth looking at', 60_000)
   loadIsOver = true
   const ended = performance.now()
-  await within(clients, 90_000, 'clients that have what they were promised')
-  await drained(stage, 90_000)
+  await within(clients, PATIENCE, 'clients that have what they were promised')
+  await drained(stage, PATIENCE)
   const drainedIn = performance.now() - ended
   isRead = true
-  await within(readers, 30_000, 'readers that have ended')
+  await within(readers, PATIENCE, 'readers that have ended')
 
   return {
     crashes,
@@ -168,17 +174,12 @@ async function runOn(stage: Stage, options: CrashOptions) {
 
 /**
  * Kills a daemon, or redis-server where there is one, or both at once, until the time is up; things run a while between.
- * Where there are relays, mostly the network fails instead. `both` counts the daemons that died with
+ * `network` is the share of faults of the network instead. `both` counts the daemons that died with
  * their Redis or the way to it, or too soon after it.
  */
 async function crashFor(
   stage: Stage,
-  {
-    random,
-    duration,
-    daemons,
-    pace,
-  }: Required<Pick<CrashOptions, 'random' | 'duration' | 'daemons' | 'pace'>>,
+  { random, duration, daemons, pace, network }: Omit<Required<CrashOptions>, 'store' | 'shards'>,
 ) {
   const crashes = { daemon: 0, redis: 0, both: 0, clients: 0, network: 0 }
   const deadline = performance.now() + duration
@@ -190,7 +191,7 @@ async function crashFor(
   while (performance.now() < deadline) {
     await pause(random.between(pace / 10, pace))
     const fault = networks[random.between(0, networks.length - 1)]
-    if (fault && random.chance(NETWORK)) {
+    if (fault && random.chance(network)) {
       const isRedis = toRedis.includes(fault)
       await fault()
       crashes[isRedis ? 'network' : 'clients'] += 1

@@ -21,7 +21,7 @@ import { createStage } from './stage.ts'
 const seed = seedOf(Date.now() % 1_000_000)
 const kills = Number(process.env.CHAOS_KILLS ?? 30)
 const random = createRandom(seed)
-const isRelayed = process.env.CHAOS_NETWORK === '1'
+const isRelayed = Number(process.env.CHAOS_NETWORK ?? 0) > 0
 
 const network = (relay: Parameters<typeof networkFaults>[0], longest?: number) =>
   networkFaults(relay, random, longest)

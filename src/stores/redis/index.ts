@@ -7,6 +7,7 @@ import type { Store } from '../../core/store.ts'
 import { inTime } from '../../lib/pause.ts'
 import { createLeases } from '../shared/leases.ts'
 import { checkServers, watchTornLogs } from './check.ts'
+import { watchClock } from './clock-watch.ts'
 import { type Connection, type ConnectOptions, connect, toStoreError } from './connect.ts'
 import { createBlobs, createKeyValues } from './key-values.ts'
 import { type Layout, parseLayout } from './layout.ts'
@@ -64,6 +65,8 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
       for (const { forget } of shards) forget()
     })
     await warn(connection, log, options.replicas)
+    // The clock of a test is not that of the server.
+    const unwatchClock = options.now ? undefined : watchClock(servers, log)
     return {
       kind: 'redis',
       address: of > 1 ? `${address} (${of} shards)` : address,
@@ -75,7 +78,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
       ...parts,
       close: async () => {
         await inTime(
-          Promise.resolve(parts.stop?.()).catch(() => {}),
+          Promise.all([parts.stop?.(), unwatchClock?.()]).catch(() => {}),
           AbortSignal.timeout(1_000),
         )
         await close()

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { MINUTE, part, SECOND, type StoreFactory, until } from './kit.ts'
+import { DAY, MINUTE, part, SECOND, type StoreFactory, until } from './kit.ts'
 
 /** Keys and values, and leases. */
 export function keyValueContract(factory: StoreFactory): void {
@@ -74,6 +74,19 @@ export function keyValueContract(factory: StoreFactory): void {
   })
 
   part(factory, 'leases', {
+    'one that a clock left behind which was ahead is over once it was not renewed for as long as it runs':
+      async ({ store, advance }) => {
+        advance(DAY)
+        const held = await store.leases.acquire('mailbox', 'a', 40)
+        advance(-DAY)
+        assert.equal(await store.leases.acquire('mailbox', 'b', 40), undefined)
+        const taken = await until(() => store.leases.acquire('mailbox', 'b', 40), 'the lease')
+        assert.ok(taken.token > (held?.token ?? 0))
+        const renewed = await store.leases.acquire('mailbox', 'b', MINUTE)
+        assert.ok(renewed)
+        for (let look = 0; look < 20; look++)
+          assert.equal(await store.leases.acquire('mailbox', 'a', 1), undefined, 'it runs for a minute')
+      },
     'one holder at a time, and a renewal keeps the token': async ({ store }) => {
       const held = await store.leases.acquire('mailbox', 'a', MINUTE)
       assert.ok(held)

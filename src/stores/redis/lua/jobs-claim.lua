@@ -1,4 +1,4 @@
--- include: log notes lanes unheard merge
+-- include: log notes lanes unheard merge latest
 -- Claims due jobs at the heads of free lanes, the longest ready first.
 --
 -- ARGV[3]  queue    ARGV[4]  how many    ARGV[5]  lease in ms    ARGV[6]  limits per group, as a JSON object
@@ -12,6 +12,7 @@
 -- Guarantees: a job is claimed by one caller until its lease runs out.
 if is_given_up(ARGV[7], ARGV[8]) then return GIVEN_UP end
 for_each_unheard(ARGV[7], ARGV[9], function() end)
+note_clock()
 local queue = open_queue(ARGV[3])
 local base, max = queue.base, tonumber(ARGV[4])
 local limits = cjson.decode(ARGV[6])

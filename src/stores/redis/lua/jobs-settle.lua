@@ -1,4 +1,4 @@
--- include: log notes lanes
+-- include: log notes lanes latest
 -- Ends claims, each as its outcome says, and lets the next jobs of their lanes run; or renews their leases.
 --
 -- ARGV[3]  queue
@@ -9,6 +9,8 @@
 local queue = open_queue(ARGV[3])
 local base = queue.base
 local names, changed, answers, settled = {}, false, {}, {}
+
+note_clock()
 
 local function wait(id, group, delay, score)
   if delay > 0 then

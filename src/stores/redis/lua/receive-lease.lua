@@ -1,4 +1,4 @@
--- include: log notes ready available
+-- include: log notes ready available latest
 -- Leases of messages.
 --
 -- ARGV[3]  `ack`, or `release` with a delay in ms in ARGV[5], with a receipt in ARGV[4]: the message is consumed, or given
@@ -19,6 +19,7 @@ if ARGV[3] == 'restore' then
   end
   return 1
 end
+note_clock()
 local receipt = ARGV[4]
 local expiry = tonumber(redis.call('ZSCORE', root .. 'receive-leases', receipt))
 if not expiry or expiry <= now then return 0 end

@@ -1,4 +1,4 @@
--- include: log notes ready available unheard
+-- include: log notes ready available unheard latest
 -- Takes the oldest available message that matches.
 --
 -- ARGV[3]  gateway, or empty          ARGV[4]  digest of the conversation, or empty
@@ -70,6 +70,7 @@ if ARGV[8] == '' then
   remember_handed(ARGV[10], ARGV[11], position)
   return { found, '', missed }
 end
+note_clock()
 local receipt = position .. '.' .. ARGV[9]
 redis.call('ZADD', root .. 'receive-leases', now + ARGV[8], receipt)
 redis.call('ZADD', root .. 'receive-holders', position, receipt)

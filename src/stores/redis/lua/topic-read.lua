@@ -1,4 +1,4 @@
--- include: log groups unheard
+-- include: log groups unheard latest
 -- Reads for several groups of one topic. Each entry is returned once; groups refer to positions. Of what a peek comes to
 -- for the first time it gets the positions only: by XRANGE the entries cost a third of what they cost through Lua.
 --
@@ -182,6 +182,7 @@ local function serve(group, max, mode, lease, till, is_counted)
   end
   local counts = {}
   if mode == 'lease' and #positions > 0 then
+    note_clock()
     keys, odd[group] = keys_of(group), true
     redis.call('SADD', root .. 'odd', group)
     for i, position in ipairs(positions) do

@@ -1,4 +1,4 @@
--- include: log groups
+-- include: log groups latest
 -- Consumes events of a group, or gives them back to be visible at their old place, now or later.
 --
 -- ARGV[3]  group    ARGV[4]  empty to consume; to give back: topic    ARGV[5]  delay in ms
@@ -8,6 +8,7 @@
 --          position 0: the tail is how many missed events a peek told of; they are told no more
 -- Returns  how many were consumed or given back
 -- Guarantees: an event is consumed once; repeating changes nothing.
+if tonumber(ARGV[5]) > 0 then note_clock() end
 local group, topic, delay = ARGV[3], ARGV[4], tonumber(ARGV[5])
 local keys = keys_of(group)
 local next_position = tonumber(redis.call('HGET', root .. 'groups', group) or nil)

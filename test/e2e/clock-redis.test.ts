@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { openSite } from '../fixtures/daemon.ts'
+import { fakeClock } from '../fixtures/fake-clock.ts'
+import { temporaryDir } from '../fixtures/folder.ts'
+import { startRedisServer } from '../fixtures/redis-server.ts'
+import { until } from '../fixtures/until.ts'
+
+const [SECOND, HOUR, DAY] = [1_000, 3_600_000, 86_400_000]
+
+const ROUTES = `
+gateways:
+  chat: { transport: websocket, path: /chat }
+  hook: { transport: webhook, path: /hook, verify: { scheme: none }, text: data.body.text }
+routes:
+  - { name: flaky, match: { prefix: flaky }, skill: flaky, retry: { attempts: 1000, delay: 500ms, max-delay: 1s } }
+  - { name: rest, match: { gateway: chat }, skill: echo }
+`
+const SKILLS = {
+  flaky: `import { appendFileSync } from 'node:fs'
+export default { description: 'fails', run() { appendFileSync('tries', 'x'); throw new Error('again') } }`,
+  tick: `import { appendFileSync } from 'node:fs'
+export default { description: 'ticks', run() { appendFileSync('ticks', 'x') } }`,
+}
+
+describe('a clock of Redis that jumps', { timeout: 300_000 }, async () => {
+  const clock = fakeClock(temporaryDir({ after }))
+  assert.ok(clock, 'a C compiler is needed: apt-get install gcc')
+  const { set } = clock
+  const redis = await startRedisServer({ env: clock.env })
+  after(redis.stop)
+  const site = openSite({ routes: ROUTES, skills: SKILLS, env: { REDIS_URL: redis.url } })
+  let daemon = await site.start()
+  const count = (name: string) => {
+    try {
+      return readFileSync(join(site.dir, name)).length
+    } catch {
+      return 0
+    }
+  }
+  const more = (name: string) => {
+    const before = count(name)
+    return until(() => count(name) > before + 1, `more ${name}`, 90 * SECOND)
+  }
+  const goesOn = () => Promise.all([more('ticks'), more('tries')])
+  const take = async (lease?: number) =>
+    Object(
+      await daemon.invoke('gateway-receive', { gateway: 'hook', timeout: 20_000, ...(lease && { lease }) }),
+    )
+
+  test('stops neither schedules nor retries, neither while it lasts nor afterwards', async () => {
+    await daemon.invoke('schedule-create', { skill: 'tick', every: '1s' })
+    const { send } = await daemon.chat('/chat')
+    send({ text: 'flaky' })
+    await goesOn()
+    for (const jump of [DAY, HOUR, -HOUR, -DAY]) {
+      set(jump)
+      await goesOn()
+      set(0)
+      await goesOn()
+    }
+    const { ask } = await daemon.chat('/chat')
+    assert.equal(await ask('hello'), 'You said: hello')
+  })
+
+  test('holds no lease that was taken while it was ahead', async () => {
+    set(DAY)
+    await daemon.post('/hook', '{"text":"leased"}')
+    assert.equal((await take(3_000)).text, 'leased')
+    const group = { topic: 'work', queue: 'workers' }
+    await daemon.invoke('event-subscribe', group)
+    await daemon.invoke('event-emit', { topic: 'work', data: 1 })
+    const wait = () => daemon.invoke('event-wait', { ...group, ack: false, lease: 3_000, timeout: 20_000 })
+    assert.equal(Object(await wait()).length, 1)
+    set(0)
+    const again = await until(async () => [await take()].find(({ text }) => text), 'the message', 60 * SECOND)
+    assert.equal(again.text, 'leased')
+    await until(async () => Object(await wait()).length === 1, 'the event', 60 * SECOND)
+  })
+
+  test('holds nothing that a daemon had which died while it was ahead', async () => {
+    set(DAY)
+    await goesOn()
+    await daemon.end('SIGKILL')
+    set(0)
+    daemon = await site.start()
+    await goesOn()
+  })
+})
