@@ -44,7 +44,7 @@ export async function createDaemon(options: DaemonOptions) {
   const notify = createNotify({ ...base, outbox, approvals: approvals.service })
   const roads = createRoads(base, { outbox, permit: manager.permit, pushed: push.attemptsOf })
   const durable = createDurableParts(base, {
-    ...{ manager, outbox },
+    ...{ manager, outbox, isPaused: roads.pauses.view.holdsSkill },
     ended: (rootId) => Promise.all([roads.events.releaseOwn(rootId), runs.end(rootId)]),
   })
   const queues = makeQueues(base)

@@ -32,5 +32,6 @@ export function troubleLines(troubles: readonly JsonObject[], room: number): str
 }
 
 function headOf({ severity, title }: JsonObject): string {
-  return `${severity === 'error' ? paint('red', '!') : paint('yellow', '!')} ${title}`
+  const mark = severity === 'info' ? '·' : paint(severity === 'error' ? 'red' : 'yellow', '!')
+  return `${mark} ${title}`
 }

@@ -93,6 +93,8 @@ export const catalogue = {
     410,
     'The receipt {receipt} holds no message any more: its lease ran out, or it was acknowledged. Nothing was sent. Answer with `messageId`, or receive again.',
   ),
+  run_cancelled: final(409, 'The attempt on message {id} was cancelled by {by}: {reason}.'),
+  run_not_running: final(409, 'No attempt on message {id} runs; the message is {outcome}.'),
   send_not_found: final(
     404,
     'Nothing waits to be sent with the key {id}, and nothing of that key was sent later in the last week.',

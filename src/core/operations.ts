@@ -8,6 +8,7 @@ import { moment, span } from './send-operations.ts'
 
 export { assistant, delegations, schedules, tasks, workbench } from './assistant-operations.ts'
 export { conversations, deadLetters, messages } from './message-operations.ts'
+export { pauses } from './pause-operations.ts'
 export { sends } from './send-operations.ts'
 
 /** What skills do that are a method of a part each, and their arguments, by their names without the prefix they share. */

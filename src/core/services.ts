@@ -13,6 +13,7 @@ export type Services = {
   events: ServiceOf<typeof offered.events>
   gateways: ServiceOf<typeof offered.gateways & typeof offered.installs & typeof offered.refusals>
   sends: ServiceOf<typeof offered.sends>
+  pauses: ServiceOf<typeof offered.pauses>
   messages: ServiceOf<typeof offered.messages>
   conversations: ServiceOf<typeof offered.conversations>
   deadLetters: ServiceOf<typeof offered.deadLetters>

@@ -208,6 +208,10 @@ export type Jobs = {
   follow(queue: string, claim: { id: string; token: string; group: string }): Promise<Message[] | undefined>
   /** Ends claims, each as its outcome says. False: the claim ran out, and another has the job. An error: its part of the store is away. */
   settle(queue: string, outcomes: readonly Settled[]): Promise<(boolean | Error)[]>
+  /** Heads of lanes that are held, by their ids from after that one on. A short page is not the end, an empty one is. */
+  held(queue: string, after: string, limit: number): Promise<HeldJob[]>
+  /** Lets held jobs be claimed, each at its old place. Returns how many. */
+  unhold(queue: string, ids: readonly string[]): Promise<number>
   /** Renews the leases; answers false for claims that are lost. */
   renew(queue: string, claims: readonly { id: string; token: string }[], lease: number): Promise<boolean[]>
   /** How a job ended that is dead, or was done within seven days and had `notify`; undefined for every other. */
@@ -252,6 +256,8 @@ export type Claim = {
  */
 export type BusyLane = { merge?: 'collected' | 'superseded'; settle?: number }
 
+export type HeldJob = Pick<NewJob, 'id' | 'lane' | 'group'>
+
 /** `nextDue`: when something may become claimable with no signal (a retry, a lease that runs out). */
 export type ClaimedJobs = { jobs: ClaimedJob[]; nextDue?: number }
 
@@ -271,12 +277,13 @@ export type AttemptError = { at: number; code: string; message: string; stack?: 
 
 /**
  * `result` is kept seven days for jobs with `notify`. `retry`: a failed attempt, again after `delay` ms. `release`: given back
- * unchanged (drain, reload), which is no attempt.
+ * unchanged (drain, reload), which is no attempt. `hold`: the same, and nobody claims it or what is behind it before `unhold`.
  */
 export type Settled = { id: string; token: string; notes?: readonly Note[] } & (
   | { outcome: 'done'; result?: Json }
   | { outcome: 'retry'; delay: number; error: AttemptError }
   | { outcome: 'release'; delay?: number }
+  | { outcome: 'hold' }
   | { outcome: 'dead'; error: AttemptError; reason: DeadReason }
 )
 

@@ -24,6 +24,7 @@ export const TROUBLES = [
   'group-lag',
   'unrouted',
   'skill-broken',
+  'paused',
 ] as const
 
 const where = z
@@ -46,8 +47,10 @@ const troubleSchema = z.object({
   key: z.string(),
   code: z.enum(TROUBLES),
   severity: z
-    .enum(['error', 'warning'])
-    .describe('error: messages are lost, refused or stuck. warning: a person should look.'),
+    .enum(['error', 'warning', 'info'])
+    .describe(
+      'error: messages are lost, refused or stuck. warning: a person should look. info: as somebody wanted it.',
+    ),
   title: z.string().describe('What is wrong, in a few words.'),
   text: z.string().describe('What is known about it.'),
   todo: z.string().describe('What to do.'),

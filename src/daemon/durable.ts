@@ -25,12 +25,14 @@ const ROUND_AGAIN = 2_500
 type Parts = {
   manager: Pick<SkillManager, 'invoke' | 'permit' | 'list' | 'get'>
   outbox: Outbox
+  /** Whether runs of a skill wait. */
+  isPaused(skill: string): boolean
   /** Called when a call of the assistant is over for good. */
   ended(rootId: string): Promise<unknown>
 }
 
 /** What remembers between messages, for a daemon or a command. Touches no file before it is asked for something. */
-export function createDurableParts(base: Foundation, { manager, outbox, ended }: Parts) {
+export function createDurableParts(base: Foundation, { manager, outbox, isPaused, ended }: Parts) {
   const { config, store, access, dataDir, logs, owner, log, now } = base
   const { invoke, permit } = manager
   const { callerAs, rules } = access
@@ -43,7 +45,7 @@ export function createDurableParts(base: Foundation, { manager, outbox, ended }:
   const live = { planned: () => config().schedules, scope: () => config().assistant.scope }
   const fire = addScheduleRun(store)
   const schedules = createSchedules({ ...base, ...live, permit, state, fire, record: logs.event })
-  const runs = createScheduleRuns({ ...base, invoke, callerAs, report: world.report }, schedules)
+  const runs = createScheduleRuns({ ...base, isPaused, invoke, callerAs, report: world.report }, schedules)
   const index = createTranscriptIndex({ dir: dataDir, logs })
   const { overview, ...talk } = createAssistant({
     ...base,

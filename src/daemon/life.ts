@@ -40,7 +40,7 @@ export function createLife(base: Foundation, parts: Parts) {
       // Gateways first: a reply that finds none would wait for one, and a skill could not send.
       await parts.reloading.first()
       await durable.prepare()
-      workers.start()
+      await workers.start()
       parts.housekeeping.start()
       if (mode === 'local') return undefined
       durable.start()

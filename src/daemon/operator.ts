@@ -74,7 +74,7 @@ export function createOperator(deps: {
   now(): number
 }) {
   const { store, manager, gateways, roads } = deps
-  const read = createTroubleReadings({ ...deps, refusals: roads.refusals })
+  const read = createTroubleReadings({ ...deps, refusals: roads.refusals, pauses: roads.pauses })
   const troubles = createTroubles({ read, journal: store.journal, now: deps.now })
 
   const transportOf = (name: string) => {

@@ -1,4 +1,4 @@
-import { requireGateway } from '../core/call.ts'
+import { type Call, requireGateway } from '../core/call.ts'
 import { makeId } from '../core/message-id.ts'
 import type { Services } from '../core/services.ts'
 import type { createAccept } from '../engine/accept.ts'
@@ -12,6 +12,8 @@ import { createReplay } from '../engine/replay.ts'
 import { createResend } from '../engine/resend.ts'
 import { createSearch } from '../engine/search.ts'
 import { createSend, type SendLater } from '../engine/send.ts'
+import type { Pauses } from '../features/pauses/pauses.ts'
+import { createPauseService } from '../features/pauses/service.ts'
 import { NO_GATEWAY } from '../http/missed.ts'
 import type { Foundation } from './foundation.ts'
 
@@ -24,6 +26,9 @@ export function createRoadServices(
     deliveries: Pick<MaxDeliveries, 'refuses'>
     outbox: Outbox
     later: { plan: SendLater; service: Services['sends'] }
+    pauses: Pauses
+    /** Throws where the call may not have a skill invoked. */
+    permit(skill: string, call: Call): Promise<void>
     pushed(messageId: string): Promise<readonly object[]>
   },
 ) {
@@ -35,6 +40,7 @@ export function createRoadServices(
   return {
     events: parts.events,
     sends: parts.later.service,
+    pauses: createPauseService({ ...base, ...parts, journal: store.journal, gatewayNames }),
     messages: {
       ...createMessages({ store, logged: base.logged, pushed: parts.pushed, traceUrl, now }),
       ...createSearch(store),

@@ -1,13 +1,14 @@
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import type { Route } from '../core/route.ts'
 import type { Reply } from '../core/transport.ts'
-import { createDispatch, DISPATCH_QUEUE, type Target } from '../engine/dispatch.ts'
+import { createDispatch, DISPATCH_QUEUE, type Dispatch, type Target } from '../engine/dispatch.ts'
 import { OUTBOX_QUEUE } from '../engine/outbox.ts'
 import { createOutboxWorker } from '../engine/outbox-worker.ts'
 import { isLogTarget } from '../engine/submit.ts'
 import { createSubscriptionRunner } from '../engine/subscriptions.ts'
 import { withoutLinks } from '../features/approvals/approvals.ts'
 import { isDecision } from '../features/approvals/words.ts'
+import { cancelError } from '../features/pauses/pauses.ts'
 import { SCHEDULED } from '../features/schedules/schedule-runs.ts'
 import { createTranscript, type Transcript } from '../features/transcript/transcript.ts'
 import type { SkillManager } from '../runtime/manager.ts'
@@ -40,12 +41,15 @@ export function createRoadWorkers(base: Foundation, parts: Parts) {
   const replies = createReplyWorker(base, parts.roads, transcript)
   const dispatch = createDispatchWorker(base, parts, transcript)
   const subscriptions = createSubscriptionWorker(base, parts)
-  const { accept, deliveries, groups, later } = parts.roads
+  const { accept, deliveries, groups, later, pauses } = parts.roads
+  const beside = [dispatch, subscriptions, deliveries, groups.deliveries, later, pauses]
+  pauses.onCancel(({ messageId }, error) => dispatch.cancel(messageId, error))
 
   return {
-    start() {
-      for (const each of [replies, dispatch, subscriptions, deliveries, groups.deliveries, later])
-        each.start()
+    async start() {
+      // First, as what is paused must not begin.
+      await pauses.prepare()
+      for (const each of [replies, ...beside]) each.start()
     },
     /** Routes changed: what waited for a limit or a match may go on. */
     wake: dispatch.wake,
@@ -60,8 +64,7 @@ export function createRoadWorkers(base: Foundation, parts: Parts) {
     async drain(left: () => number) {
       await accept.idle()
       const grace = left()
-      const first = [dispatch, subscriptions, deliveries, groups.deliveries, later]
-      await Promise.all(first.map((each) => each.stop(grace)))
+      await Promise.all(beside.map((each) => each.stop(grace)))
       await replies.stop(left())
       await transcript.flush()
     },
@@ -114,6 +117,8 @@ function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transc
     async invoke(dispatched) {
       const { message, route } = dispatched
       if (dispatched.isAside) return run(dispatched)
+      const handled = handledByPerson(base, roads.pauses.view, dispatched)
+      if (handled && (await handled)) return undefined
       const skill = targetOf(route)
       const lines = route.bolt === undefined ? transcript : transcript.heard
       if (dispatched.isFirst) {
@@ -130,6 +135,7 @@ function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transc
         throw error
       }
     },
+    isHeld: roads.pauses.view.holds,
     isAlone: isDecision,
     isUrgent: gateways.isUrgent,
     unrouted: transcript.received,
@@ -142,6 +148,24 @@ function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transc
     outbox: roads.outbox,
     metrics: metrics.dispatch,
   })
+}
+
+/**
+ * Whether a message needs no skill, because a person has taken over its conversation; its history says so. Throws where the
+ * attempt is a cancelled one that this daemon has taken over.
+ */
+function handledByPerson(
+  { store, now }: Foundation,
+  view: Roads['pauses']['view'],
+  { message, attempt }: Dispatch,
+): Promise<boolean> | false {
+  const cancelled = attempt > 1 && view.cancelOf(message.id)
+  if (cancelled) throw cancelError(cancelled)
+  const pause = view.handledIn(message)
+  if (!pause) return false
+  const { by, since } = pause
+  const note = { at: now(), road: 'dispatch' as const, what: 'handled by a person', detail: { by, since } }
+  return store.journal.note(message.id, [note]).then(() => true)
 }
 
 /** The skill whose reply it is, where that is known. */

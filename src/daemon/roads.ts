@@ -7,9 +7,14 @@ import { createEventsRoad } from '../engine/events-road.ts'
 import { createMaxDeliveries } from '../engine/max-deliveries.ts'
 import type { Outbox } from '../engine/outbox.ts'
 import { createReplyLog } from '../engine/submit.ts'
+import { createPauses } from '../features/pauses/pauses.ts'
+import { SCHEDULES_QUEUE } from '../features/schedules/schedules.ts'
 import { createSendLater } from '../features/send-later/send-later.ts'
 import type { Foundation } from './foundation.ts'
 import { createRoadServices } from './road-services.ts'
+
+/** What waits in these queues may be paused. */
+const PAUSED_QUEUES = { dispatch: DISPATCH_QUEUE, schedules: SCHEDULES_QUEUE }
 
 /** The roads as transports and skills see them. */
 export type Roads = ReturnType<typeof createRoads>
@@ -30,7 +35,7 @@ export function createRoads(
     pushed(messageId: string): Promise<readonly object[]>
   },
 ) {
-  const { config, store, gateways, metrics, tracing, refusals, log, now } = base
+  const { config, store, gateways, router, metrics, tracing, refusals, log, now } = base
   const { journal } = store
   const groupSettings = (topic: string, group: string) => config().topics[topic]?.groups[group]
   const { events, ...groups } = createEventsRoad({ ...base, groupSettings, permit: parts.permit })
@@ -50,6 +55,7 @@ export function createRoads(
   const deliveries = createMaxDeliveries({ store, limitOf, log, now })
   const { outbox } = parts
   const later = createSendLater({ store, outbox, unanswerable: gateways.unanswerable, log, now })
+  const pauses = createPauses({ store, routes: router.routes, queues: PAUSED_QUEUES, log, now })
   const listeners: Hosts['listeners'] = {
     async call(route, message) {
       await store.jobs.add(DISPATCH_QUEUE, [asideJob(route, message, Date.now())])
@@ -67,7 +73,8 @@ export function createRoads(
     deliveries,
     groups,
     later,
+    pauses,
     refusals,
-    services: createRoadServices(base, { ...parts, accept, events, deliveries, later }),
+    services: createRoadServices(base, { ...parts, accept, events, deliveries, later, pauses }),
   }
 }

@@ -27,6 +27,7 @@ export function createTroubleReadings(deps: {
   mcp: Pick<McpServers, 'list'>
   manager: Pick<SkillManager, 'errors'>
   refusals: { counts(): RefusalCount[] }
+  pauses: { view: { list(): TroubleReadings['pauses'] } }
   history: Pick<History, 'every' | 'points'>
   approvals: Pick<ApprovalService, 'list'>
   subscriptions(): Promise<SubscriptionInfo[]>
@@ -71,6 +72,7 @@ export function createTroubleReadings(deps: {
       broken: deps.manager.errors(),
       running: oldestRunning(deps.running()),
       refusals: deps.refusals.counts(),
+      pauses: deps.pauses.view.list(),
       // Points have rates per second.
       unrouted: Math.round((unrouted * history.every) / 1000),
       stored,

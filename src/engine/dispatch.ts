@@ -46,11 +46,19 @@ export type Dispatch = {
 /** What answers the messages of a route: resolves with what the reply is made of. */
 export type Target = (dispatch: Dispatch) => Promise<unknown>
 
+/** Durations in seconds. */
+type DispatchMetrics = {
+  dispatched(route: string, outcome: 'done' | 'retry' | 'dead' | 'unrouted', seconds: number): void
+  latency(gateway: string, seconds: number): void
+}
+
 /** The dispatch road: the first matching route's target, at least once a message, in order in a conversation, else parallel. */
 export function createDispatch(options: {
   store: Pick<Store, 'jobs' | 'journal' | 'onSignal'>
   concurrency: number
   router: Pick<Router, 'match' | 'routes'>
+  /** Whether a job waits, because what it is for is paused. */
+  isHeld?(job: ClaimedJob): boolean
   /** Whether a message goes into the call of no other one, whatever the route says. */
   isAlone?(message: Message): boolean
   /** Whether a person waits for what listeners do with a message. */
@@ -65,11 +73,7 @@ export function createDispatch(options: {
   /** Called once it is stored how an attempt ended; `isDone`: nothing is left to do. */
   settled?(message: Message, isDone: boolean): void
   outbox: Pick<Outbox, 'reply'>
-  /** Durations in seconds. */
-  metrics: {
-    dispatched(route: string, outcome: 'done' | 'retry' | 'dead' | 'unrouted', seconds: number): void
-    latency(gateway: string, seconds: number): void
-  }
+  metrics: DispatchMetrics
   log: Log
   now(): number
 }) {
@@ -127,8 +131,8 @@ export function createDispatch(options: {
       return job.notify
         ? { outcome: 'done', notes, result: { outcome: 'done', replies: dispatch.sends.count } }
         : { outcome: 'done', notes }
-    } catch (thrown) {
-      if (signal.aborted) throw thrown
+    } catch (error) {
+      const thrown = thrownBy(error, signal)
       if (thrown instanceof TriviumError && thrown.code === 'approval_pending') {
         // Dispatched again once somebody has decided; see `resumeDispatch`.
         log.info({ messageId: message.id, job: job.id }, thrown.message)
@@ -254,6 +258,7 @@ export function createDispatch(options: {
     busy: () => routing().busy,
     refill: pump.add,
     run,
+    ...defined({ isHeld: options.isHeld }),
     goesOn: (job) => routing().byName.get(job.group)?.queue !== undefined,
     settled: (job) => job.message && options.settled?.(job.message, done.has(job)),
     log,
@@ -274,8 +279,16 @@ export function createDispatch(options: {
       await worker.stop(grace)
     },
     wake: worker.wake,
+    cancel: worker.cancel,
     running: worker.running,
   }
+}
+
+/** Why an attempt ended: an operator cancelled it, or its own error. Throws after any other abort, which gives the job back. */
+function thrownBy(error: unknown, { aborted, reason }: AbortSignal): unknown {
+  if (reason instanceof TriviumError && reason.code === 'run_cancelled') return reason
+  if (aborted) throw error
+  return error
 }
 
 const WAITS = 'waits for an approval'

@@ -38,6 +38,8 @@ export type WorkerOptions = {
   settled?(job: ClaimedJob, outcome: RunOutcome['outcome']): void
   /** What becomes of a throw of `run`; without an end, one broken job would hold its lane for ever. */
   retry?: Retry
+  /** Whether a job waits until it is let go (`unhold`); asked once it is claimed. */
+  isHeld?(job: ClaimedJob): boolean
   /** Called when there is room for a job here and none to claim. */
   refill?(): Promise<Pumped>
   log: Log
@@ -159,6 +161,7 @@ export function createWorker(options: WorkerOptions) {
 
   const outcomeOf = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
     try {
+      if (options.isHeld?.(job)) return { outcome: 'hold' }
       return await options.run(job, signal)
     } catch (error) {
       const delay = isStoreAway(error) ? STORE_PAUSE : pauseOf(error, now())
@@ -219,6 +222,10 @@ export function createWorker(options: WorkerOptions) {
       clearTimeout(timer)
       clearInterval(renewal)
       await settler.idle()
+    },
+    /** Aborts the attempts on a message that run here. */
+    cancel(messageId: string, reason: TriviumError): void {
+      for (const { job, abort } of running.values()) if (job.messageId === messageId) abort.abort(reason)
     },
     /** Looks for jobs, for example after the limits changed. */
     wake: look,

@@ -93,7 +93,7 @@ const REPEATS = createNameMatcher(
 )
 /** What cannot be taken back, so that whoever offers them to people asks first. */
 const DESTROYS = createNameMatcher(
-  '*-delete *-drop slack-installs-remove event-seek event-unsubscribe callback-release forget approval-decide subscription-replay send-cancel',
+  '*-delete *-drop slack-installs-remove event-seek event-unsubscribe callback-release forget approval-decide subscription-replay send-cancel run-cancel',
 )
 
 function annotated(skill: Skill): Skill {
@@ -150,6 +150,7 @@ export const builtInSkills: readonly Skill[] = [
   ...skillsOf('slack-', operations.installs, ({ gateways }) => gateways),
   ...skillsOf('', operations.refusals, ({ gateways }) => gateways),
   ...skillsOf('send-', operations.sends, ({ sends }) => sends),
+  ...skillsOf('', operations.pauses, ({ pauses }) => pauses),
   ...skillsOf('message-', operations.messages, ({ messages }) => messages),
   ...skillsOf('conversation-', operations.conversations, ({ conversations }) => conversations),
   ...stateSkills,

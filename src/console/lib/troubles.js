@@ -28,6 +28,8 @@ export function placeOf({ code, where }) {
       return { path: 'messages' }
     case 'approval-waiting':
       return { path: 'approvals' }
+    case 'paused':
+      return { path: gateway ? ['gateways', gateway] : where.skill ? 'skills' : 'conversations' }
     case 'skill-broken':
     case 'mcp-down':
     case 'budget':

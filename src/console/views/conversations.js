@@ -4,6 +4,7 @@ import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
 import { isNarrow, now } from '../lib/live.js'
 import { Age, act, Empty, Outcome, Problem, preview, useLoaded, useOnce } from '../lib/parts.js'
+import { Pause } from '../lib/pause.js'
 import { link, replace } from '../lib/router.js'
 import { Chat } from './message.js'
 import { senderOf } from './messages.js'
@@ -119,7 +120,8 @@ function Conversation({ gateway, conversation }) {
   return html`<section class="page conversation" aria-labelledby="title">
     <a class="back" data-back href=${link('conversations')}>← Conversations</a>
     <header class="bar"><h1 id="title">${asked ? senderOf(asked.from) : conversation} <span class="dim">in ${gateway}</span></h1>
-      <a class="button" href=${link('messages', { gateway, conversation })}>Its messages</a></header>
+      <div class="buttons"><${Pause} of=${{ gateway, conversation }} kind="conversation" name=${conversation} words=${['Take over', 'Hand back']} />
+      <a class="button" href=${link('messages', { gateway, conversation })}>Its messages</a></div></header>
     ${error && html`<${Problem} error=${error} retry=${reload} />`}
     ${value?.next && limit < MOST && html`<p><button type="button" onClick=${() => setLimit(Math.min(limit * 2, MOST))}>Show what was before</button></p>`}
     ${value && html`<${Chat} entries=${entries} />`}

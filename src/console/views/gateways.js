@@ -3,6 +3,7 @@ import { call, invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { clock, now } from '../lib/live.js'
 import { Age, act, Badge, Empty, Facts, Problem, StoreAway, span, useLoaded } from '../lib/parts.js'
+import { Pause } from '../lib/pause.js'
 import { link } from '../lib/router.js'
 
 /** Every gateway, and the newest refusals of all. */
@@ -45,7 +46,7 @@ export function GatewayPage({ name }) {
   return html`<section class="page" aria-labelledby="title">
     <a class="back" data-back href=${link('gateways')}>← Gateways</a>
     <header class="bar"><h1 id="title">${name} ${found && html`<${Standing} ok=${found.ok} />`}</h1>
-      <div class="buttons">${found && html`<${Reconnect} name=${name} />`}<a class="button" href=${link('messages', { gateway: name })}>Its messages</a>
+      <div class="buttons">${found && html`<${Pause} of=${{ gateway: name }} kind="gateway" name=${name} /><${Reconnect} name=${name} />`}<a class="button" href=${link('messages', { gateway: name })}>Its messages</a>
         <a class="button" href=${link('compose', { gateway: name })}>Send a test message</a></div></header>
     <${StoreAway} />
     ${now.value && !now.value.error && !found && html`<${Empty} title="It does not run."><a href=${link('configuration')}>See the configuration</a><//>`}

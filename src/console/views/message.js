@@ -17,6 +17,7 @@ import {
   useLoaded,
   useOnce,
 } from '../lib/parts.js'
+import { CancelRun } from '../lib/pause.js'
 import { go, link } from '../lib/router.js'
 import { senderOf } from './messages.js'
 
@@ -284,6 +285,7 @@ function Actions({ shown, reload }) {
   return html`<div class="buttons">
     ${outcome === 'approval' && html`<a class="button" href=${link('approvals')}>Decide …</a>`}
     ${outcome === 'dead' && html`<button type="button" class="primary" onClick=${again}>Retry</button>`}
+    ${outcome === 'running' && html`<${CancelRun} id=${id} done=${reload} />`}
     <button type="button" onClick=${() => setForm('answer')}>Answer …</button>
     <button type="button" onClick=${() => setForm('resend')}>Edit and send again …</button>
     <${Copy} label="Copy as curl" text=${asCurl(message)} />

@@ -53,7 +53,7 @@ function Troubles() {
 function TroubleItem({ trouble }) {
   const { severity, title, text, todo, since } = trouble
   const { path, query } = placeOf(trouble)
-  return html`<li class=${`trouble ${severity === 'error' ? 'bad' : 'warn'}`}>
+  return html`<li class=${`trouble ${{ error: 'bad', warning: 'warn', info: '' }[severity]}`}>
     <a href=${link(path, query)}>${title}</a>
     <p>${text}${since && html` <span class="since">For <${Age} at=${since} />.</span>`}</p>
     <p class="todo">${todo}</p></li>`

@@ -19,6 +19,8 @@ type ScheduleRunDeps = {
   /** Tells who asked; the same key once. `by` says what tells it. */
   report(to: AskedBy, telling: { key: string; text: string; by: string }): Promise<void>
   invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
+  /** Whether runs of a skill wait. */
+  isPaused(skill: string): boolean
   /** Somebody with the roles that they have now. */
   callerAs(id: string): Caller
   log: Log
@@ -48,7 +50,7 @@ const runSchema = scheduleSchema
 
 /** Runs what schedules fire, as durable jobs, one for each planned time; what no longer `exists` is not tried again. */
 export function createScheduleRuns(
-  { store, invoke, callerAs, logs, log, report, now }: ScheduleRunDeps,
+  { store, invoke, callerAs, logs, log, report, isPaused, now }: ScheduleRunDeps,
   schedules: {
     exists(schedule: Place): Promise<boolean>
     /** Called before a run with this key ends that is not tried again. */
@@ -102,7 +104,8 @@ export function createScheduleRuns(
     }
   }
 
-  return { worker: createWorker({ ...LIMITS, queue: SCHEDULES_QUEUE, store, run, log, now }) }
+  const isHeld = ({ group }: ClaimedJob) => isPaused(group)
+  return { worker: createWorker({ ...LIMITS, queue: SCHEDULES_QUEUE, store, run, isHeld, log, now }) }
 }
 
 /** Makes a run durable. The same occasion again adds nothing. */

@@ -1,6 +1,7 @@
 import type { Trouble } from '../../core/trouble.ts'
 import { GIB, MIB } from '../../core/units.ts'
 import { counted } from '../../lib/counted.ts'
+import { pauseTroubles } from './pause-troubles.ts'
 import { peopleTroubles } from './people-troubles.ts'
 import type { TroubleReadings } from './readings.ts'
 import { refusalTroubles } from './refusal-troubles.ts'
@@ -9,6 +10,8 @@ import { error, firstLine, warning } from './trouble-parts.ts'
 
 /** Less free space than this on the disk of the data directory is a trouble; of small disks a twentieth. */
 const LOW_DISK = 1 * GIB
+
+const RANK = { error: 0, warning: 1, info: 2 }
 
 /**
  * What is wrong or wants a person, errors first. Titles and texts contain no ages: an entry stays the same for as long as
@@ -20,10 +23,11 @@ export function findTroubles(readings: TroubleReadings, at: number): Trouble[] {
     ...daemonTroubles(readings),
     ...connectionTroubles(readings),
     ...refusalTroubles(readings.refusals),
+    ...pauseTroubles(readings.pauses),
     ...(stored ? roadTroubles(stored, readings, at) : []),
     ...(stored ? peopleTroubles(stored) : []),
   ]
-  return found.toSorted((a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'))
+  return found.toSorted((a, b) => RANK[a.severity] - RANK[b.severity])
 }
 
 function daemonTroubles({ store, disk, draining, configuration, stored }: TroubleReadings): Trouble[] {

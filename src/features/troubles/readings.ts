@@ -19,10 +19,22 @@ export type TroubleReadings = {
   /** The attempts that run in this daemon. */
   running: readonly { road: string; gateway: string; since: number; count: number }[]
   refusals: readonly RefusalCount[]
+  /** What is paused now. `name` of a conversation is its own. */
+  pauses: readonly PauseReading[]
   /** Messages without a route in the last hour, in this daemon. */
   unrouted: number
   /** Undefined while the store is away. */
   stored: StoredReadings | undefined
+}
+
+export type PauseReading = {
+  kind: 'gateway' | 'route' | 'skill' | 'conversation'
+  name: string
+  gateway?: string
+  since: number
+  by: string
+  reason?: string
+  until?: number
 }
 
 export type StoredReadings = {

@@ -13,6 +13,11 @@ export function warning(code: Trouble['code'], where: Where, said: Said): Troubl
   return trouble('warning', code, where, said)
 }
 
+/** As somebody wanted it; it is there so that it is not forgotten. */
+export function info(code: Trouble['code'], where: Where, said: Said): Trouble {
+  return trouble('info', code, where, said)
+}
+
 function trouble(severity: Trouble['severity'], code: Trouble['code'], where: Where, said: Said): Trouble {
   const key = [code, ...Object.values(where)].join(' ')
   return { key, code, severity, where, count: 1, ...said }

@@ -6,6 +6,7 @@ import { createClaims } from './claims.ts'
 import { insertJob, type JobRow, toJob } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
+import { HELD } from './settling.ts'
 import { fromJson, readSome } from './sql.ts'
 
 type LetterRow = JobRow & {
@@ -18,7 +19,7 @@ type LetterRow = JobRow & {
 
 /** Jobs in lanes. */
 export function createJobs(parts: Parts, journal: JournalTable): Jobs {
-  const { sql, writer, queues, keys, read } = parts
+  const { sql, writer, queues, keys, read, signals } = parts
 
   function addOne(queue: string, job: NewJob): { added: boolean } {
     const now = parts.now()
@@ -40,6 +41,19 @@ export function createJobs(parts: Parts, journal: JournalTable): Jobs {
   return {
     add: (queue, jobs) => writer.write(() => jobs.map((job) => addOne(queue, job))),
     ...createClaims(parts, journal),
+    held: (queue, after, limit) =>
+      read(() => {
+        const rows = sql.all<{ id: string; lane: string; grp: string }>`SELECT id, lane, grp FROM job
+          WHERE queue = ${queues.find(queue) ?? 0} AND id > ${after} AND state = ${HELD} ORDER BY id LIMIT ${limit} + 0`
+        return rows.map(({ id, lane, grp: group }) => ({ id, lane, group }))
+      }),
+    unhold: (queue, ids) =>
+      writer.write(() => {
+        const count = sql.run`UPDATE job SET state = 1 WHERE queue = ${queues.find(queue) ?? 0} AND state = ${HELD}
+          AND id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`
+        if (count > 0) signals.raise(`jobs:${queue}`)
+        return count
+      }),
     end: (queue, id) => read(() => end(queues.find(queue) ?? 0, id)),
     deadLetters: createDeadLetters(parts),
   }

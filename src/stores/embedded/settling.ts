@@ -5,6 +5,9 @@ import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
 import { toJson } from './sql.ts'
 
+/** The state of a head that is held. */
+export const HELD = 3
+
 type Ended = { n: number; lane: string }
 
 /** Stores how claims ended. Inside a transaction only. */
@@ -27,16 +30,6 @@ export function createSettling(
     const row = sql.get<Running>`SELECT n, id, lane, notify, message, message_id, errors, kept FROM job
       WHERE n = ${n} AND queue = ${queue} AND id = ${id} AND token = ${token}`
     return row && { row, isInJournal: false }
-  }
-
-  function giveBack(row: Running, outcome: Settled & { outcome: 'release' | 'retry' }, now: number): void {
-    const isRetry = outcome.outcome === 'retry'
-    // Released without a delay the job keeps its due time, and so its place among the lanes.
-    const due = isRetry || outcome.delay ? now + storable(outcome.delay ?? 0) : 0
-    const errors = isRetry ? withError(row, outcome.error) : row.errors
-    // A claim that ran out was counted as lost; its holder lives after all.
-    sql.run`UPDATE job SET state = 1, due = max(due, ${due}), failures = failures + ${isRetry ? 1 : 0},
-      errors = ${errors}, token = NULL, lost = lost - (state = 1) WHERE n = ${row.n}`
   }
 
   function bury(queue: number, row: Running, outcome: Settled & { outcome: 'dead' }, now: number): void {
@@ -81,9 +74,9 @@ export function createSettling(
       const { notes } = outcome
       if (notes && row.message !== null && isInJournal) journal.appendNotes(row.message, notes)
       else if (notes && row.message !== null) journal.addNotes(row.message, row.message_id, notes)
-      if (outcome.outcome === 'release' || outcome.outcome === 'retry') {
-        giveBack(row, outcome, now)
-        isNext = true
+      if (isGivenBack(outcome)) {
+        giveBack(parts, row, outcome)
+        isNext ||= outcome.outcome !== 'hold'
         return true
       }
       if (outcome.outcome === 'dead') bury(queue, row, outcome, now)
@@ -98,4 +91,22 @@ export function createSettling(
 
 function withError({ errors }: JobRow, error: AttemptError): string {
   return JSON.stringify([...JSON.parse(errors), error])
+}
+
+type GivenBack = Extract<Settled, { outcome: 'release' | 'retry' | 'hold' }>
+
+function isGivenBack(settled: Settled): settled is GivenBack {
+  return ['release', 'retry', 'hold'].includes(settled.outcome)
+}
+
+function giveBack({ sql, now }: Parts, row: Running, outcome: GivenBack): void {
+  const isRetry = outcome.outcome === 'retry'
+  // Released without a delay the job keeps its due time, and so its place among the lanes.
+  const delay = outcome.outcome === 'hold' ? 0 : (outcome.delay ?? 0)
+  const due = isRetry || delay > 0 ? now() + storable(delay) : 0
+  const state = outcome.outcome === 'hold' ? HELD : 1
+  const errors = isRetry ? withError(row, outcome.error) : row.errors
+  // A claim that ran out was counted as lost; its holder lives after all.
+  sql.run`UPDATE job SET state = ${state}, due = max(due, ${due}), failures = failures + ${isRetry ? 1 : 0},
+    errors = ${errors}, token = NULL, lost = lost - (state = 1) WHERE n = ${row.n}`
 }

@@ -43,6 +43,12 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
       const items = claims.map(({ id, token }) => [id, token, 'renew', '', storable(lease), '', ''])
       return each('jobs-settle', [queue], items)
     },
+    held: async (queue, after, limit) => {
+      const found = await run<[string, string, string][]>('jobs-held', main, queue, 'list', after, limit)
+      return found.map(([id, lane, group]) => ({ id, lane, group }))
+    },
+    unhold: async (queue, ids) =>
+      ids.length === 0 ? 0 : await run<number>('jobs-held', main, queue, 'unhold', ...ids),
     end: async (queue, id) => {
       const base = `${main}jobs:${queue}:`
       const [errors, done] = await Promise.all([
@@ -88,7 +94,7 @@ function outcomeArgs(settled: Settled): Args {
   const { id, token, outcome, notes = [] } = settled
   const told = encodeNotes(notes)
   if (settled.outcome === 'done') return [id, token, outcome, told, toJson(settled.result)]
-  const { delay = 0, error, reason = '' }: Failure = settled
+  const { delay = 0, error, reason = '' }: Failure = settled.outcome === 'hold' ? {} : settled
   return [id, token, outcome, told, storable(delay), toJson(error), reason]
 }
 

@@ -39,6 +39,39 @@ export function jobsContract(factory: StoreFactory): void {
       assert.deepEqual(first, claimed)
       assert.deepEqual([second?.message, second?.data], [undefined, undefined])
     },
+    'a held job and what is behind it wait until it is let go, over a restart, in order and as they were':
+      async (bench) => {
+        const { store, advance } = bench
+        await store.jobs.add('q', [job('a', 'x/l'), job('b', 'x/l'), job('c', 'x/m'), job('d', 'x/n')])
+        const { jobs } = await claimJobs(store, 'q')
+        const hold = jobs
+          .filter(({ id }) => id !== 'd')
+          .map(({ id, token }) => ({ id, token, outcome: 'hold' as const }))
+        assert.deepEqual(await store.jobs.settle('q', hold), [true, true])
+        assert.deepEqual(await store.jobs.settle('q', hold), [false, false], 'the claim is over')
+        advance(WEEK)
+        const again = (await bench.reopen()).jobs
+        const free = async () => (await claimIds(bench.store, 'q')).filter((id) => id !== 'd')
+        assert.deepEqual(await free(), [])
+        const held = (after = '', limit = 10) => again.held('q', after, limit)
+        const [first, second] = await held()
+        assert.deepEqual(first, { id: 'a', lane: 'x/l', group: job('a', 'l').group })
+        assert.equal(second?.id, 'c')
+        assert.deepEqual(
+          [(await held('', 1)).length, (await held('a')).length, (await held('c')).length],
+          [1, 1, 0],
+        )
+        assert.deepEqual(await again.unhold('q', ['a', 'b', 'd', 'nobody']), 1)
+        assert.deepEqual(await again.unhold('q', ['a']), 0)
+        const back = await claimOne(bench.store, 'q')
+        assert.deepEqual([back.id, back.failures, back.lost], ['a', 0, 0])
+        assert.deepEqual(await free(), [], 'b waits for a, c is held')
+        await again.settle('q', [{ id: 'a', token: back.token, outcome: 'done' }])
+        await until(async () => (await free()).join() === 'b', 'b')
+        assert.deepEqual(await again.unhold('q', ['c']), 1)
+        assert.deepEqual(await free(), ['c'])
+        assert.deepEqual(await held(), [])
+      },
     'an id is added once within seven days, also when it has ended': async (bench) => {
       const { store, advance } = bench
       assert.deepEqual(await store.jobs.add('q', [job('a', 'l'), job('a', 'l')]), [

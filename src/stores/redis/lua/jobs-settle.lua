@@ -2,7 +2,7 @@
 -- Ends claims, each as its outcome says, and lets the next jobs of their lanes run; or renews their leases.
 --
 -- ARGV[3]  queue
--- ARGV[4…]  per claim: job id; token; outcome (`done`, `retry`, `release`, `dead`), or `renew`; notes as JSON lines or empty;
+-- ARGV[4…]  per claim: job id; token; outcome (`done`, `retry`, `release`, `dead`, `hold`), or `renew`; notes as JSON lines or empty;
 --           then of `done` the result as JSON or empty, of others three: delay, or lease, in ms; error as JSON or empty; reason or empty
 -- Returns   per claim 1, or 0 where it is lost
 -- Guarantees: all or nothing; repeated after a lost reply it changes nothing (and answers 0).
@@ -75,10 +75,12 @@ local function settle(i, claimed)
   if error ~= '' then
     redis.call('HSET', key, 'e', (job[6] and string.sub(job[6], 1, -2) .. ',' or '[') .. error .. ']')
   end
-  if outcome == 'retry' or outcome == 'release' then redis.call('HDEL', key, 'k') end
+  if outcome == 'retry' or outcome == 'release' or outcome == 'hold' then redis.call('HDEL', key, 'k') end
   if outcome == 'retry' then
     redis.call('HINCRBY', key, 'f', 1)
     wait(id, group, delay, next_sequence(queue))
+  elseif outcome == 'hold' then
+    add_later(queue, base .. 'held', 0, id)
   elseif outcome == 'release' then
     wait(id, group, delay, added_at(queue, id))
   else

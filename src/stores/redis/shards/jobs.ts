@@ -94,7 +94,7 @@ export function createShardedJobs(
       ),
     renew: (queue, claims, lease) => ofClaims(claims, (shard, some) => at(shard).renew(queue, some, lease)),
     end: (queue, id) => first(id, (shard) => at(shard).end(queue, id)),
-
+    ...createShardedHolds(shards, owned),
     deadLetters: {
       list: async (filter) => {
         const pages = await Promise.all(deadLetters.map((letters) => pageOf(letters, filter)))
@@ -109,6 +109,24 @@ export function createShardedJobs(
         (await first(id, async (shard) => deadLetters[shard]?.retry(id, queue))) ?? false,
       drop: async (id, queue) =>
         (await first(id, async (shard) => deadLetters[shard]?.drop(id, queue))) ?? false,
+    },
+  }
+}
+
+function createShardedHolds(shards: readonly Shard[], owned: Owned): Pick<Jobs, 'held' | 'unhold'> {
+  return {
+    held: async (queue, after, limit) => {
+      const pages = await Promise.all(shards.map(({ jobs }) => jobs.held(queue, after, limit)))
+      const all = pages.flat().toSorted((a, b) => (a.id < b.id ? -1 : 1))
+      return all.slice(0, limit)
+    },
+    unhold: async (queue, ids) => {
+      const unhold = async ({ jobs }: Shard, shard: number) => {
+        const count = await jobs.unhold(queue, ids)
+        if (count > 0) owned.mayClaim(queue, shard)
+        return count
+      }
+      return (await Promise.all(shards.map(unhold))).reduce((sum, count) => sum + count, 0)
     },
   }
 }

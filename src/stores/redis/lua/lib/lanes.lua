@@ -4,6 +4,7 @@
 --                  q when it was put back from the dead letters, w messages of others, as in merge.lua, and h p the message itself where it comes from a dead letter
 --   lane:<lane>    list of job ids; only its head may be ready, delayed or claimed
 --   ready:<group>  zset of ready heads, in the order in which they became ready; groups: set of groups
+--   held           zset of heads that nobody claims before they are let go, each with score 0
 --   delayed        zset of heads by when they are due;   claims: zset of claimed heads by expiry
 --   all            zset of all ids by sequence
 -- and below root `queues` (set) and `needs` (zset by position: messages that unfinished jobs need).

@@ -1,0 +1,54 @@
+import { type Call, requireGateway } from '../../core/call.ts'
+import { TriviumError } from '../../core/errors.ts'
+import type { Journal } from '../../core/store.ts'
+import { waitFor } from '../../lib/wait-for.ts'
+import type { Pauses } from './pauses.ts'
+
+/** How long an attempt may take to end (ms), and how often it is looked. */
+const PATIENCE = 15_000
+const LOOK_EVERY = 100
+
+/** `run-cancel`: the daemon that runs the attempt aborts it; one that takes it over after a kill ends it before it begins. */
+export function createRunCancel(deps: {
+  pauses: Pauses
+  journal: Pick<Journal, 'get' | 'outcomes'>
+  now(): number
+}) {
+  const { pauses, journal, now } = deps
+  const outcomeOf = async (id: string) => (await journal.outcomes([id]))[0] ?? 'gone'
+
+  return async (
+    { messageId, reason = 'an operator ended it' }: { messageId: string; reason?: string },
+    call: Call,
+  ) => {
+    const message = await journal.get(messageId)
+    if (!message) throw new TriviumError('message_not_found', { id: messageId })
+    requireGateway(call.caller, message.gateway)
+    const outcome = await outcomeOf(messageId)
+    if (outcome !== 'running') throw new TriviumError('run_not_running', { id: messageId, outcome })
+    const by = call.caller.id ?? call.caller.kind
+    await pauses.change(({ cancels, ...state }) => {
+      const others = cancels.filter((one) => one.messageId !== messageId)
+      return { ...state, cancels: [...others, { messageId, reason, by, at: now() }] }
+    })
+    const ended = await waitFor({
+      attempt: async () => {
+        const now = await outcomeOf(messageId)
+        return now === 'running' || now === 'waiting' ? {} : { value: now }
+      },
+      watch(wake) {
+        const timer = setInterval(wake, LOOK_EVERY)
+        return () => clearInterval(timer)
+      },
+      timeout: PATIENCE,
+      signal: call.signal,
+    })
+    // Without an end it stays: whoever takes the message over ends it.
+    if (ended === undefined) return { ok: true, messageId, cancelled: false, outcome: 'running' }
+    await pauses.change((state) => ({
+      ...state,
+      cancels: state.cancels.filter((one) => one.messageId !== messageId),
+    }))
+    return { ok: true, messageId, cancelled: ended === 'dead', outcome: ended }
+  }
+}

@@ -1,0 +1,115 @@
+import { isDeepStrictEqual } from 'node:util'
+import { TriviumError } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import type { Jobs, Store } from '../../core/store.ts'
+import { createLoop } from '../../lib/loop.ts'
+import { type Cancel, createPauseRecords, PAUSES_KEY, type PauseState } from './records.ts'
+import { createPauseView, type Held } from './view.ts'
+
+/** How often (ms) it is looked whether something is paused, where no signal told. */
+const ROUND = 5_000
+/** What was claimed before a change may be held after it: it is looked again for so many ms. */
+const SETTLING = 30_000
+/** And now and then, for daemons that were killed in between. */
+const RECHECK_EVERY = 600_000
+const PAGE = 500
+
+/** Pauses of gateways, routes, skills and conversations, and cancelled runs: one state on the store, a view in each daemon. */
+export function createPauses(deps: {
+  store: Pick<Store, 'kv' | 'onSignal'> & { jobs: Pick<Jobs, 'held' | 'unhold'> }
+  routes(): readonly { name: string; skill?: string | undefined }[]
+  /** The queues of dispatch and of the runs of schedules. */
+  queues: { dispatch: string; schedules: string }
+  log: Log
+  now(): number
+}) {
+  const { store, queues, log, now } = deps
+  const records = createPauseRecords(store.kv)
+  const view = createPauseView(deps.routes, now)
+  let cancel: (one: Cancel, error: TriviumError) => void = () => {}
+  let seen: unknown
+  let checkUntil = 0
+  let checkedAt = Number.NEGATIVE_INFINITY
+  let off = () => {}
+
+  /** Takes over what stands, and lets go what is held no longer. */
+  const use = async (state: PauseState) => {
+    view.use(state)
+    for (const one of state.cancels) cancel(one, cancelError(one))
+    const active = view.list()
+    const isChanged = !isDeepStrictEqual(active, seen)
+    if (isChanged) checkUntil = now() + SETTLING
+    if (!isChanged && now() > checkUntil && now() - checkedAt < RECHECK_EVERY) return
+    await recheck(store.jobs, queues.dispatch, view.holds)
+    await recheck(store.jobs, queues.schedules, ({ group }) => view.holdsSkill(group))
+    ;[seen, checkedAt] = [active, now()]
+  }
+
+  /** Forgets pauses that ended by themselves. Returns in how many ms the next one does. */
+  const round = async (): Promise<number> => {
+    const state = await records.load()
+    await use(state)
+    if (state.pauses.some(view.isOver))
+      await records.change(({ pauses, cancels }) => ({
+        pauses: pauses.filter((one) => !view.isOver(one)),
+        cancels,
+      }))
+    const ends = state.pauses.flatMap((one) =>
+      one.kind === 'conversation' && one.until ? one.until - now() : [],
+    )
+    return Math.max(0, Math.min(ROUND, ...ends.filter((ms) => ms > 0)))
+  }
+  const loop = createLoop({
+    step: round,
+    failed: (err) => log.warn({ err }, 'it is not known what is paused; trying again'),
+    pause: 1_000,
+  })
+
+  return {
+    view,
+    records,
+    /** Writes a change, and follows it here at once. */
+    async change(change: (state: PauseState) => PauseState | undefined): Promise<void> {
+      await use(await records.change(change))
+    },
+    /** For the workers: called for each run that is to end. */
+    onCancel(listener: typeof cancel): void {
+      cancel = listener
+    },
+    /** Reads what is paused before anything is dispatched, and follows it. */
+    async prepare(): Promise<void> {
+      view.use(await records.load())
+    },
+    start(): void {
+      off = store.onSignal(`kv:${PAUSES_KEY}`, loop.wake)
+      loop.start()
+    },
+    async stop(): Promise<void> {
+      off()
+      await loop.stop()
+    },
+  }
+}
+
+export type Pauses = ReturnType<typeof createPauses>
+
+/** Lets go what is held no longer. */
+async function recheck(
+  jobs: Pick<Jobs, 'held' | 'unhold'>,
+  queue: string,
+  isHeld: (job: Held) => boolean,
+): Promise<void> {
+  for (let after = ''; ; ) {
+    const page = await jobs.held(queue, after, PAGE)
+    const free = page.filter((job) => !isHeld(job)).map(({ id }) => id)
+    if (free.length > 0) await jobs.unhold(queue, free)
+    const last = page.at(-1)
+    if (!last) return
+    after = last.id
+  }
+}
+
+/** Why an attempt ends, as its dead letter says. */
+export function cancelError({ messageId: id, by, reason }: Cancel): TriviumError {
+  return new TriviumError('run_cancelled', { id, by, reason })
+}

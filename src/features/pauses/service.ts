@@ -1,0 +1,67 @@
+import { type Call, requireGateway } from '../../core/call.ts'
+import { TriviumError } from '../../core/errors.ts'
+import type { Services } from '../../core/services.ts'
+import type { Journal } from '../../core/store.ts'
+import { noGateway } from '../../engine/receive.ts'
+import { defined } from '../../lib/defined.ts'
+import { createRunCancel } from './cancel.ts'
+import { createChanges } from './changes.ts'
+import { createHandOver } from './hand-over.ts'
+import type { Pauses } from './pauses.ts'
+import { gatewayOf } from './records.ts'
+
+/** `…-pause`, `…-resume`, `pause-list` and `run-cancel`. */
+export function createPauseService(deps: {
+  pauses: Pauses
+  journal: Pick<Journal, 'get' | 'outcomes' | 'search'>
+  router: { routes(): readonly { name: string }[] }
+  gatewayNames(): readonly string[]
+  /** Throws `skill_not_found`, and `forbidden`. */
+  permit(skill: string, call: Call): Promise<void>
+  now(): number
+}): Services['pauses'] {
+  const { pauses, now } = deps
+
+  const { begin, end } = createChanges(pauses)
+  const requireKnown = (name: string) => {
+    if (!deps.gatewayNames().includes(name)) throw noGateway(name, deps.gatewayNames())
+  }
+  const about = (call: Call, reason: string | undefined) => ({
+    since: now(),
+    by: call.caller.id ?? call.caller.kind,
+    ...defined({ reason }),
+  })
+  const requireRoute = (name: string) => {
+    if (!deps.router.routes().some((route) => route.name === name))
+      throw new TriviumError('not_found', { path: `route ${name}` })
+  }
+  return {
+    async 'gateway-pause'({ gateway: name, reason }, call) {
+      requireGateway(call.caller, name)
+      requireKnown(name)
+      return begin({ kind: 'gateway', name, ...about(call, reason) })
+    },
+    async 'gateway-resume'({ gateway: name }, call) {
+      requireGateway(call.caller, name)
+      return end({ kind: 'gateway', name }, () => requireKnown(name))
+    },
+    async 'route-pause'({ route: name, reason }, call) {
+      requireRoute(name)
+      return begin({ kind: 'route', name, ...about(call, reason) })
+    },
+    'route-resume': ({ route: name }) => end({ kind: 'route', name }, () => requireRoute(name)),
+    async 'skill-pause'({ skill: name, reason }, call) {
+      await deps.permit(name, call)
+      return begin({ kind: 'skill', name, ...about(call, reason) })
+    },
+    'skill-resume': ({ skill: name }, call) => end({ kind: 'skill', name }, () => deps.permit(name, call)),
+    ...createHandOver({ ...deps, begin, end, about, requireKnown }),
+    async 'pause-list'(_, { caller }) {
+      return pauses.view.list().filter((pause) => {
+        const gateway = gatewayOf(pause)
+        return gateway === undefined || (caller.gateways?.includes(gateway) ?? true)
+      })
+    },
+    'run-cancel': createRunCancel(deps),
+  }
+}

@@ -1,0 +1,35 @@
+import type { Trouble } from '../../core/trouble.ts'
+import { counted } from '../../lib/counted.ts'
+import type { PauseReading } from './readings.ts'
+import { capital, info } from './trouble-parts.ts'
+
+/** What is paused: each gateway, route and skill, and all conversations that people have taken over as one entry. */
+export function pauseTroubles(pauses: readonly PauseReading[]): Trouble[] {
+  const [conversations, others] = [
+    pauses.filter(({ kind }) => kind === 'conversation'),
+    pauses.filter(({ kind }) => kind !== 'conversation'),
+  ]
+  const found = others.map(({ kind, name, since, by, reason }) => {
+    const where =
+      kind === 'gateway' ? { gateway: name } : kind === 'skill' ? { skill: name } : { reason: name }
+    return info('paused', where, {
+      title: `${capital(kind)} ${name} is paused`,
+      text: `By ${by}${reason === undefined ? '' : `: ${reason}`}. Its messages are accepted and wait.`,
+      todo: `Let it go on: \`trivium ${kind} resume ${name}\`.`,
+      since,
+    })
+  })
+  if (conversations.length === 0) return found
+  const handed = info(
+    'paused',
+    { reason: 'conversations' },
+    {
+      title: `People have taken over ${counted(conversations.length, 'conversation')}`,
+      text: 'Skills do not answer in them.',
+      todo: '`trivium pause list` names them; `trivium conversation resume` hands one back.',
+      count: conversations.length,
+      since: Math.min(...conversations.map(({ since }) => since)),
+    },
+  )
+  return [...found, handed]
+}

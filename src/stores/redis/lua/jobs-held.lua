@@ -1,0 +1,41 @@
+-- include: lanes
+-- Heads of lanes that are held. Below `jobs:<queue>:` lies  held  zset of their ids, each with score 0
+--
+-- ARGV[3]  queue
+-- ARGV[4]  `list` id or empty, how many: those after that id, each {id, lane, group}
+--          `unhold` ids…: how many of them are ready now
+-- Guarantees: all or nothing; repeated after a lost reply it changes nothing.
+local queue = open_queue(ARGV[3])
+local held = queue.base .. 'held'
+
+local function list(after, limit)
+  local found = {}
+  local from = after == '' and '-' or '(' .. after
+  for _, id in ipairs(redis.call('ZRANGEBYLEX', held, from, '+', 'LIMIT', 0, limit)) do
+    local job = redis.call('HMGET', queue.base .. 'job:' .. id, 'l', 'g')
+    if job[1] then
+      found[#found + 1] = { id, job[1], job[2] }
+    else
+      redis.call('ZREM', held, id)
+    end
+  end
+  return found
+end
+
+local function unhold()
+  local count = 0
+  for i = 5, #ARGV do
+    local id = ARGV[i]
+    local group = redis.call('HGET', queue.base .. 'job:' .. id, 'g')
+    if redis.call('ZREM', held, id) == 1 and group then
+      make_ready(queue, id, group, added_at(queue, id))
+      count = count + 1
+    end
+  end
+  flush(queue)
+  if count > 0 then signal({ 'jobs:' .. queue.name }) end
+  return count
+end
+
+if ARGV[4] == 'list' then return list(ARGV[5], tonumber(ARGV[6])) end
+return unhold()
