@@ -91,7 +91,8 @@ const LOCAL: readonly Trouble['code'][] = ['gateway-down', 'refusals']
 export function troubleHappening(trouble: Trouble, began: number): Happening | undefined {
   const type = LASTING[trouble.code]
   if (!type) return undefined
-  const { key, severity, title, text, todo, count, since = began } = trouble
+  const { key, title, text, todo, count, since = began } = trouble
+  const severity = trouble.severity === 'error' ? 'error' : 'warning'
   const where = Object.fromEntries(Object.entries(trouble.where).map(([name, value]) => [name, value ?? '']))
   return { key: `${key} ${began}`, type, data: { severity, title, text, todo, count, since, where } }
 }
