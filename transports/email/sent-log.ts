@@ -34,6 +34,8 @@ const recordSchema = z.object({
   inReplyTo: z.string().exactOptional(),
   /** What became of each recipient, where there are several: `sent`, or why not. Who is not named waits. */
   recipients: z.record(z.string(), z.string()).exactOptional(),
+  /** The fingerprint of its text, by which words of others are found in a quote of it. */
+  said: z.string().exactOptional(),
   /** What the SMTP server said. */
   response: z.string().exactOptional(),
 })

@@ -7,7 +7,7 @@ import { emailOptions } from '../../../transports/email/options.ts'
 import { startDovecot } from '../../fixtures/dovecot.ts'
 import { deliver } from '../../fixtures/smtp-server.ts'
 import { until } from '../../fixtures/until.ts'
-import { mail, type Options, serversOf, startWorld } from './harness.ts'
+import { mail, type Options, replyTo, serversOf, startWorld } from './harness.ts'
 
 const world = await startWorld()
 const subjects = (mails: string[]) => mails.map((each) => /^Subject: (.*)$/m.exec(each)?.[1]?.trim())
@@ -126,6 +126,23 @@ describe('a mailbox', () => {
     assert.ok(longest.text.length <= 1_048_576)
     assert.equal((await readFile(join(daemon.dir, String(longest.data.textPath)))).length, 1_397_270)
   })
+})
+
+test('an answer to a mail of ours keeps what was written within the quote of it, without any sign', async () => {
+  const address = 'answers@example.com'
+  const asked =
+    'Before we send the shirt:\n\n- The size that you take.\n- The colour that you prefer.\n\nWe send it today.'
+  const daemon = await world.daemon({ address })
+  await world.deliver(mail({ text: 'A shirt, please.' }), address)
+  const order = await daemon.message()
+  await daemon.transport.send(replyTo(order, asked))
+  const [, id = ''] = /^Message-ID: (.*)$/im.exec(world.smtp.taken.at(-1)?.raw.toString() ?? '') ?? []
+  const headers = { 'In-Reply-To': id.trim() }
+  const above = `Thanks.\n\nFrom: Shop <${address}>\nSent: Monday, March 2, 2026 10:00 AM\nTo: Anna <anna@example.net>\nSubject: Re: Help\n\n`
+  for (const quote of [asked, asked.replace('prefer.', 'prefer. Red')])
+    await world.deliver(mail({ subject: 'Re: Help', headers, text: above + quote }), address)
+  assert.equal((await daemon.message(1)).text, 'Thanks.')
+  assert.match((await daemon.message(2)).text, /prefer\. Red/)
 })
 
 describe('a mail that was dealt with', () => {

@@ -1,4 +1,5 @@
 import { announcesAnswers, isClosing, isGreeting } from './answer-words.ts'
+import { hasOtherWords } from './known-words.ts'
 import { indexOfFilled } from './lines.ts'
 import type { Mailbox } from './parse.ts'
 
@@ -11,14 +12,17 @@ export type Reply = {
   /** The author of the quoted mail, as its headers or its attribution name them. */
   author: string
   sender: Partial<Mailbox> | undefined
+  /** The fingerprint of the mail that is quoted, where we sent it. */
+  said: string | undefined
 }
 
 /**
  * Whether a person may have written within the quote, as they do in Outlook, which marks no quotes. True for each sign
  * of it, so that their words stay: announced answers ("see below, in red"), nothing said above the quote, lines that
- * begin with their name, initials or an arrow, questions that have an answer, and their name beneath.
+ * begin with their name, initials or an arrow, questions that have an answer, their name beneath, and words that the quoted mail
+ * does not have.
  */
-export function hasAnswersInside({ top, quote, latest, author, sender }: Reply): boolean {
+export function hasAnswersInside({ top, quote, latest, author, sender, said }: Reply): boolean {
   const names = namesOf(sender)
   return (
     announcesAnswers(top.join('\n')) ||
@@ -28,7 +32,8 @@ export function hasAnswersInside({ top, quote, latest, author, sender }: Reply):
     hasDoubleMarks(latest) ||
     isSigned(latest, names) ||
     hasAnsweredQuestions(latest, author) ||
-    hasAnsweredItems(latest, author)
+    hasAnsweredItems(latest, author) ||
+    (said !== undefined && hasOtherWords(withoutBanners(latest), said))
   )
 }
 
@@ -48,6 +53,12 @@ const SAME_LINE_ANSWER = /[?？]\s+(?:\S+\s+){0,3}[^\s?？]+$/
 const LIST_ITEM = /^\s*(?:\(?\d{1,2}[.):]|[a-z][.)]|[-*•·–])\s+\S/i
 const MAX_ANSWER = 80
 const MAX_LAST = 40
+
+/** Without the warnings that mail servers put above a mail, and the disclaimers below it. */
+function withoutBanners(lines: readonly string[]): readonly string[] {
+  const end = lines.findIndex((line, at) => at > lines.length / 2 && BANNER.test(line))
+  return lines.slice(0, end < 0 ? undefined : end).filter((line) => !BANNER.test(line))
+}
 
 /** True where nothing stands above the quote but a greeting and a name, or something that leads on: "My answers:". */
 function saysNothing(top: readonly string[], names: ReadonlySet<string>): boolean {

@@ -113,7 +113,7 @@ export function createIngest(parts: {
     })
     const key = await keyOf(mail, incoming.raw, deps)
     const allowed = senders && identity.result === 'pass' && !identity.unsigned
-    const facts = { gateway, key, incoming, identity, auto, own, allowed }
+    const facts = { gateway, key, incoming, identity, auto, own, allowed, said: await saidBy(sent, mail) }
     return { mail, identity, target, draft: await toMessage(mail, facts, deps.artifacts) }
   }
 
@@ -186,4 +186,9 @@ async function keyOf(mail: Mail, raw: Buffer, { kv, gateway }: TransportDeps): P
   if (!first || first[1] === text) return key
   const isOther = first[2] !== from && header(mail, 'list-id') === undefined
   return isOther ? `${key}#${date} ${from}` : first[0] === date ? key : `${key}#${date}`
+}
+
+/** The fingerprint of the mail of ours that this one answers. */
+async function saidBy(sent: SentLog, { inReplyTo, references }: Mail): Promise<string | undefined> {
+  return (await sent.of(inReplyTo ?? references.at(-1) ?? ''))?.said
 }

@@ -23,11 +23,11 @@ export function newPart(text: string, kind: MailKind, sender?: Partial<Mailbox>)
   return readNewPart(text, kind, sender).text
 }
 
-export function readNewPart(text: string, kind: MailKind, sender?: Partial<Mailbox>): NewPart {
+export function readNewPart(text: string, kind: MailKind, sender?: Partial<Mailbox>, said?: string): NewPart {
   if (kind === 'forward') return { text: text.trim(), quote: 'kept' }
   const lines = text.split('\n').map((line) => (line === SIGNATURE ? line : line.trimEnd()))
   const { text: found, quote } =
-    kind === 'reply' ? newPartOfReply(uniform(lines), sender) : newPartOfFirst(lines)
+    kind === 'reply' ? newPartOfReply(uniform(lines), sender, said) : newPartOfFirst(lines)
   return found === ''
     ? { text: text.trim(), quote: quote === 'none' ? 'none' : 'kept' }
     : { text: found, quote }
@@ -40,7 +40,11 @@ function newPartOfFirst(lines: readonly string[]): NewPart {
 }
 
 /** An empty text where the whole is to stay. */
-function newPartOfReply(lines: readonly string[], sender: Partial<Mailbox> | undefined): NewPart {
+function newPartOfReply(
+  lines: readonly string[],
+  sender: Partial<Mailbox> | undefined,
+  said: string | undefined,
+): NewPart {
   const introduced = introductions(lines)
   const end = endOfNew(lines, introduced, 0)
   const own = end === -1 ? lines : withoutIntroduction(lines.slice(0, end), introduced)
@@ -58,6 +62,7 @@ function newPartOfReply(lines: readonly string[], sender: Partial<Mailbox> | und
     latest: lines.slice(start, next === -1 ? undefined : next),
     author: authorOf(lines, end, start),
     sender,
+    said,
   })
   return isKept
     ? { text: '', quote: 'kept' }

@@ -17,6 +17,8 @@ export type Circumstances = {
   /** Somebody whom `allowed-senders` names, and proven to be them; so is what the mail answers. */
   allowed: boolean | undefined
   own: ReadonlySet<string>
+  /** The fingerprint of our mail that this one answers. */
+  said?: string | undefined
 }
 
 /** Routes see this much of a text (bytes): a mail that is longer than any that people write, with its end in a file. */
@@ -44,7 +46,7 @@ export async function toMessage(mail: Mail, known: Circumstances, artifacts: Art
     // Cut at a character, not within one.
     return { text: bytes.toString('utf8', 0, limit).replace(/\ufffd$/, ''), path }
   }
-  const fresh = freshText(mail)
+  const fresh = freshText(mail, known.said)
   const text = await keep(fresh, 'text', MAX_TEXT)
   const full =
     withoutBlanks(fresh) === withoutBlanks(mail.text) ? undefined : await keep(mail.text, 'fullText')

@@ -9,6 +9,7 @@ import {
 } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { createTokenBucket } from '../../../src/lib/token-bucket.ts'
+import { fingerprintOf } from '../inbound/known-words.ts'
 import type { ConnectImap } from '../mailbox/imap-connection.ts'
 import type { EmailOptions } from '../options.ts'
 import type { ReplyTarget } from '../reply-target.ts'
@@ -83,7 +84,7 @@ export function createSender(parts: {
     // Who has it already, or never will, gets nothing again.
     const open = outgoing.recipients.filter((each) => known[each] === undefined)
     const record = defined({
-      ...{ key, at, to, conversation, inReplyTo, thread: target?.thread },
+      ...{ key, at, to, conversation, inReplyTo, thread: target?.thread, said: fingerprintOf(reply.text) },
       recipients: before?.recipients,
     })
     const { invited } = outgoing

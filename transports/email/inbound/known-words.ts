@@ -1,0 +1,52 @@
+import { hash } from 'node:crypto'
+
+/** Words of a mail that are looked at. */
+const MAX_WORDS = 1_500
+/** A word belongs to a text where it stands in it among these many in a row. */
+const RUN = 3
+/** Of the filter: at 12 bits and four probes one run of 200 is taken for known that is not. */
+const [BITS, PROBES] = [12, 4]
+
+/**
+ * What tells the words of a text from others, in base64: a Bloom filter over its runs of three words. It has a few hundred bytes, and
+ * nobody can read the text from it. Undefined for texts that are too short.
+ */
+export function fingerprintOf(text: string): string | undefined {
+  const words = wordsIn(text)
+  if (words.length < 2 * RUN) return undefined
+  const filter = Buffer.alloc(Math.ceil((words.length * BITS) / 8))
+  for (const run of runsOf(words)) {
+    for (const bit of bitsOf(run, filter)) filter[bit >> 3] = (filter[bit >> 3] ?? 0) | (1 << (bit & 7))
+  }
+  return filter.toString('base64')
+}
+
+/**
+ * Whether there are words among these lines that the text with this fingerprint does not have. False where most are not from it: then
+ * the lines quote something else. Links do not count, which mail programs write anew.
+ */
+export function hasOtherWords(lines: readonly string[], fingerprint: string): boolean {
+  const filter = Buffer.from(fingerprint, 'base64')
+  const words = wordsIn(lines.join('\n'))
+  const known = new Set<number>()
+  for (const [at, run] of runsOf(words).entries()) {
+    if (!bitsOf(run, filter).every((bit) => ((filter[bit >> 3] ?? 0) >> (bit & 7)) & 1)) continue
+    for (let each = at; each < at + RUN; each++) known.add(each)
+  }
+  return known.size < words.length && known.size > words.length / 2
+}
+
+function wordsIn(text: string): string[] {
+  const parts = text.toLowerCase().split(/\s+/)
+  const plain = parts.filter((part) => !part.includes('://') && !part.includes('@'))
+  return plain.flatMap((part) => part.match(/[\p{L}\p{N}]+/gu) ?? []).slice(0, MAX_WORDS)
+}
+
+function runsOf(words: readonly string[]): string[] {
+  return words.slice(RUN - 1).map((_, at) => words.slice(at, at + RUN).join(' '))
+}
+
+function bitsOf(run: string, filter: Buffer): number[] {
+  const sum = hash('sha256', run, 'buffer')
+  return Array.from({ length: PROBES }, (_, at) => sum.readUInt32LE(4 * at) % (filter.length * 8))
+}
