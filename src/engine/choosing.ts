@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { TriviumError } from '../core/errors.ts'
 import type { Message } from '../core/message.ts'
 import type { ReceiveFilter, Store, Taken } from '../core/store.ts'
@@ -51,7 +52,7 @@ export function createChoosing(store: Pick<Store, 'receive' | 'awayAt'>) {
     for (let max = FIRST; !signal.aborted; max = Math.min(LARGEST, max * 2)) {
       const looked = await receive.look({ part, gateway, after: known.after, max })
       const back = await findBack(wish, part, known, looked.back)
-      const fresh = looked.messages.find(({ message }) => wish.fits(message))
+      const fresh = await firstThatFits(looked.messages, wish)
       if (back && (!fresh || back.position < fresh.position)) return back
       if (fresh) return fresh
       known.after = Math.max(known.after, looked.to)
@@ -62,7 +63,7 @@ export function createChoosing(store: Pick<Store, 'receive' | 'awayAt'>) {
 
   /** The oldest of those that came back that fits. */
   async function findBack(
-    { fits }: Wish,
+    wish: Wish,
     part: number,
     { refused }: Known,
     back: readonly number[],
@@ -72,10 +73,9 @@ export function createChoosing(store: Pick<Store, 'receive' | 'awayAt'>) {
     let open = back.filter((position) => !refused.has(position))
     while (open.length > 0) {
       const some = await receive.lookAt(part, open.slice(0, LARGEST))
-      for (const placed of some) {
-        if (fits(placed.message)) return placed
-        refused.add(placed.position)
-      }
+      const found = await firstThatFits(some, wish)
+      for (const { position } of some) if (!found || position < found.position) refused.add(position)
+      if (found) return found
       const last = some.at(-1)?.position ?? open[LARGEST - 1] ?? Number.POSITIVE_INFINITY
       open = open.filter((position) => position > last)
     }
@@ -100,6 +100,20 @@ export function createChoosing(store: Pick<Store, 'receive' | 'awayAt'>) {
       if (taken) return taken
     }
   }
+}
+
+/** Ms for which messages are looked at before others have a turn: a pattern may take long on large texts. */
+const TURN = 10
+
+async function firstThatFits(messages: readonly Candidate[], { fits }: Wish): Promise<Candidate | undefined> {
+  let begun = performance.now()
+  for (const candidate of messages) {
+    if (fits(candidate.message)) return candidate
+    if (performance.now() - begun < TURN) continue
+    await nextTurn()
+    begun = performance.now()
+  }
+  return undefined
 }
 
 /** The answers of the parts that can be reached. Rejects where none can, and with any other failure. */
