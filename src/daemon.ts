@@ -14,6 +14,7 @@ import { createTransportDeps } from './daemon/transport-deps.ts'
 import { resumeDispatch } from './engine/dispatch.ts'
 import { createOutbox } from './engine/outbox.ts'
 import { createApprovals } from './features/approvals/create-approvals.ts'
+import { withAuditLog } from './features/audit/audit-log.ts'
 import { createQueues } from './features/bullmq/queues.ts'
 import { createHistory } from './features/live/history.ts'
 import { createNotify } from './features/notify/notify.ts'
@@ -55,7 +56,7 @@ export async function createDaemon(options: DaemonOptions) {
   const history = createHistory({ counts: metrics.counts, stats: store.stats, now })
   const housekeeping = createHousekeeping({
     ...{ ...base, history, accept: roads.accept, approvals: approvals.service, runtime: skills.services },
-    retention: () => withSharedLogs(config().daemon.retention),
+    retention: () => withAuditLog(withSharedLogs(config().daemon.retention)),
   })
   const draining = { isDraining: false }
   const operator = createOperator({
@@ -81,6 +82,7 @@ export async function createDaemon(options: DaemonOptions) {
     services: {
       ...{ ...roads.services, ...skills.services, ...durable.services },
       approvals: approvals.service,
+      audit: base.audit.service,
       subscriptions: push.service,
     },
     skills: [troublesSkill(operator.troubles, now)],

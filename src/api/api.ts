@@ -2,6 +2,7 @@ import express, { type ErrorRequestHandler, type Express, type Request, type Req
 import { errorBody, reasonOf, TriviumError, toTriviumError } from '../core/errors.ts'
 import { createQueuesPage, QUEUES_PATH } from '../features/bullmq/queues-page.ts'
 import { CALLBACK, createSignIn } from '../features/sign-in/sign-in.ts'
+import { auditBoard } from './audited.ts'
 import {
   type BearerOf,
   createBearerCheck,
@@ -45,7 +46,7 @@ export function createControlApi(deps: ControlDeps): Express {
     isOperator: async (request: Request) => isOperator(await bearerOf(request)),
     board: deps.board,
   }
-  app.use(QUEUES_PATH, createQueuesPage(board))
+  app.use(QUEUES_PATH, auditBoard(deps, bearerOf), createQueuesPage(board))
   app.use(requireToken(bearerOf))
   addProgramCalls(app, calls, deps)
   app.use(requireControlToken)

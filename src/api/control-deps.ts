@@ -1,4 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express'
+import type { RecordAudit } from '../core/audit.ts'
 import type { Caller, InvokeOptions, ProgramToken } from '../core/call.ts'
 import type { ConsoleConfig } from '../core/console.ts'
 import type { Json } from '../core/json.ts'
@@ -17,6 +18,8 @@ export type ControlDeps = {
   /** The section `console:` as it is now. */
   console(): ConsoleConfig
   sessions: Sessions
+  /** Adds to the audit log. */
+  record: RecordAudit
   oidc: Oidc
   /** Runs a skill; each call is an invocation of its own. */
   invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>

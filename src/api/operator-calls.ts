@@ -4,6 +4,7 @@ import { TriviumError } from '../core/errors.ts'
 import { submissionSchema } from '../core/message.ts'
 import { messageFilter } from '../core/message-operations.ts'
 import { createStream, STREAMED } from '../features/live/stream.ts'
+import { audited } from './audited.ts'
 import { callerOf, OPERATOR } from './bearer.ts'
 import type { Ask, Calls } from './calls.ts'
 import type { ControlDeps } from './control-deps.ts'
@@ -36,10 +37,11 @@ export function addOperatorCalls({ serve, offer }: Calls, deps: ControlDeps): vo
     doctor,
     taking({ type: 'object', properties: { gateway: { type: 'string' } } }),
   )
-  offer('post /v1/reload', 'Reads configuration and skills again.', deps.reload)
+  offer('post /v1/reload', 'Reads configuration and skills again.', audited('reload', deps, deps.reload))
   const submission = (request: Request) => bodyOf(request, submissionSchema)
   const submit: Ask = (request) => deps.submit(submission(request), callerOf(request, OPERATOR).signal)
-  offer('post /v1/messages', 'Puts a message through a gateway, as if it had come in.', submit, MESSAGE)
+  const noted = audited('message-submit', deps, submit)
+  offer('post /v1/messages', 'Puts a message through a gateway, as if it had come in.', noted, MESSAGE)
   offer('get /v1/messages/{id}/explain', 'Why each route did or did not take a message.', (request) =>
     deps.explain(String(request.params.id)),
   )

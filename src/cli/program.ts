@@ -21,6 +21,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   config: async () => (await import('./commands/routes.ts')).addConfig,
   reload: async () => (await import('./commands/daemon.ts')).addReload,
   'dead-letters': async () => (await import('./commands/dead-letters.ts')).addDeadLetters,
+  audit: async () => (await import('./commands/audit.ts')).addAudit,
   refused: async () => (await import('./commands/dead-letters.ts')).addRefused,
   state: async () => (await import('./commands/state.ts')).addState,
   workbench: async () => (await import('./commands/workbench.ts')).addWorkbench,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { AUDIT_TOPIC } from '../core/audit.ts'
 import type { ProgramToken } from '../core/call.ts'
 import { reasonOf } from '../core/errors.ts'
 import { LOG_TOPIC, MESSAGE_TOPIC, REPLY_TOPICS } from '../core/event.ts'
@@ -47,7 +48,7 @@ export function createCrossChecks(world: RouteWorld, checker: Checker) {
           checker.report([...path, key], 'value', message, severity)
         if (names.has(name)) report('name', `there are two subscriptions ${quote(name)}`)
         names.add(name)
-        if (topic === LOG_TOPIC || topic.startsWith(REPLY_TOPICS))
+        if (topic === LOG_TOPIC || topic === AUDIT_TOPIC || topic.startsWith(REPLY_TOPICS))
           report('topic', 'it is kept by Trivium itself')
         if (topic === MESSAGE_TOPIC) checkGateways(match, path, world, checker)
         else if (nearest(topic, [MESSAGE_TOPIC])) {

@@ -7,6 +7,7 @@ import { matchSchema, type RouteMatch } from './route.ts'
 import { moment, span } from './send-operations.ts'
 
 export { assistant, delegations, schedules, tasks, workbench } from './assistant-operations.ts'
+export { audit } from './audit.ts'
 export { conversations, deadLetters, messages } from './message-operations.ts'
 export { pauses } from './pause-operations.ts'
 export { sends } from './send-operations.ts'

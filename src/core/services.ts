@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
+import { auditEntrySchema } from './audit.ts'
 import type { Call } from './call.ts'
 import type { Json } from './json.ts'
 import type { Attachment, Message } from './message.ts'
@@ -27,6 +28,7 @@ export type Services = {
   schedules: ServiceOf<typeof offered.schedules>
   workbench: ServiceOf<typeof offered.workbench & typeof offered.tasks>
   calls: CallService
+  audit: ServiceOf<typeof offered.audit>
   artifacts: ArtifactService
 }
 
@@ -148,11 +150,13 @@ export const approvalSchema = z.object({
   expiresAt: z.number(),
   decidedAt: z.number().exactOptional(),
   decidedBy: z.string().exactOptional(),
+  /** How they came in: `console`, `cli`, … */
+  decidedVia: auditEntrySchema.shape.via.exactOptional(),
   reason: z.string().exactOptional(),
 })
 
 export type Approval = z.infer<typeof approvalSchema>
 export type ApprovalRequest = Omit<
   Approval,
-  'id' | 'status' | 'requestedAt' | 'expiresAt' | 'decidedAt' | 'decidedBy' | 'reason'
+  'id' | 'status' | 'requestedAt' | 'expiresAt' | 'decidedAt' | 'decidedBy' | 'decidedVia' | 'reason'
 >

@@ -95,8 +95,8 @@ export type Middleware = {
   description: string
   /** Applies to skills without the key too. */
   always?: boolean
-  /** Validates a skill's settings, undefined where it has not the key, and returns the layer. A throw makes it broken. */
-  setup(settings: unknown, skill: Skill): MiddlewareLayer
+  /** Validates a skill's settings, undefined where it has not the key, and returns the layer; none: it does not apply. A throw makes it broken. */
+  setup(settings: unknown, skill: Skill): MiddlewareLayer | undefined
 }
 
 /** Called once per invocation, inside the layers further out. Must call `next` at most once; returns the result. */

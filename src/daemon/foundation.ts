@@ -9,6 +9,7 @@ import { createGateways } from '../engine/gateways.ts'
 import { createRefusals } from '../engine/refusals.ts'
 import { createRouter } from '../engine/router.ts'
 import { createArtifactService, createArtifacts } from '../features/artifacts/artifacts.ts'
+import { createAuditLog } from '../features/audit/audit-log.ts'
 import { startTracing } from '../features/tracing/tracing.ts'
 import { createLogs } from '../features/transcript/logs.ts'
 import { shareLogs } from '../features/transcript/shared-logs.ts'
@@ -53,6 +54,7 @@ export async function makeFoundation(options: DaemonOptions) {
       current = next
     },
     logs: shared ?? files,
+    audit: createAuditLog({ topics: store.topics, now, log }),
     /** Copies of the logs of all daemons, on a store that they share. */
     sharedLogs: shared,
     files: createArtifactService({ artifacts, store, keepFor }),

@@ -248,7 +248,7 @@ export function createOperator(deps: {
 
 /** The control listener. Most commands work in their own process for a moment and never start it: it loads late. */
 export function createControlServer(
-  { config, store: { kv }, metrics, tracing, isVerbose, log }: Foundation,
+  { config, store: { kv }, audit, metrics, tracing, isVerbose, log }: Foundation,
   operator: Operator,
   manager: SkillManager,
 ) {
@@ -271,6 +271,7 @@ export function createControlServer(
         token,
         console: () => config().console,
         sessions: createSessions({ kv, token, now: Date.now }),
+        record: audit.record,
         oidc: createOidc({ token, now: Date.now }),
         tokens: () => config().tokens,
         metrics: async () => metrics.page(await operator.measured(), Date.now()),

@@ -1,4 +1,5 @@
 import type { Approvals } from '../features/approvals/create-approvals.ts'
+import { createAuditMiddleware } from '../features/audit/middleware.ts'
 import { builtInSkills } from '../runtime/built-in.ts'
 import { createSkillManager } from '../runtime/manager.ts'
 import { createMarkdownLoader } from '../runtime/markdown/loader.ts'
@@ -11,9 +12,13 @@ import { createRuntimeServices } from '../runtime/services.ts'
 import type { Foundation } from './foundation.ts'
 import { SHIPPED_SKILLS } from './known-skills.ts'
 
+/** The skills that ship in the code of the daemon. */
+const BUILT_IN = new Set(builtInSkills.map(({ name }) => name))
+
 /** Makes what runs skills. The manager has no skills before it is connected. */
 export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 'skills'>) {
-  const { config, store, metrics, tracing, access, router, note, dataDir, version, env, log, now } = base
+  const { config, store, metrics, tracing, access, audit, router, note, dataDir, version, env, log, now } =
+    base
   const runs = createRunRecords(store.kv)
   const budgets = createBudgets({
     kv: store.kv,
@@ -31,6 +36,7 @@ export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 
     globals: services.globals,
     skills: [...builtInSkills, ...approvals.skills],
     middleware: [
+      createAuditMiddleware({ record: audit.record, isBuiltIn: (name) => BUILT_IN.has(name) }),
       ...createMiddleware({ access: access.rules, ask: approvals.ask }),
       ...(tracing ? [tracing.middleware] : []),
     ],

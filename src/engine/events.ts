@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { AUDIT_TOPIC } from '../core/audit.ts'
 import type { Call } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { type Event, isForOperators, LOG_TOPIC, MESSAGE_TOPIC, REPLY_TOPICS } from '../core/event.ts'
@@ -178,7 +179,7 @@ function refuseForeign(topic: string): void {
 }
 
 function refuseInternal(topic: string): void {
-  if (topic === LOG_TOPIC || topic.startsWith(REPLY_TOPICS))
+  if (topic === LOG_TOPIC || topic === AUDIT_TOPIC || topic.startsWith(REPLY_TOPICS))
     throw new TriviumError('topic_reserved', { topic })
 }
 

@@ -161,6 +161,7 @@ export const builtInSkills: readonly Skill[] = [
   ...skillsOf('approval-', operations.approvals, ({ approvals }) => approvals),
   ...skillsOf('dead-letter-', operations.deadLetters, ({ deadLetters }) => deadLetters),
   ...skillsOf('subscription-', operations.subscriptions, ({ subscriptions }) => subscriptions),
+  ...skillsOf('audit-', operations.audit, ({ audit }) => audit),
   ...skillsOf('call-', operations.calls, ({ calls }) => calls),
   ...skillsOf('', operations.assistant, ({ assistant }) => assistant).map(answeringSlips),
   ...skillsOf('delegation-', operations.delegations, ({ delegations }) => delegations).map(answeringSlips),

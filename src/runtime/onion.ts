@@ -11,10 +11,11 @@ export function createOnion(skill: Skill, middleware: readonly Middleware[]) {
   const applied = middleware
     .filter((one) => one.always || Object.hasOwn(metadata, one.name))
     .toSorted((a, b) => a.order - b.order || a.name.localeCompare(b.name))
-    .map(({ name, order, description, setup }) => {
+    .flatMap(({ name, order, description, setup }) => {
       const settings = Object.hasOwn(metadata, name) ? metadata[name] : undefined
       try {
-        return { layer: setup(settings, skill), info: { name, order, description, settings } }
+        const layer = setup(settings, skill)
+        return layer ? [{ layer, info: { name, order, description, settings } }] : []
       } catch (error) {
         throw new Error(`metadata.${name}: ${reasonOf(error)}`, { cause: error })
       }

@@ -29,6 +29,7 @@ async function stage(t: TestContext, parts: Partial<ControlDeps> = {}) {
     tokens: () => [],
     console: () => ({ session: 60_000 }),
     sessions: createSessions({ kv: createMemoryStore().kv, token: TOKEN, now: Date.now }),
+    record: async () => {},
     oidc: createOidc({ token: TOKEN, now: Date.now }),
     board: async () => undefined,
     asyncapi: () => ({}),

@@ -1,5 +1,6 @@
 import { html } from '../lib/html.js'
 import { ApprovalsPage } from './approvals.js'
+import { AuditPage } from './audit.js'
 import { ComposePage } from './compose.js'
 import { ConfigurationPage } from './configuration.js'
 import { ConversationsPage } from './conversations.js'
@@ -46,5 +47,6 @@ export const VIEWS = [
   },
   { path: 'skills', title: 'Skills', Page: ({ path: [name] }) => html`<${SkillsPage} name=${name} />` },
   { path: 'compose', title: 'Test message', Page: ComposePage },
+  { path: 'audit', title: 'Audit', Page: AuditPage },
   { path: 'configuration', title: 'Configuration', Page: ConfigurationPage },
 ]

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { viaOf } from '../../core/audit.ts'
 import type { Call, Caller } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { compileMember, isOperator } from '../../core/identity.ts'
@@ -93,8 +94,7 @@ export function createApprovalService(deps: ApprovalDeps) {
         if (current.status !== 'pending') {
           throw new TriviumError('approval_decided', { id, status: current.status })
         }
-        const decidedBy = call.caller.id ?? call.caller.kind
-        return { ...current, status, decidedAt: now(), decidedBy, ...defined({ reason }) }
+        return { ...current, status, decidedAt: now(), ...deciderOf(call), ...defined({ reason }) }
       })
       await resumeOnce(decided)
       return decided
@@ -140,4 +140,8 @@ function requireRight(approval: Approval, { caller }: Pick<Call, 'caller'>): voi
     what: `Deciding approval ${approval.id}`,
     reason: `${caller.id ?? 'an unknown sender'} is not among its approvers`,
   })
+}
+
+function deciderOf({ caller }: Pick<Call, 'caller'>) {
+  return { decidedBy: caller.id ?? caller.kind, decidedVia: viaOf(caller) }
 }

@@ -1,4 +1,5 @@
 import type { Activity } from '../../core/activity.ts'
+import type { RecordAudit } from '../../core/audit.ts'
 import type { Approval } from '../../core/services.ts'
 import type { Store } from '../../core/store.ts'
 import type { PublicHttp } from '../../core/transport.ts'
@@ -19,6 +20,7 @@ export function createApprovals(deps: {
   gateways: Pick<Gateways, 'spec'>
   access: Pick<Access, 'expand' | 'callerAs'>
   logs: Activity
+  audit: { record: RecordAudit }
   /** The address of the public listener from outside. */
   publicUrl(): string | undefined
   /** Dispatches a parked message once more. */
@@ -29,7 +31,7 @@ export function createApprovals(deps: {
   const asking = createApprovalAsking(deps)
   const service = createApprovalService({
     store,
-    noted: recordApprovals(logs),
+    noted: recordApprovals(logs, deps.audit.record),
     async resume(approval) {
       await asking.decided(approval)
       if (approval.message) await deps.resumeDispatch(approval.message, approval.id)

@@ -1,14 +1,18 @@
 import type { Activity } from '../../core/activity.ts'
+import type { RecordAudit } from '../../core/audit.ts'
 import type { Approval } from '../../core/services.ts'
 import { defined } from '../../lib/defined.ts'
 import type { ApprovalEvent } from './approval-service.ts'
 
-/** Notes in events.jsonl what becomes of approvals. */
-export function recordApprovals(activity: Activity) {
+/** Notes in events.jsonl what becomes of approvals, and in the audit log who decided. */
+export function recordApprovals(activity: Activity, record: RecordAudit) {
   return async (event: ApprovalEvent, { id: approval, message, ...rest }: Approval): Promise<void> => {
-    const { skill, title, status, decidedBy: by } = rest
+    const { skill, title, status, decidedBy: by, decidedVia: via = 'code' } = rest
     const about = defined({ channel: message?.gateway, messageId: message?.id, by })
     const what = status === 'pending' ? { title } : { status }
     await activity.event({ event, ...about, approval, skill, ...what })
+    if (event !== 'approval_decided' || by === undefined) return
+    const target = defined({ id: approval, skill, messageId: message?.id, status })
+    await record({ by, via, action: 'approval-decide', target, outcome: 'ok' })
   }
 }

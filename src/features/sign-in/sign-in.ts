@@ -1,8 +1,9 @@
 import type { Request, RequestHandler, Response } from 'express'
 import { z } from 'zod'
+import type { RecordAudit } from '../../core/audit.ts'
 import type { ConsoleConfig } from '../../core/console.ts'
 import { TriviumError, toTriviumError } from '../../core/errors.ts'
-import { isLocalName, isLoopback } from '../../lib/http.ts'
+import { isLocalName, isLoopback, peerOf } from '../../lib/http.ts'
 import { cookieHeader, cookieName, isOfBrowser, isOwnPage, isSecure, readCookie } from './cookies.ts'
 import { type Oidc, PENDING } from './oidc.ts'
 import { failurePage } from './pages.ts'
@@ -14,6 +15,7 @@ export type SignIn = ReturnType<typeof createSignIn>
 type Deps = {
   sessions: Sessions
   oidc: Oidc
+  record: RecordAudit
   console(): ConsoleConfig
   /** Whether a request has the control token as its bearer token. */
   hasControlToken(request: Request): boolean
@@ -43,6 +45,7 @@ export function createSignIn(deps: Deps) {
     const lifetime = deps.console().session
     const { id, session } = await sessions.open(person, lifetime)
     cookies.set(request, response, COOKIE, { value: id, lifetime, sameSite: 'Strict' })
+    await note(deps, request, 'sign-in', idOf(person))
     return session
   }
 
@@ -61,7 +64,9 @@ export function createSignIn(deps: Deps) {
     const id = cookies.read(request, COOKIE)
     if (id !== undefined && !isOwnPage(request)) throw foreignPage()
     cookies.set(request, response, COOKIE, { value: '', lifetime: 0, sameSite: 'Strict' })
+    const session = await sessions.read(id)
     await sessions.close(id)
+    if (session) await note(deps, request, 'sign-out', idOf(session.person))
     response.json({ result: { ok: true } })
   }
 
@@ -133,11 +138,24 @@ function createProviderSignIn(
       const pending = cookies.read(request, name)
       cookies.set(request, response, name, { value: '', lifetime: 0, sameSite: 'Lax' })
       const { person, at } = await oidc.finish(options, current, pending)
-      if (!rightsOf(person, deps.console())) throw new TriviumError('sign_in_refused', { who: idOf(person) })
+      if (!rightsOf(person, deps.console())) {
+        await note(deps, request, 'sign-in', idOf(person), 'sign_in_refused')
+        throw new TriviumError('sign_in_refused', { who: idOf(person) })
+      }
       await begin(request, response, person)
       return at === '' ? '/' : `/#${at}`
     }),
   }
+}
+
+function note(
+  { record }: Pick<Deps, 'record'>,
+  request: Request,
+  action: 'sign-in' | 'sign-out',
+  by: string,
+  outcome = 'ok',
+): Promise<void> {
+  return record({ by, via: 'console', action, outcome, from: peerOf(request) })
 }
 
 /** One for each sign-in under way, so that two tabs do not disturb each other. */

@@ -1,0 +1,46 @@
+import { z } from 'zod'
+import { closed, limit, optional, time } from './arguments.ts'
+import type { Caller } from './call.ts'
+
+/** The topic of the audit log. As closed as replies: nobody writes or reads it through `event-*`. */
+export const AUDIT_TOPIC = 'trivium/audit'
+
+/** One decision or change, and who made it. No text of a message is in it. */
+export const auditEntrySchema = z.object({
+  /** Unix ms. */
+  at: z.number(),
+  /** The person or program: `oidc:ada@example.com`, `control-token:Ada`, `ada@host`, `token:worker`, `team:U024BE7LH`. */
+  by: z.string(),
+  via: z.enum(['console', 'http', 'cli', 'mcp', 'gateway', 'code']),
+  /** A skill such as `dead-letter-drop`, or `sign-in`, `sign-out`, `reload`, `message-submit`, `queue-board`. */
+  action: z.string(),
+  /** What it was done to: names and ids. */
+  target: z.record(z.string(), z.json()).exactOptional(),
+  /** `ok`, or the code of the error. */
+  outcome: z.string(),
+  /** The address that it came from, where there is one. */
+  from: z.string().exactOptional(),
+})
+
+export type AuditEntry = z.infer<typeof auditEntrySchema>
+/** Adds to the audit log. Never rejects: what cannot be written is in the log of the daemon. */
+export type RecordAudit = (entry: Omit<AuditEntry, 'at'>) => Promise<void>
+
+/** `audit-list`. */
+export const audit = {
+  list: closed({
+    by: optional('Only of this person or program; a part of the name will do'),
+    action: optional('Only this action; a glob such as dead-letter-* will do'),
+    outcome: optional('Only with this outcome: ok, or the code of an error'),
+    since: time.exactOptional().describe('Only since a time, or from so long ago on: 2h'),
+    until: time.exactOptional().describe('Only before a time'),
+    before: z.int().min(0).exactOptional().describe('Only older entries: `next` of the page before'),
+    limit: limit.default(50).describe('The most entries to list'),
+  }).describe('Lists who decided and changed what, newest first, and where to go on (`next`).'),
+}
+
+/** How a caller came in. */
+export function viaOf({ kind, id = '' }: Caller): AuditEntry['via'] {
+  if (kind === 'route') return 'gateway'
+  return kind === 'http' && /^(?:oidc|control-token)(?::|$)/.test(id) ? 'console' : kind
+}

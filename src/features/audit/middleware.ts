@@ -1,0 +1,85 @@
+import { type AuditEntry, type RecordAudit, viaOf } from '../../core/audit.ts'
+import type { Call } from '../../core/call.ts'
+import { toTriviumError } from '../../core/errors.ts'
+import { isJsonObject, type Json, pathGet, toJson } from '../../core/json.ts'
+import { defineMiddleware, type Middleware, type Skill } from '../../core/skill.ts'
+import { createNameMatcher } from '../../runtime/names.ts'
+
+/** What changes something for good, or decides something for others. */
+const CHANGES = createNameMatcher(
+  '*-drop *-retry *-pause *-resume *-replay *-cancel *-resend *-redrive *-remove *-erase session-delete schedule-create ' +
+    'schedule-delete schedule-run subscription-* call-settle gateway-reconnect event-seek approval-decide forget',
+)
+/** What only looks, and what programs do all the time with what is their own. */
+const NOT = createNameMatcher('*-list *-show state-* callback-* event-unsubscribe')
+
+/**
+ * Notes in the audit log what people and programs have done by a call of their own, by HTTP, MCP and the command line, refused
+ * calls too. What messages and code lead to is in the history of the message.
+ */
+export function createAuditMiddleware(deps: {
+  record: RecordAudit
+  /** Skills of our own: what their arguments mean is known. */
+  isBuiltIn(skill: string): boolean
+}): Middleware {
+  return defineMiddleware({
+    name: 'audit',
+    // Outside of `access`: refused calls count.
+    order: 50,
+    description: 'Notes who changed or decided something',
+    always: true,
+    setup(_settings, skill) {
+      if (!isAudited(skill)) return undefined
+      return async (ctx, next) => {
+        const { call } = ctx
+        if (call.depth > 0 || call.caller.kind === 'route' || call.caller.kind === 'code') return next()
+        const target = deps.isBuiltIn(skill.name) ? targetOf(ctx.args) : undefined
+        const note = (outcome: string) =>
+          deps.record({ ...whoOf(call), action: skill.name, outcome, ...(target && { target }) })
+        try {
+          const result = await next()
+          // The service notes each decision itself, whatever way it came.
+          if (skill.name !== 'approval-decide') await note('ok')
+          return result
+        } catch (error) {
+          await note(toTriviumError(error).code)
+          throw error
+        }
+      }
+    },
+  })
+}
+
+function isAudited({ name, metadata }: Skill): boolean {
+  if (NOT.matches(name)) return false
+  return CHANGES.matches(name) || pathGet(metadata, 'annotations.destructiveHint') === true
+}
+
+function whoOf({ caller }: Call): Pick<AuditEntry, 'by' | 'via'> {
+  return { by: caller.id ?? 'control', via: viaOf(caller) }
+}
+
+/** Names and ids among the arguments, by their keys: no text, no reason, no address of a person. */
+const NAMED =
+  'id ids gateway conversation name key topic queue group route skill subscription team messageId since until at happened all'.split(
+    ' ',
+  )
+const LONGEST = 200
+const MOST = 20
+
+function targetOf(args: unknown): Record<string, Json> | undefined {
+  if (!isJsonObject(args)) return undefined
+  const shown = NAMED.flatMap((key) => {
+    const value = Object.hasOwn(args, key) ? brief(args[key]) : undefined
+    return value === undefined ? [] : [[key, value] as const]
+  })
+  return shown.length > 0 ? Object.fromEntries(shown) : undefined
+}
+
+function brief(value: unknown): Json | undefined {
+  if (typeof value === 'string') return value.slice(0, LONGEST)
+  if (typeof value === 'number' || typeof value === 'boolean') return value
+  if (!Array.isArray(value)) return undefined
+  const items = value.slice(0, MOST).map((item) => String(item).slice(0, LONGEST))
+  return toJson(value.length > MOST ? [...items, `and ${value.length - MOST} more`] : items)
+}

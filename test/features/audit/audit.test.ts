@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import type { Log } from '../../../src/core/log.ts'
+import type { Topics } from '../../../src/core/store.ts'
+import { createAuditLog } from '../../../src/features/audit/audit-log.ts'
+import { createEmbeddedStore } from '../../../src/stores/embedded/index.ts'
+import { quiet, toEvent } from '../../contract/store/kit.ts'
+import { openSite } from '../../fixtures/daemon.ts'
+import { temporaryDir } from '../../fixtures/folder.ts'
+import { startRedisServer } from '../../fixtures/redis-server.ts'
+import { until } from '../../fixtures/until.ts'
+
+const SECRET = 'zanzibar'
+const ROUTES = `
+gateways: { demo: { transport: cli } }
+routes:
+  - { name: fails, match: { text: "fail*" }, skill: fails, retry: { attempts: 1 } }
+  - { name: rest, skill: echo }
+tokens: [{ name: worker, token: a-token-of-a-worker, skills: ["dead-letter-*", "audit-list", "echo"], gateways: [demo] }]
+`
+const SKILLS = {
+  fails: `export default { description: 'fails', run({ args }) { throw new Error('no: ' + args.text) } }`,
+  wipe: `export default { description: 'wipes', metadata: { approval: true, annotations: { destructiveHint: true } }, run: () => 'wiped' }`,
+}
+
+type Entry = {
+  at: number
+  by: string
+  via: string
+  action: string
+  outcome: string
+  target?: object
+  from?: string
+}
+
+for (const kind of ['embedded', 'redis'] as const) {
+  describe(`the audit log on the ${kind} store`, { timeout: 180_000 }, async () => {
+    const redis = kind === 'redis' ? await startRedisServer() : undefined
+    after(() => redis?.stop())
+    const site = openSite({ routes: ROUTES, skills: SKILLS, env: redis ? { REDIS_URL: redis.url } : {} })
+    const daemon = await site.start()
+    const list = async (filter: object = {}): Promise<Entry[]> =>
+      Object(await daemon.invoke('audit-list', filter)).entries
+    const post = (path: string, body: object, headers: Record<string, string>) =>
+      fetch(daemon.control + path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', connection: 'close', ...headers },
+        body: JSON.stringify(body),
+      })
+    const signIn = async (name: string) => {
+      const answer = await post('/v1/session', { name }, { authorization: `Bearer ${daemon.token}` })
+      const cookie = answer.headers.get('set-cookie')?.split(';')[0] ?? ''
+      return { cookie, origin: daemon.control }
+    }
+    const deadLetter = async () => {
+      await daemon.invoke('message-list')
+      const sent = { gateway: 'demo', text: `fail ${SECRET}` }
+      await post('/v1/messages', sent, { authorization: `Bearer ${daemon.token}` })
+      const letters = async () => Object(await daemon.invoke('dead-letter-list'))
+      return until(async () => (await letters())[0]?.id, 'a dead letter')
+    }
+
+    test('names the person behind a change, by whatever way, and what it was done to', async () => {
+      const ada = await signIn('Ada')
+      assert.equal((await post('/v1/skills/dead-letter-drop', { id: await deadLetter() }, ada)).status, 200)
+      const id = await deadLetter()
+      await daemon.invoke('dead-letter-drop', { id })
+      const { code } = await site.run(['dead-letter-drop', '--id', await deadLetter()])
+      assert.equal(code, 0)
+      assert.equal((await post('/v1/reload', {}, ada)).status, 200)
+      await post('/v1/session/end', {}, ada)
+      const found = await list()
+      const [drop] = await list({ action: 'dead-letter-drop', limit: 1, by: '@' })
+      assert.equal(drop?.via, 'cli')
+      const shown = found.map(
+        ({ by, via, action, outcome }) => `${via} ${by.replace(/.*@.*/, 'user@host')} ${action} ${outcome}`,
+      )
+      assert.deepEqual(
+        shown.filter((line) => !line.includes('message-submit')),
+        [
+          'console control-token:Ada sign-out ok',
+          'console control-token:Ada reload ok',
+          'cli user@host dead-letter-drop ok',
+          'http control dead-letter-drop ok',
+          'console control-token:Ada dead-letter-drop ok',
+          'console control-token:Ada sign-in ok',
+        ],
+      )
+      assert.equal(shown.filter((line) => line === 'http control message-submit ok').length, 3)
+      assert.deepEqual(
+        (await list({ action: 'dead-letter-*', by: 'control' })).find(({ via }) => via === 'http')?.target,
+        { id },
+      )
+      assert.ok(!JSON.stringify(found).includes(SECRET), 'no text of a message')
+    })
+
+    test('has what was refused, and is shown to no program of some gateways', async () => {
+      const worker = { authorization: 'Bearer a-token-of-a-worker' }
+      assert.equal((await post('/v1/skills/dead-letter-drop', { id: 'x' }, worker)).status, 403)
+      assert.equal((await post('/v1/skills/audit-list', {}, worker)).status, 403)
+      assert.equal((await post('/v1/skills/echo', { text: SECRET }, worker)).status, 200)
+      const [entry, ...others] = await list({ by: 'token:worker' })
+      assert.deepEqual([entry?.action, entry?.outcome, others.length], ['dead-letter-drop', 'forbidden', 0])
+    })
+
+    test('has each decision once, with the person', async () => {
+      const [ada] = [await signIn('Ada')]
+      const asked = daemon.invoke('wipe', {}).catch(String)
+      const pending = async () => Object(await daemon.invoke('approval-list', { status: 'pending' }))[0]
+      const { id } = await until(pending, 'a request')
+      assert.equal(
+        (await post('/v1/skills/approval-decide', { id, approve: true, reason: SECRET }, ada)).status,
+        200,
+      )
+      assert.equal(await asked, 'wiped')
+      const [decided] = Object(await daemon.invoke('approval-list', { id }))
+      assert.equal(decided.decidedBy, 'control-token:Ada')
+      assert.equal((await post('/v1/skills/approval-decide', { id, approve: false }, ada)).status, 409)
+      const found = await list({ action: 'approval-decide' })
+      assert.deepEqual(
+        found.map(({ by, via, outcome, target }) => [by, via, outcome, Object(target).status]),
+        [
+          ['control-token:Ada', 'console', 'approval_decided', undefined],
+          ['control-token:Ada', 'console', 'ok', 'approved'],
+        ],
+      )
+      assert.ok(!JSON.stringify(found).includes(SECRET))
+      const [wiped] = await list({ action: 'wipe' })
+      assert.deepEqual([wiped?.outcome, wiped?.target], ['ok', undefined])
+    })
+
+    test('is closed to events, and outlives a restart', async () => {
+      for (const [skill, args] of [
+        ['event-emit', { topic: 'trivium/audit', data: { by: 'nobody' } }],
+        ['event-wait', { topic: 'trivium/audit', timeout: 0 }],
+        ['event-subscribe', { topic: 'trivium/audit', queue: 'q' }],
+      ] as const)
+        await assert.rejects(daemon.invoke(skill, args), /topic_reserved/, skill)
+      const before = await list({ limit: 1000 })
+      assert.ok(before.length > 5)
+      await daemon.end()
+      const { out } = await site.run(['audit', '--json', '--limit', '1000'])
+      assert.deepEqual(JSON.parse(out).entries.slice(-before.length), before)
+      const human = await site.run(['audit', '--action', 'reload'])
+      assert.match(human.out, /UTC +control-token:Ada +console +reload +ok/)
+      assert.match((await site.run(['audit', '--since', '1h', '--by', 'nobody'])).out, /No entries\./)
+      assert.equal((await site.run(['audit', '--since', 'soonish'])).code, 2)
+    })
+  })
+}
+
+describe('pages of the audit log', async () => {
+  const store = await createEmbeddedStore({
+    dir: temporaryDir({ after }),
+    log: quiet,
+    toEvent,
+  })
+  after(() => store.close())
+  const logOf = (topics: Topics) => {
+    let at = 0
+    const log = createMemoryLog()
+    return { ...createAuditLog({ topics, now: () => ++at, log }), log }
+  }
+
+  test('lead through all entries, each once, also where the store gives few at a time', async () => {
+    const { topics } = store
+    const few: Topics = {
+      ...topics,
+      tail: (topic, after, max) => topics.tail(topic, after, Math.min(max, 70)),
+    }
+    const { record, service } = logOf(few)
+    const actions = Array.from({ length: 1_100 }, (_, n) => (n % 2 === 0 ? 'sign-in' : 'reload'))
+    for (const [n, action] of actions.entries())
+      await record({ by: `p${n + 1}`, via: 'http', action, outcome: 'ok' })
+    const seen: string[] = []
+    for (let before: number | undefined, left = 20; left > 0; left--) {
+      const page = await service.list({
+        limit: 100,
+        action: 'reload',
+        ...(before !== undefined && { before }),
+      })
+      seen.push(...page.entries.map(({ by }) => by))
+      before = page.next
+      if (before === undefined) break
+    }
+    assert.deepEqual([seen.length, new Set(seen).size, seen[0], seen.at(-1)], [550, 550, 'p1100', 'p2'])
+  })
+
+  test('go on at what retention has left', async () => {
+    const { service } = logOf(store.topics)
+    const limits = { maxAge: 86_400_000, maxCount: 1_000_000 }
+    const retention = { journal: limits, deadLetters: 10, topics: { 'trivium/audit': { maxCount: 5 } } }
+    while ((await store.trim(retention)).removed > 0);
+    const { entries, next } = await service.list({ limit: 1_000 })
+    const left = entries.map(({ by }) => by)
+    assert.ok(left.length >= 5 && left.length < 1_100, `${left.length} are left`)
+    assert.deepEqual(
+      left,
+      Array.from(left, (_, n) => `p${1_100 - n}`),
+    )
+    assert.equal(next, undefined)
+  })
+
+  test('an entry that cannot be stored is in the log of the daemon', async () => {
+    const { record, log } = logOf({ ...store.topics, publish: () => Promise.reject(new Error('disk full')) })
+    await record({ by: 'ada', via: 'cli', action: 'reload', outcome: 'ok' })
+    assert.match(JSON.stringify(log.lines), /"by":"ada"/)
+  })
+})
+
+function createMemoryLog() {
+  const lines: object[] = []
+  const write = (fields: object) => void lines.push(fields)
+  const log: Log & { lines: object[] } = {
+    lines,
+    debug: write,
+    info: write,
+    warn: write,
+    error: write,
+    child: () => log,
+  }
+  return log
+}
