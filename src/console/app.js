@@ -9,6 +9,8 @@ import { act, Problem, Question, span, Toast } from './lib/parts.js'
 import { go, link, route } from './lib/router.js'
 import { VIEWS } from './views/index.js'
 
+const ICON = new URL('icon.svg', import.meta.url).pathname
+
 function App() {
   if (person.value === undefined) return html`<p class="loading">Trivium …</p>`
   if (person.value === null) return html`<${SignIn} />`
@@ -43,7 +45,7 @@ function Navigation({ current }) {
     document.querySelector('.side [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
   }, [current])
   return html`<header class="side">
-    <a class="name" href=${link('now')}><img src="icon.svg" alt="" width="22" height="22" />Trivium</a>
+    <a class="name" href=${link('now')}><img src=${ICON} alt="" width="22" height="22" />Trivium</a>
     <nav aria-label="Views">
       <ul>
         ${VIEWS.map(({ path, title, count }) => {
@@ -113,7 +115,7 @@ function SignIn() {
   }
   return html`<main class="sign-in">
     <form onSubmit=${submit}>
-      <h1><img src="icon.svg" alt="" width="32" height="32" /> Trivium</h1>
+      <h1><img src=${ICON} alt="" width="32" height="32" /> Trivium</h1>
       ${provider.value && html`<a class="button primary" href=${`/auth/sign-in?${new URLSearchParams({ at: location.hash.slice(1) })}`}>Sign in with ${provider.value}</a>`}
       <label for="token">Control token</label>
       <input id="token" type="password" autocomplete="off" autofocus spellcheck=${false} required value=${given.token} onInput=${take('token')} />

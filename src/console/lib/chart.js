@@ -1,6 +1,11 @@
 import { useEffect, useRef } from 'preact/hooks'
-import uPlot from 'uplot'
 import { html } from './html.js'
+
+/** A third of all that the console loads: it comes when the first view is there. */
+let uPlot
+const loaded = import('uplot').then((library) => {
+  uPlot = library.default
+})
 
 const HOUR = 3_600
 /** Seconds that are shown at least: soon after its start a daemon knows of less than an hour. */
@@ -21,6 +26,7 @@ export function Chart({ title, points, lines, show, least }) {
   const box = useRef()
   const values = useRef([])
   const kept = useRef()
+  const latest = useRef()
   const known = withBreaks(points)
   const data = [
     known.map(({ at }) => at / 1000),
@@ -34,18 +40,21 @@ export function Chart({ title, points, lines, show, least }) {
       values.current[at].textContent = value == null ? '–' : show(value)
     })
   }
+  latest.current = data
   const draw = () => {
+    if (!uPlot || !box.current) return
     kept.current?.destroy()
     const options = optionsFor(box.current, lines, show, least)
     kept.current = new uPlot(
       { ...options, hooks: { setCursor: [write], setData: [write] } },
-      data,
+      latest.current,
       box.current,
     )
     write(kept.current)
   }
   useEffect(() => {
-    draw()
+    if (uPlot) draw()
+    else loaded.then(draw)
     const { current } = box
     const fit = () => kept.current?.setSize({ width: current.clientWidth, height: HEIGHT })
     const observer = new ResizeObserver(fit)
@@ -54,7 +63,7 @@ export function Chart({ title, points, lines, show, least }) {
     return () => {
       observer.disconnect()
       dark.removeEventListener('change', draw)
-      kept.current.destroy()
+      kept.current?.destroy()
       kept.current = undefined
     }
   }, [])
