@@ -85,7 +85,13 @@ for (const kind of ['embedded', 'redis'] as const) {
         await daemon.invoke(pause, args)
         const before = done(site).length
         const id = await post(daemon, '/two', pause)
-        await refused('run-cancel', { messageId: id }, /run_not_running/)
+        // For a moment it is claimed, before it is held.
+        const isRefused = () =>
+          daemon.invoke('run-cancel', { messageId: id }).then(
+            () => false,
+            (error) => /run_not_running/.test(String(error)),
+          )
+        await until(isRefused, 'a message that waits', 30_000)
         assert.equal(done(site).length, before)
         await daemon.invoke(resume, args)
         await until(() => done(site).includes(pause), `the work after ${resume}`, 30_000)

@@ -34,7 +34,7 @@ export function createRunCancel(deps: {
     const ended = await waitFor({
       attempt: async () => {
         const now = await outcomeOf(messageId)
-        return now === 'running' || now === 'waiting' ? {} : { value: now }
+        return now === 'running' ? {} : { value: now }
       },
       watch(wake) {
         const timer = setInterval(wake, LOOK_EVERY)
@@ -43,12 +43,11 @@ export function createRunCancel(deps: {
       timeout: PATIENCE,
       signal: call.signal,
     })
-    // Without an end it stays: whoever takes the message over ends it.
-    if (ended === undefined) return { ok: true, messageId, cancelled: false, outcome: 'running' }
+    // It has ended, or does not heed its signal: the next attempt is another one.
     await pauses.change((state) => ({
       ...state,
       cancels: state.cancels.filter((one) => one.messageId !== messageId),
     }))
-    return { ok: true, messageId, cancelled: ended === 'dead', outcome: ended }
+    return { ok: true, messageId, cancelled: ended === 'dead', outcome: ended ?? 'running' }
   }
 }

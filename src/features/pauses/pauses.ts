@@ -13,6 +13,8 @@ const SETTLING = 30_000
 /** And now and then, for daemons that were killed in between. */
 const RECHECK_EVERY = 600_000
 const PAGE = 500
+/** How long (ms) a cancelled run is remembered whose daemon was killed. */
+const CANCEL_KEPT = 3_600_000
 
 /** Pauses of gateways, routes, skills and conversations, and cancelled runs: one state on the store, a view in each daemon. */
 export function createPauses(deps: {
@@ -49,10 +51,11 @@ export function createPauses(deps: {
   const round = async (): Promise<number> => {
     const state = await records.load()
     await use(state)
-    if (state.pauses.some(view.isOver))
+    const isOld = ({ at }: Cancel) => at < now() - CANCEL_KEPT
+    if (state.pauses.some(view.isOver) || state.cancels.some(isOld))
       await records.change(({ pauses, cancels }) => ({
         pauses: pauses.filter((one) => !view.isOver(one)),
-        cancels,
+        cancels: cancels.filter((one) => !isOld(one)),
       }))
     const ends = state.pauses.flatMap((one) =>
       one.kind === 'conversation' && one.until ? one.until - now() : [],
