@@ -1,7 +1,7 @@
 import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express'
 import { errorBody, reasonOf, TriviumError, toTriviumError } from '../core/errors.ts'
 import { createQueuesPage, QUEUES_PATH } from '../features/bullmq/queues-page.ts'
-import { CALLBACK, createSignIn } from '../features/sign-in/sign-in.ts'
+import { CALLBACK, createSignIn, type SignIn } from '../features/sign-in/sign-in.ts'
 import { auditBoard } from './audited.ts'
 import {
   type BearerOf,
@@ -40,8 +40,6 @@ export function createControlApi(deps: ControlDeps): Express {
   app.use(['/readyz', '/metrics', '/openapi.json', '/docs', '/v1/proof'], refuseRebinding(bearerOf))
   addOpenCalls(calls, deps)
   addSessionCalls(calls, signIn)
-  app.get('/auth/sign-in', signIn.toProvider)
-  app.get(CALLBACK, signIn.fromProvider)
   const board = {
     isOperator: async (request: Request) => isOperator(await bearerOf(request)),
     board: deps.board,
@@ -58,11 +56,15 @@ export function createControlApi(deps: ControlDeps): Express {
   return app
 }
 
-function addSessionCalls({ serve }: Calls, { start, show, end }: ReturnType<typeof createSignIn>): void {
+function addSessionCalls({ serve }: Calls, signIn: SignIn): void {
+  const { start, show, end, toProvider, fromProvider } = signIn
   const begin = 'Signs a browser in: the control token as the bearer token, a cookie in return.'
   serve('post /v1/session', begin, RAW, [express.json({ limit: '4kb' }), start])
   serve('get /v1/session', 'Who is signed in by the cookie, else how one signs in.', OPEN, show)
   serve('post /v1/session/end', 'Signs the browser out.', OPEN, end)
+  serve('get /auth/sign-in?at', 'Leads a browser to the identity provider.', OPEN, toProvider)
+  const callback = `get ${CALLBACK}?code&state&iss&error`
+  serve(callback, 'Where the identity provider sends the browser back to.', OPEN, fromProvider)
 }
 
 const securityHeaders: RequestHandler = (_request, response, next) => {
