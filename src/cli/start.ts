@@ -1,5 +1,6 @@
 import { join, relative } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { transports } from '../../transports/registry.ts'
 import { configJsonSchema } from '../config/json-schema.ts'
 import { type Config, watchFiles } from '../config/load-config.ts'
@@ -50,6 +51,7 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
     await writeDataFile(dataDir, 'routes.schema.json', configJsonSchema(transports)).catch((err: unknown) =>
       log.warn({ err }, 'editors get no routes.schema.json'),
     )
+    collectGarbage()
     return await ended
   } catch (error) {
     await daemon.stop()
@@ -58,6 +60,18 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
     unwatch()
     removeDaemonFile(dataDir)
   }
+}
+
+/**
+ * Gives back what only the start needed: a fifth of the memory. V8 would wait until the heap is twice as large, and let it
+ * grow further from there.
+ */
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc')
+  const collect: unknown = runInNewContext('gc')
+  // No code of a skill should find it.
+  setFlagsFromString('--no-expose-gc')
+  if (typeof collect === 'function') collect({ type: 'major', flavor: 'last-resort' })
 }
 
 /** One Ctrl-C under npm arrives twice within milliseconds: from the terminal, and again from npm. */
