@@ -1,20 +1,18 @@
-import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { TriviumError } from '../../core/errors.ts'
 import type { Event } from '../../core/event.ts'
 import type { Log } from '../../core/log.ts'
-import { missedIn } from '../../core/message-id.ts'
 import type { PushSubscription } from '../../core/push.ts'
-import type { ClaimedJob, GroupBatch, NewJob, Store } from '../../core/store.ts'
+import type { ClaimedJob, Store } from '../../core/store.ts'
 import { createEventFilter } from '../../engine/event-filter.ts'
-import { withGap } from '../../engine/subscriptions.ts'
 import { attemptOf, createWorker, failedAttempt, type RunOutcome } from '../../engine/worker.ts'
 import { createBell, createLoop } from '../../lib/loop.ts'
-import { putLast } from '../../lib/put-last.ts'
+import { createAttempts } from './attempts.ts'
 import { createCircuit } from './circuit.ts'
+import { createLanes } from './lanes.ts'
 import { type Answer, createPoster } from './post.ts'
+import { ACK, createReading } from './reading.ts'
 import { type Control, queueOf, type Records } from './records.ts'
-import { conversationOf } from './wire.ts'
 
 export type SendingDeps = {
   store: Pick<Store, 'topics' | 'jobs' | 'journal' | 'onSignal' | 'stats'>
@@ -32,19 +30,10 @@ const jobSchema = z.object({
   failure: z.string().exactOptional(),
 })
 
-/** Events from one read, and how many that wait in memory call for the next. */
-const READ = { most: 500, below: 512 }
-/** Acknowledged together: so many, or what there is after so many ms. */
-const ACK = { most: 1_000, after: 100 }
-/** Attempts that are shown, how many are there before the others go, and how often (ms) they are written at most. */
-const SHOWN = { most: 50, kept: 1_000, every: 500 }
+/** How few events in memory call for the next read. */
+const READ_BELOW = 512
 /** Ms after which a job comes back that found somebody else trying whether the receiver works. */
 const LOOK_AGAIN = 1_000
-/** Lanes that are remembered where not all without jobs are known: of one that is forgotten it is not known again. */
-const KNOWN = 1_000
-/** In place of the last job of a lane: it has none; whether it has one is not known. */
-const FREE = ''
-const UNKNOWN = '?'
 
 /**
  * POSTs the events of one subscription, in order within a conversation (its lane; events without one share a lane), straight
@@ -59,249 +48,187 @@ export async function startSending(
   records: Records,
   deps: SendingDeps,
 ) {
-  const { name, topic, concurrency, retry } = subscription
+  const { topic } = subscription
+  const { store } = deps
+  const parts = await makeParts(subscription, control, records, deps)
+  const { state, reading, attempts, poster, failed } = parts
+  const loop = createSendLoop(parts)
+  parts.wake = loop.wake
+  const worker = createJobWorker(parts)
+  parts.wakeWorker = worker.wake
+
+  await parts.lookForJobs()
+  const look = (at?: number) => {
+    reading.look(at)
+    loop.wake()
+  }
+  const offs = [store.onSignal(`topic:${topic}`, look), store.onSignal(`kv:${records.key}`, () => look())]
+  loop.start()
+  worker.start()
+
+  /** What is under way gets `grace` ms. */
+  return async (grace: number): Promise<void> => {
+    state.isStopping = true
+    for (const off of offs) off()
+    const cut = setTimeout(poster.close, grace)
+    await Promise.all([loop.stop(), worker.stop(grace)])
+    state.drained.clear()
+    if (state.underWay > 0) await state.drained.sleep()
+    clearTimeout(cut)
+    await Promise.all([reading.ack().catch(failed), attempts.report().catch(failed), poster.close()])
+  }
+}
+
+type Parts = Awaited<ReturnType<typeof makeParts>>
+
+async function makeParts(
+  subscription: PushSubscription,
+  control: Control,
+  records: Records,
+  deps: SendingDeps,
+) {
+  const { name, topic, concurrency } = subscription
   const { store, now } = deps
-  const { since, number } = control.replay ?? { since: 0 }
   const queue = queueOf(name)
   const log = deps.log.child({ subscription: name })
-  const wants = subscription.match && createEventFilter(subscription.match, store.journal)
-  const poster = createPoster(subscription, now)
-  /** The newest last. */
-  const attempts = (await records.report()).attempts.toReversed()
   const circuit = createCircuit(concurrency, now)
-
-  /** What was read and is to be sent, oldest first. The first of a lane that is not in `ready` is under way. */
-  const lanes = new Map<string, Event[]>()
-  const ready: string[] = []
-  /** The last job of each lane: when it has ended, so have those before it. */
-  const lastJobs = new Map<string, string>()
-  /** What holds of all other lanes: jobs may be left from before. */
-  let others = UNKNOWN
-  /** On the way into the queue. */
-  const leaving: (NewJob & { data: { event: Event } })[] = []
-  /** Ids that need nothing more but to be acknowledged; all that were read and are not. */
-  const done: string[] = []
-  const held = new Set<string>()
-  let ackedAt = 0
-  let underWay = 0
-  /** Events in lanes. */
-  let ahead = 0
-  /**
-   * Of each partition: whether the group may have more than was read, a position up to which all is held or done, so that the next read
-   * begins behind it (0 where that is not sure), and whether something may have become visible before that since the last read from the start.
-   */
-  const partitions = Array.from({ length: store.topics.partitions(topic) }, (_, partition) => {
-    return { partition, hasMore: true, readTo: 0, isBehind: false }
-  })
-  let isGone = false
-  let isStopping = false
-  /** How many the worker was last told that may be under way. */
-  let told = concurrency
-  /** Whether an event was made a job since then, of a lane of which nothing is known. */
-  let isTried = false
-  const drained = createBell()
-  let reporting: NodeJS.Timeout | undefined
-  const failed = (err: unknown) => log.warn({ err }, 'the store does not answer; trying again')
-
-  const room = () => (isStopping || isGone ? 0 : circuit.room())
-  const isFree = (lane: string) => (lastJobs.get(lane) ?? others) === FREE
+  const lanes = createLanes(name, queue, control.replay?.number)
+  const state = {
+    underWay: 0,
+    isGone: false,
+    isStopping: false,
+    /** How many the worker was last told that may be under way. */
+    told: concurrency,
+    /** Whether an event was made a job since then, of a lane of which nothing is known. */
+    isTried: false,
+    drained: createBell(),
+  }
   /** Makes no job of what the receiver need not see yet, but of one event after each rest: the jobs from before may be all that it refuses. */
   const mayLeave = (lane: string) => {
     if (circuit.isClosed()) return true
-    if (isTried || lastJobs.has(lane)) return false
-    isTried = true
+    if (state.isTried || lanes.isKnown(lane)) return false
+    state.isTried = true
     return true
   }
-  const isLow = () => ahead < READ.below + concurrency && partitions.some(({ hasMore }) => hasMore)
-  const look = (at?: number) => {
-    for (const each of at === undefined ? partitions : partitions.slice(at, at + 1))
-      each.hasMore = each.isBehind = true
-    loop.wake()
-  }
+  const wants = subscription.match && createEventFilter(subscription.match, store.journal)
+  const { topics } = store
+  const reading = createReading({ topics, topic, group: name, control, records, lanes, wants, mayLeave, now })
   const lookForJobs = async () => {
     const jobs = (await store.stats()).jobs.find((each) => each.queue === queue)
-    if (!jobs || jobs.waiting + jobs.running === 0) others = FREE
+    if (!jobs || jobs.waiting + jobs.running === 0) lanes.hasNoOthers()
   }
-  const report = async () => {
-    clearTimeout(reporting)
-    reporting = undefined
-    await records.tell({ attempts: attempts.slice(-SHOWN.most).reverse(), failures: circuit.failures() })
-    if (others === UNKNOWN) await lookForJobs()
+  const failed = (err: unknown) => log.warn({ err }, 'the store does not answer; trying again')
+  const parts = {
+    ...{ subscription, records, deps, queue, log, circuit, lanes, state, reading, lookForJobs, failed },
+    poster: createPoster(subscription, now),
+    attempts: await createAttempts({
+      ...{ records, circuit, failed, now },
+      pushed: (seconds) => deps.pushed(name, 'sent', seconds),
+      recovered() {
+        reading.look()
+        parts.wake()
+      },
+      reported: async () => (lanes.mayHaveOthers() ? lookForJobs() : undefined),
+    }),
+    /** Of the loop and of the worker, once they are made. */
+    wake: () => {},
+    wakeWorker: () => {},
+    room: () => (state.isStopping || state.isGone ? 0 : circuit.room()),
+    isLow: () => lanes.ahead() < READ_BELOW + concurrency && reading.hasMore(),
+    post(event: Event, done: (answer: Answer) => void): void {
+      const work = () => new Promise<Answer>((resolve) => parts.poster.post(event, resolve))
+      if (deps.traced) void deps.traced(`push ${name}`, event, work).then(done)
+      else parts.poster.post(event, done)
+    },
+    note(event: Event, number: number, at: number, answer: Answer) {
+      const noted = parts.attempts.note(event, number, at, answer, state.isStopping)
+      state.isGone ||= noted.isGone
+      return noted
+    },
   }
+  return parts
+}
 
-  const post = (event: Event, done: (answer: Answer) => void) => {
-    const work = () => new Promise<Answer>((resolve) => poster.post(event, resolve))
-    if (deps.traced) void deps.traced(`push ${name}`, event, work).then(done)
-    else poster.post(event, done)
+/** Sends what is ready, as far as there is room. */
+function sendMore(parts: Parts): void {
+  while (parts.state.underWay < parts.room()) {
+    const next = parts.lanes.next()
+    if (!next) return
+    send(parts, next.lane, next.event)
   }
-  /** Notes an attempt that began `at`. `stays`: that it failed says nothing of the event, which keeps its place. */
-  const note = (event: Event, number: number, at: number, { retryAt = 0, ...said }: Answer) => {
-    const { reason, status } = said
-    const ms = now() - at
-    const wasOpen = circuit.isOpen()
-    if (reason === undefined) {
-      if (!circuit.isClosed()) look()
-      circuit.succeeded()
-      deps.pushed(name, 'sent', ms / 1000)
-    }
-    // Cut off, most likely.
-    else if (isStopping) return { reason, stays: true }
-    else circuit.failed(retryAt)
-    attempts.push({ at, event: event.id, attempt: number, ms, ...said })
-    if (attempts.length > SHOWN.kept) attempts.splice(0, attempts.length - SHOWN.most)
-    reporting ??= setTimeout(() => void report().catch(failed), SHOWN.every)
-    isGone ||= status === 410
-    return { reason, stays: wasOpen || status === 410 }
-  }
+}
 
-  const send = (lane: string, events: Event[], event: Event) => {
-    const at = now()
-    underWay++
-    post(event, (answer) => sent(lane, events, event, note(event, 1, at, answer)))
-  }
-  const sent = (lane: string, events: Event[], event: Event, { reason, stays }: ReturnType<typeof note>) => {
-    underWay--
-    if (reason === undefined) {
-      done.push(event.id)
-      events.shift()
-      ahead--
-    }
-    if (!isFree(lane) || (reason !== undefined && !stays)) {
-      ahead -= events.length
-      leave(events.splice(0), reason)
-    }
-    if (events.length > 0) ready.push(lane)
-    else lanes.delete(lane)
-    if (underWay === 0) drained.ring()
-    sendMore()
-    if (reason !== undefined || isLow() || done.length >= ACK.most || underWay === 0) loop.wake()
-  }
-  const sendMore = () => {
-    while (underWay < room()) {
-      const lane = ready.shift()
-      if (lane === undefined) return
-      const events = lanes.get(lane)
-      if (events?.[0]) send(lane, events, events[0])
-    }
-  }
-  /** Makes jobs of events; `failure`: why the first of them was not pushed. */
-  const leave = (events: Event[], failure?: string) => {
-    for (const [at, event] of events.entries()) {
-      const id = number === undefined ? `${queue}/${event.id}` : `${queue}/${event.id}.${number}`
-      const lane = laneOf(event)
-      putLast(lastJobs, lane, id, Number.POSITIVE_INFINITY)
-      const data = at > 0 || failure === undefined ? { event } : { event, failure }
-      leaving.push({ id, lane, group: name, data })
-    }
-  }
+function send(parts: Parts, lane: string, event: Event): void {
+  const { state, lanes, reading } = parts
+  const at = parts.deps.now()
+  state.underWay++
+  parts.post(event, (answer) => {
+    const noted = parts.note(event, 1, at, answer)
+    state.underWay--
+    if (noted.reason === undefined) reading.done(event)
+    lanes.ended(lane, noted)
+    if (state.underWay === 0) state.drained.ring()
+    sendMore(parts)
+    const isMuch = reading.doneCount() >= ACK.most
+    if (noted.reason !== undefined || parts.isLow() || isMuch || state.underWay === 0) parts.wake()
+  })
+}
 
-  /** Reads ahead; what nobody wants is done. */
-  const read = async () => {
-    const open = partitions.filter(({ hasMore }) => hasMore)
-    const max = Math.ceil(READ.most / open.length)
-    const reads = open.map((each) => {
-      const { partition, readTo: after } = each
-      each.hasMore = false
-      each.readTo = 0
-      each.isBehind &&= after > 0
-      return { group: name, max, mode: 'peek', partition, after } as const
-    })
-    const batches = await store.topics.read(topic, reads)
-    for (const [at, each] of open.entries()) await take(each, batches[at])
-  }
-  const take = async (from: (typeof partitions)[number], batch: GroupBatch | undefined) => {
-    const events = withGap(topic, batch ?? { events: [], missed: 0 }, now(), 'peek')
-    const fresh = events.filter(({ id }) => !held.has(id))
-    const [first] = fresh
-    // A pause is written before what it holds back is published, and a replay before its group begins anew.
-    if (first && !isDeepStrictEqual(await records.control(), control)) return
-    const isGap = first !== undefined && missedIn(first.id) > 0
-    let isAllTaken = !isGap
-    const wanted = wants && !isGap ? await Promise.all(fresh.map(wants)) : []
-    // What tells of missed events has another id once others are acknowledged.
-    for (const [at, event] of isGap ? [[0, first] as const] : fresh.entries()) {
-      const lane = laneOf(event)
-      if (wanted[at] === false || event.timestamp < since) done.push(event.id)
-      else if (isGap || (!isFree(lane) && mayLeave(lane))) leave([event])
-      else if (!isFree(lane)) {
-        isAllTaken = false
-        continue
-      } else {
-        ahead++
-        const events = lanes.get(lane)
-        if (events) events.push(event)
-        else lanes.set(lane, [event]) && ready.push(lane)
-      }
-      held.add(event.id)
-      from.hasMore = true
-    }
-    // Large events come few at a time, so that only an answer without any is the end.
-    const last = events.at(-1)
-    if (isAllTaken && last) from.readTo = store.topics.placeOf(topic, last.id)?.position ?? 0
-    from.hasMore ||= from.readTo > 0 || (last === undefined && from.isBehind)
-  }
-  const ack = async () => {
-    ackedAt = now()
-    const ids = done.splice(0)
-    try {
-      if (ids.length > 0) await store.topics.ack(topic, name, ids, true)
-      for (const id of ids) held.delete(id)
-    } catch (error) {
-      done.push(...ids)
-      throw error
-    }
-  }
-  /** Standard Webhooks: who answers 410 wants nothing more. */
-  const disable = async () => {
-    await records.change((known) => ({ ...known, stopped: { why: 'gone', by: 'the receiver' } }))
-    isStopping = true
-    isGone = false
-    log.error({}, 'the receiver is gone (410): nothing is pushed until somebody resumes the subscription')
-  }
+/** Makes jobs durable, reads ahead and acknowledges. */
+function createSendLoop(parts: Parts) {
+  const { state, lanes, reading, circuit, queue } = parts
+  const { store } = parts.deps
 
-  const loop = createLoop({
+  const storeJobs = async () => {
+    const jobs = [...lanes.leaving]
+    if (jobs.length > 0) await store.jobs.add(queue, jobs)
+    for (const { data } of lanes.leaving.splice(0, jobs.length)) reading.done(data.event)
+  }
+  return createLoop({
     async step() {
-      if (isGone) await disable()
-      const jobs = [...leaving]
-      if (jobs.length > 0) await store.jobs.add(queue, jobs)
-      for (const { data } of leaving.splice(0, jobs.length)) done.push(data.event.id)
-      const places = room()
-      if (told !== places) {
-        isTried = false
-        look()
-        worker.wake()
+      if (state.isGone) await disable(parts)
+      await storeJobs()
+      const places = parts.room()
+      if (state.told !== places) {
+        state.isTried = false
+        reading.look()
+        parts.wake()
+        parts.wakeWorker()
       }
-      told = places
-      const isRead = told > 0 && isLow()
-      const isDue = done.length >= ACK.most || now() >= ackedAt + ACK.after || underWay === 0
+      state.told = places
+      const isRead = state.told > 0 && parts.isLow()
+      const isDue = reading.isAckDue() || state.underWay === 0
       // At once: the store does them in this order, and flushes once. Both have ended before another step begins.
-      const ends = await Promise.allSettled([isDue && ack(), isRead && read()])
+      const ends = await Promise.allSettled([isDue && reading.ack(), isRead && reading.read()])
       for (const end of ends) if (end.status === 'rejected') throw end.reason
-      sendMore()
+      sendMore(parts)
       const rest = circuit.restsFor()
       // It may have ended meanwhile.
-      if (isRead || told !== room() || (underWay === 0 && done.length > 0)) return 'again'
-      return underWay > 0 ? ACK.after : rest
+      const isIdle = state.underWay === 0
+      if (isRead || state.told !== parts.room() || (isIdle && reading.doneCount() > 0)) return 'again'
+      return isIdle ? rest : ACK.after
     },
     failed(error) {
-      for (const each of partitions) each.hasMore = true
-      failed(error)
+      reading.again()
+      parts.failed(error)
     },
   })
+}
 
-  const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
-    const { event, failure } = jobSchema.parse(job.data)
-    if (failure !== undefined && attemptOf(job) === 1) return failedJob(job, failure)
-    if (!circuit.isClosed() && underWay > 0) return { outcome: 'release', delay: LOOK_AGAIN }
-    const at = now()
-    underWay++
-    const answer = await new Promise<Answer>((resolve) => post(event, resolve))
-    const { reason, stays } = note(event, attemptOf(job), at, answer)
-    underWay--
-    sendMore()
-    if (reason === undefined) return { outcome: 'done' }
-    return stays || signal.aborted ? { outcome: 'release' } : failedJob(job, reason)
-  }
+/** Standard Webhooks: who answers 410 wants nothing more. */
+async function disable({ records, state, log }: Parts): Promise<void> {
+  await records.change((known) => ({ ...known, stopped: { why: 'gone', by: 'the receiver' } }))
+  state.isStopping = true
+  state.isGone = false
+  log.error({}, 'the receiver is gone (410): nothing is pushed until somebody resumes the subscription')
+}
+
+/** Tries again what failed, as jobs. */
+function createJobWorker(parts: Parts) {
+  const { subscription, deps, queue, log, state, lanes, circuit, reading } = parts
+  const { name, concurrency, retry } = subscription
+  const { store, now } = deps
+
   const failedJob = (job: ClaimedJob, reason: string): RunOutcome => {
     const error = new TriviumError('push_failed', { name, reason })
     const outcome = failedAttempt(job, error, retry, now())
@@ -309,42 +236,31 @@ export async function startSending(
     log[outcome.outcome === 'dead' ? 'error' : 'warn']({ job: job.id, err: error }, 'an event was not pushed')
     return outcome
   }
-  const worker = createWorker({
+  return createWorker({
     queue,
     store,
     concurrency,
-    limits: () => new Map([[name, room()]]),
+    limits: () => new Map([[name, parts.room()]]),
     retry,
-    run,
+    async run(job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> {
+      const { event, failure } = jobSchema.parse(job.data)
+      if (failure !== undefined && attemptOf(job) === 1) return failedJob(job, failure)
+      if (!circuit.isClosed() && state.underWay > 0) return { outcome: 'release', delay: LOOK_AGAIN }
+      const at = now()
+      state.underWay++
+      const answer = await new Promise<Answer>((resolve) => parts.post(event, resolve))
+      const { reason, stays } = parts.note(event, attemptOf(job), at, answer)
+      state.underWay--
+      sendMore(parts)
+      if (reason === undefined) return { outcome: 'done' }
+      return stays || signal.aborted ? { outcome: 'release' } : failedJob(job, reason)
+    },
     settled({ lane, id }, outcome) {
-      const isLast = lastJobs.get(lane) === id && (outcome === 'done' || outcome === 'dead')
-      if (isLast && others === FREE) lastJobs.delete(lane)
-      else if (isLast) putLast(lastJobs, lane, FREE, KNOWN)
-      look()
+      if (outcome === 'done' || outcome === 'dead') lanes.jobEnded(lane, id)
+      reading.look()
+      parts.wake()
     },
     log,
     now,
   })
-
-  await lookForJobs()
-  const offs = [store.onSignal(`topic:${topic}`, look), store.onSignal(`kv:${records.key}`, () => look())]
-  loop.start()
-  worker.start()
-
-  /** What is under way gets `grace` ms. */
-  return async (grace: number): Promise<void> => {
-    isStopping = true
-    for (const off of offs) off()
-    const cut = setTimeout(poster.close, grace)
-    await Promise.all([loop.stop(), worker.stop(grace)])
-    drained.clear()
-    if (underWay > 0) await drained.sleep()
-    clearTimeout(cut)
-    await Promise.all([ack().catch(failed), report().catch(failed), poster.close()])
-  }
-}
-
-function laneOf(event: Event): string {
-  const conversation = conversationOf(event)
-  return conversation === undefined ? event.topic : `${event.source}/${conversation}`
 }

@@ -1,0 +1,60 @@
+import type { Event } from '../../core/event.ts'
+import type { createCircuit } from './circuit.ts'
+import type { Answer } from './post.ts'
+import type { Records } from './records.ts'
+
+/** Attempts that are shown, how many are there before the others go, and how often (ms) they are written at most. */
+const SHOWN = { most: 50, kept: 1_000, every: 500 }
+
+export type Attempts = Awaited<ReturnType<typeof createAttempts>>
+
+/** The attempts of one subscription: what each means for the circuit, and the report of the newest. */
+export async function createAttempts(deps: {
+  records: Records
+  circuit: ReturnType<typeof createCircuit>
+  /** Counts an attempt that worked, by the seconds it took. */
+  pushed(seconds: number): void
+  /** The receiver works again. */
+  recovered(): void
+  /** Called after each report. */
+  reported(): Promise<void>
+  failed(error: unknown): void
+  now(): number
+}) {
+  const { records, circuit, now } = deps
+  /** The newest last. */
+  const attempts = (await records.report()).attempts.toReversed()
+  let reporting: NodeJS.Timeout | undefined
+
+  const report = async () => {
+    clearTimeout(reporting)
+    reporting = undefined
+    await records.tell({ attempts: attempts.slice(-SHOWN.most).reverse(), failures: circuit.failures() })
+    await deps.reported()
+  }
+
+  return {
+    report,
+    /**
+     * Notes an attempt that began `at`. `stays`: that it failed says nothing of the event, which keeps its place. `isGone`: the
+     * receiver wants nothing more (Standard Webhooks: it answers 410). `isStopping`: a failure is most likely that it was cut off.
+     */
+    note(event: Event, number: number, at: number, answer: Answer, isStopping: boolean) {
+      const { retryAt = 0, ...said } = answer
+      const { reason, status } = said
+      const isGone = status === 410
+      const ms = now() - at
+      const wasOpen = circuit.isOpen()
+      if (reason === undefined) {
+        if (!circuit.isClosed()) deps.recovered()
+        circuit.succeeded()
+        deps.pushed(ms / 1000)
+      } else if (isStopping) return { reason, stays: true, isGone: false }
+      else circuit.failed(retryAt)
+      attempts.push({ at, event: event.id, attempt: number, ms, ...said })
+      if (attempts.length > SHOWN.kept) attempts.splice(0, attempts.length - SHOWN.most)
+      reporting ??= setTimeout(() => void report().catch(deps.failed), SHOWN.every)
+      return { reason, stays: wasOpen || isGone, isGone }
+    },
+  }
+}
