@@ -1,0 +1,113 @@
+import { MESSAGE_TOPIC } from '../../core/event.ts'
+import type { Message } from '../../core/message.ts'
+import { type Outcome, SEARCHED } from '../../core/message-query.ts'
+import type { Store } from '../../core/store.ts'
+import { defined } from '../../lib/defined.ts'
+import { REPLAYED, type Readers, WATCHED, type Watched } from './readers.ts'
+import type { Reader } from './stream.ts'
+
+/** Messages that one look shows at most: with four looks a second, 1,200 a second, which may come unevenly. */
+const PAGE = 300
+/** So many are cheap enough to be looked at each time. */
+const FEW = 100
+const UNFINISHED: readonly Outcome[] = ['waiting', 'running', 'retrying', 'approval', 'dead']
+const FINISHED = /^(done|unrouted|dropped|merged|bounced|suppressed)$/
+
+/** Shows readers the messages that come in, and then how each of them ends. */
+export function createMessagesSeen(
+  { journal, topics }: Pick<Store, 'journal' | 'topics'>,
+  readers: Readers,
+  now: () => number,
+) {
+  const watched = new Map<string, Watched>()
+  /** Up to where messages were shown, of each partition. */
+  let seen: number[] = []
+  const ends = () => {
+    const all = Array.from({ length: topics.partitions(MESSAGE_TOPIC) }, (_, at) =>
+      topics.end(MESSAGE_TOPIC, at),
+    )
+    return Promise.all(all)
+  }
+  const watch = ({ message, outcome }: Watched) => {
+    watched.delete(message.id)
+    if (FINISHED.test(outcome)) return
+    watched.set(message.id, { message: inShort(message), outcome })
+    for (const id of watched.keys()) if (watched.size > WATCHED) watched.delete(id)
+  }
+  const newest = createNewest({ journal, topics })
+
+  return {
+    /** What is there already is not news. */
+    async begin(): Promise<void> {
+      seen = await ends()
+      const { found } = await journal.search({ limit: PAGE, outcomes: UNFINISHED })
+      for (const one of found.reverse()) watch(one)
+    },
+    async lookForMessages(): Promise<void> {
+      const end = await ends()
+      if (end.every((last, at) => last <= (seen[at] ?? 0))) return
+      const { found, missed } = await newest(seen, end, PAGE)
+      seen = end
+      for (const one of found) watch(one)
+      readers.show(found, missed)
+    },
+    /** `isDue`: also where there are many. */
+    async lookForOutcomes(isDue: boolean): Promise<void> {
+      if (watched.size > FEW && !isDue) return
+      const all = [...watched.values()]
+      const outcomes = await journal.outcomes(all.map(({ message }) => message.id))
+      for (const [index, { message, outcome: before }] of all.entries()) {
+        const outcome = outcomes[index]
+        // Retention has removed it.
+        if (!outcome) watched.delete(message.id)
+        if (!outcome || outcome === before) continue
+        watch({ message, outcome })
+        readers.tellOutcome({ message, outcome }, before, now())
+      }
+    },
+    /** Shows a reader who comes back what it missed. */
+    async replay(reader: Reader): Promise<void> {
+      const last = topics.placeOf(MESSAGE_TOPIC, reader.after ?? '')
+      if (!last || !reader.wants('message')) return
+      // Of the others it is not known: as much is missing of them.
+      const count = (seen[last.partition] ?? 0) - last.position
+      const after = seen.map((end) => Math.max(0, end - count))
+      if (count <= 0) return
+      const { found, missed } = await newest(after, seen, REPLAYED)
+      readers.show(found, missed, reader)
+    },
+  }
+}
+
+/** Finds the newest messages after positions up to others, oldest first; and how many of them are left out. */
+function createNewest({ journal, topics }: Pick<Store, 'journal' | 'topics'>) {
+  return async (after: readonly number[], end: readonly number[], most: number) => {
+    const isMeant = ({ message }: Watched) => {
+      const { partition, position } = topics.placeOf(MESSAGE_TOPIC, message.id) ?? {
+        partition: -1,
+        position: 0,
+      }
+      // What came meanwhile is for the next look.
+      return position > (after[partition] ?? 0) && position <= (end[partition] ?? 0)
+    }
+    const all = end.reduce((sum, last, at) => sum + last - (after[at] ?? 0), 0)
+    const found: Watched[] = []
+    let before: string | undefined
+    do {
+      const limit = Math.min(PAGE, most - found.length, all - found.length)
+      if (limit <= 0) break
+      const page = await journal.search({ limit, before })
+      const meant = page.found.filter(isMeant)
+      found.push(...meant)
+      const last = topics.placeOf(MESSAGE_TOPIC, page.found.at(-1)?.message.id ?? '')
+      const isPast = meant.length === 0 && last && last.position <= (after[last.partition] ?? 0)
+      before = isPast || page.found.length < limit ? undefined : page.next
+    } while (before !== undefined)
+    return { found: found.reverse(), missed: all - found.length }
+  }
+}
+
+/** A message without what may be large and no filter looks at. Copied: a slice keeps the whole text alive. */
+function inShort({ html: _html, data: { event }, text, ...rest }: Message): Message {
+  return { ...rest, data: defined({ event }), text: Buffer.from(text.slice(0, SEARCHED)).toString() }
+}
