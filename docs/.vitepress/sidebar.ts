@@ -21,6 +21,7 @@ export const sidebar: Group[] = [
     approvals: 'Approvals',
     schedules: 'Schedules',
     'busy-conversations': 'Busy conversations',
+    pausing: 'Pause and take over',
     assistant: 'The assistant',
     mcp: 'MCP',
   }),
