@@ -4,7 +4,6 @@ import { TriviumError } from '../core/errors.ts'
 import { isJsonObject, type JsonObject, jsonObjectSchema, objectsIn, parseJson } from '../core/json.ts'
 import { mcpServerOf } from '../core/mcp.ts'
 import { skillJsonSchema } from '../core/skill.ts'
-import { LONGEST_TIMER, parseDuration, TEN_YEARS } from '../core/units.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { builtInSkills } from '../runtime/built-in.ts'
 import { isCallbackName } from '../runtime/callbacks/callback-service.ts'
@@ -12,6 +11,7 @@ import { type CommandContext, type Environs, EXIT_NOTHING, interruption, loadFor
 import { type Connection, connect, connectOrOpen, isNotRunning } from './connection.ts'
 import { GLOBAL_NAMES, listGlobals } from './global-options.ts'
 import { humanResult } from './skill-output.ts'
+import { readValue, typeName } from './skill-value.ts'
 import { isStoreOnly, withoutDaemon } from './store-only.ts'
 import { show, type Terminal, usageOutput } from './terminal.ts'
 
@@ -197,52 +197,18 @@ function readPositional(
   throw usage(`${JSON.stringify(rest[0])} belongs to no argument; give it with its flag (see --help).`)
 }
 
-/** Text becomes what the schema says; what is no JSON stays text where the schema leaves it open. */
-function readValue(text: string, schema: JsonObject, name: string) {
-  if (schema.type === 'string') return text
-  const parsed = parseJson(text)
-  // A text that looks like a number or an object is a text all the same.
-  if (isTextOrList(schema)) return Array.isArray(parsed) ? parsed : text
-  if (schema.type === undefined) return parsed === undefined ? text : parsed
-  if (schema.type === 'array' && !Array.isArray(parsed))
-    return parsed === undefined ? text.split(',') : [text]
-  if (parsed === undefined && isTime(schema)) {
-    const time = parseDuration(text)
-    if (time !== undefined) return time
-    throw usage(
-      `${name} takes milliseconds, or a duration such as 500ms, 30s or 5m, not ${JSON.stringify(text)}`,
-    )
-  }
-  if (parsed === undefined) throw usage(`${name} takes ${typeName(schema)}, not ${JSON.stringify(text)}`)
-  return parsed
-}
-
-/** Milliseconds: known by what the schemas of times are bounded by. */
-function isTime({ type, maximum }: JsonObject): boolean {
-  return type === 'integer' && (maximum === LONGEST_TIMER || maximum === TEN_YEARS)
-}
-
-function isTextOrList({ anyOf }: JsonObject): boolean {
-  const types = objectsIn(anyOf).map(({ type }) => type)
-  return types.length === 2 && types.includes('string') && types.includes('array')
-}
-
-function typeName(schema: JsonObject): string {
-  if (isTextOrList(schema)) return 'string or list'
-  if (isTime(schema)) return 'ms or duration'
-  return typeof schema.type === 'string' ? schema.type : 'json'
-}
-
 /** One wait of `--follow`; the next begins where it ended. */
 const ROUND = 60_000
 
-/** `event-wait --follow`, by a consumer group (`queue`, else one of its own), so that nothing between two waits is missed. */
+/**
+ * `event-wait --follow`, by a consumer group (`queue`, else one of its own), so that nothing between two waits is missed. The
+ * first wait makes the group, with its filter; one that is there with another filter is refused and left as it is.
+ */
 async function followEvents(connection: Connection, args: JsonObject, terminal: Terminal): Promise<void> {
   if (args.ack === false && args.lease === undefined) {
     throw usage('--follow consumes what it prints; with --no-ack the same events would come again and again.')
   }
   const { topic = null, queue = `follow-${process.pid}-${Date.now().toString(36)}` } = args
-  await connection.invoke('event-subscribe', { topic, queue })
   const signal = interruption()
   try {
     while (!signal.aborted) {

@@ -4,10 +4,10 @@ import { isJsonObject } from '../core/json.ts'
 import { mcpServerOf } from '../core/mcp.ts'
 import { compilePattern } from '../core/pattern.ts'
 import { concurrencyOf, isMatchKey, type Route, type RouteMatch, routeSchema } from '../core/route.ts'
-import { attempt } from '../lib/attempt.ts'
 import { noSuch, quote } from '../lib/nearest.ts'
 import { type Checker, check, findingsOf } from './checker.ts'
 import type { GatewayConfig, RoutedSkill } from './gateways.ts'
+import { argsFindings } from './skill-args.ts'
 import { listOf, swallowedWords } from './swallowed-words.ts'
 import type { Path } from './yaml-file.ts'
 
@@ -134,10 +134,7 @@ function checkSkill(
     return
   }
   if (!args || !skill.args) return
-  const { args: schema } = skill
-  // A schema that wants to be awaited, or throws, is left to the invocation.
-  const found = attempt(() => check(schema, args).issues) ?? []
-  for (const finding of findingsOf(found)) {
+  for (const finding of argsFindings(skill.args, args)) {
     const [key] = finding.path
     if (key === undefined || !Object.hasOwn(args, key)) continue
     checker.report([...path, 'args', ...finding.path], finding.what, finding.message)

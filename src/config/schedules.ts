@@ -10,6 +10,7 @@ import { noSuch, quote } from '../lib/nearest.ts'
 import { isTimeZone } from '../lib/time-zone.ts'
 import type { Checker } from './checker.ts'
 import type { RouteWorld } from './routes.ts'
+import { argsFindings } from './skill-args.ts'
 import type { Path, Problem } from './yaml-file.ts'
 
 const ONE_OF = 'give one of `cron`, `every` and `at`'
@@ -88,18 +89,26 @@ export function parseSchedules(raw: unknown, world: RouteWorld, checker: Checker
     const schedule = { ...rest, ...defined({ cron: at ?? rest.cron }) }
     if (names.has(read.name)) report('name', `there are two schedules ${quote(read.name)}`)
     names.add(read.name)
-    checkSkill(read.skill, world, report)
+    checkSkill(read, path, world, checker)
     const next = nextOf(schedule)
     if (next.error !== undefined) report(at === undefined ? 'cron' : 'at', next.error)
-    else if (next.at === undefined && at === undefined) report('cron', 'this never comes')
-    else if (next.at === undefined) return [{ ...schedule, ...defined({ over: overAt(path, checker) }) }]
+    else if (next.at === undefined && !isBounded(schedule.cron)) report('cron', 'this never comes')
+    else if (next.at === undefined) {
+      const over = overAt([...path, at === undefined ? 'cron' : 'at'], checker)
+      return [{ ...schedule, ...defined({ over }) }]
+    }
     return [schedule]
   })
 }
 
+/** One moment, or a cron expression with a seventh field, the year: what comes today may not come next year. */
+function isBounded(cron = ''): boolean {
+  return /^\d{4}-/.test(cron) || cron.split(' | ').every((one) => one.trim().split(/\s+/).length === 7)
+}
+
 function overAt(path: Path, checker: Checker): Problem | undefined {
   const message = 'this time has passed: the schedule does not run any more'
-  checker.report([...path, 'at'], 'value', message, 'warning')
+  checker.report(path, 'value', message, 'warning')
   return checker.problems.at(-1)
 }
 
@@ -114,19 +123,21 @@ function nextOf(schedule: Omit<FileSchedule, 'over'>): { at?: number | undefined
   }
 }
 
+/** Reports a skill that there is not, and arguments that it does not take: a schedule has no message to bring others. */
 function checkSkill(
-  name: string,
+  { skill: name, args }: Pick<FileSchedule, 'skill' | 'args'>,
+  path: Path,
   { skills, servers }: RouteWorld,
-  report: (key: string, message: string) => void,
+  checker: Checker,
 ): void {
-  if (!skills || skills.some((skill) => skill.name === name)) return
-  if (servers.includes(mcpServerOf(name) ?? '')) return
-  report(
-    'skill',
-    noSuch(
-      'skill',
-      name,
-      skills.map((skill) => skill.name),
-    ),
-  )
+  if (!skills) return
+  const skill = skills.find((each) => each.name === name)
+  if (!skill) {
+    if (servers.includes(mcpServerOf(name) ?? '')) return
+    const names = skills.map((each) => each.name)
+    checker.report([...path, 'skill'], 'value', noSuch('skill', name, names))
+    return
+  }
+  for (const finding of skill.args ? argsFindings(skill.args, args) : [])
+    checker.report([...path, 'args', ...finding.path], finding.what, finding.message)
 }

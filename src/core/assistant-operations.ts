@@ -84,7 +84,7 @@ const schedule = name.describe('The schedule: schedule-1, or its name in routes.
 
 /** `schedule-…`: of one's own, and for operators of everybody. All but `create` and `list` throw `not_found`. */
 export const schedules = {
-  /** Throws `usage`, `skill_not_found`, `limit_reached`, and `forbidden` for a message whose sender is not verified. */
+  /** Throws `usage`, `skill_not_found`, `skill_args_invalid`, `limit_reached`, and `forbidden` for a message whose sender is not verified. */
   create: closed({
     skill: name.describe('The skill to run'),
     name: optional('A name for people; default: that of the skill'),
@@ -102,7 +102,7 @@ export const schedules = {
     misfire: z
       .string()
       .default('once')
-      .describe('After a pause: skip what was missed, run once, or within: 5m'),
+      .describe('Times at which no daemon ran: skip them, run the newest late (once), or only within: 5m'),
     args: jsonObjectSchema.default({}).describe('Arguments for the skill'),
   }).describe(
     'Runs a skill by cron or interval, once per planned time, with the rights of who made the schedule.',

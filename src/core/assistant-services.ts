@@ -81,7 +81,7 @@ export const stepSchema = z
   .regex(/^([2-9]|[1-9]\d{1,2}) (days|weeks|months)$/, 'expected "2 weeks", "3 days" or "6 months"')
 
 /**
- * A stored schedule: cron (5 or 6 fields, several with ` | `, or one moment in ISO 8601) in `timezone`, or `every` so many ms from `created`.
+ * A stored schedule: cron (5 to 7 fields, several with ` | `, or one moment in ISO 8601) in `timezone`, or `every` so many ms from `created`.
  * `step`: of the days, weeks or months of the cron only each so many count.
  */
 export const scheduleSchema = z.strictObject({

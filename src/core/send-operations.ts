@@ -23,6 +23,7 @@ function momentOf(text: string): number {
 export const span = z
   .union([z.number(), z.string()])
   .refine((value) => parseDuration(value) !== undefined, 'expected a duration such as 30m, 2h or 3d')
+  .meta({ title: 'duration' })
   .transform((value) => parseDuration(value) ?? z.NEVER)
 
 /** What was sent with `at` or `in` and waits: `send-…`. */

@@ -190,7 +190,7 @@ function skillsOf<O extends operations.Operations>(
 /** Methods whose arguments their operations' schemas have checked. */
 type Methods = Record<string, { of(args: unknown, call: Call): Promise<unknown> }['of']>
 
-const SLIPS = new Set(['usage', 'not_found', 'limit_reached'])
+const SLIPS = new Set(['usage', 'not_found', 'limit_reached', 'skill_args_invalid'])
 
 /** In a chat a slip of who asks gets an answer; a program gets the error. */
 function answeringSlips(skill: Skill): Skill {

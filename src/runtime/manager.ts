@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto'
-import type { z } from 'zod'
 import { type Call, createSendCounter, type InvokeOptions } from '../core/call.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { requireAskFor } from '../core/identity.ts'
-import { isJsonObject, pathGet, toJson } from '../core/json.ts'
+import { toJson } from '../core/json.ts'
 import type { Services } from '../core/services.ts'
-import { ANY_ARGS, outputJsonSchema, type Skill, skillJsonSchema } from '../core/skill.ts'
+import { outputJsonSchema, type Skill, skillJsonSchema } from '../core/skill.ts'
 import { defined } from '../lib/defined.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { abortError, runBounded } from './bounded.ts'
 import { callbackSkill, isCallbackName } from './callbacks/callback-service.ts'
 import { createContexts } from './context.ts'
 import { createOnion, type Onion } from './onion.ts'
+import { parseArgs } from './parse-args.ts'
 import { createRegistry, type RegisteredSkill, type RegistryOptions } from './registry.ts'
 import { watchSkills } from './watch-skills.ts'
 
@@ -142,8 +142,8 @@ export function createSkillManager(options: SkillManagerOptions) {
         if (!invokeOptions.message) await ended?.(rootId)
       }
     },
-    /** Throws where a call may not have the skill run later: programs never, as their token may be gone by then. */
-    async permit(name: string, call: Call): Promise<void> {
+    /** Throws where a call may not have the skill run later, with `args` if given: programs never, as their token may be gone by then. */
+    async permit(name: string, call: Call, args?: unknown): Promise<void> {
       const { id, skills } = call.caller
       if (skills) {
         const reason = 'what runs later needs the control token'
@@ -152,8 +152,8 @@ export function createSkillManager(options: SkillManagerOptions) {
       const { skill } = find(name).onion
       const access = registry.middleware().filter((one) => one.name === 'access')
       const asked = { ...call, skill: name, depth: 0 }
-      const nothing = () => Promise.resolve()
-      await createOnion({ ...skill, run: nothing }, access).run(contextOf(asked, {}, {}))
+      await createOnion({ ...skill, run: async () => {} }, access).run(contextOf(asked, {}, {}))
+      if (args !== undefined) parseArgs(skill, args)
     },
     /** What `trivium skill list` prints. */
     list: () => registry.names().map((name) => infoOf(find(name))),
@@ -220,31 +220,6 @@ function createRootCall(
 
 function infoOf({ onion: { skill }, source: { name, kind, path } }: RegisteredSkill) {
   return { name, description: skill.description, kind, ...defined({ path }) }
-}
-
-function parseArgs(skill: Skill, args: unknown): unknown {
-  if (skill.args === ANY_ARGS && isJsonObject(args)) return { ...withoutUndefined(args) }
-  const parsed = skill.args.safeParse(withoutUndefined(args ?? {}))
-  if (parsed.success) return parsed.data
-  throw new TriviumError('skill_args_invalid', {
-    name: skill.name,
-    details: parsed.error.issues.map((issue) => describeIssue(issue, args)).join('; '),
-  })
-}
-
-/** An argument given as undefined is one that is not given, as it would be over HTTP. */
-function withoutUndefined<Args>(args: Args): Args | object {
-  if (!isJsonObject(args)) return args
-  for (const name in args) if (args[name] === undefined) return defined<object>(args)
-  return args
-}
-
-function describeIssue(issue: z.core.$ZodIssue, args: unknown): string {
-  const path = issue.path.map(String).join('.')
-  // A skill's own words say more.
-  const isPlain = issue.message.startsWith('Invalid input')
-  if (path && isPlain && pathGet(args, path) === undefined) return `${path} is missing`
-  return path ? `${path}: ${issue.message}` : issue.message
 }
 
 function asJson(result: unknown): unknown {

@@ -169,7 +169,7 @@ describe('the views of an operator', { timeout: 90_000 }, async () => {
     await press('Run')
     await dialog.getByText('"city": 7').waitFor()
     await answer('Run pay')
-    await error('order').getByText('Too small').waitFor()
+    await error('order').getByText('expected at least').waitFor()
     await error('to').getByText('city').waitFor()
     await page.getByLabel('order').fill('4242')
     await page.getByLabel('to', { exact: true }).fill('')

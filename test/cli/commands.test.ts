@@ -216,6 +216,13 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
       [['event-wait', 'x', '--frob'], /unknown option '--frob'/],
       [['event-wait', 'x', '--args', '{half'], /--args is a JSON object/],
       [['event-wait', 'x', '--follow', '--no-ack'], /--no-ack/],
+      [
+        ['conversation-pause', '--gateway', 'cli', '--conversation', 'c', '--for', 'soon'],
+        /for: expected a duration/,
+      ],
+      [['schedule-create', 'event-emit', '--cron', '0 8 * * 1-5'], /topic is missing/],
+      [['schedule', 'create', 'event-emit', '--cron', '0 8 * * 1-5', '--args', '{"topic":5}'], /topic/],
+      [['send', 'list', '--limit', '0'], /limit: expected at least 1/],
       [['status', '--frob'], /unknown option '--frob'/],
       [['message', 'cli'], /missing required argument/],
       [['message', 'cli', 'x', '--wait', 'abc'], /--wait is a whole number/],
@@ -255,6 +262,52 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     assert.deepEqual(await exit, [0, null])
     assert.ok(performance.now() - interrupted < 5000, 'it did not wait for its last round')
     assert.doesNotMatch(await groups(), /follow-/)
+  })
+
+  test('event-wait --follow with --match prints only what fits, and leaves a group with another filter alone', async () => {
+    const groups = async () => JSON.stringify(Object(await daemon.get('/v1/status')).result.groups)
+    const match = ['--match', '{"gateway":"demo"}']
+    for (const [queue, name] of [
+      [[], 'follow-'],
+      [['--queue', 'demos'], 'demos'],
+    ] as const) {
+      const child = spawn(
+        process.execPath,
+        [BIN, 'event-wait', 'gateway-message', ...match, '--follow', ...queue],
+        { cwd: site.dir, env: { PATH: process.env.PATH ?? '', HOME: site.dir } },
+      )
+      let out = ''
+      let err = ''
+      child.stdout.on('data', (chunk) => {
+        out += chunk
+      })
+      child.stderr.on('data', (chunk) => {
+        err += chunk
+      })
+      await until(async () => {
+        assert.equal(child.exitCode, null, err)
+        return (await groups()).includes(name)
+      }, 'its consumer group')
+      await site.run(['message', 'cli', 'not for it'])
+      await fetch(`${daemon.url}/hooks/demo`, { method: 'POST', body: 'for it' })
+      await until(() => out.includes('\n'), 'a line')
+      assert.deepEqual(
+        out
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line).source),
+        ['demo'],
+      )
+      const exit = once(child, 'exit')
+      child.kill('SIGINT')
+      assert.deepEqual(await exit, [0, null], err)
+      assert.equal((await groups()).includes(name), queue.length > 0)
+    }
+    const other = ['event-wait', 'gateway-message', '--match', '{"gateway":"cli"}', '--follow']
+    const refused = await site.run([...other, '--queue', 'demos'])
+    assert.match(refused.err, /another filter/)
+    const wait = ['event-wait', 'gateway-message', ...match, '--queue', 'demos', '--timeout', '0']
+    assert.equal((await site.run(wait)).code, 4, 'its filter is the old one')
   })
 
   test('a second daemon in the data dir is refused with 2, and says who is there', async () => {

@@ -81,7 +81,11 @@ describe('a schedule of routes.yaml', { timeout: 180_000, concurrency: 2 }, () =
 
   test('whose time has passed is a warning for a daemon that starts, and none to run', async () => {
     const site = openSite({
-      routes: file('{ name: late, at: 2020-01-01T09:00, skill: tick }', everySecond(1)),
+      routes: file(
+        '{ name: late, at: 2020-01-01T09:00, skill: tick }',
+        '{ name: year, cron: "0 0 8 * * 1 2020", skill: tick }',
+        everySecond(1),
+      ),
       skills: SKILLS,
     })
     const daemon = await site.start()

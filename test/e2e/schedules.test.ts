@@ -129,16 +129,17 @@ describe('a schedule', { timeout: 180_000, concurrency: 3 }, () => {
 gateways: { chat: { transport: websocket, path: /chat, tokens: { ada: "ada's long token" } } }
 routes: [{ name: plan, match: { prefix: plan }, skill: plan }]
 `
-    const site = openSite({ routes, skills: PLANNING })
+    const lost = `export default { description: 'can never run', run: ({ manager }) => manager.invoke('state-get') }`
+    const site = openSite({ routes, skills: { ...PLANNING, lost } })
     const daemon = await site.start()
     const ada = await daemon.chat("/chat?token=ada's%20long%20token")
-    // Without its arguments it can never run.
-    assert.equal(await ada.ask('plan state-get'), 'schedule-1')
+    assert.match(await ada.ask('plan state-get'), /^skill_args_invalid: .*key is missing/)
+    assert.equal(await ada.ask('plan lost'), 'schedule-1')
     const told = await ada.next('message', 30_000)
-    assert.match(String(told.text), /^state-get \(schedule-1\) failed: .*arguments/)
+    assert.match(String(told.text), /^lost \(schedule-1\) failed: .*arguments/)
     const dead = async () => Object(await daemon.invoke('dead-letter-list', { queue: 'schedules' }))
     await until(async () => (await dead()).length >= 3, 'three dead letters', 30_000)
-    assert.equal(ada.all('message').length, 2)
+    assert.equal(ada.all('message').length, 3)
     ada.close()
     await daemon.end()
   })

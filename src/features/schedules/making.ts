@@ -28,8 +28,8 @@ type Asked = Parameters<Services['schedules']['create']>[0]
 /** Makes schedules of people and operators, for `schedule-create` and for words. */
 export function createScheduleMaking(deps: {
   state: ScheduleState
-  /** Throws `skill_not_found`, and `forbidden` where the call may not have it invoked. */
-  permit(skill: string, call: Call): Promise<void>
+  /** Throws `skill_not_found`, `forbidden` where the call may not have it invoked, and `skill_args_invalid`. */
+  permit(skill: string, call: Call, args: unknown): Promise<void>
   record(entry: ActivityEntry): Promise<void>
   now: () => number
 }) {
@@ -41,7 +41,7 @@ export function createScheduleMaking(deps: {
     call: Call,
     askedBy?: AskedBy,
   ): Promise<Schedule> => {
-    await deps.permit(rest.skill, call)
+    await deps.permit(rest.skill, call, args)
     if (at !== undefined && (rest.cron ?? rest.every) !== undefined)
       throw new TriviumError('usage', { details: 'A schedule takes one of `cron`, `every` and `at`.' })
     const schedule = {

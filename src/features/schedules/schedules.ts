@@ -28,8 +28,8 @@ export function createSchedules(deps: {
   fire(occasion: Occasion): Promise<void>
   /** Notes `schedule_fired`, `schedule_missed`, `schedule_skipped`, `schedule_created`, `schedule_deleted` and so on. */
   record(entry: ActivityEntry): Promise<void>
-  /** Throws `skill_not_found`, and `forbidden` where the call may not have it invoked. */
-  permit(skill: string, call: Call): Promise<void>
+  /** Throws `skill_not_found`, `forbidden` where the call may not have it invoked, and `skill_args_invalid` for `args`. */
+  permit(skill: string, call: Call, args?: unknown): Promise<void>
   /** Names this process in the lease. */
   owner: string
   log: Log
@@ -54,7 +54,7 @@ export function createSchedules(deps: {
   const all = async () => [...(await state.load()).document.schedules, ...(await file.list())]
   const require = async (id: string, call: Call) => {
     const found = (await all()).filter(isSeen(call)).find((one) => one.id === id)
-    if (!found) throw new TriviumError('not_found', { path: id })
+    if (!found) throw new TriviumError('not_found', { path: `schedule ${id}` })
     return found
   }
 

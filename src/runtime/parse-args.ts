@@ -1,0 +1,49 @@
+import type { z } from 'zod'
+import { TriviumError } from '../core/errors.ts'
+import { isJsonObject, pathGet } from '../core/json.ts'
+import { ANY_ARGS, type Skill } from '../core/skill.ts'
+import { defined } from '../lib/defined.ts'
+
+/** The arguments as the skill gets them. Throws `skill_args_invalid`. */
+export function parseArgs(skill: Skill, args: unknown): unknown {
+  if (skill.args === ANY_ARGS && isJsonObject(args)) return { ...withoutUndefined(args) }
+  const parsed = skill.args.safeParse(withoutUndefined(args ?? {}))
+  if (parsed.success) return parsed.data
+  throw new TriviumError('skill_args_invalid', {
+    name: skill.name,
+    details: parsed.error.issues.map((issue) => describeIssue(issue, args)).join('; '),
+  })
+}
+
+/** An argument given as undefined is one that is not given, as it would be over HTTP. */
+function withoutUndefined<Args>(args: Args): Args | object {
+  if (!isJsonObject(args)) return args
+  for (const name in args) if (args[name] === undefined) return defined<object>(args)
+  return args
+}
+
+function describeIssue(issue: z.core.$ZodIssue, args: unknown): string {
+  const path = issue.path.map(String).join('.')
+  // A skill's own words say more.
+  const isPlain = issue.message.startsWith('Invalid input')
+  if (path && isPlain && pathGet(args, path) === undefined) return `${path} is missing`
+  const message = boundOf(issue) ?? issue.message
+  return path ? `${path}: ${message}` : message
+}
+
+/** `expected at least 1`, in place of the validator's own message; undefined where the schema brings one. */
+function boundOf(issue: z.core.$ZodIssue): string | undefined {
+  if (issue.code === 'too_small' && issue.message.startsWith('Too small'))
+    return expected(issue.inclusive === false ? 'more than' : 'at least', issue.minimum, issue.origin)
+  if (issue.code === 'too_big' && issue.message.startsWith('Too big'))
+    return expected(issue.inclusive === false ? 'less than' : 'at most', issue.maximum, issue.origin)
+  return undefined
+}
+
+const UNITS: Partial<Record<string, string>> = { string: 'character', array: 'item', set: 'item' }
+
+function expected(relation: string, bound: number | bigint, origin: string): string {
+  const unit = UNITS[origin]
+  if (unit === undefined) return `expected ${relation} ${bound}`
+  return `expected ${relation} ${bound} ${unit}${Number(bound) === 1 ? '' : 's'}`
+}
