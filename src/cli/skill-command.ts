@@ -140,9 +140,11 @@ function unknownCommand(name: string, skills: readonly string[], context: Comman
 /** The command of a skill, and which of its options is which argument. */
 function commandFor(name: string, { description, args: { properties, required } }: Described) {
   const positional =
-    required.length === 0
-      ? 'none'
-      : `the required arguments may stand without their flags: ${required.join(', ')}`
+    required.length > 0
+      ? `the required arguments may stand without their flags: ${required.join(', ')}`
+      : 'id' in properties
+        ? '`id` may stand without its flag'
+        : 'none'
   const command = new Command(`trivium ${name}`)
     .description(description)
     .exitOverride()
@@ -177,15 +179,21 @@ function optionFor(property: string, schema: JsonObject, isRequired: boolean): O
   return new Option(`${flag} <${typeName(schema)}>`, help).argParser((text) => readValue(text, schema, flag))
 }
 
+/** The arguments that may stand without their flags: the required ones, else an `id`. */
+function unflagged({ properties, required }: Described['args']): string[] {
+  return required.length === 0 && 'id' in properties ? ['id'] : required
+}
+
 /** Values without a flag fill the required arguments that no flag gave, in schema order; a list takes all that is left. */
 function readPositional(
   values: readonly string[],
   given: JsonObject,
-  { properties, required }: Described['args'],
+  described: Described['args'],
 ): JsonObject {
+  const { properties } = described
   const args: JsonObject = {}
   let rest = values
-  for (const property of required.filter((name) => given[name] === undefined)) {
+  for (const property of unflagged(described).filter((name) => given[name] === undefined)) {
     const [first, ...others] = rest
     if (first === undefined) return args
     const schema = properties[property] ?? {}

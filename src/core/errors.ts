@@ -97,11 +97,12 @@ export const catalogue = {
   run_not_running: final(409, 'No attempt on message {id} runs; the message is {outcome}.'),
   send_not_found: final(
     404,
-    'Nothing waits to be sent with the key {id}, and nothing of that key was sent later in the last week.',
+    'Nothing waits to be sent with the key {id}. What was due is found by its id, or by its key with `gateway` or `messageId`.',
   ),
-  send_decided: final(
+  send_decided: final(409, 'The send {id} was due at {at} and {fate}; it cannot be cancelled any more.'),
+  send_key_ambiguous: final(
     409,
-    'The send {id} was due at {at} and has been sent; it cannot be cancelled any more.',
+    'Several sends that wait have the key {key}: {ids}. Give one of these as `id`, or add `gateway` or `messageId`.',
   ),
   send_failed: passing(502, 'Gateway {gateway} could not send: {reason}'),
   send_ambiguous: passing(

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { closed, limit, name, optional } from './arguments.ts'
+import { closed, limit, optional } from './arguments.ts'
 import { parseDuration } from './units.ts'
 
 /** How far ahead (ms) something may be sent, and how much may wait at once. */
@@ -34,8 +34,13 @@ export const sends = {
     conversation: optional('Only into this conversation'),
     limit: limit.default(100).describe('The most to list'),
   }).describe('Lists what waits to be sent later, soonest first.'),
-  /** Throws `send_not_found`, and `send_decided` where it was sent. */
+  /** Throws `send_not_found`, `send_key_ambiguous`, and `send_decided` where it was due. */
   cancel: closed({
-    id: name.describe('The key of the send, as gateway-send and send-list give it'),
-  }).describe('Cancels what waits to be sent later: it is sent or cancelled, never both.'),
+    id: optional('The send, as gateway-send (`key`) and send-list (`id`) give it, or its key'),
+    key: optional('The `key` that was given to gateway-send'),
+    gateway: optional('With a key: only through this gateway'),
+    messageId: optional('With a key: only the answer to this message'),
+  })
+    .refine(({ id, key }) => (id === undefined) !== (key === undefined), 'give `id` or `key`')
+    .describe('Cancels what waits to be sent later: it is sent or cancelled, never both.'),
 }

@@ -12,13 +12,15 @@ import { suppressedIn } from './outbox-worker.ts'
 
 export type SendArgs = Parameters<Services['gateways']['send']>[0]
 
-/** What `at` and `in` make of a send; undefined for one that is for now. Throws `usage`, `no_reply_target`, `limit_reached`. */
+/** What `at` and `in` make of a send, or a planned send that has its key; undefined for one that goes out now. Throws `usage`, `no_reply_target`, `limit_reached`. */
 export type SendLater = (
   args: SendArgs,
   target: { gateway: string; message?: Message; to?: string },
   sending: Sending,
   call: Call,
-) => Promise<{ key: string; sent: boolean; duplicate: boolean; at: string; state: string }> | undefined
+) =>
+  | Promise<{ key: string; sent: boolean; duplicate: boolean; at: string; state: string } | undefined>
+  | undefined
 
 type Copies = {
   [Key in 'cc' | 'bcc' | 'replyAll' | 'calendar']: Exclude<Sending[Key], undefined> | undefined
@@ -59,8 +61,8 @@ export function createSend(options: {
           by: whoCalls(call),
           ...defined({ subject, attachments, data, moreTo, ...copies }),
         }
-        const later = options.later(args, target, sending, call)
-        if (later) return await later
+        const later = await options.later(args, target, sending, call)
+        if (later) return later
         const { id, queued, unsent } = await (message
           ? outbox.reply(message, sending)
           : outbox.sendTo(gateway, to, sending))

@@ -34,6 +34,16 @@ describe('gateway-send with a time', { timeout: 120_000 }, () => {
     const [{ id }] = await list()
     assert.equal((await site.run(['send', 'cancel', id])).code, 0)
     assert.match((await site.run(['send', 'list'])).out, /Nothing waits/)
+    const plan = ['gateway-send', 'later', '--gateway', 'chat', '--to', conversation, '--in', '1h']
+    for (const flags of [['W1'], ['--key', 'W1'], ['--key', 'W1', '--gateway', 'chat']]) {
+      const key = `W${flags.length}`
+      const planned = await site.run([...plan, '--key', key])
+      assert.equal(planned.code, 0, planned.out + planned.err)
+      const words = flags.map((word) => (word === 'W1' ? key : word))
+      const { code, out, err } = await site.run(['send', 'cancel', ...words])
+      assert.equal(code, 0, out + err)
+    }
+    assert.match((await site.run(['send', 'list'])).out, /Nothing waits/)
     const unknown = await site.run(['send', 'cancel', 'unknown'])
     assert.match(unknown.err, /Nothing waits to be sent with the key unknown/)
     assert.equal(again.all('message').length, 1)

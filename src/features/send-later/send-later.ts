@@ -5,33 +5,51 @@ import { requireRoom } from '../../core/limits.ts'
 import type { Log } from '../../core/log.ts'
 import type { Message } from '../../core/message.ts'
 import { LATEST_SEND, MOST_SENDS } from '../../core/send-operations.ts'
-import type { Journal, KeyValues } from '../../core/store.ts'
+import type { Jobs, Journal, KeyValues } from '../../core/store.ts'
 import { viewerOf } from '../../core/viewer.ts'
-import { answerOf, type Outbox, outboxNote, type Sending } from '../../engine/outbox.ts'
+import { answerOf, OUTBOX_QUEUE, type Outbox, outboxNote, type Sending } from '../../engine/outbox.ts'
 import type { SendArgs, SendLater } from '../../engine/send.ts'
 import { defined } from '../../lib/defined.ts'
-import { createLaterRecords, type Later } from './records.ts'
+import { createLaterRecords, type Holder, type Later } from './records.ts'
 import { createSending } from './sending.ts'
 import { createSendService } from './service.ts'
 
 /** Sends at a time, once, whatever is killed meanwhile: what `gateway-send` does with `at` and `in`. */
 export function createSendLater(deps: {
-  store: { kv: KeyValues; journal: Pick<Journal, 'note'> }
+  store: { kv: KeyValues; journal: Pick<Journal, 'note'>; jobs: Pick<Jobs, 'end'> }
   outbox: Pick<Outbox, 'reply' | 'sendTo'>
   /** Why a reply to a message would reach nobody. */
   unanswerable(message: Message): string | undefined
   log: Log
   now(): number
 }) {
-  const { store, now } = deps
+  const { store, log, now } = deps
   const records = createLaterRecords(store.kv)
-  const note = (later: Later, what: string) => {
+  const note = (later: Later, what: string, more: { reason?: string } = {}) => {
     const { message, sending, at } = later
-    const detail = { ...answerOf(sending), at: new Date(at).toISOString() }
+    const detail = { ...answerOf(sending), at: new Date(at).toISOString(), ...more }
     return message && store.journal.note(message.id, [outboxNote(now(), what, detail)])
   }
 
-  const loop = createSending(deps, records)
+  const duplicate = (later: Later) => {
+    const { key } = later.sending
+    log.warn({ key, gateway: later.gateway }, 'a planned send was not sent: its key was sent before')
+    return note(later, 'not sent', { reason: 'a send with the same key was in the outbox before' })
+  }
+  const loop = createSending({ ...deps, duplicate }, records)
+
+  const fateOf = async (key: string, state: Holder['state']) => {
+    if (state !== 'sent' && state !== 'now') return state
+    const end = await store.jobs.end(OUTBOX_QUEUE, `outbox:${key}`)
+    if (!end) return 'outbox'
+    return end.state === 'done' ? 'sent' : 'dead'
+  }
+
+  const answer = async (key: string, holder: Holder, isDuplicate: boolean) => {
+    const state = await fateOf(key, holder.state)
+    const at = new Date(holder.at).toISOString()
+    return { key, sent: state === 'sent', duplicate: isDuplicate, at, state }
+  }
 
   const add = async (
     { gateway, message, to }: Parameters<SendLater>[1],
@@ -48,27 +66,27 @@ export function createSendLater(deps: {
     const isNew = await records.add(later)
     if (isNew) await note(later, 'planned')
     loop.wake()
-    const stands = isNew ? later : await records.find(sending.key)
-    const time = new Date(stands?.at ?? at).toISOString()
-    const { key } = sending
-    return {
-      key,
-      sent: stands?.state === 'sent',
-      duplicate: !isNew,
-      at: time,
-      state: stands?.state ?? 'waiting',
-    }
+    const stands = isNew ? later : await records.holder(sending.key)
+    return answer(sending.key, stands ?? later, !isNew)
+  }
+
+  /** Takes a chosen key for a send that goes out now; answers where a planned send has it. */
+  const claim = async (key: string, message: Message | undefined) => {
+    if (message && deps.unanswerable(message) !== undefined) return undefined
+    const stands = await records.claim(key, now())
+    return stands && answer(key, stands, true)
   }
 
   const plan: SendLater = (args, target, sending, call) => {
     const at = timeOf(args, now())
-    return at === undefined ? undefined : add(target, sending, at, call)
+    if (at !== undefined) return add(target, sending, at, call)
+    return args.key === undefined ? undefined : claim(sending.key, target.message)
   }
 
   return {
-    /** Makes a send for later durable; the same key again changes nothing, and its time stands. */
+    /** Makes a send for later durable. The same key again changes nothing, also where one of the two goes out now. */
     plan,
-    service: createSendService({ records, cancelled: (later) => note(later, 'cancelled') }),
+    service: createSendService({ records, fateOf, cancelled: (later) => note(later, 'cancelled') }),
     start: loop.start,
     stop: loop.stop,
   }

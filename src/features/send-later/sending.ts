@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Log } from '../../core/log.ts'
 import { messageSchema } from '../../core/message.ts'
 import type { Outbox } from '../../engine/outbox.ts'
@@ -10,7 +11,13 @@ const BATCH = 100
 
 /** Puts what is due into the outbox, on each daemon: the state of the record decides who, and the key counts once. */
 export function createSending(
-  deps: { outbox: Pick<Outbox, 'reply' | 'sendTo'>; log: Log; now(): number },
+  deps: {
+    outbox: Pick<Outbox, 'reply' | 'sendTo'>
+    /** Called after the outbox turned out to have had a send with its key. */
+    duplicate(later: Later): unknown
+    log: Log
+    now(): number
+  },
   records: ReturnType<typeof createLaterRecords>,
 ) {
   const { outbox, log, now } = deps
@@ -26,12 +33,19 @@ export function createSending(
     return outbox.reply(messageSchema.parse({ ...message, data }), sending)
   }
 
+  const finish = async ({ later, isFirst }: { later: Later; isFirst: boolean }, key: string, run: string) => {
+    const { queued, unsent } = await send(later)
+    // A run before this one may have put it there itself.
+    const isTaken = queued || (unsent === undefined && !isFirst)
+    if (isTaken) await records.move(key, ['sending'], 'sent')
+    // The outbox itself tells the history why it is `unsent`.
+    else if ((await records.unsent(key, run)) && unsent === undefined) await deps.duplicate(later)
+  }
+
   const fire = async (name: string, key: string) => {
-    const found = await records.move(key, ['waiting', 'sending'], 'sending')
-    if (found?.state === 'sending') {
-      await send(found)
-      await records.move(key, ['sending'], 'sent')
-    }
+    const run = randomUUID()
+    const begun = await records.begin(key, run)
+    if (begun) await finish(begun, key, run)
     await records.forget(name)
   }
 

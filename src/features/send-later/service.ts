@@ -1,17 +1,31 @@
-import { type Call, requireGateway } from '../../core/call.ts'
+import { requireGateway } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
-import { isOperator } from '../../core/identity.ts'
 import { MOST_SENDS } from '../../core/send-operations.ts'
 import type { Services } from '../../core/services.ts'
-import { viewerOf } from '../../core/viewer.ts'
 import { defined } from '../../lib/defined.ts'
+import { findSend } from './find-send.ts'
 import type { createLaterRecords, Later } from './records.ts'
+import { isSeen } from './seen.ts'
 
 const SHOWN = 200
+
+type Fate = keyof typeof FATES
+const FATES = {
+  waiting: 'waits',
+  sending: 'is on its way into the outbox',
+  outbox: 'is in the outbox, where it has not been sent yet',
+  sent: 'has been sent',
+  dead: 'could not be sent: it is a dead letter, or was one',
+  unsent: 'was not sent, as the log and the history of its message tell',
+  now: 'is not planned',
+  cancelled: 'was cancelled',
+}
 
 /** `send-list` and `send-cancel`. */
 export function createSendService(deps: {
   records: ReturnType<typeof createLaterRecords>
+  /** Where it stands, which the outbox knows once it is there. */
+  fateOf(key: string, state: Later['state']): Promise<Fate>
   /** Called after one was cancelled. */
   cancelled(later: Later): unknown
 }) {
@@ -30,25 +44,20 @@ export function createSendService(deps: {
       }
       return found
     },
-    async cancel({ id }, call) {
-      const before = await records.find(id)
-      if (!before || !isSeen(before, call)) throw new TriviumError('send_not_found', { id })
+    async cancel(wanted, call) {
+      const before = await findSend(records, wanted, call)
+      const id = before.sending.key
       const after = await records.move(id, ['waiting'], 'cancelled')
       if (!after) throw new TriviumError('send_not_found', { id })
-      if (after.state !== 'cancelled')
-        throw new TriviumError('send_decided', { id, at: new Date(after.at).toISOString() })
+      if (after.state !== 'cancelled') {
+        const fate = FATES[await deps.fateOf(id, after.state)]
+        throw new TriviumError('send_decided', { id, at: new Date(after.at).toISOString(), fate })
+      }
       await records.forgetDue(after)
       if (before.state === 'waiting') await deps.cancelled(after)
       return { ok: true, id, cancelled: true }
     },
   } satisfies Services['sends']
-}
-
-/** One's own; an operator everybody's; a program those of the gateways of its token. */
-function isSeen({ gateway, owner }: Later, call: Call): boolean {
-  const { caller } = call
-  if (caller.gateways && !caller.gateways.includes(gateway)) return false
-  return isOperator(caller) || caller.skills !== undefined || viewerOf(call, 'person').sees(owner)
 }
 
 function shown({ at, created, gateway, message, to, sending }: Later) {

@@ -1,0 +1,50 @@
+import type { Call } from '../../core/call.ts'
+import { TriviumError } from '../../core/errors.ts'
+import { MOST_SENDS } from '../../core/send-operations.ts'
+import type { Services } from '../../core/services.ts'
+import type { createLaterRecords, Later } from './records.ts'
+import { isSeen } from './seen.ts'
+
+type Records = ReturnType<typeof createLaterRecords>
+type Wanted = Parameters<Services['sends']['cancel']>[0]
+
+/** The send that `send-cancel` means. Throws `send_not_found`, and `send_key_ambiguous` where a key means several. */
+export async function findSend(records: Records, wanted: Wanted, call: Call): Promise<Later> {
+  const { id, key = id ?? '', gateway, messageId } = wanted
+  const byId = id === undefined ? undefined : await records.find(id)
+  if (byId && isSeen(byId, call)) return byId
+  const [first, ...others] = await waitingWith(records, { ...wanted, key }, call)
+  if (first && others.length > 0) {
+    const ids = [first, ...others].map(({ sending }) => sending.key).join(', ')
+    throw new TriviumError('send_key_ambiguous', { key, ids })
+  }
+  if (first) return first
+  // What was due or cancelled is found only where the arguments say its whole id.
+  for (const whole of [messageId && `answer:${messageId}:${key}`, gateway && `${gateway}:${key}`, key]) {
+    const found = whole ? await records.find(whole) : undefined
+    if (found && isSeen(found, call) && suits(found, wanted)) return found
+  }
+  throw new TriviumError('send_not_found', { id: key })
+}
+
+async function waitingWith(
+  records: Records,
+  { key, ...wanted }: Wanted & { key: string },
+  call: Call,
+): Promise<Later[]> {
+  const found: Later[] = []
+  for (const each of await records.due(MOST_SENDS)) {
+    if (each.key !== key && !each.key.endsWith(`:${key}`)) continue
+    const later = await records.find(each.key)
+    if (later?.state !== 'waiting' || !isSeen(later, call) || !suits(later, wanted)) continue
+    const { gateway, message, sending } = later
+    const own = [key, `${gateway}:${key}`, `answer:${message?.id}:${key}`]
+    if (own.includes(sending.key)) found.push(later)
+  }
+  return found
+}
+
+function suits({ gateway, message }: Later, wanted: Pick<Wanted, 'gateway' | 'messageId'>): boolean {
+  if (wanted.gateway !== undefined && wanted.gateway !== gateway) return false
+  return wanted.messageId === undefined || wanted.messageId === message?.id
+}

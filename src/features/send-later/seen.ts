@@ -1,0 +1,11 @@
+import type { Call } from '../../core/call.ts'
+import { isOperator } from '../../core/identity.ts'
+import { viewerOf } from '../../core/viewer.ts'
+import type { Later } from './records.ts'
+
+/** One's own; an operator everybody's; a program those of the gateways of its token. */
+export function isSeen({ gateway, owner }: Later, call: Call): boolean {
+  const { caller } = call
+  if (caller.gateways && !caller.gateways.includes(gateway)) return false
+  return isOperator(caller) || caller.skills !== undefined || viewerOf(call, 'person').sees(owner)
+}
