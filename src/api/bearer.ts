@@ -11,7 +11,10 @@ import type { ControlDeps } from './control-deps.ts'
 const LOOK_AGAIN = 1_000
 
 /** The caller goes away when its connection does, so that a wait does not outlive who waits. */
-export function callerOf(request: Request, bearer: Bearer) {
+export function callerOf(
+  request: Request,
+  bearer: Bearer,
+): InvokeOptions & { caller: Caller; signal: AbortSignal } {
   const abort = new AbortController()
   request.res?.on('close', () => {
     abort.abort(new TriviumError('cancelled', { what: 'The call', reason: 'the caller went away' }))
@@ -24,7 +27,7 @@ export function callerOf(request: Request, bearer: Bearer) {
       : { kind: client ? 'cli' : 'http', id: client ?? 'control', ...bearer },
     signal: abort.signal,
     nonlocals: { request: { headers } },
-  } satisfies InvokeOptions
+  }
 }
 
 /** Who bears a token, and their rights. */

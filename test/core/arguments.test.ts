@@ -4,8 +4,8 @@ import { skillJsonSchema } from '../../src/core/skill.ts'
 import { TEN_YEARS } from '../../src/core/units.ts'
 import { builtInSkills } from '../../src/runtime/built-in.ts'
 
-/** Integers that are no durations and no counts: revisions. */
-const UNBOUNDED = new Set(['state-set ifVersion', 'workbench-update expect'])
+/** Integers that are neither durations nor counts: revisions and positions. */
+const UNBOUNDED = new Set(['state-set ifVersion', 'workbench-update expect', 'audit-list before'])
 
 test('every number that a built-in skill takes has a stated maximum', () => {
   let seen = 0
