@@ -7,7 +7,7 @@ import { noSuch, quote } from '../lib/nearest.ts'
 import type { Checker } from './checker.ts'
 
 /** The transports that exist, by kind. Only their option schemas are looked at. */
-export type TransportSchemas = Readonly<Record<string, Pick<TransportKind, 'options'>>>
+export type TransportSchemas = Readonly<Record<string, Pick<TransportKind, 'options' | 'targetFault'>>>
 
 /** The little of a skill that routes and gateways are checked against; a broken one has but a name. */
 export type RoutedSkill = Pick<Skill, 'name' | 'metadata'> & Partial<Pick<Skill, 'args'>>

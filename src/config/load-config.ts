@@ -117,7 +117,7 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   const check = createCrossChecks(world, checker)
   check.answers()
   const routes = parseRoutes(given.routes, world, checker)
-  const notify = parseNotify(given.notify, gateways, checker)
+  const notify = parseNotify(given.notify, { gateways, transports }, checker)
   const own = notify.flatMap((rule) => ('subscription' in rule ? rule.subscription : []))
   const subscriptions = [...check.subscriptions(given.subscriptions), ...own]
   const schedules = parseSchedules(given.schedules, world, checker)

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type NotifyRule, notifySchema } from '../core/notify.ts'
 import { noSuch, quote } from '../lib/nearest.ts'
 import type { Checker } from './checker.ts'
-import type { GatewayConfig } from './gateways.ts'
+import type { GatewayConfig, TransportSchemas } from './gateways.ts'
 
 /** Transports that only answer what came in. */
 const ANSWERS_ONLY = new Set(['webhook', 'cli', 'bullmq'])
@@ -10,7 +10,7 @@ const ANSWERS_ONLY = new Set(['webhook', 'cli', 'bullmq'])
 /** Parses the section `notify:`, each rule for itself, and checks its target against the gateways. */
 export function parseNotify(
   raw: unknown,
-  gateways: readonly GatewayConfig[],
+  { gateways, transports }: { gateways: readonly GatewayConfig[]; transports: TransportSchemas },
   checker: Checker,
 ): NotifyRule[] {
   const items = checker.parse(z.array(z.unknown()), raw ?? [], ['notify']) ?? []
@@ -21,20 +21,27 @@ export function parseNotify(
     if (!rule) return []
     if (ids.has(rule.id)) checker.report(path, 'value', 'this rule is there twice')
     ids.add(rule.id)
-    if ('to' in rule) checkTarget(rule.to.gateway, [...path, 'to', 'gateway'])
+    if ('to' in rule) checkTarget(rule.to, [...path, 'to'])
     return rule
   })
 
-  function checkTarget(name: string, path: (string | number)[]): void {
+  function checkTarget(
+    { gateway: name, to }: { gateway: string; to: string },
+    place: (string | number)[],
+  ): void {
+    const path = [...place, 'gateway']
     const gateway = gateways.find((one) => one.name === name)
     const names = gateways.map((one) => one.name)
     if (!gateway) {
       checker.report(path, 'value', noSuch('gateway', name, names))
     } else if (ANSWERS_ONLY.has(gateway.transport)) {
-      const message = `gateway ${quote(name)} (${gateway.transport}) answers what came in, and cannot notify; name an email or Slack gateway, or a url`
+      const message = `gateway ${quote(name)} (${gateway.transport}) answers what came in, and cannot notify; name an email, Slack or WebSocket gateway, or a url`
       checker.report(path, 'value', message)
     } else if (!gateway.enabled) {
       checker.report(path, 'value', `gateway ${quote(name)} is not started: ${gateway.why}`, 'warning')
+    } else if (gateway.options !== undefined) {
+      const fault = transports[gateway.transport]?.targetFault?.(to, name, gateway.options)
+      if (fault !== undefined) checker.report([...place, 'to'], 'value', fault)
     }
   }
 }

@@ -25,6 +25,8 @@ export type TransportKind<Options = unknown, Host = unknown> = {
   unanswerable?(message: Message): string | undefined
   /** Whether a person waits for what listeners do with a message, so that it must not wait for others of its conversation. */
   isUrgent?(message: Message): boolean
+  /** Why a target can never exist on a gateway with these options; undefined where it may. Absent: any may. */
+  targetFault?(to: string, gateway: string, options: Options): string | undefined
 }
 
 /** One gateway: a listener for messages and a sender of replies. */

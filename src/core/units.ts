@@ -102,7 +102,12 @@ export const timerDuration = duration.refine((ms) => ms <= LONGEST_TIMER, 'a tim
 export const size = parsed(numberOrText, parseSize, 'expected a size such as 512kb or 1mb', 'size')
 
 /** A rate in configuration; parses to `{ count, per }` with `per` in milliseconds, or to `off`. */
-export const rate = parsed(textOrOff, parseRate, 'expected a rate such as 100/s or 20/min, or off', 'rate')
+export const rate = parsed(
+  textOrOff,
+  parseRate,
+  'expected a rate such as 100/s, 20/min or 1/10m, or off',
+  'rate',
+)
 
 function bounded(value: number, limit: number): number | undefined {
   return value >= 0 && value <= limit ? Math.round(value) : undefined

@@ -10,7 +10,7 @@ import { answerOf, OUTBOX_QUEUE, outboxNote } from './outbox.ts'
 import { attemptError, attemptOf, createWorker, failedAttempt, type RunOutcome } from './worker.ts'
 
 /** The sending half of a transport. */
-export type Sender = Pick<Transport, 'send' | 'probe'>
+export type Sender = Pick<Transport, 'send' | 'probe' | 'requireTarget'>
 
 export type OutboxWorkerOptions = {
   store: Pick<Store, 'jobs' | 'onSignal' | 'awayAt'>
@@ -71,7 +71,7 @@ export function createOutboxWorker(options: OutboxWorkerOptions) {
       }
       if (signal.aborted) return { outcome: 'release' }
       // A transport may hang for longer than a drain can wait.
-      receipt ??= await inTime(transport.send(reply), signal)
+      receipt ??= await inTime(handOver(transport, reply), signal)
       // Whoever takes it up next looks first whether it arrived.
       if (!receipt) return uncertain(job, reply)
     } catch (thrown) {
@@ -135,6 +135,12 @@ export function createOutboxWorker(options: OutboxWorkerOptions) {
     log,
     now,
   })
+}
+
+/** Not every caller checks a target before it queues a send, and the send itself would create a missing conversation. */
+async function handOver(transport: Sender, reply: Reply): Promise<Receipt> {
+  if (reply.to !== undefined) await transport.requireTarget?.(reply.to)
+  return transport.send(reply)
 }
 
 /** Whether an earlier attempt may have arrived without our knowing. */

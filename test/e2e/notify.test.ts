@@ -55,16 +55,19 @@ for (const store of ['embedded', 'redis'] as const) {
     const site = openSite({
       routes: `
 gateways:${world.gateways}
+  app: { transport: websocket, path: /app, open: true, tokens: { alice: a-long-token-of-alice } }
   away: { transport: email, address: a@example.com, imap: { host: 127.0.0.1, port: 1, tls: none, user: a, pass: b }, smtp: { host: 127.0.0.1, port: 1, tls: none } }
 routes:
   - { name: fail, match: { text: "fail*" }, skill: broken, retry: { attempts: 1 }, on-failure: "${SORRY}" }
   - { name: quiet, match: { text: "quiet*" }, skill: broken, retry: { attempts: 1 } }
+  - { name: astray, match: { text: "astray*" }, skill: broken, retry: { attempts: 1 } }
   - { name: wipe, match: { text: "wipe*" }, skill: wipe }
   - { name: rest, match: { text: "hello*" }, skill: echo }
 notify:
   - { on: [dead-letter], match: { data.where.route: quiet }, to: { gateway: support, to: ops@example.org }, at-most: 1/3s }
   - { on: [approval-waiting, gateway-down], to: { gateway: team, to: C0OPS }, at-most: off }
   - { on: dead-letter, match: { data.where.route: quiet }, to: ${to}, at-most: off }
+  - { on: dead-letter, match: { data.where.route: astray }, to: { gateway: app, to: "app:alice:notes" }, at-most: off }
 `,
       skills: SKILLS,
       env,
@@ -126,6 +129,7 @@ notify:
       const told = await until(() => receiver.told[0], 'a POST')
       assert.deepEqual([told.count, told.types], [1, ['dead-letter']])
       assert.match(told.text, /no luck with quiet one/)
+      assert.equal(told.text.split('route quiet failed').length, 2, told.text)
       const events = await daemon.invoke('event-wait', {
         topic: 'trivium-operations',
         queue: 'ops',
@@ -192,6 +196,31 @@ notify:
         [...seen].filter(([, under]) => under.size > 1),
         [],
       )
+    })
+
+    test('a notification to a conversation that does not exist yet is a dead letter, then arrives', async () => {
+      await submit('astray one')
+      const lost = async () =>
+        Object(await daemon.invoke('dead-letter-list', { queue: 'outbox', group: 'app' }))
+      const letters = await until(async () => {
+        const found = await lost()
+        return found.length > 0 && found
+      }, 'the dead letter of the notification')
+      assert.match(letters[0].id, /^outbox:notify:/)
+      assert.match(JSON.stringify(letters[0]), /conversation_not_found/)
+      const send = () =>
+        daemon.invoke('gateway-send', { gateway: 'app', to: 'app:alice:notes', text: 'hi', key: 'astray' })
+      await assert.rejects(send(), /conversation_not_found/)
+      const client = new WebSocket(
+        `${daemon.url.replace('http', 'ws')}/app?conversation=notes&token=a-long-token-of-alice`,
+      )
+      after(() => client.close())
+      const frames: string[] = []
+      client.addEventListener('message', ({ data }) => frames.push(String(data)))
+      await until(() => frames.some((frame) => frame.includes('app:alice:notes')), 'the welcome frame')
+      await submit('astray two')
+      await until(() => frames.some((frame) => frame.includes('no luck with astray two')), 'the notification')
+      assert.equal((await lost()).length, 1)
     })
 
     test('a notification that fails is in the list of troubles, and tells of itself to nobody', async () => {

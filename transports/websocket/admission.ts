@@ -1,4 +1,4 @@
-import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { TriviumError } from '../../src/core/errors.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
@@ -7,6 +7,7 @@ import { peerOf } from '../../src/lib/http.ts'
 import { createSecretCheck } from '../../src/lib/secrets.ts'
 import { refuseForeign } from '../options.ts'
 import type { WebsocketOptions } from './config.ts'
+import { ISSUED, knownTokens, NAME } from './conversation-ids.ts'
 import { createJwtCheck } from './jwt.ts'
 
 /** Who is at the other end: the name of the token, or nobody in particular without tokens. A JWT is valid `until` (Unix ms). */
@@ -49,12 +50,6 @@ function createTokenCheck(tokens: NonNullable<WebsocketOptions['tokens']>) {
   }
 }
 
-function knownTokens(tokens: NonNullable<WebsocketOptions['tokens']>): { subject: string; token: string }[] {
-  return Array.isArray(tokens)
-    ? tokens.map((token) => ({ subject: `token-${hash('sha256', token).slice(0, 8)}`, token }))
-    : Object.entries(tokens).flatMap(([subject, secrets]) => secrets.map((token) => ({ subject, token })))
-}
-
 function givenTokens(request: IncomingMessage, query: URLSearchParams): string[] {
   const [, bearer] = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '') ?? []
   // A browser can set no other header than the subprotocols, among which a token is `bearer.TOKEN`.
@@ -71,10 +66,6 @@ function checkOrigin(request: IncomingMessage, allowed: string[]): boolean {
   const reason = 'add it to `origins` of the gateway, if you trust it'
   throw new TriviumError('forbidden', { what: `The web page ${origin.slice(0, 200)}`, reason })
 }
-
-/** 128 random bits, and 96 bits of the proof. */
-const ISSUED = /^([\w-]{22})\.([\w-]{16})$/
-const NAME = /^[\w-]{1,64}$/
 
 /**
  * The conversation that a client asks for: an id of ours or, with a token, a name of its own; else a new one. An id of ours is 128 random

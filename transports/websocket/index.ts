@@ -1,5 +1,6 @@
 import type { TransportKind } from '../../src/core/transport.ts'
 import { type WebsocketOptions, websocketOptions } from './config.ts'
+import { targetFault } from './conversation-ids.ts'
 import { frames } from './frames.ts'
 
 /** The WebSocket transport: a conversation over one connection after another, with nothing lost between. */
@@ -8,6 +9,7 @@ export const websocket: TransportKind<WebsocketOptions> = {
   options: websocketOptions,
   frames,
   create: async (options, deps) => (await import('./gateway.ts')).createGateway(options, deps),
+  targetFault,
   eventData({ from, text, attachments, data }) {
     // What the roads say about a message must not be overwritten by what its sender says.
     const { messageId: _id, conversation: _conversation, respond: _r, replyTarget: _t, ...said } = data

@@ -16,11 +16,15 @@ export function notificationText(events: readonly Event[]): NotificationText {
   if (!first) return { subject: 'Trivium', text: '' }
   const others = events.length - first.count
   const subject = `${headOf(first)}${others > 0 ? ` and ${others} more` : ''}`
-  const shown = kinds.slice(0, MOST_SHOWN).map(describe)
+  return { subject: `[Trivium] ${subject}`, text: textOf(events, kinds, describe) }
+}
+
+function textOf(events: readonly Event[], kinds: readonly Kind[], write: (kind: Kind) => string): string {
+  const shown = kinds.slice(0, MOST_SHOWN).map(write)
   const left = kinds.slice(MOST_SHOWN).reduce((sum, { count }) => sum + count, 0)
   const head = events.length > 1 ? [`${counted(events.length, 'event')} since ${timeOf(events[0])}:`] : []
   const tail = left > 0 ? [`… and ${left} more: \`trivium troubles\``] : []
-  return { subject: `[Trivium] ${subject}`, text: [...head, ...shown, ...tail].join('\n\n') }
+  return [...head, ...shown, ...tail].join('\n\n')
 }
 
 type Kind = { count: number; data: OperationsEvent }
@@ -46,10 +50,14 @@ function headOf({ count, data }: Kind): string {
 }
 
 function describe(kind: Kind): string {
-  const { where, text, todo } = kind.data
+  return `**${headOf(kind)}**\n${detailsOf(kind)}`
+}
+
+function detailsOf({ data }: Kind): string {
+  const { where, text, todo } = data
   const { from, about } = where
   const whose = from ? `From ${from}${about ? `: ${about}` : ''}\n` : ''
-  return `**${headOf(kind)}**\n${whose}${shorten(text)}\nTo do: ${todo}`
+  return `${whose}${shorten(text)}\nTo do: ${todo}`
 }
 
 function shorten(text: string): string {
@@ -66,5 +74,8 @@ export function notificationBody({ subject, text }: NotificationText, events: re
     .slice(0, MOST_SHOWN)
     .map(({ id, type, timestamp, data }) => ({ id, type, timestamp, data }))
   const types: NotifyOn[] | string[] = [...new Set(events.map(({ type }) => type))]
-  return { text: `${subject}\n\n${text}`, subject, count: events.length, types, events: shown }
+  const kinds = kindsOf(events)
+  // The subject, which stands above, already names a single kind.
+  const said = kinds.length === 1 ? textOf(events, kinds, detailsOf) : text
+  return { text: `${subject}\n\n${said}`, subject, count: events.length, types, events: shown }
 }

@@ -29,7 +29,7 @@ function scheduleTrouble({ id, name, skill, error: reason, since, count }: Faili
     { schedule: id, skill },
     {
       title: `Schedule ${firstLine(name)} fails`,
-      text: `${counted(count, 'run')} of ${skill} in a row failed. ${firstLine(reason)}`,
+      text: `The last ${count === 1 ? 'run' : `${count} runs`} of ${skill} failed. ${firstLine(reason)}`,
       todo: '`trivium dead-letters list --queue schedules` has the runs; repair the skill, then retry them.',
       count,
       since,

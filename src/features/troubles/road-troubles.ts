@@ -128,6 +128,6 @@ function unroutedTroubles(count: number): Trouble[] {
   if (count === 0) return []
   const title = `${counted(count, 'message')} without a route in the last hour`
   const text = 'No route took them. They are kept, and no skill saw them.'
-  const todo = '`trivium routes explain ID` says why; `trivium message replay` routes them again.'
+  const todo = '`trivium routes explain ID` says why; `trivium routes replay --since 1h` routes them again.'
   return [warning('unrouted', {}, { title, text, todo, count })]
 }

@@ -1,6 +1,26 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { websocket } from '../../../transports/websocket/index.ts'
 import { startWebsocket } from './harness.ts'
+
+test('a WebSocket gateway refuses ids that no client can ever have', () => {
+  const fault = (to: string, clients: object) =>
+    websocket.targetFault?.(to, 'app', websocket.options.parse({ path: '/app', ...clients }))
+  const known = { tokens: { alice: 'a', bob: 'b' } }
+  const issued = `${'a'.repeat(22)}.${'b'.repeat(16)}`
+  for (const to of ['app:alice:notes', 'app:bob:main', issued]) assert.equal(fault(to, known), undefined)
+  for (const to of [
+    'notes',
+    'alice:notes',
+    'app:eve:notes',
+    'other:alice:notes',
+    'app:alice:',
+    'app:alice:a b',
+  ])
+    assert.match(fault(to, known) ?? '', /such as app:alice:main \(clients: alice, bob\)/)
+  assert.equal(fault(issued, {}), undefined)
+  assert.match(fault('notes', {}) ?? '', /the id of a welcome frame/)
+})
 
 describe('a WebSocket gateway knows the conversations that it can send to', () => {
   test('those of clients that were there, and no others', async () => {

@@ -1,0 +1,35 @@
+import { hash } from 'node:crypto'
+import type { WebsocketOptions } from './config.ts'
+
+/** An id of a welcome frame: 128 random bits, and 96 bits of the proof. */
+export const ISSUED = /^([\w-]{22})\.([\w-]{16})$/
+/** The name that a client with a token or JWT chooses for a conversation of its own. */
+export const NAME = /^[\w-]{1,64}$/
+
+export function knownTokens(
+  tokens: NonNullable<WebsocketOptions['tokens']>,
+): { subject: string; token: string }[] {
+  return Array.isArray(tokens)
+    ? tokens.map((token) => ({ subject: `token-${hash('sha256', token).slice(0, 8)}`, token }))
+    : Object.entries(tokens).flatMap(([subject, secrets]) => secrets.map((token) => ({ subject, token })))
+}
+
+/**
+ * Why no client can ever be in a conversation; undefined where one may. Ids are those of welcome frames and, with tokens or
+ * JWTs, `<gateway>:<client>:<name>`.
+ */
+export function targetFault(
+  to: string,
+  gateway: string,
+  { tokens, jwt }: Pick<WebsocketOptions, 'tokens' | 'jwt'>,
+): string | undefined {
+  if (ISSUED.test(to)) return undefined
+  if (!tokens && !jwt) return `expected the id of a welcome frame: clients of ${gateway} have no names`
+  const [, client, name = ''] = new RegExp(`^${RegExp.escape(gateway)}:(.+):([^:]*)$`, 's').exec(to) ?? []
+  const clients = tokens && knownTokens(tokens).map(({ subject }) => subject)
+  if (client !== undefined && NAME.test(name) && (clients?.includes(client) ?? true)) return undefined
+  const known = clients
+    ? ` (clients: ${clients.slice(0, 5).join(', ')}${clients.length > 5 ? ', …' : ''})`
+    : ''
+  return `expected a conversation such as ${gateway}:${clients?.[0] ?? 'CLIENT'}:main${known}`
+}
