@@ -24,7 +24,19 @@ const hear = (message: ToThread) => {
   else if (message.kind === 'abort') listening.abort(message.id)
   else void listening.process(message)
 }
-port.on('message', (messages: ToThread[]) => messages.forEach(hear))
+/** Heard one a turn, as Bolt by itself gets them: an event is begun, up to its first wait, before the next. */
+const waiting: ToThread[] = []
+const hearNext = () => {
+  const message = waiting.shift()
+  if (message === undefined) return
+  hear(message)
+  if (waiting.length > 0) setImmediate(hearNext)
+}
+port.on('message', (messages: ToThread[]) => {
+  const isIdle = waiting.length === 0
+  waiting.push(...messages)
+  if (isIdle) hearNext()
+})
 // A listener that is over may have left a call without anybody who waits for it.
 process.on('unhandledRejection', (error) => {
   link.say({
