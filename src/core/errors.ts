@@ -141,6 +141,7 @@ export const catalogue = {
   ),
   state_conflict: passing(409, '{what} kept changing while it was written. Try again.'),
   not_running: { ...final(503, 'No daemon is running for {path}. Start one with `trivium start`.'), exit: 3 },
+  stopping: passing(503, 'The daemon is stopping. The message was not accepted; try again in a moment.'),
   not_answering: passing(
     504,
     'The daemon (process {pid}) does not answer at {address} within {seconds} s: it is stopped, or busy. See its log; end it where it stays so.',

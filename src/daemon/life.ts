@@ -61,7 +61,9 @@ export function createLife(base: Foundation, parts: Parts) {
       /** Of the grace; replies and answers get a moment of their own when skills needed all of it. */
       const left = () => Math.max(end - performance.now(), Math.min(grace, LAST_MOMENT))
       const steps = [
-        // First: gateways that stop are no news.
+        // A message that is only just accepted begins; its sender waits for the reply.
+        () => control.answered(Math.min(left(), LAST_MOMENT)),
+        // Before the rest: gateways that stop are no news.
         parts.notify.stop,
         () => gateways.stop(),
         () => Promise.all([workers.drain(left), durable.drain(grace), push.stop(left())]),

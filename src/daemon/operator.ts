@@ -28,6 +28,7 @@ import { createTroubles } from '../features/troubles/troubles.ts'
 import { type Address, listenOn } from '../http/public-http.ts'
 import { defined } from '../lib/defined.ts'
 import { logRequests } from '../lib/http.ts'
+import { inTime } from '../lib/pause.ts'
 import type { SkillManager } from '../runtime/manager.ts'
 import type { McpHttp } from '../runtime/mcp/http.ts'
 import type { McpServers } from '../runtime/mcp/servers.ts'
@@ -254,13 +255,28 @@ export function createControlServer(
 ) {
   let mcp: Promise<McpHttp> | undefined
   let server: Server | undefined
+  const answering = new Set<Promise<unknown>>()
+  let isStopping = false
+  const submit: Operator['submit'] = async (submission, signal) => {
+    if (isStopping) throw new TriviumError('stopping')
+    const answer = operator.submit(submission, signal)
+    const settled = answer.catch(() => {}).finally(() => answering.delete(settled))
+    answering.add(settled)
+    return answer
+  }
 
   return {
+    /** Takes no more messages. Resolves when those that were put in here have their replies, after `within` ms at most. */
+    async answered(within: number): Promise<void> {
+      isStopping = true
+      await inTime(Promise.all(answering), AbortSignal.timeout(within))
+    },
     async listen(address: Address): Promise<Address> {
       const { createControlApi } = await import('../api/api.ts')
       const token = controlToken(config().daemon.dataDir, config().daemon.token)
       const api = createControlApi({
         ...operator,
+        submit,
         async mcp(request, response, caller) {
           // Most daemons never get a request for it.
           mcp ??= import('../runtime/mcp/http.ts').then(({ createMcpHttp }) =>

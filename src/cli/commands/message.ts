@@ -57,7 +57,14 @@ export const addMessage: AddCommand = (program, context) => {
         else if (options.wait > 0 && outcome === undefined) context.exit(EXIT_NOTHING)
         return outcome === 'unrouted' && gateway === 'cli' ? withHelp(daemon, result) : result
       }
-      await ask(context, send, replyText, connectOrOpenToSend).catch((error: unknown) => {
+      const sendOnce = () => ask(context, send, replyText, connectOrOpenToSend)
+      // A daemon that stops refuses it before it is accepted; the second time its end is waited for.
+      const sendPatiently = () =>
+        sendOnce().catch((error: unknown) => {
+          if (error instanceof TriviumError && error.code === 'stopping') return sendOnce()
+          throw error
+        })
+      await sendPatiently().catch((error: unknown) => {
         const near = nearest(gateway, ['show', 'list'])
         const isUnknown = error instanceof TriviumError && error.code === 'gateway_not_found'
         if (!isUnknown || near === undefined) throw error
