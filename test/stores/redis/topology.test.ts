@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
 import { createReplyLog } from '../../../src/engine/submit.ts'
 import { checkRedis } from '../../../src/stores/redis/check.ts'
 import { newest, quiet, saying } from '../../contract/store/kit.ts'
@@ -71,7 +72,8 @@ test('a call that comes again after it was given up, by whatever way, gets nothi
   const monitor = await client().monitor()
   t.after(() => monitor.disconnect())
   const sent: string[][] = []
-  monitor.on('monitor', (_time, args: string[]) => sent.push(args))
+  // The look at the server's clock, which names its topic last, may come at any time.
+  monitor.on('monitor', (_time, args: string[]) => args.at(-1) !== MESSAGE_TOPIC && sent.push(args))
   await store.jobs.add('q', [{ id: 'a', lane: 'l', group: 'g' }])
   await store.topics.subscribe('t', 'g', 'now')
   await store.journal.accept([saying('a')])
