@@ -6,6 +6,7 @@ import { html } from './lib/html.js'
 import { keysNow, onKey } from './lib/keys.js'
 import { clock, goneAt, now, state } from './lib/live.js'
 import { act, Problem, Question, span, Toast } from './lib/parts.js'
+import { usePlace } from './lib/places.js'
 import { go, link, route } from './lib/router.js'
 import { VIEWS } from './views/index.js'
 
@@ -14,17 +15,36 @@ const ICON = new URL('icon.svg', import.meta.url).pathname
 function App() {
   if (person.value === undefined) return html`<p class="loading">Trivium …</p>`
   if (person.value === null) return html`<${SignIn} />`
-  const [first = 'now', ...rest] = route.value.path
-  const view = VIEWS.find(({ path }) => path === first) ?? VIEWS[0]
+  const [, ...rest] = route.value.path
+  const view = viewOf(route.value.path)
   return html`<div class=${`shell ${state.value === 'gone' ? 'is-gone' : ''}`}>
     <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
     <${Navigation} current=${view} />
     <${Gone} />
-    <main id="main" tabindex="-1" key=${view.path}><${Guarded} of=${rest.join('/')}><${view.Page} path=${rest} query=${route.value.query} /><//></main>
+    <main id="main" tabindex="-1" key=${view?.path}><${Guarded} of=${rest.join('/')}>${view ? html`<${view.Page} path=${rest} query=${route.value.query} />` : html`<${NoSuchPage} path=${route.value.path} />`}<//></main>
+    <${Place} />
     <${Keys} />
     <${Question} />
     <${Toast} />
   </div>`
+}
+
+function Place() {
+  usePlace()
+  return null
+}
+
+/** Undefined for an address that is none. */
+function viewOf([first = 'now', ...rest]) {
+  return VIEWS.find(({ path, parts = Number.POSITIVE_INFINITY }) => path === first && rest.length <= parts)
+}
+
+function NoSuchPage({ path }) {
+  return html`<section class="page" aria-labelledby="title">
+    <h1 id="title">There is no such page</h1>
+    <p>Nothing is at <code>#/${path.join('/')}</code>. It may be of an older version, or cut off.</p>
+    <ul class="plain">${VIEWS.map((view) => html`<li key=${view.path}><a data-row href=${link(view.path)}>${view.title}</a></li>`)}</ul>
+  </section>`
 }
 
 /** A view that breaks says so, and takes the others not with it. */
@@ -50,7 +70,7 @@ function Navigation({ current }) {
       <ul>
         ${VIEWS.map(({ path, title, count }) => {
           const many = count?.(now.value) ?? 0
-          return html`<li key=${path}><a href=${link(path)} aria-current=${path === current.path ? 'page' : undefined}>
+          return html`<li key=${path}><a href=${link(path)} aria-current=${path === current?.path ? 'page' : undefined}>
             <span>${title}</span>${many > 0 && html`<span class="count">${many >= 1_000 ? '1000+' : many}</span>`}
           </a></li>`
         })}
@@ -88,6 +108,8 @@ function Keys() {
         else go('messages', { focus: 'search' })
       }),
       onKey('Escape', 'back', () => document.querySelector('[data-back]')?.click()),
+      onKey('j', 'next row', () => moveFocus(1)),
+      onKey('k', 'row before', () => moveFocus(-1)),
       ...VIEWS.slice(0, 9).map(({ path, title }, at) => onKey(String(at + 1), title, () => go(path))),
     ]
     return () => {
@@ -101,6 +123,13 @@ function Keys() {
       <div><dt><kbd>Enter</kbd></dt><dd>opens the row</dd></div></dl>
     <form method="dialog" class="buttons"><button>Close</button></form>
   </dialog>`
+}
+
+/** Between what a page marks with `data-row`: links, or parts with a tabindex. */
+function moveFocus(by) {
+  const rows = [...document.querySelectorAll('main [data-row]')]
+  const at = rows.findIndex((row) => row.contains(document.activeElement))
+  rows[at < 0 ? 0 : Math.min(Math.max(at + by, 0), rows.length - 1)]?.focus()
 }
 
 function SignIn() {
@@ -130,8 +159,7 @@ function SignIn() {
 }
 
 effect(() => {
-  const view = VIEWS.find(({ path }) => path === (route.value.path[0] ?? 'now'))
-  document.title = `${view?.title ?? 'Console'} · Trivium`
+  document.title = `${viewOf(route.value.path)?.title ?? 'No such page'} · Trivium`
 })
 const app = document.getElementById('app')
 app.replaceChildren()

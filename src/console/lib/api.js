@@ -22,7 +22,7 @@ export async function findPerson() {
 /** `trivium demo` prints an address with the token behind the `#`, which browsers send to nobody; it leaves the address at once. */
 function tokenInAddress() {
   const [, given = ''] = /^#token=([\w.~-]+)/.exec(location.hash) ?? []
-  if (given) history.replaceState(null, '', location.pathname)
+  if (given) history.replaceState(history.state, '', location.pathname)
   return given
 }
 

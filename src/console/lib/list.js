@@ -1,6 +1,9 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { html } from './html.js'
 import { onKey } from './keys.js'
+import { remembered } from './places.js'
+import { route } from './router.js'
+import { trail } from './trail.js'
 
 const SPARE = 10
 /** How near to the end, in rows, more is asked for. */
@@ -10,27 +13,23 @@ const NEAR = 30
  * A list of which only what is seen is in the page, however long it is. `row(item)` is the content of a row, with the link or button that
  * Enter presses; rows are `height` px high and keep their place by `keyOf(item)`. `j` and `k` move. `held.current()` tells whether somebody
  * points at a row, has one chosen or has scrolled: then nothing should come in above. `onEnd` is called near the end.
+ *
+ * Somebody who comes back finds the list where they left it, at the row that they opened. `hrefOf(item)`, where rows are links: what
+ * is opened leads to its neighbours. `later()` gives the items of a list that grows while it is not shown.
  */
-export function List({ items, row, keyOf, height, label, onEnd, held }) {
+export function List({ items, row, keyOf, hrefOf, height, label, onEnd, held, later }) {
   const box = useRef()
   const [view, setView] = useState({ top: 0, height: 800 })
   const [chosen, setChosen] = useState()
+  const memory = useMemo(() => remembered(route.peek().entry, label), [])
+  const wanted = useRef({ ...memory })
   const chosenAt = chosen === undefined ? -1 : items.findIndex((item) => keyOf(item) === chosen)
 
-  const measure = () => {
-    const { scrollTop, clientHeight } = box.current
-    setView((last) =>
-      last.top === scrollTop && last.height === clientHeight
-        ? last
-        : { top: scrollTop, height: clientHeight },
-    )
-  }
-  useLayoutEffect(() => {
-    measure()
-    const observer = new ResizeObserver(measure)
-    observer.observe(box.current)
-    return () => observer.disconnect()
-  }, [])
+  const measure = useView(box, setView, (top) => {
+    if (!wanted.current) memory.top = top
+  })
+  useComeBack({ box, wanted, items, keyOf, height, setChosen })
+  useTrail({ items, keyOf, hrefOf, onEnd, memory, later })
 
   if (held)
     held.current = () => {
@@ -52,9 +51,54 @@ export function List({ items, row, keyOf, height, label, onEnd, held }) {
   // What has the focus must stay in the page.
   if (chosenAt >= 0 && (chosenAt < from || chosenAt >= to)) shown.push(chosenAt)
 
+  useMoves({ box, items, keyOf, height, chosen: chosenAt < 0 ? undefined : chosen, setChosen })
+  const giveUp = () => {
+    wanted.current = undefined
+  }
+  return html`<div class="list" ref=${box} tabindex="-1" onScroll=${measure}
+    onFocusIn=${(event) => {
+      const key = event.target.closest('[data-key]')?.dataset.key
+      setChosen(key)
+      memory.chosen = key
+    }} onWheel=${giveUp} onPointerDown=${giveUp} onKeyDown=${giveUp} onFocusOut=${(event) => {
+      if (!box.current?.contains(event.relatedTarget)) setChosen(undefined)
+    }}>
+    <div role="list" aria-label=${label} style=${{ height: `${items.length * height}px`, position: 'relative' }}>
+      ${shown.map(
+        (
+          at,
+        ) => html`<div key=${keyOf(items[at])} role="listitem" class="row" aria-posinset=${at + 1} aria-setsize=${items.length}
+        data-key=${keyOf(items[at])} style=${{ height: `${height}px`, transform: `translateY(${at * height}px)` }}>${row(items[at])}</div>`,
+      )}
+    </div>
+  </div>`
+}
+
+/** Follows what of a list is seen; returns what measures it. */
+function useView(box, setView, remember) {
+  const measure = () => {
+    const { scrollTop, clientHeight } = box.current
+    remember(scrollTop)
+    setView((last) =>
+      last.top === scrollTop && last.height === clientHeight
+        ? last
+        : { top: scrollTop, height: clientHeight },
+    )
+  }
+  useLayoutEffect(() => {
+    measure()
+    const observer = new ResizeObserver(measure)
+    observer.observe(box.current)
+    return () => observer.disconnect()
+  }, [])
+  return measure
+}
+
+/** `j` and `k`: the chosen row has the focus, and is in sight. */
+function useMoves({ box, items, keyOf, height, chosen, setChosen }) {
   /** Keys may come faster than what they do is drawn. */
   const latest = useRef()
-  latest.current = { items, height, chosen: chosenAt < 0 ? undefined : chosen }
+  latest.current = { items, height, chosen }
   const move = (by) => {
     const { items, height, chosen } = latest.current
     const { current } = box
@@ -81,20 +125,38 @@ export function List({ items, row, keyOf, height, label, onEnd, held }) {
       for (const end of ends) end()
     }
   }, [])
+}
 
-  return html`<div class="list" ref=${box} tabindex="-1" onScroll=${measure}
-    onFocusIn=${(event) => {
-      setChosen(event.target.closest('[data-key]')?.dataset.key)
-    }} onFocusOut=${(event) => {
-      if (!box.current?.contains(event.relatedTarget)) setChosen(undefined)
-    }}>
-    <div role="list" aria-label=${label} style=${{ height: `${items.length * height}px`, position: 'relative' }}>
-      ${shown.map(
-        (
-          at,
-        ) => html`<div key=${keyOf(items[at])} role="listitem" class="row" aria-posinset=${at + 1} aria-setsize=${items.length}
-        data-key=${keyOf(items[at])} style=${{ height: `${height}px`, transform: `translateY(${at * height}px)` }}>${row(items[at])}</div>`,
-      )}
-    </div>
-  </div>`
+/** Brings a list back to where it was left, as soon as so many of its rows are there. */
+function useComeBack({ box, wanted, items, keyOf, height, setChosen }) {
+  useLayoutEffect(() => {
+    if (!wanted.current || items.length === 0) return
+    const { top = 0, chosen } = wanted.current
+    const { current } = box
+    current.scrollTop = top
+    const at = chosen === undefined ? -1 : items.findIndex((item) => keyOf(item) === chosen)
+    if (at >= 0) {
+      const isSeen =
+        at * height >= current.scrollTop && (at + 1) * height <= current.scrollTop + current.clientHeight
+      if (!isSeen) current.scrollTop = at * height - (current.clientHeight - height) / 2
+      setChosen(chosen)
+    }
+    if (at >= 0 || Math.abs(current.scrollTop - top) < 2) wanted.current = undefined
+  }, [items.length])
+}
+
+/** Leaves the rows for the pages that are opened from them. */
+function useTrail({ items, keyOf, hrefOf, onEnd, memory, later }) {
+  const latest = useRef()
+  latest.current = { items: later ?? (() => items), onEnd }
+  useEffect(() => {
+    if (!hrefOf) return
+    trail.value = {
+      rows: () => latest.current.items().map((item) => ({ href: hrefOf(item), key: keyOf(item) })),
+      more: () => latest.current.onEnd?.(),
+      chosen(key) {
+        memory.chosen = key
+      },
+    }
+  }, [])
 }

@@ -6,6 +6,7 @@ import { isNarrow, now } from '../lib/live.js'
 import { Age, act, Empty, Outcome, Problem, preview, useLoaded, useOnce } from '../lib/parts.js'
 import { Pause } from '../lib/pause.js'
 import { link, replace } from '../lib/router.js'
+import { Back } from '../lib/trail.js'
 import { Chat } from './message.js'
 import { senderOf } from './messages.js'
 
@@ -23,6 +24,7 @@ export function ConversationsPage({ path: [gateway, conversation], query }) {
 }
 
 const keyOf = ({ gateway, conversation }) => `${gateway} ${conversation}`
+const hrefOf = ({ gateway, conversation }) => link(['conversations', gateway, conversation])
 
 function Conversations({ filter }) {
   const { pages, error, isEnd, more } = usePages((before) =>
@@ -52,14 +54,15 @@ function Conversations({ filter }) {
     ${
       rows.length === 0 && isEnd
         ? html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'Nobody has written yet.'}><a href=${link('conversations')}>Show all</a><//>`
-        : html`<${List} label="Conversations" items=${rows} height=${isNarrow.value ? 62 : 44} keyOf=${keyOf} onEnd=${more} row=${row} />`
+        : html`<${List} label="Conversations" items=${rows} height=${isNarrow.value ? 62 : 44} keyOf=${keyOf} hrefOf=${hrefOf} onEnd=${more} row=${row} />`
     }
     <footer class="under">${rows.length}${isEnd ? '' : '+'} conversations</footer>
   </section>`
 }
 
-function row({ gateway, conversation, at, messages, from, subject, text, outcome }) {
-  return html`<a class="message-row" href=${link(['conversations', gateway, conversation])}>
+function row(conversation) {
+  const { gateway, at, messages, from, subject, text, outcome } = conversation
+  return html`<a class="message-row" href=${hrefOf(conversation)}>
     <${Age} at=${at} /><span class="gateway">${gateway}</span><span class="sender">${senderOf(from)}</span>
     <span class="text">${messages > 1 && html`<span class="event">${messages}</span>`}${subject && html`<b>${subject}</b> `}${preview(text)}</span>
     <${Outcome} outcome=${outcome} />
@@ -118,7 +121,7 @@ function Conversation({ gateway, conversation }) {
   const entries = value?.entries ?? []
   const asked = entries.findLast(({ role }) => role === 'sender')
   return html`<section class="page conversation" aria-labelledby="title">
-    <a class="back" data-back href=${link('conversations')}>← Conversations</a>
+    <${Back} to="conversations" title="Conversations" />
     <header class="bar"><h1 id="title">${asked ? senderOf(asked.from) : conversation} <span class="dim">in ${gateway}</span></h1>
       <div class="buttons"><${Pause} of=${{ gateway, conversation }} kind="conversation" name=${conversation} words=${['Take over', 'Hand back']} />
       <a class="button" href=${link('messages', { gateway, conversation })}>Its messages</a></div></header>

@@ -17,6 +17,7 @@ import {
   useOnce,
 } from '../lib/parts.js'
 import { go, link, replace } from '../lib/router.js'
+import { Back } from '../lib/trail.js'
 
 const MOST = 500
 
@@ -95,7 +96,7 @@ function Group({ group, within, reload }) {
   const filter = { ...within, ...filterOf(group) }
   const { queue, group: name, code, error, count, first, last, sample } = group
   return html`<div class="group">
-    <p class="group-head"><b class="many">${count}</b> <a href=${link('dead-letters', filter)}>${name || queue}</a> <${Badge}>${queue}<//> <code>${code}</code></p>
+    <p class="group-head"><b class="many">${count}</b> <a data-row href=${link('dead-letters', filter)}>${name || queue}</a> <${Badge}>${queue}<//> <code>${code}</code></p>
     <p class="error">${error}</p>
     ${sample && html`<p class="dim one-line">${preview(sample)}</p>`}
     <p class="dim">last <${Age} at=${last} /> ago${count > 1 ? html`, first <${Age} at=${first} /> ago` : ''}</p>
@@ -142,7 +143,7 @@ function Letters({ filter }) {
   } = useLoaded((signal) => invoke('dead-letter-list', { ...filter, limit: MOST }, signal), [])
   const { box, isDue, show } = useCalmReload(reload)
   return html`<section class="page fills" aria-labelledby="title">
-    <a class="back" data-back href=${link('dead-letters')}>← All kinds</a>
+    <${Back} to="dead-letters" title="All kinds" />
     <header class="bar">
       <h1 id="title">Dead letters of ${filter.group || filter.queue}</h1>
       <p class="fresh">${isDue && html`<button type="button" class="pill" onClick=${show}>Changed: show</button>`}</p>
@@ -150,16 +151,18 @@ function Letters({ filter }) {
     </header>
     ${error && html`<${Problem} error=${error} retry=${reload} />`}
     <div ref=${box} class="fills">
-      <${List} label="Dead letters" items=${letters} height=${isNarrow.value ? 62 : 44} keyOf=${({ id, queue }) => `${queue} ${id}`} row=${letterRow} />
+      <${List} label="Dead letters" items=${letters} height=${isNarrow.value ? 62 : 44} keyOf=${({ id, queue }) => `${queue} ${id}`} hrefOf=${hrefOf} row=${letterRow} />
     </div>
   </section>`
 }
 
 const errorOf = ({ errors, reason }) => errors.at(-1)?.message ?? reason
 
+const hrefOf = ({ id, queue }) => link(['dead-letters', id], { queue })
+
 function letterRow(letter) {
-  const { id, queue, at, message } = letter
-  return html`<a class="message-row" href=${link(['dead-letters', id], { queue })}>
+  const { at, message } = letter
+  return html`<a class="message-row" href=${hrefOf(letter)}>
     <${Age} at=${at} /><span class="gateway">${message?.gateway}</span><span class="sender">${message?.from?.name ?? message?.from?.id}</span>
     <span class="text">${preview(message?.text ?? JSON.stringify(letter.data))}</span><span class="dim">${errorOf(letter).slice(0, 60)}</span>
   </a>`
@@ -174,7 +177,7 @@ function Letter({ id, from }) {
   } = useLoaded((signal) => invoke('dead-letter-show', { id, ...from }, signal), [id])
   const [text, setText] = useState()
   const [isBusy, once] = useOnce()
-  const back = html`<a class="back" data-back href=${link('dead-letters')}>← Dead letters</a>`
+  const back = html`<${Back} to="dead-letters" title="Dead letters" />`
   if (!letter)
     return html`<section class="page">${back}${error && html`<${Problem} error=${error} retry=${reload} />`}</section>`
   const { message, errors, queue, group, reason, lane, at } = letter

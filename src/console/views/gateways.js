@@ -5,6 +5,7 @@ import { clock, now } from '../lib/live.js'
 import { Age, act, Badge, Empty, Facts, Problem, StoreAway, span, useLoaded } from '../lib/parts.js'
 import { Pause } from '../lib/pause.js'
 import { link } from '../lib/router.js'
+import { Back } from '../lib/trail.js'
 
 /** Every gateway, and the newest refusals of all. */
 export function GatewaysPage() {
@@ -29,7 +30,7 @@ export function GatewaysPage() {
 
 function Card({ gateway: { name, transport, ok, detail } }) {
   return html`<article class="card">
-    <header class="card-head"><h2><a href=${link(['gateways', name])}>${name}</a></h2><${Standing} ok=${ok} /></header>
+    <header class="card-head"><h2><a data-row href=${link(['gateways', name])}>${name}</a></h2><${Standing} ok=${ok} /></header>
     <p class="dim">${transport}</p>
     <p class=${ok ? 'detail' : 'detail error'}>${detail ?? ''}</p>
   </article>`
@@ -44,7 +45,7 @@ export function GatewayPage({ name }) {
   const found = now.value?.gateways?.find((each) => each.name === name)
   const { connections, secondsSinceEvent } = found?.gauges ?? {}
   return html`<section class="page" aria-labelledby="title">
-    <a class="back" data-back href=${link('gateways')}>← Gateways</a>
+    <${Back} to="gateways" title="Gateways" />
     <header class="bar"><h1 id="title">${name} ${found && html`<${Standing} ok=${found.ok} />`}</h1>
       <div class="buttons">${found && html`<${Pause} of=${{ gateway: name }} kind="gateway" name=${name} /><${Reconnect} name=${name} />`}<a class="button" href=${link('messages', { gateway: name })}>Its messages</a>
         <a class="button" href=${link('compose', { gateway: name })}>Send a test message</a></div></header>

@@ -1,4 +1,5 @@
 import { html } from '../lib/html.js'
+import { titles } from '../lib/router.js'
 import { ApprovalsPage } from './approvals.js'
 import { AuditPage } from './audit.js'
 import { ComposePage } from './compose.js'
@@ -14,26 +15,29 @@ import { SkillsPage } from './skills.js'
 
 /**
  * The views, in the order of the navigation: `path` is where each is behind the `#`, `Page` gets the rest of the path and the query, and
- * `count(now)` is the number beside its name, of what wants somebody.
+ * `count(now)` is the number beside its name, of what wants somebody. `parts`: how many parts of a path it knows behind its own.
  */
 export const VIEWS = [
-  { path: 'now', title: 'Now', Page: NowPage },
+  { path: 'now', title: 'Now', parts: 0, Page: NowPage },
   {
     path: 'messages',
     title: 'Messages',
+    parts: 1,
     Page: ({ path: [id], query }) =>
       id ? html`<${MessagePage} key=${id} id=${id} />` : html`<${MessagesPage} query=${query} />`,
   },
-  { path: 'conversations', title: 'Conversations', Page: ConversationsPage },
+  { path: 'conversations', title: 'Conversations', parts: 2, Page: ConversationsPage },
   {
     path: 'dead-letters',
     title: 'Dead letters',
+    parts: 1,
     Page: DeadLettersPage,
     count: (now) => now?.deadLetters?.total,
   },
   {
     path: 'approvals',
     title: 'Approvals',
+    parts: 0,
     Page: ApprovalsPage,
     count: (now) => now?.approvals,
   },
@@ -41,12 +45,15 @@ export const VIEWS = [
   {
     path: 'gateways',
     title: 'Gateways',
+    parts: 1,
     Page: ({ path: [name] }) =>
       name ? html`<${GatewayPage} key=${name} name=${name} />` : html`<${GatewaysPage} />`,
     count: (now) => now?.gateways?.filter(({ ok }) => !ok).length,
   },
   { path: 'skills', title: 'Skills', Page: ({ path: [name] }) => html`<${SkillsPage} name=${name} />` },
-  { path: 'compose', title: 'Test message', Page: ComposePage },
-  { path: 'audit', title: 'Audit', Page: AuditPage },
-  { path: 'configuration', title: 'Configuration', Page: ConfigurationPage },
+  { path: 'compose', title: 'Test message', parts: 0, Page: ComposePage },
+  { path: 'audit', title: 'Audit', parts: 0, Page: AuditPage },
+  { path: 'configuration', title: 'Configuration', parts: 0, Page: ConfigurationPage },
 ]
+
+for (const { path, title } of VIEWS) titles.set(path, title)

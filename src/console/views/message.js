@@ -19,6 +19,7 @@ import {
 } from '../lib/parts.js'
 import { CancelRun } from '../lib/pause.js'
 import { go, link } from '../lib/router.js'
+import { Back } from '../lib/trail.js'
 import { senderOf } from './messages.js'
 
 /** Ms after which a message is looked at again: one that is finished may be answered, pushed or pulled yet. */
@@ -33,11 +34,12 @@ export function MessagePage({ id }) {
     return () => clearTimeout(timer)
   }, [shown, error])
   if (error && !shown)
-    return html`<section class="page"><${Back} /><${Problem} error=${error} retry=${reload} /></section>`
-  if (!shown) return html`<section class="page" aria-busy="true"><${Back} /></section>`
+    return html`<section class="page"><${Back} to="messages" title="Messages" /><${Problem} error=${error} retry=${reload} /></section>`
+  if (!shown)
+    return html`<section class="page" aria-busy="true"><${Back} to="messages" title="Messages" /></section>`
   const { message, outcome } = shown
   return html`<section class="page message" aria-labelledby="title">
-    <${Back} />
+    <${Back} to="messages" title="Messages" />
     <header class="bar">
       <h1 id="title">${titleOf(message)} <${Outcome} outcome=${outcome} /></h1>
       <${Actions} shown=${shown} reload=${reload} />
@@ -89,15 +91,6 @@ function Log({ lines }) {
       ${stack && html`<details><summary>Stack</summary><pre tabindex="0" aria-label="Stack">${stack}</pre></details>`}
     </li>`,
     )}</ol>`
-}
-
-function Back() {
-  return html`<a class="back" data-back href=${link('messages')} onClick=${(event) => {
-    // What was before may be a page of somebody else, or none.
-    if (!globalThis.navigation?.canGoBack) return
-    event.preventDefault()
-    history.back()
-  }}>← Messages</a>`
 }
 
 function factsOf({ message, traceUrl }) {

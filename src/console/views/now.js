@@ -54,7 +54,7 @@ function TroubleItem({ trouble }) {
   const { severity, title, text, todo, since } = trouble
   const { path, query } = placeOf(trouble)
   return html`<li class=${`trouble ${{ error: 'bad', warning: 'warn', info: '' }[severity]}`}>
-    <a href=${link(path, query)}>${title}</a>
+    <a data-row href=${link(path, query)}>${title}</a>
     <p>${text}${since && html` <span class="since">For <${Age} at=${since} />.</span>`}</p>
     <p class="todo">${todo}</p></li>`
 }

@@ -5,6 +5,7 @@ import { html } from '../lib/html.js'
 import { ask, Badge, Copy, Empty, Facts, Json, Problem, took, useLoaded } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { errorsByField, fieldsOf } from '../lib/schema.js'
+import { Back } from '../lib/trail.js'
 
 /** Every skill by its name; one of them to be tried. */
 export function SkillsPage({ name }) {
@@ -28,7 +29,7 @@ export function SkillsPage({ name }) {
       <ul>${own.map(
         (
           skill,
-        ) => html`<li key=${skill.name}><a href=${link(['skills', skill.name])} aria-current=${skill.name === name ? 'page' : undefined}>
+        ) => html`<li key=${skill.name}><a data-row href=${link(['skills', skill.name])} aria-current=${skill.name === name ? 'page' : undefined}>
           <b>${skill.name}</b>${isBuiltIn(skill) && html` <span class="dim">built in</span>`}<span class="about">${skill.description}</span></a></li>`,
       )}</ul>
       ${skills && own.length === 0 && html`<${Empty} title="No skill matches." />`}
@@ -48,7 +49,7 @@ function Skill({ name }) {
     reload,
   } = useLoaded((signal) => call('GET', `/v1/skills/${encodeURIComponent(name)}`, undefined, signal), [name])
   return html`<div class="skill">
-    <a class="back" data-back href=${link('skills')}>← Skills</a>
+    <${Back} to="skills" title="Skills" />
     ${error && html`<${Problem} error=${error} retry=${reload} />`}
     ${
       skill &&

@@ -1,0 +1,59 @@
+import { signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { html } from './html.js'
+import { onKey } from './keys.js'
+import { link, replace, route, titles } from './router.js'
+
+/**
+ * The list that was shown last: what is opened from it leads to its neighbours. `rows()` gives `{ href, key }` of each, `more()`
+ * loads rows behind the last, and `chosen(key)` has a row be the chosen one when somebody comes back to the list.
+ */
+export const trail = signal()
+
+/** Rows from the end of a list at which more are loaded. */
+const NEAR = 3
+
+function whereOn(list) {
+  const { path, query } = route.peek()
+  const here = link(path, query)
+  const rows = list?.rows() ?? []
+  return { rows, at: rows.findIndex(({ href }) => href === here) }
+}
+
+/** The way back, and to the neighbours in the list that one came from, with `j` and `k` too. `to` and `title`: of the list, where nothing was before. */
+export function Back({ to, title }) {
+  const { from } = route.value
+  const { rows, at } = whereOn(trail.value)
+  useEffect(() => {
+    const ends = [onKey('j', 'next of the list', () => move(1)), onKey('k', 'one before', () => move(-1))]
+    return () => {
+      for (const end of ends) end()
+    }
+  }, [])
+  const back = (event) => {
+    if (from.length === 0 || event.ctrlKey || event.metaKey) return
+    event.preventDefault()
+    history.back()
+  }
+  return html`<nav class="ways" aria-label="Way back">
+    <a class="back" data-back href=${link(to)} onClick=${back}>← ${titles.get(from[0]) ?? title}</a>
+    ${
+      at >= 0 &&
+      rows.length > 1 &&
+      html`<span class="neighbours">
+        <button type="button" disabled=${at === 0} onClick=${() => move(-1)} title="Previous (k)" aria-label="Previous">↑</button>
+        <button type="button" disabled=${at === rows.length - 1} onClick=${() => move(1)} title="Next (j)" aria-label="Next">↓</button>
+        <span class="dim">${(at + 1).toLocaleString('en')} of ${rows.length.toLocaleString('en')}</span></span>`
+    }
+  </nav>`
+}
+
+function move(by) {
+  const list = trail.peek()
+  const { rows, at } = whereOn(list)
+  const next = at < 0 ? undefined : rows[at + by]
+  if (!next) return
+  list.chosen(next.key)
+  replace(next.href)
+  if (at + by > rows.length - NEAR) list.more?.()
+}

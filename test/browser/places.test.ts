@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { after, describe, test } from 'node:test'
+import { chromium } from 'playwright-core'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  demo: { transport: webhook, path: /hooks/demo, verify: { scheme: none } }
+routes:
+  - { name: lost, match: { gateway: demo, text: /lost/ }, skill: fail, retry: { attempts: 1 } }
+  - { name: all, match: { gateway: demo }, skill: echo }
+`
+const FAIL = `export default { description: 'fails', run({ message }) { throw new Error('no such order: ' + message.data.body.text) } }`
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
+const MANY = 150
+
+describe('finding the way in the console', { timeout: 120_000 }, async () => {
+  assert.ok(CHROMIUM, 'Chromium is needed: apt-get install chromium')
+  const site = openSite({ routes: ROUTES, skills: { fail: FAIL } })
+  const daemon = await site.start()
+  const browser = await chromium.launch({
+    executablePath: CHROMIUM,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+  })
+  const page = await browser.newPage({ viewport: { width: 1200, height: 700 } })
+  page.setDefaultTimeout(15_000)
+  const faults: string[] = []
+  page.on('pageerror', (error) => faults.push(error.message))
+  after(async () => {
+    await browser.close()
+    assert.deepEqual(faults, [])
+  })
+  const post = (text: string) => daemon.post('/hooks/demo', JSON.stringify({ text }))
+  for (let at = 0; at < MANY; at++) await post(`number ${at}.`)
+  await page.goto(`${daemon.control}/#token=${daemon.token}`)
+  await page.getByText('Live', { exact: true }).waitFor()
+
+  const list = page.locator('.list')
+  const top = () => list.evaluate((element) => Object(element).scrollTop)
+  const row = (text: string) => page.getByRole('listitem').filter({ hasText: text })
+  const chosen = () => page.evaluate('document.activeElement.textContent')
+  const isChosen = (text: string) =>
+    until(async () => String(await chosen()).includes(text), `the row ${text}`)
+
+  test('Escape and the back button lead to the row and the place that a message was opened from', async () => {
+    await page.goto(`${daemon.control}/#/messages`)
+    await row(`number ${MANY - 1}.`).waitFor()
+    // Farther down than one page: what was loaded stays.
+    await until(async () => {
+      await list.evaluate((element) => Object(element).scrollTo(0, 120 * 44))
+      return (await top()) === 120 * 44
+    }, 'a list of several pages')
+    const before = await top()
+    await row('number 25.').click()
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.keyboard.press('Escape')
+    await row('number 25.').waitFor()
+    await isChosen('number 25.')
+    assert.equal(await top(), before)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: /at demo/ }).waitFor()
+    await page.goBack()
+    await isChosen('number 25.')
+    assert.equal(await top(), before)
+  })
+
+  test('inside a message j and k lead to its neighbours in the list, and Escape to the one that was read last', async () => {
+    await page.keyboard.press('Enter')
+    const text = page.getByLabel('Text', { exact: true })
+    await text.getByText('number 25.').waitFor()
+    await page.keyboard.press('j')
+    await text.getByText('number 24.').waitFor()
+    await page.keyboard.press('j')
+    await text.getByText('number 23.').waitFor()
+    await page.keyboard.press('k')
+    await text.getByText('number 24.').waitFor()
+    await page.getByRole('button', { name: 'Previous' }).click()
+    await text.getByText('number 25.').waitFor()
+    await page.keyboard.press('k')
+    await text.getByText('number 26.').waitFor()
+    await page.keyboard.press('Escape')
+    await isChosen('number 26.')
+  })
+
+  test('what comes in meanwhile moves nothing, and what became of a row is known when one is back', async () => {
+    const before = await top()
+    await page.keyboard.press('Enter')
+    await page.getByLabel('Text', { exact: true }).getByText('number 26.').waitFor()
+    await post('quite new')
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: '1 new' }).waitFor()
+    await isChosen('number 26.')
+    assert.equal(await top(), before)
+  })
+
+  test('a dead letter leads back to its kind, and from there to the others of it', async () => {
+    for (const order of ['lost-17', 'lost-18', 'lost-19']) await post(order)
+    await page.goto(`${daemon.control}/#/dead-letters`)
+    await page.getByRole('link', { name: 'lost', exact: true }).click()
+    await row('lost-18').click()
+    await page.getByRole('heading', { name: /lost-18/ }).waitFor()
+    await page.keyboard.press('j')
+    await page.getByRole('heading', { name: /lost-17/ }).waitFor()
+    await page.keyboard.press('Escape')
+    await isChosen('lost-17')
+    await page.keyboard.press('Escape')
+    await page.getByRole('heading', { name: 'Dead letters', exact: true }).waitFor()
+    await until(async () => (await chosen()) === 'lost', 'the kind that was opened')
+  })
+
+  test('a long page is where it was left, and a new one begins at its top', async () => {
+    await page.setViewportSize({ width: 1200, height: 160 })
+    await page.goto(`${daemon.control}/#/gateways`)
+    const scrolled = () => page.evaluate('document.getElementById("main").scrollTop')
+    await page.getByRole('link', { name: 'demo', exact: true }).focus()
+    await page.getByText('None since this daemon started.').waitFor()
+    await page.evaluate('document.getElementById("main").scrollTo(0, 60)')
+    const before = await scrolled()
+    assert.ok(Number(before) > 0)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: /demo/ }).waitFor()
+    assert.equal(await scrolled(), 0)
+    await page.keyboard.press('Escape')
+    await until(async () => (await scrolled()) === before, 'the place')
+    await isChosen('demo')
+    await page.setViewportSize({ width: 1200, height: 700 })
+  })
+
+  test('j and k move through what is no long list too', async () => {
+    await page.goto(`${daemon.control}/#/skills`)
+    await page.getByRole('link', { name: /^echo/ }).waitFor()
+    const [first, second] = await page.locator('main [data-row]').allTextContents()
+    await page.keyboard.press('j')
+    assert.equal(await chosen(), first)
+    await page.keyboard.press('j')
+    assert.equal(await chosen(), second)
+    await page.keyboard.press('k')
+    assert.equal(await chosen(), first)
+  })
+
+  test('an address that is none says so, and shows where one can go', async () => {
+    for (const address of ['mesages', 'now/and/then', 'configuration/x']) {
+      await page.goto(`${daemon.control}/#/${address}`)
+      await page.getByRole('heading', { name: 'There is no such page' }).waitFor()
+      assert.match(await page.title(), /No such page/)
+    }
+    await page.getByRole('main').getByRole('link', { name: 'Messages', exact: true }).click()
+    await page.getByRole('heading', { name: 'Messages' }).waitFor()
+  })
+})
