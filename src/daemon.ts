@@ -84,6 +84,7 @@ export async function createDaemon(options: DaemonOptions) {
       approvals: approvals.service,
       audit: base.audit.service,
       subscriptions: push.service,
+      longJobs: base.longWork.service,
     },
     skills: [troublesSkill(operator.troubles, now)],
     ended: roads.events.releaseOwn,

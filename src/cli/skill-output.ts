@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, objectsIn } from '../core/json.ts'
+import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
 import { formatDuration } from '../core/units.ts'
 import { paint, pretty, shorten, table } from './terminal.ts'
 import { humanTroubles } from './troubles.ts'
@@ -28,6 +28,15 @@ const LISTS: Readonly<Record<string, (rows: readonly JsonObject[]) => string>> =
         ...[topic, waiting, dead, url],
       ],
     ),
+  'job-list': (jobs) =>
+    list('There are no long jobs.', ['id', 'state', 'progress', 'began', 'by', 'what'], jobs, (job) => [
+      job.id,
+      stateOf(job.state !== 'failed', String(job.state), pathGet(job, 'error.message')),
+      [`${job.done}/${job.total}`, job.at].filter(Boolean).join(' '),
+      timeOf(job.startedAt),
+      job.by,
+      shorten(Object.values(Object(job.target)).join(' '), 60),
+    ]),
   'send-list': (sends) =>
     list('Nothing waits to be sent later.', ['at', 'gateway', 'to', 'text', 'key'], sends, (send) => [
       timeOf(send.at),

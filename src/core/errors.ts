@@ -113,6 +113,8 @@ export const catalogue = {
   send_rejected: final(502, 'Gateway {gateway} permanently rejected the message: {reason}'),
   push_failed: passing(502, 'Subscription {name} could not push: {reason}'),
   subscription_not_found: final(404, 'There is no subscription {name} in routes.yaml.{hint}'),
+  job_not_found: final(404, 'There is no long job {id}, or it ended more than a week ago; see job-list.'),
+  job_cancelled: final(409, 'The long job {id} was cancelled.'),
   job_failed: final(502, 'Queue {queue}: the job failed after {attempts} attempts: {reason}'),
   no_reply: final(504, 'There was no reply to message {id}: {why}. See `trivium message show {id}`.'),
   job_timeout: passing(504, 'Queue {queue}: the job was not done within {timeout}; {what}.'),

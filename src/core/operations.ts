@@ -1,6 +1,7 @@
 import { type ZodType, z } from 'zod'
-import { closed, limit, ms, name, open, optional, time, timeout, ttl, wait } from './arguments.ts'
+import { closed, limit, ms, name, open, optional, timeout, ttl, wait } from './arguments.ts'
 import type { Call } from './call.ts'
+import { eventRange } from './job-operations.ts'
 import { jsonObjectSchema } from './json.ts'
 import { attachmentSchema } from './message.ts'
 import { matchSchema, type RouteMatch } from './route.ts'
@@ -8,6 +9,7 @@ import { moment, span } from './send-operations.ts'
 
 export { assistant, delegations, schedules, tasks, workbench } from './assistant-operations.ts'
 export { audit } from './audit.ts'
+export { longJobs } from './job-operations.ts'
 export { conversations, deadLetters, messages } from './message-operations.ts'
 export { pauses } from './pause-operations.ts'
 export { sends } from './send-operations.ts'
@@ -62,6 +64,14 @@ export const events = {
     queue: name.describe('The consumer group'),
     to: z.enum(['start', 'now']).describe('start: all that is kept once more; now: drops what is unread'),
   }).describe('Moves a consumer group to the start or to the end of its topic.'),
+  /** Throws `group_not_found`, and `bad_request` for a range that ends before it begins. */
+  replay: closed({
+    topic: name.describe('The topic'),
+    queue: name.describe('The consumer group'),
+    ...eventRange,
+  }).describe(
+    'Shows a consumer group again what it has consumed, all of it or a part, as a job that job-show follows.',
+  ),
   wait: closed({
     topic: name.describe('The topic, for example gateway-message'),
     queue: optional('The consumer group; without it that of this invocation, or what comes next'),
@@ -254,8 +264,10 @@ export const subscriptions = {
   ),
   replay: closed({
     ...subscription,
-    since: time.describe('A time, or how long ago: 2h'),
-  }).describe('Pushes again what is retained since a time, each event with the id that it had.'),
+    ...eventRange,
+  }).describe(
+    'Pushes again what is retained of a topic, all of it or a part, each event with the id that it had, as a job that job-show follows.',
+  ),
 }
 
 /** `call-…`: what `ctx.once` made. */

@@ -29,6 +29,7 @@ export type Services = {
   workbench: ServiceOf<typeof offered.workbench & typeof offered.tasks>
   calls: CallService
   audit: ServiceOf<typeof offered.audit>
+  longJobs: ServiceOf<typeof offered.longJobs>
   artifacts: ArtifactService
 }
 

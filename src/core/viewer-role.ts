@@ -13,6 +13,8 @@ export const VIEWER_SKILLS: readonly string[] = [
   'dead-letter-show',
   'delegation-list',
   'gateway-list',
+  'job-list',
+  'job-show',
   'message-list',
   'message-search',
   'message-show',

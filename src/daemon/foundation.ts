@@ -6,7 +6,9 @@ import { createMetrics } from '../api/metrics.ts'
 import type { Config } from '../config/load-config.ts'
 import type { Note } from '../core/store.ts'
 import { createGateways } from '../engine/gateways.ts'
+import { createLongWork } from '../engine/long-work.ts'
 import { createRefusals } from '../engine/refusals.ts'
+import { createReplayEvents } from '../engine/replay-events.ts'
 import { createRouter } from '../engine/router.ts'
 import { createArtifactService, createArtifacts } from '../features/artifacts/artifacts.ts'
 import { createAuditLog } from '../features/audit/audit-log.ts'
@@ -40,6 +42,7 @@ export async function makeFoundation(options: DaemonOptions) {
   const tracing = mode === 'serve' ? await startTracing(env, log, store.journal.get) : undefined
   const files = createLogs({ dir: dataDir, now, log })
   const shared = store.kind === 'redis' ? shareLogs(files, { store, dataDir, log }) : undefined
+  const longWork = createLongWork({ store, owner, log, now })
   // The sweep comes a day after the last message that names a file is gone.
   const keepFor = () => current.daemon.retention.journal.maxAge + 2 * DAY
   const artifacts = createArtifacts(dataDir, store.blobs && { blobs: store.blobs, keepFor })
@@ -54,6 +57,9 @@ export async function makeFoundation(options: DaemonOptions) {
       current = next
     },
     logs: shared ?? files,
+    longWork,
+    /** Shows groups again what they have consumed. */
+    replay: createReplayEvents({ topics: store.topics, work: longWork }),
     audit: createAuditLog({ topics: store.topics, now, log }),
     /** Copies of the logs of all daemons, on a store that they share. */
     sharedLogs: shared,

@@ -45,6 +45,7 @@ export function createLife(base: Foundation, parts: Parts) {
       if (mode === 'local') return undefined
       durable.start()
       push.start()
+      base.longWork.start()
       parts.notify.start(parts.troubles)
       base.sharedLogs?.start()
       const address = await control.listen(config().daemon.controlListen)
@@ -79,9 +80,13 @@ export function createLife(base: Foundation, parts: Parts) {
 }
 
 /** Closes what no message uses any more, in this order. */
-function closingSteps({ store, logs, tracing }: Foundation, parts: Parts): (() => Promise<unknown>)[] {
+function closingSteps(
+  { store, logs, tracing, longWork }: Foundation,
+  parts: Parts,
+): (() => Promise<unknown>)[] {
   const { skills, queues, control, housekeeping, durable } = parts
   return [
+    longWork.stop,
     () => skills.manager.close(),
     () => skills.mcp.close(),
     () => queues.close(),

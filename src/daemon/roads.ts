@@ -38,7 +38,7 @@ export function createRoads(
   const { config, store, gateways, router, metrics, tracing, refusals, log, now } = base
   const { journal } = store
   const groupSettings = (topic: string, group: string) => config().topics[topic]?.groups[group]
-  const { events, ...groups } = createEventsRoad({ ...base, groupSettings, permit: parts.permit })
+  const { events, ...groups } = createEventsRoad({ ...base, ...parts, groupSettings })
   const door = createAccept({
     journal,
     accepted(gateway, duplicate) {

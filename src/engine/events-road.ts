@@ -4,6 +4,7 @@ import type { Store } from '../core/store.ts'
 import { createEvents } from './events.ts'
 import { createGroupDeliveries } from './group-deliveries.ts'
 import { createGroupSettings, type GroupSettings } from './group-settings.ts'
+import type { ReplayEvents } from './replay-events.ts'
 
 /** The events road with what bounds its groups. */
 export function createEventsRoad(deps: {
@@ -11,6 +12,7 @@ export function createEventsRoad(deps: {
   /** What routes.yaml says of a consumer group. */
   groupSettings(topic: string, group: string): GroupSettings | undefined
   permit(skill: string, call: Call): Promise<void>
+  replay: ReplayEvents
   log: Log
   now(): number
 }) {

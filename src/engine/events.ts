@@ -11,6 +11,7 @@ import { waitFor } from '../lib/wait-for.ts'
 import type { GroupDeliveries } from './group-deliveries.ts'
 import { createGroupReader } from './group-reader.ts'
 import type { createGroupSettings, GroupSettings } from './group-settings.ts'
+import type { ReplayEvents } from './replay-events.ts'
 import { createSubscriptions } from './subscriptions.ts'
 import { createTopicTail } from './topic-tail.ts'
 
@@ -21,6 +22,7 @@ export function createEvents(deps: {
   /** Makes dead letters of events that a group was given too often. */
   bury: GroupDeliveries['bury']
   permit(skill: string, call: Call): Promise<void>
+  replay: ReplayEvents
   now(): number
 }) {
   const { store, settings, permit, now } = deps
@@ -64,12 +66,7 @@ export function createEvents(deps: {
       await settings.remove(topic, group)
       return { ok }
     },
-    async seek({ topic, queue, to }, call) {
-      groupOf({ topic, queue }, call)
-      if (!(await topics.seek(topic, queue, to)))
-        throw new TriviumError('group_not_found', { group: queue, topic })
-      return { ok: true }
-    },
+    ...createMoves(topics, deps.replay),
     async wait(args, call) {
       const group = groupOf(args, call)
       const grouped = args.queue !== undefined || (await hasGroup(topics, args.topic, group))
@@ -111,6 +108,22 @@ export function createEvents(deps: {
       await Promise.allSettled(ends)
     },
   } satisfies Services['events'] & Record<'releaseOwn', unknown>
+}
+
+/** Other places for a group. */
+function createMoves(topics: Store['topics'], replay: ReplayEvents) {
+  return {
+    async seek({ topic, queue, to }, call) {
+      groupOf({ topic, queue }, call)
+      if (!(await topics.seek(topic, queue, to)))
+        throw new TriviumError('group_not_found', { group: queue, topic })
+      return { ok: true }
+    },
+    async replay({ topic, queue, ...range }, call) {
+      groupOf({ topic, queue }, call)
+      return { job: await replay({ topic, group: queue, range }, call) }
+    },
+  } satisfies Pick<Services['events'], 'seek' | 'replay'>
 }
 
 /** Who publishes: the skill that asked for it, else the gateway of the message, the token, or the way in. */

@@ -93,7 +93,7 @@ const REPEATS = createNameMatcher(
 )
 /** What cannot be taken back, so that whoever offers them to people asks first. */
 const DESTROYS = createNameMatcher(
-  '*-delete *-drop slack-installs-remove event-seek event-unsubscribe callback-release forget approval-decide subscription-replay send-cancel run-cancel',
+  '*-delete *-drop slack-installs-remove event-seek event-unsubscribe callback-release forget approval-decide subscription-replay event-replay send-cancel run-cancel',
 )
 
 function annotated(skill: Skill): Skill {
@@ -162,6 +162,7 @@ export const builtInSkills: readonly Skill[] = [
   ...skillsOf('dead-letter-', operations.deadLetters, ({ deadLetters }) => deadLetters),
   ...skillsOf('subscription-', operations.subscriptions, ({ subscriptions }) => subscriptions),
   ...skillsOf('audit-', operations.audit, ({ audit }) => audit),
+  ...skillsOf('job-', operations.longJobs, ({ longJobs }) => longJobs),
   ...skillsOf('call-', operations.calls, ({ calls }) => calls),
   ...skillsOf('', operations.assistant, ({ assistant }) => assistant).map(answeringSlips),
   ...skillsOf('delegation-', operations.delegations, ({ delegations }) => delegations).map(answeringSlips),

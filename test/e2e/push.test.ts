@@ -3,6 +3,7 @@ import { after, describe, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { openSite } from '../fixtures/daemon.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
+import { startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
 
 const SECRET = `whsec_${Buffer.from('a secret of 24 bytes and more').toString('base64')}`
@@ -65,4 +66,45 @@ subscriptions:
       /a time such as/,
     )
   })
+
+  for (const store of ['embedded', 'redis'] as const) {
+    test(`replays a range as a job that outlives a crash, with the ids as they were, on ${store}`, async () => {
+      const got: string[] = []
+      const { url, close } = await serveHttp((request, response) => {
+        got.push(String(request.headers['webhook-id']))
+        response.end()
+      })
+      after(close)
+      const redis = store === 'redis' ? await startRedisServer() : undefined
+      after(() => redis?.stop())
+      const site = openSite({
+        routes: `subscriptions: [{ name: crm, topic: orders, url: "${url}/hook", secret: "${SECRET}", allow-private: true }]\n`,
+        env: redis ? { TRIVIUM_REDIS_URL: redis.url } : {},
+      })
+      const first = await site.start()
+      const ids: string[] = []
+      for (let n = 0; n < 30; n++)
+        ids.push(String(Object(await first.invoke('event-emit', { topic: 'orders', data: { n } })).id))
+      await until(() => got.length === 30, 'the events')
+      got.length = 0
+      const { job } = Object(
+        await first.invoke('subscription-replay', { name: 'crm', from: ids[10], to: ids[19] }),
+      )
+      await first.end('SIGKILL')
+      const daemon = await site.start()
+      await until(async () => {
+        const { state, result } = Object(await daemon.invoke('job-show', { id: job.id }))
+        return state === 'done' && result.events >= 0
+      }, 'the end of the job')
+      const again = await until(() => {
+        const seen = new Set(got)
+        return seen.size >= 10 ? seen : undefined
+      }, 'the events once more')
+      assert.deepEqual([...again].toSorted(), ids.slice(10, 20))
+      const listed = await site.run(['job', 'list', '--kind', 'replay'])
+      assert.match(listed.out, /replay-\S+ +done +10\/10 .* orders crm crm/)
+      const wrong = await site.run(['subscription', 'replay', 'crm', '--since', '1h', '--until', '2h'])
+      assert.match(wrong.err, /ends before it begins/)
+    })
+  }
 })

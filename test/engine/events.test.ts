@@ -6,6 +6,8 @@ import type { Store } from '../../src/core/store.ts'
 import { createEvents } from '../../src/engine/events.ts'
 import { createGroupDeliveries } from '../../src/engine/group-deliveries.ts'
 import { createGroupSettings } from '../../src/engine/group-settings.ts'
+import { createLongWork } from '../../src/engine/long-work.ts'
+import { createReplayEvents } from '../../src/engine/replay-events.ts'
 import { createSubscriptionRunner, type SubscriptionJob } from '../../src/engine/subscriptions.ts'
 import { until } from '../fixtures/until.ts'
 import { messageOf } from '../runtime/support/message.ts'
@@ -23,6 +25,10 @@ function eventsOn(store: Store) {
     settings,
     bury: deliveries.bury,
     permit: async () => {},
+    replay: createReplayEvents({
+      topics: store.topics,
+      work: createLongWork({ ...partsOf(store), store, owner: 'a' }),
+    }),
     now: Date.now,
   })
   const wait = (args: object = {}, call: Call = callOf()) =>

@@ -10,6 +10,8 @@ import { TriviumError } from '../../src/core/errors.ts'
 import type { Json } from '../../src/core/json.ts'
 import { type PushSubscription, pushSchema } from '../../src/core/push.ts'
 import type { Store } from '../../src/core/store.ts'
+import { createLongWork } from '../../src/engine/long-work.ts'
+import { createReplayEvents } from '../../src/engine/replay-events.ts'
 import { createPush } from '../../src/features/push/push.ts'
 import { callOf, newMessage } from '../engine/kit.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
@@ -69,7 +71,11 @@ async function pushing(
 ) {
   const outcomes: string[] = []
   const pushed = (_name: string, outcome: string) => outcomes.push(outcome)
-  const push = createPush({ store, owner, pushed, log: createMemoryLog(), now })
+  const log = createMemoryLog()
+  const work = createLongWork({ store, owner, log, now })
+  cleanup(t, () => work.stop())
+  const replay = createReplayEvents({ topics: store.topics, work })
+  const push = createPush({ store, replay, owner, pushed, log, now })
   await push.use(subscriptions)
   push.start()
   cleanup(t, () => push.stop(0))
@@ -438,7 +444,8 @@ describe('a push subscription', { concurrency: 4 }, () => {
     assert.partialDeepStrictEqual(await show(), { ok: true, state: 'paused', detail: 'by cli', waiting: 1 })
     await service.resume({ name: 'crm' })
     await wait(3)
-    await service.replay({ name: 'crm', since: second?.event.timestamp ?? 0 })
+    const since = second?.event.timestamp ?? 0
+    await service.replay({ name: 'crm', since }, callOf({ caller: { kind: 'cli' } }))
     await until(() => ns().at(-1) === 3 && got.length >= 5, 'the replay')
     assert.deepEqual(ns().slice(-2), [2, 3])
     assert.equal(got.at(-1)?.id, got[2]?.id)

@@ -4,6 +4,7 @@ import { MESSAGE_TOPIC } from '../../core/event.ts'
 import type { PushSubscription } from '../../core/push.ts'
 import type { Services, SubscriptionInfo } from '../../core/services.ts'
 import type { Store } from '../../core/store.ts'
+import type { ReplayEvents } from '../../engine/replay-events.ts'
 import { createLoop } from '../../lib/loop.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { isFailing } from './circuit.ts'
@@ -20,6 +21,8 @@ const KEEP = 3_600_000
 
 type PushDeps = SendingDeps & {
   store: Store
+  /** Shows the group of a subscription again what it has consumed. */
+  replay: ReplayEvents
   /** Names this daemon. */
   owner: string
 }
@@ -81,28 +84,19 @@ export function createPush(deps: PushDeps) {
       await find(name).records.change(({ stopped: _, ...control }) => ({ ...control, resumedAt: now() }))
       return { ok: true }
     },
-    async replay({ name, since }) {
+    async replay({ name, ...range }, call) {
       const { topic, records } = find(name)
-      await records.change((control) => ({ ...control, replay: { since, number: now() } }))
-      await store.topics.subscribe(topic, name, 'start')
-      await store.topics.seek(topic, name, 'start')
-      return { ok: true }
+      await store.topics.subscribe(topic, name, 'now')
+      // Before an event is shown again: what became a job must become one again.
+      await records.change((control) => ({ ...control, replay: { since: 0, number: now() } }))
+      const job = await deps.replay({ topic, group: name, subscription: name, range }, call)
+      return { ok: true, job }
     },
   } satisfies Services['subscriptions']
 
   return {
     service,
-    /** The attempts to push the event of a message, as far as each subscription remembers them. */
-    async attemptsOf(messageId: string) {
-      const mine = subscriptions.filter(({ topic }) => topic === MESSAGE_TOPIC)
-      const found = mine.map(async ({ name }) => {
-        const { attempts } = await createRecords(store.kv, name).report()
-        return attempts
-          .filter(({ event }) => event === messageId)
-          .map((each) => ({ subscription: name, ...each }))
-      })
-      return (await Promise.all(found)).flat()
-    },
+    attemptsOf: (messageId: string) => attemptsOf(store, subscriptions, messageId),
     /** Puts these in force. Their groups are there when it resolves: what comes in after it is pushed. */
     async use(next: readonly PushSubscription[]): Promise<void> {
       subscriptions = next
@@ -124,6 +118,18 @@ export function createPush(deps: PushDeps) {
       await Promise.all([...serving.keys()].map((name) => end(name, grace)))
     },
   }
+}
+
+/** The attempts to push the event of a message, as far as each subscription remembers them. */
+async function attemptsOf(store: Store, subscriptions: readonly PushSubscription[], messageId: string) {
+  const mine = subscriptions.filter(({ topic }) => topic === MESSAGE_TOPIC)
+  const found = mine.map(async ({ name }) => {
+    const { attempts } = await createRecords(store.kv, name).report()
+    return attempts
+      .filter(({ event }) => event === messageId)
+      .map((each) => ({ subscription: name, ...each }))
+  })
+  return (await Promise.all(found)).flat()
 }
 
 /** Serves a subscription whenever no other daemon does, as its control says. */

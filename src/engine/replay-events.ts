@@ -1,0 +1,137 @@
+import { z } from 'zod'
+import type { Call } from '../core/call.ts'
+import { TriviumError } from '../core/errors.ts'
+import type { Event } from '../core/event.ts'
+import { timeOf } from '../core/message-id.ts'
+import type { Store } from '../core/store.ts'
+import { defined } from '../lib/defined.ts'
+import type { LongWork, WorkKind } from './long-work.ts'
+
+/** Which events of a topic: times are Unix ms, `until` is outside; `from` and `to` are ids of events, both inside. */
+export type EventRange = {
+  since?: number | undefined
+  until?: number | undefined
+  from?: string | undefined
+  to?: string | undefined
+}
+
+/** `subscription`: the push whose group it is. */
+export type ReplayTarget = { topic: string; group: string; subscription?: string; range: EventRange }
+
+export type ReplayEvents = ReturnType<typeof createReplayEvents>
+
+const KIND = 'replay'
+/** Events shown again between two saves. */
+const STEP = 500
+
+const dataSchema = z.object({
+  topic: z.string(),
+  group: z.string(),
+  /** Of each partition: behind which position it goes on, and where it ends. */
+  parts: z.array(z.object({ after: z.number(), last: z.number() })),
+  shown: z.number(),
+})
+type Data = z.infer<typeof dataSchema>
+type Topics = Store['topics']
+
+/** Shows a consumer group again what it has consumed, within a range, as a job with progress. What is unread comes by itself. */
+export function createReplayEvents({ topics, work }: { topics: Topics; work: LongWork }) {
+  work.offer(replayKind(topics))
+  /** Throws `group_not_found`, and `bad_request` for a range that ends before it begins. */
+  return async ({ topic, group, subscription, range }: ReplayTarget, call: Pick<Call, 'caller'>) => {
+    requireRange(range)
+    await requireGroup(topics, topic, group)
+    const parts = await Promise.all(
+      Array.from({ length: topics.partitions(topic) }, (_, partition) =>
+        partOf(topics, topic, partition, range),
+      ),
+    )
+    const total = parts.reduce((sum, { after, last }) => sum + last - after, 0)
+    const data: Data = { topic, group, parts, shown: 0 }
+    const { since, until, from, to } = range
+    const asked = defined({ subscription, since: isoOf(since), until: isoOf(until), from, to })
+    return work.begin({ kind: KIND, target: { topic, group, ...asked }, data, total }, call)
+  }
+}
+
+function isoOf(time: number | undefined): string | undefined {
+  return time === undefined ? undefined : new Date(time).toISOString()
+}
+
+function requireRange({ since = 0, until = Number.POSITIVE_INFINITY, from, to }: EventRange): void {
+  const isBackwards = from !== undefined && to !== undefined && from > to
+  if (since < until && !isBackwards) return
+  throw new TriviumError('bad_request', { reason: 'the range ends before it begins' })
+}
+
+/** The part of a partition that a range covers: ids, and the times in them, only grow with the positions. */
+async function partOf(topics: Topics, topic: string, partition: number, range: EventRange) {
+  const end = await topics.end(topic, partition)
+  const isBefore = (event: Event) =>
+    timeOf(event.id) < (range.since ?? 0) || (range.from !== undefined && event.id < range.from)
+  const isInside = (event: Event) =>
+    timeOf(event.id) < (range.until ?? Number.POSITIVE_INFINITY) &&
+    (range.to === undefined || event.id <= range.to)
+  const after = await boundary(topics, topic, partition, end, isBefore)
+  const last = await boundary(topics, topic, partition, end, isInside)
+  return { after, last: Math.max(after, last) }
+}
+
+/** The last position up to which `holds` for all events; those that are gone count as the next one that is there. */
+async function boundary(
+  topics: Topics,
+  topic: string,
+  partition: number,
+  end: number,
+  holds: (event: Event) => boolean,
+): Promise<number> {
+  let [low, high] = [0, end]
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const [next] = await topics.tail(topic, middle, 1, partition)
+    if (next && next.position <= high && holds(next.event)) low = next.position
+    else high = middle
+  }
+  return low
+}
+
+function replayKind(topics: Topics): WorkKind {
+  return {
+    kind: KIND,
+    async run(job, { save, signal }) {
+      const data = dataSchema.parse(job.data)
+      for (const [partition, part] of data.parts.entries()) {
+        while (part.after < part.last) {
+          signal.throwIfAborted()
+          data.shown += await showAgain(topics, data, part, partition)
+          const left = data.parts.reduce((sum, { after, last }) => sum + last - after, 0)
+          await save({ data, done: job.total - left })
+        }
+      }
+      return { events: data.shown }
+    },
+  }
+}
+
+/** Shows the next events of a part again, and moves it on behind them; returns how many. */
+async function showAgain(
+  topics: Topics,
+  { topic, group }: Pick<Data, 'topic' | 'group'>,
+  part: Data['parts'][number],
+  partition: number,
+): Promise<number> {
+  const max = Math.min(STEP, part.last - part.after)
+  const found = await topics.tail(topic, part.after, max, partition)
+  const wanted = found.filter(({ position }) => position <= part.last)
+  const restored = await Promise.all(wanted.map(({ event }) => topics.restore(topic, group, event.id)))
+  // Retention may have taken an event meanwhile; without the group there is nobody to show it to.
+  if (!restored.every(Boolean)) await requireGroup(topics, topic, group)
+  const isEnd = wanted.length === 0 || wanted.length < found.length
+  part.after = isEnd ? part.last : (wanted.at(-1)?.position ?? part.last)
+  return restored.filter(Boolean).length
+}
+
+async function requireGroup(topics: Topics, topic: string, group: string): Promise<void> {
+  const [known] = await topics.read(topic, [{ group, max: 1, mode: 'peek' }])
+  if (!known) throw new TriviumError('group_not_found', { group, topic })
+}
