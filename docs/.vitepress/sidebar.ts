@@ -5,6 +5,7 @@ type Group = { text: string; items: Item[] }
 export const sidebar: Group[] = [
   group('Start', { start: 'Start here', concepts: 'Concepts', comparison: 'Comparison', faq: 'FAQ' }),
   group('Receive and answer', {
+    matching: 'Which messages match',
     email: 'Email',
     slack: 'Slack',
     webhook: 'Webhooks',

@@ -68,7 +68,9 @@ function keysOf(schema: JsonObject, path: string): Key[] {
   return [...Object.entries(objectOf(own.properties)), ...named].flatMap(([name, value]) => {
     const below = path === '' ? name : `${path}.${name}`
     const child = objectOf(value)
-    return [keyOf(below, child), ...keysOf(child, below)]
+    // It has the keys that it lies beside.
+    const inner = name === 'not' ? [] : keysOf(child, below)
+    return [keyOf(below, child), ...inner]
   })
 }
 

@@ -59,5 +59,6 @@ function rowsOf(route: JsonObject): unknown[][] {
 }
 
 function keyCells(key: JsonObject): unknown[] {
-  return [`${key.matched ? '✓' : '✗'} ${key.key}`, key.wanted, key.actual]
+  const actual = key.reason === undefined ? key.actual : `${key.actual}: ${key.reason}`
+  return [`${key.matched ? '✓' : '✗'} ${key.key}`, key.wanted, actual]
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isJsonObject, type JsonObject } from '../core/json.ts'
-import { matchSchema, OPEN_MATCH_KEY, ROUTE_TARGETS, routeSchema } from '../core/route.ts'
+import { excludedSchema, matchSchema, OPEN_MATCH_KEY } from '../core/match.ts'
+import { ROUTE_TARGETS, routeSchema } from '../core/route.ts'
 import { formatDuration, formatRate, formatSize, type Rate } from '../core/units.ts'
 import { gatewayCommon, type TransportSchemas } from './gateways.ts'
 import { sections } from './sections.ts'
@@ -47,7 +48,10 @@ function toJson(schema: z.core.$ZodType): JsonObject {
     override({ zodSchema, jsonSchema }) {
       const { def } = zodSchema._zod
       if (def.type === 'default') jsonSchema.default ??= writtenDefault(jsonSchema.title, def.defaultValue)
-      if (zodSchema === matchSchema && jsonSchema.additionalProperties !== undefined) {
+      if (
+        (zodSchema === matchSchema || zodSchema === excludedSchema) &&
+        jsonSchema.additionalProperties !== undefined
+      ) {
         jsonSchema.patternProperties = { [OPEN_MATCH_KEY.source]: jsonSchema.additionalProperties }
         jsonSchema.additionalProperties = false
       }

@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject } from '../core/json.ts'
+import { isMatchKey, type MatchKeys, partsOfMatch, type RouteMatch } from '../core/match.ts'
 import { mcpServerOf } from '../core/mcp.ts'
 import { compilePattern } from '../core/pattern.ts'
-import { concurrencyOf, isMatchKey, type Route, type RouteMatch, routeSchema } from '../core/route.ts'
+import { concurrencyOf, type Route, routeSchema } from '../core/route.ts'
 import { noSuch, quote } from '../lib/nearest.ts'
 import { type Checker, check, findingsOf } from './checker.ts'
 import type { GatewayConfig, RoutedSkill } from './gateways.ts'
@@ -102,20 +104,32 @@ function boltOf({ bolt, match }: Route, folder: string): Partial<Route> {
 
 /** Reports what a `match` asks of gateways and transports that none can fit. */
 export function checkGateways(match: RouteMatch, path: Path, world: RouteWorld, checker: Checker): void {
-  const { gateways, transports } = world
-  const names = { gateway: gateways.map(({ name }) => name), transport: transports }
-  for (const key of ['gateway', 'transport'] as const) {
-    for (const [at, wanted] of Array.isArray(match[key]) ? match[key].entries() : []) {
-      if (names[key].some((name) => compilePattern(wanted).test(name))) continue
-      checker.report([...path, 'match', key, at], 'value', noSuch(key, wanted, names[key]))
-    }
-  }
-  const patterns = Array.isArray(match.gateway) ? match.gateway.map(compilePattern) : []
+  const { gateways } = world
+  const { keys, not } = partsOfMatch(match)
+  checkNames(keys, [...path, 'match'], world, checker)
+  for (const [at, inner] of not.entries()) checkNames(inner, [...path, 'match', 'not', at], world, checker)
+  const patterns = Array.isArray(keys.gateway) ? keys.gateway.map(compilePattern) : []
   const named = gateways.filter(({ name }) => patterns.some((pattern) => pattern.test(name)))
   const [first] = named
   if (!first || named.some(({ enabled }) => enabled)) return
   const message = `gateway ${quote(first.name)} is not started: ${first.why}`
   checker.report([...path, 'match', 'gateway'], 'value', message, 'warning')
+}
+
+/** Reports gateways and transports that none has the name of. */
+function checkNames(
+  keys: MatchKeys,
+  path: Path,
+  { gateways, transports }: RouteWorld,
+  checker: Checker,
+): void {
+  const names = { gateway: gateways.map(({ name }) => name), transport: transports }
+  for (const key of ['gateway', 'transport'] as const) {
+    for (const [at, wanted] of Array.isArray(keys[key]) ? keys[key].entries() : []) {
+      if (names[key].some((name) => compilePattern(wanted).test(name))) continue
+      checker.report([...path, key, at], 'value', noSuch(key, wanted, names[key]))
+    }
+  }
 }
 
 /** Reports a skill that there is not, and fixed arguments that it does not take. Others come with the message. */
@@ -170,7 +184,7 @@ function findCover(
   earlier: readonly Route[],
   transportOf: (gateway: string) => string | undefined,
 ): Route | undefined {
-  const { transport, gateway } = route.match
+  const { transport, gateway } = partsOfMatch(route.match).keys
   const transports = Array.isArray(gateway) ? gateway.map(transportOf) : []
   // A match on gateways says their transports without writing them.
   const isImplied = transport === undefined && transports.length > 0 && !transports.includes(undefined)
@@ -181,8 +195,9 @@ function findCover(
 function covers(outer: RouteMatch, inner: Readonly<Record<string, unknown>>): boolean {
   return Object.entries(outer).every(([key, wide]) => {
     const narrow = inner[key]
+    if (key === 'not') return isDeepStrictEqual(wide, narrow)
     if (!Array.isArray(wide) || !Array.isArray(narrow)) return narrow === wide
-    return narrow.every((value) => wide.some((each) => valueCovers(key, each, String(value))))
+    return narrow.every((value) => wide.some((each) => valueCovers(key, String(each), String(value))))
   })
 }
 

@@ -1,5 +1,6 @@
+import { type MatchKeys, partsOfMatch } from '../core/match.ts'
 import { compilePattern, compilePrefix } from '../core/pattern.ts'
-import type { Route, RouteMatch } from '../core/route.ts'
+import type { Route } from '../core/route.ts'
 import type { RoutedSkill } from './gateways.ts'
 
 type Gateway = { name: string; transport: string; enabled: boolean }
@@ -16,9 +17,11 @@ export function swallowedWords(
   gateways: readonly Gateway[],
   skills: readonly RoutedSkill[],
 ): { words: string[]; where: string[] } | undefined {
-  const { gateway, transport, text, prefix, ...others } = route.match
+  const { keys, not } = partsOfMatch(route.match)
+  const { gateway, transport, text, prefix, ...others } = keys
   // Any other key asks for something that not every message has.
-  const isAny = Object.entries(others).every(([key, value]) => key === 'automatic' && value === false)
+  const isAny =
+    not.length === 0 && Object.entries(others).every(([key, value]) => key === 'automatic' && value === false)
   if (route.fallback || !isAny) return undefined
   const [fitsName, fitsKind] = [matcherOf(gateway), matcherOf(transport)]
   const where = gateways.filter(
@@ -33,7 +36,7 @@ export function swallowedWords(
   return words.length === 0 ? undefined : { words, where: where.map(({ name }) => name) }
 }
 
-function matcherOf(patterns: RouteMatch[string] | undefined): (text: string) => boolean {
+function matcherOf(patterns: MatchKeys[string] | undefined): (text: string) => boolean {
   const compiled = Array.isArray(patterns) ? patterns.map(compilePattern) : undefined
   return (text) => compiled?.some((pattern) => pattern.test(text)) ?? true
 }

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { NOTIFY_TOPICS } from './event.ts'
+import { matchSchema, type RouteMatch } from './match.ts'
 import { type PushSubscription, pushSchema } from './push.ts'
-import { matchSchema, type RouteMatch } from './route.ts'
 import { rate } from './units.ts'
 
 /** What people can be told of. The names are the types of the events on `trivium-operations`. */

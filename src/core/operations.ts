@@ -3,8 +3,8 @@ import { closed, limit, ms, name, open, optional, timeout, ttl, wait } from './a
 import type { Call } from './call.ts'
 import { eventRange } from './job-operations.ts'
 import { jsonObjectSchema } from './json.ts'
+import { matchSchema, type RouteMatch } from './match.ts'
 import { attachmentSchema } from './message.ts'
-import { matchSchema, type RouteMatch } from './route.ts'
 import { moment, span } from './send-operations.ts'
 
 export { assistant, delegations, schedules, tasks, workbench } from './assistant-operations.ts'

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { camelKeys } from '../lib/camel.ts'
 import { isPrivateAddress } from '../lib/private-address.ts'
 import { MESSAGE_TOPIC } from './event.ts'
-import { matchSchema, type RouteMatch } from './route.ts'
+import { matchSchema, type RouteMatch } from './match.ts'
 import { timerDuration } from './units.ts'
 
 const secret = z

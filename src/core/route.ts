@@ -1,72 +1,7 @@
 import { z } from 'zod'
-import { hint, quote } from '../lib/nearest.ts'
 import { jsonObjectSchema } from './json.ts'
-import { patternText } from './pattern.ts'
+import { matchSchema, type RouteMatch } from './match.ts'
 import { timerDuration } from './units.ts'
-
-/** Keys of `match` that are free in their rest: `header.NAME` (in any case) and `data.PATH` (dotted). */
-export const OPEN_MATCH_KEY = /^(header|data)\.[^\s.]+(\.[^\s.]+)*$/
-
-/** What is meant where the open keys are written without their rest. */
-const BARE_KEYS: Record<string, string> = {
-  data: 'data.PATH, such as data.body.action',
-  header: 'header.NAME, such as header.user-agent',
-  headers: 'header.NAME, such as header.user-agent',
-}
-
-const PATTERN_HINT = 'expected a glob, a /regex/, or a list of them'
-const TEXT_HINT = 'expected a text or a list of texts'
-
-const pattern = z.union([patternText, z.number().transform(String), z.boolean().transform(String)], {
-  error: PATTERN_HINT,
-})
-const text = z.union([z.string().min(1), z.number().transform(String)], { error: TEXT_HINT })
-const patterns = oneOrMore(pattern, PATTERN_HINT).exactOptional()
-const flag = z.boolean().exactOptional()
-
-/**
- * `from` fits the sender's id, address or name; `verified`: there is proof of them; `automatic`: a machine wrote the mail;
- * `thread: mine`: the bot is in the thread; what is no field of a message is of its `data`. A notice (an edit, a reaction in Slack)
- * fits only where `event` or `reaction` is given.
- */
-export const matchSchema = z
-  .object({
-    gateway: patterns.describe('Name of the gateway.'),
-    transport: patterns.describe('Kind of the gateway.'),
-    from: patterns.describe('Id, address or name of the sender.'),
-    to: patterns.describe('Address or id that the message was sent to.'),
-    subject: patterns.describe('Subject of a mail.'),
-    text: patterns.describe('Text of the message.'),
-    prefix: oneOrMore(text, TEXT_HINT).exactOptional().describe('First words of the text.'),
-    event: patterns.describe(
-      'Kind of event, such as `push` of GitHub; without it edits and reactions do not match.',
-    ),
-    channel: patterns.describe('Slack: id of the channel.'),
-    thread: patterns.describe('Thread of the message; `mine` if the bot takes part in it.'),
-    mention: flag.describe('Whether the bot is mentioned.'),
-    direct: flag.describe('Whether it is a direct message.'),
-    verified: flag.describe('Whether the sender is proved.'),
-    automatic: flag.describe('Whether a machine wrote the mail.'),
-    command: patterns.describe('Slack: slash command.'),
-    action: patterns.describe('Slack: action_id of a button or menu.'),
-    callback_id: patterns.describe('Slack: callback_id of a modal or shortcut.'),
-    reaction: patterns.describe('Slack: name of the reaction.'),
-  })
-  .catchall(oneOrMore(pattern, PATTERN_HINT))
-  .superRefine((match, context) => {
-    const keys = Object.keys(match).filter((key) => !isMatchKey(key))
-    if (keys.length === 0) return
-    const message = keys.map((key) => `unknown key ${quote(key)}${meant(key)}`).join('\n')
-    context.addIssue({ code: 'unrecognized_keys', keys, input: match, message })
-  })
-
-/** True for the keys of `match`. */
-export function isMatchKey(key: string): boolean {
-  return Object.hasOwn(matchSchema.shape, key) || OPEN_MATCH_KEY.test(key)
-}
-
-/** `mention`, `direct`, `verified` and `automatic` are booleans; every other key holds patterns of which one must fit. */
-export type RouteMatch = { readonly [key: string]: readonly string[] | boolean }
 
 /** The name of a BullMQ queue. */
 export const queueName = z
@@ -189,14 +124,3 @@ export function concurrencyOf({ concurrency, bolt }: Pick<Route, 'concurrency' |
 
 /** Who answers a message: the first route whose `match` fits wins. */
 export type Route = z.output<typeof routeSchema>
-
-function oneOrMore<T extends z.ZodType<string>>(item: T, hintText: string) {
-  return z
-    .union([item, z.array(item).min(1).max(1000)], { error: hintText })
-    .transform((value: string | string[]): string[] => (typeof value === 'string' ? [value] : value))
-}
-
-function meant(key: string): string {
-  const bare = Object.hasOwn(BARE_KEYS, key) ? BARE_KEYS[key] : undefined
-  return bare === undefined ? hint(key, Object.keys(matchSchema.shape)) : `; write ${bare}`
-}

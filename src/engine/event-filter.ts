@@ -1,8 +1,8 @@
 import { type Event, MESSAGE_TOPIC } from '../core/event.ts'
 import { isJsonObject } from '../core/json.ts'
-import type { RouteMatch } from '../core/route.ts'
+import type { RouteMatch } from '../core/match.ts'
 import type { Store } from '../core/store.ts'
-import { compileMatcher, type Matched } from './router.ts'
+import { compileMatcher, type Matched } from './matcher.ts'
 
 /** Tells whether an event is wanted by the keys of `match`, which read a message. Throws for a bad pattern. */
 export function createEventFilter(match: RouteMatch, journal: Pick<Store['journal'], 'get'>) {
@@ -25,8 +25,11 @@ export async function wantedOf(
 }
 
 /** An event of any other topic: `event` is its type, `gateway` who published it. */
-function asMessage({ topic, type, source, data }: Event): Matched {
+function asMessage({ topic, type, source, data, timestamp }: Event): Matched {
   const fields = isJsonObject(data) ? data : {}
   const text = String(fields.text ?? fields.body ?? '')
-  return { gateway: source, transport: topic, from: { id: source }, text, data: { ...fields, event: type } }
+  return {
+    ...{ gateway: source, transport: topic, from: { id: source }, receivedAt: timestamp },
+    ...{ text, data: { ...fields, event: type } },
+  }
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Json } from '../core/json.ts'
-import { matchSchema, type RouteMatch } from '../core/route.ts'
+import { type Json, toJson } from '../core/json.ts'
+import { matchSchema, type RouteMatch } from '../core/match.ts'
 import type { Store } from '../core/store.ts'
 import { updateKv } from '../core/update-kv.ts'
 import { defined } from '../lib/defined.ts'
@@ -79,13 +79,7 @@ export function createGroupSettings(
 function toValue(all: Record<string, GroupSettings>): Json {
   return Object.fromEntries(
     Object.entries(all).map(([name, { match, maxDeliveries }]) => {
-      const copy =
-        match && Object.fromEntries(Object.entries(match).map(([key, value]) => [key, plain(value)]))
-      return [name, defined({ match: copy, maxDeliveries })]
+      return [name, defined({ match: match && toJson(match), maxDeliveries })]
     }),
   )
-}
-
-function plain(value: readonly string[] | boolean): Json {
-  return typeof value === 'boolean' ? value : [...value]
 }

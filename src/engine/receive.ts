@@ -7,7 +7,7 @@ import { defined } from '../lib/defined.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { waitFor } from '../lib/wait-for.ts'
 import { createChoosing, type Wish } from './choosing.ts'
-import { compileMatcher } from './router.ts'
+import { compileMatcher } from './matcher.ts'
 
 /** The receive road: one consumer per message, woken by the store. One leased for a caller that went away is given back. */
 export function createReceive(options: {

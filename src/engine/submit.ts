@@ -68,7 +68,7 @@ export async function submit(
 
 /** The message that a submission would become, for whoever wants to know what the routes make of it. Nothing is accepted. */
 export function draftOf(submitted: Submission, transport: string): Message {
-  const head = { id: '', gateway: submitted.gateway, receivedAt: 0 }
+  const head = { id: '', gateway: submitted.gateway, receivedAt: Date.now() }
   return decodeMessage(head, encodeMessage(newMessage(submitted, transport)))
 }
 

@@ -1,4 +1,4 @@
-import type { RouteMatch } from '../core/route.ts'
+import type { RouteMatch } from '../core/match.ts'
 import type { Store } from '../core/store.ts'
 import { createEventFilter } from './event-filter.ts'
 

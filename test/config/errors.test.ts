@@ -70,6 +70,10 @@ describe('unreachable routes', () => {
     ['after one of its values', '{ event: push }', '{ event: [push, tag] }', false],
     ['after the other flag', '{ mention: true }', '{ mention: false }', false],
     ['after a longer prefix', '{ prefix: deploy now }', '{ prefix: deploy }', false],
+    ['after one that excludes some', '{ not: { from: bot } }', '{ event: push }', false],
+    ['after one that excludes the same', '{ not: { from: bot } }', '{ not: { from: bot }, event: a }', true],
+    ['after one with hours', '{ hours: Mon-Fri }', '{ event: push }', false],
+    ['after one with its hours', '{ hours: [Mon, Tue] }', '{ hours: Tue }', true],
   ] as const) {
     test(`a route is ${isUnreachable ? 'unreachable' : 'reachable'} ${what}`, async (t) => {
       const text = `${gateway}routes:\n  - { name: a, skill: s, match: ${first} }\n  - { name: b, skill: s, match: ${second} }\n`

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { configJsonSchema } from '../../src/config/json-schema.ts'
 import { pathGet } from '../../src/core/json.ts'
-import { isMatchKey } from '../../src/core/route.ts'
+import { isMatchKey } from '../../src/core/match.ts'
 import { transports as shipped } from '../../transports/registry.ts'
 import { transports } from './given.ts'
 

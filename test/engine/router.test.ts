@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { JsonObject } from '../../src/core/json.ts'
+import type { RouteMatch } from '../../src/core/match.ts'
 import type { Message } from '../../src/core/message.ts'
-import { type Route, type RouteMatch, routeSchema } from '../../src/core/route.ts'
+import { type Route, routeSchema } from '../../src/core/route.ts'
 import { createRouter } from '../../src/engine/router.ts'
 import fc from '../fixtures/fast-check.ts'
 import { messageOf } from '../runtime/support/message.ts'
@@ -51,6 +52,7 @@ describe('the router', () => {
 
   const bob = { id: 'U1', address: 'Bob@Example.com', name: 'Bob Smith' }
   const headers = { 'x-kind': 'A', 'X-Other': ['b', 'a'] }
+  const [FRIDAY, SATURDAY] = [Date.parse('2026-11-27T09:00Z'), Date.parse('2026-11-28T09:00Z')]
   /** By what is wanted: what fits, and what does not. */
   const cases: [RouteMatch, Partial<Message>[], Partial<Message>[]?][] = [
     [{ from: ['u1'] }, [{ from: bob }]],
@@ -82,6 +84,22 @@ describe('the router', () => {
     [{ 'data.n': ['4*'] }, [{ data: { n: 42 } }]],
     [{ 'data.labels': ['bug'] }, [{ data: { labels: ['ui', 'bug'] } }], [{ data: { labels: ['ui'] } }]],
     [{ 'data.o': ['*'] }, [], [{ data: { o: {} } }]],
+    [{ not: [{ from: ['*@example.com'] }] }, [{ from: { id: 'x' } }, {}], [{ from: bob }]],
+    [
+      { not: [{ from: ['*@example.com'], prefix: ['urgent'] }] },
+      [{ from: bob }, { text: 'urgent' }],
+      [{ from: bob, text: 'Urgent: help' }],
+    ],
+    [
+      { not: [{ from: ['u1'] }, { automatic: true }] },
+      [{ from: { id: 'u2' } }],
+      [{ from: bob }, { data: { auto: 'list' } }],
+    ],
+    [{ text: ['*'], not: [{ gateway: ['a'] }] }, [{ gateway: 'b' }], [{ gateway: 'a' }]],
+    [{ not: [{ verified: true }] }, [{ from: { id: 'a' } }], [{ from: { id: 'a', verified: true } }]],
+    [{ hours: ['Mon-Fri 09:00-17:00 Europe/Berlin'] }, [{ receivedAt: FRIDAY }], [{ receivedAt: SATURDAY }]],
+    [{ hours: ['Fri 08:00-09:30', 'Sat 00:00-24:00'] }, [{ receivedAt: FRIDAY }, { receivedAt: SATURDAY }]],
+    [{ not: [{ hours: ['Sat-Sun'] }] }, [{ receivedAt: FRIDAY }], [{ receivedAt: SATURDAY }]],
     [{ 'data.constructor.name': ['*'] }, [], [{}]],
   ]
   test('reads each key as the configuration promises', () => {
@@ -94,6 +112,57 @@ describe('the router', () => {
         }
       }
     }
+  })
+
+  test('takes no notice for what `not` names, and excludes notices where they are asked for', () => {
+    const edit = (id: string) => messageOf({ from: { id }, data: { event: 'message_changed', notice: true } })
+    const plain = createRouter([route('plain', { not: [{ event: ['push'] }] })])
+    assert.equal(plain.match(edit('ada')), undefined)
+    const edits = createRouter([route('edits', { event: ['message_changed'], not: [{ from: ['bot'] }] })])
+    assert.equal(edits.match(edit('ada'))?.name, 'edits')
+    assert.equal(edits.match(edit('bot')), undefined)
+  })
+
+  test('explains what is excluded, and which hours it is outside of', () => {
+    const hours = ['Mon-Fri 09:00-17:00 Europe/Berlin']
+    const router = createRouter([
+      route('desk', { hours, not: [{ from: ['*@example.com'], subject: ['*'] }] }),
+      route('night', { not: [{ hours }, { verified: true }] }),
+    ])
+    const message = messageOf({ from: bob, subject: 'Hi', receivedAt: SATURDAY })
+    const [desk, night] = router.explain(message)
+    const clock = 'Sat 10:00 Europe/Berlin'
+    const excluded = (key: string) => ({
+      key: `not.${key}`,
+      matched: false,
+      reason: `excluded by not.${key}`,
+    })
+    assert.deepEqual(desk?.keys, [
+      {
+        ...{ key: 'hours', matched: false, wanted: `'${hours[0]}'`, actual: clock },
+        reason: `outside of hours ${hours[0]}`,
+      },
+      {
+        ...{ ...excluded('from'), wanted: "not '*@example.com'" },
+        actual: "[ 'U1', 'Bob@Example.com', 'Bob Smith' ]",
+      },
+      { ...excluded('subject'), wanted: "not '*'", actual: "'Hi'" },
+    ])
+    assert.deepEqual(night?.keys, [
+      { key: 'not[0].hours', matched: true, wanted: `not '${hours[0]}'`, actual: `'${clock}'` },
+      { key: 'not[1].verified', matched: true, wanted: 'not true', actual: 'absent' },
+    ])
+    assert.equal(night?.chosen, true)
+  })
+
+  test('asks neither the clock nor the text of a message that a field rules out', () => {
+    const router = createRouter([
+      route('words', { hours: ['00:00-24:00'], not: [{ text: ['/x/'] }], 'data.kind': ['a'] }),
+    ])
+    const unreadable = messageOf({ data: { kind: 'b' } })
+    for (const key of ['text', 'receivedAt'])
+      Object.defineProperty(unreadable, key, { get: () => assert.fail(`${key} was read`) })
+    assert.equal(router.match(unreadable), undefined)
   })
 
   test('explains each key of each route with what the message has', () => {

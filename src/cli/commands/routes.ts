@@ -99,6 +99,8 @@ async function explainFile(environs: Environs, file: string): Promise<Json> {
   let message: Message
   try {
     message = messageSchema.parse(parseExact(await readFile(file, 'utf8')))
+    // Hours ask when it arrived; a message that does not say arrives now.
+    message.receivedAt ||= Date.now()
   } catch (cause) {
     const reason = cause instanceof ZodError ? prettifyError(cause) : reasonOf(cause)
     throw usage(`${file} is neither a message id nor a file with a message: ${reason}`, cause)

@@ -223,7 +223,7 @@ export function Routes({ routes }) {
   return html`<ul class="routes">${routes.map(
     (route) => html`<li key=${route.route} class=${route.chosen ? 'chosen' : ''}>
     <b>${route.route}</b> <${Badge} kind=${route.chosen ? 'good' : 'dim'}>${route.chosen ? 'answers' : route.matched ? 'matches, too late' : 'no'}<//>
-    <ul>${route.keys.map((key) => html`<li key=${key.key}>${key.matched ? '✓' : '✗'} <code>${key.key}</code> wants ${key.wanted}, the message has ${key.actual}</li>`)}</ul>
+    <ul>${route.keys.map((key) => html`<li key=${key.key}>${key.matched ? '✓' : '✗'} <code>${key.key}</code> wants ${key.wanted}, the message has ${key.actual}${key.reason && html`: <b>${key.reason}</b>`}</li>`)}</ul>
   </li>`,
   )}</ul>`
 }

@@ -15,7 +15,7 @@ import { wordsOf } from '../../runtime/prefix-skills.ts'
 import type { AssistantContext } from './context.ts'
 
 /** What of a match depends on the words alone. */
-const SAID = new Set(['text', 'prefix', 'subject'])
+const SAID = /^(not(\[\d+\])?\.)?(text|prefix|subject)$/
 
 /** What the assistant needs of the daemon: its skills, and a way to people. */
 export function createAssistantContext(deps: {
@@ -42,7 +42,7 @@ export function createAssistantContext(deps: {
       .some(
         (route) =>
           route.skill === skill &&
-          route.keys.every(({ key, matched }) => matched || SAID.has(key)) &&
+          route.keys.every(({ key, matched }) => matched || SAID.test(key)) &&
           !deps.router.routes().some(({ name, approval }) => name === route.route && approval),
       )
 

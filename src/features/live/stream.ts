@@ -2,10 +2,10 @@ import type { Request, RequestHandler, Response } from 'express'
 import { z } from 'zod'
 import { TriviumError } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
+import { matchSchema, type RouteMatch } from '../../core/match.ts'
 import type { Message } from '../../core/message.ts'
 import { messageFilter } from '../../core/message-operations.ts'
-import { matchSchema, type RouteMatch } from '../../core/route.ts'
-import { compileMatcher } from '../../engine/router.ts'
+import { compileMatcher } from '../../engine/matcher.ts'
 
 /** The events that a stream may have; `gap` comes in any case. */
 export const STREAMED = ['history', 'point', 'now', 'message', 'outcome', 'approval', 'dead'] as const

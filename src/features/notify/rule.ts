@@ -3,8 +3,8 @@ import { type Event, OPERATIONS_TOPIC } from '../../core/event.ts'
 import { isJsonObject, type Json, toJson } from '../../core/json.ts'
 import type { NotifyRule } from '../../core/notify.ts'
 import type { KeyValues, Topics } from '../../core/store.ts'
+import { compileMatcher, type Matched } from '../../engine/matcher.ts'
 import type { Outbox } from '../../engine/outbox.ts'
-import { compileMatcher, type Matched } from '../../engine/router.ts'
 import { notificationBody, notificationText } from './notification-text.ts'
 
 /** Events that one notification takes together. */
@@ -115,7 +115,7 @@ function wants({ on, match }: NotifyRule): (event: Event) => boolean {
 }
 
 /** `gateway` is where it happened, `event` the type, `text` what is said; the rest is under `data`. */
-function asMessage({ type, source, data }: Event): Matched {
+function asMessage({ type, source, data, timestamp }: Event): Matched {
   const fields = isJsonObject(data) ? data : {}
   const { gateway, from } = isJsonObject(fields.where) ? fields.where : {}
   const text = `${fields.title ?? ''}\n${fields.text ?? ''}`
@@ -123,6 +123,7 @@ function asMessage({ type, source, data }: Event): Matched {
     gateway: String(gateway ?? ''),
     transport: source,
     from: { id: String(from ?? '') },
+    receivedAt: timestamp,
     text,
     data: { ...fields, event: type },
   }

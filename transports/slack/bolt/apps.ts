@@ -1,7 +1,6 @@
 import type { AuthorizeResult, AuthorizeSourceData } from '@slack/bolt'
 import { reasonOf } from '../../../src/core/errors.ts'
-import { compilePattern } from '../../../src/core/pattern.ts'
-import type { RouteMatch } from '../../../src/core/route.ts'
+import { isForGateway } from '../../../src/core/match.ts'
 import { backoff } from '../../../src/lib/backoff.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { pause } from '../../../src/lib/pause.ts'
@@ -101,9 +100,7 @@ export function createApps(options: SlackOptions, deps: SlackDeps, workspaces: W
     if (!closing.signal.aborted && files().includes(file)) await of(file).catch(() => {})
   }
 
-  const isHere = ({ gateway: names }: RouteMatch) =>
-    typeof names !== 'object' || names.some((name) => compilePattern(name).test(gateway))
-  const routes = () => router.routes().filter(({ match }) => isHere(match))
+  const routes = () => router.routes().filter(({ match }) => isForGateway(match, gateway))
   const files = () => [...new Set(routes().flatMap(({ bolt }) => bolt ?? []))]
 
   return {

@@ -1,0 +1,134 @@
+import { z } from 'zod'
+import { hint, quote } from '../lib/nearest.ts'
+import { hoursText } from './hours.ts'
+import { compilePattern, patternText } from './pattern.ts'
+
+/** Keys of `match` that are free in their rest: `header.NAME` (in any case) and `data.PATH` (dotted). */
+export const OPEN_MATCH_KEY = /^(header|data)\.[^\s.]+(\.[^\s.]+)*$/
+
+/** What is meant where the open keys are written without their rest. */
+const BARE_KEYS: Record<string, string> = {
+  data: 'data.PATH, such as data.body.action',
+  header: 'header.NAME, such as header.user-agent',
+  headers: 'header.NAME, such as header.user-agent',
+}
+
+const PATTERN_HINT = 'expected a glob, a /regex/, or a list of them'
+const TEXT_HINT = 'expected a text or a list of texts'
+const HOURS_HINT = 'expected hours such as "Mon-Fri 09:00-17:00 Europe/Berlin", or a list of them'
+const NOT_HINT = 'expected keys of `match`, or a list of such mappings'
+
+const pattern = z.union([patternText, z.number().transform(String), z.boolean().transform(String)], {
+  error: PATTERN_HINT,
+})
+const text = z.union([z.string().min(1), z.number().transform(String)], { error: TEXT_HINT })
+const patterns = oneOrMore(pattern, PATTERN_HINT).exactOptional()
+const flag = z.boolean().exactOptional()
+
+const keys = {
+  gateway: patterns.describe('Name of the gateway.'),
+  transport: patterns.describe('Kind of the gateway.'),
+  from: patterns.describe('Id, address or name of the sender.'),
+  to: patterns.describe('Address or id that the message was sent to.'),
+  subject: patterns.describe('Subject of a mail.'),
+  text: patterns.describe('Text of the message.'),
+  prefix: oneOrMore(text, TEXT_HINT).exactOptional().describe('First words of the text.'),
+  event: patterns.describe(
+    'Kind of event, such as `push` of GitHub; without it edits and reactions do not match.',
+  ),
+  channel: patterns.describe('Slack: id of the channel.'),
+  thread: patterns.describe('Thread of the message; `mine` if the bot takes part in it.'),
+  mention: flag.describe('Whether the bot is mentioned.'),
+  direct: flag.describe('Whether it is a direct message.'),
+  verified: flag.describe('Whether the sender is proved.'),
+  automatic: flag.describe('Whether a machine wrote the mail.'),
+  command: patterns.describe('Slack: slash command.'),
+  action: patterns.describe('Slack: action_id of a button or menu.'),
+  callback_id: patterns.describe('Slack: callback_id of a modal or shortcut.'),
+  reaction: patterns.describe('Slack: name of the reaction.'),
+  hours: oneOrMore(hoursText, HOURS_HINT)
+    .exactOptional()
+    .describe('When it arrived, such as `Mon-Fri 09:00-17:00 Europe/Berlin`.'),
+}
+const openKey = oneOrMore(pattern, PATTERN_HINT)
+
+/** What `not` holds: the same keys, but for `not` itself. */
+export const excludedSchema = z
+  .object({ ...keys, not: z.never('a `not` holds no other `not`').exactOptional() })
+  .catchall(openKey)
+  .superRefine((match, context) => {
+    reportUnknown(match, Object.keys(keys), context)
+    if (Object.keys(match).length > 0) return
+    const message = 'an empty `not` excludes every message; name what is excluded, or leave it out'
+    context.addIssue({ code: 'custom', input: match, message })
+  })
+
+/**
+ * `from` fits the sender's id, address or name; `verified`: there is proof of them; `automatic`: a machine wrote the mail;
+ * `thread: mine`: the bot is in the thread; `hours`: it arrived then; what is no field of a message is of its `data`. A notice (an
+ * edit, a reaction in Slack) fits only where `event` or `reaction` is given outside of `not`.
+ */
+export const matchSchema = z
+  .object({
+    ...keys,
+    not: z
+      .union([excludedSchema, z.array(excludedSchema).min(1).max(100)], { error: NOT_HINT })
+      .transform((given) => [given].flat())
+      .exactOptional()
+      .describe('Excludes messages that match all keys in it; a list excludes what any of them matches.'),
+  })
+  .catchall(openKey)
+  .superRefine((match, context) => reportUnknown(match, [...Object.keys(keys), 'not'], context))
+
+/** Each key holds patterns of which one must fit; `mention`, `direct`, `verified` and `automatic` are booleans. */
+export type MatchKeys = { readonly [key: string]: readonly string[] | boolean }
+
+/** The keys of a `match`. `not` has what is excluded: all keys of any of its elements fit. */
+export type RouteMatch = { readonly [key: string]: readonly string[] | boolean | readonly MatchKeys[] }
+
+/** The keys of a `match` that must fit, and what it excludes. */
+export function partsOfMatch(match: RouteMatch): { keys: MatchKeys; not: readonly MatchKeys[] } {
+  const keys: Record<string, readonly string[] | boolean> = {}
+  const not: MatchKeys[] = []
+  for (const [key, wanted] of Object.entries(match)) {
+    if (typeof wanted === 'boolean') keys[key] = wanted
+    else if (key === 'not') not.push(...wanted.filter((each) => typeof each === 'object'))
+    else keys[key] = wanted.filter((each) => typeof each === 'string')
+  }
+  return { keys, not }
+}
+
+/** Whether messages of a gateway can fit, whatever else is asked for. */
+export function isForGateway(match: RouteMatch, gateway: string): boolean {
+  const { keys, not } = partsOfMatch(match)
+  const fits = ({ gateway: names }: MatchKeys) =>
+    typeof names !== 'object' || names.some((name) => compilePattern(name).test(gateway))
+  return fits(keys) && !not.some((inner) => Object.keys(inner).join() === 'gateway' && fits(inner))
+}
+
+/** True for the keys of `match`. */
+export function isMatchKey(key: string): boolean {
+  return Object.hasOwn(matchSchema.shape, key) || OPEN_MATCH_KEY.test(key)
+}
+
+function oneOrMore<T extends z.ZodType<string>>(item: T, hintText: string) {
+  return z
+    .union([item, z.array(item).min(1).max(1000)], { error: hintText })
+    .transform((value: string | string[]): string[] => (typeof value === 'string' ? [value] : value))
+}
+
+function reportUnknown(
+  match: Record<string, unknown>,
+  known: readonly string[],
+  context: z.core.$RefinementCtx,
+): void {
+  const unknown = Object.keys(match).filter((key) => !known.includes(key) && !OPEN_MATCH_KEY.test(key))
+  if (unknown.length === 0) return
+  const message = unknown.map((key) => `unknown key ${quote(key)}${meant(key, known)}`).join('\n')
+  context.addIssue({ code: 'unrecognized_keys', keys: unknown, input: match, message })
+}
+
+function meant(key: string, known: readonly string[]): string {
+  const bare = Object.hasOwn(BARE_KEYS, key) ? BARE_KEYS[key] : undefined
+  return bare === undefined ? hint(key, known) : `; write ${bare}`
+}

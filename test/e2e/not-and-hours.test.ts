@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { suiteWithDaemon } from '../fixtures/suite.ts'
+import { until } from '../fixtures/until.ts'
+
+const DAY = 86_400_000
+const dayIn = (days: number) =>
+  new Date(Date.now() + days * DAY).toLocaleDateString('en', { weekday: 'long', timeZone: 'UTC' })
+/** Hours that it is now, also where midnight passes meanwhile, and hours that it is not. */
+const [NOW, LATER] = [`${dayIn(0)}, ${dayIn(1)}`, dayIn(3)]
+
+const ROUTES = `
+gateways:
+  desk: { transport: webhook, path: /desk, verify: { scheme: none }, text: data.body.text, from: data.body.from }
+routes:
+  - { name: closed, match: { gateway: desk, hours: "${LATER}" }, skill: echo }
+  - { name: people, match: { gateway: desk, hours: "${NOW}", not: { from: "*@bots.example" } }, skill: echo }
+  - { name: rest, match: { gateway: desk }, skill: echo }
+topics:
+  gateway-message: { groups: { people: { match: { not: { from: "*@bots.example" } } } } }
+`
+
+for (const store of ['embedded', 'redis'] as const) {
+  describe(`not and hours, on ${store}`, { timeout: 90_000 }, () => {
+    const suite = suiteWithDaemon({ routes: ROUTES, store })
+    const send = async (from: string, text = 'hello') => {
+      const { body } = await suite.daemon.post('/desk', JSON.stringify({ from, text }))
+      return String(Object(body).id)
+    }
+    const routeOf = async (id: string) => {
+      const shown = await until(
+        async () =>
+          [Object(await suite.daemon.invoke('message-show', { id }))].find((m) => m.outcome === 'done'),
+        'the end',
+      )
+      return Object(
+        shown.history.find(({ detail }: { detail?: { route?: string } }) => detail?.route)?.detail,
+      ).route
+    }
+
+    test('a route takes what is within its hours and not excluded', async () => {
+      assert.equal(await routeOf(await send('ada@example.com')), 'people')
+      assert.equal(await routeOf(await send('ci@bots.example')), 'rest')
+    })
+
+    test('routes explain says which hours it is outside of, and what excluded it', async () => {
+      const id = await send('ci@bots.example')
+      const { out } = await suite.site.run(['routes', 'explain', id, '--all'])
+      assert.match(out, new RegExp(`outside of hours ${LATER}`))
+      assert.match(out, /excluded by not\.from/)
+      const explained = JSON.parse((await suite.site.run(['--json', 'routes', 'explain', id])).out)
+      const reasons = explained.flatMap(({ keys }: { keys: { reason?: string }[] }) =>
+        keys.flatMap(({ reason }) => reason ?? []),
+      )
+      assert.deepEqual(reasons, [`outside of hours ${LATER}`, 'excluded by not.from'])
+    })
+
+    test('gateway-receive takes what is not excluded, and leaves the rest', async () => {
+      const take = async (match?: object) => {
+        const args = { gateway: 'desk', timeout: 0, ...(match && { match }) }
+        return Object(await suite.daemon.invoke('gateway-receive', args))
+      }
+      while ((await take()).id) {}
+      await send('ci@bots.example')
+      const wanted = await send('ada@example.com')
+      const match = { not: { from: '*@bots.example' }, hours: NOW }
+      assert.equal((await take({ ...match, hours: LATER })).id, undefined)
+      assert.equal((await take(match)).id, wanted)
+      assert.equal((await take(match)).id, undefined)
+      assert.equal((await take()).from.id, 'ci@bots.example')
+      await assert.rejects(take({ hours: 'Mon-Fri 9-17' }), /"9-17" is no range of times/)
+      await assert.rejects(take({ not: {} }), /excludes every message/)
+    })
+
+    test('groups of the file and of a subscriber get what is not excluded, also after a restart', async () => {
+      const base = { topic: 'gateway-message', ack: true, timeout: 0 }
+      const own = { ...base, queue: 'own', match: { not: [{ from: 'ada@*' }, { hours: LATER }] } }
+      await suite.daemon.invoke('event-wait', own)
+      await suite.daemon.invoke('event-subscribe', { topic: base.topic, queue: 'people' })
+      await suite.restart('SIGKILL')
+      await send('ci@bots.example')
+      const person = await send('ada@example.com')
+      const other = await send('bob@example.com')
+      const idsOf = async (args: object) => {
+        const ids: string[] = []
+        await until(async () => {
+          const events = Object(await suite.daemon.invoke('event-wait', args))
+          ids.push(...events.map(({ id }: { id: string }) => id))
+          return ids.length === 2
+        }, 'two events')
+        return ids
+      }
+      assert.deepEqual(await idsOf({ ...base, queue: 'people' }), [person, other])
+      assert.equal((await idsOf(own))[1], other)
+    })
+
+    test('an event of another topic has the time at which it was published', async () => {
+      const wait = (queue: string, hours: string) =>
+        suite.daemon.invoke('event-wait', { topic: 'work', queue, timeout: 0, match: { hours } })
+      for (const [queue, hours] of [
+        ['now', NOW],
+        ['later', LATER],
+      ] as const)
+        await wait(queue, hours)
+      await suite.daemon.invoke('event-emit', { topic: 'work', data: 1 })
+      assert.equal(Object(await wait('now', NOW)).length, 1)
+      assert.equal(Object(await wait('later', LATER)).length, 0)
+    })
+
+    test('tail shows what is not excluded', async () => {
+      const shown = suite.site.run([
+        '--json',
+        'tail',
+        '--max',
+        '1',
+        '--match',
+        '{"not":{"from":"*@bots.example"}}',
+      ])
+      let wanted = ''
+      const sending = until(async () => {
+        await send('ci@bots.example')
+        wanted = await send('ada@example.com')
+        return Promise.race([shown.then(() => true), new Promise((resolve) => setImmediate(resolve))])
+      }, 'a line')
+      const { out } = await shown
+      await sending
+      assert.ok(wanted)
+      const lines = out
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+      const senders = lines.flatMap(({ type, from }) => (type === 'message' ? from.id : []))
+      assert.deepEqual(senders, ['ada@example.com'])
+    })
+  })
+}
