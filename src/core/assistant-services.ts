@@ -10,13 +10,13 @@ const time = z
   .meta({ format: 'date-time' })
 const named = z.string().min(1)
 
-/** Who is told what comes of something later: the little of their message that a reply needs. */
+/** Recipient of a later result: the fields of their message that a reply needs. */
 export const askedBySchema = messageSchema
   .pick({ id: true, gateway: true, transport: true, conversation: true, data: true, trace: true })
   .strict()
 export type AskedBy = z.infer<typeof askedBySchema>
 
-/** Undefined: nobody can be told but by the answer itself. */
+/** Undefined if the result can only be returned directly. */
 export function askedBy({ message }: { message?: Message }): AskedBy | undefined {
   if (!message) return undefined
   const { id, gateway, transport, conversation, trace } = message
@@ -25,8 +25,8 @@ export function askedBy({ message }: { message?: Message }): AskedBy | undefined
 }
 
 /**
- * A note, `memory-1` and so on. `channel`: where it was given (`channelOf`). `owner`: the identity of whom it belongs to;
- * `gateway/conversation`, where there is no proof who that is; else (an operator's, or one of before version 2) the channel.
+ * A note (`memory-1`, …). `channel`: where it was written (`channelOf`). `owner`: the author's identity;
+ * `gateway/conversation` if the author is not verified; the channel for notes of operators and of versions before 2.
  */
 export const noteSchema = z.strictObject({
   id: z.string(),
@@ -37,7 +37,7 @@ export const noteSchema = z.strictObject({
 })
 export type Note = z.infer<typeof noteSchema>
 
-/** One search that was made, kept under `searches`. `ref` names the note, or when and who of the transcript. */
+/** A past search, kept under `searches`. `ref` is the note's id, or time and author of a transcript line. */
 export const searchSchema = z.strictObject({
   id: z.string(),
   query: z.string(),
@@ -56,33 +56,33 @@ export const searchSchema = z.strictObject({
 })
 export type Search = z.infer<typeof searchSchema>
 
-/** Work given to a worker. `digest`: a summary that the worker writes. */
+/** Delegated work. `digest`: a summary for the worker to write. */
 export const delegationSchema = z.strictObject({
   id: z.string(),
   kind: z.enum(['task', 'digest']),
   worker: named,
   task: z.string(),
   channel: z.string(),
-  /** Whose it is, as of a note. Absent (of before): its channel's. */
+  /** As for a note. Absent in older entries, which belong to their channel. */
   owner: z.string().exactOptional(),
   status: z.enum(['queued', 'working', 'done', 'failed']),
   time,
   takenBy: z.string().exactOptional(),
   finished: time.exactOptional(),
   result: z.json().exactOptional(),
-  /** Who is told the result. */
+  /** Who gets the result. */
   askedBy: askedBySchema.exactOptional(),
 })
 export type Delegation = z.infer<typeof delegationSchema>
 
-/** `2 weeks`: only each second week counts, from that of the first time on. */
+/** `2 weeks`: every second week, counted from the week of the first run. */
 export const stepSchema = z
   .string()
   .regex(/^([2-9]|[1-9]\d{1,2}) (days|weeks|months)$/, 'expected "2 weeks", "3 days" or "6 months"')
 
 /**
- * A stored schedule: cron (5 to 7 fields, several with ` | `, or one moment in ISO 8601) in `timezone`, or `every` so many ms from `created`.
- * `step`: of the days, weeks or months of the cron only each so many count.
+ * A stored schedule: `cron` (5 to 7 fields, several joined by ` | `, or one ISO 8601 time) in `timezone`, or `every` n ms since `created`.
+ * `step`: only every nth day, week or month of the cron expression counts.
  */
 export const scheduleSchema = z.strictObject({
   id: z.string(),
@@ -91,28 +91,28 @@ export const scheduleSchema = z.strictObject({
   every: z.int().min(1000).exactOptional(),
   step: stepSchema.exactOptional(),
   timezone: z.string(),
-  /** `skip`: what was missed is gone. `once`: the newest missed time fires. `within` (ms): only while it is that young. */
+  /** Missed runs. `skip`: dropped. `once`: the newest one runs. `within` (ms): the newest one runs unless it is older. */
   misfire: z.union([z.enum(['skip', 'once']), z.strictObject({ within: z.int().min(0) })]),
   skill: named,
   args: z.record(z.string(), z.json()),
   channel: z.string(),
   created: time,
-  /** Who made it by a message, and the roles of then: the skill runs with the rights that they have when it does. Absent: an operator. */
+  /** Creator, and their roles at creation. The skill runs with the rights they have at run time. Absent: an operator. */
   by: z.strictObject({ id: z.string(), roles: z.array(z.string()) }).exactOptional(),
-  /** A run that is due while the last one works: waits for it, is left out, or runs beside it. Absent: `queue`. */
+  /** What a run does that is due while the last one still works: wait, be skipped, or run beside it. Default: `queue`. */
   overlap: z.enum(['queue', 'skip', 'allow']).exactOptional(),
-  /** Absent: made by an operation. */
+  /** Absent if an operation created it. */
   source: z.literal('routes.yaml').exactOptional(),
   /** Who gets what the skill returns. */
   askedBy: askedBySchema.exactOptional(),
-  /** Who hears once when a run becomes a dead letter, where nobody gets results. */
+  /** Notified once when a run becomes a dead letter, if nobody gets its results. */
   onFailure: askedBySchema.exactOptional(),
 })
 export type Schedule = z.infer<typeof scheduleSchema>
 
 const lines = z.array(z.string())
 
-/** What the next session at the workbench needs to go on; see docs/state.md. */
+/** What the next workbench session needs to continue; see docs/state.md. */
 export const workbenchStateSchema = z.strictObject({
   active_task_id: z.string().nullable(),
   touched_files: lines.meta({ uniqueItems: true }),
@@ -129,7 +129,7 @@ const taskFields = {
   result: z.string().exactOptional(),
 }
 
-/** A task of the board: something to make, with how to see that it is made, or something to look at. */
+/** A task on the board: something to build, with its acceptance criteria, or something to review. */
 export const taskSchema = z.discriminatedUnion('kind', [
   z.strictObject({ ...taskFields, kind: z.literal('build'), acceptance: lines.min(1) }),
   z.strictObject({
@@ -141,7 +141,7 @@ export const taskSchema = z.discriminatedUnion('kind', [
 ])
 export type WorkbenchTask = z.infer<typeof taskSchema>
 
-/** Where something was asked for: the gateway of the message that it began with, else `cli`, `http`, `mcp`, `code`. */
+/** Origin of a call: the gateway of the message that started it, else `cli`, `http`, `mcp` or `code`. */
 export function channelOf({ message, caller }: Call): string {
   return message?.gateway ?? caller.kind
 }
@@ -149,7 +149,7 @@ export function channelOf({ message, caller }: Call): string {
 /** `ada: …`, `to chat:ada: …`, `to ada@example.com: …`. */
 const WORKER_FIRST = /^\s*(?:to\s+)?((?:[\w-][\w.-]*:)?[\w.@+-]+)\s*:\s*(\S.*)$/s
 
-/** Who does delegated work, and what it is. */
+/** The worker and the task in a delegation. */
 export function workerOf(text: unknown, given: unknown): { worker: string; task: string } {
   const task = typeof text === 'string' ? text : ''
   if (typeof given === 'string') return { worker: given, task }

@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { closed, limit, optional, time } from './arguments.ts'
 import type { Caller } from './call.ts'
 
-/** The topic of the audit log. As closed as replies: nobody writes or reads it through `event-*`. */
+/** The topic of the audit log. Like reply topics, it cannot be read or written through `event-*`. */
 export const AUDIT_TOPIC = 'trivium/audit'
 
-/** One decision or change, and who made it. No text of a message is in it. */
+/** One decision or change, and who made it. Contains no message text. */
 export const auditEntrySchema = z.object({
   /** Unix ms. */
   at: z.number(),
@@ -14,16 +14,16 @@ export const auditEntrySchema = z.object({
   via: z.enum(['console', 'http', 'cli', 'mcp', 'gateway', 'code']),
   /** A skill such as `dead-letter-drop`, or `sign-in`, `sign-out`, `reload`, `message-submit`, `queue-board`. */
   action: z.string(),
-  /** What it was done to: names and ids. */
+  /** The objects it applied to: names and ids. */
   target: z.record(z.string(), z.json()).exactOptional(),
   /** `ok`, or the code of the error. */
   outcome: z.string(),
-  /** The address that it came from, where there is one. */
+  /** The network address of the caller, if known. */
   from: z.string().exactOptional(),
 })
 
 export type AuditEntry = z.infer<typeof auditEntrySchema>
-/** Adds to the audit log. Never rejects: what cannot be written is in the log of the daemon. */
+/** Adds to the audit log. Never rejects: write failures go to the daemon's log. */
 export type RecordAudit = (entry: Omit<AuditEntry, 'at'>) => Promise<void>
 
 /** `audit-list`. */
@@ -39,7 +39,7 @@ export const audit = {
   }).describe('Lists who decided and changed what, newest first, and where to go on (`next`).'),
 }
 
-/** How a caller came in. */
+/** The interface through which a caller arrived. */
 export function viaOf({ kind, id = '' }: Caller): AuditEntry['via'] {
   if (kind === 'route') return 'gateway'
   return kind === 'http' && /^(?:oidc|control-token)(?::|$)/.test(id) ? 'console' : kind

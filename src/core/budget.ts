@@ -2,11 +2,11 @@ import { z } from 'zod'
 import { patternText } from './pattern.ts'
 import { parseDuration } from './units.ts'
 
-/** What may be spent within a sliding time of `per` ms: tokens in and out together, or money. `text` is how it was written. */
+/** A limit within a sliding window of `per` ms: input plus output tokens, or money. `text` is the configured spelling. */
 export type Amount = { most: number; unit: string; per: number; text: string }
 
 const FORM = /^(\d{1,12}(?:\.\d{1,6})?)\s*([kM])?\s*(tokens?|[A-Z]{3})\s*\/\s*(\w+)$/
-/** A month must not pass for a minute. */
+/** Keeps `month` from being read as `m`, a minute. */
 const NAMED = /^(s|m|h|d|w)(?:ec|econd|in|inute|our|ay|eek)?$/
 const HINT = 'expected an amount in a time such as 200k tokens/1d, 5M tokens/7d or 20 EUR/30d'
 const [SHORTEST, LONGEST] = [1_000, 90 * 86_400_000]
@@ -26,7 +26,7 @@ const amounts = z
   .union([amount.transform((one) => [one]), z.array(amount).min(1)], { error: HINT })
   .default([])
 
-/** What models may cost: for each sender, and for all together; one amount, or several that all hold. */
+/** Budgets for models, per sender and in total; several amounts all apply. */
 export const budgetSchema = z
   .strictObject({ sender: amounts, total: amounts })
   .refine(
@@ -36,11 +36,11 @@ export const budgetSchema = z
 export type Budget = z.output<typeof budgetSchema>
 
 const price = z.number().min(0)
-/** By model, as `provider:model` or a glob over that: the price of a million tokens, in the currency of the budgets. The first that fits counts. */
+/** Price of a million tokens by `provider:model`, or a glob over it, in the currency of the budgets. The first match counts. */
 export const pricesSchema = z.record(patternText, z.strictObject({ input: price, output: price }))
 export type Prices = z.output<typeof pricesSchema>
 
-/** How a budget of all stands, or the senders who have used up theirs, for operators. `until`: when it goes on (Unix ms). */
+/** State of a total budget, or the senders who exceeded theirs. For operators. `until`: when it is available again (Unix ms). */
 export type BudgetStanding =
   | { budget: 'total'; limit: string; unit: string; used: number; most: number; until?: number }
   | { budget: 'sender'; limit: string; over: { sender: string; until: number }[] }

@@ -1,22 +1,22 @@
 import { TriviumError } from './errors.ts'
 import type { Message } from './message.ts'
 
-/** Who made the outermost call. `roles` come from access rules and tokens; `id` of a route's is an identity (`identityOf`). */
+/** Who made the outermost call. `roles` come from access rules and tokens; for a route, `id` is an identity (`identityOf`). */
 export type Caller = {
   kind: 'route' | 'cli' | 'http' | 'mcp' | 'code'
   id?: string
   roles?: readonly string[]
-  /** The identity comes from a transport without case, such as email, and is in lower case. */
+  /** The transport's identities are case-insensitive (email); this one is in lower case. */
   caseless?: boolean
-  /** The groups of its provider that it is in, such as Slack's user groups. */
+  /** The caller's groups at its provider, such as Slack user groups. */
   groups?: readonly string[]
-  /** The gateways whose messages it may see and answer; absent: all. */
+  /** The gateways whose messages the caller may see and answer. Absent: all. */
   gateways?: readonly string[]
-  /** The skills, by name or glob, that a program with a token may ask for; absent for everybody else. */
+  /** The skills (names or globs) that a program's token allows. Absent for other callers. */
   skills?: readonly string[]
 }
 
-/** A program's bearer token, and what it may do with it: these skills, on these gateways (`*`: on all). */
+/** A program's bearer token, and the skills and gateways (`*`: all) that it allows. */
 export type ProgramToken = {
   name: string
   token: string
@@ -24,77 +24,77 @@ export type ProgramToken = {
   gateways: readonly string[]
 }
 
-/** Throws `forbidden` where the caller may have nothing to do with the messages of a gateway. */
+/** Throws `forbidden` if the caller has no access to the gateway. */
 export function requireGateway({ gateways }: Caller, gateway: string): void {
   if (!gateways || gateways.includes(gateway)) return
   const reason = `its \`gateways\` in \`tokens\` are ${gateways.join(', ')}`
   throw new TriviumError('forbidden', { what: `Reaching gateway ${gateway}`, reason })
 }
 
-/** One invocation, as services see it. Nested calls share everything but `signal`, `skill` and `depth`. */
+/** One invocation, as services see it. Nested calls share everything except `signal`, `skill` and `depth`. */
 export type Call = {
-  /** Names the outermost invocation: `rootContextId` of the events it emits, owner of its own consumer groups. */
+  /** Id of the outermost invocation: `rootContextId` of its events, and owner of its consumer groups. */
   rootId: string
-  /** W3C trace id (32 hex digits): the message's, else one of its own. */
+  /** W3C trace id (32 hex digits): the message's, or a new one. */
   trace: string
   caller: Caller
   message?: Message
-  /** The route that dispatched it. */
+  /** The route that dispatched the message. */
   route?: string
-  /** Numbers the sends of the outermost invocation, so that a repeated one gives each the same key again. */
+  /** Numbers the sends of the outermost invocation, so that a retry gives each send the same key. */
   sends: SendCounter
-  /** The default model of markdown skills that name none, and who is told what a model does. */
+  /** Default model of markdown skills, and the listener for the model's steps. */
   model?: string
   onModel?: (does: ModelStep) => void
   steer?: Steer
-  /** The skill that runs, and how many invocations it is nested in (0: the outermost). */
+  /** The running skill, and its nesting depth (0: the outermost). */
   skill: string
   depth: number
-  /** The skill that invoked it; absent for the outermost. */
+  /** The calling skill. Absent for the outermost invocation. */
   by?: string
-  /** The arguments as they came, before the skill's schema dropped what it does not name. */
+  /** The arguments as given, before the skill's schema dropped unknown ones. */
   given?: unknown
-  /** The depth at which a model calls its tools; those are asked for by whoever wrote the message. */
+  /** The depth at which a model calls its tools. Such calls count as requests of the message's author. */
   toolDepth?: number
-  /** Within a dispatched run of a model: which of its calls of a tool led here, the same when the run is gone on with. */
+  /** In a dispatched model run: the tool call that led here. Stable when the run is resumed. */
   place?: string
-  /** Set on a call of a tool that runs only once somebody has approved it. */
+  /** Set on a tool call that needs an approval. */
   guard?: Guard | undefined
-  /** Asks the person behind the call, where the client has a way to. Undefined: they gave no answer, or `signal` aborted. */
+  /** Asks the person behind the call, if the client can. Undefined: no answer, or `signal` aborted. */
   asks?: (question: Question, signal: AbortSignal) => Promise<string | undefined>
   signal: AbortSignal
 }
 
-/** `options`: the only answers that there are. */
+/** `options`: the accepted answers. */
 export type Question = { question: string; options?: readonly string[] | undefined }
 
-/** What a tool of a model is called with, in place of what its caller has. */
+/** Overrides for a tool call of a model. */
 export type Within = Partial<Pick<Call, 'place' | 'sends' | 'guard'>>
 
-/** `begins` makes it durable that an approved call runs now. `again`: it was cut off and may have happened; each is asked for by itself. */
+/** `begins` durably records that an approved call starts. `again`: an earlier attempt was interrupted and may have taken effect, so it needs a new approval. */
 export type Guard = { begins(): Promise<void>; again?: string }
 
-/** What came in the conversation while a model runs: all that this message's call took so far, oldest first; `listen` takes more. */
+/** Messages that arrived in the conversation while a model runs, oldest first; `listen` takes more. */
 export type Steer = { readonly messages: readonly Message[]; listen(): Promise<void> }
 
-/** What a model says, or the tool that it calls; with neither it thinks. `known`: it said so before a crash or a retry. */
+/** What a model says, or the tool it calls; with neither, it is thinking. `known`: replayed from before a crash or a retry. */
 export type ModelStep = { text?: string; tool?: string; known?: boolean }
 
-/** Who calls, for the history of a message. */
+/** The caller as shown in a message's history. */
 export function whoCalls({ route, caller }: Call): string {
   return route === undefined ? [caller.kind, caller.id].filter(Boolean).join(' ') : `route ${route}`
 }
 
-/** `next()` gives the ordinals 0, 1, 2, …; `count` is how many were sent, those that `add` told of elsewhere among them. */
+/** `next()` returns 0, 1, 2, …; `count` is the number of sends, including those reported through `add`. */
 export type SendCounter = {
   next(): string
-  /** The last one is not sent. */
+  /** The last send was refused. */
   refused(): void
   add(sent: number): void
   readonly count: number
 }
 
-/** What an outermost call may bring. A dispatcher's `rootId` stays over retries; `sends` tells whether the skill replied. */
+/** Options of an outermost call. A dispatcher's `rootId` is the same over retries; `sends` shows whether the skill replied. */
 export type InvokeOptions = Partial<
   Pick<
     Call,
@@ -111,14 +111,14 @@ export type InvokeOptions = Partial<
     | 'signal'
   >
 > & {
-  /** Ms for the whole invocation; nested calls share the deadline. */
+  /** Time limit in ms for the whole invocation; nested calls share the deadline. */
   timeout?: number
   nonlocals?: Record<string, unknown>
-  /** The outermost skill runs only once somebody approved it, whatever its own metadata says. */
+  /** The outermost skill needs an approval, regardless of its own metadata. */
   approval?: boolean
 }
 
-/** A fresh counter, whose ordinals begin with `place`. */
+/** A new counter; its ordinals start with `place`. */
 export function createSendCounter(place = ''): SendCounter {
   let given = 0
   // A plain property: with an accessor each counter would be a slow object, and there is one for each message.
@@ -138,7 +138,7 @@ export function createSendCounter(place = ''): SendCounter {
 
 const WAITS = /^(approval_pending|budget_exhausted)$/
 
-/** Whether a run that threw goes on later: it waits for somebody, or the daemon stops, and the same message comes again. */
+/** Whether a run that threw will be resumed: it waits for a person, or the daemon is stopping. The message is then redelivered. */
 export function goesOn(error: unknown, { signal }: Pick<Call, 'signal'>): boolean {
   return signal.aborted || (error instanceof TriviumError && WAITS.test(error.code))
 }

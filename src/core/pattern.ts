@@ -9,19 +9,19 @@ export type Pattern = { source: string; test(text: string): boolean }
 
 /** Longer patterns are refused. */
 export const MAX_PATTERN = 1000
-/** RE2 takes time proportional to text times program; this keeps the worst case of a usual text well under a second. */
+/** RE2 takes time proportional to text length times program size. This limit keeps usual texts well under a second. */
 const MAX_PROGRAM = 5000
 
 /**
- * Compiles a pattern of `match`: `/…/flags`, an RE2 regex (flags `i`, `m`, `s`) found anywhere in the text, or a glob over
+ * Compiles a pattern of `match`: `/…/flags`, an RE2 regex (flags `i`, `m`, `s`) that may match anywhere, or a glob over
  * the whole text: `*` (also slashes and line breaks), `?`, `[a-z]`, `[!a-z]`, `{a,b}`, `\` before a literal character.
- * Globs ignore case. Nothing can backtrack. Throws an Error that says what is wrong.
+ * Globs ignore case. Nothing can backtrack. Throws an Error that names the mistake.
  */
 export function compilePattern(source: string): Pattern {
   return compileFolded(source, (text) => text.toLowerCase())
 }
 
-/** As `compilePattern`, but a glob heeds case: for identities, where `Admin` and `admin` are two people. */
+/** As `compilePattern`, but globs are case-sensitive: for identities, where `Admin` and `admin` are two people. */
 export function compileExactPattern(source: string): Pattern {
   return compileFolded(source, undefined)
 }
@@ -48,12 +48,12 @@ function compileFolded(source: string, fold: Fold): Pattern {
 
 const REGEX = /^\/(.*)\/(\w*)$/s
 
-/** Whether a pattern is matched by RE2, which takes longer than all other tests of a route together. */
+/** Whether a pattern needs RE2, which takes longer than all other conditions of a route together. */
 export function needsRe2(source: string): boolean {
   return REGEX.test(source) || /[\\?[{]/.test(source)
 }
 
-/** Most patterns are plain names or contain only stars. Every message is tested against many of them, so they skip RE2. */
+/** Most patterns are plain names or contain only stars. They are tested for every message, so they skip RE2. */
 function stars(source: string, fold: Fold = (text) => text): Pattern {
   const [first = '', ...others] = fold(source).split('*')
   const last = others.pop()
@@ -64,7 +64,7 @@ function stars(source: string, fold: Fold = (text) => text): Pattern {
     const text = fold(given)
     const end = text.length - last.length
     if (!text.startsWith(first) || !text.endsWith(last)) return false
-    // Each part where it first fits: what is left for the others is then the most.
+    // The leftmost match of each part leaves the most text for the parts after it.
     let at = first.length
     for (const part of others) {
       const found = text.indexOf(part, at)
@@ -76,7 +76,7 @@ function stars(source: string, fold: Fold = (text) => text): Pattern {
   return { source, test }
 }
 
-/** A pattern in configuration: text that `compilePattern` takes. Parses to the text itself. */
+/** A pattern in configuration, checked by `compilePattern`. Parses to its own text. */
 export const patternText = z.string().superRefine((source, context) => {
   try {
     compilePattern(source)
@@ -114,11 +114,11 @@ function globToRegex(source: string): string {
   return regex
 }
 
-/** What may have a meaning in a regex. */
+/** Escapes the special characters of a regex. */
 const quote = (text: string) => text.replaceAll(/[\\.+*?()|[\]{}^$]/g, '\\$&')
 
 function compile(regex: string): RE2JS {
-  // Loaded at the first pattern that needs it: few installations have one.
+  // Loaded on first use: few installations need it.
   const { RE2JS, RE2JSException }: typeof import('re2js') = require('re2js')
   try {
     const compiled = RE2JS.compile(regex)
@@ -143,6 +143,6 @@ export function compilePrefix(...prefixes: readonly string[]): RegExp {
     const end = /[\p{L}\p{N}_]$/u.test(prefix) ? '(?![\\p{L}\\p{N}_])' : ''
     return RegExp.escape(prefix) + end
   })
-  // It cannot backtrack: prefixes are literal text.
+  // Prefixes are literal text, so this cannot backtrack.
   return new RegExp(`^\\s*(?:${escaped.join('|')})`, 'iu')
 }
