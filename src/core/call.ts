@@ -121,7 +121,7 @@ export type InvokeOptions = Partial<
 /** A new counter; its ordinals start with `place`. */
 export function createSendCounter(place = ''): SendCounter {
   let given = 0
-  // A plain property: with an accessor each counter would be a slow object, and there is one for each message.
+  // A plain property: an accessor would turn each counter, one per message, into a dictionary-mode object.
   const counter = {
     count: 0,
     next() {

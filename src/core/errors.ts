@@ -1,11 +1,11 @@
 import { headOf } from '../lib/head-of.ts'
 
-/** `message`: a template over `{names}`. `retryable`: the same call may succeed later. `exit`: of the command line. */
+/** `message`: a template with `{names}`. `retryable`: the same call may succeed later. `exit`: exit code of the command line. */
 const final = (status: number, message: string) => ({ message, status, retryable: false, exit: 1 })
 const passing = (status: number, message: string) => ({ message, status, retryable: true, exit: 1 })
 const misuse = (status: number, message: string) => ({ message, status, retryable: false, exit: 2 })
 
-/** Every error that users can meet. `docs/errors.md` lists the same codes; a test holds them together. */
+/** Every error that users can see. A test keeps `docs/errors.md` in step. */
 export const catalogue = {
   store_unavailable: passing(
     503,
@@ -178,10 +178,10 @@ export const catalogue = {
 
 export type ErrorCode = keyof typeof catalogue
 
-/** Characters of a value in a message: what strangers sent must not fill logs and answers. Lists of problems get more room. */
+/** Maximum length of a value in a message, so that senders cannot fill logs and answers. Lists of problems may be longer. */
 const MOST = { details: 20_000, other: 4_000 }
 
-/** The one error class: a code of the catalogue and the values of its template. */
+/** The only error class: a code of the catalogue and the values for its template. */
 export class TriviumError extends Error {
   readonly code: ErrorCode
   readonly retryable: boolean
@@ -204,35 +204,35 @@ export class TriviumError extends Error {
   }
 }
 
-/** The message of anything that was thrown. */
+/** The message of any thrown value. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** What a lock on the file, or writing it, throws. */
+/** The error for a file that cannot be locked or written. */
 export function fileFailure(path: string) {
   return (code: 'state_locked' | 'state_unwritable', cause?: unknown): TriviumError =>
     new TriviumError(code, { path, seconds: 10, reason: reasonOf(cause) }, { cause })
 }
 
-/** What a failed write of a file is told as; errors of this program stay as they are. */
+/** Turns a failed file write into a TriviumError; TriviumErrors are returned unchanged. */
 export function unwritable(path: string, error: unknown): TriviumError {
   return error instanceof TriviumError ? error : fileFailure(path)('state_unwritable', error)
 }
 
-/** Any thrown value as a TriviumError, so that borders can answer with a code and a status. */
+/** Turns any thrown value into a TriviumError, which has a code and an HTTP status. */
 export function toTriviumError(error: unknown): TriviumError {
   return error instanceof TriviumError
     ? error
     : new TriviumError('internal', { reason: reasonOf(error) }, { cause: error })
 }
 
-/** Refuses what comes in while the daemon stops; whoever sent it tries again. */
+/** Refuses requests while the daemon is stopping; senders retry. */
 export function stoppingError(): TriviumError {
   return new TriviumError('store_unavailable', { store: 'gateway', reason: 'the daemon is stopping' })
 }
 
-/** What every listener answers to a request that it refuses. */
+/** The body of every error response. */
 export function errorBody({ code, message }: TriviumError) {
   return { error: { code, message } }
 }

@@ -4,19 +4,19 @@ import type { Message } from './message.ts'
 import { compileExactPattern, compilePattern } from './pattern.ts'
 import { VIEWER } from './viewer-role.ts'
 
-/** Who wrote a message: `<gateway>:<identity>`, of another workspace `<gateway>:external:<identity>`; undefined without proof. */
+/** The verified author of a message: `<gateway>:<identity>`, or `<gateway>:external:<identity>` for another workspace. Undefined if unverified. */
 export function identityOf({ gateway, from }: Pick<Message, 'gateway' | 'from'>): string | undefined {
   if (!from.verified) return undefined
   return `${gateway}:${from.external ? EXTERNAL : ''}${from.address ?? from.id}`
 }
 
-/** The gateway, and who somebody is there. */
+/** Splits an identity into its gateway and the name there. */
 export function partsOf(identity: string): { gateway: string; name: string; external: boolean } {
   const [, gateway = '', external, name = identity] = FORM.exec(identity) ?? []
   return { gateway, name, external: external !== undefined }
 }
 
-/** `support+tag@example.com` is delivered to `support@example.com`: of an address, or an identity with one. */
+/** Removes the `+tag` of an address or of an identity with one: `support+tag@example.com` is `support@example.com`. */
 export function withoutTag(address: string): string {
   const [tag, at] = [address.indexOf('+'), address.lastIndexOf('@')]
   return tag >= 0 && tag < at ? address.slice(0, tag) + address.slice(at) : address
@@ -25,22 +25,22 @@ export function withoutTag(address: string): string {
 const EXTERNAL = 'external:'
 const FORM = /^(\*|\w[\w.-]*):(external:)?(.+)$/s
 
-/** Who holds the control token, the command line, and code of the daemon: they may do everything. */
+/** Holders of the control token, the command line, and the daemon's own code may do everything. */
 export function isOperator({ kind, roles, skills }: Caller): boolean {
   return (kind !== 'route' && !skills) || (roles?.includes('operator') ?? false)
 }
 
-/** Somebody in the console who may look and change nothing. */
+/** A console user with read-only access. */
 export function isViewer({ roles, skills }: Omit<Caller, 'kind'>): boolean {
   return skills !== undefined && (roles?.includes(VIEWER) ?? false)
 }
 
-/** Whether a caller may ask for a skill at all: a program with a token has those that the token names. */
+/** Whether a caller may invoke a skill at all. A program may invoke the skills that its token names. */
 export function mayAskFor({ skills }: Pick<Caller, 'skills'>, skill: string): boolean {
   return skills?.some((name) => compilePattern(name).test(skill)) ?? true
 }
 
-/** Throws `forbidden`, with the right that is missing, where `mayAskFor` is false. */
+/** Throws `forbidden` and names the missing right if `mayAskFor` is false. */
 export function requireAskFor(caller: Omit<Caller, 'kind'>, skill: string): void {
   if (mayAskFor(caller, skill)) return
   const reason = isViewer(caller)
@@ -50,10 +50,11 @@ export function requireAskFor(caller: Omit<Caller, 'kind'>, skill: string): void
 }
 
 /**
- * Reads a member of a role, of `approvers` or of `access`: `<gateway>:<identity>`, where each part may be `*` or a glob;
- * `<gateway>:group:ID`, a group of its provider; `role:NAME`; or `*`, which matches everyone, senders without proof included. Only a member that says `external` matches
- * people of another workspace. Identities compare exactly, look-alikes included; a caller whose transport has no case
- * (`caseless`) is compared in lower case. Throws an Error that shows the accepted forms, built from `halves`.
+ * Compiles a member of a role, of `approvers` or of `access`: `<gateway>:<identity>`, where each part may be `*` or a glob;
+ * `<gateway>:group:ID` for a group of the provider; `role:NAME`; or `*` for everyone, including unverified senders.
+ * Only members with `external` match people of another workspace. Identities compare exactly, so look-alikes differ;
+ * callers of a case-insensitive transport (`caseless`) compare in lower case. Throws an Error that lists the accepted
+ * forms, built from `halves`.
  */
 export function compileMember(
   source: string,
@@ -85,7 +86,7 @@ export function compileMember(
   }
 }
 
-/** Lower case for A to Z alone: `toLowerCase` would turn the Kelvin sign (U+212A) into a k, and so one person into another. */
+/** Lower case for A to Z only: `toLowerCase` would turn the Kelvin sign (U+212A) into k, and one person into another. */
 export function withoutCase(text: string): string {
   return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }

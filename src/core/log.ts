@@ -1,4 +1,4 @@
-/** What a part may log: one line an event, structured fields first. pino's logger is one. */
+/** A logger: one line per event, structured fields first. Compatible with pino. */
 export type Log = {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void
@@ -7,5 +7,5 @@ export type Log = {
   child(fields: object): Log
 }
 
-/** A log that says nothing, for whom what goes wrong is told by an error. */
+/** Discards everything, for callers that report failures as errors. */
 export const silent: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }

@@ -2,10 +2,9 @@ import type { Message } from './message.ts'
 import { timeOf } from './message-id.ts'
 
 /**
- * What dispatch made of a message, and what became of its answer. `retrying`: an attempt failed and another comes. `approval`: it waits
- * for a decision. `dropped`: it was a dead letter. `unrouted`: no route took it. `merged`: it went into the call of another, or was
- * superseded. `bounced`: it was answered, and the answer came back. `suppressed`: its answer was not sent, as it is automatic mail, too
- * old, or the like.
+ * Outcome of dispatch and of the reply. `retrying`: an attempt failed, another follows. `approval`: waits for a decision.
+ * `dropped`: was a dead letter and was dropped. `unrouted`: no route matched. `merged`: handled in the call of another message,
+ * or superseded. `bounced`: the reply bounced. `suppressed`: the reply was not sent (automatic mail, too old, …).
  */
 export const OUTCOMES = [
   'waiting',
@@ -23,25 +22,25 @@ export const OUTCOMES = [
 
 export type Outcome = (typeof OUTCOMES)[number]
 
-/** Which messages are meant: all that is given must hold. Texts are parts, case aside; times are Unix ms, `until` is outside. */
+/** A filter; all given fields must match. Texts match as substrings and ignore case. Times are Unix ms, `until` is exclusive. */
 export type MessageQuery = {
   gateways?: readonly string[] | undefined
   conversation?: string | undefined
   transport?: string | undefined
-  /** The name of the event, as webhooks and Slack have one. */
+  /** The event name of webhooks and Slack. */
   event?: string | undefined
-  /** A part of the id, the name or the address. */
+  /** Part of the sender's id, name or address. */
   sender?: string | undefined
-  /** A part of the subject or of the first `SEARCHED` characters of the text. */
+  /** Part of the subject, or of the first `SEARCHED` characters of the text. */
   text?: string | undefined
   since?: number | undefined
   until?: number | undefined
 }
 
-/** So many characters of a text are searched. */
+/** Number of characters of a text that are searched. */
 export const SEARCHED = 16_000
 
-/** Tells whether a message is one of those that a query means. */
+/** Makes a function that tests a message against a query. */
 export function createMatcher(query: MessageQuery): (message: Message) => boolean {
   const { gateways, conversation, transport, event, since = 0, until = Number.POSITIVE_INFINITY } = query
   const [sender, text] = [query.sender?.toLowerCase(), query.text?.toLowerCase()]
@@ -60,8 +59,8 @@ export function createMatcher(query: MessageQuery): (message: Message) => boolea
 }
 
 /**
- * Whether a text stands in JSON and in plain text alike, so that a store may look for it in the payload before it reads that. Stores
- * look for ASCII alone without regard to case. SQLite takes no LIKE of more than 50,000 bytes.
+ * Whether a text looks the same in JSON and in plain text, so that a store can search the payload without parsing it. Stores
+ * ignore case for ASCII only. SQLite's LIKE takes at most 50,000 bytes.
  */
 export function isPlainText(text: string | undefined): text is string {
   return text !== undefined && /^[\w .,:;@#+*!?()=/-]{1,1000}$/.test(text)

@@ -14,9 +14,9 @@ export const attachmentSchema = z.object({
 export type Attachment = z.infer<typeof attachmentSchema>
 
 /**
- * `id` is stable within its transport; `address`: where a reply could go. `verified`: there is proof that it was them (a signature, a
- * token, DMARC); access rules count no other. `external`: of another workspace, which shares a channel (Slack Connect).
- * `groups`: groups of its provider that the sender is in, as far as the gateway looks after them.
+ * `id` is stable within its transport. `address`: where replies can go. `verified`: the identity is proven (signature, token,
+ * DMARC); access rules ignore other senders. `external`: from another workspace that shares the channel (Slack Connect).
+ * `groups`: the sender's groups at the provider, as far as the gateway tracks them.
  */
 const senderSchema = z.object({
   id: z.string(),
@@ -29,17 +29,17 @@ const senderSchema = z.object({
 
 export type Sender = z.infer<typeof senderSchema>
 
-/** One inbound message, immutable once accepted. The defaults are for messages written by hand, to try routes. */
+/** One inbound message, immutable once accepted. The defaults serve hand-written messages that test routes. */
 export const messageSchema = z.object({
-  /** UUIDv7 (RFC 9562), given by the store when the message is accepted. Sorts in journal order. */
+  /** UUIDv7 (RFC 9562), assigned by the store on acceptance. Sorts in journal order. */
   id: z.string().default('00000000-0000-7000-8000-000000000000'),
   /** The gateway's name in routes.yaml. */
   gateway: z.string(),
   /** The kind of transport: `webhook`, `websocket`, `cli`, `email`, `slack`, `bullmq`. */
   transport: z.string(),
-  /** What belongs together: a thread, a connection, a mail thread. A message alone is its own conversation. */
+  /** The thread, connection or mail thread. A single message is a conversation of its own. */
   conversation: z.string().default(''),
-  /** The idempotency key from the transport's own stable id; absent where the sender gave none. */
+  /** Idempotency key, from the transport's stable id. Absent if the sender gave none. */
   key: z.string().exactOptional(),
   /** Unix time in milliseconds. */
   receivedAt: z.number().default(0),
@@ -57,31 +57,31 @@ export const messageSchema = z.object({
 
 export type Message = z.infer<typeof messageSchema>
 
-/** What a transport hands to `accept`. Without `conversation` and `trace` the id of the message is in their place. */
+/** A message before acceptance. `conversation` and `trace` default to the id of the message. */
 export type NewMessage = Omit<Message, 'id' | Given> & Partial<Pick<Message, Given>>
 type Given = 'conversation' | 'receivedAt' | 'trace' | 'attachments'
 
-/** Over so many characters a read of several messages returns fewer. The Lua scripts of the Redis store have the same number. */
+/** Reads of several messages stop after this many characters. The Lua scripts of the Redis store repeat the number. */
 export const LARGE_READ = 4_000_000
 
 /**
- * The answer to `accept`: the id of the message, or of the first one with the same key. `error`: why this one was not accepted, where
- * others of the same call were.
+ * Result of `accept`: the id of the message, or of the first one with the same key. `error`: why this message was refused while
+ * others of the same call were accepted.
  */
 export type Accepted = { id: string; duplicate: boolean; error?: Error }
 
-/** The parts of a message that the store keeps outside of the payload. */
+/** The fields that the store keeps outside the payload. */
 export type MessageHead = { id: string; gateway: string; receivedAt: number }
 
 /**
- * Serialises what a message's head does not hold: a line of JSON, then the text as it is, which takes a third of the time that
- * escaping it takes. Where `data.body` is the parsed `text` (webhooks), it is parsed again on reading.
+ * Serialises everything but the head: a line of JSON, then the raw text, which takes a third of the time of escaping it.
+ * If `data.body` is the parsed `text` (webhooks), it is not stored but parsed again on reading.
  */
 export function encodeMessage(message: NewMessage): string {
   const { text, data, attachments } = message
-  // What comes through UTF-8 and SQLite as it is. JSON escapes line ends, so the first one is the end of the line.
+  // UTF-8 and SQLite must preserve the raw text. JSON escapes line ends, so the first one ends the JSON.
   const isPlain = text.isWellFormed() && !text.includes('\0')
-  // One literal: copying objects with a rest costs more than writing them. JSON leaves out what is undefined.
+  // One object literal is cheaper than copies with a rest pattern. JSON leaves out undefined.
   const stored = {
     transport: message.transport,
     key: message.key,
@@ -110,7 +110,7 @@ export function decodeMessage(head: MessageHead, payload: string): Message {
   if (end >= 0) stored.text = payload.slice(end + 1)
   if (stored.data.format === 'json' && stored.data.body === undefined) {
     const body = parseJson(stored.text)
-    // What is no JSON after all, whoever stored it, must not make its message unreadable.
+    // A text that is not JSON after all must not make the message unreadable.
     stored.data.body = body === undefined ? stored.text : body
   }
   return completeMessage(head, stored)
@@ -118,7 +118,7 @@ export function decodeMessage(head: MessageHead, payload: string): Message {
 
 type Stored = Omit<NewMessage, 'gateway' | 'receivedAt'>
 
-/** A message as it is once it is accepted. */
+/** A message with its head and defaults, as it is after acceptance. */
 export function completeMessage({ id, gateway, receivedAt }: MessageHead, message: Stored): Message {
   return {
     ...message,
@@ -133,7 +133,7 @@ export function completeMessage({ id, gateway, receivedAt }: MessageHead, messag
 
 const idText = z.string().min(1).max(500).exactOptional()
 
-/** A message that an operator or a program puts through a gateway with the control token. `wait`: ms for the replies. */
+/** A message that an operator or a program submits through a gateway. `wait`: ms to wait for replies. */
 export const submissionSchema = z.strictObject({
   gateway: z.string().min(1).describe('The gateway that it comes in by'),
   text: z.string().describe('What it says'),
