@@ -6,10 +6,10 @@ import { duration } from './units.ts'
 const DAY = 86_400_000
 
 const MEMBER = 'expected ada@example.com, *@example.com, group:NAME, sub:ID or *'
-/** Who is meant: a proven mail address, all of a domain, a group, a subject of the provider, or everyone whom it knows. */
+/** A member: a verified address, a domain, a group, a subject of the provider, or everyone it knows. */
 const member = z.string().regex(/^(?:\*|\*@[^\s@*]+|(?:group|sub):\S.*|[^\s@*:]+@[^\s@*]+)$/, MEMBER)
 
-/** Providers that know everybody: `*` would let the whole world in. */
+/** Public providers, for which `*` would let anyone in. */
 const FOR_EVERYBODY =
   /^https:\/\/(?:accounts\.google\.com|login\.microsoftonline\.com\/(?:common|consumers|organizations)|appleid\.apple\.com|gitlab\.com)\b/
 

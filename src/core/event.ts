@@ -1,21 +1,21 @@
 import { z } from 'zod'
 
-/** The topic on which every inbound message is visible as an event. It is a view of the journal. */
+/** The topic on which every inbound message appears as an event. A view of the journal. */
 export const MESSAGE_TOPIC = 'gateway-message'
 
-/** How the topics begin in which gateways keep their replies. Nobody reads or writes them through `event-*`. */
+/** Prefix of the topics in which gateways keep replies. Not accessible through `event-*`. */
 export const REPLY_TOPICS = 'replies/'
 
-/** The topic of what daemons on one Redis write into their logs, for all of them to copy. As closed as replies. */
+/** Topic through which daemons on one Redis share log lines. Not accessible through `event-*`. */
 export const LOG_TOPIC = 'trivium/log'
 
-/** The topic of what goes wrong, one event each. Only operators read it, and only the daemon writes it. */
+/** Topic of operational problems, one event each. Readable by operators, written by the daemon only. */
 export const OPERATIONS_TOPIC = 'trivium-operations'
 
-/** How the topics begin in which notifications wait that are POSTed. */
+/** Prefix of the topics in which notifications wait for their POST. */
 export const NOTIFY_TOPICS = 'trivium-operations/'
 
-/** Whether a topic is for operators alone. */
+/** Whether only operators may read a topic. */
 export function isForOperators(topic: string): boolean {
   return topic === OPERATIONS_TOPIC || topic.startsWith(NOTIFY_TOPICS)
 }
@@ -39,5 +39,5 @@ export const eventSchema = z.object({
 
 export type Event = z.infer<typeof eventSchema>
 
-/** What `publish` takes; the store gives the id. With `key`, the same key within 7 days is published once. */
+/** Input of `publish`; the store assigns the id. Events with the same `key` within 7 days are published once. */
 export type NewEvent = Omit<Event, 'id' | 'topic' | 'timestamp'> & { timestamp?: number; key?: string }

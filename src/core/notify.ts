@@ -5,7 +5,7 @@ import { matchSchema, type RouteMatch } from './match.ts'
 import { type PushSubscription, pushSchema } from './push.ts'
 import { rate } from './units.ts'
 
-/** What people can be told of. The names are the types of the events on `trivium-operations`. */
+/** Notification kinds, which are the event types on `trivium-operations`. */
 const NOTIFY_ON = [
   'dead-letter',
   'gateway-down',
@@ -59,16 +59,16 @@ export const notifySchema = z
     return z.NEVER
   })
 
-/** A rule that is checked. Its target is a place on a gateway, or a receiver that is POSTed to like a subscription. */
+/** A validated rule. Its target is a place on a gateway, or a URL that gets POSTs like a push subscription. */
 export type NotifyRule = {
-  /** Stays the same for the same `on`, `match` and target. */
+  /** Derived from `on`, `match` and target. */
   id: string
   on: readonly NotifyOn[]
   match?: RouteMatch
   atMost: { count: number; per: number } | 'off'
 } & ({ to: { gateway: string; to: string } } | { subscription: PushSubscription })
 
-/** The body that is POSTed has `text` at its top, as many receivers (Slack, Mattermost) want it. */
+/** The POSTed body has `text` at the top level, as Slack and Mattermost expect. */
 function subscriptionFor(id: string, { headers, 'allow-private': isPrivate, ...to }: z.output<typeof toUrl>) {
   return pushSchema.safeParse({
     name: `notify-${id}`,
@@ -80,14 +80,14 @@ function subscriptionFor(id: string, { headers, 'allow-private': isPrivate, ...t
   })
 }
 
-/** What an event on `trivium-operations` carries. */
+/** Data of an event on `trivium-operations`. */
 export type OperationsEvent = {
   severity: 'error' | 'warning'
   title: string
   text: string
   todo: string
   count: number
-  /** Since when, or when it happened (Unix ms). */
+  /** Start, or time of the event (Unix ms). */
   since: number
   where: Record<string, string>
   messageId?: string

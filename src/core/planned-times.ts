@@ -7,15 +7,15 @@ type Times = Pick<Schedule, 'cron' | 'every' | 'step' | 'timezone' | 'created'>
 const MOST = 1000
 
 /**
- * When a schedule is due, in Unix ms. Throws `usage` for what cannot be read. When clocks go forward, a time that does not exist
- * is due when it would have been over; when they go back, each is due once.
+ * Computes when a schedule is due, in Unix ms. Throws `usage` for an invalid schedule. A local time that a DST change skips is due
+ * right after the change; one that occurs twice is due once.
  */
 export function plannedTimes(schedule: Times) {
   const { next, last } = timesOf(schedule)
   return {
-    /** The first planned time after `time`. Undefined: never again. */
+    /** The first time after `time`; undefined if there is none. */
     next,
-    /** The last planned time at or before `time` and after `after`, and how many there were (at most 1000 counted). */
+    /** The newest time in (`after`, `time`], and the number of times in it (counted up to 1000). */
     due(after: number, time: number): { newest: number; count: number } | undefined {
       let newest = after
       for (let count = 0; count < MOST; count += 1) {
@@ -23,13 +23,13 @@ export function plannedTimes(schedule: Times) {
         if (at === undefined || at > time) return count > 0 ? { newest, count } : undefined
         newest = at
       }
-      // Far behind: the newest is found from the other end.
+      // Far behind: find the newest from the other end.
       return { newest: last(time) ?? newest, count: MOST }
     },
   }
 }
 
-/** The first time after another, and the last one until then. */
+/** Functions for the first time after a given time, and the last one before it. */
 function timesOf({ cron: expression, every, step, timezone, created }: Times) {
   if (step !== undefined && expression === undefined)
     throw new TriviumError('usage', { details: 'A `step` goes with a `cron`.' })
@@ -83,7 +83,7 @@ function leastOf(times: readonly (number | undefined)[]): number | undefined {
   return found.length > 0 ? Math.min(...found) : undefined
 }
 
-/** `2 weeks`: whether a time is in a week that counts, which each second one does from that of `first` on; weeks begin on Monday. */
+/** For `2 weeks`: whether a time is in every second week, counted from the week of `first`. Weeks start on Monday. */
 function stepOf(step: string, timezone: string, first: number): (time: number) => boolean {
   const [, count = '1', unit = 'days'] = /^(\d+) (days|weeks|months)$/.exec(step) ?? []
   const parts = new Intl.DateTimeFormat('en', {
@@ -94,7 +94,7 @@ function stepOf(step: string, timezone: string, first: number): (time: number) =
     const { year = 0, month = 1, day = 1 } = at
     if (unit === 'months') return year * 12 + month
     const days = Date.UTC(year, month - 1, day) / 86_400_000
-    // The first day of 1970 was a Thursday.
+    // 1 January 1970 was a Thursday.
     return unit === 'days' ? days : Math.floor((days + 3) / 7)
   }
   const begin = indexOf(first)

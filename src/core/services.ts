@@ -9,7 +9,7 @@ import type { ServiceOf } from './operations.ts'
 import type { KeyValues } from './store.ts'
 import type { Refused } from './transport.ts'
 
-/** `ctx.services`: what the shipped skills work on. A skill calls its method with arguments that its schema has validated. */
+/** `ctx.services`: the implementation behind the shipped skills, which pass on their validated arguments. */
 export type Services = {
   events: ServiceOf<typeof offered.events>
   gateways: ServiceOf<typeof offered.gateways & typeof offered.installs & typeof offered.refusals>
@@ -33,31 +33,31 @@ export type Services = {
   artifacts: ArtifactService
 }
 
-/** Calls with effects outside, each made once: what `ctx.once` works on. */
+/** Exactly-once calls with external effects: the service behind `ctx.once`. */
 export type CallService = ServiceOf<typeof offered.calls> & {
-  /** See `SkillContext.once`; `key` is the whole key here. */
+  /** See `SkillContext.once`; here `key` is the full key. */
   once(key: string, run: () => Promise<Json> | Json): Promise<Json>
 }
 
-/** Who asks for a file, and in which conversation. */
+/** The caller who requests a file, and the conversation. */
 export type FileAsking = Pick<Call, 'caller' | 'message'>
 
-/** Files: what `ctx.artifacts` and the control API work on. */
+/** Files: the service behind `ctx.artifacts` and the control API. */
 export type ArtifactService = {
-  /** Keeps up to 25 MB, to be attached to replies. Throws `artifact_too_large`, `forbidden`, `store_unavailable`. */
+  /** Saves up to 25 MB, for attachments of replies. Throws `artifact_too_large`, `forbidden`, `store_unavailable`. */
   save(args: { name: string; type: string; data: FileData }, asking: FileAsking): Promise<Attachment>
-  /** `messageId` brought it, where the call is not about that. Throws `artifact_not_found`, also where it is not for the caller. */
+  /** `messageId`: the message it came with, if not the call's. Throws `artifact_not_found`, also if the caller has no access. */
   open(
     args: { artifact: string | Pick<Attachment, 'sha256'>; messageId?: string },
     asking: FileAsking,
   ): Promise<Readable>
-  /** Throws as `open` unless the caller may send all of them; `named` is the message that is answered. */
+  /** Throws like `open` unless the caller may send all of them; `named` is the answered message. */
   requireAll(attachments: readonly Attachment[], asking: FileAsking, named?: Message): Promise<void>
 }
 
 export type FileData = string | Uint8Array | Readable
 
-/** `waiting`: events that are still to be sent; `dead`: dead letters in the queue `push/NAME`. */
+/** `waiting`: events not sent yet. `dead`: dead letters in the queue `push/NAME`. */
 export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
   ok: boolean
   state: 'active' | 'failing' | 'paused' | 'disabled'
@@ -67,10 +67,10 @@ export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
   attempts?: object[]
 }
 
-/** `at` in Unix ms; `body` is the head of what was sent, without secrets. */
+/** `at` in Unix ms; `body` is the start of the request body, without secrets. */
 export type Refusal = Omit<Refused, 'body'> & { at: number; gateway: string; reason: string; body?: string }
 
-/** One invocation that a session remembers; which parts is a matter of `capture`. `at` is Unix ms. */
+/** One remembered invocation of a session; `capture` selects its parts. `at` is Unix ms. */
 export const sessionEntrySchema = z.object({
   at: z.number(),
   args: z.json().exactOptional(),
@@ -79,67 +79,67 @@ export const sessionEntrySchema = z.object({
   agent: z.json().exactOptional(),
   /** Captured paths into ctx, by path. */
   values: z.record(z.string(), z.json()).exactOptional(),
-  /** How many entries before this one are forgotten; on the oldest alone. */
+  /** Number of forgotten entries before this one; only on the oldest. */
   dropped: z.int().exactOptional(),
-  /** What was said in entries that are no longer there; on the oldest alone. */
+  /** Summary of removed entries; only on the oldest. */
   summary: z.string().exactOptional(),
 })
 
 export type SessionEntry = z.infer<typeof sessionEntrySchema>
 
-/** Names one session. `name` is the skill's, unless several skills share theirs under a name of their own. */
+/** Identifies a session. `name` is the skill's name, or the shared name of several skills. */
 export type SessionId = { name: string; key: string; store: StateStoreName }
 
 export type SessionService = ServiceOf<typeof offered.sessions> & {
-  /** Oldest first; `[]` for a session that is not there or has expired. */
+  /** Oldest first; `[]` for a missing or expired session. */
   read(id: SessionId): Promise<SessionEntry[]>
-  /** Drops the oldest beyond `maxEntries`, `maxTokens` and what a session may take up; it expires `ttl` ms after its last entry. */
+  /** Drops the oldest entries beyond `maxEntries`, `maxTokens` and the size limit. The session expires `ttl` ms after its last entry. */
   append(
     id: SessionId,
     entry: SessionEntry,
     limits: { maxEntries: number; maxTokens?: number; ttl: number },
   ): Promise<void>
-  /** Puts a summary in the place of the entries up to that time, all but the newest at most, and returns what there is then. */
+  /** Replaces the entries up to `until`, except the newest, with a summary. Returns the remaining entries. */
   compact(id: SessionId, until: number, summary: string, ttl: number): Promise<SessionEntry[]>
 }
 
 export type StateStoreName = z.infer<typeof offered.storeName>
 
-/** Where keys and values live. Expired keys are absent. */
+/** Storage of keys and values. Expired keys are absent. */
 export type StateBackend = KeyValues & {
-  /** A hint that the key may have changed; the function that it returns ends it. */
+  /** Hints that the key may have changed. Returns a function that unsubscribes. */
   onChange(key: string, listener: () => void): () => void
 }
 
 export type CallbackService = ServiceOf<typeof offered.callbacks> & {
-  /** The live refs that belong to an outermost invocation, sorted. */
+  /** The live refs of an outermost invocation, sorted. */
   list(rootId: string): Promise<string[]>
-  /** Throws `callback_not_found`, `callback_released`, `callback_timeout`; `callback_failed`: the answer is an error. */
+  /** Throws `callback_not_found`, `callback_released`, `callback_timeout`, or `callback_failed` if the answer is an error. */
   invoke(ref: string, args: Json, signal: AbortSignal): Promise<Json>
 }
 
 export type ApprovalService = {
-  /** Asks for a decision, once for the same `key`, and returns what stands; `timeout` (ms) ends it. */
+  /** Requests a decision, once per `key`, and returns the current approval; expires after `timeout` ms. */
   request(args: ApprovalRequest): Promise<Approval>
   decide(args: z.infer<typeof offered.approvals.decide>, call: Pick<Call, 'caller'>): Promise<Approval>
   /** Oldest first. */
   list(args: z.infer<typeof offered.approvals.list>): Promise<Approval[]>
-  /** Resolves when it is no longer pending, or undefined after `timeout` ms. */
+  /** Resolves once it is decided or expired, or with undefined after `timeout` ms. */
   wait(id: string, timeout: number, signal: AbortSignal): Promise<Approval | undefined>
 }
 
-/** What is asked, and what stands. Times are Unix ms. */
+/** An approval request and its state. Times are Unix ms. */
 export const approvalSchema = z.object({
   id: z.string(),
   key: z.string(),
   skill: z.string(),
   args: z.json(),
-  /** Shown to whoever decides: what it is about, and who asks. */
+  /** Title for the approver: subject and requester. */
   title: z.string(),
   by: z.string().default('unknown'),
-  /** Identities and roles that may decide; empty: whoever may invoke `approval-decide`. */
+  /** Identities and roles that may decide. Empty: anyone who may invoke `approval-decide`. */
   approvers: z.array(z.string()),
-  /** Ms until it ends undecided, and the outcome then. */
+  /** Ms until it expires, and the outcome then. */
   timeout: z.number(),
   onTimeout: z.enum(['deny', 'approve']),
   message: z
@@ -151,7 +151,7 @@ export const approvalSchema = z.object({
   expiresAt: z.number(),
   decidedAt: z.number().exactOptional(),
   decidedBy: z.string().exactOptional(),
-  /** How they came in: `console`, `cli`, … */
+  /** The approver's interface: `console`, `cli`, … */
   decidedVia: auditEntrySchema.shape.via.exactOptional(),
   reason: z.string().exactOptional(),
 })

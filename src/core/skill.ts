@@ -6,108 +6,108 @@ import type { Log } from './log.ts'
 import type { Attachment, Message } from './message.ts'
 import type { FileData, Services } from './services.ts'
 
-/** A skill: what a route, code, a model, the command line, HTTP and MCP invoke by name. */
+/** A skill. Routes, code, models, the command line, HTTP and MCP invoke it by name. */
 export type Skill<Args = unknown> = {
   /** Lower-case letters, digits and dashes. */
   name: string
   description: string
-  /** The arguments; the command line makes its flags from it, the model its tool parameters. */
+  /** Schema of the arguments. Command-line flags and the tool parameters of models follow from it. */
   args: ZodType<Args>
-  /** What it returns, where that is an object: MCP clients and OpenAPI get the schema, and what does not fit is an error. */
+  /** Schema of the result, if that is an object. MCP clients and OpenAPI get it; a result that does not fit is an error. */
   output?: ZodType
-  /** Names middleware and their settings: `session`, `timeout`, `approval`, a transport's `route`, … */
+  /** Middleware and its settings: `session`, `timeout`, `approval`, a transport's `route`, … */
   metadata?: JsonObject
   run(ctx: SkillContext<Args>): unknown
-  /** Makes a summary of at most so many tokens of what a session remembers; for `session: {summarize: true}`. */
+  /** Summarises a session in at most `maxTokens` tokens; for `session: {summarize: true}`. */
   summarize?(ctx: SkillContext, history: string, maxTokens: number): Promise<string>
 }
 
-/** What a skill works with. One per invocation; `globals` is shared by the process. */
+/** The context of one invocation. `globals` is shared by the whole process. */
 export type SkillContext<Args = unknown> = {
   args: Args
-  /** The message that started it, for a dispatched skill and everything it invokes. */
+  /** The message that started the run, for a dispatched skill and everything it invokes. */
   message?: Message
-  /** This invocation's own: `result`, `agent.trace`, `session`. */
+  /** Values of this invocation: `result`, `agent.trace`, `session`. */
   locals: Record<string, unknown>
-  /** What came with the outermost call: `request.headers`. Shared by nested invocations. */
+  /** Values of the outermost call, such as `request.headers`. Shared with nested invocations. */
   nonlocals: Record<string, unknown>
   globals: Record<string, unknown>
   manager: {
     /**
-     * Validates and runs a skill, with the message, deadline and signal of the caller. Throws `skill_not_found`,
-     * `skill_args_invalid`, `skill_timeout`, `recursion_limit`, `forbidden`, or what the skill threw. `within` is for models.
+     * Validates the arguments and runs a skill with the caller's message, deadline and signal. Throws `skill_not_found`,
+     * `skill_args_invalid`, `skill_timeout`, `recursion_limit`, `forbidden`, or the skill's error. `within` is for models.
      */
     invoke(name: string, args?: unknown, within?: Within): Promise<unknown>
   }
   /**
-   * Runs `effect` (a charge, an upload, a mail) once for its key within this skill, such as `charge:${orderId}`, over
-   * retries and restarts; later calls get its result, as JSON. Throws `call_unknown` where an earlier run was cut off.
+   * Runs `effect` (a charge, an upload, a mail) once per key of this skill, such as `charge:${orderId}`, across retries and
+   * restarts. Later calls return its result, as JSON. Throws `call_unknown` if an earlier run was interrupted.
    */
   once(key: string, effect: () => unknown): Promise<Json>
-  /** Files of this conversation: what its message brought, and what skills made. Up to 25 MB each. */
+  /** Files of this conversation: attachments of its messages, and files made by skills. Up to 25 MB each. */
   artifacts: {
-    /** Keeps it for all daemons. What it returns may stand in `attachments` of a reply or of `gateway-send`. */
+    /** Saves a file for all daemons. The result can be used in `attachments` of a reply or of `gateway-send`. */
     save(name: string, type: string, data: FileData): Promise<Attachment>
-    /** Reads one, by what `save` returned, an attachment, or its path. Throws `artifact_not_found`. */
+    /** Opens a file by the result of `save`, an attachment, or its path. Throws `artifact_not_found`. */
     open(artifact: string | Pick<Attachment, 'sha256'>): Promise<Readable>
   }
   log: Log
-  /** Aborted at the deadline, on cancellation, and when the daemon drains past its grace. */
+  /** Aborts at the deadline, on cancellation, and when a draining daemon's grace period ends. */
   signal: AbortSignal
-  /** What the daemon offers to skills. */
+  /** The daemon's services. */
   services: Services
-  /** Who asked, and what the invocation has in common with those nested in it. */
+  /** The caller, and what this invocation shares with nested ones. */
   call: Call
 }
 
-/** The arguments of a skill that does not say which it takes. */
+/** Default argument schema: anything. */
 export const ANY_ARGS = z.looseObject({})
 
-/** Beside a skill: the cases of its evaluation, and what was recorded of them. */
+/** Files beside a skill: its evaluation cases, and their recordings. */
 export const [CASES_FILE, RECORD_FILE] = ['cases.yaml', 'cases.recorded.json']
 
-/** Declares a code skill with its argument type inferred. */
+/** Declares a code skill; infers its argument type. */
 export function defineSkill<Args>(skill: Skill<Args>): Skill<Args> {
   return skill
 }
 
-/** The arguments of a skill as JSON Schema (draft 2020-12), as callers give them: what has a default is optional. */
+/** Input JSON Schema (draft 2020-12) of a skill's arguments: those with a default are optional. */
 export function skillJsonSchema(skill: Pick<Skill, 'args'>): JsonObject {
   const schema = toJson(z.toJSONSchema(skill.args, { io: 'input', unrepresentable: 'any' }))
-  // What a skill does is said of the skill.
+  // The description belongs to the skill, not to its arguments.
   const { description: _said, ...args } = isJsonObject(schema) ? schema : {}
   return args
 }
 
-/** What a skill returns as JSON Schema; undefined where it does not say, or it is no object. */
+/** JSON Schema of a skill's result; undefined without an `output` schema of an object. */
 export function outputJsonSchema({ output }: Pick<Skill, 'output'>): JsonObject | undefined {
   const schema = output && toJson(z.toJSONSchema(output, { io: 'output', unrepresentable: 'any' }))
   return isJsonObject(schema) && schema.type === 'object' ? schema : undefined
 }
 
-/** One layer of the onion around a skill, switched on by its name in the skill's metadata. */
+/** A layer around a skill, enabled by its name in the skill's metadata. */
 export type Middleware = {
   /** The key in `metadata`. */
   name: string
-  /** Position: lower is further outside. The shipped ones leave gaps of 100. */
+  /** Position: lower values are further out. Shipped middleware leaves gaps of 100. */
   order: number
   /** One line for `trivium skill show`. */
   description: string
-  /** Applies to skills without the key too. */
+  /** Also applies to skills without the key. */
   always?: boolean
-  /** Validates a skill's settings, undefined where it has not the key, and returns the layer; none: it does not apply. A throw makes it broken. */
+  /** Validates a skill's settings (undefined without the key) and returns the layer, or undefined if it does not apply. If it throws, the skill is broken. */
   setup(settings: unknown, skill: Skill): MiddlewareLayer | undefined
 }
 
-/** Called once per invocation, inside the layers further out. Must call `next` at most once; returns the result. */
+/** Called once per invocation, inside the outer layers. Calls `next` at most once and returns the result. */
 export type MiddlewareLayer = (ctx: SkillContext, next: () => Promise<unknown>) => Promise<unknown>
 
-/** Declares a middleware: the default export of `middleware/<name>.ts` in a skills folder. */
+/** Declares a middleware, the default export of `middleware/<name>.ts` in a skills folder. */
 export function defineMiddleware(middleware: Middleware): Middleware {
   return middleware
 }
 
-/** The text of what a skill returned. */
+/** A skill's result as text. */
 export function textOf(result: unknown): string {
   if (typeof result === 'string') return result
   const text: unknown = Object(result).text

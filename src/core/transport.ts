@@ -7,133 +7,133 @@ import { type Accepted, type Attachment, attachmentSchema, type Message, type Ne
 import type { KeyValues, Leases } from './store.ts'
 
 /**
- * A folder in `transports/` and a line in its registry. `options`: the strict schema of a gateway’s keys, besides those of every kind.
- * `Host`: what it needs of the daemon beyond what every transport needs, as its `host.ts` says.
+ * A kind of transport: a folder in `transports/` and a line in its registry. `options`: strict schema of its own gateway keys.
+ * `Host`: what it needs from the daemon beyond `TransportDeps`, declared in its `host.ts`.
  */
 export type TransportKind<Options = unknown, Host = unknown> = {
   kind: string
   options: ZodType<Options>
-  /** Its identities have no case, and `from` carries them in lower case: `compileMember` compares without case. */
+  /** Identities are case-insensitive and in lower case in `from`; `compileMember` compares them accordingly. */
   caseless?: boolean
-  /** What is said over a connection that stays, either way; for the description of the API. */
+  /** Frames of a persistent connection, by sender, for the API description. */
   frames?: { client: ZodType; server: ZodType }
-  /** Called once per enabled gateway. Does no I/O, but loads what is large. Throws for options that contradict each other. */
+  /** Called once per enabled gateway. May load large modules, but does no other I/O. Throws for contradictory options. */
   create(options: Options, deps: TransportDeps & Host): Promise<Transport>
-  /** The flat `data` of the event of a message on `gateway-message`, without `messageId` and `conversation`. */
+  /** The flat `data` of a message's event on `gateway-message`, without `messageId` and `conversation`. */
   eventData(message: Message): JsonObject
-  /** Why no reply can reach whoever sent a message; undefined where one can. Absent: one always can. */
+  /** Why a message cannot be answered; undefined if it can. Absent: always possible. */
   unanswerable?(message: Message): string | undefined
-  /** Whether a person waits for what listeners do with a message, so that it must not wait for others of its conversation. */
+  /** Whether a person waits for the listeners' reaction, so that the message must not queue behind its conversation. */
   isUrgent?(message: Message): boolean
-  /** Why a target can never exist on a gateway with these options; undefined where it may. Absent: any may. */
+  /** Why a target cannot exist on a gateway with these options; undefined if it may. Absent: any target may exist. */
   targetFault?(to: string, gateway: string, options: Options): string | undefined
 }
 
 /** One gateway: a listener for messages and a sender of replies. */
 export type Transport = {
-  /** Called once, after the roads are ready. Resolves when it listens; what fails later shows in `health`. */
+  /** Called once, after the roads are ready. Resolves when it listens; later failures show in `health`. */
   start(): Promise<void>
   /**
-   * Sends one reply, for the outbox. After a crash it may come again with the same `key`: where the transport can tell, it
-   * must not send twice. Of what it throws `retryable` decides between another attempt and a dead letter; any other error
-   * counts as retryable; `SendPostponed` is no attempt. Must not wait for long: sends share their places.
+   * Sends one reply, for the outbox. After a crash it may be called again with the same `key`, and must not send twice if the
+   * transport can detect that. `retryable` of a thrown TriviumError decides between a retry and a dead letter; other errors are
+   * retried; `SendPostponed` does not count as an attempt. Must not wait for long: sends share a limited number of slots.
    */
   send(reply: Reply): Promise<Receipt>
-  /** Called before a send to an explicit target, and throws where that is none or does not exist, as far as that is known from here. */
+  /** Called before a send to an explicit target. Throws if the target is malformed, or is known not to exist. */
   requireTarget?(to: string): Promise<void>
-  /** It takes several targets, `cc`, `bcc`, `replyAll` and `calendar`. Absent: such a send is refused. */
+  /** Supports several targets, `cc`, `bcc`, `replyAll` and `calendar`. Absent: such sends are refused. */
   copies?: true
-  /** Looks whether an earlier `send` of this key arrived. Absent: `send` recognises the key itself. */
+  /** Checks whether an earlier `send` with this key arrived. Absent: `send` recognises the key itself. */
   probe?(reply: Reply): Promise<Probed>
-  /** Shows a reply while a model writes it: each piece, on the daemon that runs the skill. Must not throw. The whole follows. */
+  /** Shows a reply piece by piece while a model writes it, on the daemon that runs the skill. Must not throw. The full reply follows. */
   stream?(piece: ReplyPiece): void
   /**
-   * Shows that a skill answers a message, on the daemon that runs it: with which tool a model is busy, until `end`. Who waits
-   * may end it by `stop`. As with `stream`, best effort; must not throw.
+   * Shows that a skill is working on a message, and which tool a model is calling, until `end`. Runs on the daemon that runs the
+   * skill. The waiting person may cancel through `stop`. Best effort, like `stream`; must not throw.
    */
   working?(message: Message, stop: () => void): { tool(name?: string): void; end(): void }
-  /** Shows how far a queue's job is that makes a reply. As with `stream`, best effort, never awaited; must not throw. */
+  /** Shows the progress of the queue job that produces a reply. Best effort, like `stream`; never awaited; must not throw. */
   progress?(step: ReplyPlace & { progress: Json }): void
-  /** Runs the listeners of a file (a Bolt app) for a message. Rejects with what fails, and soon after `signal` aborts or `timeout` ms. */
+  /** Runs the listeners of a file (a Bolt app) for a message. Rejects with their error, and soon after `signal` aborts or `timeout` ms pass. */
   listen?(
     file: string,
     to: { message: Message; route: string; signal: AbortSignal; timeout: number },
   ): Promise<void>
-  /** Where workspaces let the app in by themselves, and not by tokens in routes.yaml. */
+  /** Present if workspaces install the app themselves (OAuth) instead of by tokens in routes.yaml. */
   installs?:
     | {
         list(): Promise<Install[]>
-        /** Revokes its tokens where the provider can be asked. False: it is not installed there. */
+        /** Removes an installation and, if the provider can be reached, revokes its tokens. False: not installed. */
         remove(team: string): Promise<boolean>
       }
     | undefined
-  /** Stops taking messages in. After it resolves, `accept` is not called again; `send` still works until `close`. */
+  /** Stops receiving. Once it resolves, `accept` is not called any more; `send` works until `close`. */
   stop(): Promise<void>
-  /** Releases everything. */
+  /** Releases all resources. */
   close(): Promise<void>
   health(): Health
-  /** For `trivium doctor`, also without `start`: what can be verified from here, and what to do where it fails. */
+  /** Checks for `trivium doctor`, also without `start`. Each failure says what to do. */
   check(): Promise<Check[]>
 }
 
-/** Where the app was let in, by whom, and when (Unix ms), as far as that can be read. */
+/** An installation: workspace, installer and time (Unix ms), as far as known. */
 export type Install = { team: string; name?: string; at?: number; by?: string }
 
 /**
- * `gauges` are for the metrics. `connections`: how many are open upstream, as far as upstream tells; 0 where this gateway
- * has lost its own. `secondsSinceEvent`: since anything came in, or since the start.
+ * `gauges` become metrics. `connections`: open upstream connections as reported by upstream; 0 if this gateway lost its own.
+ * `secondsSinceEvent`: since the last event, or since the start.
  */
 export type Health = {
   ok: boolean
   detail?: string
-  /** What an operator should know although it works. */
+  /** A problem to report although the gateway works. */
   warning?: string
   gauges?: { connections?: number; secondsSinceEvent?: number }
 }
 
-/** `warning`: it works, and somebody should know what it means. */
+/** `warning`: works, but an operator should know about it. */
 export type Check = { name: string; ok: boolean; warning?: boolean; detail: string }
 
-/** What the outbox hands to a transport. */
+/** A reply, as the outbox passes it to a transport. */
 export const replySchema = z.object({
   /** The idempotency key of this send. */
   key: z.string(),
   gateway: z.string(),
   conversation: z.string(),
-  /** Where it goes: `data.replyTarget` of the inbound message; absent for sends to `to`. */
+  /** `data.replyTarget` of the inbound message; absent for sends to `to`. */
   target: jsonObjectSchema.exactOptional(),
   /** An explicit target; only on gateways with `open: true`. */
   to: z.string().exactOptional(),
   /** Further targets beside `to`. */
   moreTo: z.array(z.string()).exactOptional(),
-  /** Further recipients; only where the transport says `copies`, and to explicit addresses only with `open: true`. */
+  /** Further recipients. Needs `copies` of the transport; explicit addresses need `open: true`. */
   cc: z.array(z.string()).exactOptional(),
   bcc: z.array(z.string()).exactOptional(),
-  /** Goes to all whom the message that is answered went to. */
+  /** Reply to all recipients of the inbound message. */
   replyAll: z.literal(true).exactOptional(),
-  /** What is answered to the invitation in the message. */
+  /** The answer to the invitation in the message. */
   calendar: z.enum(['accept', 'tentative', 'decline']).exactOptional(),
   text: z.string(),
   subject: z.string().exactOptional(),
   attachments: z.array(attachmentSchema).exactOptional(),
-  /** The id of the message that it answers. */
+  /** The id of the answered message. */
   inReplyTo: z.string().exactOptional(),
-  /** Who says it, for the history: `route rest`, `http control`. */
+  /** The sender, for the history: `route rest`, `http control`. */
   by: z.string().exactOptional(),
   data: jsonObjectSchema.exactOptional(),
 })
 
 export type Reply = z.infer<typeof replySchema>
 
-/** Where a reply that is being made will go. */
+/** Where a reply in progress will go. */
 export type ReplyPlace = Pick<Reply, 'conversation' | 'target'> & { inReplyTo: string }
 
-/** A piece of a reply that is being written: `delta` is new, `text` all there is so far. */
+/** A piece of a reply in progress: `delta` is new, `text` is everything so far. */
 export type ReplyPiece = ReplyPlace & { delta: string; text: string }
 
 /**
- * Thrown by `send` when nothing was sent because its turn under a rate limit has not come. It is called again after
- * `delay` ms. What was sent of the reply before must be remembered by its key.
+ * Thrown by `send` if a rate limit postponed the reply. It is called again after `delay` ms. The transport must remember,
+ * by key, any part of the reply that it already sent.
  */
 export class SendPostponed extends Error {
   readonly delay: number
@@ -144,76 +144,76 @@ export class SendPostponed extends Error {
   }
 }
 
-/** What a transport finds of a send whose outcome is unknown; `how` a person can find out where it cannot. */
+/** Result of `probe`. `how`: how a person can find out if the transport cannot. */
 export type Probed = { sent: true; receipt: Receipt } | { sent: false } | { sent: 'unknown'; how?: string }
 
-/** What is known after a send: the provider's id and anything worth keeping. `data.suppressed`: why nothing was sent, and never will be. */
+/** Result of a send: the provider's id and further data. `data.suppressed`: why the reply was permanently not sent. */
 export type Receipt = { id: string; data?: Json }
 
-/** What every transport needs. */
+/** Dependencies of every transport. */
 export type TransportDeps = {
   /** The gateway's name. */
   gateway: string
   /**
-   * Resolves when the message is durable; only then may the transport acknowledge upstream. Rejects with
-   * `store_unavailable` or `overloaded`: then it must refuse, so that upstream tries again.
+   * Resolves when the message is durable; only then may the transport acknowledge upstream. After `store_unavailable` or
+   * `overloaded` it must refuse, so that upstream retries.
    */
   accept(message: NewMessage): Promise<Accepted>
-  /** The same for messages that came as one: all are taken in one atomic step, or none. */
+  /** The same for messages of one delivery: accepted atomically, all or none. */
   acceptAll(messages: readonly NewMessage[]): Promise<Accepted[]>
   http: PublicHttp
   replies: ReplyLog
   artifacts: Artifacts
   kv: KeyValues
   leases: Leases
-  /** Resolves with how the dispatch of a message ended, or undefined at the timeout. For `respond: result`. */
+  /** Resolves with the outcome of a message's dispatch, or undefined at the timeout. For `respond: result`. */
   settled(messageId: string, timeout: number): Promise<'done' | 'failed' | 'unrouted' | undefined>
   log: Log
   now(): number
-  /** Writes into the history of a message what became of its reply later: a bounce, an edit. Never throws. */
+  /** Adds a later event of a reply (a bounce, an edit) to the history of its message. Never throws. */
   note(messageId: string, what: string, detail: JsonObject): void
-  /** Counts what was refused, by reason (`trivium_refused_total`), and lists it for `refused`. `accept` tells its own. */
+  /** Counts a refused delivery by reason (`trivium_refused_total`) and lists it for `refused`. `accept` reports its own refusals. */
   refused(reason: string, what?: Refused): void
 }
 
-/** What is known of something that was refused: where it came from, why in words, and what was sent. */
+/** Details of a refused delivery: origin, reason in words, and body. */
 export type Refused = { from?: string | undefined; why?: string; body?: string | Buffer | undefined }
 
 /** The public listener, shared by all gateways. */
 export type PublicHttp = {
   /**
-   * Returns the function that takes it away; throws `config_invalid` where the path is taken. What the handler throws, or
-   * rejects with, is the answer, beside the headers that it has set, and is logged at a bounded rate.
+   * Returns a function that unmounts; throws `config_invalid` if the path is taken. An error of the handler becomes the
+   * response, keeps headers that were set, and is logged at a bounded rate.
    */
   mount(path: string, handler: RequestHandler): () => void
   /**
-   * Reads a body whole; a handler calls it before it waits for anything. Rejects with `body_too_large` over `limit` bytes, and with `overloaded` while the unfinished
-   * bodies of all senders take up too much. Never settles where the sender breaks off.
+   * Reads a whole body. Must be called before the handler awaits anything. Rejects with `body_too_large` over `limit` bytes, and
+   * with `overloaded` while the unfinished bodies of all senders exceed their limit. Never settles if the sender disconnects.
    */
   readBody(request: IncomingMessage, limit: number, gateway: string): Promise<Buffer>
-  /** How it is reached from outside, where `public-url` says so. */
+  /** The public address, if `public-url` is set. */
   publicUrl?(): string | undefined
-  /** Whether only this machine reaches it. Then no web page may use what lets in anybody. */
+  /** Whether the listener is on loopback only. Then requests from web pages to open gateways are refused. */
   isLocal: boolean
-  /** What the handler throws, or rejects with, is the answer; then there is no upgrade. */
+  /** An error of the handler becomes the response, and the connection is not upgraded. */
   upgrade(path: string, handler: UpgradeHandler): () => void
 }
 
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
 export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void>
 
-/** Replies of each conversation, numbered from 1, on the store: any daemon appends, whoever has the connection reads. */
+/** Replies per conversation, numbered from 1, in the store: any daemon appends; the daemon with the connection reads. */
 export type ReplyLog = {
-  /** Keeps what the reply says; the same key is appended once. */
+  /** Appends a reply; the same key only once. */
   append(conversation: string, reply: Reply): Promise<Receipt>
   read(conversation: string, after: number, max: number): Promise<{ seq: number; data: JsonObject }[]>
   end(conversation: string): Promise<number>
   onAppend(conversation: string, listener: () => void): () => void
 }
 
-/** Large things by content hash, under `<data dir>/artifacts/`; any daemon of the store opens what another saved. */
+/** Files by content hash, under `<data dir>/artifacts/`. Any daemon of the store can open what another saved. */
 export type Artifacts = {
-  /** Durable when it resolves. Throws `artifact_too_large` over `limit` bytes, `store_unavailable`. */
+  /** Durable when it resolves. Throws `artifact_too_large` over `limit` bytes, or `store_unavailable`. */
   save(name: string, type: string, body: Readable | Uint8Array, limit: number): Promise<Attachment>
   /** Throws `artifact_not_found`, `store_unavailable`. */
   open(sha256: string): Promise<Readable>

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What can be wrong with an installation, or wants a person. The names are contract: alerts and `notify:` use them. */
+/** Problems of an installation that need attention. The names are contract: alerts and `notify:` use them. */
 export const TROUBLES = [
   'store-down',
   'disk-low',
@@ -42,7 +42,7 @@ const where = z
   })
   .partial()
 
-/** One entry of the list of troubles. `key` stays the same for as long as the trouble lasts. */
+/** One entry of the list of troubles. `key` is stable for as long as the trouble lasts. */
 const troubleSchema = z.object({
   key: z.string(),
   code: z.enum(TROUBLES),
@@ -61,5 +61,5 @@ const troubleSchema = z.object({
 
 export type Trouble = z.infer<typeof troubleSchema>
 
-/** The answer of `troubles`, the errors first. */
+/** Result of `troubles`, errors first. */
 export const troublesSchema = z.object({ at: z.number(), troubles: z.array(troubleSchema) })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** How often something may happen: `count` times in `per` milliseconds. */
+/** A rate: `count` times per `per` milliseconds. */
 export type Rate = { count: number; per: number }
 
 const DURATION_UNITS: Record<string, number> = {
@@ -25,7 +25,7 @@ export const TEN_YEARS = 10 * 365 * 86_400_000
 export const LONGEST_TIMER = 2 ** 31 - 1
 const LARGEST_SIZE = 1024 ** 4
 
-/** Ms from `500ms`, `1h30m`, `7d`, `2w`; a bare number is ms already. Undefined for anything else, and over ten years. */
+/** Parses `500ms`, `1h30m`, `7d`, `2w` or a number of ms to ms. Undefined for anything else, and over ten years. */
 export function parseDuration(value: number | string): number | undefined {
   const text = String(value).trim().toLowerCase()
   if (/^\d+(\.\d+)?$/.test(text)) return bounded(Number(text), TEN_YEARS)
@@ -38,14 +38,14 @@ export function parseDuration(value: number | string): number | undefined {
   return bounded(total, TEN_YEARS)
 }
 
-/** Bytes from `512kb`, `1mb`, `1.5gb` (multiples of 1024); a bare number is bytes already. Else undefined. */
+/** Parses `512kb`, `1mb`, `1.5gb` (multiples of 1024) or a number of bytes to bytes. Else undefined. */
 export function parseSize(value: number | string): number | undefined {
   const text = String(value).trim().toLowerCase()
   const [, amount, unit = 'b'] = /^(\d{1,15}(?:\.\d{1,6})?) ?(b|kb|mb|gb)?$/.exec(text) ?? []
   return amount === undefined ? undefined : bounded(Number(amount) * (SIZE_UNITS[unit] ?? 1), LARGEST_SIZE)
 }
 
-/** A rate from `100/s`, `20/min`, `5/30s`; `off` is no limit at all. Else undefined. */
+/** Parses `100/s`, `20/min`, `5/30s`, or `off` for no limit. Else undefined. */
 export function parseRate(value: string): Rate | 'off' | undefined {
   const text = value.trim().toLowerCase()
   if (text === 'off') return 'off'
@@ -55,9 +55,9 @@ export function parseRate(value: string): Rate | 'off' | undefined {
   return Number(amount) > 0 && per ? { count: Number(amount), per } : undefined
 }
 
-/** Unix ms from a time, UTC where it names no zone, or from how long ago it was (`2h`). Undefined for anything else. */
+/** Parses a time (UTC without a zone) or an age (`2h`) to Unix ms. Undefined for anything else. */
 export function parseTime(text: string): number | undefined {
-  // To `parseDuration` a bare number is a duration in ms; here it is a year.
+  // For `parseDuration` a bare number is a duration in ms; here it is a year.
   const day = { today: 0, yesterday: 1 }[text.trim().toLowerCase()]
   if (day !== undefined) return new Date().setUTCHours(0, 0, 0, 0) - day * 86_400_000
   const ago = /[a-z]$/.test(text) ? parseDuration(text) : undefined
@@ -66,25 +66,25 @@ export function parseTime(text: string): number | undefined {
   return Number.isNaN(time) ? undefined : time
 }
 
-/** Milliseconds as people write them: `1500` is `1.5s`, `60000` is `1m`. */
+/** Formats milliseconds: `1500` is `1.5s`, `60000` is `1m`. */
 export function formatDuration(ms: number): string {
   const [unit, size] = Object.entries(DURATION_UNITS).findLast(([, each]) => ms >= each) ?? ['ms', 1]
   return `${Number((ms / size).toFixed(2))}${unit}`
 }
 
-/** Bytes as people write them: `1048576` is `1mb`. */
+/** Formats bytes: `1048576` is `1mb`. */
 export function formatSize(bytes: number): string {
   const [unit, size] = Object.entries(SIZE_UNITS).findLast(([, each]) => bytes >= each) ?? ['b', 1]
   return `${Number((bytes / size).toFixed(2))}${unit}`
 }
 
-/** A rate as people write it: `60/1m`, or `off`. */
+/** Formats a rate: `60/1m`, or `off`. */
 export function formatRate(rate: Rate | 'off'): string {
   return rate === 'off' ? rate : `${rate.count}/${formatDuration(rate.per)}`
 }
 
 const numberOrText = (error: string) => z.union([z.number(), z.string()], { error })
-// YAML 1.1 editors turn `off` into false; mean the same.
+// YAML 1.1 reads `off` as false.
 const textOrOff = (error: string) => z.union([z.string(), z.literal(false).transform(() => 'off')], { error })
 
 /** A duration in configuration; parses to milliseconds. */

@@ -5,10 +5,10 @@ import type { KeyValues } from './store.ts'
 
 type Change = { value: Json; ttl?: number } | undefined
 
-/** As many may write at once: each race that is lost is one that somebody won. */
+/** Supports this many concurrent writers: for every lost race, another writer succeeded. */
 const ATTEMPTS = 200
 
-/** Compare-and-set of a key: `change` (undefined: leave it) is called again after a lost race. Throws `state_conflict`. */
+/** Updates a key by compare-and-set. `change` is called again after a lost race; undefined leaves the value. Throws `state_conflict`. */
 export async function updateKv(
   kv: Pick<KeyValues, 'get' | 'set'>,
   key: string,
@@ -21,7 +21,7 @@ export async function updateKv(
     const { value, ...options } = next
     const version = await kv.set(key, value, { ...options, ifVersion: current?.version ?? 0 })
     if (version !== undefined) return value
-    // Random, so that writers that lost do not come back in step.
+    // Random, so that losing writers do not retry in step.
     await pause(Math.random() * Math.min(50, 2 ** attempt))
   }
   throw new TriviumError('state_conflict', { what: key })

@@ -2,15 +2,15 @@ import { channelOf } from './assistant-services.ts'
 import type { Call } from './call.ts'
 import { isOperator, partsOf } from './identity.ts'
 
-/** Whose lines of the transcript: of everybody, of a gateway, or of the conversations in which somebody wrote. Undefined: none. */
+/** Readable transcript lines: all, those of a gateway, or those of conversations in which the sender wrote. Undefined: none. */
 export type Readable = { channel?: string; sender?: string } | undefined
 
-/** What people see of each other: nothing, or what is of the same gateway. */
+/** Visibility between people: none, or within the same gateway. */
 export type Scope = 'person' | 'team'
 
 /**
- * Who asks the assistant: the `owner` of what they add, and which notes and lines of the transcript they see. Operators see
- * everything; a person their own or, with the scope `team`, what is of their gateway.
+ * The assistant's view of a caller: the `owner` of what they add, and the notes and transcript lines that they may see. Operators
+ * see everything; people see their own or, with scope `team`, everything of their gateway.
  */
 export function viewerOf(call: Call, scope: Scope) {
   const { caller, message } = call
@@ -24,12 +24,12 @@ export function viewerOf(call: Call, scope: Scope) {
     const sees = (other: string) => other === gateway || partsOf(other).gateway === gateway
     return { owner, sees, reads: { channel: gateway } satisfies Readable }
   }
-  // Somebody without proof may have written into the conversation of another.
+  // An unverified sender may have written into another person's conversation.
   const reads: Readable = gateway === '' ? undefined : { channel: gateway, sender: name }
   return { owner, sees: (other: string) => other === owner, reads }
 }
 
-/** True for what an operator typed: `trivium message cli` without `--from`, and not sent again with other words or by a program. */
+/** True for a message that an operator typed: `trivium message cli` without `--from`, not edited and not resent by a program. */
 export function isCommandLine(message: Call['message']): boolean {
   return message?.transport === 'cli' && message.from.id === 'cli' && message.from.verified === true
 }
