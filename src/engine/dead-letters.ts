@@ -3,6 +3,7 @@ import { LARGE_READ } from '../core/message.ts'
 import type { Services } from '../core/services.ts'
 import type { DeadLetter, Store } from '../core/store.ts'
 import { headOf } from '../lib/head-of.ts'
+import { summaryOf } from '../lib/summary-of.ts'
 
 type Service = Services['deadLetters']
 type Filter = Parameters<Service['groups']>[0]
@@ -52,10 +53,10 @@ export function createDeadLetters(store: Pick<Store, 'jobs'>): Service {
 
   return {
     async list({ before, limit, ...filter }) {
-      const found: DeadLetter[] = []
+      const found: (DeadLetter & { summary: string })[] = []
       let size = 0
       for await (const letter of matching(filter, before === undefined ? undefined : placeOf(before))) {
-        found.push(letter)
+        found.push({ ...letter, summary: headOf(textOf(letter), SHOWN) })
         size += letter.message?.text.length ?? 0
         if (found.length >= limit || size > LARGE_READ) break
       }
@@ -69,14 +70,17 @@ export function createDeadLetters(store: Pick<Store, 'jobs'>): Service {
         const pattern = patternOf(error)
         const key = JSON.stringify([queue, group, code, pattern])
         const known = groups.get(key)
-        if (known) Object.assign(known, { count: known.count + 1, first: at })
-        else {
+        if (known) {
+          const isAlike = known.alike && known.error === headOf(error, SHOWN)
+          Object.assign(known, { count: known.count + 1, first: at, alike: isAlike })
+        } else {
           const fresh = {
             queue,
             group,
             code,
             pattern,
             error: headOf(error, SHOWN),
+            alike: true,
             count: 1,
             first: at,
             last: at,
@@ -92,7 +96,11 @@ export function createDeadLetters(store: Pick<Store, 'jobs'>): Service {
   }
 }
 
-type LetterGroup = Record<'queue' | 'group' | 'code' | 'pattern' | 'error' | 'newest' | 'sample', string> &
+/** `error`: the newest one, which is that of all where they are `alike`. */
+type LetterGroup = { alike: boolean } & Record<
+  'queue' | 'group' | 'code' | 'pattern' | 'error' | 'newest' | 'sample',
+  string
+> &
   Record<'count' | 'first' | 'last', number>
 type Place = Pick<DeadLetter, 'at' | 'id'>
 
@@ -115,5 +123,7 @@ function patternOf(error: string): string {
 
 /** What was said, or was to be sent. */
 function textOf({ message, data }: DeadLetter): string {
+  const summary = message?.subject ?? summaryOf(message?.data.body) ?? (message ? undefined : summaryOf(data))
+  if (summary !== undefined) return summary
   return message?.text ?? String(Object(data).text ?? '')
 }

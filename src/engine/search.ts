@@ -5,8 +5,12 @@ import type { MessageQuery, Outcome } from '../core/message-query.ts'
 import type { Services } from '../core/services.ts'
 import type { Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
+import { summaryOf } from '../lib/summary-of.ts'
 
-/** What lists and the stream show of a message. `event`: the name of a webhook's; `files`: how many came with it. */
+/**
+ * What lists and the stream show of a message. `summary`: of a body that a program sent, what people want to know; `event`: the name
+ * of a webhook's; `files`: how many came with it.
+ */
 export type MessageRow = ReturnType<typeof rowOf>
 
 /** How many characters of a text a row has. */
@@ -18,7 +22,8 @@ export function rowOf(message: Message, outcome: Outcome, shown = SHOWN) {
   const event = typeof data.event === 'string' ? data.event : undefined
   const head = { id, at: timeOf(id), gateway, transport, from, conversation }
   const files = attachments.length || undefined
-  return { ...head, text: text.slice(0, shown), outcome, ...defined({ subject, event, files }) }
+  const summary = subject === undefined ? summaryOf(data.body) : undefined
+  return { ...head, text: text.slice(0, shown), outcome, ...defined({ subject, summary, event, files }) }
 }
 
 type Filter = Omit<MessageQuery, 'gateways'> & { gateway?: string; outcome?: Outcome[] }

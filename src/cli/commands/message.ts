@@ -204,9 +204,9 @@ function detailOf(detail: unknown): string {
 
 function listMessages(found: Json): string {
   const rows = objectsIn(pathGet(found, 'messages')).map(
-    ({ id, at, gateway, from, outcome, subject, text }) => {
+    ({ id, at, gateway, from, outcome, subject, summary, text }) => {
       const who = pathGet(from, 'address') ?? pathGet(from, 'name') ?? pathGet(from, 'id')
-      return [id, age(at), gateway, who, outcome, shorten(String(subject ?? text ?? ''), 60)]
+      return [id, age(at), gateway, who, outcome, shorten(String(subject ?? summary ?? text ?? ''), 60)]
     },
   )
   const next = pathGet(found, 'next')

@@ -35,6 +35,11 @@ export function preview(text) {
     .replace(/["{}[\]]/g, '')
 }
 
+/** What a row shows of a message: its subject, what the daemon says of its body, or its text. */
+export function Gist({ of: { event, subject, summary, text = '' } }) {
+  return html`<span class="text">${event && html`<span class="event">${event}</span>`}${subject && html`<b>${subject}</b> `}${summary ?? preview(text)}</span>`
+}
+
 /** When it was, as an age that goes on; the whole time on hover. */
 export function Age({ at }) {
   const iso = new Date(at).toISOString()

@@ -44,7 +44,7 @@ function outcomeOf(road, outcome) {
   return road === 'dispatch' ? outcome : undefined
 }
 
-/** `1 dead letter`, `2 dead letters`. */
-export function count(many, what) {
-  return `${many.toLocaleString('en')} ${what}${many === 1 ? '' : 's'}`
+/** `1 dead letter`, `2 dead letters`; `100+ messages` with `more`, where there may be others. */
+export function count(many, what, more = '') {
+  return `${many.toLocaleString('en')}${more} ${what}${many === 1 && !more ? '' : 's'}`
 }

@@ -3,10 +3,11 @@ import { invoke, openStream } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
 import { isNarrow, now } from '../lib/live.js'
-import { Age, act, Empty, Outcome, Problem, preview, useLoaded, useOnce } from '../lib/parts.js'
+import { Age, act, Empty, Gist, Outcome, Problem, useLoaded, useOnce } from '../lib/parts.js'
 import { Pause } from '../lib/pause.js'
 import { link, replace } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
+import { count } from '../lib/troubles.js'
 import { Chat } from './message.js'
 import { senderOf } from './messages.js'
 
@@ -56,15 +57,15 @@ function Conversations({ filter }) {
         ? html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'Nobody has written yet.'}><a href=${link('conversations')}>Show all</a><//>`
         : html`<${List} label="Conversations" items=${rows} height=${isNarrow.value ? 62 : 44} keyOf=${keyOf} hrefOf=${hrefOf} onEnd=${more} row=${row} />`
     }
-    <footer class="under">${rows.length}${isEnd ? '' : '+'} conversations</footer>
+    <footer class="under">${count(rows.length, 'conversation', isEnd ? '' : '+')}</footer>
   </section>`
 }
 
 function row(conversation) {
-  const { gateway, at, messages, from, subject, text, outcome } = conversation
+  const { gateway, at, messages, from, outcome } = conversation
   return html`<a class="message-row" href=${hrefOf(conversation)}>
     <${Age} at=${at} /><span class="gateway">${gateway}</span><span class="sender">${senderOf(from)}</span>
-    <span class="text">${messages > 1 && html`<span class="event">${messages}</span>`}${subject && html`<b>${subject}</b> `}${preview(text)}</span>
+    <${Gist} of=${{ ...conversation, event: messages > 1 ? messages : undefined }} />
     <${Outcome} outcome=${outcome} />
   </a>`
 }

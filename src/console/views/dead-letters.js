@@ -18,6 +18,7 @@ import {
 } from '../lib/parts.js'
 import { go, link, replace } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
+import { count } from '../lib/troubles.js'
 
 const MOST = 500
 
@@ -65,7 +66,7 @@ function Groups({ filter }) {
     [JSON.stringify(filter)],
   )
   const { box, isDue, show } = useCalmReload(reload)
-  const total = groups?.reduce((sum, { count }) => sum + count, 0)
+  const total = groups?.reduce((sum, { count: many }) => sum + many, 0)
   return html`<section class="page" aria-labelledby="title">
     <header class="bar">
       <h1 id="title">Dead letters</h1>
@@ -77,7 +78,7 @@ function Groups({ filter }) {
     ${error && html`<${Problem} error=${error} retry=${reload} />`}
     ${groups?.length === 0 && html`<${Empty} title=${filter.error ? 'Nothing matches.' : 'No dead letters.'}>What cannot be delivered after all its attempts is kept here whole, until somebody decides.<//>`}
     <div ref=${box}>
-      ${total > 0 && html`<p class="dim">${total} in ${groups.length} ${groups.length === 1 ? 'kind' : 'kinds'}, most first.</p>`}
+      ${total > 0 && html`<p class="dim">${total.toLocaleString('en')} in ${count(groups.length, 'kind')}, most first.</p>`}
       <ul class="groups">${groups?.map((group) => html`<li key=${keyOfGroup(group)} class="card"><${Group} group=${group} within=${within} reload=${reload} /></li>`)}</ul>
     </div>
   </section>`
@@ -91,32 +92,31 @@ const shown = (oldest, newest) => ({
   until: new Date(newest + 1).toISOString(),
 })
 
+/** What the errors of a kind have in common. */
+function errorOfGroup({ alike, error, pattern }) {
+  return alike ? error : pattern.replaceAll('#', '…')
+}
+
 function Group({ group, within, reload }) {
   // What was searched counts too: others of the kind are not shown.
   const filter = { ...within, ...filterOf(group) }
-  const { queue, group: name, code, error, count, first, last, sample } = group
+  const { queue, group: name, code, count: many, first, last, sample } = group
   return html`<div class="group">
-    <p class="group-head"><b class="many">${count}</b> <a data-row href=${link('dead-letters', filter)}>${name || queue}</a> <${Badge}>${queue}<//> <code>${code}</code></p>
-    <p class="error">${error}</p>
+    <p class="group-head"><b class="many">${many.toLocaleString('en')}</b> <a data-row href=${link('dead-letters', filter)}>${name || queue}</a> <${Badge}>${queue}<//> <code>${code}</code></p>
+    <p class="error">${errorOfGroup(group)}</p>
     ${sample && html`<p class="dim one-line">${preview(sample)}</p>`}
-    <p class="dim">last <${Age} at=${last} /> ago${count > 1 ? html`, first <${Age} at=${first} /> ago` : ''}</p>
-    <${Decide} filter=${{ ...filter, ...shown(first, last) }} count=${count} what=${`of “${name || queue}” that failed with: ${error}`} done=${reload} />
+    <p class="dim">last <${Age} at=${last} /> ago${many > 1 ? html`, first <${Age} at=${first} /> ago` : ''}</p>
+    <${Decide} filter=${{ ...filter, ...shown(first, last) }} many=${many} of=${name || queue} done=${reload} />
   </div>`
 }
 
 /** Retry or drop for all that a filter leaves. Both say how many of what, and ask once. */
-function Decide({ filter, count, what, done }) {
-  const all = count === 1 ? 'the dead letter' : `all ${count} dead letters`
+function Decide({ filter, many, of, done }) {
+  const all = many === 1 ? 'the dead letter' : `all ${count(many, 'dead letter')}`
   const decide = async (verb, { title, body, danger }) => {
-    if (
-      !(await ask({
-        title,
-        body: html`<p>${body}</p><p class="dim">${what}</p>`,
-        action: title.split(' ')[0],
-        danger,
-      }))
-    )
-      return
+    const meant = await invoke('dead-letter-list', { ...filter, limit: MOST }).catch(() => [])
+    const about = html`<p>${body}</p><p>${count(many, 'dead letter')} of “${of}”:</p><${Reasons} letters=${meant} />`
+    if (!(await ask({ title, body: about, action: title.split(' ')[0], danger }))) return
     await act(async () => {
       let sum = 0
       for (let more = true; more; ) {
@@ -124,14 +124,27 @@ function Decide({ filter, count, what, done }) {
         sum += answer.count
         more = answer.more
       }
-      return verb === 'retry' ? `${sum} back in their lanes.` : `${sum} dropped.`
+      return `${count(sum, 'dead letter')} ${verb === 'retry' ? (sum === 1 ? 'is back in its lane.' : 'are back in their lanes.') : 'dropped.'}`
     })
     done()
   }
   return html`<div class="buttons">
-    <button type="button" onClick=${() => decide('retry', { title: `Retry ${all}?`, body: 'They go back to the end of their lanes, with fresh attempts.' })}>Retry ${count === 1 ? '' : 'all'}</button>
-    <button type="button" class="danger" onClick=${() => decide('drop', { title: `Drop ${all}?`, body: 'They are removed permanently. Nobody gets them any more.', danger: true })}>Drop ${count === 1 ? '' : 'all'} …</button>
+    <button type="button" onClick=${() => decide('retry', { title: `Retry ${all}?`, body: 'They go back to the end of their lanes, with fresh attempts.' })}>Retry ${many === 1 ? '' : 'all'}</button>
+    <button type="button" class="danger" onClick=${() => decide('drop', { title: `Drop ${all}?`, body: 'They are removed permanently. Nobody gets them any more.', danger: true })}>Drop ${many === 1 ? '' : 'all'} …</button>
   </div>`
+}
+
+/** Reasons that are shown one by one. */
+const REASONS = 6
+
+/** Why letters died: each reason once, with how many died of it. */
+function Reasons({ letters }) {
+  const counts = new Map()
+  for (const letter of letters) counts.set(errorOf(letter), (counts.get(errorOf(letter)) ?? 0) + 1)
+  const sorted = [...counts].toSorted(([, a], [, b]) => b - a)
+  const others = sorted.length - REASONS
+  return html`<ul class="reasons">${sorted.slice(0, REASONS).map(([error, many]) => html`<li key=${error}><b>${many} ×</b> ${error}</li>`)}
+    ${others > 0 && html`<li class="dim">and ${count(others, 'other reason')}</li>`}</ul>`
 }
 
 /** Those of one kind. */
@@ -142,16 +155,18 @@ function Letters({ filter }) {
     reload,
   } = useLoaded((signal) => invoke('dead-letter-list', { ...filter, limit: MOST }, signal), [])
   const { box, isDue, show } = useCalmReload(reload)
+  const common = commonOf(letters.map(errorOf))
   return html`<section class="page fills" aria-labelledby="title">
     <${Back} to="dead-letters" title="All kinds" />
     <header class="bar">
       <h1 id="title">Dead letters of ${filter.group || filter.queue}</h1>
       <p class="fresh">${isDue && html`<button type="button" class="pill" onClick=${show}>Changed: show</button>`}</p>
-      ${letters.length > 0 && html`<${Decide} filter=${{ ...filter, ...shown(letters.at(-1).at, letters[0].at) }} count=${letters.length} what=${`of “${filter.group}”: ${errorOf(letters[0])}`} done=${reload} />`}
+      ${letters.length > 0 && html`<${Decide} filter=${{ ...filter, ...shown(letters.at(-1).at, letters[0].at) }} many=${letters.length} of=${filter.group || filter.queue} done=${reload} />`}
     </header>
     ${error && html`<${Problem} error=${error} retry=${reload} />`}
+    ${letters.length > 0 && html`<p class="error">${common === undefined ? errorOf(letters[0]) : `${common.start.trimEnd()} … ${common.end}`}</p>`}
     <div ref=${box} class="fills">
-      <${List} label="Dead letters" items=${letters} height=${isNarrow.value ? 62 : 44} keyOf=${({ id, queue }) => `${queue} ${id}`} hrefOf=${hrefOf} row=${letterRow} />
+      <${List} label="Dead letters" items=${letters} height=${isNarrow.value ? 62 : 44} keyOf=${({ id, queue }) => `${queue} ${id}`} hrefOf=${hrefOf} row=${(letter) => letterRow(letter, common)} />
     </div>
   </section>`
 }
@@ -160,11 +175,33 @@ const errorOf = ({ errors, reason }) => errors.at(-1)?.message ?? reason
 
 const hrefOf = ({ id, queue }) => link(['dead-letters', id], { queue })
 
-function letterRow(letter) {
-  const { at, message } = letter
+/** How all of some texts begin and end, in whole words; undefined where they are all the same. */
+function commonOf(texts) {
+  const [first = '', ...others] = texts
+  if (others.every((text) => text === first)) return undefined
+  const words = texts.map((text) => text.split(/(?<=\s)/))
+  const [own, ...rest] = words
+  let [start, end] = [0, 0]
+  while (start < own.length && rest.every((each) => each[start] === own[start])) start++
+  const left = Math.min(...words.map(({ length }) => length)) - start
+  while (end < left && rest.every((each) => each.at(-1 - end) === own.at(-1 - end))) end++
+  return {
+    start: own.slice(0, start).join(''),
+    end: own.slice(own.length - end).join(''),
+    /** What differs. */
+    of: (text) =>
+      text.slice(
+        own.slice(0, start).join('').length,
+        text.length - own.slice(own.length - end).join('').length,
+      ),
+  }
+}
+
+function letterRow(letter, common) {
+  const { at, message, summary } = letter
   return html`<a class="message-row" href=${hrefOf(letter)}>
     <${Age} at=${at} /><span class="gateway">${message?.gateway}</span><span class="sender">${message?.from?.name ?? message?.from?.id}</span>
-    <span class="text">${preview(message?.text ?? JSON.stringify(letter.data))}</span><span class="dim">${errorOf(letter).slice(0, 60)}</span>
+    <span class="text">${message?.data?.event && html`<span class="event">${message.data.event}</span>`}${preview(summary)}</span><span class="differs-in">${common?.of(errorOf(letter))}</span>
   </a>`
 }
 

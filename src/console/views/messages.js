@@ -2,9 +2,10 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
 import { isNarrow, now } from '../lib/live.js'
-import { Age, Empty, Outcome, Problem, preview } from '../lib/parts.js'
+import { Age, Empty, Gist, Outcome, Problem } from '../lib/parts.js'
 import { link, replace } from '../lib/router.js'
 import { useMessages } from '../lib/tail.js'
+import { count } from '../lib/troubles.js'
 
 const OUTCOMES = [
   'waiting',
@@ -50,7 +51,7 @@ export function MessagesPage({ query }) {
           }
         <//>`
     }
-    <footer class="under">${found.rows.length.toLocaleString('en')}${found.isEnd ? '' : '+'} messages${found.searchedTo && !found.isEnd ? html`, searched back to ${new Date(found.searchedTo).toLocaleString()}` : ''}${found.missed > 0 && html`; ${found.missed.toLocaleString('en')} came in too fast to show: <button type="button" class="linkish" onClick=${found.anew}>show them</button>`}</footer>
+    <footer class="under">${count(found.rows.length, 'message', found.isEnd ? '' : '+')}${found.searchedTo && !found.isEnd ? html`, searched back to ${new Date(found.searchedTo).toLocaleString()}` : ''}${found.missed > 0 && html`; ${found.missed.toLocaleString('en')} came in too fast to show: <button type="button" class="linkish" onClick=${found.anew}>show them</button>`}</footer>
   </section>`
 }
 
@@ -58,11 +59,11 @@ const keyOf = ({ id }) => id
 const hrefOf = ({ id }) => link(['messages', id])
 
 function row(message) {
-  const { at, gateway, from, subject, text, event, outcome } = message
+  const { at, gateway, from, outcome } = message
   return html`<a class="message-row" href=${hrefOf(message)}>
     <${Age} at=${at} /><span class="gateway">${gateway}</span>
     <span class="sender">${senderOf(from)}</span>
-    <span class="text">${event && html`<span class="event">${event}</span>`}${subject && html`<b>${subject}</b> `}${preview(text)}</span>
+    <${Gist} of=${message} />
     <${Outcome} outcome=${outcome} />
   </a>`
 }

@@ -1,0 +1,70 @@
+/** Values that are looked at, and how deep. */
+const MOST_VALUES = 300
+const DEEPEST = 4
+/** Elements of a list that are looked at, parts of a summary, and characters of each. */
+const ELEMENTS = 3
+const PARTS = 4
+const LONGEST = 120
+
+/** Names of fields that say nothing to people: ids, addresses of machines, times, and what versions and modes there are. */
+const MACHINES =
+  /(^|[_-])(id|ids|uuid|guid|gid|hash|sha|token|secret|signature|url|uri|href|link|cursor|etag|version|object|livemode|created|updated|timestamp|at|time|date|ref|key)$|(Id|Url|Uri|At|Hash)$|^(api_version|node_id|type|event|topic)$/
+const FIRST = /^(title|subject|summary|headline|text|message|description|content|comment|body)$/i
+const NEXT = /^(action|status|state|level|amount|total|total_price|price|currency|number|order)$/i
+const LAST = /^(name|full_name|login|email|customer|user|author|username)$/i
+
+type Found = { key: string; value: string; rank: number }
+
+/** What people want to know of an object that a program sent, in a line; undefined where nothing in it is for people. */
+export function summaryOf(body: unknown): string | undefined {
+  if (typeof body !== 'object' || body === null) return undefined
+  const best = new Map<string, Found>()
+  for (const found of valuesIn(body).toSorted((a, b) => a.rank - b.rank)) {
+    if (best.size < PARTS && !best.has(found.key)) best.set(found.key, found)
+  }
+  const parts = [...best.values()].map(({ key, value }) => (FIRST.test(key) ? value : `${key}: ${value}`))
+  return parts.length === 0 ? undefined : parts.join(' · ')
+}
+
+function valuesIn(body: object): Found[] {
+  const found: Found[] = []
+  let level: (readonly [string, unknown])[] = Object.entries(body)
+  for (let depth = 0, seen = 0; depth < DEEPEST && level.length > 0; depth++) {
+    const below: (readonly [string, unknown])[] = []
+    for (const [key, value] of level) {
+      if (++seen > MOST_VALUES) return found
+      const parts = partsOf(key, value)
+      if (parts) below.push(...parts.slice(0, MOST_VALUES - below.length))
+      else if (isForPeople(key, value)) found.push({ key, value: inLine(value), rank: rankOf(key) + depth })
+    }
+    level = below
+  }
+  return found
+}
+
+function partsOf(key: string, value: unknown): (readonly [string, unknown])[] | undefined {
+  if (Array.isArray(value)) return value.slice(0, ELEMENTS).map((each) => [key, each])
+  return typeof value === 'object' && value !== null ? Object.entries(value) : undefined
+}
+
+function isForPeople(key: string, value: unknown): boolean {
+  if (MACHINES.test(key)) return false
+  if (typeof value === 'number') return Math.abs(value) < 1e9
+  if (typeof value !== 'string' || value.trim() === '') return false
+  if (FIRST.test(key)) return true
+  // Ids, hashes, addresses and times have no spaces, and many characters or digits.
+  return !/^(\w+:\/\/\S*|[a-z]{2,6}_\w{8,}|[\da-f-]{16,}|[\w+/=-]{32,}|\d{4}-\d\d-\d\dT\S*|\d{10,})$/i.test(
+    value,
+  )
+}
+
+function rankOf(key: string): number {
+  if (FIRST.test(key)) return 0
+  if (NEXT.test(key)) return 10
+  return LAST.test(key) ? 20 : 30
+}
+
+function inLine(value: unknown): string {
+  const text = String(value).replaceAll(/\s+/g, ' ').trim()
+  return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { after, describe, test } from 'node:test'
+import { chromium } from 'playwright-core'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  shop: { transport: webhook, path: /hooks/shop, verify: { scheme: none }, event: data.body.type }
+routes:
+  - { name: orders, match: { gateway: shop, event: order.paid }, skill: ship, retry: { attempts: 1 } }
+  - { name: all, match: { gateway: shop }, skill: echo }
+`
+const SHIP = `export default { description: 'ships', run({ message: { data: { body } } }) {
+  throw new Error(body.reason ?? 'The warehouse has no stock of order ' + body.order + ' in Rotterdam, as it says')
+} }`
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
+
+describe('what lists and questions of the console say', { timeout: 120_000 }, async () => {
+  assert.ok(CHROMIUM, 'Chromium is needed: apt-get install chromium')
+  const site = openSite({ routes: ROUTES, skills: { ship: SHIP } })
+  const daemon = await site.start()
+  const browser = await chromium.launch({
+    executablePath: CHROMIUM,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+  })
+  const page = await browser.newPage({ viewport: { width: 1200, height: 700 } })
+  page.setDefaultTimeout(15_000)
+  after(() => browser.close())
+  const post = (body: object) => daemon.post('/hooks/shop', JSON.stringify(body))
+  const row = (text: string) => page.getByRole('listitem').filter({ hasText: text })
+  await page.goto(`${daemon.control}/#token=${daemon.token}`)
+
+  test('a row of a webhook says what came, and not the id of the event', async () => {
+    const charge = {
+      id: 'ch_3MtwBwLkdIwHu7ix',
+      object: 'charge',
+      amount: 4200,
+      currency: 'eur',
+      status: 'failed',
+    }
+    await post({
+      id: 'evt_1NG8Du2eZvKYlo2C',
+      object: 'event',
+      type: 'charge.failed',
+      data: { object: charge },
+    })
+    await page.goto(`${daemon.control}/#/messages`)
+    await row('charge.failed').getByText('amount: 4200 · currency: eur · status: failed').waitFor()
+    assert.equal(await page.getByText('evt_1NG8Du2eZvKYlo2C').count(), 0)
+    await page.getByText('1 message', { exact: true }).waitFor()
+    await page.goto(`${daemon.control}/#/conversations`)
+    await row('amount: 4200').waitFor()
+    await page.getByText('1 conversation', { exact: true }).waitFor()
+  })
+
+  test('a kind of dead letters says what its errors have in common once, and in each row what differs', async () => {
+    for (const order of ['A-17', 'B-18', 'B-18', 'C-19']) await post({ type: 'order.paid', order })
+    await post({ type: 'order.paid', reason: 'no such shop' })
+    await page.goto(`${daemon.control}/#/dead-letters`)
+    const kinds = page.getByRole('listitem').filter({ has: page.getByRole('button', { name: 'Retry' }) })
+    await until(async () => (await kinds.count()) === 4, 'four kinds')
+    await page.goto(`${daemon.control}/#/dead-letters?error=warehouse`)
+    await page.getByText('4 in 3 kinds, most first.').waitFor()
+  })
+
+  test('a question about several dead letters names each reason with its count', async () => {
+    for (const order of ['31', '32', '32', '33']) await post({ type: 'order.paid', order })
+    await page.goto(`${daemon.control}/#/dead-letters?error=order+3`)
+    const kind = page.locator('.group')
+    await kind.getByText('The warehouse has no stock of order … in Rotterdam').waitFor()
+    await until(async () => (await kind.locator('.many').textContent()) === '4', 'four of a kind')
+    await kind.getByRole('link', { name: 'orders' }).click()
+    await page.getByText('The warehouse has no stock of order … in Rotterdam, as it says').waitFor()
+    const differing = await page.locator('.differs-in').allTextContents()
+    assert.deepEqual(
+      differing.map((each) => each.trim()),
+      ['33', '32', '32', '31'],
+    )
+    await page.getByRole('button', { name: 'Retry all' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('4 dead letters of “orders”:').waitFor()
+    const reasons = await dialog.locator('.reasons li').allTextContents()
+    assert.equal(reasons.length, 3)
+    assert.equal(
+      reasons[0],
+      '2 × Skill ship failed: The warehouse has no stock of order 32 in Rotterdam, as it says',
+    )
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+  })
+})
