@@ -35,6 +35,8 @@ const LAYERS: string[][] = [
     'transports/*/',
     'skills/*/',
   ],
+  // Bodies of HTTP deliveries and their proof, for each transport that has a webhook.
+  ['transports/deliveries/'],
   ['src/stores/shared/', 'transports/*.ts'],
   ['src/core/'],
   ['src/lib/'],

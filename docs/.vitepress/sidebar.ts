@@ -7,6 +7,7 @@ export const sidebar: Group[] = [
   group('Receive and answer', {
     matching: 'Which messages match',
     email: 'Email',
+    'email-providers': 'Email through a provider',
     slack: 'Slack',
     webhook: 'Webhooks',
     websocket: 'WebSocket',

@@ -30,6 +30,7 @@ export const catalogue = {
   rate_limited: passing(429, 'Gateway {gateway} takes at most {rate}. Try again later.'),
   body_too_large: final(413, 'The body is over the limit of {limit} bytes of gateway {gateway} (max-body).'),
   signature_invalid: final(401, 'The signature check of gateway {gateway} failed: {reason}.'),
+  mail_unavailable: passing(503, 'Gateway {gateway} cannot take the mail yet: {reason}. Post it again.'),
   keys_unavailable: passing(
     503,
     'What proves requests to gateway {gateway} cannot be fetched: {reason}. Try again.',

@@ -6,7 +6,7 @@ import { pause } from '../../src/lib/pause.ts'
 import type { ConnectImap } from './mailbox/imap-connection.ts'
 import { remove } from './mailbox/put-away.ts'
 import type { EmailOptions } from './options.ts'
-import type { Smtp } from './outbound/smtp.ts'
+import type { Submission } from './outbound/submission.ts'
 import { MICROSOFT } from './proof/trusted.ts'
 
 const ARRIVAL = 30_000
@@ -18,12 +18,12 @@ const ADVICE = 'Check host, port, user and pass; many providers want an app pass
 export async function checkMailbox(
   options: EmailOptions,
   connect: ConnectImap,
-  smtp: Smtp,
+  smtp: Submission,
 ): Promise<Check[]> {
   const connecting = connect()
   const logins = await Promise.all([
-    check('IMAP login', () => connecting.then(() => options.imap.host), ADVICE),
-    check('SMTP login', () => smtp.verify().then(() => options.smtp.host), ADVICE),
+    check('IMAP login', () => connecting.then(() => options.imap?.host ?? ''), ADVICE),
+    checkSubmission(smtp),
   ])
   if (!logins[0]?.ok) return logins
   using connection = await connecting
@@ -41,6 +41,12 @@ export async function checkMailbox(
   ]
 }
 
+/** Whether mail can be sent. */
+export function checkSubmission({ name, verify, isApi }: Submission): Promise<Check> {
+  const login = isApi ? 'API key' : 'SMTP login'
+  return check(login, () => verify().then(() => name), isApi ? 'Check api' : ADVICE)
+}
+
 async function check(name: string, work: () => Promise<string>, advice?: string): Promise<Check> {
   try {
     return { name, ok: true, detail: await work() }
@@ -49,7 +55,7 @@ async function check(name: string, work: () => Promise<string>, advice?: string)
   }
 }
 
-async function tryMail(client: ImapFlow, options: EmailOptions, smtp: Smtp): Promise<Check[]> {
+async function tryMail(client: ImapFlow, options: EmailOptions, smtp: Submission): Promise<Check[]> {
   let headers = ''
   const arrival = await check('mail to itself', async () => {
     const start = performance.now()
@@ -68,7 +74,7 @@ async function tryMail(client: ImapFlow, options: EmailOptions, smtp: Smtp): Pro
 }
 
 /** Sends a mail and waits for it; resolves with its headers, once it is deleted. */
-async function roundTrip(client: ImapFlow, options: EmailOptions, smtp: Smtp): Promise<string> {
+async function roundTrip(client: ImapFlow, options: EmailOptions, smtp: Submission): Promise<string> {
   const { address, trust } = options
   const messageId = `<trivium-check.${randomUUID()}@${address.slice(address.lastIndexOf('@') + 1)}>`
   await client.mailboxOpen('INBOX')

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { patternText } from '../../src/core/pattern.ts'
 import { duration, rate, size, timerDuration } from '../../src/core/units.ts'
+import { mailApi } from './api-options.ts'
+import { mailWebhook } from './webhook-options.ts'
 
 /** An OAuth2 login whose access token is renewed with a refresh token (RFC 6749, section 6). */
 const oauth2 = z.strictObject({
@@ -90,8 +92,18 @@ const options = z.strictObject({
   address: address.describe('The address of the mailbox; replies come from it.'),
   name: z.string().min(1).optional().describe('Display name of the sender in replies.'),
   aliases: z.array(address).default([]).describe('Other addresses of this mailbox.'),
-  imap: server.describe('Incoming mail.'),
-  smtp: server.describe('Outgoing mail.'),
+  inbound: z
+    .enum(['imap', 'webhook'])
+    .default('imap')
+    .describe('Where mail comes from: the mailbox `imap`, or a provider that posts it to `webhook`.'),
+  imap: server.optional().describe('Incoming mail: the IMAP server. Needed unless `inbound: webhook`.'),
+  webhook: mailWebhook.optional().describe('Incoming mail: the provider that posts it.'),
+  outbound: z
+    .enum(['smtp', 'api'])
+    .default('smtp')
+    .describe('How mail is sent: by the server `smtp`, or by the `api` of a provider.'),
+  smtp: server.optional().describe('Outgoing mail: the SMTP server. Needed unless `outbound: api`.'),
+  api: mailApi.optional().describe('Outgoing mail: the API of a provider.'),
   folders: z.array(z.string().min(1)).min(1).default(['INBOX']).describe('Folders to read.'),
   since: since
     .default('now')
@@ -149,7 +161,10 @@ const options = z.strictObject({
 })
 
 /** What a gateway with `transport: email` takes in routes.yaml; `docs/email.md` explains each. */
-export const emailOptions = options.superRefine(({ folders, after, quarantine }, context) => {
+export const emailOptions = options.superRefine((given, context) => {
+  for (const [path, message] of faultsOf(given))
+    context.addIssue({ code: 'custom', path: [path], message, input: given })
+  const { folders, after, quarantine } = given
   const read = new Set(folders.map((folder) => folder.toLowerCase()))
   const move = typeof after === 'object' ? after.move : ''
   const targets = { 'after.move': move, quarantine: quarantine ?? '' }
@@ -161,6 +176,29 @@ export const emailOptions = options.superRefine(({ folders, after, quarantine },
   }
 })
 
+/** What is missing for the roads that are chosen, and what belongs to others. */
+function faultsOf(given: z.output<typeof options>): [string, string][] {
+  const { inbound, outbound, imap, webhook, smtp, api, sent, quarantine, after } = given
+  const faults: [string, string | false][] = [
+    [
+      'imap',
+      inbound === 'imap' && !imap && 'missing key "imap": the server of the mailbox, or set inbound: webhook',
+    ],
+    ['webhook', inbound === 'webhook' && !webhook && 'missing key "webhook": who posts the mail, and where'],
+    ['webhook', inbound === 'imap' && webhook !== undefined && 'mail is read by imap: set inbound: webhook'],
+    [
+      'smtp',
+      outbound === 'smtp' && !smtp && 'missing key "smtp": the server that sends, or set outbound: api',
+    ],
+    ['api', outbound === 'api' && !api && 'missing key "api": the provider that sends'],
+    ['api', outbound === 'smtp' && api !== undefined && 'mail is sent by smtp: set outbound: api'],
+    ['sent', sent !== undefined && !imap && 'a folder with sent mail needs `imap`, where it is'],
+    ['quarantine', inbound === 'webhook' && quarantine !== undefined && 'mail of a webhook is in no folder'],
+    ['after', inbound === 'webhook' && after !== 'keep' && 'mail of a webhook is in no folder'],
+  ]
+  return faults.flatMap(([path, message]) => (message === false ? [] : [[path, message]]))
+}
+
 export type EmailOptions = z.output<typeof emailOptions>
-export type ServerOptions = EmailOptions['imap']
+export type ServerOptions = z.output<typeof server>
 export type OAuth2Options = z.output<typeof oauth2>

@@ -48,11 +48,16 @@ export type SentLog = ReturnType<typeof createSentLog>
 /** Bounces come within days (RFC 5321, section 4.5.4.1, gives up after 4 to 5), replies within weeks. */
 const KEEP = 60 * 86_400_000
 
-/** The memory of what a gateway sent, on the store. */
-export function createSentLog(kv: KeyValues, gateway: string) {
+/**
+ * The memory of what a gateway sent, on the store. `isRenamed`: what takes its mail gives that Message-IDs of its own, which
+ * are looked up then.
+ */
+export function createSentLog(kv: KeyValues, gateway: string, isRenamed = false) {
   const keyOf = (mark: string) => `email/${gateway}/sent/${mark}`
   const get = async (mark: string) => recordSchema.safeParse((await kv.get(keyOf(mark)))?.value).data
   const set = (mark: string, record: SentRecord) => kv.set(keyOf(mark), { ...record }, { ttl: KEEP })
+  const aliasOf = (messageId: string) =>
+    `email/${gateway}/alias/${hash('sha256', messageId.toLowerCase(), 'base64url').slice(0, 22)}`
   /** The send of which something came back: so it was sent, whatever was known of it before. */
   const arrived = async (mark: string): Promise<SentRecord | undefined> => {
     const record = await get(mark)
@@ -66,7 +71,11 @@ export function createSentLog(kv: KeyValues, gateway: string) {
     /** The send whose Message-ID a mail has or names that came in. */
     async of(messageId: string): Promise<SentRecord | undefined> {
       const [mark] = marksIn(messageId)
-      return mark === undefined ? undefined : arrived(mark)
+      if (mark !== undefined) return arrived(mark)
+      const alias = isRenamed && messageId !== '' ? (await kv.get(aliasOf(messageId)))?.value : undefined
+      return typeof alias === 'string' ? arrived(alias) : undefined
     },
+    /** The mail of this mark went out under another Message-ID. */
+    setAlias: (messageId: string, mark: string) => kv.set(aliasOf(messageId), mark, { ttl: KEEP }),
   }
 }

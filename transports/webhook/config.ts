@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { rate, timerDuration } from '../../src/core/units.ts'
+import type { Preset } from '../deliveries/preset.ts'
+import { PRESETS } from '../deliveries/presets.ts'
+import { verify } from '../deliveries/verify.ts'
 import { bodySize, publicPath } from '../options.ts'
-import type { Preset } from './preset.ts'
-import { PRESETS } from './presets.ts'
-import { verify } from './verify.ts'
 
 /** Where in a delivery a value is found: `header.NAME`, `data.PATH`, and with `split` a path in each element. */
 const pointer = z.string().regex(/^\S+$/, 'expected header.NAME or data.PATH, such as data.body.id')

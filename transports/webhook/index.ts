@@ -9,13 +9,13 @@ import { queryOf } from '../../src/lib/http.ts'
 import { createInFlight } from '../../src/lib/in-flight.ts'
 import { answerQuickly } from '../../src/lib/quick-answer.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
+import type { Answer, Own, Taken } from '../deliveries/preset.ts'
+import { createVerifier, presetOf } from '../deliveries/verifier.ts'
 import { awaitReply, refuseTarget, sendToRequest } from '../kept-reply.ts'
 import { checkDoor, refuseForeign } from '../options.ts'
 import { type WebhookOptions, webhookOptions } from './config.ts'
 import { readHttpAnswer, writeHttpAnswer } from './http-answer.ts'
-import type { Answer, Own, Taken } from './preset.ts'
 import { createReader, type Read } from './read-delivery.ts'
-import { createVerifier, presetOf } from './verifier.ts'
 
 /** The webhook transport: deliveries over HTTP POST, answered once they are durable. */
 export const webhook: TransportKind<WebhookOptions> = {

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { JsonObject } from '../../src/core/json.ts'
+import { found, type Readable, wordsAt } from '../deliveries/pointers.ts'
+import { type Part, partsAt } from '../deliveries/split.ts'
+import type { Split } from '../deliveries/split-presets.ts'
 import type { WebhookOptions } from './config.ts'
-import { found, type Readable, wordsAt } from './pointers.ts'
 import type { createSenderFinder, Sender } from './proof.ts'
-import { type Part, partsAt } from './split.ts'
-import type { Split } from './split-presets.ts'
 
 /** What was found in a delivery, or in an element of one. */
 export type Seen = {

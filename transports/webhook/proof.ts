@@ -1,8 +1,8 @@
 import { signedFields, signedHeaders } from '../../src/lib/signatures.ts'
-import { found, type Readable } from './pointers.ts'
-import type { Preset } from './preset.ts'
-import { SNS_SIGNED } from './sns.ts'
-import type { Verify } from './verify.ts'
+import { found, type Readable } from '../deliveries/pointers.ts'
+import type { Preset } from '../deliveries/preset.ts'
+import { SNS_SIGNED } from '../deliveries/sns.ts'
+import type { Verify } from '../deliveries/verify.ts'
 
 /**
  * What the proof of a delivery covers. `body`: all of it; `fields`: only these paths in it. `headers` in lower case. `sender`: whoever

@@ -3,13 +3,13 @@ import type { IncomingMessage } from 'node:http'
 import type { Json } from '../../src/core/json.ts'
 import type { Attachment, NewMessage } from '../../src/core/message.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
+import { type DecodedBody, decodeBody } from '../deliveries/decode-body.ts'
+import type { BodyFile } from '../deliveries/multipart.ts'
+import type { Answer, Own, Preset } from '../deliveries/preset.ts'
+import { createUnpack, createWorkroom } from '../deliveries/unpack.ts'
+import type { Verifier } from '../deliveries/verifier-types.ts'
 import type { WebhookOptions } from './config.ts'
-import { type DecodedBody, decodeBody } from './decode-body.ts'
-import type { BodyFile } from './multipart.ts'
 import { createNormalizer, type Normalized } from './normalize.ts'
-import type { Answer, Own, Preset } from './preset.ts'
-import { createUnpack, createWorkroom } from './unpack.ts'
-import type { Verifier } from './verifier-types.ts'
 
 /** The messages of a delivery, and its body. */
 export type Read = Normalized & { body: Json | undefined }

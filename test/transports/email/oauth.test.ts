@@ -173,7 +173,7 @@ describe('a mailbox behind OAuth2', () => {
 describe('the tokens of a login', () => {
   const sourceOn = (store: Pick<MemoryStore, 'kv' | 'leases'>, configured: string) => {
     const { imap } = emailOptions.parse({ address: USER, smtp: { host: 'x' }, ...optionsWith(configured) })
-    assert.ok(imap.oauth2)
+    assert.ok(imap?.oauth2)
     return createTokenSource(imap.oauth2, { ...store, now: Date.now })
   }
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { silent } from '../../../src/core/log.ts'
-import { createVerifier } from '../../../transports/webhook/verifier.ts'
-import { verify } from '../../../transports/webhook/verify.ts'
+import { createVerifier } from '../../../transports/deliveries/verifier.ts'
+import { verify } from '../../../transports/deliveries/verify.ts'
 import { startWebhook } from './harness.ts'
 
 const NOW = Date.UTC(2026, 10, 21)

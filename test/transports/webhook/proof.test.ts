@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash, createHmac } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { SignJWT } from 'jose'
-import { PRESETS } from '../../../transports/webhook/presets.ts'
+import { PRESETS } from '../../../transports/deliveries/presets.ts'
 import { createSenderFinder, proofOf } from '../../../transports/webhook/proof.ts'
 import { json, startWebhook } from './harness.ts'
 

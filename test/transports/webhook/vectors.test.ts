@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { createHmac, hash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { silent } from '../../../src/core/log.ts'
-import { createVerifier } from '../../../transports/webhook/verifier.ts'
-import { verify } from '../../../transports/webhook/verify.ts'
+import { createVerifier } from '../../../transports/deliveries/verifier.ts'
+import { verify } from '../../../transports/deliveries/verify.ts'
 
 type Request = { body: string; headers: Record<string, string>; query?: string; now?: number }
 

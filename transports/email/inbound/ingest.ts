@@ -15,19 +15,9 @@ import type { SentLog } from '../sent-log.ts'
 import { automaticReason, isAddressed } from './automatic.ts'
 import { createBounces } from './bounce.ts'
 import { createConversations } from './conversation.ts'
+import type { Incoming } from './incoming.ts'
 import type { Mail } from './parse.ts'
 import { toMessage } from './to-message.ts'
-
-/** A mail as it was fetched; of one over `max-size` `raw` has the headers only. */
-export type Incoming = {
-  folder: string
-  uid: number
-  size: number
-  /** Unix ms, from the server. */
-  internalDate: number
-  raw: Buffer
-  mail: Mail
-}
 
 /**
  * What became of a mail. `own`: a copy of what this gateway sent. `bounce`: tied to its send; `foreign`: a bounce of a
@@ -37,6 +27,10 @@ export type Incoming = {
 export type Ingested = {
   outcome: 'accepted' | 'refused' | 'own' | 'bounce' | 'foreign' | 'undecided'
   unreadable?: string
+  /** Of the message. */
+  id?: string
+  /** Why it was refused, where no option says so. */
+  fault?: TriviumError
   /** Counts and logs it: once, though the whole batch may be offered again. */
   tell?: () => void
 }
@@ -48,6 +42,8 @@ type Ready = { mail: Mail; identity: Identity; target: ReplyTarget; draft: NewMe
 const QUICK = 30_000
 
 export type Ingest = ReturnType<typeof createIngest>
+
+type Waited<T extends Incoming = Incoming> = (incoming: T) => number
 
 /**
  * Makes the function that takes a batch of mails in: they are read side by side, and accepted together, in the order of
@@ -72,7 +68,7 @@ export function createIngest(parts: {
   const findConversation = createConversations(deps.kv, gateway, sent, options['thread-window'])
   const bounceOf = createBounces(deps, sent)
 
-  const read = async (incoming: Incoming, waited: (uid: number) => number): Promise<Ingested | Ready> => {
+  const read = async (incoming: Incoming, waited: Waited): Promise<Ingested | Ready> => {
     const { mail } = incoming
     const { messageId: id = '' } = mail
     if (id.startsWith('<trivium-check.') || (await sent.of(id))) return { outcome: 'own' }
@@ -89,10 +85,10 @@ export function createIngest(parts: {
       return { outcome: 'refused', tell }
     }
     if (!isAllowed(mail.from[0]?.address ?? '')) return refuse('sender')
-    const { identity, undecided } = await verify(mail, incoming.raw)
-    const { folder, uid } = incoming
-    if (undecided && waited(uid) < patience) {
-      if (waited(uid) === 0) log.warn({ folder, uid, reason: identity.detail }, 'a mail was set aside')
+    const { identity, undecided } = incoming.verdict ?? (await verify(mail, incoming.raw))
+    if (undecided && waited(incoming) < patience) {
+      if (waited(incoming) === 0)
+        log.warn({ ...placeOf(incoming), reason: identity.detail }, 'a mail was set aside')
       return { outcome: 'undecided' }
     }
     const unproven = authentication === 'require' && identity.result !== 'pass'
@@ -111,7 +107,7 @@ export function createIngest(parts: {
       now: deps.now(),
       maxAge,
     })
-    const key = await keyOf(mail, incoming.raw, deps)
+    const key = await keyOf(incoming, deps)
     const allowed = senders && identity.result === 'pass' && !identity.unsigned
     const facts = { gateway, key, incoming, identity, auto, own, allowed, said: await saidBy(sent, mail) }
     return { mail, identity, target, draft: await toMessage(mail, facts, deps.artifacts) }
@@ -126,41 +122,63 @@ export function createIngest(parts: {
       const message = { ...draft, conversation, data }
       const [{ id, duplicate }] = await Promise.all([deps.accept(message), remember()])
       log.debug({ messageId: id, conversation, duplicate }, 'a mail was accepted')
-      return { outcome: 'accepted', ...defined({ unreadable: mail.unreadable }) }
+      return { outcome: 'accepted', id, ...defined({ unreadable: mail.unreadable }) }
     }
   }
 
-  const orRefused = async <T>({ folder, uid }: Incoming, work: Promise<T>): Promise<T | Ingested> => {
-    try {
-      return await work
-    } catch (error) {
-      if (!(error instanceof TriviumError) || error.retryable) throw error
-      const tell = () => {
-        deps.refused(error.code, { why: `${folder} ${uid}: ${error.message}` })
-        log.error({ folder, uid, err: error }, 'a mail cannot be accepted; it stays in its folder')
-      }
-      return { outcome: 'refused', tell }
-    }
-  }
-
-  return async (batch: readonly Incoming[], waited: (uid: number) => number): Promise<Ingested[]> => {
-    const reading = batch.map(async (mail) => [mail, await orRefused(mail, read(mail, waited))] as const)
+  return async <T extends Incoming>(batch: readonly T[], waited: Waited<T>): Promise<Ingested[]> => {
+    const reading = batch.map(
+      async (mail) =>
+        [
+          mail,
+          await orRefused(
+            mail,
+            read(mail, () => waited(mail)),
+            deps,
+          ),
+        ] as const,
+    )
     // All of them have ended when this does, so that nothing is written after a stop.
     await Promise.allSettled(reading)
     const found: [Incoming, () => Promise<Ingested>][] = []
     for (const [mail, each] of await Promise.all(reading)) {
-      const placed = 'outcome' in each ? each : await orRefused(mail, place(each))
+      const placed = 'outcome' in each ? each : await orRefused(mail, place(each), deps)
       found.push([mail, 'outcome' in placed ? async () => placed : placed])
     }
-    // In one turn of the event loop, which is one write of the store; where that fails, one after the other.
-    const attempts = await Promise.allSettled(found.map(([, accept]) => accept()))
-    const results: Ingested[] = []
-    for (const [at, [mail, accept]] of found.entries()) {
-      const attempt = attempts[at]
-      results.push(attempt?.status === 'fulfilled' ? attempt.value : await orRefused(mail, accept()))
+    return acceptAll(found, deps)
+  }
+}
+
+/** In one turn of the event loop, which is one write of the store; where that fails, one after the other. */
+async function acceptAll(
+  found: readonly [Incoming, () => Promise<Ingested>][],
+  deps: TransportDeps,
+): Promise<Ingested[]> {
+  const attempts = await Promise.allSettled(found.map(([, accept]) => accept()))
+  const results: Ingested[] = []
+  for (const [at, [mail, accept]] of found.entries()) {
+    const attempt = attempts[at]
+    results.push(attempt?.status === 'fulfilled' ? attempt.value : await orRefused(mail, accept(), deps))
+  }
+  for (const { tell } of results) tell?.()
+  return results
+}
+
+async function orRefused<T>(
+  incoming: Incoming,
+  work: Promise<T>,
+  { refused, log }: TransportDeps,
+): Promise<T | Ingested> {
+  try {
+    return await work
+  } catch (error) {
+    if (!(error instanceof TriviumError) || error.retryable) throw error
+    const place = placeOf(incoming)
+    const tell = () => {
+      refused(error.code, { why: `${Object.values(place).join(' ')}: ${error.message}` })
+      log.error({ ...place, err: error }, 'a mail cannot be accepted; it stays where it is')
     }
-    for (const { tell } of results) tell?.()
-    return results
+    return { outcome: 'refused', fault: error, tell }
   }
 }
 
@@ -174,8 +192,8 @@ const firstSchema = z.tuple([z.number(), z.string(), z.string()])
  * the same id into each of their mails, and so may a forger: one with another text, and another Date or sender, gets a
  * key of its own. Less tells nothing: lists change Subject, From and text, and who sends again may date anew.
  */
-async function keyOf(mail: Mail, raw: Buffer, { kv, gateway }: TransportDeps): Promise<string> {
-  if (!mail.messageId) return `sha256:${hash('sha256', raw)}`
+async function keyOf({ mail, raw, source, id }: Incoming, { kv, gateway }: TransportDeps): Promise<string> {
+  if (!mail.messageId) return id ? `${source}:${id}` : `sha256:${hash('sha256', raw)}`
   const key = `mid:${mail.messageId}`
   const { date = 0 } = mail
   const from = mail.from[0]?.address ?? ''
@@ -186,6 +204,11 @@ async function keyOf(mail: Mail, raw: Buffer, { kv, gateway }: TransportDeps): P
   if (!first || first[1] === text) return key
   const isOther = first[2] !== from && header(mail, 'list-id') === undefined
   return isOther ? `${key}#${date} ${from}` : first[0] === date ? key : `${key}#${date}`
+}
+
+/** Where a mail is, for the log. */
+function placeOf({ folder, uid, source, id }: Incoming) {
+  return defined({ folder, uid, source, id })
 }
 
 /** The fingerprint of the mail of ours that this one answers. */

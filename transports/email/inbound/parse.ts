@@ -53,13 +53,14 @@ const MAX_FROM = 10_000
 /** Takes a mail (RFC 5322) apart. Never rejects: of what cannot be parsed the headers stay, and `unreadable` says why. */
 export async function parseMail(raw: Buffer): Promise<Mail> {
   try {
-    return toMail(readEntity(raw))
+    return mailFrom(readEntity(raw))
   } catch (error) {
     return headersOnly(raw, reasonOf(error))
   }
 }
 
-function toMail(root: Entity): Mail {
+/** The mail with these parts. */
+export function mailFrom(root: Entity): Mail {
   const { headers } = root
   const value = (name: string) => header({ headers }, name)
   const all = (name: string) => headers.filter(({ key }) => key === name).map((each) => each.value)
@@ -124,7 +125,7 @@ function headersOnly(raw: Buffer, reason: string): Mail {
     body: Buffer.alloc(0),
   }
   return {
-    ...toMail(head),
+    ...mailFrom(head),
     // Nothing is lost: who can read it finds it whole.
     parts: [{ name: 'mail.eml', type: 'message/rfc822', content: raw }],
     unreadable: reason,

@@ -5,13 +5,14 @@ import type { Artifacts } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import type { Identity } from '../proof/claim.ts'
 import { freshText } from './fresh-text.ts'
+import type { Incoming } from './incoming.ts'
 import type { Mail } from './parse.ts'
 
 /** What is known about a mail besides its own content. */
 export type Circumstances = {
   gateway: string
   key: string
-  incoming: { folder: string; uid: number; size: number }
+  incoming: Pick<Incoming, 'folder' | 'uid' | 'source' | 'id' | 'size'>
   identity: Identity
   auto: string | undefined
   /** Somebody whom `allowed-senders` names, and proven to be them; so is what the mail answers. */
@@ -33,7 +34,7 @@ const TRANSPORT_HEADER =
 
 /** Makes the message that is accepted, but for its conversation. Attachments and long texts are artifacts when it resolves. */
 export async function toMessage(mail: Mail, known: Circumstances, artifacts: Artifacts): Promise<NewMessage> {
-  const { folder, uid, size } = known.incoming
+  const { folder, uid, source, id, size } = known.incoming
   const [sender] = mail.from
   const address = sender?.address ?? ''
   const recipients = [...mail.to, ...mail.cc].map((each) => each.address)
@@ -76,11 +77,13 @@ export async function toMessage(mail: Mail, known: Circumstances, artifacts: Art
       to: mail.to.map((each) => each.address),
       cc: mail.cc.map((each) => each.address),
       headers: headersOf(mail),
-      folder,
-      uid,
       size,
       authentication: { ...known.identity },
       ...defined({
+        folder,
+        uid,
+        provider: source,
+        providerId: id,
         messageId: mail.messageId,
         inReplyTo: mail.inReplyTo,
         date: mail.date,

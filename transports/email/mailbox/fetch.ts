@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { reasonOf } from '../../../src/core/errors.ts'
-import type { Incoming } from '../inbound/ingest.ts'
+import type { Incoming } from '../inbound/incoming.ts'
 import { parseMail } from '../inbound/parse.ts'
 import type { ImapConnection } from './imap-connection.ts'
 
@@ -9,6 +9,9 @@ import type { ImapConnection } from './imap-connection.ts'
  * read a mail. By UID: how often it failed alone; 0 where it failed only together with others.
  */
 export type Failures = Map<number, number>
+
+/** A mail of a folder. */
+export type Fetched = Incoming & { folder: string; uid: number }
 
 type FetchParts = {
   connection: ImapConnection
@@ -33,7 +36,7 @@ const BYTES = COUNT * START
 type Listed = { uid: number; size: number; internalDate: number; raw: Buffer | undefined }
 
 /** Fetches mails in order of UID, some at a time, without those that are gone or not wanted. All of them stay unseen. */
-export async function* fetchAll(uids: readonly number[], parts: FetchParts): AsyncGenerator<Incoming[]> {
+export async function* fetchAll(uids: readonly number[], parts: FetchParts): AsyncGenerator<Fetched[]> {
   const { folder, failures, maxSize, readAhead } = parts
   // Whatever failed before is fetched alone, and so is each mail over the limit: only its headers are.
   const groups = runsOf(
@@ -107,8 +110,8 @@ async function fetchRest(batch: readonly Listed[], { connection, maxSize }: Fetc
 }
 
 /** One by one, with a turn for others after each. */
-async function takeApart(batch: readonly Listed[], { folder, maxSize }: FetchParts): Promise<Incoming[]> {
-  const incoming: Incoming[] = []
+async function takeApart(batch: readonly Listed[], { folder, maxSize }: FetchParts): Promise<Fetched[]> {
+  const incoming: Fetched[] = []
   for (const { raw, ...listed } of batch) {
     if (!raw) continue
     const reason = `It has ${listed.size} bytes; max-size is ${maxSize}. Its content stays in ${folder}.`

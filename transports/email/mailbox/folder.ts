@@ -1,9 +1,9 @@
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { pause } from '../../../src/lib/pause.ts'
-import type { Incoming, Ingest, Ingested } from '../inbound/ingest.ts'
+import type { Ingest, Ingested } from '../inbound/ingest.ts'
 import type { EmailOptions } from '../options.ts'
 import { type Aside, type Cursor, createCursorStore } from './cursor.ts'
-import { type Failures, fetchAll, TRIES } from './fetch.ts'
+import { type Failures, type Fetched, fetchAll, TRIES } from './fetch.ts'
 import type { ImapConnection } from './imap-connection.ts'
 import { putAway } from './put-away.ts'
 
@@ -98,7 +98,7 @@ export async function readFolder(parts: FolderParts, stopped: AbortSignal): Prom
     for (const uid of again) memory.tried.set(uid, now())
     const uids = [...(await newUids(cursor)), ...again]
     const gone = new Set(again)
-    const waited = (uid: number) => now() - (undecided.find((each) => each.uid === uid)?.since ?? now())
+    const waited = ({ uid }: Fetched) => now() - (undecided.find((each) => each.uid === uid)?.since ?? now())
     // Moved or migrated mails stand in any order.
     const isWanted = (mail: { uid: number; internalDate: number }) =>
       mail.uid >= start.until || mail.internalDate >= start.floor
@@ -151,7 +151,7 @@ export async function readFolder(parts: FolderParts, stopped: AbortSignal): Prom
 }
 
 /** The cursor behind a batch: what is undecided now is noted in it, what was decided is noted no more. */
-function behind(cursor: Cursor, batch: Incoming[], results: readonly Ingested[], now: number): Cursor {
+function behind(cursor: Cursor, batch: Fetched[], results: readonly Ingested[], now: number): Cursor {
   const aside = new Map(cursor.aside.map((each) => [each.uid, each]))
   for (const [at, { uid }] of batch.entries()) {
     const before = aside.get(uid)

@@ -1,8 +1,9 @@
 import type { ImapFlow } from 'imapflow'
 import { reasonOf } from '../../../src/core/errors.ts'
 import type { Log } from '../../../src/core/log.ts'
-import type { Incoming, Ingested } from '../inbound/ingest.ts'
+import type { Ingested } from '../inbound/ingest.ts'
 import type { EmailOptions } from '../options.ts'
+import type { Fetched } from './fetch.ts'
 import type { ImapConnection } from './imap-connection.ts'
 
 /**
@@ -12,7 +13,7 @@ import type { ImapConnection } from './imap-connection.ts'
  */
 export async function putAway(
   { client, run }: ImapConnection,
-  incoming: readonly Incoming[],
+  incoming: readonly Fetched[],
   results: readonly Ingested[],
   { after, quarantine, log }: Pick<EmailOptions, 'after' | 'quarantine'> & { log: Log },
 ): Promise<void> {

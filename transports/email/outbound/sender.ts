@@ -17,21 +17,24 @@ import type { SentLog, SentRecord } from '../sent-log.ts'
 import { calendarAnswer } from './calendar-answer.ts'
 import { attachmentsOf, compose, type Outgoing } from './compose.ts'
 import { createReplyBudget, minutes } from './reply-budget.ts'
-import type { Smtp, Taken } from './smtp.ts'
+import type { Submission, Taken } from './submission.ts'
 
-/** Sends replies: once per key, never to a machine, within the limits. */
-export function createSender(parts: {
+type SenderParts = {
   options: EmailOptions
   deps: TransportDeps
-  connect: ConnectImap
-  smtp: Smtp
+  /** Absent where there is no mailbox that could have a folder with sent mail. */
+  connect: ConnectImap | undefined
+  submission: Submission
   sent: SentLog
   /** Called after each mail that went out. */
   onSent(): void
-}) {
-  const { options, deps, smtp, sent } = parts
+}
+
+/** Sends replies: once per key, never to a machine, within the limits. */
+export function createSender(parts: SenderParts) {
+  const { options, deps, submission, sent, connect } = parts
   const { log, gateway, now } = deps
-  const sentFolder = options.sent && createSentFolder(options.sent, parts.connect)
+  const sentFolder = options.sent && connect && createSentFolder(options.sent, connect)
   const budget = createReplyBudget(options, deps)
   let trouble: string | undefined
   const takePlace = createTokenBucket(options['rate-limit'], now)
@@ -103,17 +106,22 @@ export function createSender(parts: {
       await sent.set(mark, { ...record, state: 'sending' })
       isNoted = true
     }
-    const { response, refused } = await smtp.send(await copy(), key, beforeEnd).catch(async (error) => {
+    const taken = await submission.send(await copy(), key, beforeEnd).catch(async (error) => {
       const code = error instanceof TriviumError ? error.code : ''
-      // A server that permanently refuses one mail can be used.
-      trouble = code === 'send_rejected' ? undefined : `mail cannot be sent: ${reasonOf(error)}`
+      // A server that permanently refuses one mail can be used, and so can one that asks to wait.
+      trouble =
+        error instanceof SendPostponed || code === 'send_rejected'
+          ? undefined
+          : `mail cannot be sent: ${reasonOf(error)}`
       // The others have it: these are the last, and are refused.
       if (code === 'send_rejected' && before?.recipients) return refusedAll(open, reasonOf(error))
       if (isNoted && code !== 'send_ambiguous') await sent.set(mark, { ...record, state: 'refused' })
       throw error
     })
+    const { response, refused } = taken
     trouble = undefined
     parts.onSent()
+    if (taken.messageId) await sent.setAlias(taken.messageId, mark).catch(() => {})
     const recipients = outgoing.recipients.length > 1 ? outcomesOf(known, open, refused) : undefined
     const waiting = refused.filter(({ isPermanent }) => !isPermanent)
     if (recipients && waiting.length > 0) {
@@ -144,17 +152,27 @@ export function createSender(parts: {
     trouble: () => trouble,
     /** To whom no automatic replies go at present, for people. */
     stopped: budget.stopped,
-    async probe(reply: Reply): Promise<Probed> {
-      const { mark, messageId } = compose(reply, options)
-      const record = await sent.get(mark)
-      if (!record || record.state === 'refused') return { sent: false }
-      if (record.state === 'sent' || (await sentFolder?.has(messageId)))
-        return { sent: true, receipt: { id: messageId } }
-      // A server that keeps the copies itself has none of what it never took. Our own copy comes after the send.
-      if (options.sent?.copy === 'server') return { sent: false }
-      const how = `look for ${messageId} in the log of your mail server, or ask ${record.to}`
-      return { sent: 'unknown', how }
-    },
+    probe: createProbe(parts, sentFolder),
+  }
+}
+
+/** Makes what looks whether an earlier attempt sent a mail. */
+function createProbe(
+  { options, submission, sent, deps }: SenderParts,
+  sentFolder: ReturnType<typeof createSentFolder> | undefined,
+) {
+  return async (reply: Reply): Promise<Probed> => {
+    const { mark, messageId } = compose(reply, options)
+    const record = await sent.get(mark)
+    if (!record || record.state === 'refused') return { sent: false }
+    const isRepeatable = deps.now() - record.at < submission.repeatable
+    if (record.state === 'sending' && isRepeatable) return { sent: false }
+    if (record.state === 'sent' || (await sentFolder?.has(messageId)))
+      return { sent: true, receipt: { id: messageId } }
+    // A server that keeps the copies itself has none of what it never took. Our own copy comes after the send.
+    if (options.sent?.copy === 'server') return { sent: false }
+    const how = `look for ${messageId} in the log of your mail server, or ask ${record.to}`
+    return { sent: 'unknown', how }
   }
 }
 

@@ -6,8 +6,7 @@ import { reach, withTlsAdvice } from '../mailbox/imap-connection.ts'
 import type { TokenSource } from '../oauth.ts'
 import type { ServerOptions } from '../options.ts'
 import { createSmtpSockets, SMTP_TIMING, type SmtpTiming } from './smtp-socket.ts'
-
-export type Smtp = ReturnType<typeof createSmtp>
+import type { Submission, Taken } from './submission.ts'
 
 /** A pool of connections to the SMTP server. The first send opens it. */
 export function createSmtp(
@@ -15,7 +14,7 @@ export function createSmtp(
   server: ServerOptions,
   tokens: TokenSource | undefined,
   timing: SmtpTiming = SMTP_TIMING,
-) {
+): Submission {
   /** By Message-ID: what is to be done before the server gets the end of a mail. */
   const endings = new Map<string, () => Promise<void>>()
   /** Mails and logins under way, and those mails that the server has completely. */
@@ -51,13 +50,9 @@ export function createSmtp(
   }
 
   return {
-    /**
-     * Hands one mail over; resolves with the server's answer, and with the recipients that it refused while it took the
-     * mail for others. `beforeEnd` is awaited when the server is about to have the
-     * whole mail; where it rejects, the server does not get the end. Throws `send_rejected` (5xx about this mail),
-     * `send_failed` (4xx, network, session or account: it was not taken), or `send_ambiguous`: the whole mail was handed
-     * over and no answer came.
-     */
+    name: server.host,
+    isApi: false,
+    repeatable: 0,
     async send(mail: SendMailOptions, key: string, beforeEnd?: () => Promise<void>): Promise<Taken> {
       let isWhole = false
       endings.set(mail.messageId ?? '', async () => {
@@ -89,12 +84,6 @@ export function createSmtp(
       sockets.close()
     },
   }
-}
-
-/** `isPermanent`: it makes no sense to try this recipient again. */
-export type Taken = {
-  response: string
-  refused: { address: string; reason: string; isPermanent: boolean }[]
 }
 
 function refusalOf(error: unknown): Taken['refused'] {

@@ -1,0 +1,95 @@
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import nodemailer, { type SendMailOptions } from 'nodemailer'
+
+export type ApiMailbox = { name: string; address: string }
+
+export type ApiFile = { name: string; type: string; base64: string }
+
+/** A mail as APIs want it, in fields or as it is. */
+export type ReadyMail = {
+  messageId: string
+  from: ApiMailbox
+  to: ApiMailbox[]
+  cc: ApiMailbox[]
+  bcc: ApiMailbox[]
+  replyTo: ApiMailbox[]
+  subject: string
+  text: string
+  html: string
+  /** Those that put it into its thread and keep robots from answering. */
+  headers: Record<string, string>
+  /** All addresses that it goes to. */
+  recipients: string[]
+  /** Reads the files, once. */
+  files(): Promise<ApiFile[]>
+  /** Writes the mail as it goes over the wire, once, in place of `files`. */
+  raw(): Promise<Buffer>
+}
+
+/** Reads what `compose` made. `isRenamed`: the API gives it a Message-ID of its own, so that ours goes along as a reference. */
+export function readyMail(mail: SendMailOptions, isRenamed: boolean): ReadyMail {
+  const { messageId = '', subject = '', text, html, inReplyTo } = mail
+  const references = [mail.references ?? []].flat().concat(isRenamed ? [messageId] : [])
+  const open = recipientsOf(mail)
+  const isOpen = ({ address }: ApiMailbox) => open.includes(address)
+  const [to, cc] = [mailboxes(mail.to).filter(isOpen), mailboxes(mail.cc).filter(isOpen)]
+  const shown = new Set([...to, ...cc].map(({ address }) => address))
+  const [from = { name: '', address: '' }] = mailboxes(mail.from)
+  return {
+    ...{ messageId, from, to, cc, subject },
+    bcc: open.filter((each) => !shown.has(each)).map((address) => ({ name: '', address })),
+    replyTo: mailboxes(mail.replyTo),
+    text: typeof text === 'string' ? text : '',
+    html: typeof html === 'string' ? html : '',
+    headers: {
+      ...Object.fromEntries(Object.entries(mail.headers ?? {}).map(([name, value]) => [name, String(value)])),
+      ...(inReplyTo ? { 'In-Reply-To': String(inReplyTo) } : {}),
+      ...(references.length > 0 ? { References: references.join(' ') } : {}),
+    },
+    recipients: open,
+    files: () => filesOf(mail),
+    async raw() {
+      const composer = nodemailer.createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
+      const { message } = await composer.sendMail({ ...mail, references })
+      if (!Buffer.isBuffer(message)) throw new Error('the mail could not be written')
+      return message
+    },
+  }
+}
+
+/** A mailbox as APIs take it. */
+export function shown({ name, address }: ApiMailbox): string {
+  return name === '' ? address : `"${name.replaceAll(/["\\]/g, '\\$&')}" <${address}>`
+}
+
+function recipientsOf({ envelope, to, cc }: SendMailOptions): string[] {
+  const given = Object(envelope).to
+  const said = given === undefined ? [...mailboxes(to), ...mailboxes(cc)] : mailboxes(given)
+  return said.map(({ address }) => address)
+}
+
+function mailboxes(value: unknown): ApiMailbox[] {
+  return [value ?? []].flat().map((each) => {
+    if (typeof each === 'string') return { name: '', address: each }
+    const { name = '', address = '' } = Object(each)
+    return { name: String(name), address: String(address) }
+  })
+}
+
+async function filesOf({ attachments = [], icalEvent }: SendMailOptions): Promise<ApiFile[]> {
+  const files = await Promise.all(
+    attachments.map(async ({ filename, contentType, content }) => ({
+      name: filename || 'file',
+      type: contentType || 'application/octet-stream',
+      base64: (content instanceof Readable
+        ? await buffer(content)
+        : Buffer.from(String(content ?? ''))
+      ).toString('base64'),
+    })),
+  )
+  const { method, filename, content } = Object(icalEvent)
+  if (content === undefined) return files
+  const type = `text/calendar; charset=utf-8; method=${method}`
+  return [...files, { name: String(filename), type, base64: Buffer.from(String(content)).toString('base64') }]
+}

@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { verify } from '../deliveries/verify.ts'
+import { publicPath } from '../options.ts'
+
+export const MAIL_PROVIDERS = ['cloudflare', 'mailgun', 'postmark', 'resend', 'sendgrid', 'ses'] as const
+
+/** How each provider proves its deliveries, as an example. */
+const PROOFS: Record<(typeof MAIL_PROVIDERS)[number], string> = {
+  cloudflare: '{ scheme: bearer, secret: … }',
+  mailgun: '{ scheme: mailgun, secret: … }',
+  postmark: '{ scheme: basic, user: …, secret: … }',
+  resend: '{ scheme: standard-webhooks, secret: … }',
+  sendgrid: '{ scheme: basic, user: …, secret: … }',
+  ses: '{ scheme: sns, topic: … }',
+}
+
+const options = z.strictObject({
+  provider: z.enum(MAIL_PROVIDERS).describe('Who posts the mail. cloudflare: anybody who posts it as it is.'),
+  path: publicPath.describe('Where mail is posted on the public listener.'),
+  verify: verify
+    .optional()
+    .describe('How a delivery is proven, as for webhook gateways; none must be written as { scheme: none }.'),
+  key: z.string().min(1).optional().describe('API key with which mail is fetched that the provider stores.'),
+  url: z
+    .url({ protocol: /^https?$/, error: 'expected an address such as https://api.eu.mailgun.net' })
+    .optional()
+    .describe('Address of the API of the provider, where it is another.'),
+})
+
+/** `webhook:` of an email gateway: a provider takes the mail and posts it. */
+export const mailWebhook = options
+  .superRefine(({ provider, verify, key }, context) => {
+    const fault = (path: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [path], message, input: provider })
+    const example = PROOFS[provider]
+    if (verify === undefined) fault('verify', `missing key "verify": for ${provider} ${example}`)
+    else if (provider === 'ses' && verify.scheme !== 'sns')
+      fault('verify', `mail of SES comes through SNS: expected ${example}`)
+    if (provider === 'resend' && key === undefined)
+      fault(
+        'key',
+        'missing key "key": Resend posts only that a mail came; the mail is fetched with an API key',
+      )
+  })
+  .transform(({ verify = { scheme: 'none' as const }, ...rest }) => ({ ...rest, verify }))
+
+export type MailWebhookOptions = z.output<typeof mailWebhook>

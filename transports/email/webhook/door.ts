@@ -1,0 +1,85 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { stoppingError, TriviumError, toTriviumError } from '../../../src/core/errors.ts'
+import type { Check, Health } from '../../../src/core/transport.ts'
+import { defined } from '../../../src/lib/defined.ts'
+import { createInFlight } from '../../../src/lib/in-flight.ts'
+import { answerQuickly } from '../../../src/lib/quick-answer.ts'
+import { createVerifier } from '../../deliveries/verifier.ts'
+import { checkDoor, refuseForeign } from '../../options.ts'
+import { createTake, type TakeParts } from './take.ts'
+
+/** A mail stands in some deliveries twice, in pieces and as it came, and base64 makes it larger. */
+const FACTOR = 3
+const ROOM = 1024 * 1024
+/** What `accept` refuses it tells itself. */
+const TOLD = new Set(['store_unavailable', 'overloaded'])
+
+/** Takes the mail that a provider posts. It is acknowledged once it is durable; the rest is as for mail of a mailbox. */
+export function createMailDoor(parts: TakeParts) {
+  const { deps, webhook } = parts
+  const { gateway, http, now, log } = deps
+  const { path, provider, verify } = webhook
+  const limit = FACTOR * parts.options['max-size'] + ROOM
+  const address = () => addressOf(http.publicUrl?.(), path)
+  const verifier = createVerifier(verify, { gateway, now, log, address })
+  const accepting = createInFlight()
+  const closing = new AbortController()
+  const take = createTake({ ...parts, limit, verifier, closing: closing.signal })
+  const proof = checkDoor(http, 'webhook.verify', verify.scheme === 'none' ? undefined : verify.scheme)
+  let unmount: (() => void) | undefined
+
+  /** The body of a request that is proven. */
+  async function receive(request: IncomingMessage, response: ServerResponse): Promise<Buffer> {
+    const { method = '', url = '', headers } = request
+    if (method !== 'POST') {
+      response.setHeader('Allow', 'POST, HEAD')
+      throw new TriviumError('method_not_allowed', { method, path, allowed: 'POST' })
+    }
+    if (verify.scheme === 'none') refuseForeign(request, http.isLocal, 'webhook.verify')
+    const raw = await http.readBody(request, limit, gateway)
+    const reason = await verifier.check({ method, headers, raw, url })
+    if (reason === undefined) return raw
+    if (verifier.challenge) response.setHeader('WWW-Authenticate', verifier.challenge)
+    throw new TriviumError('signature_invalid', { gateway, reason })
+  }
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.method === 'HEAD') return void response.writeHead(200).end()
+    let sent: Buffer | undefined
+    const refuse = (error: unknown) => {
+      const { code, message: why } = toTriviumError(error)
+      const body = sent?.subarray(0, ROOM)
+      if (!TOLD.has(code)) deps.refused(code, { from: request.socket.remoteAddress, why, body })
+      throw error
+    }
+    sent = await receive(request, response).catch(refuse)
+    if (accepting.isStopping()) throw stoppingError()
+    accepting.enter()
+    try {
+      const { outcome, id, fault } = await take(request, sent).catch(refuse)
+      if (fault) throw fault
+      answerQuickly(response, 200, 'application/json', JSON.stringify({ outcome, ...defined({ id }) }))
+    } finally {
+      accepting.leave()
+    }
+  }
+
+  return {
+    async start(): Promise<void> {
+      if (proof.warning && !http.isLocal) log.warn({ path }, proof.detail)
+      unmount ??= http.mount(path, handle)
+    },
+    stop: (): Promise<void> => accepting.stop(),
+    async close(): Promise<void> {
+      unmount?.()
+      closing.abort()
+    },
+    health: (): Health =>
+      unmount ? { ok: true, detail: `${provider} posts to ${path}` } : { ok: false, detail: 'not started' },
+    check: async (): Promise<Check[]> => [proof],
+  }
+}
+
+function addressOf(publicUrl: string | undefined, path: string): string | undefined {
+  return publicUrl && publicUrl.replace(/\/+$/, '') + path
+}

@@ -1,0 +1,94 @@
+import { isJsonObject, type JsonObject, parseJson, textAt } from '../../../src/core/json.ts'
+import { defined } from '../../../src/lib/defined.ts'
+import type { DecodedBody } from '../../deliveries/decode-body.ts'
+import { type Header, readHead } from '../mime/head.ts'
+import { fetchJson } from './json-providers.ts'
+import type { PieceFile } from './pieces.ts'
+import { incomplete, type MailProvider } from './provider.ts'
+
+const MAILGUN = /^https:\/\/([\w-]+\.)*mailgun\.(net|org)$/
+
+/**
+ * https://documentation.mailgun.com/docs/mailgun/user-manual/receive-forward-store: `forward` to an address that ends in `mime`
+ * posts the mail as it came, to others its pieces; `store` posts where it is.
+ */
+export const mailgun: MailProvider = {
+  async read(delivery, { options: { key, url }, fetchMail }) {
+    const decoded = delivery.decode()
+    const fields = fieldsIn(decoded, 'Mailgun')
+    const id = textAt(fields, 'token')
+    const whole = textAt(fields, 'body-mime')
+    if (whole) return { id, raw: Buffer.from(whole) }
+    const stored = textAt(fields, 'message-url')
+    if (stored && key) {
+      const { origin } = URL.canParse(stored) ? new URL(stored) : { origin: '' }
+      // The key goes to nobody else.
+      if (!MAILGUN.test(origin) && !url?.startsWith(origin || ' '))
+        throw incomplete('Mailgun', `its message-url is at ${origin || 'no address'}, and not at Mailgun`)
+      const headers = {
+        accept: 'message/rfc2822',
+        authorization: `Basic ${Buffer.from(`api:${key}`).toString('base64')}`,
+      }
+      const mime = textAt(await fetchJson(fetchMail, stored, headers), 'body-mime')
+      if (!mime) throw incomplete('Mailgun', 'the API has no body-mime for it')
+      return { id, raw: Buffer.from(mime) }
+    }
+    const files = filesIn(decoded, fields, 'content-id-map')
+    const isElsewhere = stored !== undefined && files.length === 0 && hasItems(fields.attachments)
+    if (isElsewhere)
+      throw incomplete('Mailgun', 'its files are stored at Mailgun; set webhook.key to fetch it')
+    const headers = mailgunHeaders(fields)
+    if (headers.length === 0) throw incomplete('Mailgun', 'body-mime and message-headers are missing')
+    const html = textAt(fields, 'body-html') ?? ''
+    return { id, pieces: { headers, text: textAt(fields, 'body-plain') ?? '', html, files } }
+  },
+}
+
+function mailgunHeaders(fields: JsonObject): Header[] {
+  const listed = parseJson(textAt(fields, 'message-headers') ?? '')
+  return (Array.isArray(listed) ? listed : []).flatMap((pair) =>
+    Array.isArray(pair) && typeof pair[0] === 'string' && typeof pair[1] === 'string'
+      ? [{ key: pair[0].toLowerCase(), value: pair[1] }]
+      : [],
+  )
+}
+
+/**
+ * https://www.twilio.com/docs/sendgrid/for-developers/parsing-email/setting-up-the-inbound-parse-webhook: with "POST the raw,
+ * full MIME message" the field `email`, else its pieces.
+ */
+export const sendgrid: MailProvider = {
+  async read(delivery) {
+    const decoded = delivery.decode()
+    const fields = fieldsIn(decoded, 'SendGrid')
+    const whole = textAt(fields, 'email')
+    if (whole) return { raw: Buffer.from(whole) }
+    const head = textAt(fields, 'headers')
+    if (!head) throw incomplete('SendGrid', 'the fields email and headers are missing')
+    const { headers } = readHead(Buffer.from(`${head.trimEnd()}\r\n\r\n`))
+    const files = filesIn(decoded, fields, 'content-ids')
+    return {
+      pieces: { headers, text: textAt(fields, 'text') ?? '', html: textAt(fields, 'html') ?? '', files },
+    }
+  },
+}
+
+function fieldsIn({ body, format }: DecodedBody, provider: string): JsonObject {
+  if (isJsonObject(body) && format !== 'json') return body
+  throw incomplete(provider, 'its body is not a form')
+}
+
+/** The files of a form. The field `ids` is JSON: which attachment a Content-ID means. */
+function filesIn({ files = [] }: DecodedBody, fields: JsonObject, ids: string): PieceFile[] {
+  const map = parseJson(textAt(fields, ids) ?? '')
+  const known = new Map(isJsonObject(map) ? Object.entries(map).map(([id, field]) => [field, id]) : [])
+  return files.map(({ field, name, type, bytes }) => ({
+    ...{ name, type, bytes },
+    ...defined({ contentId: known.get(field) }),
+  }))
+}
+
+function hasItems(text: unknown): boolean {
+  const list = typeof text === 'string' ? parseJson(text) : text
+  return Array.isArray(list) && list.length > 0
+}

@@ -1,0 +1,44 @@
+import type { Incoming } from '../inbound/incoming.ts'
+import { parseMail } from '../inbound/parse.ts'
+import { MAX_HEAD, readHead } from '../mime/head.ts'
+import type { EmailOptions } from '../options.ts'
+import type { Verdict } from '../proof/claim.ts'
+import { headOfPieces, mailOfPieces } from './pieces.ts'
+import type { Delivered } from './provider.ts'
+
+/** What is known of the sender of a mail in pieces: its signature covers a form that nobody has any more. */
+const UNKNOWN: Verdict = {
+  identity: {
+    result: 'none',
+    by: 'provider',
+    detail:
+      'the provider posts pieces of the mail, by which no signature can be verified; let it post the raw mail',
+  },
+}
+
+type Circumstances = Pick<EmailOptions, 'authentication' | 'max-size'> & { source: string; now: number }
+
+/** A delivered mail as one that is read from a mailbox. Nothing of one over `max-size` is lost: it is its only file. */
+export async function toIncoming(delivered: Delivered, known: Circumstances): Promise<Incoming> {
+  const { source, now, authentication, 'max-size': maxSize } = known
+  const { id, at = now } = delivered
+  const place = { source, ...(id === undefined ? {} : { id }), internalDate: Math.min(at, now) }
+  if ('pieces' in delivered) {
+    const { pieces } = delivered
+    const raw = headOfPieces(pieces)
+    const texts = [pieces.text, pieces.html].map((each) => Buffer.byteLength(each))
+    const size = [raw.length, ...texts, ...pieces.files.map(({ bytes }) => bytes.length)].reduce(
+      (a, b) => a + b,
+    )
+    const verdict = authentication === 'off' ? {} : { verdict: UNKNOWN }
+    return { ...place, ...verdict, size, raw, mail: mailOfPieces(pieces) }
+  }
+  const { raw } = delivered
+  const size = raw.length
+  if (size <= maxSize) return { ...place, size, raw, mail: await parseMail(raw) }
+  const head = raw.subarray(0, readHead(raw.subarray(0, MAX_HEAD)).body)
+  const parts = [{ name: 'mail.eml', type: 'message/rfc822', content: raw }]
+  const unreadable = `It has ${size} bytes; max-size is ${maxSize}. It is attached as mail.eml.`
+  const { html: _, ...mail } = await parseMail(head)
+  return { ...place, size, raw: head, mail: { ...mail, text: '', parts, unreadable } }
+}

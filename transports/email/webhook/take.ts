@@ -1,0 +1,70 @@
+import { hash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { TriviumError } from '../../../src/core/errors.ts'
+import type { TransportDeps } from '../../../src/core/transport.ts'
+import { decodeBody } from '../../deliveries/decode-body.ts'
+import { createUnpack, createWorkroom } from '../../deliveries/unpack.ts'
+import type { Verifier } from '../../deliveries/verifier-types.ts'
+import type { Incoming } from '../inbound/incoming.ts'
+import type { Ingest, Ingested } from '../inbound/ingest.ts'
+import type { EmailOptions } from '../options.ts'
+import type { MailWebhookOptions } from '../webhook-options.ts'
+import { createFetchMail } from './fetch-mail.ts'
+import { toIncoming } from './incoming.ts'
+import { MAIL_READERS } from './providers.ts'
+
+/** How long a mail may be posted again that nobody could judge (ms). */
+const KEEP = 2 * 86_400_000
+
+export type TakeParts = {
+  options: EmailOptions
+  webhook: MailWebhookOptions
+  deps: TransportDeps
+  ingest: Ingest
+  /** How long a mail may be undecided (ms). */
+  patience: number
+}
+
+/** What became of a delivery; `ignored`: it has no mail. */
+type Taken = Omit<Ingested, 'outcome'> & { outcome: Ingested['outcome'] | 'ignored' | 'confirmed' }
+
+/** Makes what turns a proven delivery into a mail and takes that in. It resolves once what follows from it is durable. */
+export function createTake(parts: TakeParts & { limit: number; verifier: Verifier; closing: AbortSignal }) {
+  const { options, webhook, deps, ingest, patience, limit, verifier, closing } = parts
+  const { gateway } = deps
+  const unpack = createUnpack(gateway, limit)
+  const inWorkroom = createWorkroom(limit)
+  const fetchMail = createFetchMail(gateway, limit, closing)
+  const waiting = createWaiting(deps)
+
+  /** A mail whose sender nobody can tell yet is posted again, until `patience` is over. */
+  const judge = async (incoming: Incoming): Promise<Ingested> => {
+    const [first] = await ingest([incoming], () => 0)
+    if (first && first.outcome !== 'undecided') return first
+    const waited = await waiting(incoming)
+    const [last] = waited >= patience ? await ingest([incoming], () => waited) : []
+    if (last && last.outcome !== 'undecided') return last
+    const reason = 'the DNS does not answer, so that its sender cannot be verified'
+    throw new TriviumError('mail_unavailable', { gateway, reason })
+  }
+
+  return ({ headers }: IncomingMessage, sent: Buffer): Promise<Taken> =>
+    inWorkroom(sent.length, async () => {
+      const raw = await unpack(headers['content-encoding'] ?? 'identity', sent)
+      if (await verifier.handshake?.(raw)) return { outcome: 'confirmed' }
+      const delivery = { headers, raw, decode: () => decodeBody(headers['content-type'], raw) }
+      const delivered = await MAIL_READERS[webhook.provider].read(delivery, { options: webhook, fetchMail })
+      if (!delivered) return { outcome: 'ignored' }
+      return judge(await toIncoming(delivered, { ...options, source: webhook.provider, now: deps.now() }))
+    })
+}
+
+/** For how long a mail has been posted without anybody knowing whose it is (ms). */
+function createWaiting({ kv, gateway, now }: TransportDeps) {
+  return async ({ raw }: Incoming): Promise<number> => {
+    const key = `email/${gateway}/undecided/${hash('sha256', raw, 'base64url').slice(0, 22)}`
+    await kv.set(key, now(), { ttl: KEEP, ifVersion: 0 })
+    const since = (await kv.get(key))?.value
+    return typeof since === 'number' ? now() - since : 0
+  }
+}
