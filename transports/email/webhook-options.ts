@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { verify } from '../deliveries/verify.ts'
 import { publicPath } from '../options.ts'
 
-export const MAIL_PROVIDERS = ['cloudflare', 'mailgun', 'postmark', 'resend', 'sendgrid', 'ses'] as const
+const MAIL_PROVIDERS = ['cloudflare', 'mailgun', 'postmark', 'resend', 'sendgrid', 'ses'] as const
 
 /** How each provider proves its deliveries, as an example. */
 const PROOFS: Record<(typeof MAIL_PROVIDERS)[number], string> = {
