@@ -1,0 +1,34 @@
+import type { Block } from './blocks.ts'
+
+/** Where a TypeScript block goes in the project of its page, and what runs it there. */
+export type Placed = { path: string; text: string; isRunBy: 'loading' | 'node' | 'message' }
+
+/**
+ * A file that the reader saves is loaded by the daemon; a module with a default export alone is loaded; a program is run. A part
+ * of a skill's settings becomes a skill, and so do lines of its `run`, which a message then runs.
+ */
+export function placeCode(block: Block): Placed {
+  const { code, line, saveAs } = block
+  const name = snippetName(block)
+  if (saveAs) return { path: saveAs, text: code, isRunBy: 'loading' }
+  if (code.includes(`from '@slack/bolt'`)) return { path: `bolt-${line}.ts`, text: code, isRunBy: 'loading' }
+  if (/^export default/m.test(code)) {
+    const folder = /^ {2}name: '([\w-]+)'/m.exec(code)?.[1] ?? name
+    return { path: `skills/${folder}/index.ts`, text: code, isRunBy: 'loading' }
+  }
+  if (/^import /m.test(code)) return { path: `program-${line}.ts`, text: code, isRunBy: 'node' }
+  const path = `skills/${name}/index.ts`
+  const about = `name: '${name}', description: 'A snippet.', args: z.looseObject({})`
+  const head = `import { defineSkill, z } from 'trivium'\n\n`
+  if (/^\w+: /.test(code)) {
+    const text = `${head}export default defineSkill({ ${about}, run: () => 'done',\n${code}})\n`
+    return { path, text, isRunBy: 'loading' }
+  }
+  const done = `await ctx.manager.invoke('state-set', { key: '${name}', value: 'done' })`
+  const run = `run: async (ctx) => {\n${code}${done}\n}`
+  return { path, text: `${head}export default defineSkill({ ${about}, ${run} })\n`, isRunBy: 'message' }
+}
+
+export function snippetName({ line }: Block): string {
+  return `snippet-${line}`
+}

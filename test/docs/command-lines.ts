@@ -1,0 +1,28 @@
+import { main } from '../../src/cli/program.ts'
+
+/** A command or option in a script that `trivium --help` does not know; undefined where there is none. */
+export async function commandProblem(script: string): Promise<string | undefined> {
+  for (const line of script.split('\n')) {
+    const [, words = ''] = /(?:^|[;&|(]\s*|npx )trivium ([^#;|&)]*)/.exec(line) ?? []
+    const [name] = words.split(/\s+/)
+    if (!name || name.startsWith('-')) continue
+    const names = /^(\S+(?: [a-z]+)?)/.exec(words)?.[1]?.split(' ') ?? []
+    const help = (await helpOf(names)) ?? (await helpOf(names.slice(0, 1)))
+    if (help === undefined) return `there is no command ${name}: ${line}`
+    const options = [...words.matchAll(/(?<=\s)--[a-z-]+/g)].map(([option]) => option)
+    const unknown = options.find((option) => !help.includes(option) && !GLOBAL.includes(option))
+    if (unknown) return `${name} has no option ${unknown}: ${line}`
+  }
+  return undefined
+}
+
+const GLOBAL = ['--json', '--config', '--data-dir']
+
+async function helpOf(names: readonly string[]): Promise<string | undefined> {
+  let text = ''
+  const out = (piece: string) => {
+    text += piece
+  }
+  const world = { env: { PATH: process.env.PATH }, cwd: process.cwd(), out, err: out }
+  return (await main([...names, '--help'], world)) === 0 ? text : undefined
+}

@@ -1,0 +1,142 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { setTimeout as pause } from 'node:timers/promises'
+import { WebSocket } from 'ws'
+import { stringify } from 'yaml'
+import { main } from '../../src/cli/program.ts'
+import { until } from '../fixtures/until.ts'
+import { mappingOf, merged } from './yaml.ts'
+
+type Said = { code: number; out: string; err: string }
+
+/** These run until somebody interrupts them, or something comes. */
+const GOES_ON = /^(mcp|top|tail|--follow|--no-ack)$/
+
+/** A command of the tests alone: puts YAML into routes.yaml, as a reader does in an editor. */
+export const MERGE = '@merge'
+
+/** Bash that sends `trivium …`, `npx trivium …` and `npm install` to the commands below. */
+const PRELUDE = `
+trivium() {
+  local words=() word
+  for word in "$@"; do words+=(--data-urlencode "word=$word"); done
+  eval "$(command curl -q -sS --unix-socket "$COMMANDS" --data-urlencode "cwd=$PWD" "\${words[@]}" http://commands/)"
+}
+npx() { if [ "$1" = trivium ]; then shift; fi; trivium "$@"; }
+npm() { [ "$1" = install ]; }
+`
+
+/**
+ * Runs the commands of a shell in this process, which takes a tenth of the processor time of a process for each;
+ * daemons, and commands that go on until they are interrupted, are processes. `bin`: trivium.js of the package.
+ */
+export async function serveCommands(options: { bin: string; socket: string; env: Record<string, string> }) {
+  const { bin, socket, env } = options
+  const children = new Set<ChildProcess>()
+  const launch = (words: readonly string[], cwd: string) => {
+    const child = spawn(process.execPath, [bin, ...words], { cwd, env })
+    children.add(child)
+    child.on('exit', () => children.delete(child))
+    let output = ''
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk) => {
+        output += chunk
+      })
+    return { child, output: () => output }
+  }
+  const start = async (cwd: string): Promise<Said> => {
+    const { child, output } = launch(['start'], cwd)
+    const file = join(cwd, '.trivium', 'daemon.json')
+    const isReady = () => existsSync(file) && JSON.parse(readFileSync(file, 'utf8')).pid === child.pid
+    await until(() => child.exitCode !== null || isReady(), 'a daemon that is ready', 100_000)
+    return { code: child.exitCode ?? 0, out: output(), err: '' }
+  }
+  const type = async (words: readonly string[], cwd: string): Promise<Said> => {
+    const said = { out: '', err: '' }
+    const world = {
+      env,
+      cwd,
+      out(piece: string) {
+        said.out += piece
+      },
+      err(piece: string) {
+        said.err += piece
+      },
+    }
+    return { code: await main([...words], world), ...said }
+  }
+  /** Until it has said something; messages come in meanwhile. */
+  const listen = async (words: readonly string[], cwd: string): Promise<Said> => {
+    const { child, output } = launch(words, cwd)
+    if (words[0] === 'mcp') child.stdin.end()
+    else
+      while (output() === '' && child.exitCode === null) {
+        await type(['message', 'cli', 'something happens', '--wait', '0'], cwd)
+        await Promise.race([once(child.stdout, 'data'), once(child, 'exit'), pause(1_000)])
+      }
+    if (words.includes('--follow')) child.kill()
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+    return { code: child.exitCode ?? 0, out: output(), err: '' }
+  }
+  const run = async (words: readonly string[], cwd: string): Promise<Said> => {
+    if (words[0] === 'start') return start(cwd)
+    if (words[0] === 'wscat') return talk(words.at(-1) ?? '')
+    if (words[0] === MERGE) return merge(words[1] ?? '', cwd)
+    return words.some((word) => GOES_ON.test(word)) ? listen(words, cwd) : type(words, cwd)
+  }
+
+  const server = createServer(async (request, response) => {
+    const form = new URLSearchParams(await text(request))
+    const { code, out, err } = await run(form.getAll('word'), form.get('cwd') ?? '')
+    response.end(`printf %s ${quote(out)}; printf %s ${quote(err)} >&2; (exit ${code})\n`)
+  })
+  await new Promise<void>((resolve) => server.listen(socket, resolve))
+  return {
+    /** What a script begins with. */
+    prelude: `COMMANDS=${quote(socket)}\n${PRELUDE}`,
+    run,
+    /** Ends every process; the daemon must end well. */
+    async close() {
+      const codes: (number | null)[] = []
+      for (const child of children) {
+        child.kill()
+        const [code] = await once(child, 'exit')
+        codes.push(code)
+      }
+      server.close()
+      return codes
+    },
+  }
+}
+
+function merge(text: string, cwd: string): Said {
+  const file = join(cwd, 'routes.yaml')
+  writeFileSync(file, stringify(merged(mappingOf(readFileSync(file, 'utf8')), mappingOf(text))))
+  return { code: 0, out: '', err: '' }
+}
+
+/** A visit by `wscat`, that says hello. */
+async function talk(url: string): Promise<Said> {
+  const socket = new WebSocket(url)
+  const lines: string[] = []
+  const answered = () => lines.some((line) => line.includes('"inReplyTo"'))
+  socket.on('message', (data) => {
+    if (lines.length === 0) {
+      const hello = '{"type":"message","id":"1","text":"hello"}'
+      socket.send(hello)
+      lines.push(`< ${data}`, `> ${hello}`)
+    } else lines.push(`< ${data}`)
+  })
+  await once(socket, 'open')
+  await until(answered, 'a reply over the WebSocket', 30_000)
+  socket.terminate()
+  return { code: 0, out: `${lines.join('\n')}\n`, err: '' }
+}
+
+export function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`
+}

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { stringify } from 'yaml'
+import { freePorts } from '../fixtures/redis-server.ts'
+import { type Block, placeOf, root } from './blocks.ts'
+import { type Placed, placeCode, snippetName } from './code.ts'
+import { MERGE, quote, serveCommands } from './commands.ts'
+import { hasShape, runBlocks } from './shell.ts'
+import type { Workshop } from './workshop.ts'
+import { type World, worlds } from './worlds.ts'
+import { mappingOf, merged, partOf, variablesOf } from './yaml.ts'
+
+/**
+ * Runs the blocks of a page in a project of its own, made by `trivium init`: what the page tells to save is saved, its types are
+ * checked, its daemon takes all of it, and its shell blocks run in order in one bash.
+ */
+export async function runPage(page: string, blocks: readonly Block[], workshop: Workshop): Promise<void> {
+  const world = worlds[page] ?? {}
+  const dir = join(workshop.dir, basename(page, '.md').toLowerCase())
+  mkdirSync(dir)
+  const [port = 0, control = 0] = await freePorts(2)
+  const addresses = { listen: `127.0.0.1:${port}`, control: `127.0.0.1:${control}` }
+  const env = {
+    PATH: process.env.PATH ?? '',
+    HOME: dir,
+    TRIVIUM_LISTEN: addresses.listen,
+    TRIVIUM_CONTROL_LISTEN: addresses.control,
+    ...variablesOf(blocks.map(({ code }) => code).join('\n')),
+  }
+  writeFileSync(join(dir, '.curlrc'), 'fail-with-body\nsilent\nmax-time = 30\n')
+  const commands = await serveCommands({ bin: workshop.bin, socket: join(dir, 'commands.sock'), env })
+  const trivium = async (...words: string[]) => {
+    const { code, out, err } = await commands.run(words, dir)
+    assert.equal(code, 0, `${page}: trivium ${words.join(' ')}\n${out}${err}`)
+    return out
+  }
+  const isFromNothing = blocks.some(
+    ({ language, code }) => language === 'sh' && code.includes('trivium init'),
+  )
+  const shell = blocks
+    .map(asShell(world, isFromNothing))
+    .filter(({ language }) => language === 'sh')
+    .map(at(addresses, world))
+  try {
+    const placed = placeAll(blocks, world)
+    if (!isFromNothing) {
+      await trivium('init')
+      save(dir, placed, blocks, world)
+      if (placed.length > 0) checkTypes(page, dir)
+      await trivium('routes', 'check')
+    }
+    const runs = placed.filter(({ isRunBy }) => isRunBy === 'message')
+    if ((shell.length > 0 || runs.length > 0) && !isFromNothing) await trivium('start')
+    const begin = `${commands.prelude}\n${world.prepare ?? ''}`
+    const outputs = await runBlocks({ blocks: shell, begin, cwd: dir, env })
+    compareOutputs(blocks.map(asShell(world, isFromNothing)), [...outputs.values()])
+    for (const { path } of runs) {
+      const name = basename(dirname(path))
+      await trivium('message', 'cli', name, '--wait', '0')
+      assert.match(await trivium('state-wait', '--key', name), /done/, `${page}: ${name}`)
+    }
+    for (const { path } of placed.filter(({ isRunBy }) => isRunBy === 'node')) {
+      const { status, stderr } = spawnSync(process.execPath, [path], { cwd: dir, env, encoding: 'utf8' })
+      assert.equal(status, 0, `${page}: ${path}\n${stderr}`)
+    }
+    if (!isFromNothing) assert.doesNotMatch(await trivium('skill', 'list'), /^broken +path/m, page)
+  } finally {
+    const codes = await commands.close()
+    assert.ok(
+      codes.every((code) => code === 0),
+      `${page}: the daemon ended with ${codes}`,
+    )
+  }
+}
+
+/** The files that the page tells to save, or that a block becomes. */
+function placeAll(blocks: readonly Block[], { ranIn }: World): Placed[] {
+  return blocks.flatMap((block): Placed[] => {
+    const { language, code, saveAs, line } = block
+    if (ranIn?.[language]) return []
+    if (language === 'ts') return [placeCode(block)]
+    if (language === 'markdown' && saveAs) return [{ path: saveAs, text: code, isRunBy: 'loading' }]
+    if (language === 'markdown')
+      return [
+        {
+          path: `skills/${/^name: (.*)$/m.exec(code)?.[1] ?? line}/SKILL.md`,
+          text: code,
+          isRunBy: 'loading',
+        },
+      ]
+    if (language === 'json' && saveAs) return [{ path: saveAs, text: code, isRunBy: 'loading' }]
+    if (language !== 'yaml' || partOf(code).kind !== 'front-matter') return []
+    const name = snippetName(block)
+    const text = `---\nname: ${name}\ndescription: A snippet.\n${code}---\nHello.\n`
+    return [{ path: `skills/${name}/SKILL.md`, text, isRunBy: 'loading' }]
+  })
+}
+
+function save(dir: string, placed: readonly Placed[], blocks: readonly Block[], world: World): void {
+  const skills = Object.entries(world.skills ?? {}).map(([name, text]) => ({
+    path: `skills/${name}/index.ts`,
+    text,
+  }))
+  for (const { path, text } of [...placed, ...skills]) {
+    mkdirSync(dirname(join(dir, path)), { recursive: true })
+    writeFileSync(join(dir, path), text)
+  }
+  const file = join(dir, 'routes.yaml')
+  const parts = blocks
+    .filter(({ language, code }) => language === 'yaml' && world.configure?.test(code))
+    .map(({ code }) => partOf(code))
+  const runs = placed
+    .filter(({ isRunBy }) => isRunBy === 'message')
+    .map(({ path }) => basename(dirname(path)))
+  const more = [
+    ...parts.flatMap((part) => (part.kind === 'configuration' ? [part.value] : [])),
+    ...(world.routes ? [mappingOf(world.routes)] : []),
+    { routes: runs.map((name) => ({ name, match: { gateway: 'cli', text: name }, skill: name })) },
+  ]
+  writeFileSync(file, stringify(more.reduce(merged, mappingOf(readFileSync(file, 'utf8')))))
+}
+
+/** By the settings of the project, with the types that the package has. */
+function checkTypes(page: string, dir: string): void {
+  const settings = { extends: './tsconfig.json', include: ['skills', '*.ts'] }
+  writeFileSync(join(dir, 'tsconfig.all.json'), JSON.stringify(settings))
+  const tsc = join(root, 'node_modules', '.bin', 'tsc')
+  const { status, stdout } = spawnSync(tsc, ['-p', 'tsconfig.all.json'], { cwd: dir, encoding: 'utf8' })
+  assert.equal(status, 0, `${page}:\n${stdout}`)
+}
+
+/** What is said in a chat, and in a project that begins with nothing what is written into routes.yaml, as commands. */
+function asShell({ configure }: World, isFromNothing: boolean) {
+  return (block: Block): Block => {
+    const { attributes, code, language } = block
+    if (attributes.has('chat')) {
+      const lines = code.trim().split('\n')
+      return {
+        ...block,
+        language: 'sh',
+        code: lines.map((line) => `trivium message cli "${line}"\n`).join(''),
+      }
+    }
+    if (!isFromNothing || language !== 'yaml' || !configure?.test(code)) return block
+    return { ...block, language: 'sh', code: `trivium ${MERGE} ${quote(code)}\ntrivium reload\n` }
+  }
+}
+
+/** The block with the addresses of this daemon, and with what its placeholders stand for. */
+function at(
+  { listen, control }: { listen: string; control: string },
+  { placeholders = {}, before = {} }: World,
+) {
+  return (block: Block): Block => {
+    const pairs = Object.entries({ ...placeholders, '127.0.0.1:8080': listen, '127.0.0.1:8787': control })
+    const code = pairs.reduce((text, [from, to]) => text.replaceAll(from, to), block.code)
+    const [, first = ''] = Object.entries(before).find(([text]) => block.code.includes(text)) ?? []
+    return { ...block, code: first + code }
+  }
+}
+
+/** Each ```text output block shows what the shell block before it printed. */
+function compareOutputs(blocks: readonly Block[], outputs: readonly string[]): void {
+  let ran = -1
+  for (const block of blocks) {
+    if (block.language === 'sh') ran += 1
+    if (!block.attributes.has('output')) continue
+    assert.ok(hasShape(outputs[ran] ?? '', block.code), `${placeOf(block)} differs from:\n${outputs[ran]}`)
+  }
+}

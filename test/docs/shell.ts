@@ -1,0 +1,49 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { type Block, placeOf } from './blocks.ts'
+
+const MARK = '@@ block '
+
+type Run = { blocks: readonly Block[]; begin: string; cwd: string; env: Record<string, string> }
+
+/**
+ * Runs blocks in one bash, in order, so that a variable of one is there in the next. Resolves with what each wrote to
+ * stdout; throws with the place of the first that fails, and with what was said until then.
+ */
+export async function runBlocks({ blocks, begin, cwd, env }: Run): Promise<Map<Block, string>> {
+  const marked = blocks.map(({ code }, at) => `printf '\\n${MARK}%d\\n' ${at}\n${code}`)
+  const script = ['set -euo pipefail', begin, ...marked].join('\n')
+  const child = spawn('bash', ['-c', script], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
+  const [out, err, status] = await Promise.all([text(child.stdout), text(child.stderr), ended])
+  const parts = out.split(`\n${MARK}`).slice(1)
+  if (status !== 0) {
+    const last = blocks[parts.length - 1]
+    const where = last ? placeOf(last) : 'what comes before the blocks'
+    throw new Error(`${where} failed (${status}):\n${last?.code ?? begin}\n${parts.at(-1) ?? out}\n${err}`)
+  }
+  return new Map(blocks.map((block, at) => [block, (parts[at] ?? '').replace(/^\d+\n/, '')]))
+}
+
+/** What bash says of a script that it cannot parse; undefined where it can. */
+export function bashProblem(code: string): string | undefined {
+  const { status, stderr } = spawnSync('bash', ['-n'], { input: code, encoding: 'utf8' })
+  return status === 0 ? undefined : stderr
+}
+
+/** Whether the output has these lines in this order. `…`, `<id>`, numbers and the width of gaps may differ. */
+export function hasShape(output: string, expected: string): boolean {
+  const lines = expected.trim().split('\n').map(shapeOf)
+  let at = 0
+  for (const line of output.split('\n')) if (lines[at]?.test(line.trim())) at += 1
+  return at === lines.length
+}
+
+function shapeOf(line: string): RegExp {
+  const escaped = line.trim().replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+  const loose = escaped
+    .replaceAll(/…|<\w+>/g, '.*?')
+    .replaceAll(/\d+/g, '\\d+')
+    .replaceAll(/ +/g, '\\s+')
+  return new RegExp(`^${loose}$`)
+}

@@ -1,0 +1,96 @@
+// Every code block of the README and of docs/ is run or checked as it is. A block that cannot run here says why in its
+// first line (```sh no-run="why"), and is still parsed.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { parseDotenv } from '../../src/config/dotenv.ts'
+import { type Block, blocksOf, pages, placeOf, root } from './blocks.ts'
+import { commandProblem } from './command-lines.ts'
+import { runPage } from './page.ts'
+import { bashProblem } from './shell.ts'
+import { createWorkshop, type Workshop } from './workshop.ts'
+import { worlds } from './worlds.ts'
+import { yamlProblem } from './yaml.ts'
+
+/** Blocks that cannot run here. Raise it only for something that no machine of a developer has. */
+const MOST_NOT_RUN = 12
+
+const LANGUAGES = ['sh', 'yaml', 'ts', 'js', 'json', 'python', 'bash', 'markdown', 'dotenv', 'redis', 'text']
+const ATTRIBUTES: Record<string, readonly string[]> = { text: ['output', 'diagram', 'chat'] }
+
+/** Where a page has one of these, it gets a project. */
+const RUN_HERE = ['sh', 'ts', 'markdown']
+
+const blocks = pages.flatMap(blocksOf)
+const isRun = ({ attributes }: Block) => !attributes.has('no-run')
+
+describe('the code blocks of the docs', { timeout: 600_000 }, () => {
+  let workshop: Workshop
+  before(() => {
+    workshop = createWorkshop()
+  })
+  after(() => workshop.remove())
+
+  test('say what they are, and why where they cannot run', () => {
+    const wrong = blocks.flatMap((block) => {
+      const { language, attributes } = block
+      if (!LANGUAGES.includes(language)) return `${placeOf(block)}: ${language || 'no language'}`
+      const known = [...(ATTRIBUTES[language] ?? []), 'no-run']
+      const unknown = [...attributes.keys()].filter((name) => !known.includes(name))
+      if (unknown.length > 0) return `${placeOf(block)}: ${unknown}`
+      if (language === 'text' && attributes.size === 0) return `${placeOf(block)}: output, chat or diagram?`
+      return attributes.get('no-run') === '' ? `${placeOf(block)}: no reason` : []
+    })
+    assert.deepEqual(wrong, [])
+    const left = blocks.filter((block) => !isRun(block)).map(placeOf)
+    assert.ok(left.length <= MOST_NOT_RUN, `${left.length} blocks do not run:\n${left.join('\n')}`)
+  })
+
+  test('that no shell runs here are still bash, and name commands and options that exist', async () => {
+    for (const block of blocks.filter(({ language }) => ['sh', 'bash'].includes(language))) {
+      assert.equal(bashProblem(block.code), undefined, placeOf(block))
+      if (!isRun(block)) assert.equal(await commandProblem(block.code), undefined, placeOf(block))
+    }
+  })
+
+  test('in YAML are taken by the checker that the daemon uses', async () => {
+    const wrong: string[] = []
+    for (const block of blocks.filter(({ language }) => language === 'yaml')) {
+      const problem = await yamlProblem(block.code, workshop.dir, worlds[block.page]?.routes)
+      if (problem !== undefined) wrong.push(`${placeOf(block)}\n${problem}`)
+    }
+    assert.deepEqual(wrong, [])
+  })
+
+  test('in JSON, Python, JavaScript and .env files can be parsed', () => {
+    for (const block of blocks) {
+      const { code, language } = block
+      if (language === 'dotenv') assert.doesNotThrow(() => parseDotenv(code, () => undefined), placeOf(block))
+      if (language === 'json') assert.doesNotThrow(() => JSON.parse(code), placeOf(block))
+      const parser = {
+        python: ['python3', '-c', 'import ast, sys; ast.parse(sys.stdin.read())'],
+        js: [process.execPath, '--check', '--input-type=module', '-'],
+      }[language]
+      const [command, ...args] = parser ?? []
+      if (command === undefined) continue
+      const { status, stderr } = spawnSync(command, args, { input: code, encoding: 'utf8' })
+      assert.equal(status, 0, `${placeOf(block)}: ${stderr}`)
+    }
+  })
+
+  for (const page of pages) {
+    const own = blocksOf(page)
+    const elsewhere = worlds[page]?.ranIn ?? {}
+    for (const [language, file] of Object.entries(elsewhere)) {
+      test(`of ${page} in ${language} run in ${file}`, () => {
+        assert.ok(readFileSync(join(root, file), 'utf8').includes(page), `${file} does not read ${page}`)
+      })
+    }
+    const here = own.filter((block) => isRun(block) && elsewhere[block.language] === undefined)
+    if (here.some(({ language }) => RUN_HERE.includes(language))) {
+      test(`of ${page} work as they are`, () => runPage(page, here, workshop))
+    }
+  }
+})

@@ -1,0 +1,137 @@
+import { MERGE, quote } from './commands.ts'
+
+/** What the blocks of a page find: everything that the page itself does not say. */
+export type World = {
+  /** YAML blocks of the page that become its configuration; without it they are checked one by one only. */
+  configure?: RegExp
+  /** More of routes.yaml. */
+  routes?: string
+  /** Bash that runs before the first block, such as `id=…`. */
+  prepare?: string
+  /** Bash that runs before the block that has this text. */
+  before?: Readonly<Record<string, string>>
+  /** Words of the blocks that stand for something, and what they stand for here. */
+  placeholders?: Readonly<Record<string, string>>
+  /** Skills that the examples name and the reader has, by name. */
+  skills?: Readonly<Record<string, string>>
+  /** By language: the test that runs these blocks, and reads them from the page. */
+  ranIn?: Readonly<Record<string, string>>
+}
+
+const skill = (name: string, body: string, settings = '') =>
+  `// @ts-nocheck\nexport default { name: '${name}', description: 'An example.', ${settings} run: ${body} }\n`
+
+/** A message that was answered, and its id. */
+const SENT = 'id=$(trivium message cli hello --json | jq -r .id)\n'
+
+/** A route to a skill that always fails, and the id of a message that it got. */
+const FAILING = {
+  routes:
+    'routes: [{ name: failing, match: { gateway: cli, text: "*something*" }, skill: failing, retry: { attempts: 1 } }]',
+  skills: { failing: skill('failing', `() => { throw new Error('no') }`) },
+}
+const API = 'api=http://$TRIVIUM_CONTROL_LISTEN auth="authorization: Bearer $(cat .trivium/control-token)"\n'
+
+/** The gateways that the examples have. */
+const GATEWAYS = `{
+  team: { transport: slack, mode: socket, botToken: xoxb-1, appToken: xapp-1, enabled: false },
+  app: { transport: websocket, path: /a, tokens: { alice: alice-0123456789 } },
+  shop: { transport: cli }, hub: { transport: cli }, orders: { transport: cli }, loud: { transport: cli },
+  support: { transport: email, address: me@example.com, open: true, enabled: false,
+    imap: { host: 127.0.0.1, user: me, pass: x }, smtp: { host: 127.0.0.1, user: me, pass: x } } }`
+
+const ANSWERING = 'test/e2e/answer.test.ts'
+
+export const worlds: Readonly<Record<string, World>> = {
+  'README.md': {
+    prepare: SENT,
+    placeholders: { ' ID\n': ' $id\n' },
+    configure: /shouting/,
+    ranIn: { python: ANSWERING, bash: ANSWERING },
+  },
+  'docs/api.md': { ranIn: { sh: ANSWERING }, routes: `gateways: ${GATEWAYS}` },
+  'docs/approvals.md': { routes: `gateways: ${GATEWAYS}` },
+  'docs/assistant.md': {
+    skills: { report: skill('report', "() => 'done'") },
+    before: { 'delegation-take': 'trivium message cli "delegate to ada: check the invoices"\n' },
+  },
+  'docs/console-sign-in.md': { prepare: API },
+  'docs/notifications.md': {
+    ...FAILING,
+    routes: `{ ${FAILING.routes}, gateways: ${GATEWAYS} }`,
+  },
+  'docs/operating.md': {
+    routes: `gateways: ${GATEWAYS}`,
+    before: {
+      'dead-letters groups': `
+mkdir -p skills/failing && printf %s ${quote(FAILING.skills.failing)} > skills/failing/index.ts
+trivium ${MERGE} ${quote(FAILING.routes)}; trivium reload
+dead=$(trivium message cli "something" --wait 0 --json | jq -r .id)
+until trivium dead-letters show $dead > /dev/null 2>&1; do :; done
+`,
+    },
+    placeholders: {
+      '/srv/trivium': '$PWD',
+      '/backups': '.',
+      'trivium restore': 'trivium --data-dir restored restore',
+      ' ID ': ' $dead ',
+      ' ID\n': ' $dead\n',
+    },
+  },
+  'docs/pausing.md': {
+    routes: `
+      gateways: { shop: { transport: websocket, path: /shop } }
+      routes: [{ name: slow, match: { text: slow }, skill: slow }]`,
+    skills: {
+      slow: skill(
+        'slow',
+        `async ({ manager, signal }) => {
+          await manager.invoke('state-set', { key: 'begun', value: true })
+          await new Promise((resolve) => signal.addEventListener('abort', resolve))
+        }`,
+      ),
+    },
+    prepare: `${SENT}conversation=$(trivium message show $id --json | jq -r .message.conversation)\n`,
+    before: {
+      'run cancel':
+        'message=$(trivium message cli slow --wait 0 --json | jq -r .id)\ntrivium state-wait --key begun\n',
+    },
+    placeholders: { CONVERSATION: '"$conversation"', MESSAGE: '$message' },
+  },
+  'docs/push.md': { routes: `gateways: ${GATEWAYS}` },
+  'docs/queues.md': {
+    routes: 'queues: { redis: "redis://127.0.0.1:1" }',
+    ranIn: { js: 'test/features/bullmq/queue-route.test.ts' },
+  },
+  'docs/schedules.md': { configure: /morning-digest/ },
+  'docs/security.md': { routes: `gateways: ${GATEWAYS}` },
+  'docs/send-later.md': {
+    routes: `
+      gateways:
+        mail: { transport: email, address: me@example.com, open: true, imap: { host: 127.0.0.1, port: 1, tls: none, user: me, pass: x },
+          smtp: { host: 127.0.0.1, port: 1, user: me, pass: x, tls: none } }`,
+    prepare: SENT,
+    before: {
+      'mail:W3': `
+for key in W3 W4; do trivium gateway-send "Hi." --gateway mail --to ada@example.com --in 2h --key $key; done
+trivium gateway-send "Hi." --message-id $id --in 2h --key W5
+`,
+    },
+    placeholders: { ' ID': ' $id' },
+  },
+  'docs/slack.md': { routes: `gateways: ${GATEWAYS}` },
+  'docs/start.md': { configure: /hooks.jobs/ },
+  'docs/state.md': {
+    routes:
+      'routes: [{ name: order, match: { text: order }, skill: order, retry: { attempts: 2, delay: 1ms } }]',
+    skills: {
+      order: skill('order', `(ctx) => ctx.once('charge:7', () => { throw new Error('socket hang up') })`),
+    },
+    prepare: `
+dead=$(trivium message cli order --wait 0 --json | jq -r .id)
+until trivium dead-letters show $dead > /dev/null 2>&1; do :; done
+`,
+    placeholders: { ' ID\n': ' $dead\n' },
+  },
+  'docs/stores.md': { ranIn: { redis: 'test/stores/redis/failures.test.ts' } },
+}

@@ -1,0 +1,99 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse, parseDocument, stringify } from 'yaml'
+import { readCases } from '../../src/cli/evaluation/cases.ts'
+import { readConfig } from '../../src/config/load-config.ts'
+import { sections } from '../../src/config/sections.ts'
+import { formatProblems } from '../../src/config/yaml-file.ts'
+import { isJsonObject, type JsonObject, toJson } from '../../src/core/json.ts'
+import { transports } from '../../transports/registry.ts'
+
+/** The part of routes.yaml, or of another file, that a block shows. */
+export type Part =
+  | { kind: 'configuration'; value: JsonObject }
+  | { kind: 'front-matter'; value: JsonObject }
+  | { kind: 'cases' }
+
+const FRONT_MATTER = ['metadata', 'allowed-tools']
+const SECTIONS = ['gateways', ...Object.keys(sections)]
+
+/** What a YAML block is part of; throws where it is not known. Keys of a gateway, a rule or a list of routes get what is around them. */
+export function partOf(code: string): Part {
+  const value = toJson(parse(code, { merge: true }))
+  if (Array.isArray(value)) return { kind: 'configuration', value: { routes: value } }
+  if (!isJsonObject(value)) throw new Error('the block is neither a mapping nor a list')
+  const keys = Object.keys(value)
+  const isSkillModel = isJsonObject(value.model) && 'id' in value.model
+  if (isSkillModel || keys.every((key) => FRONT_MATTER.includes(key))) return { kind: 'front-matter', value }
+  if (keys.every((key) => SECTIONS.includes(key))) return { kind: 'configuration', value }
+  if (keys.includes('cases')) return { kind: 'cases' }
+  if (keys.includes('imap')) {
+    const mailbox = { transport: 'email', address: 'me@example.com', ...value }
+    return {
+      kind: 'configuration',
+      value: { gateways: { mailbox: { smtp: { host: 'localhost' }, ...mailbox } } },
+    }
+  }
+  if (keys.includes('match')) {
+    const rule = { on: 'dead-letter', to: { url: 'https://example.com', secret: SECRET }, ...value }
+    return { kind: 'configuration', value: { gateways: { shop: { transport: 'cli' } }, notify: [rule] } }
+  }
+  throw new Error(`it is not known what ${keys.join(', ')} belong to`)
+}
+
+/** Everything that is wrong with a block, as the daemon or the command says it; undefined where nothing is. */
+export async function yamlProblem(code: string, dir: string, around = ''): Promise<string | undefined> {
+  const [error] = parseDocument(code).errors
+  if (error) return error.message
+  const part = partOf(code)
+  const folder = mkdtempSync(join(dir, 'yaml-'))
+  if (part.kind === 'cases') {
+    writeFileSync(join(folder, 'cases.yaml'), code)
+    return readCases(join(folder, 'SKILL.md'), folder).then(() => undefined, String)
+  }
+  if (part.kind === 'front-matter') return undefined
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'app.js'), '')
+  writeFileSync(join(folder, 'routes.yaml'), stringify(merged(withoutRoutes(around), part.value)))
+  const { problems } = await readConfig({ env: variablesOf(code + around), cwd: folder, transports })
+  const found = problems.filter(
+    ({ message }) => !/^(no gateway is started|there are no routes)|enabled: false$/.test(message),
+  )
+  return found.length === 0 ? undefined : formatProblems(found)
+}
+
+const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
+
+/** A value for each variable that a text names. */
+export function variablesOf(code: string): Record<string, string> {
+  const names = [...code.matchAll(/\$\{(\w+)/g)].map(([, name = '']) => name)
+  return Object.fromEntries(
+    names.map((name) => [
+      name,
+      name.includes('SECRET') ? SECRET : `${name}-0123456789abcdef0123456789abcdef`,
+    ]),
+  )
+}
+
+/** What a text in YAML has; nothing where it is no mapping. */
+export function mappingOf(text: string): JsonObject {
+  const value = toJson(parse(text))
+  return isJsonObject(value) ? value : {}
+}
+
+/** Puts a part of routes.yaml into another: sections and gateways are added, and new routes come first. */
+export function merged(base: JsonObject, more: JsonObject): JsonObject {
+  const result = { ...base }
+  for (const [name, section] of Object.entries(more)) {
+    const old = result[name]
+    if (Array.isArray(section) && Array.isArray(old)) result[name] = [...section, ...old]
+    else if (isJsonObject(section) && isJsonObject(old)) result[name] = { ...old, ...section }
+    else result[name] = section
+  }
+  return result
+}
+
+function withoutRoutes(text: string): JsonObject {
+  const { routes: _, ...rest } = mappingOf(text)
+  return rest
+}
