@@ -9,6 +9,7 @@ import { isOwnRoute } from './daemon/own-routes.ts'
 import { createReload } from './daemon/reload.ts'
 import { createRoadWorkers } from './daemon/road-workers.ts'
 import { createRoads } from './daemon/roads.ts'
+import { skillServices } from './daemon/skill-services.ts'
 import { makeSkills } from './daemon/skills.ts'
 import { createTransportDeps } from './daemon/transport-deps.ts'
 import { resumeDispatch } from './engine/dispatch.ts'
@@ -79,13 +80,7 @@ export async function createDaemon(options: DaemonOptions) {
 
   // Connect: those that must know each other.
   manager.connect({
-    services: {
-      ...{ ...roads.services, ...skills.services, ...durable.services },
-      approvals: approvals.service,
-      audit: base.audit.service,
-      subscriptions: push.service,
-      longJobs: base.longWork.service,
-    },
+    services: skillServices(base, { roads, skills, durable, approvals, push }),
     skills: [troublesSkill(operator.troubles, now)],
     ended: roads.events.releaseOwn,
   })

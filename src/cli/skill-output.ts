@@ -37,6 +37,22 @@ const LISTS: Readonly<Record<string, (rows: readonly JsonObject[]) => string>> =
       job.by,
       shorten(Object.values(Object(job.target)).join(' '), 60),
     ]),
+  'pause-list': (pauses) =>
+    list('Nothing is paused.', ['what', 'name', 'since', 'until', 'by', 'reason'], pauses, (pause) => [
+      pause.kind,
+      pause.kind === 'conversation' ? `${pause.name} (${pause.gateway})` : (pause.label ?? pause.name),
+      timeOf(pause.since),
+      pause.until === undefined ? 'resumed' : timeOf(pause.until),
+      ...[pause.by ?? '', pause.reason ?? ''],
+    ]),
+  'route-list': (routes) =>
+    list('There are no routes.', ['route', 'answers', 'state'], routes, (route) => [
+      route.name,
+      `${route.target} ${route.to}`,
+      route.paused === undefined
+        ? ''
+        : paint('yellow', `paused by ${Object(route.paused).by}${reasonIn(Object(route.paused))}`),
+    ]),
   'send-list': (sends) =>
     list('Nothing waits to be sent later.', ['at', 'gateway', 'to', 'text', 'key'], sends, (send) => [
       timeOf(send.at),
@@ -75,6 +91,10 @@ function list(
 function stateOf(ok: unknown, state: string, detail: unknown): string {
   const shown = ok ? paint('green', state) : paint('red', state === 'ok' ? 'FAILING' : state)
   return detail === undefined ? shown : `${shown}: ${detail}`
+}
+
+function reasonIn({ reason }: JsonObject): string {
+  return reason === undefined ? '' : `: ${reason}`
 }
 
 function whenOf({ every, cron, step, timezone }: JsonObject): string {

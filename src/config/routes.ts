@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { titleFault } from '../core/approval-title.ts'
 import { isJsonObject } from '../core/json.ts'
 import { isMatchKey, type MatchKeys, partsOfMatch, type RouteMatch } from '../core/match.ts'
 import { mcpServerOf } from '../core/mcp.ts'
 import { compilePattern } from '../core/pattern.ts'
 import { concurrencyOf, type Route, routeSchema } from '../core/route.ts'
+import { skillJsonSchema } from '../core/skill.ts'
 import { noSuch, quote } from '../lib/nearest.ts'
 import { type Checker, check, findingsOf } from './checker.ts'
 import type { GatewayConfig, RoutedSkill } from './gateways.ts'
@@ -134,7 +136,7 @@ function checkNames(
 
 /** Reports a skill that there is not, and fixed arguments that it does not take. Others come with the message. */
 function checkSkill(
-  { skill: name, args }: Route,
+  { skill: name, args, approval }: Route,
   path: Path,
   { skills = [], servers }: RouteWorld,
   checker: Checker,
@@ -147,6 +149,11 @@ function checkSkill(
     checker.report([...path, 'skill'], 'value', noSuch('skill', name, names))
     return
   }
+  const { args: taken } = skill
+  const title = approval && approval !== true && taken ? approval.title : undefined
+  const fault =
+    title !== undefined && taken ? titleFault(title, () => skillJsonSchema({ args: taken })) : undefined
+  if (fault !== undefined) checker.report([...path, 'approval', 'title'], 'value', fault)
   if (!args || !skill.args) return
   for (const finding of argsFindings(skill.args, args)) {
     const [key] = finding.path

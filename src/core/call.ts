@@ -1,3 +1,4 @@
+import type { ApprovalSettings } from './approval-settings.ts'
 import { TriviumError } from './errors.ts'
 import type { Message } from './message.ts'
 
@@ -114,8 +115,8 @@ export type InvokeOptions = Partial<
   /** Time limit in ms for the whole invocation; nested calls share the deadline. */
   timeout?: number
   nonlocals?: Record<string, unknown>
-  /** The outermost skill needs an approval, regardless of its own metadata. */
-  approval?: boolean
+  /** The outermost skill needs an approval. The settings given here take precedence over its metadata. */
+  approval?: boolean | ApprovalSettings
 }
 
 /** A new counter; its ordinals start with `place`. */

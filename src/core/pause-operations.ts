@@ -44,6 +44,9 @@ export const pauses = {
   'conversation-resume': closed(conversation).describe(
     'Hands a conversation back: its messages are dispatched.',
   ),
+  'route-list': closed({}).describe(
+    'Lists the routes in the order in which they are tried: who answers, and whether it is paused.',
+  ),
   'pause-list': closed({}).describe('Lists what is paused: since when, by whom, and until when.'),
   /** Throws `message_not_found`, `run_not_running`. */
   'run-cancel': closed({

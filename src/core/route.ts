@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { approvalSettings } from './approval-settings.ts'
 import { jsonObjectSchema } from './json.ts'
 import { matchSchema, type RouteMatch } from './match.ts'
 import { timerDuration } from './units.ts'
@@ -86,7 +87,10 @@ const routeKeys = z.strictObject({
     .min(1)
     .exactOptional()
     .describe('Model for a markdown skill, instead of the configured one.'),
-  approval: z.boolean().exactOptional().describe('Each run waits for an approval.'),
+  approval: z
+    .union([z.boolean(), approvalSettings])
+    .exactOptional()
+    .describe('Each run waits for an approval.'),
   'while-busy': z
     .enum(['queue', 'collect', 'latest', 'steer'])
     .exactOptional()

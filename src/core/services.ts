@@ -62,6 +62,8 @@ export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
   ok: boolean
   state: 'active' | 'failing' | 'paused' | 'disabled'
   detail?: string
+  /** Where it is paused: by whom, and since when (Unix ms). */
+  paused?: { by: string; since?: number }
   waiting: number
   dead: number
   attempts?: object[]
@@ -145,6 +147,9 @@ export const approvalSchema = z.object({
   message: z
     .object({ id: z.string(), gateway: z.string(), conversation: z.string(), from: z.string() })
     .exactOptional(),
+  /** The route that dispatched the message, and the roles of who asks. */
+  route: z.string().exactOptional(),
+  roles: z.array(z.string()).exactOptional(),
   trace: z.string(),
   status: z.enum(['pending', 'approved', 'denied', 'expired']),
   requestedAt: z.number(),

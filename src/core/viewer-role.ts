@@ -20,6 +20,7 @@ export const VIEWER_SKILLS: readonly string[] = [
   'message-show',
   'pause-list',
   'refused',
+  'route-list',
   'schedule-list',
   'send-list',
   'session-list',

@@ -13,7 +13,7 @@ import { createResend } from '../engine/resend.ts'
 import { createSearch } from '../engine/search.ts'
 import { createSend, type SendLater } from '../engine/send.ts'
 import type { Pauses } from '../features/pauses/pauses.ts'
-import { createPauseService } from '../features/pauses/service.ts'
+import { createPauseService, type PauseService } from '../features/pauses/service.ts'
 import { NO_GATEWAY } from '../http/missed.ts'
 import type { Foundation } from './foundation.ts'
 
@@ -40,7 +40,13 @@ export function createRoadServices(
   return {
     events: parts.events,
     sends: parts.later.service,
-    pauses: createPauseService({ ...base, ...parts, journal: store.journal, gatewayNames }),
+    pauses: createPauseService({
+      ...base,
+      ...parts,
+      journal: store.journal,
+      gatewayNames,
+      listedRoutes: () => config().routes,
+    }),
     messages: {
       ...createMessages({ store, logged: base.logged, pushed: parts.pushed, traceUrl, now }),
       ...createSearch(store),
@@ -81,5 +87,5 @@ export function createRoadServices(
         return { daemon: owner, refusals: refusals.list(seen) }
       },
     },
-  } satisfies Partial<Services>
+  } satisfies Partial<Omit<Services, 'pauses'>> & { pauses: PauseService }
 }

@@ -50,7 +50,7 @@ export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 
       },
     }),
     missing: mcp.missing,
-    isGuarded: (skill) => router.routes().some((route) => route.skill === skill && route.approval === true),
+    guardOf: (skill) => router.routes().find((route) => route.skill === skill && route.approval)?.approval,
     log,
   })
   return { manager, mcp, runs, budgets, services }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { ApprovalSettings } from '../core/approval-settings.ts'
 import { type Call, createSendCounter, type InvokeOptions } from '../core/call.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { requireAskFor } from '../core/identity.ts'
@@ -10,7 +11,7 @@ import { didYouMean } from '../lib/nearest.ts'
 import { abortError, runBounded } from './bounded.ts'
 import { callbackSkill, isCallbackName } from './callbacks/callback-service.ts'
 import { createContexts } from './context.ts'
-import { createOnion, type Onion } from './onion.ts'
+import { createOnion, guardOnion, type Onion } from './onion.ts'
 import { parseArgs } from './parse-args.ts'
 import { createRegistry, type RegisteredSkill, type RegistryOptions } from './registry.ts'
 import { watchSkills } from './watch-skills.ts'
@@ -19,8 +20,8 @@ import { watchSkills } from './watch-skills.ts'
 export type SkillManager = ReturnType<typeof createSkillManager>
 
 export type SkillManagerOptions = RegistryOptions & {
-  /** Whether a route asks for an approval before it runs the skill: then every other way to it asks as well. */
-  isGuarded?(skill: string): boolean
+  /** The approval that a route asks for before it runs the skill: then every other way to it asks as well. */
+  guardOf?(skill: string): boolean | ApprovalSettings | undefined
   /** Why a skill of another server is not there; undefined for names that lead to none. */
   missing?(name: string): TriviumError | undefined
   /** Shared by all invocations. */
@@ -68,13 +69,8 @@ export function createSkillManager(options: SkillManagerOptions) {
     throw missing ?? new TriviumError('skill_not_found', { name, hint: didYouMean(name, registry.names()) })
   }
 
-  /** `approval` in the metadata, unless the skill has settings of its own for it. */
-  const withApproval = (onion: Onion): Onion => {
-    const { skill } = onion
-    if (skill.metadata?.approval) return onion
-    const metadata = { ...skill.metadata, approval: true }
-    return createOnion({ ...skill, metadata }, registry.middleware())
-  }
+  const withApproval = (onion: Onion, given?: true | ApprovalSettings) =>
+    guardOnion(onion, registry.middleware(), given)
 
   const connectedTo = (services: Services) =>
     createContexts({
@@ -103,8 +99,8 @@ export function createSkillManager(options: SkillManagerOptions) {
     const { onion: found } = find(call.skill)
     // A route has decided for itself whether it asks.
     const isRouted = call.depth === 0 && call.route !== undefined
-    const isGuarded = !isRouted && options.isGuarded?.(call.skill)
-    const guarded = isGuarded ? withApproval(found) : found
+    const guard = isRouted ? undefined : options.guardOf?.(call.skill)
+    const guarded = guard ? withApproval(found, guard) : found
     const onion = refine ? refine(guarded) : guarded
     call.given = args
     return onion.run(contextOf(call, parseArgs(onion.skill, args), nonlocals))
@@ -120,7 +116,7 @@ export function createSkillManager(options: SkillManagerOptions) {
     /** Validates and runs a skill; CLI, HTTP and MCP get JSON. Throws a TriviumError; that of `skill_failed` has the skill’s in `cause`. */
     async invoke(name: string, args?: unknown, invokeOptions: InvokeOptions = {}) {
       if (closed) throw new TriviumError('cancelled', { what: `Skill ${name}`, reason: 'the daemon stops' })
-      const { signal: parent, timeout, caller } = invokeOptions
+      const { signal: parent, timeout, caller, approval } = invokeOptions
       if (caller) requireAskFor(caller, name)
       const { rootId = `${caller?.kind ?? 'code'}-${randomUUID()}` } = invokeOptions
       try {
@@ -129,7 +125,7 @@ export function createSkillManager(options: SkillManagerOptions) {
             createRootCall(name, { ...invokeOptions, rootId, signal }),
             args,
             invokeOptions.nonlocals ?? {},
-            invokeOptions.approval ? withApproval : undefined,
+            approval ? (onion) => withApproval(onion, approval) : undefined,
           ),
         )
         const isOutside = caller !== undefined && caller.kind !== 'route' && caller.kind !== 'code'
@@ -161,7 +157,8 @@ export function createSkillManager(options: SkillManagerOptions) {
     /** What `trivium skill show` prints. `layers` are outermost first. Throws `skill_not_found`, `skill_broken`. */
     describe(name: string) {
       const found = find(name)
-      const { skill, layers } = options.isGuarded?.(name) ? withApproval(found.onion) : found.onion
+      const guard = options.guardOf?.(name)
+      const { skill, layers } = guard ? withApproval(found.onion, guard) : found.onion
       const [args, output] = [skillJsonSchema(skill), outputJsonSchema(skill)]
       return { ...infoOf(found), args, ...defined({ output }), metadata: skill.metadata ?? {}, layers }
     },

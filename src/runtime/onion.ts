@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import type { ApprovalSettings } from '../core/approval-settings.ts'
 import { reasonOf } from '../core/errors.ts'
+import { isJsonObject } from '../core/json.ts'
 import type { Middleware, Skill, SkillContext } from '../core/skill.ts'
 
 /** A skill with the layers that its metadata switched on, outermost first. */
@@ -41,6 +43,19 @@ export function createOnion(skill: Skill, middleware: readonly Middleware[]) {
       core,
     ),
   }
+}
+
+/** The onion with `approval` in the metadata. What a route gives goes before the settings of the skill. */
+export function guardOnion(
+  onion: Onion,
+  middleware: readonly Middleware[],
+  given: true | ApprovalSettings = true,
+): Onion {
+  const { skill } = onion
+  const own = skill.metadata?.approval
+  if (own && given === true) return onion
+  const approval = given === true ? true : { ...(isJsonObject(own) ? own : {}), ...given }
+  return createOnion({ ...skill, metadata: { ...skill.metadata, approval } }, middleware)
 }
 
 /** Settings of which the one under `key` may stand alone. No union: its errors do not say which setting is wrong. */

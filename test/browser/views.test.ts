@@ -124,16 +124,16 @@ describe('the views of an operator', { timeout: 90_000 }, async () => {
     const titles = await page.getByRole('heading', { level: 2 }).allTextContents()
     assert.deepEqual(
       titles.toSorted(),
-      ['"<i>b</i>"', '"a"'].map((disk) => `Run wipe: Wipes a disk disk ${disk}`),
+      ['<i>b</i>', 'a'].map((disk) => `Run wipe: Wipes a disk disk ${disk}`),
     )
-    await press(/^Approve .*"a"/)
-    await dialog.getByText('it runs immediately').waitFor()
+    await press(/^Approve .*disk a,/)
+    await dialog.getByText('It runs immediately').waitFor()
     assert.match((await dialog.textContent()) ?? '', /Approve: Run wipe.*diska.*howfast/)
     await answer('Approve wipe')
     assert.equal(await asked[0], 'wiped a')
     await page.getByText('approved by').waitFor()
     await press(/^Deny .*<i>b/)
-    await dialog.getByLabel('Why').fill('too late')
+    await dialog.getByLabel('Reason').fill('too late')
     await answer('Deny wipe')
     assert.match(String(await asked[1]), /too late/)
     await page.getByText('too late').waitFor()

@@ -33,7 +33,7 @@ describe('the JSON Schema for editors', () => {
   test('lets a variable stand for a number, a switch or a word', () => {
     const variable = { type: 'string', pattern: '\\$\\{' }
     const route = pathGet(schema, 'properties.routes.items.properties')
-    for (const key of ['concurrency', 'approval', 'reply']) {
+    for (const key of ['concurrency', 'approval.anyOf.0', 'reply']) {
       assert.deepEqual(pathGet(route, `${key}.anyOf.1`), variable, key)
     }
     assert.equal(pathGet(route, 'skill.anyOf'), undefined)

@@ -12,7 +12,13 @@ gateways:
   two: { transport: webhook, path: /two, verify: { scheme: none } }
 tokens:
   - { name: ops, token: "a-token-of-operations", skills: ["*"], gateways: [two] }
-routes: [{ name: all, skill: work, retry: { attempts: 2, delay: 10ms } }]
+routes:
+  - { name: other, match: { gateway: two, text: nothing }, skill: work }
+  - { name: all, skill: work, retry: { attempts: 2, delay: 10ms } }
+subscriptions:
+  - { name: crm, topic: orders, url: "http://127.0.0.1:9/crm", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)} }
+schedules:
+  - { name: nightly, cron: "0 3 * * *", skill: work, args: { text: at night } }
 `
 const SKILLS = {
   work: `import { appendFileSync } from 'node:fs'
@@ -67,6 +73,23 @@ for (const kind of ['embedded', 'redis'] as const) {
       await post(daemon, '/two', 'b')
       await worked(site, 'b')
       assert.equal((await site.run(['pause', 'list'])).out.match(/the CRM is down/)?.length, 1)
+      await daemon.invoke('subscription-pause', { name: 'crm' })
+      await daemon.invoke('schedule-pause', { id: 'nightly' })
+      await daemon.invoke('route-pause', { route: 'other', reason: 'looks wrong' })
+      const everything = [await daemon.invoke('pause-list')]
+        .flat()
+        .map((each) => `${Object(each).kind} ${Object(each).name}`)
+      assert.deepEqual(everything, ['gateway one', 'route other', 'subscription crm', 'schedule nightly'])
+      const routes = [await daemon.invoke('route-list')].flat()
+      assert.partialDeepStrictEqual(routes, [
+        { name: 'other', target: 'skill', to: 'work', paused: { kind: 'route', reason: 'looks wrong' } },
+        { name: 'all', target: 'skill', to: 'work', fallback: true },
+      ])
+      assert.equal(Object(routes[1]).paused, undefined)
+      assert.match((await site.run(['route', 'list'])).out, /other +skill work +paused by .*: looks wrong/)
+      await daemon.invoke('schedule-resume', { id: 'nightly' })
+      await daemon.invoke('subscription-resume', { name: 'crm' })
+      await daemon.invoke('route-resume', { route: 'other' })
       const status = (await site.run(['status'])).out
       assert.match(status, /Gateway one is paused/)
       await daemon.end('SIGKILL')

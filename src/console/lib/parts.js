@@ -182,7 +182,13 @@ export function Question() {
     if (question.peek() === asked) question.value = undefined
     asked.resolve(answer)
   }
-  return html`<dialog ref=${dialog} class="question" aria-labelledby="question-title" onClose=${() => end(false)}>
+  // Enter in a field that says so is the answer.
+  const confirm = (event) => {
+    if (event.key !== 'Enter' || event.isComposing || !event.target.matches('[data-confirms]')) return
+    event.preventDefault()
+    end(true)
+  }
+  return html`<dialog ref=${dialog} class="question" aria-labelledby="question-title" onKeyDown=${confirm} onClose=${() => end(false)}>
     <h2 id="question-title">${asked.title}</h2>
     <div class="question-body">${asked.body}</div>
     <div class="buttons">

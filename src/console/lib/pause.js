@@ -17,19 +17,47 @@ export function CancelRun({ id, done }) {
   return html`<button type="button" onClick=${cancel}>Cancel the attempt …</button>`
 }
 
+/** What waits while something is paused. */
+const WAITS = {
+  gateway: 'Its messages are accepted and wait.',
+  route:
+    'Messages that it takes are accepted and wait, and later ones of the same conversations behind them.',
+  skill: 'Messages of all routes to it are accepted and wait, and its schedules too. Calls by name go on.',
+  conversation: 'Its messages are accepted and wait: no skill answers them.',
+}
+
+/** Asks for a reason and pauses. Resolves with whether it is paused. `of` are the arguments of the operation. */
+export async function pauseWith({ kind, of, name, action = 'Pause' }) {
+  let reason = ''
+  const body = html`<p>${WAITS[kind]}</p>
+    <label>Reason (optional) <input maxlength="200" onInput=${(event) => {
+      reason = event.target.value.trim()
+    }} /></label>`
+  if (!(await ask({ title: `${action}: ${kind} ${name}?`, body, action }))) return false
+  return act(async () => {
+    await invoke(`${kind}-pause`, { ...of, ...(reason && { reason }) })
+    return WAITS[kind]
+  })
+}
+
 /** Pauses what it names, or lets it go on: `kind` is that of the operations, `of` their arguments. */
 export function Pause({ kind, of, name, words = ['Pause', 'Resume'] }) {
   const { value: pauses, reload } = useLoaded((signal) => invoke('pause-list', {}, signal), [kind, name])
   if (!pauses) return null
-  const isHere = (each) =>
-    each.kind === kind && each.name === name && (kind !== 'conversation' || each.gateway === of.gateway)
-  const isPaused = pauses.some(isHere)
-  const change = () =>
+  const found = pauses.find(
+    (each) =>
+      each.kind === kind && each.name === name && (kind !== 'conversation' || each.gateway === of.gateway),
+  )
+  const resume = () =>
     act(async () => {
-      await invoke(`${kind}-${isPaused ? 'resume' : 'pause'}`, of)
-      reload()
-      return isPaused ? 'Its messages are dispatched again.' : 'Its messages are accepted and wait.'
+      await invoke(`${kind}-resume`, of)
+      return 'Its messages are dispatched again.'
     })
-  return html`${isPaused && html`<${Badge} kind="warn">paused<//>`}
-    <button type="button" onClick=${change}>${words[Number(isPaused)]}</button>`
+  const change = async () => {
+    await (found ? resume() : pauseWith({ kind, of, name, action: words[0] }))
+    reload()
+  }
+  return html`${found && html`<${Badge} kind="warn">paused<//>`}
+    <button type="button" title=${found ? `Paused by ${found.by}${found.reason ? `: ${found.reason}` : ''}` : undefined}
+      aria-label=${`${words[Number(Boolean(found))]} ${kind} ${name}`} onClick=${change}>${words[Number(Boolean(found))]}${found ? '' : ' …'}</button>`
 }

@@ -29,7 +29,7 @@ export function placeOf({ code, where }) {
     case 'approval-waiting':
       return { path: 'approvals' }
     case 'paused':
-      return { path: gateway ? ['gateways', gateway] : where.skill ? 'skills' : 'conversations' }
+      return { path: 'paused' }
     case 'skill-broken':
     case 'mcp-down':
     case 'budget':

@@ -1,9 +1,10 @@
-import { useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { call, invoke } from '../lib/api.js'
+import { Arguments, decide, Expiry, WhoAsks } from '../lib/approval.js'
 import { html } from '../lib/html.js'
-import { changes, clock } from '../lib/live.js'
-import { Age, act, ask, Badge, Empty, Json, Problem, span, useLoaded } from '../lib/parts.js'
-import { link } from '../lib/router.js'
+import { onKey } from '../lib/keys.js'
+import { changes } from '../lib/live.js'
+import { Age, Badge, Empty, Problem, useLoaded } from '../lib/parts.js'
 import { count } from '../lib/troubles.js'
 
 const KINDS = { pending: 'warn', approved: 'good', denied: 'bad', expired: 'dim' }
@@ -11,9 +12,11 @@ const KINDS = { pending: 'warn', approved: 'good', denied: 'bad', expired: 'dim'
 /** What waits for a decision, oldest first; below it what was decided. */
 export function ApprovalsPage() {
   const { value, error, reload } = useRequests()
+  useKeys()
   const { value: skills = [] } = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
   return html`<section class="page" aria-labelledby="title">
-    <header class="bar"><h1 id="title">Approvals</h1></header>
+    <header class="bar"><h1 id="title">Approvals</h1>
+      ${value?.length > 0 && html`<p class="dim wide keys-hint"><kbd>j</kbd> <kbd>k</kbd> move, <kbd>a</kbd> approves, <kbd>d</kbd> denies</p>`}</header>
     ${error && html`<${Problem} error=${error} retry=${reload} />`}
     ${value?.length === 0 && html`<${Empty} title="Nothing waits for a decision."><code>approval: true</code> on a skill or a route asks for one.<//>`}
     <div class="requests">${value?.map(
@@ -46,79 +49,73 @@ function useRequests() {
 }
 
 function Request({ request, alike, about, reload }) {
-  const {
-    id,
-    skill,
-    title,
-    by,
-    args,
-    message,
-    status,
-    requestedAt,
-    expiresAt,
-    onTimeout,
-    decidedBy,
-    reason,
-  } = request
-  const decide = async (approve) => {
-    const verb = approve ? 'Approve' : 'Deny'
-    let why = ''
-    const body = html`<p>${skill} for ${by}: ${approve ? 'it runs immediately, with these arguments.' : 'it does not run; the sender gets the reason.'}</p>
-      <${Arguments} args=${args} differing=${differing} />
-      <label>Why, for whoever asked <input onInput=${(event) => {
-        why = event.target.value.trim()
-      }} /></label>`
-    if (!(await ask({ title: `${verb}: ${title}?`, body, action: `${verb} ${skill}`, danger: !approve })))
-      return
-    await act(async () => {
-      await invoke('approval-decide', { id, approve, ...(why && { reason: why }) })
-      return `${skill} for ${by} is ${approve ? 'approved' : 'denied'}.`
-    })
-    reload()
-  }
+  const { id, skill, title, by, args, status, decidedBy, reason } = request
   const differing = differingOf(alike)
+  const asked = about && !title.includes(about) ? about : undefined
+  const decideIt = async (approve) => {
+    if (await decide(request, approve, { about: asked, differing })) reload()
+  }
   // What tells it from others like it, in a few words.
-  const own = differing
-    .map((name) => `${name} ${JSON.stringify(Object(args)[name]) ?? 'not given'}`.slice(0, 60))
-    .join(', ')
+  const own = alike.some((each) => each.id !== id && each.title === title) ? briefOf(args, differing) : ''
+  const name = [title, own, by].filter(Boolean).join(', ')
   const place = alike.findIndex((each) => each.id === id)
-  return html`<article class="card request" aria-labelledby=${`request-${id}`}>
-    <header class="card-head"><h2 id=${`request-${id}`}>${title} <span class="dim">${own}</span></h2><${Badge} kind=${KINDS[status]}>${status}<//></header>
-    <p><b>${by}</b> asks to run <a href=${link(['skills', skill])}><code>${skill}</code></a>${about && !title.includes(about) && html`<span class="dim"> ${about}</span>`}</p>
-    <p class="dim"><${Age} at=${requestedAt} /> ago${status === 'pending' && html`, ${onTimeout === 'approve' ? 'approved' : 'denied'} by itself in ${span(Math.max(0, expiresAt - clock.value))}`}
-      ${message && html` · <a href=${link(['messages', message.id])}>its message</a> on ${message.gateway}`}</p>
+  return html`<article class="card request" tabindex="-1" data-request=${id} aria-labelledby=${`request-${id}`}>
+    <header class="card-head"><h2 id=${`request-${id}`}>${title} ${own && html`<span class="dim">${own}</span>`}</h2><${Badge} kind=${KINDS[status]}>${status}<//></header>
+    <${WhoAsks} request=${request} about=${asked} />
     <${Arguments} args=${args} differing=${differing} />
-    ${alike.length > 1 && html`<p class="dim">${place + 1} of ${count(alike.length, 'request')} for ${skill}; what differs is marked.</p>`}
+    ${alike.length > 1 && html`<p class="dim">${place + 1} of ${count(alike.length, 'request')} for ${skill}${differing.length > 0 && '; what differs is marked'}.</p>`}
     ${
       status === 'pending'
-        ? html`<div class="buttons"><button type="button" class="primary" aria-label=${`Approve ${[title, own, by].filter(Boolean).join(', ')}`} onClick=${() => decide(true)}>Approve …</button>
-          <button type="button" class="danger" aria-label=${`Deny ${[title, own, by].filter(Boolean).join(', ')}`} onClick=${() => decide(false)}>Deny …</button></div>`
+        ? html`<div class="decide"><div class="buttons"><button type="button" class="primary" data-decide="approve" aria-label=${`Approve ${name}`} onClick=${() => decideIt(true)}>Approve …</button>
+          <button type="button" class="danger" data-decide="deny" aria-label=${`Deny ${name}`} onClick=${() => decideIt(false)}>Deny …</button></div>
+          <p class="dim"><${Expiry} of=${request} /></p></div>`
         : html`<p class="ended">${status}${decidedBy && ` by ${decidedBy}`}${reason && `: ${reason}`}</p>`
     }
   </article>`
 }
 
-/** The names of the arguments in which requests for one skill are not all the same. */
+/** The arguments in which requests for one skill differ; none where they have nothing in common. */
 function differingOf(alike) {
-  const names = new Set(alike.flatMap(({ args }) => Object.keys(Object(args))))
-  return [...names].filter(
+  const names = [...new Set(alike.flatMap(({ args }) => Object.keys(Object(args))))]
+  const differing = names.filter(
     (name) => new Set(alike.map(({ args }) => JSON.stringify(Object(args)[name]))).size > 1,
   )
+  return differing.length < names.length ? differing : []
 }
 
-/** All of them, whole, a line each. */
-function Arguments({ args, differing }) {
-  const entries =
-    typeof args === 'object' && args !== null && !Array.isArray(args) ? Object.entries(args) : undefined
-  if (!entries) return html`<${Json} value=${args} label="Arguments" />`
-  if (entries.length === 0) return html`<p class="dim">Without arguments.</p>`
-  return html`<dl class="facts arguments">${entries.map(
-    ([
-      name,
-      value,
-    ]) => html`<div key=${name} class=${differing.includes(name) ? 'differs' : ''}><dt>${name}</dt>
-      <dd>${typeof value === 'object' && value !== null ? html`<${Json} value=${value} label=${name} />` : String(value)}</dd></div>`,
-  )}</dl>`
+/** Texts of messages are too long for a title. */
+function briefOf(args, differing) {
+  return differing
+    .filter((name) => typeof Object(args)[name] !== 'object' && String(Object(args)[name]).length <= 40)
+    .slice(0, 3)
+    .map((name) => `${name} ${String(Object(args)[name] ?? 'not given').replaceAll(/\s+/g, ' ')}`)
+    .join(', ')
+}
+
+/** `j` and `k` go from request to request, `a` and `d` open the dialog for the one that has the focus. */
+function useKeys() {
+  useEffect(() => {
+    const all = () => [...document.querySelectorAll('[data-request]')]
+    const move = (by) => {
+      const cards = all()
+      const at = cards.findIndex((card) => card.contains(document.activeElement))
+      cards[at < 0 ? 0 : Math.min(Math.max(at + by, 0), cards.length - 1)]?.focus()
+    }
+    const press = (what) => () => {
+      const here = all().find((card) => card.contains(document.activeElement))
+      if (here) here.querySelector(`[data-decide="${what}"]`)?.click()
+      else move(0)
+    }
+    const ends = [
+      onKey('j', 'next request', () => move(1)),
+      onKey('k', 'request before', () => move(-1)),
+      onKey('a', 'approve …', press('approve')),
+      onKey('d', 'deny …', press('deny')),
+    ]
+    return () => {
+      for (const end of ends) end()
+    }
+  }, [])
 }
 
 const SHOWN = 50

@@ -10,6 +10,7 @@ import { GatewayPage, GatewaysPage } from './gateways.js'
 import { MessagePage } from './message.js'
 import { MessagesPage } from './messages.js'
 import { NowPage } from './now.js'
+import { PausedPage } from './paused.js'
 import { QueuesPage } from './queues.js'
 import { SkillsPage } from './skills.js'
 
@@ -51,6 +52,14 @@ export const VIEWS = [
     count: (now) => now?.gateways?.filter(({ ok }) => !ok).length,
   },
   { path: 'skills', title: 'Skills', Page: ({ path: [name] }) => html`<${SkillsPage} name=${name} />` },
+  {
+    path: 'paused',
+    title: 'Paused',
+    parts: 0,
+    Page: PausedPage,
+    count: (now) =>
+      now?.troubles?.filter(({ code }) => code === 'paused' || code === 'subscription-paused').length,
+  },
   { path: 'compose', title: 'Test message', parts: 0, Page: ComposePage },
   { path: 'audit', title: 'Audit', parts: 0, Page: AuditPage },
   { path: 'configuration', title: 'Configuration', parts: 0, Page: ConfigurationPage },

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { call, download, invoke } from '../lib/api.js'
+import { DecideHere } from '../lib/approval.js'
 import { html } from '../lib/html.js'
 import { changes } from '../lib/live.js'
 import {
@@ -276,7 +277,7 @@ function Actions({ shown, reload }) {
     reload()
   }
   return html`<div class="buttons">
-    ${outcome === 'approval' && html`<a class="button" href=${link('approvals')}>Decide …</a>`}
+    ${outcome === 'approval' && html`<${DecideHere} isMeant=${(request) => request.message?.id === id} done=${reload} />`}
     ${outcome === 'dead' && html`<button type="button" class="primary" onClick=${again}>Retry</button>`}
     ${outcome === 'running' && html`<${CancelRun} id=${id} done=${reload} />`}
     <button type="button" onClick=${() => setForm('answer')}>Answer …</button>

@@ -3,6 +3,7 @@ import { call, invoke } from '../lib/api.js'
 import { SchemaForm } from '../lib/form.js'
 import { html } from '../lib/html.js'
 import { ask, Badge, Copy, Empty, Facts, Json, Problem, took, useLoaded } from '../lib/parts.js'
+import { Pause } from '../lib/pause.js'
 import { link } from '../lib/router.js'
 import { errorsByField, fieldsOf } from '../lib/schema.js'
 import { Back } from '../lib/trail.js'
@@ -55,6 +56,7 @@ function Skill({ name }) {
       skill &&
       html`<h1>${name} ${skill.metadata?.annotations?.destructiveHint && html`<${Badge} kind="warn">cannot be undone<//>`}${skill.metadata?.approval && html` <${Badge} kind="warn">needs approval<//>`}</h1>
       <p>${skill.description}</p>
+      ${!isBuiltIn(skill) && html`<p class="buttons"><${Pause} of=${{ skill: name }} kind="skill" name=${name} /></p>`}
       <${TryIt} skill=${skill} />
       <details><summary>What it is</summary>
         <${Facts} of=${{ kind: skill.kind, file: skill.path, layers: skill.layers?.map(layerName).join(' → ') }} />

@@ -8,18 +8,23 @@ import { createRunCancel } from './cancel.ts'
 import { createChanges } from './changes.ts'
 import { createHandOver } from './hand-over.ts'
 import type { Pauses } from './pauses.ts'
-import { gatewayOf } from './records.ts'
+import { describeRoute, type ListedRoute } from './route-list.ts'
 
-/** `…-pause`, `…-resume`, `pause-list` and `run-cancel`. */
+/** All of pausing but `pause-list`, which tells of more than pauses of dispatch. */
+export type PauseService = Omit<Services['pauses'], 'pause-list'>
+
+/** `…-pause`, `…-resume`, `route-list` and `run-cancel`. */
 export function createPauseService(deps: {
   pauses: Pauses
   journal: Pick<Journal, 'get' | 'outcomes' | 'search'>
   router: { routes(): readonly { name: string }[] }
+  /** The routes that people wrote, in the order in which they are tried. */
+  listedRoutes(): readonly ListedRoute[]
   gatewayNames(): readonly string[]
   /** Throws `skill_not_found`, and `forbidden`. */
   permit(skill: string, call: Call): Promise<void>
   now(): number
-}): Services['pauses'] {
+}): PauseService {
   const { pauses, now } = deps
 
   const { begin, end } = createChanges(pauses)
@@ -56,12 +61,7 @@ export function createPauseService(deps: {
     },
     'skill-resume': ({ skill: name }, call) => end({ kind: 'skill', name }, () => deps.permit(name, call)),
     ...createHandOver({ ...deps, begin, end, about, requireKnown }),
-    async 'pause-list'(_, { caller }) {
-      return pauses.view.list().filter((pause) => {
-        const gateway = gatewayOf(pause)
-        return gateway === undefined || (caller.gateways?.includes(gateway) ?? true)
-      })
-    },
+    'route-list': async () => deps.listedRoutes().map((route) => describeRoute(route, pauses.view.list())),
     'run-cancel': createRunCancel(deps),
   }
 }

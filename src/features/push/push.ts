@@ -5,6 +5,7 @@ import type { PushSubscription } from '../../core/push.ts'
 import type { Services, SubscriptionInfo } from '../../core/services.ts'
 import type { Store } from '../../core/store.ts'
 import type { ReplayEvents } from '../../engine/replay-events.ts'
+import { defined } from '../../lib/defined.ts'
 import { createLoop } from '../../lib/loop.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { isFailing } from './circuit.ts'
@@ -76,7 +77,7 @@ export function createPush(deps: PushDeps) {
       return (await list([find(name)]))[0] ?? null
     },
     async pause({ name }, { caller }) {
-      const stopped = { why: 'paused', by: caller.id ?? caller.kind } as const
+      const stopped = { why: 'paused', by: caller.id ?? caller.kind, at: now() } as const
       await find(name).records.change((control) => ({ ...control, stopped }))
       return { ok: true }
     },
@@ -176,8 +177,14 @@ function serve(subscription: PushSubscription, deps: PushDeps) {
   }
 }
 
-function standing({ stopped }: Control, report: Report): Pick<SubscriptionInfo, 'ok' | 'state' | 'detail'> {
-  if (stopped?.why === 'paused') return { ok: true, state: 'paused', detail: `by ${stopped.by}` }
+function standing(
+  { stopped }: Control,
+  report: Report,
+): Pick<SubscriptionInfo, 'ok' | 'state' | 'detail' | 'paused'> {
+  if (stopped?.why === 'paused') {
+    const { by, at: since } = stopped
+    return { ok: true, state: 'paused', detail: `by ${by}`, paused: { by, ...defined({ since }) } }
+  }
   if (stopped) return { ok: false, state: 'disabled', detail: 'its receiver is gone (410)' }
   if (!isFailing(report)) return { ok: true, state: 'active' }
   return {

@@ -4,7 +4,9 @@ import type { KeyValues } from '../../core/store.ts'
 import { updateKv } from '../../core/update-kv.ts'
 
 const controlSchema = z.object({
-  stopped: z.object({ why: z.enum(['paused', 'gone']), by: z.string() }).exactOptional(),
+  stopped: z
+    .object({ why: z.enum(['paused', 'gone']), by: z.string(), at: z.number().exactOptional() })
+    .exactOptional(),
   /** Only events from `since` (Unix ms) on; `number` makes jobs of those that were jobs before. */
   replay: z.object({ since: z.number(), number: z.number() }).exactOptional(),
   resumedAt: z.number().default(0),

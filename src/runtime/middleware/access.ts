@@ -45,7 +45,7 @@ export function createAccessMiddleware(rules?: () => readonly AccessRule[]): Mid
 
 /** What sees or decides for all gateways at once. */
 const BEYOND_GATEWAYS = createNameMatcher(
-  'route-pause route-resume skill-pause skill-resume dead-letter-* subscription-* approval-* session-* audit-* call-* slack-installs* troubles',
+  'route-pause route-resume route-list skill-pause skill-resume dead-letter-* subscription-* approval-* session-* audit-* call-* slack-installs* troubles',
 )
 
 /** A program has what its token names; schedules are for later, when the token may be gone. */

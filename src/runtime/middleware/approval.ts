@@ -1,21 +1,18 @@
 import { hash } from 'node:crypto'
-import { z } from 'zod'
+import { approvalSettings } from '../../core/approval-settings.ts'
+import { renderTitle, titleFault } from '../../core/approval-title.ts'
+import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { compileMember, isOperator } from '../../core/identity.ts'
 import { toJson } from '../../core/json.ts'
 import type { Approval } from '../../core/services.ts'
-import { defineMiddleware, type Middleware, type SkillContext } from '../../core/skill.ts'
-import { duration } from '../../core/units.ts'
+import { defineMiddleware, type Middleware, type SkillContext, skillJsonSchema } from '../../core/skill.ts'
+import { defined } from '../../lib/defined.ts'
 import { headOf } from '../../lib/head-of.ts'
 import { parseSettings } from '../onion.ts'
 import { slimArgs } from '../session/sessions.ts'
 
-const options = z.strictObject({
-  title: z.string().optional(),
-  approvers: z.array(z.string()).default([]),
-  timeout: duration.default(86_400_000),
-  'on-timeout': z.enum(['deny', 'approve']).default('deny'),
-})
+const DAY = 86_400_000
 
 /**
  * The skill runs only once somebody has approved exactly these arguments in this outermost invocation. A dispatched one ends with
@@ -30,8 +27,10 @@ export function createApprovalMiddleware(
     description: 'Runs the skill only after someone approved it',
     setup(settings, skill) {
       if (settings === false) return (_ctx, next) => next()
-      const given = parseSettings(options, settings === true ? {} : settings)
-      const { title, approvers, timeout, 'on-timeout': onTimeout } = given
+      const given = parseSettings(approvalSettings, settings === true ? {} : settings)
+      const { title, approvers = [], timeout = DAY, 'on-timeout': onTimeout = 'deny' } = given
+      const fault = title === undefined ? undefined : titleFault(title, () => skillJsonSchema(skill))
+      if (fault !== undefined) throw new Error(`title: ${fault}`)
       for (const member of approvers) compileMember(member)
       return async (ctx, next) => {
         const { message, call } = ctx
@@ -42,12 +41,15 @@ export function createApprovalMiddleware(
           by: whoAsks(ctx),
           title: call.guard?.again
             ? askAgain(skill.name)
-            : (title ?? `Run ${skill.name}: ${skill.description}`),
+            : title === undefined
+              ? `Run ${skill.name}: ${skill.description}`
+              : renderTitle(title, ctx.args),
           approvers,
           timeout,
           onTimeout,
           trace: call.trace,
           ...(message ? { message: briefOf(message) } : {}),
+          ...defined({ route: call.route, roles: rolesOf(call) }),
         })
         if (asked.status === 'pending') await ask(asked, ctx)
         const decided = asked.status === 'pending' ? await decision(asked, ctx) : asked
@@ -122,6 +124,11 @@ function whoAsks({ message, call: { caller } }: SkillContext): string {
   const { name, address, id: given } = message.from
   const said = [name, address ?? given].filter(Boolean).join(' ').replaceAll(/\s+/g, ' ').slice(0, 200)
   return id ?? `${said} (unverified)`
+}
+
+/** The roles by which somebody asks, where there are any. */
+function rolesOf({ caller: { roles } }: Call): string[] | undefined {
+  return roles && roles.length > 0 ? [...roles] : undefined
 }
 
 function briefOf({ id, gateway, conversation, from }: NonNullable<SkillContext['message']>) {

@@ -13,7 +13,7 @@ import type { RunRecord } from './run-record.ts'
 
 /** What reaches beyond the conversation. A model gets it only by name: not by `*`, nor without `allowed-tools`. */
 const OPERATOR = createNameMatcher(
-  '*-pause *-resume run-cancel pause-list message-* conversation-* dead-letter-* subscription-* approval-* session-* schedule-* audit-* call-* slack-installs* refused gateway-receive gateway-ack gateway-nack gateway-extend gateway-reconnect delegation-take delegation-accept',
+  '*-pause *-resume run-cancel pause-list route-list message-* conversation-* dead-letter-* subscription-* approval-* session-* schedule-* audit-* call-* slack-installs* refused gateway-receive gateway-ack gateway-nack gateway-extend gateway-reconnect delegation-take delegation-accept',
 )
 
 /** The skills that there are, for models. */

@@ -1,0 +1,101 @@
+import { invoke } from './api.js'
+import { html } from './html.js'
+import { changes, clock, isNarrow } from './live.js'
+import { Age, act, ask, Json, useLoaded } from './parts.js'
+import { link } from './router.js'
+
+/** How long is left: `1 d 3 h`, `2 h 05 min`, `4 min 09 s`, `12 s`. */
+function countdown(ms) {
+  const seconds = Math.max(0, Math.ceil(ms / 1_000))
+  const [days, hours, minutes] = [seconds / 86_400, (seconds / 3_600) % 24, (seconds / 60) % 60].map(
+    Math.floor,
+  )
+  const two = (value) => String(value).padStart(2, '0')
+  if (days > 0) return `${days} d ${hours} h`
+  if (hours > 0) return `${hours} h ${two(minutes)} min`
+  if (minutes > 0) return `${minutes} min ${two(seconds % 60)} s`
+  return `${seconds} s`
+}
+
+/** What becomes of a request that nobody decides, and when. */
+export function Expiry({ of: { expiresAt, onTimeout } }) {
+  const left = expiresAt - clock.value
+  const what = onTimeout === 'approve' ? 'Approved' : 'Denied'
+  return html`<span class=${left < 300_000 ? 'soon' : ''} title=${new Date(expiresAt).toISOString()}>${what} automatically in <b class="left">${countdown(left)}</b></span>`
+}
+
+/** Who asks, and why: the person, their roles, the message and the route that led here. */
+export function WhoAsks({ request: { by, roles = [], skill, route, message, requestedAt }, about }) {
+  return html`<p><b>${by}</b>${roles.length > 0 && html` <span class="dim">(${roles.join(', ')})</span>`} asks to run <a href=${link(['skills', skill])}><code>${skill}</code></a>${about && html` <span class="dim">${about}</span>`}</p>
+    <p class="dim">Asked <${Age} at=${requestedAt} /> ago${
+      message
+        ? html` by <a href=${link(['messages', message.id])}>a message</a> on ${message.gateway}${route && html`, route ${route}`}`
+        : html` by a direct call`
+    }</p>`
+}
+
+/** All of them, whole, a line each. `differing` are marked. */
+export function Arguments({ args, differing = [] }) {
+  const entries =
+    typeof args === 'object' && args !== null && !Array.isArray(args) ? Object.entries(args) : undefined
+  if (!entries) return html`<${Json} value=${args} label="Arguments" />`
+  if (entries.length === 0) return html`<p class="dim">Without arguments.</p>`
+  return html`<dl class="facts arguments">${entries.map(
+    ([
+      name,
+      value,
+    ]) => html`<div key=${name} class=${differing.includes(name) ? 'differs' : ''}><dt>${name}</dt>
+      <dd><${Value} name=${name} value=${value} /></dd></div>`,
+  )}</dl>`
+}
+
+/** The message of a dispatched skill is a link: it has a page of its own. */
+function Value({ name, value }) {
+  if (typeof value !== 'object' || value === null) return String(value)
+  if (name === 'message' && typeof value.id === 'string')
+    return html`<a href=${link(['messages', value.id])}>${value.id}</a>`
+  return html`<${Json} value=${value} label=${name} />`
+}
+
+/**
+ * The one dialog in which a request is decided, wherever it is shown. Resolves with whether it was decided; Enter in the reason
+ * confirms.
+ */
+export async function decide(request, approve, { about, differing } = {}) {
+  const { id, title, skill, by, args } = request
+  const verb = approve ? 'Approve' : 'Deny'
+  let reason = ''
+  const body = html`<p class="effect">${approve ? 'It runs immediately, with these arguments.' : 'It does not run; the sender gets the reason.'} <${Expiry} of=${request} />.</p>
+    <${WhoAsks} request=${request} about=${about} />
+    <${Arguments} args=${args} differing=${differing} />
+    <label>Reason for the person who asked (optional) <input maxlength="500" data-confirms autofocus=${!isNarrow.peek()} onInput=${(
+      event,
+    ) => {
+      reason = event.target.value.trim()
+    }} /></label>`
+  if (!(await ask({ title: `${verb}: ${title}?`, body, action: `${verb} ${skill}`, danger: !approve })))
+    return false
+  return act(async () => {
+    await invoke('approval-decide', { id, approve, ...(reason && { reason }) })
+    return `${skill} for ${by} is ${approve ? 'approved' : 'denied'}.`
+  })
+}
+
+/** The buttons for the requests that `isMeant` picks, where something else than the list of them is shown. */
+export function DecideHere({ isMeant, done }) {
+  const { value = [], reload } = useLoaded(
+    (signal) => invoke('approval-list', { status: 'pending', limit: 1_000 }, signal),
+    [changes.approvals.value],
+  )
+  const decideIt = async (request, approve) => {
+    if (!(await decide(request, approve))) return
+    reload()
+    done?.()
+  }
+  return value.filter(isMeant).map(
+    (
+      request,
+    ) => html`<span class="decide-here" key=${request.id}><button type="button" class="primary" aria-label=${`Approve ${request.title}`} onClick=${() => decideIt(request, true)}>Approve …</button>
+      <button type="button" class="danger" aria-label=${`Deny ${request.title}`} onClick=${() => decideIt(request, false)}>Deny …</button></span>`,
+  )
+}

@@ -1,0 +1,27 @@
+import { z } from 'zod'
+import { titleFields } from './approval-title.ts'
+import { reasonOf } from './errors.ts'
+import { duration } from './units.ts'
+
+const title = z
+  .string()
+  .min(1)
+  .max(500)
+  .superRefine((text, context) => {
+    try {
+      titleFields(text)
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: reasonOf(error), input: text })
+    }
+  })
+
+/** `approval` of a skill or of a route, as written: what is absent has its default. Times in ms. */
+export const approvalSettings = z.strictObject({
+  title: title
+    .exactOptional()
+    .describe('The question, with arguments in braces: Refund {amount} · order {order}.'),
+  approvers: z.array(z.string()).exactOptional().describe('Who may decide, besides operators.'),
+  timeout: duration.exactOptional().describe('How long the request stays open.'),
+  'on-timeout': z.enum(['deny', 'approve']).exactOptional().describe('The decision at the timeout.'),
+})
+export type ApprovalSettings = z.output<typeof approvalSettings>

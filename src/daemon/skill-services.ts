@@ -1,0 +1,30 @@
+import type { Services } from '../core/services.ts'
+import type { Approvals } from '../features/approvals/create-approvals.ts'
+import { withPauseList } from '../features/pauses/pause-list.ts'
+import type { createPush } from '../features/push/push.ts'
+import type { createDurableParts } from './durable.ts'
+import type { Foundation } from './foundation.ts'
+import type { Roads } from './roads.ts'
+import type { makeSkills } from './skills.ts'
+
+/** `ctx.services`: the operations of all parts, for the skills that call them. */
+export function skillServices(
+  base: Foundation,
+  parts: {
+    roads: Roads
+    skills: ReturnType<typeof makeSkills>
+    durable: ReturnType<typeof createDurableParts>
+    approvals: Approvals
+    push: ReturnType<typeof createPush>
+  },
+): Services {
+  const { roads, skills, durable, approvals, push } = parts
+  return {
+    ...{ ...roads.services, ...skills.services, ...durable.services },
+    pauses: withPauseList(roads.services.pauses, { roads, push, durable }),
+    approvals: approvals.service,
+    audit: base.audit.service,
+    subscriptions: push.service,
+    longJobs: base.longWork.service,
+  }
+}

@@ -1,0 +1,46 @@
+import type { Call } from '../../core/call.ts'
+import type { Services, SubscriptionInfo } from '../../core/services.ts'
+import { defined } from '../../lib/defined.ts'
+import { gatewayOf, type Pause } from './records.ts'
+import type { PauseService } from './service.ts'
+
+/** A pause as `pause-list` shows it, whatever was paused. `since` (Unix ms) is absent where it was not noted. */
+type Listed =
+  | Pause
+  | { kind: 'subscription' | 'schedule'; name: string; label?: string; since?: number; by?: string }
+
+type ListedSchedule = { id: string; name?: string | undefined; paused?: { since: number } | undefined }
+
+type Parts = {
+  roads: { pauses: { view: { list(): readonly Pause[] } } }
+  push: { service: { list(): Promise<readonly Pick<SubscriptionInfo, 'name' | 'state' | 'paused'>[]> } }
+  durable: { services: { schedules: { list(args: object, call: Call): Promise<readonly ListedSchedule[]> } } }
+}
+
+/** Adds `pause-list`: pauses of dispatch, then the pushes and schedules that are paused. */
+export function withPauseList(service: PauseService, { roads, push, durable }: Parts): Services['pauses'] {
+  return {
+    ...service,
+    async 'pause-list'(_, call): Promise<Listed[]> {
+      const { gateways } = call.caller
+      const own = roads.pauses.view.list().filter((pause) => {
+        const gateway = gatewayOf(pause)
+        return gateway === undefined || (gateways?.includes(gateway) ?? true)
+      })
+      if (gateways) return own
+      const [subscriptions, schedules] = await Promise.all([
+        push.service.list(),
+        durable.services.schedules.list({}, call),
+      ])
+      return [...own, ...subscriptions.flatMap(pausedPush), ...schedules.flatMap(pausedSchedule)]
+    },
+  }
+}
+
+function pausedPush({ name, state, paused }: Pick<SubscriptionInfo, 'name' | 'state' | 'paused'>): Listed[] {
+  return state === 'paused' ? [{ kind: 'subscription', name, ...paused }] : []
+}
+
+function pausedSchedule({ id, name, paused }: ListedSchedule): Listed[] {
+  return paused ? [{ kind: 'schedule', name: id, ...paused, ...defined({ label: name }) }] : []
+}

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  shop: { transport: webhook, path: /hooks/shop, verify: { scheme: none } }
+subscriptions:
+  - { name: crm, topic: orders, url: "http://127.0.0.1:9/crm", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)} }
+schedules:
+  - { name: nightly, cron: "0 3 * * *", skill: refund, args: { order: none, amount: 0 } }
+routes:
+  - { name: refunds, match: { gateway: shop, text: "*refund*" }, skill: refund, args: { order: "4711", amount: 20 } }
+  - name: guarded
+    match: { gateway: shop, text: "*guard*" }
+    skill: echo
+    approval: { title: "Echo for {from}: {text}", timeout: 90m }
+  - { name: rest, match: { gateway: shop }, skill: echo }
+`
+const REFUND = `import { z } from 'zod'
+export default {
+  description: 'Pays back',
+  args: z.object({ order: z.string(), amount: z.number() }),
+  metadata: { approval: { title: 'Refund {amount} · order {order}', timeout: '2h' } },
+  run: ({ args }) => 'paid ' + args.amount,
+}`
+
+describe('pauses and approvals in the console', { timeout: 180_000 }, async () => {
+  const site = openSite({ routes: ROUTES, skills: { refund: REFUND } })
+  const daemon = await site.start()
+  const { page, dialog, show, press, answer, shots } = await openConsole(() => daemon)
+  const names = async () =>
+    [await daemon.invoke('pause-list')].flat().map((each) => `${Object(each).kind} ${Object(each).name}`)
+
+  test('a skill and a route are paused with a reason, and everything that is paused is in one place', async () => {
+    await show('skills/refund')
+    await press('Pause skill refund')
+    await dialog.getByLabel('Reason').fill('wrong amounts')
+    await answer('Pause')
+    await page.getByRole('button', { name: 'Resume skill refund' }).waitFor()
+    await daemon.invoke('subscription-pause', { name: 'crm' })
+    await daemon.invoke('schedule-pause', { id: 'nightly' })
+    await show('paused')
+    await page.getByText('wrong amounts').waitFor()
+    await page.getByLabel('Name').fill('rest')
+    await press('Pause …')
+    await dialog.getByText('Pause: route rest?').waitFor()
+    await answer('Pause')
+    await page.getByRole('button', { name: 'Resume route rest' }).waitFor()
+    assert.deepEqual(await names(), ['skill refund', 'route rest', 'subscription crm', 'schedule nightly'])
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('paused')
+    for (const what of ['skill refund', 'route rest', 'subscription crm', 'schedule nightly'])
+      await press(`Resume ${what}`)
+    await page.getByText('Nothing is paused.').waitFor()
+    assert.deepEqual(await names(), [])
+  })
+
+  test('a request says what, who and why in a title of its arguments, counts down, and is decided by keys', async () => {
+    const asked = [20, 35].map((amount) =>
+      daemon.invoke('refund', { order: '<i>1</i>', amount }).catch(String),
+    )
+    await show('approvals')
+    const request = page.getByRole('article', { name: 'Refund 20 · order <i>1</i>' })
+    await request.getByText(/Denied automatically in 1 h 5\d min/).waitFor()
+    await page.getByRole('article', { name: 'Refund 35' }).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('approvals')
+    // The first that was asked has the focus; which one that is depends on the daemon.
+    await page.keyboard.press('j')
+    const focused = () => page.evaluate("document.activeElement.querySelector('h2')?.textContent ?? ''")
+    const first = String(await focused())
+    await page.keyboard.press('j')
+    assert.notEqual(await focused(), first)
+    await page.keyboard.press('k')
+    assert.equal(await focused(), first)
+    await page.keyboard.press('d')
+    await dialog.getByText('It does not run; the sender gets the reason.').waitFor()
+    await shots('approval-dialog')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('d')
+    await dialog.getByLabel('Reason').fill('not this one')
+    await page.keyboard.press('Enter')
+    await page.getByText('denied by').waitFor()
+    await page.keyboard.press('j')
+    await page.keyboard.press('a')
+    await answer('Approve refund')
+    const said = (await Promise.all(asked)).map(String)
+    assert.ok(
+      said.some((text) => /not this one/.test(text)) && said.some((text) => /^paid /.test(text)),
+      said.join(),
+    )
+  })
+
+  test('the same dialog decides where the message is, and says which route and sender led there', async () => {
+    const { body } = await daemon.post('/hooks/shop', JSON.stringify({ text: 'guard\nme \u202e' }))
+    const { id } = Object(body)
+    const pending = async () => [await daemon.invoke('approval-list', { status: 'pending' })].flat()
+    const [request] = await until(async () => {
+      const found = await pending()
+      return found.length > 0 ? found : undefined
+    }, 'a request')
+    assert.match(String(Object(request).title), /^Echo for .*: .*guard.*me/)
+    assert.doesNotMatch(String(Object(request).title), /[\n\u202e]/)
+    assert.equal(Object(request).route, 'guarded')
+    await show(`messages/${id}`)
+    await press(/^Approve Echo for/)
+    await dialog.getByText('route guarded').waitFor()
+    await answer('Approve echo')
+    await page.getByRole('heading', { name: /done$/ }).waitFor()
+  })
+
+  test('a title with an argument that the skill does not have is refused with its place', async () => {
+    site.write(
+      'routes.yaml',
+      ROUTES.replace('Echo for {from}', 'Refund {amount} of {ordre}').replace('skill: echo', 'skill: refund'),
+    )
+    const { err, out } = await site.run(['routes', 'check'])
+    assert.match(err + out, /routes\.yaml:\d+:\d+.*\n?.*there is no argument "ordre"; did you mean "order"\?/)
+  })
+})
