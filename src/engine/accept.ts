@@ -4,14 +4,14 @@ import type { Journal } from '../core/store.ts'
 import type { Refused } from '../core/transport.ts'
 import { createBatcher } from '../lib/batch.ts'
 
-/** Messages in one store call at most, so that no call stalls the store for long. */
+/** Maximum number of messages per store call, so that no call blocks the store for long. */
 const MAX_BATCH = 256
-/** So many characters of texts may be in memory, or one text that is larger. */
+/** Maximum number of characters of texts in memory; a single larger text is allowed. */
 const MAX_HELD = 64 * 1024 * 1024
 
 /**
- * The one door: every transport brings every message through here. Calls of one turn of the event loop become one store
- * call. `maxPending` bounds the messages in memory, `maxBacklog` those that wait in the store for dispatch.
+ * The entry point for every message of every transport. Calls in one turn of the event loop share one store call.
+ * `maxPending` limits the messages in memory, `maxBacklog` those that wait in the store for dispatch.
  */
 export function createAccept(options: {
   journal: Pick<Journal, 'accept'>
@@ -23,7 +23,7 @@ export function createAccept(options: {
   const { journal, maxPending, maxBacklog } = options
   let backlog = 0
   let held = 0
-  /** Messages of `acceptAll` that are on their way into the store. */
+  /** Messages of `acceptAll` being stored. */
   let together = 0
 
   const store = async (messages: readonly NewMessage[], isWhole = false) => {
@@ -57,7 +57,7 @@ export function createAccept(options: {
     options.refused(gateway, code, { from: from.address ?? from.id, why, body })
 
   return {
-    /** Resolves when the message is durable and on all three roads. Throws `overloaded`, `store_unavailable`: upstream must try again. */
+    /** Resolves when the message is durable and on all three roads. Throws `overloaded` or `store_unavailable`: upstream must retry. */
     accept(message: NewMessage): Promise<Accepted> {
       if (batcher.pending() + together >= maxPending) return refuse(message, 'The accept queue', maxPending)
       if (backlog >= maxBacklog) return refuse(message, 'The backlog of messages to dispatch', maxBacklog)
@@ -67,8 +67,8 @@ export function createAccept(options: {
       return batcher.add(message)
     },
     /**
-     * The same for messages that came as one: all of them are taken in one atomic step, or none. Over shards, where one of them is away,
-     * those on others stay: the same again is recognised by the keys.
+     * The same for messages of one delivery: accepted atomically, all or none. If one of several shards is unreachable, the messages on
+     * other shards stay; a redelivery is deduplicated by the keys.
      */
     async acceptAll(messages: readonly NewMessage[]): Promise<Accepted[]> {
       const [first] = messages
@@ -87,7 +87,7 @@ export function createAccept(options: {
         together -= messages.length
       }
     },
-    /** Tells how many accepted messages wait for dispatch; over the bound, new ones are refused. */
+    /** Reports how many accepted messages wait for dispatch. Above the limit, new messages are refused. */
     setBacklog(count: number): void {
       backlog = count
     },

@@ -3,26 +3,26 @@ import { TriviumError } from '../core/errors.ts'
 import type { Message } from '../core/message.ts'
 import type { ReceiveFilter, Store, Taken } from '../core/store.ts'
 
-/** Which messages a taker wants; `key` is the same for the same wish. */
+/** A consumer's filter; equal filters have the same `key`. */
 export type Wish = { key: string; filter: ReceiveFilter; fits(message: Message): boolean }
 
-/** What is known of a wish in one part of the store. */
+/** What is known about a filter in one part of the store. */
 type Known = {
-  /** No message that was never taken fits, up to this position. */
+  /** No never-taken message up to this position matches. */
   after: number
-  /** Positions of messages that came back and do not fit. */
+  /** Positions of returned messages that do not match. */
   refused: Set<number>
 }
 type Candidate = { position: number; message: Message }
 
-/** Wishes that are remembered; another begins at the start of what waits. */
+/** Number of remembered filters; others start at the oldest waiting message. */
 const MOST = 1_000
-/** Messages of the first look, and of the largest: one that finds nothing is followed by one twice as long. */
+/** Size of the first look and of the largest one: each look without a match doubles the next. */
 const [FIRST, LARGEST] = [4, 128]
 
 /**
- * Takes messages from the receive road by what is in them, the oldest first; what does not fit stays for others. How far it has
- * looked is remembered for each wish, so that a rare message does not cost a look at the whole backlog at each call.
+ * Takes messages from the receive road by content, oldest first; others stay for other consumers. The position reached is
+ * remembered per filter, so that a rare match does not cost a scan of the whole backlog in each call.
  */
 export function createChoosing(store: Pick<Store, 'receive' | 'awayAt'>) {
   const { receive } = store
@@ -31,7 +31,7 @@ export function createChoosing(store: Pick<Store, 'receive' | 'awayAt'>) {
   const knownOf = ({ key }: Wish): Known[] => {
     const awayAt = store.awayAt()
     const found = wishes.get(key)
-    // A store that was away may be back without its last writes, with other messages at their positions.
+    // A store that was unreachable may have lost its last writes, and have other messages at their positions.
     const fresh = () =>
       Array.from({ length: receive.parts }, () => ({ after: 0, refused: new Set<number>() }))
     const known = found?.awayAt === awayAt ? found : { awayAt, parts: fresh() }
@@ -41,7 +41,7 @@ export function createChoosing(store: Pick<Store, 'receive' | 'awayAt'>) {
     return known.parts
   }
 
-  /** The oldest in a part of the store that fits. */
+  /** The oldest match in a part of the store. */
   async function findIn(
     wish: Wish,
     part: number,
@@ -61,7 +61,7 @@ export function createChoosing(store: Pick<Store, 'receive' | 'awayAt'>) {
     return undefined
   }
 
-  /** The oldest of those that came back that fits. */
+  /** The oldest match among returned messages. */
   async function findBack(
     wish: Wish,
     part: number,
@@ -95,14 +95,14 @@ export function createChoosing(store: Pick<Store, 'receive' | 'awayAt'>) {
         .flatMap((candidate) => candidate ?? [])
         .sort((a, b) => (a.message.id < b.message.id ? -1 : 1))
       if (!oldest) return undefined
-      // Another may have been faster.
+      // Another consumer may have been faster.
       const taken = await receive.take({ only: oldest.message.id }, lease, by)
       if (taken) return taken
     }
   }
 }
 
-/** Ms for which messages are looked at before others have a turn: a pattern may take long on large texts. */
+/** Ms of matching before other work gets a turn: patterns can be slow on large texts. */
 const TURN = 10
 
 async function firstThatFits(messages: readonly Candidate[], { fits }: Wish): Promise<Candidate | undefined> {
@@ -116,7 +116,7 @@ async function firstThatFits(messages: readonly Candidate[], { fits }: Wish): Pr
   return undefined
 }
 
-/** The answers of the parts that can be reached. Rejects where none can, and with any other failure. */
+/** The results of all reachable parts. Rejects if none is reachable, and with any other failure. */
 async function answersOf<T>(looks: readonly Promise<T>[]): Promise<T[]> {
   const settled = await Promise.allSettled(looks)
   const failures = settled.flatMap((look) => (look.status === 'rejected' ? [look.reason] : []))

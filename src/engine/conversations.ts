@@ -7,17 +7,17 @@ import type { FoundMessages, MessageSearch, Note, Store } from '../core/store.ts
 import { defined } from '../lib/defined.ts'
 import { rowOf, searchOf } from './search.ts'
 
-/** Messages of one step, and ms that one call takes or so. */
+/** Messages per step, and the approximate duration of a call in ms. */
 const PAGE = 200
 const LONGEST = 250
-/** Characters of a text in a conversation that is shown. */
+/** Maximum characters of a text in a conversation view. */
 const SHOWN = 16_000
 
-/** Messages and replies as conversations, from the journal and its histories. */
+/** Conversations: messages and replies, from the journal and its histories. */
 export function createConversations(store: Pick<Store, 'journal'>): Services['conversations'] {
   const { journal } = store
 
-  /** What a search finds, newest first, over its pages; `next`: where it goes on, undefined at the end. */
+  /** Collects the matches of a search over its pages, newest first. `next`: where to continue, undefined at the end. */
   async function collect(search: MessageSearch, take: (one: FoundMessages['found'][number]) => boolean) {
     const deadline = Date.now() + LONGEST
     let { before } = search
@@ -64,14 +64,14 @@ export function createConversations(store: Pick<Store, 'journal'>): Services['co
   }
 }
 
-/** What was answered, or was to be: the last that is known of each reply. */
+/** The last known state of each reply, sent or queued. */
 function repliesIn(inReplyTo: string, notes: readonly Note[]) {
   const replies = new Map<string, JsonObject & { at: number }>()
   for (const { at, road, what: state, detail } of notes) {
     const key = textAt(detail, 'key')
     if (road !== 'outbox' || key === undefined) continue
     const { text, by, error, reason, diagnostic } = objectAt({ detail }, 'detail')
-    // What is told of it later, as a bounce, does not say it again.
+    // Later notes, such as a bounce, do not repeat the text.
     const before = replies.get(key)
     replies.set(key, {
       at: state === 'bounced' && before ? before.at : at,

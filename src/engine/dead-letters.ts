@@ -10,12 +10,12 @@ type Filter = Parameters<Service['groups']>[0]
 type Some = Parameters<Service['retry']>[0]
 type Act = (id: string, queue: string) => Promise<boolean>
 
-/** Letters that one read takes. */
+/** Letters per read. */
 const PAGE = 100
-/** Characters of what a group shows. */
+/** Maximum characters of a group's sample. */
 const SHOWN = 200
 
-/** Operating on dead letters of every queue. */
+/** Operations on the dead letters of all queues. */
 export function createDeadLetters(store: Pick<Store, 'jobs'>): Service {
   const { deadLetters } = store.jobs
   const orThrow = <Found>(id: string, found: Found | undefined): Found => {
@@ -23,7 +23,7 @@ export function createDeadLetters(store: Pick<Store, 'jobs'>): Service {
     return found
   }
 
-  /** Those that a filter leaves, newest first. */
+  /** The dead letters that match a filter, newest first. */
   async function* matching({ queue, group, error, code, pattern, since = 0, until }: Filter, from?: Place) {
     const wanted = error?.toLowerCase() ?? ''
     let before = from ?? (until === undefined ? undefined : { at: until, id: '' })
@@ -46,7 +46,7 @@ export function createDeadLetters(store: Pick<Store, 'jobs'>): Service {
     const found: Parameters<Act>[] = []
     for await (const letter of matching(filter)) found.push([letter.id, letter.queue])
     const oldest = found.slice(-limit).reverse()
-    // In one turn, and so in this order: what was before in a lane stays so.
+    // Started in one turn, so that the order within a lane is kept.
     const done = await Promise.all(oldest.map((one) => act(...one)))
     return { ok: true, count: done.filter(Boolean).length, more: found.length > limit }
   }
@@ -116,12 +116,12 @@ function lastOf({ errors, reason }: DeadLetter) {
   return errors.at(-1) ?? { code: 'internal', message: reason }
 }
 
-/** An error without what differs from one message to the next: ids and numbers. */
+/** An error without ids and numbers, which differ between messages. */
 function patternOf(error: string): string {
   return error.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}|\b(?=[a-f]*\d)[0-9a-f]{6,}\b|\d+/gi, '#').slice(0, SHOWN)
 }
 
-/** What was said, or was to be sent. */
+/** The text of the message, or of the unsent reply. */
 function textOf({ message, data }: DeadLetter): string {
   const summary = message?.subject ?? summaryOf(message?.data.body) ?? (message ? undefined : summaryOf(data))
   if (summary !== undefined) return summary

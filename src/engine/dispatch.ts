@@ -23,27 +23,27 @@ import {
 
 export const DISPATCH_QUEUE = 'dispatch'
 
-/** Of more than so many some are told again that they wait. */
+/** Beyond this many, some senders are notified again that they wait. */
 const MOST_WAITING = 10_000
 
-/** What the invocation of a route's skill, or the job of its queue, brings along; `sends` numbers the replies of this attempt. */
+/** Input of a route's target (skill or queue job). `sends` numbers the replies of this attempt. */
 export type Dispatch = {
   message: Message
-  /** What went into this call while the conversation was busy, oldest first. */
+  /** Messages merged into this call while the conversation was busy, oldest first. */
   collected: readonly Message[]
-  /** Where the route says `while-busy: steer`. */
+  /** For routes with `while-busy: steer`. */
   steer?: Steer
   route: Route
   attempt: number
-  /** Neither a repeated attempt nor resumed after an approval. */
+  /** Neither a retry nor resumed after an approval. */
   isFirst: boolean
-  /** It is on none of the roads: only listeners hear it. */
+  /** The message is on no road: only listeners get it. */
   isAside: boolean
   sends: SendCounter
   signal: AbortSignal
 }
 
-/** What answers the messages of a route: resolves with what the reply is made of. */
+/** The target of a route. Resolves with the result, from which the reply is made. */
 export type Target = (dispatch: Dispatch) => Promise<unknown>
 
 /** Durations in seconds. */
@@ -52,25 +52,25 @@ type DispatchMetrics = {
   latency(gateway: string, seconds: number): void
 }
 
-/** The dispatch road: the first matching route's target, at least once a message, in order in a conversation, else parallel. */
+/** The dispatch road: runs the first matching route's target at least once per message, in order within a conversation, else in parallel. */
 export function createDispatch(options: {
   store: Pick<Store, 'jobs' | 'journal' | 'onSignal'>
   concurrency: number
   router: Pick<Router, 'match' | 'routes'>
-  /** Whether a job waits, because what it is for is paused. */
+  /** Whether a job must wait because its target is paused. */
   isHeld?(job: ClaimedJob): boolean
-  /** Whether a message goes into the call of no other one, whatever the route says. */
+  /** Whether a message must not be merged into another call, regardless of the route. */
   isAlone?(message: Message): boolean
-  /** Whether a person waits for what listeners do with a message. */
+  /** Whether a person waits for the listeners' reaction to a message. */
   isUrgent?(message: Message): boolean
-  /** Runs the target of a route, its skill or a job of its queue. Must end soon after `signal` aborts. */
+  /** Runs the target of a route, a skill or a queue job. Must end soon after `signal` aborts. */
   invoke: Target
   unrouted?(message: Message): unknown
-  /** Called for a message that goes to a model which runs. */
+  /** Called for a message that is passed to a running model. */
   steered?(message: Message): unknown
-  /** Called when a message needs no more attempts, so that what its invocations left behind can go. */
+  /** Called when a message needs no more attempts, to clean up after its invocations. */
   ended?(message: Message): void
-  /** Called once it is stored how an attempt ended; `isDone`: nothing is left to do. */
+  /** Called once the outcome of an attempt is stored; `isDone`: no more attempts. */
   settled?(message: Message, isDone: boolean): void
   outbox: Pick<Outbox, 'reply'>
   metrics: DispatchMetrics
@@ -80,7 +80,7 @@ export function createDispatch(options: {
   const { store, router, metrics, log, now } = options
 
   const done = new WeakSet<ClaimedJob>()
-  /** Messages of which this process knows that a budget holds them up. */
+  /** Messages that wait for a budget, as far as this process knows. */
   const waiting = new Set<string>()
   const routing = perRoutes(router.routes)
 
@@ -89,9 +89,9 @@ export function createDispatch(options: {
     const message = claimed.message ?? aside
     if (!message) throw new TriviumError('message_not_found', { id: claimed.messageId ?? claimed.id })
     const route = routing().byName.get(claimed.group) ?? router.match(message)
-    // A queue goes on while a daemon that waits for it dies: that is no attempt.
+    // A queue job goes on if the waiting daemon dies, so that does not count as an attempt.
     const job = route?.queue === undefined ? claimed : { ...claimed, lost: 0 }
-    // What listeners alone may hear goes to no skill, though the routes have changed.
+    // Messages for listeners only must not reach a skill, even if the routes changed.
     if (aside && route?.bolt === undefined) return { outcome: 'done' }
     if (!route) {
       await options.unrouted?.(message)
@@ -134,9 +134,9 @@ export function createDispatch(options: {
     } catch (error) {
       const thrown = thrownBy(error, signal)
       if (thrown instanceof TriviumError && thrown.code === 'approval_pending') {
-        // Dispatched again once somebody has decided; see `resumeDispatch`.
+        // Dispatched again after the decision; see `resumeDispatch`.
         log.info({ messageId: message.id, job: job.id }, thrown.message)
-        // Who waits for the replies gets the question.
+        // A caller who waits for replies gets the question.
         const result = { outcome: 'done', replies: sends.count + 1 }
         return { outcome: 'done', result, notes: [note(WAITS, { message: thrown.message })] }
       }
@@ -154,7 +154,7 @@ export function createDispatch(options: {
     }
   }
 
-  /** It keeps its place and begins again; who wrote is told once, and its history. */
+  /** Keeps the place of the message and retries. Notifies the sender once, and adds to the history. */
   const paused = async (
     { message, route, attempt }: Dispatch,
     error: TriviumError,
@@ -175,7 +175,7 @@ export function createDispatch(options: {
     }
   }
 
-  /** What went into a call that was parked: its own job is over. */
+  /** Messages merged into a parked call; their own jobs have ended. */
   const mergedInto = async (history: readonly Note[]): Promise<Message[]> => {
     const told = history.filter(({ road, what }) => road === 'dispatch' && MERGES.includes(what))
     const ids = told.flatMap(({ detail }) => pathGet(detail, 'messages') ?? []).map(String)
@@ -183,12 +183,12 @@ export function createDispatch(options: {
     return found.filter((message) => message !== undefined)
   }
 
-  /** Lets a run of a model take what has come meanwhile; on the store it belongs to this job from then on. */
+  /** Lets a running model take newly arrived messages, which then belong to this job in the store. */
   const steerOf = (job: ClaimedJob, group: string, messages: Message[]): Steer => ({
     messages,
     async listen() {
       const found = await store.jobs.follow(DISPATCH_QUEUE, { id: job.id, token: job.token, group })
-      // A claim that is lost ends the attempt by itself.
+      // A lost claim ends the attempt by itself.
       for (const message of found ?? []) {
         messages.push(message)
         await options.steered?.(message)
@@ -196,7 +196,7 @@ export function createDispatch(options: {
     },
   })
 
-  /** Resolves with what is to be noted of a reply that reaches nobody: that costs no step of its own. */
+  /** Sends the result. Resolves with notes about a reply that cannot be delivered, to be stored with the outcome. */
   const sendResult = async ({ message, route, sends }: Dispatch, reply: Omit<Sending, 'key'>) => {
     if (sends.count > 0 || route.reply === 'none') return []
     const unsent: Note[] = []
@@ -240,7 +240,7 @@ export function createDispatch(options: {
       const route = router.match(message)
       if (route?.bolt !== undefined) return placeOf(route, message)
       const merges = (route?.['while-busy'] ?? 'queue') !== 'queue' || route?.settle !== undefined
-      // As what is resumed it is of no group, and its route is found again.
+      // Like a resumed job it has no group, and its route is looked up again.
       return route && merges && options.isAlone?.(message) ? { name: '' } : route
     },
     unrouted(message) {
@@ -284,7 +284,7 @@ export function createDispatch(options: {
   }
 }
 
-/** Why an attempt ended: an operator cancelled it, or its own error. Throws after any other abort, which gives the job back. */
+/** The reason why an attempt ended: cancelled by an operator, or its own error. Throws after any other abort, which releases the job. */
 function thrownBy(error: unknown, { aborted, reason }: AbortSignal): unknown {
   if (reason instanceof TriviumError && reason.code === 'run_cancelled') return reason
   if (aborted) throw error
@@ -293,18 +293,18 @@ function thrownBy(error: unknown, { aborted, reason }: AbortSignal): unknown {
 
 const WAITS = 'waits for an approval'
 
-/** Of several approvals of one message the first may have let it go on to its end. */
+/** With several approvals of one message, an earlier one may have completed it. */
 function wasDone(history: readonly Note[]): boolean {
   const ends = ['done', 'dead', WAITS]
   return history.findLast(({ road, what }) => road === 'dispatch' && ends.includes(what))?.what === 'done'
 }
 
-/** What the history of a message says of others that went into its call. */
+/** History entries for messages merged into a call. */
 const MERGES = ['collects', 'supersedes', 'is steered']
 
 const MERGED_BY = { queue: undefined, steer: undefined, collect: 'collected', latest: 'superseded' } as const
 
-/** What the worker asks of the routes for each job and claim, made anew only where they changed. */
+/** Route lookups of the worker, recomputed only when the routes change. */
 function perRoutes(routes: Router['routes']) {
   const read = (inForce: readonly Route[]) => ({
     inForce,
@@ -329,7 +329,7 @@ function busyLanes(routes: readonly Route[]): Record<string, BusyLane> | undefin
   return lanes.length > 0 ? Object.fromEntries(lanes) : undefined
 }
 
-/** Dispatches a message again after the decision that its skill waited for. The same `reason` counts once. */
+/** Dispatches a message again after the approval decision for its skill, once per `reason`. */
 export async function resumeDispatch(
   store: Pick<Store, 'jobs'>,
   message: Pick<Message, 'id' | 'gateway' | 'conversation'>,
@@ -340,12 +340,12 @@ export async function resumeDispatch(
   await store.jobs.add(DISPATCH_QUEUE, [job])
 }
 
-/** The idempotency key of a send: a repeated attempt makes the same keys in the same order. */
+/** The idempotency key of a send: a retry produces the same keys in the same order. */
 export function sendKey(messageId: string, route: string, ordinal: string): string {
   return `${messageId}:${route}:${ordinal}`
 }
 
-/** As `waitForEnd`, for a message with `data.respond: 'result'`: how its dispatch ended, and with how many replies. */
+/** Like `waitForEnd`, for a message with `data.respond: 'result'`: the outcome and the number of replies. */
 export async function waitUntilSettled(
   store: Pick<Store, 'jobs' | 'onSignal'>,
   messageId: string,

@@ -4,7 +4,7 @@ import type { RouteMatch } from '../core/match.ts'
 import type { Store } from '../core/store.ts'
 import { compileMatcher, type Matched } from './matcher.ts'
 
-/** Tells whether an event is wanted by the keys of `match`, which read a message. Throws for a bad pattern. */
+/** Makes a test of events against the keys of `match`. Throws for an invalid pattern. */
 export function createEventFilter(match: RouteMatch, journal: Pick<Store['journal'], 'get'>) {
   const fits = compileMatcher(match)
   return async (event: Event): Promise<boolean> => {
@@ -13,7 +13,7 @@ export function createEventFilter(match: RouteMatch, journal: Pick<Store['journa
   }
 }
 
-/** Those of some events that a group is for. */
+/** The events that match a group's filter. */
 export async function wantedOf(
   events: readonly Event[],
   { match }: { match?: RouteMatch },
@@ -24,7 +24,7 @@ export async function wantedOf(
   return events.filter((_, at) => answers[at])
 }
 
-/** An event of any other topic: `event` is its type, `gateway` who published it. */
+/** An event of another topic, as a message: `event` is its type, `gateway` its source. */
 function asMessage({ topic, type, source, data, timestamp }: Event): Matched {
   const fields = isJsonObject(data) ? data : {}
   const text = String(fields.text ?? fields.body ?? '')

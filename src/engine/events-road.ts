@@ -6,10 +6,10 @@ import { createGroupDeliveries } from './group-deliveries.ts'
 import { createGroupSettings, type GroupSettings } from './group-settings.ts'
 import type { ReplayEvents } from './replay-events.ts'
 
-/** The events road with what bounds its groups. */
+/** The events road with the limits of its groups. */
 export function createEventsRoad(deps: {
   store: Store
-  /** What routes.yaml says of a consumer group. */
+  /** Settings of a consumer group in routes.yaml. */
   groupSettings(topic: string, group: string): GroupSettings | undefined
   permit(skill: string, call: Call): Promise<void>
   replay: ReplayEvents

@@ -15,11 +15,11 @@ import type { ReplayEvents } from './replay-events.ts'
 import { createSubscriptions } from './subscriptions.ts'
 import { createTopicTail } from './topic-tail.ts'
 
-/** The events road: every group sees every event; a peek (`ack: false`) consumes none. `permit` throws where a skill may not be run. */
+/** The events road: every group sees every event; a peek (`ack: false`) consumes nothing. `permit` throws if a skill may not be run. */
 export function createEvents(deps: {
   store: Pick<Store, 'topics' | 'kv' | 'journal' | 'onSignal'>
   settings: ReturnType<typeof createGroupSettings>
-  /** Makes dead letters of events that a group was given too often. */
+  /** Turns events that exceeded `max-deliveries` into dead letters. */
   bury: GroupDeliveries['bury']
   permit(skill: string, call: Call): Promise<void>
   replay: ReplayEvents
@@ -29,7 +29,7 @@ export function createEvents(deps: {
   const subscriptions = createSubscriptions(store, now)
   const { topics } = store
   const reader = createGroupReader(deps)
-  /** The topics of which an invocation that runs here has groups of its own. */
+  /** Topics on which running invocations have their own groups. */
   const own = new Map<string, Set<string>>()
 
   const tail = createTopicTail(store)
@@ -51,7 +51,7 @@ export function createEvents(deps: {
       const { created } = await topics.subscribe(topic, group, replay ? 'start' : 'now')
       const { kind, id } = call.caller
       if (ref !== undefined) await subscriptions.add({ topic, group, ref, by: { kind, ...defined({ id }) } })
-      // Whose call was nothing but this one comes back with the name of the group.
+      // A call from outside, which consists of this operation only, returns with the name of its group.
       if (queue === undefined && ref === undefined && call.depth > 0) {
         own.set(call.rootId, (own.get(call.rootId) ?? new Set()).add(topic))
       }
@@ -60,7 +60,7 @@ export function createEvents(deps: {
     async unsubscribe({ topic, queue, ref }, call) {
       const group = groupOf({ topic, queue, ref }, call)
       const removed = await subscriptions.remove(ref, { topic, group })
-      // The group serves another ref, or none: what was asked for is not there.
+      // The group serves another ref, or none.
       if (ref !== undefined && !removed) return { ok: false }
       const ok = await topics.unsubscribe(topic, group)
       await settings.remove(topic, group)
@@ -96,7 +96,7 @@ export function createEvents(deps: {
       }
       return { count }
     },
-    /** Ends the groups of an outermost invocation that is over. Never rejects: what stays behind expires with disuse. */
+    /** Removes the groups of a finished outermost invocation. Never rejects: unused groups expire. */
     async releaseOwn(rootId: string) {
       const known = own.get(rootId)
       if (!own.delete(rootId)) return
@@ -110,7 +110,7 @@ export function createEvents(deps: {
   } satisfies Services['events'] & Record<'releaseOwn', unknown>
 }
 
-/** Other places for a group. */
+/** Operations that move a group. */
 function createMoves(topics: Store['topics'], replay: ReplayEvents) {
   return {
     async seek({ topic, queue, to }, call) {
@@ -126,7 +126,7 @@ function createMoves(topics: Store['topics'], replay: ReplayEvents) {
   } satisfies Pick<Services['events'], 'seek' | 'replay'>
 }
 
-/** Who publishes: the skill that asked for it, else the gateway of the message, the token, or the way in. */
+/** The source of an event: the calling skill, else the message's gateway, the token, or the interface. */
 function emitterOf({ by, message, caller: { kind, id = kind, skills } }: Call): string {
   const isNamed = skills !== undefined || kind === 'route' || kind === 'code'
   return by ?? message?.gateway ?? (isNamed ? id : kind)
@@ -134,12 +134,12 @@ function emitterOf({ by, message, caller: { kind, id = kind, skills } }: Call): 
 
 type WaitArgs = Parameters<Services['events']['wait']>[0]
 
-/** The settings of a group that a call reads. Throws `group_filter` where the group has another filter than the call. */
+/** The settings of the group that a call reads. Throws `group_filter` if the group and the call have different filters. */
 function createSettingsFor(topics: Store['topics'], settings: ReturnType<typeof createGroupSettings>) {
   return async ({ topic, queue, match }: WaitArgs, group: string): Promise<GroupSettings> => {
     const found = await settings.of(topic, group)
     if (match === undefined || isDeepStrictEqual(match, found.match)) return found
-    // Nobody else reads the group of an invocation.
+    // An invocation's own group has no other reader.
     if (queue === undefined) return { ...found, match }
     if (found.match === undefined && !(await hasGroup(topics, topic, group))) {
       await settings.set(topic, group, { match })
@@ -150,12 +150,12 @@ function createSettingsFor(topics: Store['topics'], settings: ReturnType<typeof 
   }
 }
 
-/** How the groups begin that a named queue must not look like. */
+/** Reserved prefix of the groups of invocations. */
 const OWN = '~'
-/** The roots of calls from outside. Nobody else knows them, so that the name of such a group is the right to it. */
+/** Root ids of external calls. They are secret, so knowing the group's name grants access. */
 const OUTSIDE = /^(http|cli|mcp)-[0-9a-f]{8}-[0-9a-f-]{27}$/
 
-/** True for a group that outlives the invocation that made it. */
+/** True for a group that outlives the invocation that created it. */
 export function isLasting(group: string): boolean {
   return !group.startsWith(OWN) && !OUTSIDE.test(group)
 }
@@ -167,8 +167,8 @@ function ownGroup(rootId: string): string {
 type Meant = { topic: string; queue?: string | undefined; ref?: string | undefined }
 
 /**
- * The group that a call means. Without `queue` it is that of its invocation; with a `ref` that of the person, so that the
- * same again is the same subscription. Throws `forbidden` for another's, except to operators, and `topic_reserved`.
+ * Resolves the group of a call. Without `queue` it is the invocation's own; with a `ref`, the person's, so that repeating the
+ * call finds the same subscription. Throws `topic_reserved`, and `forbidden` for another caller's group, except to operators.
  */
 function groupOf({ topic, queue, ref }: Meant, { rootId, caller }: Call): string {
   refuseInternal(topic)
@@ -185,7 +185,7 @@ function groupOf({ topic, queue, ref }: Meant, { rootId, caller }: Call): string
   })
 }
 
-/** What only the daemon writes. */
+/** Throws for topics that only the daemon writes. */
 function refuseForeign(topic: string): void {
   if (topic === MESSAGE_TOPIC || isForOperators(topic)) throw new TriviumError('topic_reserved', { topic })
   refuseInternal(topic)

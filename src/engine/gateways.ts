@@ -7,15 +7,15 @@ import type { Check, Health, Transport, TransportDeps, TransportKind } from '../
 import { createTurns } from '../lib/turns.ts'
 import { noGateway } from './receive.ts'
 
-/** A gateway that is to run: its name, its kind, and the options that the kind's schema has checked. */
+/** A configured gateway: name, kind, and options validated by the kind's schema. */
 export type GatewaySpec = { name: string; transport: string; options: unknown; open: boolean }
 
-/** `transport` is absent where it could not be made. */
+/** `transport` is absent if it could not be created. */
 type Running = { spec: GatewaySpec; transport?: Transport; failure?: string }
 
 export type Gateways = Omit<ReturnType<typeof createGateways>, 'connect'>
 
-/** Starts and stops the gateways of this daemon. Call `connect` before the first is made. */
+/** Starts and stops the gateways of this daemon. Call `connect` first. */
 export function createGateways<Host>(options: {
   kinds: ReadonlyMap<string, TransportKind<unknown, Host>>
   log: Log
@@ -74,19 +74,19 @@ export function createGateways<Host>(options: {
   }
 
   return {
-    /** Says what a gateway is made with, by its name. */
+    /** Sets how to get a gateway's dependencies by its name. */
     connect(deps: typeof depsOf) {
       depsOf = deps
     },
     get: (name: string) => running.get(name)?.transport,
     spec: (name: string) => running.get(name)?.spec,
     names: () => [...running.keys()],
-    /** Why no reply can reach whoever sent a message; undefined where one can. */
+    /** Why a message cannot be answered; undefined if it can. */
     unanswerable: (message: Message) => kinds.get(message.transport)?.unanswerable?.(message),
-    /** Whether a person waits for what listeners do with a message. */
+    /** Whether a person waits for the listeners' reaction to a message. */
     isUrgent: (message: Message) => kinds.get(message.transport)?.isUrgent?.(message) ?? false,
     list,
-    /** Makes the running gateways those of `specs`. What cannot start is reported, and tried at the next call. */
+    /** Starts and stops gateways to match `specs`. Failures are reported, and retried by the next call. */
     apply: (specs: readonly GatewaySpec[]) =>
       inTurn(async () => {
         const wanted = new Map(specs.map((spec) => [spec.name, spec]))
@@ -97,7 +97,7 @@ export function createGateways<Host>(options: {
         const fresh = specs.filter(({ name }) => !running.has(name))
         await Promise.all(fresh.map(begin))
       }),
-    /** Stops one gateway and makes it anew, and tells how it stands. Throws `gateway_not_found` where it does not run. */
+    /** Restarts one gateway and returns its status. Throws `gateway_not_found` if it is not running. */
     reconnect: (name: string) =>
       inTurn(async () => {
         const entry = running.get(name)
@@ -107,7 +107,7 @@ export function createGateways<Host>(options: {
         await begin(entry.spec)
         return list().find((each) => each.name === name) ?? null
       }),
-    /** What `trivium doctor` finds of a gateway. One that does not run here is made for it, and not started. Never throws. */
+    /** Checks of a gateway for `trivium doctor`. If it is not running here, it is created but not started. Never throws. */
     async check(spec: GatewaySpec): Promise<Check[]> {
       const named = (one: Check): Check => ({ ...one, name: `${spec.name}: ${one.name}` })
       try {
@@ -119,9 +119,9 @@ export function createGateways<Host>(options: {
         return [named({ name: 'check', ok: false, detail: reasonOf(error) })]
       }
     },
-    /** Where workspaces let apps in by themselves. */
+    /** Installations of apps by workspaces (OAuth). */
     installs: installsService(running),
-    /** Takes no more messages in; sending goes on until `close`. */
+    /** Stops receiving; sending works until `close`. */
     stop(): Promise<void> {
       stopping = true
       return each((transport) => transport.stop())
@@ -130,7 +130,7 @@ export function createGateways<Host>(options: {
   }
 }
 
-/** The installations of all gateways that have them. */
+/** The installations of all gateways that support them. */
 function installsService(running: ReadonlyMap<string, Running>) {
   const installsOf = (only: string | undefined) =>
     [...running].flatMap(([gateway, { transport }]) =>
@@ -152,7 +152,7 @@ function installsService(running: ReadonlyMap<string, Running>) {
   } satisfies Pick<Services['gateways'], 'installs' | 'installs-remove'>
 }
 
-/** The event of a message on `gateway-message`: `data` is flat, and `messageId` leads to the whole message. */
+/** The event of a message on `gateway-message`: flat `data`; `messageId` refers to the full message. */
 export function createToEvent(kinds: ReadonlyMap<string, TransportKind>) {
   return (message: Message) => ({
     id: message.id,

@@ -7,9 +7,9 @@ import type { ClaimedJob, NewJob, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { createWorker, type RunOutcome } from './worker.ts'
 
-/** The queue whose dead letters are the events that a group was given too often. */
+/** The queue of dead letters for events that exceeded `max-deliveries`. */
 const QUEUE = 'events'
-/** Ms for which it is remembered that a job has become a dead letter, so that the next claim is its retry. */
+/** Ms for which a dead letter is remembered, so that its next claim is recognised as a retry. */
 const REMEMBERED = 400 * 86_400_000
 
 const dataSchema = z.object({ topic: z.string(), event: eventSchema })
@@ -17,8 +17,8 @@ const dataSchema = z.object({ topic: z.string(), event: eventSchema })
 export type GroupDeliveries = ReturnType<typeof createGroupDeliveries>
 
 /**
- * Bounds how often a consumer group is given an event under a lease (`max-deliveries`). After that the event becomes a dead letter
- * of the queue `events` and no longer waits for the group; the retry of the dead letter gives it to that group again, with fresh deliveries.
+ * Limits how often a consumer group gets an event under a lease (`max-deliveries`). After that the event becomes a dead letter of
+ * the queue `events` and is acknowledged for the group. A retry redelivers it to that group, with the count reset.
  */
 export function createGroupDeliveries(deps: {
   store: Pick<Store, 'topics' | 'jobs' | 'kv' | 'onSignal'>
@@ -31,7 +31,7 @@ export function createGroupDeliveries(deps: {
   const run = async ({ id, group, data, lost }: ClaimedJob): Promise<RunOutcome> => {
     const { topic, event } = dataSchema.parse(data)
     const mark = `trivium:dead-event/${id}`
-    // A daemon that died right after it had set the mark has left a claim that ran out.
+    // A daemon that died right after setting the mark leaves an expired claim (`lost`).
     if (lost === 0 && (await kv.get(mark))) {
       if (!(await topics.restore(topic, group, event.id)))
         throw new TriviumError('event_not_found', { id: event.id, topic, group })
@@ -45,7 +45,7 @@ export function createGroupDeliveries(deps: {
   const retry = { attempts: 1, first: 1_000, longest: 1_000 }
   const worker = createWorker({ queue: QUEUE, store, concurrency: 4, run, retry, log: deps.log, now })
 
-  /** A queue takes an id once within days: each round of an event is a job of its own. */
+  /** Queues accept an id once within days, so each round of an event needs its own job id. */
   async function nextId(topic: string, group: string, id: string): Promise<string> {
     for (let round = 1; ; round++) {
       const name = round === 1 ? `${topic}/${group}/${id}` : `${topic}/${group}/${id}.${round}`
@@ -55,7 +55,7 @@ export function createGroupDeliveries(deps: {
   }
 
   return {
-    /** Takes events off a group that were delivered too often. */
+    /** Acknowledges events that exceeded the limit, and makes dead letters of them. */
     async bury(group: string, events: readonly Event[]): Promise<void> {
       const dying: NewJob[] = []
       for (const event of events) {

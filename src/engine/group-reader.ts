@@ -7,15 +7,15 @@ import type { GroupDeliveries } from './group-deliveries.ts'
 import type { GroupSettings } from './group-settings.ts'
 import { withGap } from './subscriptions.ts'
 
-/** Groups of one topic that are read in one store call at most. */
+/** Maximum number of groups of one topic per store call. */
 const MAX_READS = 256
 
-/** What a group is asked for. */
+/** Parameters of a read. */
 export type GroupRequest = { topic: string; ack: boolean; max: number; lease?: number }
 
 /**
- * Reads events for consumer groups within their settings: what the filter of a group does not want is acknowledged for it, and what
- * it was given too often becomes a dead letter.
+ * Reads events for consumer groups and applies their settings: events that do not match the filter are acknowledged, and events
+ * that exceeded `max-deliveries` become dead letters.
  */
 export function createGroupReader(deps: {
   store: Pick<Store, 'topics' | 'journal'>
@@ -25,7 +25,7 @@ export function createGroupReader(deps: {
   const { topics, journal } = deps.store
   const readers = new Map<string, Batcher<GroupRead, GroupBatch | undefined>>()
 
-  /** Waiters of one topic that wake together read in one store call. */
+  /** Waiters of one topic that wake together share one store call. */
   const read = async (topic: string, request: GroupRead) => {
     let reader = readers.get(topic)
     if (!reader) {
@@ -46,7 +46,7 @@ export function createGroupReader(deps: {
     return read(topic, request)
   }
 
-  /** The events of a batch that the group is to have, and those that it is not, which are taken off it. */
+  /** Splits a batch into events for the group and events to acknowledge or bury. */
   const sort = async (batch: GroupBatch, group: string, { match, maxDeliveries }: GroupSettings) => {
     const fits = match && createEventFilter(match, journal)
     const answers = fits && (await Promise.all(batch.events.map(fits)))
@@ -62,7 +62,7 @@ export function createGroupReader(deps: {
 
   return {
     read,
-    /** The next events of a group, or when it may have some. It is made where it is not there. */
+    /** The next events of a group, or when there may be some. Creates the group if needed. */
     async next({ topic, ack, max, lease }: GroupRequest, group: string, settings: GroupSettings) {
       const mode = ack ? 'consume' : 'peek'
       const isCounted = settings.maxDeliveries !== undefined && lease !== undefined
@@ -74,7 +74,7 @@ export function createGroupReader(deps: {
         const { wanted, passed } = isPlain(settings)
           ? { wanted: batch.events, passed: [] }
           : await sort(batch, group, settings)
-        // A read that consumes has done so.
+        // A consuming read has already acknowledged them.
         if (passed.length > 0 && request.mode !== 'consume') {
           const ids = passed.map(({ id }) => id)
           await topics.ack(topic, group, ids)

@@ -5,12 +5,12 @@ import type { Store } from '../core/store.ts'
 import { updateKv } from '../core/update-kv.ts'
 import { defined } from '../lib/defined.ts'
 
-/** What a consumer group is bounded by: which events it is for, and how often it gets one. */
+/** Settings of a consumer group: filter and delivery limit. */
 export type GroupSettings = { match?: RouteMatch; maxDeliveries?: number }
 
-/** One value for all groups, which every daemon holds in memory. */
+/** One key for all groups; every daemon keeps it in memory. */
 const KEY = 'trivium:groups'
-/** From so many on those of groups that are gone are removed. */
+/** Above this number, the settings of removed groups are deleted. */
 const MANY = 500
 
 const settingsSchema = z.record(
@@ -21,7 +21,7 @@ const settingsSchema = z.record(
   }),
 )
 
-/** The settings of consumer groups that their subscribers gave; those of routes.yaml (`configured`) come before them. */
+/** Settings of consumer groups given by subscribers. Those of routes.yaml (`configured`) take precedence. */
 export function createGroupSettings(
   store: Pick<Store, 'kv' | 'topics' | 'onSignal'>,
   configured: (topic: string, group: string) => GroupSettings | undefined,
@@ -62,7 +62,7 @@ export function createGroupSettings(
     async of(topic: string, group: string): Promise<GroupSettings> {
       return { ...(await load())[nameOf(topic, group)], ...configured(topic, group) }
     },
-    /** Changes what is given and leaves the rest. */
+    /** Updates the given settings and keeps the others. */
     async set(topic: string, group: string, settings: GroupSettings): Promise<void> {
       if (Object.keys(settings).length === 0) return
       const name = nameOf(topic, group)

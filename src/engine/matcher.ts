@@ -6,36 +6,36 @@ import type { Message } from '../core/message.ts'
 import { compilePattern, compilePrefix, needsRe2 } from '../core/pattern.ts'
 import { defined } from '../lib/defined.ts'
 
-/** What a `match` looks at. */
+/** The parts of a message that a `match` reads. */
 export type Matched = Pick<
   Message,
   'gateway' | 'transport' | 'from' | 'to' | 'subject' | 'text' | 'data' | 'receivedAt'
 >
 
-/** A part of a `match`, compiled. */
+/** A compiled part of a `match`. */
 export type Condition = {
   test(message: Matched): boolean
-  /** For people: each key of it, whether it fits, and what the message has there. */
+  /** For people: each key, whether it matches, and the message's value. */
   explain(message: Matched): Explained[]
   /** Conditions are tested in ascending cost. */
   cost: number
-  /** Whether it is the same for all messages of a gateway. */
+  /** Whether the result is the same for all messages of a gateway. */
   isOfPlace: boolean
 }
 
-/** `reason` says what people may not see from the rest. */
+/** `reason` explains a result that is not obvious from the other fields. */
 export type Explained = { key: string; matched: boolean; wanted: string; actual: string; reason?: string }
 
-/** One key of a `match`, compiled. */
+/** A compiled key of a `match`. */
 type KeyCondition = Condition & {
   key: string
-  /** What is asked for, as it was written. */
+  /** The configured value. */
   wanted: readonly string[] | boolean
-  /** What the message has under that key: a scalar, a list of them, or undefined. */
+  /** The message's value for the key: a scalar, a list of scalars, or undefined. */
   read(message: Matched): unknown
 }
 
-/** Compiles a `match` in the order of its keys; it fits no notices, unless it asks for them. Throws for a bad pattern. */
+/** Compiles a `match` in the order of its keys. It excludes notices unless it asks for them. Throws for an invalid pattern. */
 export function compileMatch(match: RouteMatch): Condition[] {
   const { keys, not } = partsOfMatch(match)
   const written = Object.entries(keys).map(compileKey)
@@ -44,7 +44,7 @@ export function compileMatch(match: RouteMatch): Condition[] {
   return [...written, ...excluded, ...(asksForNotices ? [] : [NO_NOTICE])]
 }
 
-/** Tells whether a message fits a `match`, the cheapest of its conditions first. Throws for a bad pattern. */
+/** Makes a test of messages against a `match`, cheapest conditions first. Throws for an invalid pattern. */
 export function compileMatcher(match: RouteMatch): (message: Matched) => boolean {
   const conditions = compileMatch(match).sort((a, b) => a.cost - b.cost)
   return (message) => fitsAll(conditions, message)
@@ -69,7 +69,7 @@ function compileKey([key, wanted]: [string, MatchKeys[string]]): KeyCondition {
   return { key, wanted, read, test, explain, cost: costOf(key, wanted), isOfPlace }
 }
 
-/** When the message arrived, on the clock of its hours. */
+/** The arrival time, in the time zone of `hours`. */
 function compileHoursKey(wanted: readonly string[]): KeyCondition {
   const compiled = wanted.map(compileHours)
   const test = ({ receivedAt }: Matched) => compiled.some((hours) => hours.fits(receivedAt))
@@ -83,7 +83,7 @@ function compileHoursKey(wanted: readonly string[]): KeyCondition {
   return { key: 'hours', wanted, read, test, explain, cost: COST.hours, isOfPlace: false }
 }
 
-/** Fits what does not fit all keys of `inner`, notices or not. */
+/** Matches messages that do not match all keys of `inner`, notices included. */
 function compileExclusion(inner: MatchKeys, place: string): Condition {
   const written = Object.entries(inner).map(compileKey)
   const conditions = written.toSorted((a, b) => a.cost - b.cost)
@@ -112,13 +112,13 @@ function costOf(key: string, wanted: readonly string[] | boolean): number {
 
 const COST = { flag: 0, field: 1, prefix: 2, hours: 3, wholeText: 4, re2: 5 }
 
-/** The keys that say what happened, in place of what was said. */
+/** Keys that describe an event instead of a message. */
 const ASKS_FOR_NOTICES = new Set(['event', 'reaction', 'data.event', 'data.reaction', 'data.notice'])
 
-/** An answer to a notice (`data.notice: true`: an edit, a reaction) would surprise; a route has to ask for them. */
+/** Nobody expects an answer to a notice (`data.notice: true`: an edit, a reaction), so routes must ask for them. */
 const NO_NOTICE: Condition = {
   test: ({ data }) => data.notice !== true,
-  // What the route does not say is worth a line only where it decides.
+  // A condition that the route does not mention is shown only if it decides.
   explain: ({ data }) =>
     data.notice === true
       ? [{ key: 'data.notice', matched: false, wanted: show(false), actual: show(data.notice) }]
@@ -149,7 +149,7 @@ function reader(key: string): (message: Matched) => unknown {
   return FIELDS.get(key) ?? (({ data }) => (Object.hasOwn(data, key) ? data[key] : undefined))
 }
 
-/** Headers may be kept in any case, with one value or several. */
+/** Header names may be in any case, with one value or several. */
 function headerReader(name: string): (message: Matched) => unknown {
   const folded = name.toLowerCase()
   return ({ data: { headers } }) => {
@@ -168,7 +168,7 @@ function textTest(key: string, wanted: readonly string[]): (text: string) => boo
     : (text) => patterns.some((each) => each.test(text))
 }
 
-/** Lists match when one of their values does. What is absent matches nothing, not even `*`. */
+/** A list matches if one of its values does. An absent value matches nothing, not even `*`. */
 function valueTest(test: (text: string) => boolean): (value: unknown) => boolean {
   const scalar = (value: unknown) => {
     if (typeof value === 'string') return test(value)
@@ -179,7 +179,7 @@ function valueTest(test: (text: string) => boolean): (value: unknown) => boolean
 
 const SHOWN = { depth: 0, breakLength: Number.POSITIVE_INFINITY, maxStringLength: 80, maxArrayLength: 20 }
 
-/** One line, of one level only: what lies deeper matches nothing, and may be nested without end. */
+/** Shows a value on one line, one level deep: deeper values never match, and may be nested without limit. */
 function show(value: unknown): string {
   const shown = Array.isArray(value) ? value.filter((each) => each !== undefined) : value
   if (shown === undefined || (Array.isArray(shown) && shown.length === 0)) return 'absent'

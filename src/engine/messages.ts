@@ -8,18 +8,18 @@ import type { Services } from '../core/services.ts'
 import type { Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 
-/** Looking at messages and their history on the three roads. */
+/** Reads messages and their history on the three roads. */
 export function createMessages(deps: {
   store: Pick<Store, 'journal' | 'topics'>
-  /** What this daemon has logged of a message, and the attempts to push it. */
+  /** Log lines of this daemon about a message, and its push attempts. */
   logged(messageId: string): readonly object[]
   pushed(messageId: string): Promise<readonly object[]>
-  /** Where people look at a trace, as far as that is known. */
+  /** The URL of a trace, if configured. */
   traceUrl(trace: string): string | undefined
   now(): number
 }) {
   const { store, now } = deps
-  /** As cheap as a look at the groups: what a group has read is told by how many it still has to read. */
+  /** Groups that have read the message, derived from their remaining counts, so it costs only a list of the groups. */
   const groupsPast = async (id: string) => {
     const { partition = 0, position = 0 } = store.topics.placeOf(MESSAGE_TOPIC, id) ?? {}
     const behind = (await store.topics.end(MESSAGE_TOPIC, partition)) - position
@@ -53,14 +53,14 @@ export function createMessages(deps: {
   } satisfies Pick<Services['messages'], 'show'>
 }
 
-/** What the store tells by the dispatch cursor; messages of before have a note that says so. */
+/** An `unrouted` note if the dispatch cursor has passed the message; older versions stored that note. */
 function unrouted(id: string, outcome: Outcome | undefined, notes: readonly Note[]): Note[] {
   const isKnown = notes.some(({ what }) => what === 'unrouted')
   const wasUnrouted = outcome === 'unrouted' || notes.some(({ what }) => what === 'routed again')
   return wasUnrouted && !isKnown ? [{ at: timeOf(id), road: 'dispatch', what: 'unrouted' }] : []
 }
 
-/** Its last note on that road tells. */
+/** The state of the receive road, from its last note. */
 function receiveStanding(notes: readonly Note[], now: number) {
   const last = notes.findLast(({ road }) => road === 'receive')
   const { by, lease } = Object(last?.detail)

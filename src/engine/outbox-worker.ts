@@ -16,9 +16,9 @@ export type OutboxWorkerOptions = {
   store: Pick<Store, 'jobs' | 'onSignal' | 'awayAt'>
   concurrency: number
   gateways(): readonly string[]
-  /** Who sends this reply; undefined while the gateway is not running. */
+  /** The transport for a reply; undefined while the gateway is not running. */
   sender(reply: Reply): Sender | undefined
-  /** Called after each attempt, before its outcome is stored; `seconds`, where it worked: of the attempt, and since it was queued. */
+  /** Called after each attempt, before its outcome is stored. `seconds` of a success: of the attempt, and since it was queued. */
   sent(
     reply: Reply,
     outcome: 'sent' | 'suppressed' | 'retry' | 'dead',
@@ -28,21 +28,21 @@ export type OutboxWorkerOptions = {
   now(): number
 }
 
-/** A send is tried for about a day: 1 s, 2 s, 4 s, … up to an hour apart. */
+/** Sends are retried for about a day, after 1 s, 2 s, 4 s, … up to an hour. */
 const RETRY = { attempts: 32, first: 1000, longest: 3_600_000 }
-/** A gateway that is disabled or gone now may be back after a reload; until then its replies wait, for a day. */
+/** A disabled or removed gateway may return after a reload; its replies wait for it, for up to a day. */
 const GATEWAY_AWAY = 30_000
 const LONGEST_WAIT = 86_400_000
-/** Receipts of sends that are kept here. */
+/** Number of send receipts kept in memory. */
 const SENT = 10_000
 const CUT_OFF = 'an attempt was interrupted before the answer came'
 
-/** A reply as it lies in the outbox; `queuedAt` in Unix ms. */
+/** A reply in the outbox; `queuedAt` in Unix ms. */
 const queuedSchema = replySchema.extend({ queuedAt: z.number().exactOptional() })
 
 /**
- * Hands the outbox to the transports, and looks before it repeats a send whose outcome is unknown. A store that was away may give out
- * again what was sent: what went out from here is not sent again, and what was queued before is looked for.
+ * Passes the outbox to the transports, and probes before it repeats a send with an unknown outcome. A store that lost its last
+ * writes may return replies that were already sent: this process remembers its own sends, and probes for older ones.
  */
 export function createOutboxWorker(options: OutboxWorkerOptions) {
   const { log, now } = options
@@ -55,7 +55,7 @@ export function createOutboxWorker(options: OutboxWorkerOptions) {
       if (now() - (queuedAt ?? now()) < LONGEST_WAIT) return { outcome: 'release', delay: GATEWAY_AWAY }
       return failed(job, reply, new TriviumError('gateway_not_found', { name: reply.gateway, hint: '' }))
     }
-    // What a transport without a probe sends lies in the store itself, and is lost with its note.
+    // A transport without a probe sends into the store itself, so the reply is lost together with its note.
     const known = transport.probe && sentHere.get(job.id)
     let receipt = known
     const began = now()
@@ -65,14 +65,14 @@ export function createOutboxWorker(options: OutboxWorkerOptions) {
         if (!found) return { outcome: 'release' }
         if (found.sent === true) receipt = found.receipt
         else if (found.sent === 'unknown' && isUncertain(job)) {
-          // An operator decides.
+          // An operator must decide.
           return uncertain(job, reply, found.how ?? 'see whether it is there')
         }
       }
       if (signal.aborted) return { outcome: 'release' }
-      // A transport may hang for longer than a drain can wait.
+      // A transport may hang longer than a drain can wait.
       receipt ??= await inTime(handOver(transport, reply), signal)
-      // Whoever takes it up next looks first whether it arrived.
+      // The next attempt first checks whether it arrived.
       if (!receipt) return uncertain(job, reply)
     } catch (thrown) {
       if (thrown instanceof SendPostponed) {
@@ -112,7 +112,7 @@ export function createOutboxWorker(options: OutboxWorkerOptions) {
     return { ...outcome, notes: [note('dead', { ...answerOf(reply), error: message, reason })] }
   }
 
-  /** `how` an operator finds out makes a dead letter of it; without, the next attempt looks. */
+  /** With `how` (instructions for an operator) it becomes a dead letter; without, the next attempt probes. */
   const uncertain = (job: ClaimedJob, reply: Reply, how?: string) => {
     const { gateway, key } = reply
     const reason = how === undefined ? CUT_OFF : `${CUT_OFF}; ${how}, then retry this dead letter or drop it`
@@ -124,7 +124,7 @@ export function createOutboxWorker(options: OutboxWorkerOptions) {
 
   const note = (what: string, detail: object) => outboxNote(now(), what, detail)
 
-  // A server that hangs must leave places for the replies of other gateways.
+  // A hanging server must leave slots for the replies of other gateways.
   const share = Math.ceil(options.concurrency * 0.75)
   return createWorker({
     queue: OUTBOX_QUEUE,
@@ -137,18 +137,18 @@ export function createOutboxWorker(options: OutboxWorkerOptions) {
   })
 }
 
-/** Not every caller checks a target before it queues a send, and the send itself would create a missing conversation. */
+/** Checks the target first: not every caller does, and the send would create a missing conversation. */
 async function handOver(transport: Sender, reply: Reply): Promise<Receipt> {
   if (reply.to !== undefined) await transport.requireTarget?.(reply.to)
   return transport.send(reply)
 }
 
-/** Whether an earlier attempt may have arrived without our knowing. */
+/** Whether an earlier attempt may have arrived unnoticed. */
 function isUncertain({ lost, errors }: ClaimedJob): boolean {
   return lost > 0 || errors.some(({ code }) => code === 'send_ambiguous')
 }
 
-/** Why the transport did not send a reply that it took: `data.suppressed` of its receipt. */
+/** Why the transport suppressed a reply: `data.suppressed` of its receipt. */
 export function suppressedIn(receipt: Json | undefined): string | undefined {
   const reason = pathGet(receipt, 'data.suppressed')
   return typeof reason === 'string' ? reason : undefined

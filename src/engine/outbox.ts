@@ -9,7 +9,7 @@ import { waitFor } from '../lib/wait-for.ts'
 
 export const OUTBOX_QUEUE = 'outbox'
 
-/** What is sent, besides where to. The same `key` is sent once within seven days. */
+/** The content of a send. The same `key` is sent once within seven days. */
 export type Sending = Pick<
   Reply,
   | 'key'
@@ -25,12 +25,12 @@ export type Sending = Pick<
   | 'calendar'
 >
 
-/** `queued: false`: the key was there already. `unsent`: why it was not put there at all; its history tells too. */
+/** `queued: false`: the key was already queued. `unsent`: why it was not queued at all; also in the history. */
 type Queued = { id: string; queued: boolean; unsent?: string }
 
 export type Outbox = ReturnType<typeof createOutbox>
 
-/** Sends durably, once per key, exactly where a message came from. `unanswerable`: why a reply would reach nobody. */
+/** Sends durably, once per key, to exactly the place a message came from. `unanswerable`: why a reply is impossible. */
 export function createOutbox(
   store: Pick<Store, 'jobs' | 'onSignal'> & { journal: Pick<Store['journal'], 'note'> },
   now: () => number,
@@ -52,7 +52,7 @@ export function createOutbox(
   }
 
   return {
-    /** Resolves when the reply is durable in the outbox. `tell` writes into the history why it is not put there, by default at once. */
+    /** Resolves when the reply is durable in the outbox. `tell` records in the history why a reply was not queued, by default at once. */
     async reply(
       message: Message,
       sending: Sending,
@@ -67,16 +67,16 @@ export function createOutbox(
       const target = isJsonObject(data.replyTarget) ? data.replyTarget : undefined
       return add({ ...sending, gateway, conversation, inReplyTo, ...defined({ target }) })
     },
-    /** Sends to an explicit target of a gateway. The caller has checked that the gateway is `open`. Mail that answers it is of the `conversation`. */
+    /** Sends to an explicit target of a gateway, which the caller has checked to be `open`. Mail in answer to it belongs to `conversation`. */
     sendTo: (gateway: string, to: string, sending: Sending, conversation = to) =>
       add({ ...sending, gateway, to, conversation }),
-    /** Waits up to `timeout` ms for the end of a send. */
+    /** Waits up to `timeout` ms for a send to end. */
     wait: (id: string, timeout: number, signal?: AbortSignal) =>
       waitForEnd(store, OUTBOX_QUEUE, id, timeout, signal),
   }
 }
 
-/** Waits up to `timeout` ms for the end of a job with `notify`, on whichever daemon it runs; undefined at the timeout. */
+/** Waits up to `timeout` ms for a job with `notify` to end, on any daemon; undefined at the timeout. */
 export function waitForEnd(
   store: Pick<Store, 'jobs' | 'onSignal'>,
   queue: string,
@@ -92,24 +92,24 @@ export function waitForEnd(
   })
 }
 
-/** A line of a message's history about its reply. */
+/** A history entry about a message's reply. */
 export function outboxNote(at: number, what: string, detail: object): Note {
   return { at, road: 'outbox', what, detail: toJson(detail) }
 }
 
-/** The head of a text is enough for a history; `messages.jsonl` has all of it. */
+/** Maximum characters of a text in a history; `messages.jsonl` has all of it. */
 const SHOWN = 4_000
 
-/** What a history shows of an answer. */
+/** A reply as shown in a history. */
 export function answerOf({ key, by, text }: Sending) {
   const shown = text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text
   return { text: shown, ...defined({ by }), key }
 }
 
-/** What of a result is of another kind is the skill's own. */
+/** Fields of other types belong to the skill and are ignored. */
 const resultSchema = z.object({
   text: z.string().optional(),
-  /** The HTTP response, for a webhook that waits for it; the transport checks it. */
+  /** The HTTP response for a waiting webhook, validated by the transport. */
   http: jsonObjectSchema.optional().catch(undefined),
   subject: z.string().optional().catch(undefined),
   attachments: attachmentSchema.array().optional().catch(undefined),
@@ -117,8 +117,8 @@ const resultSchema = z.object({
 })
 
 /**
- * The reply that a result is: a string, `text`, which may be empty beside attachments or data, or `http`, the response to a webhook.
- * Undefined: none.
+ * Turns a skill's result into a reply: a string, `text` (may be empty with attachments or data), or `http`, the response to a
+ * webhook. Undefined if the result is not a reply.
  */
 export function skillReply(result: unknown): Omit<Sending, 'key'> | undefined {
   if (typeof result === 'string') return result === '' ? undefined : { text: result }
@@ -133,13 +133,13 @@ export function skillReply(result: unknown): Omit<Sending, 'key'> | undefined {
   return isEmpty ? undefined : { text, ...defined({ subject, attachments, data }) }
 }
 
-/** What an HTTP response says, for gateways that send words, and for histories. */
+/** The body of an HTTP response as text, for gateways that send text and for histories. */
 function bodyText({ body }: JsonObject): string {
   if (typeof body === 'string') return body
   return body === undefined || body === null ? '' : JSON.stringify(body)
 }
 
-/** Throws `send_rejected` for `data` that would show the buttons of one approval under the title of another. */
+/** Throws `send_rejected` for `data` that would show the buttons of one approval under another title. */
 export function refuseApproval(gateway: string, data: JsonObject | undefined): void {
   if (data?.approval === undefined) return
   const reason = '`data.approval` is made by Trivium alone; mark the skill or the tool with `approval: true`'

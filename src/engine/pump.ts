@@ -3,17 +3,17 @@ import type { Journal, NewJob } from '../core/store.ts'
 
 const BATCH = 256
 
-/** What a call of the pump brought: jobs to claim; only messages that no route takes, and perhaps more behind them; nothing. */
+/** Result of a pump call: jobs to claim; only unrouted messages, possibly with more behind them; nothing. */
 export type Pumped = 'jobs' | 'unrouted' | 'nothing'
 
-/** Moves messages from the journal to the lanes when idle workers ask; what they cannot take yet waits in the journal. */
+/** Moves messages from the journal to the lanes when workers are idle; the rest waits in the journal. */
 export function createPump(options: {
   journal: Pick<Journal, 'unpumped' | 'pumped'>
   match(message: Message): Place | undefined
   unrouted(message: Message): void
 }) {
   const { journal, match, unrouted } = options
-  /** How often messages were accepted, and how often when nothing was left to read. */
+  /** Count of accepted batches, and its value when the journal was last read to the end. */
   let accepted = 1
   let read = 0
 
@@ -22,15 +22,15 @@ export function createPump(options: {
       accepted += 1
     },
     /**
-     * Reads a batch, matches it, and commits the jobs with the cursor: a crash in between repeats it, and of several daemons
-     * one wins. A message without a route gets no job, which says that it is unrouted, unless somebody waits for its outcome.
+     * Reads and matches a batch, and commits the jobs with the cursor: after a crash it is repeated, and of several daemons one
+     * wins. A message without a route gets no job and is thereby unrouted, unless a caller waits for its outcome.
      */
     async add(): Promise<Pumped> {
       if (read === accepted) return 'nothing'
       const before = accepted
       const { cursor, messages } = await journal.unpumped(BATCH)
       const last = messages.at(-1)
-      // A batch is short where its messages are large, or where another daemon was faster: only an empty one is the end.
+      // A batch may be short if messages are large or another daemon was faster: only an empty one is the end.
       if (!last) {
         read = before
         return 'nothing'
@@ -49,10 +49,10 @@ export function createPump(options: {
   }
 }
 
-/** The route of a message, and whether it waits for those before it in its conversation. */
+/** The route of a message, and whether it is independent of the order in its conversation. */
 export type Place = { name: string; isUnordered?: boolean }
 
-/** The job of dispatch. Messages of one conversation of one gateway share a lane, but for those without an order. */
+/** The dispatch job of a message. Messages of one conversation of a gateway share a lane, except unordered ones. */
 export function jobFor(message: Message, { name, isUnordered = false }: Place): NewJob {
   const lane = `${message.gateway}/${message.conversation}`
   return {
@@ -64,7 +64,7 @@ export function jobFor(message: Message, { name, isUnordered = false }: Place): 
   }
 }
 
-/** Somebody waits for how its dispatch ends. */
+/** Whether a caller waits for the outcome of the dispatch. */
 export function isAwaited(message: Message): boolean {
   return message.data.respond === 'result'
 }

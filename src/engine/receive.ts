@@ -9,19 +9,19 @@ import { waitFor } from '../lib/wait-for.ts'
 import { createChoosing, type Wish } from './choosing.ts'
 import { compileMatcher } from './matcher.ts'
 
-/** The receive road: one consumer per message, woken by the store. One leased for a caller that went away is given back. */
+/** The receive road: one consumer per message, woken by the store. A message leased for a caller that disconnected is released. */
 export function createReceive(options: {
   store: Pick<Store, 'receive' | 'onSignal' | 'awayAt'>
   taken(gateway: string): void
-  /** Whether a message was delivered too often, and was taken off the road. */
+  /** Whether a message exceeded `max-deliveries` and was removed from the road. */
   refuses(taken: Taken): Promise<boolean>
-  /** The gateways of the configuration, also those that are off. */
+  /** The configured gateways, including disabled ones. */
   known(): readonly string[]
 }) {
   const { store } = options
   const choose = createChoosing(store)
 
-  /** The oldest message that fits and has deliveries left. */
+  /** The oldest matching message with deliveries left. */
   const take = async (filter: ReceiveFilter, { lease, fits, key }: Wanted, call: Call) => {
     const next = () => {
       if (!fits) return store.receive.take(filter, lease, whoCalls(call))
@@ -40,7 +40,7 @@ export function createReceive(options: {
       const { gateway: name, lease, match } = args
       const wanted = defined({ lease, fits: match && compileMatcher(match), key: JSON.stringify(match) })
       const known = options.known()
-      // What came by a gateway before it was taken out of the file can still be taken.
+      // Messages of a gateway that was removed from the file can still be taken.
       const isUnknown = name !== undefined && !known.includes(name)
       const taken = await waitFor<Taken>({
         async attempt() {
@@ -88,14 +88,14 @@ function wishFor(filter: ReceiveFilter, match = '', fits: (message: Message) => 
   }
 }
 
-/** Says that no gateway has that name, and which one was meant. */
+/** The error for an unknown gateway, with a suggestion. */
 export function noGateway(name: string, known: readonly string[]): TriviumError {
   return new TriviumError('gateway_not_found', { name, hint: didYouMean(name, known) })
 }
 
 /**
- * What is looked for, in this order. Inside a conversation, a call that names nothing means that conversation. A caller
- * with some gateways only sees theirs, the oldest message of each, beginning with any of them.
+ * The filters to try, in order. Within a conversation, a call without a filter means that conversation. A caller with access
+ * to some gateways sees only the oldest message of each of those, starting with any.
  */
 function filtersOf({ gateway, conversation }: ReceiveFilter, { caller, message }: Call): ReceiveFilter[] {
   if (gateway !== undefined) requireGateway(caller, gateway)

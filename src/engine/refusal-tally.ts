@@ -1,9 +1,9 @@
 import type { Refused } from '../core/transport.ts'
 
-/** How many refusals and deliveries a gateway had, minute by minute, for an hour. */
+/** Refusals and deliveries are counted per minute, for an hour. */
 const MINUTE = 60_000
 const MINUTES = 60
-/** Senders and explanations that are told apart for each reason. */
+/** Maximum number of distinct senders and explanations per reason. */
 const MOST_NAMES = 50
 
 /** The refusals of one gateway for one reason within the last hour. Times in Unix ms. */
@@ -11,15 +11,15 @@ export type RefusalCount = {
   gateway: string
   reason: string
   count: number
-  /** The first of the refusals that came without an hour of rest. */
+  /** The first refusal of a series without a gap of an hour. */
   since: number
   last: number
   /** Deliveries that were accepted since `since`, within the last hour. */
   accepted: number
-  /** When the gateway last accepted anything, and how many were refused since then. */
+  /** When the gateway last accepted a delivery, and the number of refusals since then. */
   lastGoodAt?: number
   sinceGood: number
-  /** Who was refused, and why, most frequent first. */
+  /** Refused senders and explanations, most frequent first. */
   from: { name: string; count: number }[]
   why: { name: string; count: number }[]
 }
@@ -34,13 +34,13 @@ type Refusals = {
   why: Map<string, number>
 }
 
-/** Counts what gateways refuse and accept, in the memory of this daemon. */
+/** Counts refused and accepted deliveries per gateway, in memory. */
 export function createRefusalTally(now: () => number) {
   const refused = new Map<string, Map<string, Refusals>>()
   const good = new Map<string, { minutes: Minutes; last: number }>()
 
   return {
-    /** Called for each accepted message: it must cost next to nothing. */
+    /** Called for each accepted message, so it must be cheap. */
     accepted(gateway: string): void {
       const at = now()
       let known = good.get(gateway)
@@ -67,7 +67,7 @@ export function createRefusalTally(now: () => number) {
       countName(known.from, from)
       countName(known.why, why)
     },
-    /** What was refused within the last hour, by gateway and reason. */
+    /** Refusals of the last hour, by gateway and reason. */
     list(): RefusalCount[] {
       const at = now()
       return [...refused].flatMap(([gateway, reasons]) =>
@@ -93,7 +93,7 @@ function minutesAt(at: number): Minutes {
   return { counts: new Float64Array(MINUTES), minute: Math.floor(at / MINUTE) }
 }
 
-/** Moves to the minute of `at`; the minutes in between had nothing. */
+/** Advances to the minute of `at`, and clears the minutes in between. */
 function move(minutes: Minutes, at: number): void {
   const minute = Math.floor(at / MINUTE)
   if (minute <= minutes.minute) return
@@ -108,7 +108,7 @@ function add(minutes: Minutes, at: number): void {
   minutes.counts[index] = (minutes.counts[index] ?? 0) + 1
 }
 
-/** What was counted in the last hour, from the minute of `since` on. */
+/** Sum over the last hour, from the minute of `since`. */
 function sum(minutes: Minutes, at: number, since: number): number {
   move(minutes, at)
   const oldest = Math.max(minutes.minute - MINUTES + 1, Math.floor(since / MINUTE))

@@ -6,14 +6,14 @@ import { createRareLog } from '../lib/log-rarely.ts'
 import { withoutSecrets } from '../lib/secrets.ts'
 import { createRefusalTally } from './refusal-tally.ts'
 
-/** How many refusals of a gateway are kept, and how many characters of what was sent. */
+/** Number of refusals kept per gateway, and of characters of each body. */
 const KEPT = 50
 const SHOWN = 500
 
-/** The newest refusals of each gateway, in the memory of this daemon. Each is counted, and logged at debug; one of many of a kind at info. */
+/** Keeps the newest refusals of each gateway in memory. Each is counted and logged at debug; a sample of each kind at info. */
 export function createRefusals(options: {
   count(gateway: string, reason: string): void
-  /** Texts that must not be shown. */
+  /** Secrets to redact. */
   secrets(): readonly string[]
   log: Log
   now(): number
@@ -36,11 +36,11 @@ export function createRefusals(options: {
       const one = { at: options.now(), gateway, reason, ...who, ...defined({ body: beginOf(body) }) }
       newest.set(gateway, [one, ...(newest.get(gateway) ?? [])].slice(0, KEPT))
     },
-    /** A delivery of the gateway was accepted. */
+    /** Counts an accepted delivery of a gateway. */
     accepted: tally.accepted,
-    /** What this daemon refused within the last hour, by gateway and reason. */
+    /** This daemon's refusals of the last hour, by gateway and reason. */
     counts: tally.list,
-    /** Newest first, of these gateways. Secrets go only here: whoever floods a gateway must not have us search for them. */
+    /** Refusals of the given gateways, newest first. Secrets are redacted only here, so that a flood does not cost a search each. */
     list: (gateways: readonly string[]): Refusal[] =>
       gateways
         .flatMap((name) => newest.get(name) ?? [])
@@ -49,11 +49,11 @@ export function createRefusals(options: {
   }
 }
 
-/** More than is shown, so that no secret is cut in two before it is looked for. Copied: a slice keeps the whole alive. */
+/** The start of a body, longer than shown, so that no secret is cut before redaction. Copied, as a slice would keep the whole body alive. */
 function beginOf(body: string | Buffer | undefined): string | undefined {
   const begin = body?.slice(0, 4 * SHOWN)
   return typeof begin === 'string' ? Buffer.from(begin).toString() : begin?.toString()
 }
 
-/** A value that JSON or a form calls a secret. */
+/** Values that JSON or a form labels as a secret. */
 const LIKELY_SECRET = /((?:token|secret|passw(?:or)?d|api[-_]?key)"?\s*[:=]\s*"?)[^"&\s,}]+/gi

@@ -5,14 +5,14 @@ import type { NewJob, Store } from '../core/store.ts'
 import { DISPATCH_QUEUE } from './dispatch.ts'
 import { isAwaited, jobFor } from './pump.ts'
 
-/** How many messages are looked at in one step, and how many one call routes at most. */
+/** Messages read per step, and the maximum that one call routes. */
 const PAGE = 100
 const MOST = 10_000
 
 /**
- * Routes messages again that no route took, oldest first, as the routes are now. The store knows a job by the id of its message: of two
- * calls at the same time one adds it, and only that one counts it and writes to its history. A message whose sender waited for the
- * answer stays unrouted: the sender already has the outcome.
+ * Routes unrouted messages again with the current routes, oldest first. Jobs are identified by message id: of two concurrent
+ * calls only one adds a job, counts it and writes to its history. A message whose sender waited for the answer stays
+ * unrouted, as the sender already has the outcome.
  */
 export function createReplay(deps: {
   store: Pick<Store, 'journal' | 'jobs'>
@@ -23,7 +23,7 @@ export function createReplay(deps: {
 
   return async ({ since, gateway, dryRun }, { caller, signal }) => {
     if (gateway !== undefined) requireGateway(caller, gateway)
-    /** The oldest last: these go first, and what is too many waits for the next call. */
+    /** Newest first. The oldest are routed first; the rest waits for the next call. */
     const found: NewJob[] = []
     let [unrouted, seen, more] = [0, 0, 0]
     let before: string | undefined
@@ -54,7 +54,7 @@ export function createReplay(deps: {
     return { seen, routed, routes, unrouted, more }
   }
 
-  /** Returns the jobs that were added; the others another call had added since they were found. */
+  /** Returns the added jobs. A concurrent call added the others. */
   async function route(jobs: readonly NewJob[]): Promise<NewJob[]> {
     const answers = await store.jobs.add(DISPATCH_QUEUE, jobs)
     const added = jobs.filter((_, at) => answers[at]?.added)

@@ -7,9 +7,9 @@ import type { Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 
 /**
- * Accepts a message once more, as a new one that is answered where the first one is. `data.resent` says who sent it again.
- * With another text the sender is no longer proven. Nor is that of a message from the command line that somebody else than
- * an operator sends again: its sender is an operator, who would run the command a second time.
+ * Accepts a message again as a new message with the same reply target. `data.resent` names the caller. With a changed text the
+ * sender is no longer verified; neither is the operator who sent a command-line message if another caller resends it, as
+ * that would run the command with the operator's rights.
  */
 export function createResend(deps: {
   store: Pick<Store, 'journal' | 'jobs'>
@@ -18,7 +18,7 @@ export function createResend(deps: {
 }): Services['messages']['resend'] {
   const { journal, jobs } = deps.store
   return async ({ id, text, subject }, call) => {
-    // That of a dead letter is kept longer.
+    // Dead letters keep their message longer than the journal.
     const message = (await journal.get(id)) ?? (await jobs.deadLetters.get(id))?.message
     if (!message) throw new TriviumError('message_not_found', { id })
     requireGateway(call.caller, message.gateway)
@@ -35,7 +35,7 @@ type Edits = Partial<Record<'text' | 'subject', string | undefined>>
 function again(message: Message, edits: Edits, by: string, isProof: boolean): NewMessage {
   const { id: of, key: _key, receivedAt: _receivedAt, trace: _trace, html, ...rest } = message
   const { verified: _verified, ...unproven } = rest.from
-  // It was made of the text that was.
+  // The body belonged to the old text.
   const { body: _body, ...data } = rest.data
   const isNew = (name: keyof Edits) => edits[name] !== undefined && edits[name] !== message[name]
   const edited = isNew('text') || isNew('subject')

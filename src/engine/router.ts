@@ -5,7 +5,7 @@ import { type Condition, compileMatch, fitsAll, type Matched } from './matcher.t
 
 export type Router = ReturnType<typeof createRouter>
 
-/** Finds who answers a message, by the routes in force, which are compiled once. Throws for a bad pattern. */
+/** Finds the route of a message. Routes are compiled once. Throws for an invalid pattern. */
 export function createRouter(initial: readonly Route[]) {
   let routes: readonly Route[] = []
   let compiled: CompiledRoute[] = []
@@ -18,12 +18,12 @@ export function createRouter(initial: readonly Route[]) {
   use(initial)
 
   return {
-    /** The first route that fits, or undefined. Never throws; takes time linear in the message. */
+    /** The first matching route, or undefined. Never throws; takes time linear in the message. */
     match(message: Message): Route | undefined {
       for (const { route, conditions } of candidates(message)) if (fitsAll(conditions, message)) return route
       return undefined
     },
-    /** For each route, in order: whether each of its keys fits, and what the message has there. `chosen`: the first that fits, which answers. */
+    /** For each route, in order: whether each key matches, and the message's value. `chosen`: the first matching route, which answers. */
     explain(message: Message) {
       let answered = false
       return compiled.map(({ route, conditions }) => {
@@ -36,19 +36,19 @@ export function createRouter(initial: readonly Route[]) {
       })
     },
     routes: (): readonly Route[] => routes,
-    /** Puts other routes in force. Throws for a bad pattern; the configuration has refused those. */
+    /** Replaces the routes. Throws for an invalid pattern, which the configuration rejects earlier. */
     use,
   }
 }
 
 type CompiledRoute = { route: Route; conditions: readonly Condition[] }
 
-/** Places in the cache of candidates; more than any configuration has. */
+/** Size of the candidate cache; more than any configuration needs. */
 const MAX_PLACES = 1_000
 
 /**
- * Finds the routes that the gateway and the transport of a message leave, cached by both, with their other conditions, the
- * cheapest first: most messages are decided by the cache.
+ * Finds candidate routes by gateway and transport, cached by both, with their remaining conditions, cheapest first. The cache
+ * decides most messages.
  */
 function createCandidates(
   compiled: readonly CompiledRoute[],

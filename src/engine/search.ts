@@ -8,12 +8,12 @@ import { defined } from '../lib/defined.ts'
 import { summaryOf } from '../lib/summary-of.ts'
 
 /**
- * What lists and the stream show of a message. `summary`: of a body that a program sent, what people want to know; `event`: the name
- * of a webhook's; `files`: how many came with it.
+ * A message in lists and in the stream. `summary`: the essence of a machine-written body; `event`: event name of a webhook;
+ * `files`: number of attachments.
  */
 export type MessageRow = ReturnType<typeof rowOf>
 
-/** How many characters of a text a row has. */
+/** Maximum characters of a text in a row. */
 const SHOWN = 200
 
 /** The row of a message. */
@@ -28,13 +28,13 @@ export function rowOf(message: Message, outcome: Outcome, shown = SHOWN) {
 
 type Filter = Omit<MessageQuery, 'gateways'> & { gateway?: string; outcome?: Outcome[] }
 
-/** A filter as the store takes it, bounded to what the caller may see. Throws `forbidden` for a gateway that is not among that. */
+/** Converts a filter for the store, limited to the caller's gateways. Throws `forbidden` for other gateways. */
 export function searchOf({ gateway, outcome, ...query }: Filter, caller: Pick<Caller, 'gateways' | 'kind'>) {
   if (gateway !== undefined) requireGateway(caller, gateway)
   return { ...query, outcomes: outcome, gateways: gateway === undefined ? caller.gateways : [gateway] }
 }
 
-/** Messages by what is in them and how they stand, a page at a time. */
+/** Searches messages by content and outcome, page by page. */
 export function createSearch(store: Pick<Store, 'journal'>): Pick<Services['messages'], 'search' | 'list'> {
   return {
     async list({ limit, before, ...filter }, { caller }) {

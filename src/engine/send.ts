@@ -12,7 +12,7 @@ import { suppressedIn } from './outbox-worker.ts'
 
 export type SendArgs = Parameters<Services['gateways']['send']>[0]
 
-/** What `at` and `in` make of a send, or a planned send that has its key; undefined for one that goes out now. Throws `usage`, `no_reply_target`, `limit_reached`. */
+/** Plans a send with `at` or `in`, or finds the planned send with the same key; undefined for an immediate send. Throws `usage`, `no_reply_target`, `limit_reached`. */
 export type SendLater = (
   args: SendArgs,
   target: { gateway: string; message?: Message; to?: string },
@@ -26,15 +26,15 @@ type Copies = {
   [Key in 'cc' | 'bcc' | 'replyAll' | 'calendar']: Exclude<Sending[Key], undefined> | undefined
 }
 
-/** Either the message that is answered, or an explicit target. */
+/** Either the answered message, or an explicit target. */
 type Target = { gateway: string; message?: Message; to?: string; moreTo?: string[] }
 
-/** The service behind `gateway-send`. The target of a reply comes from the inbound message alone. */
+/** The service behind `gateway-send`. The target of a reply comes only from the inbound message. */
 export function createSend(options: {
   outbox: Pick<Outbox, 'reply' | 'sendTo' | 'wait'>
   store: { journal: Pick<Store['journal'], 'get'>; receive: Pick<Store['receive'], 'leased'> }
   gateway(name: string): { open: boolean } | undefined
-  /** The transport of a gateway that runs here. */
+  /** The transport of a gateway running here. */
   transport(name: string): Pick<Transport, 'requireTarget' | 'copies'> | undefined
   files: Pick<ArtifactService, 'requireAll'>
   later: SendLater
@@ -85,7 +85,7 @@ export function createSend(options: {
     },
   } satisfies Pick<Services['gateways'], 'send'>
 
-  /** Throws before anything counts as sent. */
+  /** Resolves the target. Throws before anything counts as sent. */
   async function targetOf(args: SendArgs, call: Call): Promise<Target> {
     if (isNamed(args)) {
       const message = await namedMessage(store, args)
@@ -106,7 +106,7 @@ export function createSend(options: {
     return { gateway, to: first, ...(moreTo.length > 0 ? { moreTo } : {}) }
   }
 
-  /** Refuses further recipients where the transport has none, or where only the sender may be answered. */
+  /** Refuses further recipients if the transport has no support, or if only the sender may be answered. */
   function requireCopies(
     { cc, bcc, replyAll, calendar }: Copies,
     { gateway, message, moreTo }: Target,
@@ -122,7 +122,7 @@ export function createSend(options: {
     if ((cc || bcc) && !isOpen(gateway)) throw new TriviumError('target_not_allowed', { gateway })
   }
 
-  /** What a message started may answer its own conversation; what comes from outside, whatever its token is for. */
+  /** A dispatched call may answer its own conversation; an external call, what its token allows. */
   function requireRight({ id, gateway, conversation }: Message, { caller, message: own }: Call): void {
     requireGateway(caller, gateway)
     if (!own || isOpen(gateway)) return
@@ -151,15 +151,15 @@ function isNamed({ messageId, receipt }: SendArgs): boolean {
   return messageId !== undefined || receipt !== undefined
 }
 
-/** Naming the conversation's own gateway is still a reply; naming a target never is. */
+/** Naming the conversation's own gateway is still a reply; an explicit target never is. */
 function isReply(args: SendArgs, call: Call): call is Call & { message: Message } {
   if (!call.message || args.to !== undefined) return false
   return args.gateway === undefined || args.gateway === call.message.gateway
 }
 
 /**
- * A key given for a message that is named counts for that message, any other for the gateway that is sent through: none that somebody chooses
- * is that of an answer or a question of others.
+ * A chosen key is scoped to the named message, or else to the gateway, so that it cannot collide with keys of other callers'
+ * replies and questions.
  */
 function keyOf(args: SendArgs, { gateway, message }: Target, call: Call, newKey: () => string): string {
   const ordinal = call.sends.next()

@@ -15,7 +15,7 @@ import { defined } from '../lib/defined.ts'
 import { waitFor } from '../lib/wait-for.ts'
 import { waitUntilSettled } from './dispatch.ts'
 
-/** The reply target of such messages: the reply log, whatever the gateway's transport would do. */
+/** Reply target of submitted messages: always the reply log, regardless of the transport. */
 const LOG_TARGET = { log: true }
 
 /** True for replies to submitted messages. */
@@ -23,12 +23,12 @@ export function isLogTarget(reply: Reply): boolean {
   return reply.target?.log === LOG_TARGET.log
 }
 
-/** Accepts a message as if it came by the gateway. `outcome` is absent where nothing was waited for, or the time was up. */
+/** Accepts a message as if it came through the gateway. `outcome` is absent without `wait` and at its timeout. */
 export async function submit(
   submitted: Submission,
   deps: {
     accept(message: NewMessage): Promise<Accepted>
-    /** The kind of transport of a running gateway; throws `gateway_not_found`. */
+    /** The transport kind of a running gateway. Throws `gateway_not_found`. */
     transportOf(gateway: string): string
     replies(gateway: string): ReplyLog
     store: Pick<Store, 'jobs' | 'journal' | 'onSignal'>
@@ -42,7 +42,7 @@ export async function submit(
   const transport = deps.transportOf(gateway)
   const start = await log.end(wanted)
   const { id, duplicate } = await deps.accept({ ...newMessage(submitted, transport), conversation: wanted })
-  // The replies to a repeated key are where those of its first message went.
+  // Replies for a repeated key are in the conversation of its first message.
   const first = duplicate ? await store.journal.get(id) : undefined
   const conversation = first?.conversation ?? wanted
   const answer = { id, duplicate, conversation, outcome: undefined, replies: [] }
@@ -66,7 +66,7 @@ export async function submit(
   return { ...answer, outcome: settled.outcome, replies: all ?? (await read()) }
 }
 
-/** The message that a submission would become, for whoever wants to know what the routes make of it. Nothing is accepted. */
+/** The message that a submission would become, to test routes. Accepts nothing. */
 export function draftOf(submitted: Submission, transport: string): Message {
   const head = { id: '', gateway: submitted.gateway, receivedAt: Date.now() }
   return decodeMessage(head, encodeMessage(newMessage(submitted, transport)))
@@ -77,7 +77,7 @@ function newMessage(submitted: Submission, transport: string): NewMessage {
   return {
     gateway,
     transport,
-    // Whoever holds the control token may say who writes.
+    // Holders of the control token may choose the sender.
     from: { id: submitted.from ?? 'cli', verified: true },
     text,
     data: { ...ownBody(submitted.data), respond: 'result', replyTarget: LOG_TARGET },
@@ -85,12 +85,12 @@ function newMessage(submitted: Submission, transport: string): NewMessage {
   }
 }
 
-/** With `format: json` the text is the body (`encodeMessage`); what came with a body beside its text keeps that, without the mark. */
+/** `format: json` marks the text as the body (`encodeMessage`); a separate body stays, without the mark. */
 function ownBody({ format, ...rest }: JsonObject = {}): JsonObject {
   return format === undefined || (format === 'json' && rest.body !== undefined) ? rest : { ...rest, format }
 }
 
-/** The reply log of one gateway: a topic per conversation, so that the position of a reply is its number. */
+/** The reply log of a gateway: one topic per conversation, in which positions number the replies. */
 export function createReplyLog(store: Pick<Store, 'topics' | 'onSignal'>, gateway: string): ReplyLog {
   const topicOf = (conversation: string) => `${REPLY_TOPICS}${gateway}/${conversation}`
   return {

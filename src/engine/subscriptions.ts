@@ -12,7 +12,7 @@ import { createWorker } from './worker.ts'
 
 const jobSchema = z.object({
   ref: z.string(),
-  /** Who subscribed: the skill runs with the rights that they have then. */
+  /** The subscriber. The skill runs with the rights they have at run time. */
   by: z.object({ kind: z.enum(['route', 'cli', 'http', 'mcp', 'code']), id: z.string().exactOptional() }),
   event: eventSchema,
 })
@@ -26,25 +26,25 @@ export type SubscriptionJob = z.infer<typeof jobSchema>
 
 const QUEUE = 'subscriptions'
 const PREFIX = 'trivium:subscription:'
-/** Written with each change of a subscription, so that every daemon on the store hears of it. */
+/** Written with every change of a subscription, to notify all daemons on the store. */
 const CHANGED = 'trivium:subscriptions'
 const RETRY = { attempts: 5, first: 1000, longest: 60_000 }
-/** Ms for which a batch of events is hidden from the group while it becomes jobs. */
+/** Lease in ms for a batch of events while it is turned into jobs. */
 const HANDOVER_LEASE = 30_000
 const BATCH = 100
-/** Ms. A group that is never read from counts as unused, and is removed after days. */
+/** Ms. A group without reads counts as unused and is removed after days. */
 const READ_AGAIN = 12 * 60 * 60 * 1_000
 
-/** The subscriptions with a `ref`, on the store: they go on after a restart and on any daemon. */
+/** Subscriptions with a `ref`, kept in the store: they survive restarts and run on any daemon. */
 export function createSubscriptions({ kv }: Pick<Store, 'kv'>, now: () => number) {
   const keyOf = ({ topic, group }: Pick<Subscription, 'topic' | 'group'>) => `${PREFIX}${topic}\n${group}`
   return {
     async add(subscription: Subscription): Promise<void> {
-      // With the time, so that one that was ended and made again is another.
+      // With the time, so that a recreated subscription differs from the old one.
       await kv.set(keyOf(subscription), { ...subscription, since: now() })
       await kv.set(CHANGED, now())
     },
-    /** Ends it; with `ref` only where it is that one. Tells whether there was one to end. */
+    /** Removes a subscription; with `ref`, only if it matches. Returns whether there was one. */
     async remove(ref: string | undefined, named: Pick<Subscription, 'topic' | 'group'>): Promise<boolean> {
       const known = await kv.get(keyOf(named))
       if (!known || (ref !== undefined && subscriptionSchema.parse(known.value).ref !== ref)) return false
@@ -63,7 +63,7 @@ type RunnerOptions = {
   now(): number
 }
 
-/** Makes each event of a subscription a durable job, in order: leased, added under its id (so once, also after a crash), then acked. */
+/** Turns each event of a subscription into a durable job, in order: leased, added under its id (so once, even after a crash), then acked. */
 export function createSubscriptionRunner(options: RunnerOptions) {
   const { store, log, now } = options
   const running = new Map<string, { value: Json; end(): Promise<void> }>()
@@ -83,7 +83,7 @@ export function createSubscriptionRunner(options: RunnerOptions) {
     now,
   })
 
-  /** Repeats a step, also whenever the signal comes; returns what ends it. */
+  /** Repeats a step, also on every signal. Returns a function that stops it. */
   const repeat = (step: Parameters<typeof createLoop>[0]['step'], signal: Signal) => {
     const failed = (err: unknown) => log.warn({ err }, 'subscriptions cannot be served; trying again')
     const loop = createLoop({ step, failed })
@@ -119,7 +119,7 @@ export function createSubscriptionRunner(options: RunnerOptions) {
     running.delete(key)
   }
 
-  /** Begins what was subscribed and ends what is gone, at the start and after each change. */
+  /** Starts new subscriptions and stops removed ones, at the start and after each change. */
   const follow = async () => {
     const keys = new Set(await store.kv.list(PREFIX, 10_000))
     for (const key of running.keys()) if (!keys.has(key)) await end(key)
@@ -129,7 +129,7 @@ export function createSubscriptionRunner(options: RunnerOptions) {
       await end(key)
       const subscription = subscriptionSchema.parse(known.value)
       const { topic, group } = subscription
-      // The group is gone where no daemon ran for longer than groups are kept.
+      // The group has expired if no daemon ran for longer than groups are kept.
       await store.topics.subscribe(topic, group, 'now')
       running.set(key, { ...known, end: repeat(() => handOver(subscription), `topic:${topic}`) })
     }
@@ -149,8 +149,8 @@ export function createSubscriptionRunner(options: RunnerOptions) {
 }
 
 /**
- * A group that fell behind retention is told so by an event of its own, before what is still there. After a peek it
- * comes again, with the same id while nothing changes, until that is acknowledged.
+ * Adds a gap event before the remaining events of a group that fell behind retention. Peeks repeat it, with the same id while
+ * nothing changes, until it is acknowledged.
  */
 export function withGap(topic: string, batch: GroupBatch, now: number, mode: GroupRead['mode']): Event[] {
   const { events, missed } = batch

@@ -4,9 +4,9 @@ import { createEventFilter } from './event-filter.ts'
 
 type Wanted = { topic: string; max: number; match?: RouteMatch }
 
-/** Reads what comes next on a topic, without any group. */
+/** Follows a topic without a group. */
 export function createTopicTail({ topics, journal }: Pick<Store, 'topics' | 'journal'>) {
-  /** Begins at the end of the topic; what is returned reads on, past what is not wanted. */
+  /** Starts at the end of the topic. Returns a reader that skips events without a match. */
   return async ({ topic, max, match }: Wanted) => {
     const partitions = Array.from({ length: topics.partitions(topic) }, (_, at) => at)
     const after = await Promise.all(partitions.map((at) => topics.end(topic, at)))

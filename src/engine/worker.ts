@@ -9,7 +9,7 @@ import { createLoop } from '../lib/loop.ts'
 import { pause } from '../lib/pause.ts'
 import type { Pumped } from './pump.ts'
 
-/** How a run ended. A throw after the abort gives the job back and is no attempt; any other is a failed attempt. */
+/** Outcome of a run. An error after the abort releases the job without counting an attempt; any other error is a failed attempt. */
 export type RunOutcome = WithoutClaim<Settled>
 
 type WithoutClaim<Each> = Each extends Settled ? Omit<Each, 'id' | 'token'> : never
@@ -20,27 +20,27 @@ export type WorkerOptions = {
   queue: string
   store: Pick<Store, 'jobs' | 'onSignal'>
   concurrency: number
-  /** Jobs at once of each group; groups it does not name are bounded by `concurrency` only. */
+  /** Maximum concurrent jobs per group; other groups are limited by `concurrency` only. */
   limits?(): ReadonlyMap<string, number>
   /**
-   * Groups whose jobs take no place, as they mostly wait for others: they are bounded by their own limit, and are claimed also
-   * while all places are taken.
+   * Groups whose jobs mostly wait and therefore take no slot: only their own limit applies, and they are claimed even
+   * while all slots are taken.
    */
   unplaced?(): ReadonlySet<string>
-  /** What to do with lanes that are busy, by group. */
+  /** How to treat busy lanes, by group. */
   busy?(): Record<string, BusyLane> | undefined
-  /** Milliseconds after which a claim of a dead process may be claimed again; renewed at a third of it. */
+  /** Lease in ms after which another process may claim the job of a dead one; renewed after a third of it. */
   lease?: number
   run(job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome>
-  /** Whether the work on a job goes on elsewhere: it takes no place but of its group, and a stop gives it back at once. */
+  /** Whether a job's work runs elsewhere: it takes a slot of its group only, and a stop releases it at once. */
   goesOn?(job: ClaimedJob): boolean
-  /** Called once an outcome is stored; not where the claim was lost meanwhile. */
+  /** Called once an outcome is stored, unless the claim was lost. */
   settled?(job: ClaimedJob, outcome: RunOutcome['outcome']): void
-  /** What becomes of a throw of `run`; without an end, one broken job would hold its lane for ever. */
+  /** Retry policy for errors of `run`. It must end, or one broken job would block its lane for ever. */
   retry?: Retry
-  /** Whether a job waits until it is let go (`unhold`); asked once it is claimed. */
+  /** Whether a claimed job must be held until `unhold`. */
   isHeld?(job: ClaimedJob): boolean
-  /** Called when there is room for a job here and none to claim. */
+  /** Called when there is room for a job but none to claim. */
   refill?(): Promise<Pumped>
   log: Log
   now(): number
@@ -48,31 +48,31 @@ export type WorkerOptions = {
 
 type Running = { job: ClaimedJob; since: number; abort: AbortController; ended?: Promise<void> }
 
-/** Pause (ms) after the store failed, so that a store that is away costs no spinning. */
+/** Pause in ms after a store failure, to avoid a busy loop. */
 export const STORE_PAUSE = 500
 
-/** How many jobs that take no place are claimed at once. */
+/** Claim size for jobs that take no slot. */
 const UNPLACED = 64
 
 type Retry = Backoff & { attempts: number }
 
 const RETRY: Retry = { attempts: 10, first: STORE_PAUSE, longest: 60_000 }
 
-/** Claims jobs of one queue, runs them, and settles them; it keeps no job in memory that the store does not hold. */
+/** Claims, runs and settles the jobs of one queue. Keeps no job in memory that is not in the store. */
 export function createWorker(options: WorkerOptions) {
   const { queue, store, lease = 10_000, log, now } = options
-  /** By token: a job that was given back may be claimed again before its first claim is forgotten here. */
+  /** By token: a released job may be claimed again before its first claim is removed here. */
   const running = new Map<string, Running>()
   const perGroup = new Map<string, number>()
-  /** Jobs whose work is under way; those in `running` beyond it only wait until their outcome is stored. */
+  /** Number of jobs at work; others in `running` wait until their outcome is stored. */
   let active = 0
-  /** Those that take no place. */
+  /** Number of running jobs that take no slot. */
   let elsewhere = 0
   let isIdle = false
-  /** The last claim found nothing, with room in every group: the next one waits for a signal or for what is `due`. */
+  /** The last claim found nothing, with room in every group: the next one waits for a signal or until `due`. */
   let isSpent = false
   let due: number | undefined
-  /** The grace of a drain is over. */
+  /** The grace period of a drain has ended. */
   let hurried = false
   let off = () => {}
   let renewal: NodeJS.Timeout | undefined
@@ -83,7 +83,7 @@ export function createWorker(options: WorkerOptions) {
     failed: (answer) => (answer instanceof Error ? answer : undefined),
   })
 
-  /** How many jobs of each group may be claimed. */
+  /** Number of claimable jobs per group. */
   const room = (isFull: boolean, unplaced: ReadonlySet<string> | undefined): Record<string, number> => {
     const limits: Record<string, number> = isFull ? { '': 0 } : {}
     for (const [group, limit] of options.limits?.() ?? [])
@@ -91,7 +91,7 @@ export function createWorker(options: WorkerOptions) {
     return limits
   }
 
-  /** Storing outcomes overlaps with the next jobs, but only so far: a slow store must not pile them up. */
+  /** Storing outcomes overlaps with the next jobs, up to a limit, so that a slow store does not pile them up. */
   const freePlaces = () =>
     options.concurrency - Math.max(active, running.size - elsewhere - options.concurrency)
 
@@ -145,7 +145,7 @@ export function createWorker(options: WorkerOptions) {
 
   const perform = async (job: ClaimedJob, abort: AbortController) => {
     try {
-      // As it is now: routes change meanwhile.
+      // Evaluated once: routes may change meanwhile.
       const isElsewhere = (options.goesOn?.(job) || options.unplaced?.().has(job.group)) ?? false
       occupy(job.group, isElsewhere, 1)
       const outcome = await outcomeOf(job, abort.signal)
@@ -178,7 +178,7 @@ export function createWorker(options: WorkerOptions) {
     return outcome
   }
 
-  /** Tries again while the store is away: the claim is ours and renewed meanwhile, so the job need not run twice. */
+  /** Retries while the store is unreachable: the claim is renewed meanwhile, so the job need not run twice. */
   const settle = async (settled: Settled) => {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -204,7 +204,7 @@ export function createWorker(options: WorkerOptions) {
       renewal = setInterval(() => void renew(running, options, lease), lease / 3)
       loop.start()
     },
-    /** Claims no more, waits up to `grace` ms for what runs, then aborts it and gives it back (no attempt is counted). */
+    /** Stops claiming, waits up to `grace` ms for running jobs, then aborts and releases them (no attempt is counted). */
     async stop(grace: number): Promise<void> {
       off()
       await loop.stop()
@@ -223,20 +223,20 @@ export function createWorker(options: WorkerOptions) {
       clearInterval(renewal)
       await settler.idle()
     },
-    /** Aborts the attempts on a message that run here. */
+    /** Aborts running attempts on a message. */
     cancel(messageId: string, reason: TriviumError): void {
       for (const { job, abort } of running.values()) if (job.messageId === messageId) abort.abort(reason)
     },
     /** Looks for jobs, for example after the limits changed. */
     wake: look,
-    /** Calls `refill` where there is room. */
+    /** Calls `refill` if there is room. */
     wakeToRefill: loop.wake,
-    /** What runs here, and since when (Unix ms). */
+    /** Running jobs with their start (Unix ms). */
     running: () => [...running.values()].map(({ job, since }) => ({ job, since })),
   }
 }
 
-/** Renews the claims of what runs, and aborts what another worker has meanwhile. */
+/** Renews the claims of running jobs, and aborts those that another worker has taken. */
 async function renew(
   running: ReadonlyMap<string, Running>,
   { queue, store, log }: Pick<WorkerOptions, 'queue' | 'store' | 'log'>,
@@ -255,15 +255,15 @@ async function renew(
   }
 }
 
-/** Whether work failed because the store, or a part of it, was away: no attempt, for it says nothing of the work. */
+/** Whether work failed because the store, or a part of it, was unreachable. That does not count as an attempt. */
 export function isStoreAway(thrown: unknown): boolean {
   return thrown instanceof TriviumError && thrown.code === 'store_unavailable'
 }
 
-/** The longest that a job waits for a budget before it is looked whether there is another one. */
+/** Maximum ms that a job waits for a budget before it is checked again. */
 const LONGEST_PAUSE = 60_000
 
-/** How long (ms) to wait with what a budget does not allow now: that is no attempt. Undefined for any other error. */
+/** How long (ms) to wait after a budget refusal, which does not count as an attempt. Undefined for any other error. */
 export function pauseOf(thrown: unknown, now: number): number | undefined {
   if (!(thrown instanceof TriviumError) || thrown.code !== 'budget_exhausted') return undefined
   const until = Number(pathGet(thrown.cause, 'until'))
@@ -271,7 +271,7 @@ export function pauseOf(thrown: unknown, now: number): number | undefined {
 }
 const SHORTEST_PAUSE = 1_000
 
-/** What a failed attempt comes to: another one after a pause, or a dead letter, at once where another cannot help. */
+/** Outcome of a failed attempt: a retry after a pause, or a dead letter (at once if a retry cannot help). */
 export function failedAttempt(
   job: Pick<ClaimedJob, 'failures' | 'lost'>,
   thrown: unknown,
@@ -287,17 +287,17 @@ export function failedAttempt(
   return { outcome: 'dead', error, reason: permanent ? 'permanent' : 'attempts' }
 }
 
-/** Which attempt of a job this is; one whose holder died counts. */
+/** Attempt number of a job; attempts whose holder died count. */
 export function attemptOf({ failures, lost }: Pick<ClaimedJob, 'failures' | 'lost'>): number {
   return failures + lost + 1
 }
 
-/** What to say of a job whose attempts are used up before this claim: its holder died each time. */
+/** The error of a job that ran out of attempts before this claim: its holder died each time. */
 export function lastErrorOf({ errors, lost }: ClaimedJob): Error {
   return new Error(errors.at(-1)?.message ?? `the process that ran it died ${lost} times`)
 }
 
-/** An error as the attempts of a job keep it. */
+/** An error, in the form stored with a job's attempts. */
 export function attemptError(error: unknown, at: number): AttemptError {
   const own = error instanceof TriviumError && error.code === 'job_failed' ? error.cause : error
   const stack = own instanceof Error && !(own instanceof TriviumError) ? own.stack : undefined

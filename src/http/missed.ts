@@ -3,18 +3,18 @@ import type { Refused } from '../core/transport.ts'
 import { didYouMean, nearest } from '../lib/nearest.ts'
 import { createTokenBucket } from '../lib/token-bucket.ts'
 
-/** Stands for a gateway where a request reached none; no gateway can have this name. */
+/** Placeholder for requests that reached no gateway; no gateway can have this name. */
 export const NO_GATEWAY = '-'
 
-/** Hears of a request for a path that is not among those that are served. */
+/** Called for requests to unknown paths. */
 export type Missed = (request: IncomingMessage, path: string, served: readonly string[]) => void
 
-/** Comparing paths takes time, which strangers must not be able to take from messages. */
+/** Comparing paths takes time, so it is rate-limited. */
 const RATE = { count: 20, per: 1_000 }
 
 /**
- * Makes what records requests for a path that nobody serves, such as a mistyped address of a webhook. Many of those on the internet
- * are of scanners, which mostly read: a GET counts only where it nearly names a path.
+ * Records requests to unknown paths, such as a mistyped webhook address. Many requests on the internet come from scanners, mostly
+ * GETs, so a GET counts only if it resembles a known path.
  */
 export function createMissed(
   refused: (gateway: string, reason: string, what: Refused) => void,

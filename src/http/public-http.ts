@@ -11,34 +11,34 @@ import type { Missed } from './missed.ts'
 import { createBodyReader } from './read-body.ts'
 import { WholeRequest } from './whole-request.ts'
 
-/** Limits fit for the open internet; times in ms. */
+/** Limits for the open internet; times in ms. */
 const LIMITS = {
-  /** The whole head of a request must arrive within this time (slow-loris), and the whole request within the next. */
+  /** Time limits for the head of a request (slow-loris) and for the whole request. */
   headersTimeout: 10_000,
   requestTimeout: 60_000,
-  /** How often the two are looked at. */
+  /** How often both are checked. */
   connectionsCheckingInterval: 1_000,
-  /** How long an idle connection is kept; longer than the 60 s of common load balancers. */
+  /** Idle time-out; longer than the 60 s of common load balancers. */
   keepAliveTimeout: 65_000,
-  /** Connections beyond this are refused at once. */
+  /** Further connections are refused at once. */
   maxConnections: 10_000,
 }
 
-/** `host`: where it is going to listen. `bodies`: the most bytes of unfinished bodies. `each`: logs each request, at debug. */
+/** `host`: the listen address. `bodies`: maximum total bytes of unfinished bodies. `each`: log every request at debug. */
 export type PublicHttpOptions = {
   log: Log
   host?: string
   bodies?: number
   each?: boolean
   publicUrl?(): string | undefined
-  /** Hears of requests for a path that no gateway has; not of the pages that scanners and browsers look for. */
+  /** Called for requests to unknown paths, except for common probes of scanners and browsers. */
   missed?: Missed
 } & Partial<typeof LIMITS>
 
-/** What is served at a path: requests, or WebSockets. */
+/** The handlers of a path: for requests, or for WebSockets. */
 type Entry = { mount?: RequestHandler; upgrade?: UpgradeHandler }
 
-/** Makes the one listener that all gateways share: bare node:http, one map look-up by the exact path, without the query. */
+/** Makes the listener that all gateways share: plain node:http, with one map lookup by exact path, without the query. */
 export function createPublicHttp(given: PublicHttpOptions) {
   const { log, host = '127.0.0.1', bodies, each = false, publicUrl, missed, ...options } = given
   const { maxConnections, ...limits } = { ...LIMITS, ...options }
@@ -51,7 +51,7 @@ export function createPublicHttp(given: PublicHttpOptions) {
     {
       ...limits,
       IncomingMessage: WholeRequest,
-      // Some clients offer `Upgrade: h2c` with every POST; only a WebSocket that we serve may leave HTTP.
+      // Some clients offer `Upgrade: h2c` with every POST; only our WebSocket paths may upgrade.
       shouldUpgradeCallback: ({ method, headers, url }) =>
         method === 'GET' &&
         headers.upgrade?.toLowerCase() === 'websocket' &&
@@ -67,7 +67,7 @@ export function createPublicHttp(given: PublicHttpOptions) {
   server.on('upgrade', serveUpgrade)
   server.on('drop', () => logRarely('connections', 'warn', 'connections are refused', { maxConnections }))
 
-  /** The gateway that refuses tells of it. */
+  /** Logs internal errors only: gateways report their own refusals. */
   function logFailure(request: IncomingMessage, error: TriviumError) {
     if (error.code === 'internal')
       log.error({ path: pathOf(request.url), err: error }, 'a request handler failed')
@@ -79,7 +79,7 @@ export function createPublicHttp(given: PublicHttpOptions) {
     if (leaving) response.setHeader('connection', 'close')
     if (!mount) return void refuse(request, response, path)
     try {
-      // `Promise.try` would make two more promises for each request.
+      // `Promise.try` would add two promises per request.
       mount(request, response)?.catch((thrown: unknown) => fail(request, response, thrown))
     } catch (thrown) {
       fail(request, response, thrown)
@@ -106,7 +106,7 @@ export function createPublicHttp(given: PublicHttpOptions) {
   }
 
   async function serveUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer) {
-    // Between the handshake and the handler's own listener, a reset must not end the process.
+    // A reset before the handler adds its own listener must not end the process.
     socket.on('error', (error) => log.debug({ err: error }, 'an upgraded connection broke'))
     const path = pathOf(request.url)
     const { upgrade } = entries.get(path) ?? {}
@@ -144,16 +144,16 @@ export function createPublicHttp(given: PublicHttpOptions) {
     isLocal: isLoopback(host),
     ...(publicUrl && { publicUrl }),
     readBody: createBodyReader(bodies),
-    /** Resolves with the address in use. Throws `cannot_listen` where it is taken or not ours. */
+    /** Resolves with the actual address. Throws `cannot_listen` if it is taken or not local. */
     listen: (address: Address) => listenOn(server, address, 'TRIVIUM_LISTEN'),
     isListening: () => server.listening,
-    /** Open connections, WebSockets among them. */
+    /** Number of open connections, including WebSockets. */
     connections: () => open.size,
-    /** From now on each answer asks its client to connect anew, which may reach another daemon. All is served as before. */
+    /** From now on, responses ask clients to reconnect, possibly to another daemon. Everything is still served. */
     leave() {
       leaving = true
     },
-    /** Stops listening, and resolves when what is in flight is answered; after `grace` ms it is cut. */
+    /** Stops listening. Resolves once requests in flight are answered; after `grace` ms they are cut. */
     close(grace = 10_000) {
       leaving = true
       return drain(server, open, grace)
@@ -161,7 +161,7 @@ export function createPublicHttp(given: PublicHttpOptions) {
   }
 }
 
-/** The path without the query; also of a request in absolute form (RFC 9112, 3.2.2). */
+/** The path without the query, also of a request in absolute form (RFC 9112, 3.2.2). */
 function pathOf(url = '/'): string {
   const query = url.indexOf('?')
   const target = query < 0 ? url : url.slice(0, query)
@@ -169,15 +169,15 @@ function pathOf(url = '/'): string {
   return URL.canParse(target) ? new URL(target).pathname : target
 }
 
-/** How long (ms) a refused sender may go on. */
+/** How long (ms) a refused sender may keep sending. */
 const LINGER = 5_000
 
-/** Refuses a request of which the rest may still be on its way. A backlog shrinks soon, a store needs longer. */
+/** Answers with an error while the body may still be arriving. `Retry-After` is shorter for a backlog than for a store failure. */
 function answerError(response: ServerResponse, error: TriviumError) {
   if (response.headersSent) return void response.destroy()
   const { req: request } = response
   if (!request.complete) {
-    // A sender in the middle of its body gets to read the answer, and may not go on for ever.
+    // Let the sender finish and read the response, but not for ever.
     request.resume()
     response.once('finish', () => setTimeout(() => request.complete || request.destroy(), LINGER).unref())
   }
@@ -190,12 +190,12 @@ function answerError(response: ServerResponse, error: TriviumError) {
 
 export type Address = { host: string; port: number }
 
-/** `host:port`, with brackets around an IPv6 address. */
+/** Formats `host:port`, with brackets around an IPv6 address. */
 export function textOf({ host, port }: Address): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** Resolves with the address in use (port 0 picks one). Throws `cannot_listen`; `setting`: where another is chosen. */
+/** Resolves with the actual address (port 0 picks one). Throws `cannot_listen`; `setting` names the option to change. */
 export async function listenOn(server: Server, wanted: Address, setting: string): Promise<Address> {
   server.listen(wanted.port, wanted.host)
   await once(server, 'listening').catch((cause: Error) => {
@@ -210,10 +210,10 @@ async function drain(server: Server, open: ReadonlySet<Socket>, grace: number): 
   if (!server.listening) return
   const closed = once(server, 'close')
   server.close()
-  // A connection that was busy at `close` turns idle when its answer is out; nothing else would end it.
+  // A connection that was busy at `close` becomes idle after its response; nothing else would close it.
   const sweep = setInterval(() => {
     server.closeIdleConnections()
-    // Browsers connect in advance; Node 24 counts what has said nothing yet as busy.
+    // Browsers preconnect, and Node 24 counts connections without a request as busy.
     for (const socket of open) if (socket.bytesRead === 0) socket.destroy()
   }, 50)
   const cut = setTimeout(() => {

@@ -2,14 +2,14 @@ import { TriviumError } from '../core/errors.ts'
 import type { PublicHttp } from '../core/transport.ts'
 import { WholeRequest } from './whole-request.ts'
 
-/** The most bytes of unfinished bodies in all. A quarter is kept for small ones: what most senders need no more than. */
+/** Maximum total bytes of unfinished bodies. A quarter is reserved for small bodies, which are the most common. */
 const TOTAL = 64 * 1024 * 1024
 const SMALL = 16 * 1024
-/** The first room that is made, and counted, for a body that does not come in one piece. */
+/** Initial buffer, in bytes, for a body that arrives in several pieces. */
 const LEAST = 1024
 const FULL = { what: 'The listener', limit: 'unfinished bodies', seconds: 1 }
 
-/** Makes the reader of bodies for all gateways. One body alone may be as large as its limit, whatever `total` is. */
+/** Makes the body reader for all gateways. A single body may reach its own limit, regardless of `total`. */
 export function createBodyReader(total = TOTAL): PublicHttp['readBody'] {
   let held = 0
   return (request, limit, gateway) =>
@@ -17,7 +17,7 @@ export function createBodyReader(total = TOTAL): PublicHttp['readBody'] {
       if (!(request instanceof WholeRequest)) return reject(new TypeError('not a request of this listener'))
       const announced = Number(request.headers['content-length'] ?? -1)
       if (announced > limit) return reject(new TriviumError('body_too_large', { limit, gateway }))
-      // Pieces are copied as they come: a hostile sender sends bytes alone, and each piece would keep what it was read with.
+      // Pieces are copied on arrival: with 1-byte pieces, each would keep its whole read buffer alive.
       let room: Buffer = EMPTY
       let size = 0
       let only: Buffer | undefined

@@ -1,4 +1,4 @@
-/** Makes what does at most `count` pieces of work at once; the rest wait in the order in which they were given. */
+/** Makes a function that runs at most `count` pieces of work at once; the rest wait in order. */
 export function atMost(count: number): <T>(work: () => Promise<T>) => Promise<T> {
   let free = count
   const waiting: (() => void)[] = []

@@ -7,9 +7,9 @@ type Waiting<Item, Result> = {
 }
 
 /**
- * Everything added in one turn of the event loop goes to `run` in one call (of at most `max` items), which answers in their order; the
- * answers are released together. `serial`: one batch runs at a time, and what is added meanwhile goes into the next. `failed`: what to
- * reject one of the items with.
+ * Passes all items added in one turn of the event loop to one call of `run` (at most `max` items), which returns results in order.
+ * The results are released together. `serial`: one batch runs at a time, and new items join the next. `failed`: the error of a
+ * single item, if any.
  */
 export function createBatcher<Item, Result>(options: {
   max: number
@@ -53,13 +53,13 @@ export function createBatcher<Item, Result>(options: {
   }
 
   return {
-    /** Resolves with the item's own result once its batch ran. Rejects with what `run` threw. */
+    /** Resolves with the item's result once its batch ran. Rejects with the error of `run`. */
     add: (item: Item) =>
       new Promise<Result>((resolve, reject) => {
         pending += 1
         if (waiting.push({ item, resolve, reject }) === 1) setImmediate(() => void flush())
       }),
-    /** Items that wait or are being run. */
+    /** Number of waiting and running items. */
     pending: () => pending,
     async idle(): Promise<void> {
       if (pending > 0) await new Promise<void>((resolve) => idlers.push(resolve))

@@ -1,6 +1,6 @@
-/** The object without what is undefined in it, for properties that may be absent but not undefined. */
+/** Removes undefined properties, for types whose properties may be absent but not undefined. */
 export function defined<T extends object>(values: T): Defined<T> {
-  // Several of these are made for each message: entries would cost as much as all else that is done with them.
+  // Runs several times per message, and `Object.entries` would be expensive.
   const kept: Record<string, unknown> = {}
   for (const key in values) if (values[key] !== undefined) kept[key] = values[key]
   return kept as Defined<T>

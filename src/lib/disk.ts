@@ -2,11 +2,11 @@ import * as fs from 'node:fs'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 
-/** What `open` gives a new file: nobody but its owner reads it. */
+/** Mode of new files: readable by their owner only. */
 const OWN_MODE = 0o600
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDONLY, O_RDWR, O_TRUNC, O_WRONLY } = fs.constants
-/** What is written is never behind a link: who can put one into the folder must not reach beyond it. */
+/** Never follows symbolic links on writes, so that a link in the folder cannot redirect them. */
 const FLAGS = {
   r: O_RDONLY,
   w: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW,
@@ -14,7 +14,7 @@ const FLAGS = {
   'a+': O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW,
 }
 
-/** Every call that changes a file. Durable parts take it as a dependency, so that a test can let each step fail. All throw as `node:fs`. */
+/** All calls that change files, as a dependency, so that tests can make each step fail. They throw like `node:fs`. */
 export const disk = {
   open: (path: string, flags: keyof typeof FLAGS) => fs.openSync(path, FLAGS[flags], OWN_MODE),
   write(fd: number, bytes: Uint8Array): void {
@@ -33,7 +33,7 @@ export const disk = {
 
 export type Disk = typeof disk
 
-/** Makes what was created, renamed or removed in a directory durable. */
+/** Makes created, renamed and removed entries of a directory durable. */
 export async function syncDir(path: string, target: Disk = disk): Promise<void> {
   const fd = target.open(path, 'r')
   try {
@@ -44,8 +44,8 @@ export async function syncDir(path: string, target: Disk = disk): Promise<void> 
 }
 
 /**
- * Writes a whole file so that a crash leaves the old or the new one: temporary file beside it, fsync, rename, fsync of the folder.
- * `mode`: its permissions, if others have some. `onlyIf` is asked before the rename: false (the answer then) or a throw keeps the old.
+ * Replaces a file atomically: temporary file, fsync, rename, fsync of the folder. `mode`: its permissions, if not the default.
+ * `onlyIf` is called before the rename; false (then also the result) or an error keeps the old file.
  */
 export async function writeWhole(
   path: string,
@@ -74,19 +74,19 @@ export async function writeWhole(
   return true
 }
 
-/** True for the error of a file or folder that is not there, nor, below a file, can be. */
+/** True for the error of a missing file or folder, or of a path below a file. */
 export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^(ENOENT|ENOTDIR)$/.test(String(error.code))
 }
 
-/** In a catch: undefined for what is not there; throws any other error again. */
+/** For a catch: returns undefined for a missing file, and rethrows any other error. */
 export function orNothing(error: unknown): undefined {
   if (!isMissing(error)) throw error
 }
 
 let count = 0
 
-/** A name for a temporary file beside `path`, unlike that of any other process or call. */
+/** A unique name for a temporary file beside `path`. */
 export function temporaryName(path: string): string {
   count += 1
   return `${path}.${process.pid}-${count}.tmp`

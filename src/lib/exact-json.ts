@@ -1,25 +1,24 @@
 import { attempt } from './attempt.ts'
 
 /**
- * Parses JSON without losing digits: a number that a double cannot hold becomes a string with its digits. That is an integer
- * beyond ±(2^53 - 1), or a number with more significant digits than a double carries (17, beyond 2^53 15). Throws
- * as `JSON.parse` does.
+ * Parses JSON without losing digits: a number that a double cannot represent becomes a string with its digits. Those are integers
+ * beyond ±(2^53 - 1), and numbers with too many significant digits (17, beyond 2^53 15). Throws like `JSON.parse`.
  */
 export function parseExact(text: string): unknown {
   const parsed: unknown = JSON.parse(text)
-  // What parsed is valid JSON, so that quoting its long numbers needs no second look at its grammar.
+  // The text is valid JSON, so quoting its long numbers need not check the grammar.
   return hasLongNumber(text) ? JSON.parse(quoteLongNumbers(text)) : parsed
 }
 
-/** JSON for parsers that lose digits: with quotes around the numbers that `parseExact` reads as strings. Other text is as it was. */
+/** Quotes the numbers that `parseExact` reads as strings, for parsers that lose digits. Returns other text unchanged. */
 export function quoteExact(text: string): string {
   return hasLongNumber(text) && attempt(() => JSON.parse(text)) !== undefined ? quoteLongNumbers(text) : text
 }
 
-/** No number of fewer characters loses digits, and a run of them covers an index in each step of this length. */
+/** Shorter numbers lose no digits, and a longer run covers an index in every step of this length. */
 const LONG = 16
 
-/** Whether a run of 16 digits and points stands where a number may: costs a tenth of parsing. May be true without need. */
+/** Whether a run of 16 digits and points may be a number. Costs a tenth of parsing, and has false positives. */
 export function hasLongNumber(text: string): boolean {
   for (let at = LONG - 1; at < text.length; at += LONG) {
     if (!isDigitOrPoint(text.charCodeAt(at))) continue
@@ -37,7 +36,7 @@ function isDigitOrPoint(code: number): boolean {
   return (code >= 48 && code <= 57) || code === 46
 }
 
-/** Most runs are ids in quotes. */
+/** Excludes runs in quotes, which are most of them: ids. */
 function mayPrecedeNumber(text: string, start: number): boolean {
   const before = text.charAt(text[start - 1] === '-' ? start - 2 : start - 1)
   return before === '' || ':,[ \n\r\t'.includes(before)
@@ -67,7 +66,7 @@ function quoteLongNumbers(text: string): string {
   return quoted + text.slice(copied)
 }
 
-/** The index behind the string that begins at `start`. */
+/** The index after the string that starts at `start`. */
 function endOfString(text: string, start: number): number {
   let end = start
   let escapes = 1
@@ -87,11 +86,11 @@ function isLossy(source: string): boolean {
   return significant(source).length > most
 }
 
-/** The digits that count: without sign, point, exponent, and the zeros around them. */
+/** The significant digits, without sign, point, exponent, and leading and trailing zeros. */
 function significant(source: string): string {
   const [mantissa = ''] = source.split(/e/i)
   const digits = mantissa.replace(/[-.]/g, '').replace(/^0+/, '')
-  // No pattern with `0+$`: on many zeros it would take quadratic time.
+  // Not the pattern `0+$`, which takes quadratic time on many zeros.
   let end = digits.length
   while (digits[end - 1] === '0') end--
   return digits.slice(0, end)

@@ -6,16 +6,16 @@ import { createTurns } from './turns.ts'
 
 export type FileLock = ReturnType<typeof createFileLock>
 
-/** Makes the error that a lock throws: somebody held it for so long, or its file cannot be made. */
+/** Makes the error of a lock that another process held for too long, or whose file cannot be created. */
 type LockFailure = (code: 'state_locked' | 'state_unwritable', cause?: unknown) => Error
 
 const SQLITE_BUSY = 5
-/** How long (ms) other processes are waited for. */
+/** How long (ms) to wait for other processes. */
 const PATIENCE = 10_000
 
 /**
- * The operating system's lock on a file, between processes and between callers: free the moment its holder dies. Node has no call for
- * it; SQLite takes it on an empty database (`BEGIN EXCLUSIVE`). Not for network file systems without POSIX locks.
+ * An operating-system lock on a file, between processes and between callers, released when its holder dies. Node has no API for it, so
+ * SQLite takes it on an empty database (`BEGIN EXCLUSIVE`). Not for network file systems without POSIX locks.
  */
 export function createFileLock(path: string, failure: LockFailure) {
   let opened: DatabaseSync | undefined
@@ -35,7 +35,7 @@ export function createFileLock(path: string, failure: LockFailure) {
   const locked = async <T>(work: () => Promise<T>): Promise<T> => {
     for (const end = performance.now() + PATIENCE; !tryAcquire(); ) {
       if (performance.now() >= end) throw failure('state_locked')
-      // A random pause, so that many who wait do not come back in step.
+      // A random pause, so that waiters do not retry in step.
       await delay(Math.random() * 3)
     }
     try {
@@ -46,9 +46,9 @@ export function createFileLock(path: string, failure: LockFailure) {
   }
 
   return {
-    /** Does a piece of work while it holds the lock, for which it waits up to 10 s for other processes. */
+    /** Runs `work` while holding the lock. Waits up to 10 s for other processes. */
     during: <T>(work: () => Promise<T>): Promise<T> => inTurn(() => locked(work)),
-    /** Takes the lock until `close`; false where somebody has it. Not to be mixed with `during` in one process. */
+    /** Takes the lock until `close`; false if it is taken. Do not mix with `during` in one process. */
     tryAcquire,
     close(): void {
       if (opened?.isOpen) opened.close()
@@ -59,7 +59,7 @@ export function createFileLock(path: string, failure: LockFailure) {
 
 function open(path: string): DatabaseSync {
   disk.makeDir(dirname(path))
-  // SQLite would go by the umask, and follow a link.
+  // SQLite would apply the umask, and follow a link.
   disk.close(disk.open(path, 'a'))
   return new DatabaseSync(path, { timeout: 0 })
 }

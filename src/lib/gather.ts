@@ -1,6 +1,6 @@
 /**
- * Collects items that nobody waits for, and passes all that came within `every` ms to `run` in one call, or earlier where there are
- * `max` of them. `run` reports its own failures.
+ * Collects items without a waiting caller. Passes them to `run` together every `every` ms, or as soon as there are `max`. `run` reports
+ * its own failures.
  */
 export function createGatherer<Item>(options: {
   every: number
@@ -26,7 +26,7 @@ export function createGatherer<Item>(options: {
       if (gathered.length >= options.max) void flush()
       else timer ??= setTimeout(() => void flush(), options.every)
     },
-    /** Resolves when everything that was added has been passed on. */
+    /** Resolves when all items have been passed to `run`. */
     flush: async (): Promise<void> => void (await flush()),
   }
 }

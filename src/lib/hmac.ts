@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
 
-/** Room for the padded key and what most senders sign. */
+/** Buffer for the padded key and common body sizes. */
 const scratch = Buffer.allocUnsafeSlow(128 * 1024)
 
 /**
- * Makes the HMAC (RFC 2104) by a key, as two digests over buffers that stay: allocating objects for each message costs more
- * than the digests. The next call overwrites what it returns.
+ * Makes an HMAC function (RFC 2104) from two digests over reused buffers: allocating crypto objects per message costs more than
+ * the digests. The next call overwrites the result.
  */
 export function createHmac(key: Buffer, algorithm: 'sha256' | 'sha1' | 'sha384' | 'sha512') {
   const size = hash(algorithm, key, 'buffer').length
@@ -21,7 +21,7 @@ export function createHmac(key: Buffer, algorithm: 'sha256' | 'sha1' | 'sha384' 
   }
 }
 
-/** The parts as one; the next call overwrites it. */
+/** Concatenates the parts. The next call overwrites the result. */
 function joined(parts: readonly Uint8Array[]): Uint8Array {
   let length = 0
   for (const part of parts) length += part.length

@@ -1,23 +1,23 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { isIP } from 'node:net'
 
-/** Answers with JSON text, beside the headers that are set already. */
+/** Sends JSON text, and keeps headers that are already set. */
 export function answerJson(response: ServerResponse, status: number, json: string): void {
   const length = String(Buffer.byteLength(json))
   response.writeHead(status, ['Content-Type', 'application/json', 'Content-Length', length])
   response.end(json)
 }
 
-/** The address that a request came from. */
+/** The remote address of a request. */
 export function peerOf({ socket }: IncomingMessage): string {
   const { remoteAddress: address = 'unknown' } = socket
   return address.startsWith(MAPPED) ? address.slice(MAPPED.length) : address
 }
 
-/** An IPv4 address on an IPv6 socket. */
+/** Prefix of an IPv4 address on an IPv6 socket. */
 const MAPPED = '::ffff:'
 
-/** Serves as `listener` does, and logs each request once it is answered or broken off; not its query, which may hold a secret. */
+/** Wraps a listener to log each request when it is answered or aborted, without the query, which may hold a secret. */
 export function logRequests(
   log: { debug(fields: object, message: string): void },
   listener: RequestListener,
@@ -39,18 +39,18 @@ export function logRequests(
   }
 }
 
-/** What stands behind `?` in the address of a request. */
+/** The query parameters of a request. */
 export function queryOf({ url = '' }: IncomingMessage): URLSearchParams {
   return new URLSearchParams(/\?.*/.exec(url)?.[0])
 }
 
-/** Whether an address is of this machine alone. */
+/** Whether an address is a loopback address. */
 export function isLoopback(address: string): boolean {
   const plain = address.replace('::ffff:', '')
   return plain === 'localhost' || plain === '::1' || (plain.startsWith('127.') && isIP(plain) === 4)
 }
 
-/** Whether a name (`Host`) is one that no stranger can point here (DNS rebinding): an address, localhost, without a dot, or no name. */
+/** Whether a `Host` is safe from DNS rebinding: an address, localhost, a name without a dot, or none. */
 export function isLocalName(host: string | undefined): boolean {
   const name = host?.replace(/^(\[.*\]|[^:]*):\d*$/, '$1').replace(/^\[|\]$/g, '')
   return !name?.includes('.') || /\.localhost$/i.test(name) || isIP(name) !== 0

@@ -1,4 +1,4 @@
-/** Counts what is under way, so that whoever stops can wait for the end of it. */
+/** Counts work in flight, so that a stop can wait for it. */
 export function createInFlight() {
   let count = 0
   let stopping = false
@@ -11,9 +11,9 @@ export function createInFlight() {
       count--
       if (stopping && count === 0) emptied.resolve()
     },
-    /** Whether `stop` was called: then nothing more may enter. */
+    /** Whether `stop` was called, after which no more work may enter. */
     isStopping: () => stopping,
-    /** Resolves when nothing is under way, for each who stops: a reload may do it in the middle of a drain. */
+    /** Resolves when nothing is in flight. May be called several times: a reload may stop in the middle of a drain. */
     stop(): Promise<void> {
       stopping = true
       if (count === 0) emptied.resolve()

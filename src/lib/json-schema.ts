@@ -7,15 +7,15 @@ export type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 
 const require = createRequire(import.meta.url)
 
-/** Larger programs take RE2 too long for each character. */
+/** RE2 is too slow per character for larger programs. */
 const MAX_PROGRAM = 5_000
 const MAX_PATTERN = 10_000
 
 type Test = { test(text: string): boolean }
 
 /**
- * Compiles a JSON Schema (2020-12) that the operator installed, such as that of a document. Its patterns run in RE2 where RE2
- * knows their syntax. Throws for an invalid schema. Loads Ajv at the first call: few starts need it.
+ * Compiles a trusted JSON Schema (2020-12), such as that of a document. Patterns run in RE2 if it supports their syntax. Throws for
+ * an invalid schema. Loads Ajv on first use.
  */
 export function compileJsonSchema<T>(schema: object, options: Options): ValidateFunction<T> {
   return compile<T>(schema, {
@@ -24,20 +24,19 @@ export function compileJsonSchema<T>(schema: object, options: Options): Validate
   })
 }
 
-/** Why a value does not fit: `path` leads to it. Undefined: it fits, or nobody here can say. */
+/** The errors of a value, with their paths. Undefined: valid, or not checkable here. */
 export type ForeignCheck = (value: unknown) => { path: string[]; message: string }[] | undefined
 
-/** Ms for the compilation of a schema, and for one check: on the clock, so that a busy machine must not exceed them. */
+/** Limits in ms for compiling a schema and for one check, in wall-clock time. */
 const [TO_COMPILE, TO_CHECK] = [1_000, 250]
-/** Checks that may take too long before a schema checks nothing more. */
+/** Number of checks that may exceed the limit before the schema is ignored. */
 const STRIKES = 3
-/** Characters of a schema as JSON: larger ones are not compiled. */
+/** Maximum size of a schema, in characters of JSON; larger ones are not compiled. */
 const LARGEST = 256 * 1024
 
 /**
- * Makes the check of values by a JSON Schema from a stranger, such as a remote tool. No pattern in it runs in the native
- * engine, and nothing in it takes longer than a moment: a schema that cannot be compiled here, or takes too long, checks nothing.
- * Never throws.
+ * Makes a check by an untrusted JSON Schema, such as that of a remote tool. No pattern runs in the native engine, and time is
+ * limited: a schema that cannot be compiled, or takes too long, checks nothing. Never throws.
  */
 export function createForeignCheck(schema: object): ForeignCheck {
   let validate: ValidateFunction | undefined | false
@@ -60,7 +59,7 @@ export function createForeignCheck(schema: object): ForeignCheck {
 function compileForeign(schema: object): ValidateFunction | undefined {
   const text = attempt(() => JSON.stringify(schema)) ?? ''
   if (text === '' || text.length > LARGEST) return undefined
-  // Loading takes its time, and is not the schema's.
+  // Load RE2 first, so that loading does not count against the schema.
   linear('')
   attempt(() => compile({}, FOREIGN))
   const inTime = (given: object) => withTimeLimit(TO_COMPILE, () => compile(given, FOREIGN))
@@ -68,7 +67,7 @@ function compileForeign(schema: object): ValidateFunction | undefined {
     return inTime(schema)
   } catch (error) {
     if (error instanceof Error && 'code' in error) return undefined
-    // The author of the schema still checks a pattern that is left out here.
+    // The author of the schema still checks patterns that are omitted here.
     return attempt(() => inTime(JSON.parse(text, withoutUnknownPattern)))
   }
 }
@@ -87,17 +86,17 @@ function compile<T>(schema: object, options: Options): ValidateFunction<T> {
   return ajv.compile<T>(schema)
 }
 
-/** What Ajv calls for `pattern` and `patternProperties`. `otherwise`: for syntax that RE2 does not have, such as look-around. */
+/** The pattern engine for Ajv. `otherwise`: for syntax that RE2 does not support, such as look-around. */
 function engine(otherwise: (source: string, flags: string) => Test) {
   const regExp = (source: string, flags: string) => {
     const pattern = linear(source) ?? otherwise(source, flags)
-    // Ajv tells patterns apart by their text.
+    // Ajv identifies patterns by their text.
     return { test: (text: string) => pattern.test(text), toString: () => `/${source}/${flags}` }
   }
   return Object.assign(regExp, { code: 'require("re2js")' })
 }
 
-/** A pattern of JavaScript in RE2, which takes time linear in the text; undefined where RE2 does not know its syntax. */
+/** A JavaScript pattern compiled by RE2, which takes linear time; undefined if RE2 does not support its syntax. */
 function linear(source: string): Test | undefined {
   if (source.length > MAX_PATTERN) return undefined
   const { RE2JS }: typeof import('re2js') = require('re2js')

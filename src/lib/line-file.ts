@@ -4,8 +4,8 @@ import { basename, dirname, join } from 'node:path'
 import { type Disk, disk, orNothing, syncDir } from './disk.ts'
 
 /**
- * Appends lines behind what a crash or a full disk cut off, durably unless `flush` is false: then they outlive this process, and may
- * be lost with the power. Only for one writer at a time.
+ * Appends lines after removing a last line that a crash or a full disk truncated. Durable unless `flush` is false: then a power
+ * failure may lose them. For one writer at a time.
  */
 export async function appendLines(
   path: string,
@@ -26,12 +26,12 @@ export async function appendLines(
   }
 }
 
-/** Full files of a log that stay. */
+/** Number of rotated files to keep. */
 const KEPT = 20
 
-/** Puts a full log away as `<stem>.<time>.jsonl`; the newest of those stay. */
+/** Rotates a full log to `<stem>.<time>.jsonl`, and removes the oldest rotated files. */
 export async function rotate(path: string, target: Disk = disk): Promise<void> {
-  // Later than all others, also where the clock was set back: else it would go in place of the oldest.
+  // Later than all others, even if the clock was set back, so that it is not removed as the oldest.
   const newest = fullFiles(path)
     .at(-1)
     ?.replace(/^.*\.(.{4})(..)(.{5})(..)(..)(...Z)\.jsonl$/, '$1-$2-$3:$4:$5.$6')
@@ -42,7 +42,7 @@ export async function rotate(path: string, target: Disk = disk): Promise<void> {
   for (const old of fullFiles(path).slice(0, -KEPT)) target.remove(old)
 }
 
-/** The full files of a log, oldest first. */
+/** The rotated files of a log, oldest first. */
 export function fullFiles(path: string): string[] {
   const dir = dirname(path)
   const stem = basename(path, 'jsonl')
@@ -57,7 +57,7 @@ export function fullFiles(path: string): string[] {
 const CHUNK = 4096
 const NEWLINE = 10
 
-/** The whole lines of an open file from `place.offset` on, which moves behind them. Files are rotated before they are large. */
+/** Reads the complete lines from `place.offset`, and advances it. Files are rotated before they grow large. */
 export async function linesAfter(handle: FileHandle, place: { offset: number }): Promise<string[]> {
   const { size } = await handle.stat()
   const bytes = Buffer.alloc(Math.max(0, endOfLines(handle.fd, size) - place.offset))
@@ -66,7 +66,7 @@ export async function linesAfter(handle: FileHandle, place: { offset: number }):
   return bytes.toString('utf8').split('\n').slice(0, -1)
 }
 
-/** The last whole line of a file; undefined where it has none. */
+/** The last complete line of a file, if any. */
 export async function lastLine(path: string): Promise<string | undefined> {
   await using handle = await openIfThere(path)
   if (!handle) return undefined
@@ -75,7 +75,7 @@ export async function lastLine(path: string): Promise<string | undefined> {
   return line
 }
 
-/** Where the last whole line of an open file of that size ends. What stands behind it was cut off by a crash. */
+/** The end of the last complete line in an open file of that size. The rest was truncated by a crash. */
 function endOfLines(fd: number, size: number): number {
   const chunk = Buffer.alloc(Math.min(size, CHUNK))
   for (let end = size; end > 0; ) {
@@ -88,7 +88,7 @@ function endOfLines(fd: number, size: number): number {
   return 0
 }
 
-/** Opens a file for reading; undefined where there is none. */
+/** Opens a file for reading; undefined if it does not exist. */
 export function openIfThere(path: string): Promise<FileHandle | undefined> {
   return open(path, 'r').catch(orNothing)
 }

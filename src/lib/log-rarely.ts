@@ -1,10 +1,10 @@
-/** One line of each kind in this time (ms): a flood must not become a flood of log lines. */
+/** At most one line per kind in this time (ms), so that floods do not flood the log. */
 const QUIET = 10_000
 
 type Level = 'info' | 'warn'
 type Lines = Record<Level, (fields: object, text: string) => void>
 
-/** Logs at most one line of a kind in ten seconds; `times`: how often it happened since the one before. */
+/** Logs at most one line per kind in ten seconds; `times`: occurrences since the previous line. */
 export function createRareLog(log: Lines) {
   const quiet = new Map<string, { until: number; count: number }>()
   return (kind: string, level: Level, text: string, fields: object): void => {

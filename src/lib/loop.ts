@@ -1,4 +1,4 @@
-/** Repeats a step until `stop`: at once (`again`), at the next `wake`, or after so many ms; one that throws after `pause` (1,000). */
+/** Repeats a step until `stop`: at once (`again`), at the next `wake`, or after the returned ms; after an error, in `pause` ms (1,000). */
 export function createLoop(options: {
   step(): Promise<'again' | number | undefined>
   failed(error: unknown): void
@@ -24,7 +24,7 @@ export function createLoop(options: {
       running = run()
     },
     wake: bell.ring,
-    /** Resolves when the step that runs has ended; there is none after it. */
+    /** Ends the loop. Resolves when the running step has ended. */
     stop(): Promise<void> {
       stopped = true
       bell.ring()
@@ -33,7 +33,7 @@ export function createLoop(options: {
   }
 }
 
-/** A loop of one task, `every` ms after it ended, or after as many as it returned; one that fails is tried at its next time. */
+/** Repeats a task `every` ms after it ended, or after the ms it returned. A failed task runs again at its next time. */
 export function repeat(
   task: () => Promise<unknown>,
   every: number,
@@ -50,7 +50,7 @@ export function repeat(
   })
 }
 
-/** Wakes one loop that sleeps. A ring while it is awake is remembered, so that nothing between work and sleep is missed. */
+/** Wakes a sleeping loop. A ring while it is awake is remembered, so that no event between work and sleep is missed. */
 export function createBell() {
   let rung = false
   let wake = () => {}
@@ -59,11 +59,11 @@ export function createBell() {
       rung = true
       wake()
     },
-    /** Forgets the rings so far: what they told of is looked at next. */
+    /** Clears earlier rings, just before the work they announced. */
     clear(): void {
       rung = false
     },
-    /** Resolves at the next ring since `clear`, or after so many ms. */
+    /** Resolves at the next ring since `clear`, or after `ms`. */
     async sleep(ms?: number): Promise<void> {
       if (rung) return
       await new Promise<void>((resolve) => {

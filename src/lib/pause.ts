@@ -1,12 +1,12 @@
 import { setTimeout as timer } from 'node:timers/promises'
 
-/** Resolves after so many ms, or as soon as `signal` aborts. */
+/** Resolves after `ms`, or as soon as `signal` aborts. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  // It rejects when the signal aborts and for no other reason.
+  // Rejects only when the signal aborts.
   await timer(ms, undefined, signal && { signal }).catch(() => undefined)
 }
 
-/** Settles as the promise does, or resolves undefined once `late` aborts. The promise goes on: whoever asks later may find it settled. */
+/** Settles like the promise, or resolves undefined once `late` aborts. The promise itself continues. */
 export async function inTime<T>(value: Promise<T>, late: AbortSignal): Promise<T | undefined> {
   const { promise: over, resolve } = Promise.withResolvers<undefined>()
   const end = () => resolve(undefined)

@@ -1,6 +1,6 @@
 /**
- * Makes what passes on, in one call, all items that it gets in a turn of the event loop: after the callbacks and promises that are due
- * have run, and before anything else comes in.
+ * Collects the items of one turn of the event loop, and passes them on in one call: after pending callbacks and promises, before the
+ * next I/O.
  */
 export function perTurn<Item>(pass: (items: Item[]) => void): (item: Item) => void {
   let items: Item[] = []

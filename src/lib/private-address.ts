@@ -1,9 +1,9 @@
 import ipaddr from 'ipaddr.js'
 
-/** All public IPv6 is in it; `::127.0.0.1` is not. */
+/** Contains all public IPv6 addresses, but not `::127.0.0.1`. */
 const PUBLIC_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3')
 
-/** Whether an address is no public one: of this machine, a private network, a cloud's metadata; also of IPv4 in IPv6. */
+/** Whether an address is not public: loopback, a private network, cloud metadata, or such an IPv4 address in IPv6 form. */
 export function isPrivateAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return true
   const known = ipaddr.process(address)

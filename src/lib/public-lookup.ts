@@ -3,8 +3,8 @@ import type { LookupFunction } from 'node:net'
 import { isPrivateAddress } from './private-address.ts'
 
 /**
- * Resolves names to public addresses alone, for connections to places that somebody else names: whoever looks at the name
- * before could be told another address afterwards. Node looks up no name that is an address.
+ * A DNS lookup that returns public addresses only, for connections to untrusted URLs. Checking the name earlier is not enough, as it
+ * may resolve to another address later. Node does not call it for literal addresses.
  */
 export const publicLookup: LookupFunction = (hostname, options, done) => {
   lookup(hostname, { ...options, all: true }, (error, found) => {

@@ -1,4 +1,4 @@
-/** Puts an entry last in a map of at most `limit`, and drops the first if there are more: the longest unused. */
+/** Moves an entry to the end of a map, and drops the first (least recently used) entry above `limit`. */
 export function putLast<K, V>(map: Map<K, V>, key: K, value: V, limit: number): void {
   map.delete(key)
   map.set(key, value)

@@ -1,12 +1,12 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 
-/** What node:http keeps of a response: its head as text, once that is made. */
+/** Internal fields of a node:http response. `_header`: its head as text. */
 type Inner = { _header: string | null; _expect_continue: boolean; _keepAliveTimeout: number }
 
 /**
- * Answers with the bytes that `writeHead` and `end` would send, at half their cost: most answers differ in their body only,
- * so the head is made once a second. An unusual response takes the usual way. `nosniff` keeps a browser from treating a
- * sender's own words as a page.
+ * Sends the same bytes as `writeHead` and `end` at half their cost: most responses differ only in the body, so the head is
+ * cached for a second. Other responses take the normal path. `nosniff` keeps browsers from rendering a sender's text as a
+ * page.
  */
 export function answerQuickly(response: ServerResponse, status: number, type: string, text: string): void {
   const head = ASCII.test(text) ? headFor(response, status, type, text.length) : undefined
@@ -18,7 +18,7 @@ export function answerQuickly(response: ServerResponse, status: number, type: st
   }
   response.statusCode = status
   innerOf(response)._header = head
-  // ASCII is the same in Latin-1, which is written faster than UTF-8.
+  // Latin-1 is written faster than UTF-8, and is the same for ASCII.
   response.end(text, 'latin1')
 }
 
@@ -28,10 +28,10 @@ const innerOf = (response: ServerResponse) => response as unknown as Inner
 
 type Head = { second: number; status: number; type: string; length: number; idle: number; text: string }
 
-/** The last head that was made. */
+/** The cached head. */
 let last: Head = { second: 0, status: 0, type: '', length: 0, idle: 0, text: '' }
 
-/** Undefined where the head must hold more than a plain answer on a kept connection. */
+/** The head; undefined if the response needs more than a plain head on a keep-alive connection. */
 function headFor(response: ServerResponse, status: number, type: string, length: number): string | undefined {
   const { _header, _expect_continue, _keepAliveTimeout: idle } = innerOf(response)
   const isPlain = _header === null && !_expect_continue && response.shouldKeepAlive && response.sendDate

@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 
-/** The index of the known secret that was given, or -1. All are compared, as hashes of equal length: the time tells nothing. */
+/** Returns the index of the matching secret, or -1. Compares hashes of all secrets, in constant time. */
 export function createSecretCheck(known: readonly string[]): (given: string) => number {
   const hashes = known.map((secret) => hash('sha256', secret, 'buffer'))
   return (given) => {
@@ -13,11 +13,11 @@ export function createSecretCheck(known: readonly string[]): (given: string) => 
   }
 }
 
-/** A text in which no secret can be read, nor what JSON makes of one. */
+/** Redacts secrets in a text, also in their JSON-escaped form. */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   let clean = text
   for (const secret of secrets) {
-    // What JSON made of it first: the secret alone may be half of an escape.
+    // The escaped form first: the plain secret may match half of an escape.
     const escaped = JSON.stringify(secret).slice(1, -1)
     clean = clean.replaceAll(escaped, '[secret]').replaceAll(secret, '[secret]')
   }

@@ -1,4 +1,4 @@
-/** Whether parsed JSON is nested at most `limit` deep: deeper, it overflows the stack of whoever validates or writes it later. */
+/** Whether parsed JSON is nested at most `limit` deep. Deeper values overflow the stack of validators and serialisers. */
 export function isShallow(value: unknown, limit: number): boolean {
   let level: unknown[] = [value]
   for (let depth = 0; level.length > 0; depth++) {

@@ -3,43 +3,43 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { createHmac } from './hmac.ts'
 
 /**
- * How a provider signs a request: by HMAC, or by a key of which we have the public one. Headers in lower case.
- * Fields are paths in the body, separated by blanks: the first that leads to a text or a number counts.
+ * How a provider signs requests: by HMAC, or with a private key whose public key is known. Header names are in lower case.
+ * Fields are paths in the body, separated by spaces; the first that leads to a string or number counts.
  */
 export type Scheme = {
-  /** The header with the signatures, or the fields with one each. */
+  /** The header with the signatures, or fields with one signature each. */
   header?: string | undefined
   field?: string | undefined
-  /** What each signature in the header begins with. Signatures end at a blank, a comma, a semicolon or a quote. */
+  /** Prefix of each signature in the header. Signatures end at a space, comma, semicolon or quote. */
   prefix?: string | undefined
-  /** With several, a signature by any of them is good. */
+  /** With several algorithms, any of them is accepted. */
   algorithm?: Algorithm | readonly Algorithm[]
   encoding?: 'hex' | 'base64' | 'base64url'
   time?: TimePlace | undefined
-  /** What is signed, of PLACEHOLDERS. Default: `{body}`. */
+  /** The signed text, with PLACEHOLDERS. Default: `{body}`. */
   template?: string | undefined
 }
 
 /**
- * Where the signed time is: a field, or a header, by default that of the signatures. `prefix` begins it there.
- * `digits`: a Unix time has exactly so many, where the template puts nothing between it and what follows.
+ * Location of the signed time: a field, or a header (default: that of the signatures), after `prefix`. `digits`: exact length of
+ * the Unix time, for templates without a separator after it.
  */
 export type TimePlace = { header?: string; field?: string; prefix?: string; digits?: number }
 
 type Algorithm = Parameters<typeof createHmac>[1]
 
-/** A request as it came. `url`: our address as the provider has it, with the query; `path`: where it was posted. */
+/** A received request. `url`: our public address with the query; `path`: the request path. */
 export type Signed = {
   method?: string
   headers: IncomingHttpHeaders
   raw: Buffer
   url?: string
   path?: string
-  /** What a field of the body says. Only called for schemes that name fields. */
+  /** Reads a field of the body. Only called for schemes with fields. */
   field?(paths: string): string | undefined
 }
 
-/** `{header.NAME}` and `{body.PATH}` stand for one header and one field, which must be there but for a `?` at the end. */
+/** `{header.NAME}` and `{body.PATH}` stand for a header and a field, which are required unless they end with `?`. */
 export const PLACEHOLDERS = ['body', 'timestamp', 'url', 'path', 'method', 'header.NAME', 'body.PATH']
 
 /** https://docs.slack.dev/authentication/verifying-requests-from-slack */
@@ -51,9 +51,9 @@ export const SLACK: Scheme = {
 }
 
 /**
- * Makes the check of schemes of which a request has one: the first whose header or field it carries. Any of the `keys` is good;
- * comparisons take constant time, whichever matches. A signed time may be `tolerance` ms from now. The check says why a
- * request is refused, in words that hold no secret; undefined where its proof is good.
+ * Makes a signature check for several schemes; the first whose header or field is present applies. Any of the `keys` is
+ * accepted, in constant time. A signed time may differ by `tolerance` ms. Returns undefined for a valid signature, else a
+ * reason that contains no secret.
  */
 export function createSignatureCheck(
   schemes: readonly Scheme[],
@@ -86,17 +86,17 @@ export function createSignatureCheck(
   }
 }
 
-/** The headers that a template signs besides the body, in lower case. */
+/** The headers that a template signs, in lower case. */
 export function signedHeaders(template: string): string[] {
   return Array.from(template.matchAll(/\{header\.([\w-]+)\??\}/g), ([, name = '']) => name.toLowerCase())
 }
 
-/** The fields of the body that a template signs one by one. */
+/** The body fields that a template signs. */
 export function signedFields(template: string): string[] {
   return Array.from(template.matchAll(/\{body\.([^}?]+)\??\}/g), ([, path = '']) => path)
 }
 
-/** Whether a scheme reads more than headers, the method and the body as a whole. */
+/** Whether a scheme reads more than headers, the method and the whole body. */
 export function readsMore({ field, time, template = '' }: Scheme): boolean {
   return field !== undefined || time?.field !== undefined || /\{(url|path|body\.)/.test(template)
 }
@@ -108,7 +108,7 @@ export function unknownPlaceholders(template: string): string[] {
   )
 }
 
-/** A scheme with all that can be prepared before the first request. */
+/** Prepares a scheme before the first request. */
 function compile(scheme: Scheme, keys: readonly (Buffer | KeyObject)[]) {
   const { header, field = '', prefix = '', time, template = '{body}' } = scheme
   const { algorithm = 'sha256', encoding = 'hex' } = scheme
@@ -150,7 +150,7 @@ function compile(scheme: Scheme, keys: readonly (Buffer | KeyObject)[]) {
   }
 }
 
-/** Why nothing in what a request carries is taken for a signature. */
+/** Why a request contains no usable signature. */
 function faultOfForm({ place, prefix }: { place: string; prefix: string }, carried: string): string {
   if (/^\s*["']/.test(carried))
     return `${place} has its signature in quotes, which are not part of it: send it without them`
@@ -158,7 +158,7 @@ function faultOfForm({ place, prefix }: { place: string; prefix: string }, carri
   return `${place} has no signature that begins with "${prefix}"`
 }
 
-/** What stands before signatures of the right size, such as `sha256=`; nothing else of what was sent is said. */
+/** A prefix of signatures of the right size, such as `sha256=`. Reveals nothing else of the request. */
 function prefixIn(
   signatures: readonly string[],
   encoding: BufferEncoding,
@@ -177,7 +177,7 @@ function isOfForm(text: string, encoding: BufferEncoding): boolean {
   return encoding === 'hex' ? /^[\da-f]+$/i.test(text) : /^[\w+/-]+=*$/.test(text)
 }
 
-/** Signatures in a header, which begins with one, or has blanks, commas or semicolons before each. */
+/** Finds signatures in a header: at its start, or after spaces, commas or semicolons. */
 function listPattern(prefix: string): RegExp {
   return new RegExp(`(?<![^\\s,;])${RegExp.escape(prefix)}([^\\s,;"]+)`, 'g')
 }
@@ -213,7 +213,7 @@ function partOf(part: string): Part {
   return { name: 'a text', fill: () => literal }
 }
 
-/** Whether a key's signature of something is among those given, of which strangers may send thousands. */
+/** Whether one of the given signatures, of which strangers may send thousands, is the key's signature. */
 type IsAmong = (signatures: readonly string[], signed: readonly Buffer[]) => boolean
 
 function byPublicKey(key: KeyObject, algorithm: string, encoding: BufferEncoding): IsAmong {
@@ -221,7 +221,7 @@ function byPublicKey(key: KeyObject, algorithm: string, encoding: BufferEncoding
   const hash = key.asymmetricKeyType === 'ed25519' ? null : algorithm
   return (signatures, signed) => {
     const whole = Buffer.concat(signed)
-    // No sender has that many keys, and each costs up to 0.2 ms.
+    // Senders have fewer keys than this, and each check costs up to 0.2 ms.
     return signatures.slice(0, 10).some((given) => verify(hash, whole, key, Buffer.from(given, encoding)))
   }
 }
@@ -243,7 +243,7 @@ function byHmac(key: Buffer, algorithm: Algorithm, encoding: BufferEncoding): Is
 
 function timeReader({ header, field, prefix = '' }: TimePlace, own = ''): (request: Signed) => string {
   if (field !== undefined) return (request) => request.field?.(field) ?? ''
-  // A date of HTTP has a comma and blanks.
+  // An HTTP date contains a comma and spaces.
   if (header !== undefined && prefix === '') return ({ headers }) => textOf(headers, header).trim()
   const each = listPattern(prefix)
   return ({ headers }) => listIn(textOf(headers, header ?? own), prefix, each)[0] ?? ''
@@ -269,11 +269,11 @@ function textOf(headers: IncomingHttpHeaders, name: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** RFC 3339, with any number of digits after the second, and the dates of HTTP. */
+/** RFC 3339 with up to nine fractional digits, and HTTP dates. */
 const DATE = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(:\d\d(\.\d{1,9})?)?([Zz]|[+-]\d\d:\d\d)$/
 const HTTP_DATE = /^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/
 
-/** Unix time in seconds or milliseconds, or a date, in ms. */
+/** Parses a Unix time in seconds or milliseconds, or a date, to ms. */
 function timeOf(time: string): number | undefined {
   if (DATE.test(time) || HTTP_DATE.test(time)) return Date.parse(time) || undefined
   if (!/^\d{9,14}$/.test(time)) return undefined

@@ -1,12 +1,12 @@
-/** How far (ms) the wall clock may drift between two looks and still be followed immediately, as when NTP slews it. */
+/** Maximum drift (ms) of the wall clock between two checks that is followed at once, as when NTP slews it. */
 const DRIFT = 2_000
-/** How long (ms) a jump has to last before it counts as the right time. */
+/** How long (ms) a jump must last before it is accepted. */
 const HOLD = 30_000
 
 /**
- * The time (Unix ms) for everything that waits: schedules, retries, leases, approvals. It runs on the monotonic clock and follows
- * the wall clock. A jump of the wall clock counts only once it has lasted for half a minute, so that a clock that is a day ahead
- * for a few seconds ends no lease and no approval, and skips no schedule. What keeps times must still expect one step back.
+ * The time (Unix ms) for schedules, retries, leases and approvals. Runs on the monotonic clock and follows the wall clock. A jump of
+ * the wall clock counts only after it has lasted for half a minute, so a clock that is a day ahead for a few seconds ends no
+ * lease or approval and skips no schedule. Users must still expect one step back.
  */
 export function createSteadyClock(
   wall: () => number = () => Date.now(),

@@ -4,8 +4,8 @@ const context = createContext({ work: undefined })
 const script = new Script('work()')
 
 /**
- * Runs synchronous code that came about by what somebody else wrote, and ends it after `ms`. Returns what it returns; throws
- * what it throws, or an Error with the code ERR_SCRIPT_EXECUTION_TIMEOUT. Not for what holds files, locks or shared state.
+ * Runs synchronous code that depends on untrusted input, and stops it after `ms`. Returns its result; throws its error, or an
+ * Error with code ERR_SCRIPT_EXECUTION_TIMEOUT. Not for code that holds files, locks or shared state.
  */
 export function withTimeLimit<T>(ms: number, work: () => T): T {
   let result: { value: T } | undefined

@@ -1,4 +1,4 @@
-/** Whether there is a time zone of that name: `Europe/Berlin`. */
+/** Whether a time zone such as `Europe/Berlin` exists. */
 export function isTimeZone(timeZone: string): boolean {
   try {
     return new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone !== ''

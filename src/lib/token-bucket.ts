@@ -1,4 +1,4 @@
-/** A bucket of `rate.count` tokens, refilled evenly over `rate.per` ms. A call takes one and returns 0, or the milliseconds until there is one. */
+/** A token bucket of `rate.count`, refilled evenly over `rate.per` ms. A call takes a token and returns 0, or the ms until there is one. */
 export function createTokenBucket(rate: { count: number; per: number } | 'off', now: () => number) {
   if (rate === 'off') return () => 0
   const perToken = rate.per / rate.count
@@ -6,10 +6,10 @@ export function createTokenBucket(rate: { count: number; per: number } | 'off', 
   let filledAt = now()
   return () => {
     const time = now()
-    // A clock that was set back must not drain the bucket.
+    // A clock set back must not drain the bucket.
     tokens = Math.min(rate.count, tokens + Math.max(0, time - filledAt) / perToken)
     filledAt = time
-    // Fractions add up inexactly; a millionth of a token is none.
+    // Tolerates rounding errors of a millionth of a token.
     if (tokens < 1 - 1e-6) return Math.max(1, Math.ceil((1 - 1e-6 - tokens) * perToken))
     tokens = Math.max(0, tokens - 1)
     return 0

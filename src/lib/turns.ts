@@ -1,4 +1,4 @@
-/** Makes what does pieces of work one after the other, in the order in which they were given, whatever became of those before. */
+/** Makes a function that runs pieces of work one after another, in order, regardless of earlier failures. */
 export function createTurns() {
   let last: Promise<unknown> = Promise.resolve()
   return <T>(work: () => Promise<T>): Promise<T> => {

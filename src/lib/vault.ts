@@ -5,7 +5,7 @@ const CIPHER = 'aes-256-gcm'
 const IV = 12
 const TAG = 16
 
-/** Encrypts what goes on the store (AES-256-GCM) by a key made of a secret of routes.yaml, another one for each `purpose`. */
+/** Encrypts values for the store (AES-256-GCM). The key is derived from a secret of routes.yaml and the `purpose`. */
 export function createVault(secret: string, purpose: string) {
   const key = new Uint8Array(hkdfSync('sha256', secret, '', purpose, 32))
   return {
@@ -15,7 +15,7 @@ export function createVault(secret: string, purpose: string) {
       const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
       return Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64')
     },
-    /** Undefined for what was not closed with this secret and for this purpose. */
+    /** Undefined for values sealed with another secret or purpose. */
     open(stored: string): string | undefined {
       const bytes = Buffer.from(stored, 'base64')
       return attempt(() => {

@@ -1,14 +1,14 @@
 import { createBell } from './loop.ts'
 
 /**
- * Calls `attempt` immediately, after each wake-up and at `retryAt` (Unix ms), until it has a value. Resolves undefined at the
- * timeout (ms), which no change of the clock moves, or when `signal` aborts. `watch` listens before the first attempt, so
- * that nothing is missed, and returns what ends it.
+ * Calls `attempt` immediately, after each wake-up and at `retryAt` (Unix ms), until it returns a value. Resolves undefined at the
+ * timeout (ms, monotonic), or when `signal` aborts. `watch` subscribes before the first attempt, so that no event is missed,
+ * and returns a function that unsubscribes.
  */
 export async function waitFor<T>(options: {
   attempt(): Promise<{ value?: T | undefined; retryAt?: number | undefined }>
   watch(wake: () => void): () => void
-  /** Ms; without it there is no timeout. */
+  /** In ms; absent: no timeout. */
   timeout?: number
   signal?: AbortSignal | undefined
 }): Promise<T | undefined> {
@@ -18,7 +18,7 @@ export async function waitFor<T>(options: {
   const stop = options.watch(bell.ring)
   signal?.addEventListener('abort', bell.ring)
   try {
-    // A caller that went away must not take anything: it would be lost.
+    // A disconnected caller must not take anything, as it would be lost.
     while (!signal?.aborted) {
       bell.clear()
       const outcome = await options.attempt()
