@@ -10,28 +10,28 @@ import { fromJson, readSome } from './sql.ts'
 
 type Head = { n: number; due: number; grp: string }
 
-/** Claims of the heads of lanes. In a lane only the job with the lowest n is ever in state 1 or 2: first in, first out. A token: `n.serial`. */
+/** Claims of the heads of lanes. In each lane only the job with the lowest n may be in state 1 or 2 (FIFO). A token is `n.serial`. */
 export function createClaims(
   parts: Parts,
   journal: JournalTable,
 ): Pick<Jobs, 'claim' | 'follow' | 'settle' | 'renew'> {
   const { sql, writer, counters, queues } = parts
   const merging = createMerging(parts, journal)
-  /** By the number of the job: what this process has claimed need not be read again. Anything may be missing. */
+  /** Jobs claimed by this process, by number, which need not be read again. A cache: entries may be missing. */
   const claimed = new Map<number, Claimed>()
   writer.follow({ rolledBack: () => claimed.clear() })
   const settle = createSettling(parts, journal, claimed, (row) => readMessage(row).message)
-  // Whoever held claims was the process before this one, and is dead.
+  // Existing claims belong to the previous process, which is dead.
   sql.run`UPDATE job SET until = min(until, ${parts.now()}) WHERE state = 2`
 
   function claim(queue: number, request: Claim): ClaimedJobs {
     const now = parts.now()
-    // The token of a claim that ran out stays until another claims: a holder that lives may still settle.
+    // The token of an expired claim is valid until the next claim: a live holder may still settle.
     sql.run`UPDATE job SET state = 1, due = until, lost = lost + 1
       WHERE queue = ${queue} AND state = 2 AND until <= ${now}`
     const groups = groupsOf(queue)
     const until = now + storable(request.lease)
-    // A claim takes a job once, so that one number serves for all its tokens.
+    // A claim takes each job once, so one serial number serves all its tokens.
     const serial = counters.add('claims', 1)
     const take = (row: Running) => toClaimed(queue, row, `${row.n}.${serial}`)
     const textOf = ({ message }: ClaimedJob) => message?.text
@@ -56,7 +56,7 @@ export function createClaims(
     return next === undefined ? { jobs } : { jobs, nextDue: next }
   }
 
-  /** The heads of one group, longest due first. */
+  /** The heads of a group, longest due first. */
   const headsOf = (queue: number, group: string, { max, limits = {} }: Claim, now: number) =>
     sql.iterate<Running>`SELECT n, id, lane, grp, failures, lost, notify, message, message_id, data, errors, kept
       FROM job WHERE queue = ${queue} AND state = 1 AND grp = ${group} AND due <= ${now}
@@ -68,7 +68,7 @@ export function createClaims(
       WHERE n IN (SELECT value FROM json_each(${JSON.stringify(rows)}))`
   }
 
-  /** The rows to claim, each claimed before the next is asked for; others in the places of those that wait for more. */
+  /** The rows to claim; the caller claims each before it asks for the next. Replaces rows whose lane still waits to settle. */
   function* claimable(queue: number, groups: readonly string[], { max, limits, busy }: Claim, now: number) {
     const room = { ...limits }
     for (let [left, isAgain] = [max, true]; isAgain; ) {
@@ -93,7 +93,7 @@ export function createClaims(
     }
   }
 
-  /** The groups that have a head: one index step a group. */
+  /** The groups with a head, at one index step each. */
   function groupsOf(queue: number): string[] {
     const rows = sql.all<{ name: string }>`WITH RECURSIVE g (name) AS (
         SELECT (SELECT min(grp) FROM job WHERE queue = ${queue} AND state = 1)
@@ -145,7 +145,7 @@ export function createClaims(
     claim: (queue, request) => {
       const number = queues.find(queue)
       if (number === undefined) return Promise.resolve({ jobs: [] })
-      // A claim that is undone is made again; what came of it is flushed with its outcome.
+      // A lost claim is repeated, and its effects are flushed with the outcome.
       return writer.writeRepeatable(() => claim(number, request))
     },
     follow: (queue, one) => writer.write(() => merging.follow(queues.find(queue) ?? 0, one)),

@@ -8,16 +8,16 @@ import { attempt } from '../../lib/attempt.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
 import type { Writer } from './writer.ts'
 
-/** The version of the schema. Each has a file, that makes it of the one before. */
+/** The schema version. Each version has a file that migrates from the previous one. */
 const VERSION = 5
 
 /**
- * Opens `<dir>/trivium.db` and brings its schema up to date, each migration in a transaction of its own.
- * A new file is its owner's alone. Throws `store_version` for a database of a newer Trivium, which is left as it is.
+ * Opens `<dir>/trivium.db` and migrates its schema, each step in its own transaction. New files are readable by their owner only.
+ * Throws `store_version` for a database of a newer Trivium, which is not changed.
  */
 export function openDatabase(dir: string): DatabaseSync {
   const path = join(dir, 'trivium.db')
-  // SQLite would go by the umask, and makes the files beside it like this one. It says, too, why that cannot be.
+  // SQLite would apply the umask, and gives its other files the mode of this one. It also reports why creation fails.
   attempt(() => closeSync(openSync(path, 'a', 0o600)))
   using opened = new DisposableStack()
   const db = opened.use(new DatabaseSync(path, { timeout: 5_000 }))
@@ -27,7 +27,7 @@ export function openDatabase(dir: string): DatabaseSync {
   for (let version = found + 1; version <= VERSION; version++) {
     db.exec(`BEGIN IMMEDIATE; ${textOf(`schema-${version}`)}; PRAGMA user_version = ${version}; COMMIT`)
   }
-  // The first read makes the log of a file that had none: a copy by VACUUM INTO.
+  // The first read creates the log of a file without one, such as a copy made by VACUUM INTO.
   db.exec('SELECT 1 FROM sqlite_schema')
   db.exec(textOf('views'))
   opened.move()
@@ -37,9 +37,9 @@ export function openDatabase(dir: string): DatabaseSync {
 const textOf = (name: string) => readFileSync(new URL(`./${name}.sql`, import.meta.url), 'utf8')
 
 /**
- * NORMAL: a commit is in the log when it returns, and on the disk when the writer has flushed the log. Pages of 16 KB hold eleven
- * messages of 1 KB, and keep larger ones out of overflow pages. Freed pages are used again: trimming needs no vacuum. The
- * checkpointer moves the log into the database; from 4,000 pages on each commit moves what it left, so that the log starts over.
+ * NORMAL: a returned commit is in the log, and on disk once the writer has flushed the log. Pages of 16 KB hold eleven messages of
+ * 1 KB, and avoid overflow pages for larger ones. Free pages are reused, so trimming needs no vacuum. The checkpointer copies the
+ * log into the database; above 4,000 pages each commit copies the rest, so that the log restarts.
  */
 function configure(db: DatabaseSync): void {
   db.exec(`
@@ -58,8 +58,8 @@ function configure(db: DatabaseSync): void {
 const EVERY = 64
 
 /**
- * Keeps the write-ahead log short, in a worker: copying and flushing thousands of pages would stall all messages. Under constant
- * load that never sees the end of the log: what is left SQLite itself copies, as `wal_autocheckpoint` above says. Returns what ends it.
+ * Keeps the write-ahead log short, in a worker: copying and flushing thousands of pages would block all messages. Under constant
+ * load it never reaches the end of the log, and SQLite copies the rest (`wal_autocheckpoint` above). Returns a function that stops it.
  */
 export function createCheckpointer(writer: Writer, path: string, log: Log) {
   let worker: Worker | undefined
@@ -88,7 +88,7 @@ export function createCheckpointer(writer: Writer, path: string, log: Log) {
       if (busy || commits < EVERY) return
       busy = true
       commits = 0
-      // The first, so that a start does without the thread.
+      // Created on first use, so that the start needs no thread.
       worker ??= begin()
       worker.postMessage('checkpoint')
     },
@@ -96,7 +96,7 @@ export function createCheckpointer(writer: Writer, path: string, log: Log) {
   return () => worker?.terminate()
 }
 
-/** Makes this process the only user of a data dir, until it ends or calls what is returned. A second file names it. Throws `store_locked`. */
+/** Locks a data directory for this process until it ends or disposes the result. A second file names the holder. Throws `store_locked`. */
 export function lockDirectory(dir: string): Disposable {
   const path = join(dir, 'trivium.lock')
   const note = `${path}.json`
@@ -115,7 +115,7 @@ export function lockDirectory(dir: string): Disposable {
   let isHeld = true
   return {
     [Symbol.dispose]() {
-      // Once: the note may be that of the next holder.
+      // Only once: the note may belong to the next holder.
       if (isHeld) rmSync(note, { force: true })
       isHeld = false
       lock.close()
@@ -125,6 +125,6 @@ export function lockDirectory(dir: string): Disposable {
 
 function holderOf(note: string): string {
   const { pid, command, since } = Object(attempt(() => JSON.parse(readFileSync(note, 'utf8'))))
-  // A holder that is just starting or stopping has not said.
+  // A starting or stopping holder may have no note.
   return pid === undefined ? 'another process' : `process ${pid} (${command}) since ${since}`
 }

@@ -22,7 +22,7 @@ import { createWriter, toStoreError } from './writer.ts'
 
 const flush = promisify(fdatasync)
 
-/** Opens the store in one SQLite file, for one process at a time. Throws `store_locked`, and `store_version` for a newer one. */
+/** Opens the store in one SQLite file, for one process at a time. Throws `store_locked`, or `store_version` for a newer store. */
 export function createEmbeddedStore(options: EmbeddedOptions): Promise<Store> {
   const address = join(options.dir, 'trivium.db')
   return openStore(options, address).catch((error) => Promise.reject(toStoreError(address, error)))
@@ -35,10 +35,10 @@ async function openStore(options: EmbeddedOptions, address: string): Promise<Sto
   opened.use(options.lock ?? lockDirectory(dir))
   const db = opened.adopt(openDatabase(dir), (db) => db.close())
   repairTimes(db, (options.now ?? Date.now)(), log)
-  // Closing this handle drops no lock of SQLite: those are on the database and the `-shm` file
-  // (https://sqlite.org/howtocorrupt.html, 2.2). Windows flushes only what may be written.
+  // Closing this handle releases no lock of SQLite, as those are on the database and the `-shm` file
+  // (https://sqlite.org/howtocorrupt.html, 2.2). Windows flushes only writable handles.
   const wal = opened.adopt(openSync(`${address}-wal`, 'r+'), closeSync)
-  // A log that was just made must be found again after a power failure. Windows cannot flush a folder.
+  // A new log file must survive a power failure. Windows cannot flush a folder.
   if (process.platform !== 'win32') await syncDir(dir)
   const writer = createWriter(db, address, () => flush(wal))
   const parts = createParts(db, writer, address, options)
@@ -72,7 +72,7 @@ async function openStore(options: EmbeddedOptions, address: string): Promise<Sto
 
 type Named = { id: number; name: string }
 
-/** Counts for `/metrics` and `status`, from counters and first rows: the cost does not grow with the store. */
+/** Counts for `/metrics` and `status`, from counters and first rows, at a cost independent of the size of the store. */
 function createStats({ sql, counters, ready, read }: Parts): () => Promise<StoreStats> {
   const ageAfter = (seq: number) => {
     const row = sql.get<{ id: string }>`SELECT id FROM journal WHERE seq > ${seq} ORDER BY seq LIMIT 1`
@@ -102,7 +102,7 @@ function createStats({ sql, counters, ready, read }: Parts): () => Promise<Store
         dispatch: { unpumped: counters.get('journal') - pump, ...ageAfter(pump) },
         jobs: jobs.map(({ id, name: queue, running, first }) => {
           const waiting = counters.get(`jobs ${id}`) - running
-          // Ids sort by time, also behind the name of a queue.
+          // Ids sort by time, also after the name of a queue.
           const oldestAt = timeIn(first ?? '')
           return { queue, waiting, running, dead: counters.get(`dead ${id}`), ...defined({ oldestAt }) }
         }),
@@ -110,7 +110,7 @@ function createStats({ sql, counters, ready, read }: Parts): () => Promise<Store
     })
 }
 
-/** For each gateway and queue a few steps of an index, and the oldest jobs of the queue. */
+/** Costs a few index steps per gateway and queue, plus the oldest jobs of each queue. */
 function createOldestWaiting({ sql, counters, ready, read, now }: Parts): Store['oldestWaiting'] {
   const of = (road: string, gateway: string, row: { id: string } | undefined) =>
     row ? [{ road, gateway, oldestAt: timeOf(row.id) }] : []
@@ -138,10 +138,10 @@ function createOldestWaiting({ sql, counters, ready, read, now }: Parts): Store[
 }
 
 type WaitingRow = { id: string; lane: string; state: number; due: number; failures: number; requeued: number }
-/** The state of a job that somebody works on. */
+/** The state of a claimed job. */
 const CLAIMED = 2
 
-/** A job is `due` since it was added or reached the head of its lane; after a failed attempt, from a time in the future on. */
+/** A job is `due` since it was added or became the head of its lane; after a failed attempt, at a time in the future. */
 function timesOf({ state, due, failures, requeued }: WaitingRow, now: number) {
   const isRetrying = state === 1 && (failures > 0 || due > now)
   return {

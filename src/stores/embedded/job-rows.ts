@@ -7,8 +7,8 @@ import type { Parts } from './parts.ts'
 import { fromJson, toJson } from './sql.ts'
 
 /**
- * Adds a job at the end of its lane, as head (state 1) or behind (0). False: that id is unfinished in the queue. Inside a
- * transaction only. `kept`: its message, where that may be gone from the journal.
+ * Adds a job at the end of its lane, as head (state 1) or behind it (0). False: an unfinished job has that id. Only inside a
+ * transaction. `kept`: its message, if the journal may no longer have it.
  */
 export function insertJob(parts: Parts, name: string, job: NewJob, kept: string | null = null): boolean {
   const { id, lane, group, messageId = null, data, notify } = job
@@ -26,7 +26,7 @@ export function insertJob(parts: Parts, name: string, job: NewJob, kept: string 
   return true
 }
 
-/** What rows of `job` and `dead` have in common. */
+/** Common columns of `job` and `dead`. */
 export type JobRow = {
   id: string
   lane: string
@@ -34,19 +34,19 @@ export type JobRow = {
   notify: number
   message_id: string | null
   data: string | null
-  /** JSON of a list of errors. */
+  /** List of errors as JSON. */
   errors: string
-  /** The message as JSON where the row keeps it itself, because retention may remove it from the journal. */
+  /** The message as JSON, if retention may remove it from the journal. */
   kept: string | null
 }
 
-/** A row of a job that is claimed, or may be. */
+/** A row of a claimed or claimable job. */
 export type Running = JobRow & { n: number; message: number | null; failures: number; lost: number }
 
-/** A claim of this process. `isInJournal`: its message is there, and stays while the job does. */
+/** A claim of this process. `isInJournal`: the journal has its message, and keeps it while the job exists. */
 export type Claimed = { token: string; queue: number; row: Running; isInJournal: boolean }
 
-/** What a row has of the job as it was added, and the messages that went into it. */
+/** The job of a row as it was added, and the messages merged into it. */
 export function toJob({ id, lane, grp: group, notify, message_id, data }: JobRow) {
   const job: NewJob & { collected?: Message[] } = { id, lane, group }
   const read: unknown = fromJson(data)
@@ -57,7 +57,7 @@ export function toJob({ id, lane, grp: group, notify, message_id, data }: JobRow
   return job
 }
 
-/** What `merge.ts` writes; no other job has data of that kind. */
+/** Data written by `merge.ts`; other jobs have different data. */
 function isCollected(data: unknown): data is { collected: Message[] } {
   return isJsonObject(data) && Object.keys(data).length === 1 && Array.isArray(data.collected)
 }

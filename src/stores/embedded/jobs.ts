@@ -17,7 +17,7 @@ type LetterRow = JobRow & {
   reason: DeadLetter['reason']
 }
 
-/** Jobs in lanes. */
+/** The job queues, with their lanes. */
 export function createJobs(parts: Parts, journal: JournalTable): Jobs {
   const { sql, writer, queues, keys, read, signals } = parts
 
@@ -59,11 +59,11 @@ export function createJobs(parts: Parts, journal: JournalTable): Jobs {
   }
 }
 
-/** The id of a dead letter is that of the job: for dispatch, of the message. */
+/** Dead letters. Their id is the id of the job; in dispatch, of the message. */
 function createDeadLetters(parts: Parts): Jobs['deadLetters'] {
   const { sql, writer, counters, read } = parts
 
-  /** By job id; where two queues have a dead job of that id, the newest. */
+  /** Finds by job id; the newest if several queues have a dead job with that id. */
   const find = (id: string, queue: string | null = null) =>
     sql.get<LetterRow>`SELECT * FROM letter WHERE id = ${id} AND (${queue} IS NULL OR queue_name = ${queue})
       ORDER BY n DESC LIMIT 1`
@@ -80,7 +80,7 @@ function createDeadLetters(parts: Parts): Jobs['deadLetters'] {
     list: ({ queue = null, group = null, before, limit }) =>
       read(() => {
         const { at, id } = before ?? { at: Number.MAX_SAFE_INTEGER, id: '' }
-        // Sorted by their numbers alone: what they hold may be large.
+        // Sorts only the numbers, as the rows may be large.
         const rows = sql.iterate<LetterRow>`SELECT letter.* FROM
             (SELECT n FROM letter WHERE (${queue} IS NULL OR queue_name = ${queue}) AND (${group} IS NULL OR grp = ${group})
               AND (at, id) < (${at}, ${id}) ORDER BY at DESC, id DESC LIMIT ${limit} + 0) place

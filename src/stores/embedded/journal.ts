@@ -8,7 +8,7 @@ import { insertJob } from './job-rows.ts'
 import type { Parts } from './parts.ts'
 import { fromJson, readSome, toJson } from './sql.ts'
 
-/** Above the numbers that older versions gave. */
+/** Above the numbers used by older versions. */
 const FIRST_NOTE = 1_000_000
 
 const ROADS = ['dispatch', 'receive', 'outbox'] as const
@@ -19,7 +19,7 @@ type NoteRow = { at: number; road: number; what: string; detail: string | null }
 
 export type JournalTable = ReturnType<typeof createJournal>
 
-/** The journal, and what other parts of the store need of it, all synchronous. */
+/** The journal, and its synchronous functions for other parts of the store. */
 export function createJournal(parts: Parts, search: Journal['search']) {
   const { sql, writer, counters, gateways, keys, signals } = parts
   const fresh = createFreshMessages()
@@ -56,7 +56,7 @@ export function createJournal(parts: Parts, search: Journal['search']) {
     return id
   }
 
-  /** The position of an id, if that very message is there. */
+  /** The position of an id, if the journal has that message. */
   function find(id: string): number | undefined {
     const seq = positionOf(id)
     if (seq === undefined) return undefined
@@ -69,27 +69,27 @@ export function createJournal(parts: Parts, search: Journal['search']) {
     return row && toMessage(row)
   }
 
-  /** Messages after a position, oldest first; fewer where they are large. */
+  /** Messages after a position, oldest first; fewer if they are large. */
   const after = (seq: number, max: number) => {
     const rows = sql.iterate<MessageRow>`SELECT * FROM message WHERE seq > ${seq} ORDER BY seq LIMIT ${max} + 0`
     const toPlaced = (row: MessageRow) => ({ position: row.seq, message: toMessage(row) })
     return readSome(rows, toPlaced, ({ message }) => message.text)
   }
 
-  /** Notes for the message of that position (and id), if it is there. Inside a transaction only. */
+  /** Adds notes to the message at a position (with that id), if it exists. Only inside a transaction. */
   function addNotes(seq: number, id: string | null, notes: readonly Note[]): void {
     const row = sql.get<{ id: string }>`SELECT id FROM journal WHERE seq = ${seq}`
     if (row && row.id === (id ?? row.id)) appendNotes(seq, notes)
   }
 
-  /** Notes for a message that is there. Inside a transaction only. */
+  /** Adds notes to an existing message. Only inside a transaction. */
   function appendNotes(seq: number, notes: readonly Note[]): void {
     for (const { at, road, what, detail } of notes)
       sql.run`INSERT INTO note (seq, n, at, road, what, detail)
         VALUES (${seq}, ${nextNote()}, ${at}, ${ROADS.indexOf(road)}, ${what}, ${toJson(detail)})`
   }
 
-  /** Ascending over all messages, so that nothing is read to number a note. Older versions counted those of each message. */
+  /** Numbers notes across all messages, which needs no read. Older versions numbered them per message. */
   const nextNote = () => counters.set('notes', Math.max(counters.get('notes'), FIRST_NOTE) + 1)
 
   const outcome = (id: string) =>
@@ -127,7 +127,7 @@ export function createJournal(parts: Parts, search: Journal['search']) {
           return { cursor, messages: after(cursor, max).found.map(({ message }) => message) }
         }),
       ),
-    // Cursor and jobs are undone together, and then the pump repeats them.
+    // Cursor and jobs are lost together, and then the pump repeats them.
     pumped: (cursor, last, jobs) =>
       writer.writeRepeatable(() => {
         const place = fresh.has(last) ? positionOf(last) : find(last)
@@ -139,7 +139,7 @@ export function createJournal(parts: Parts, search: Journal['search']) {
         return true
       }, jobs.length > 0),
   }
-  /** What was pumped last, from memory: a message, once. */
+  /** Takes a recently pumped message from memory, once. */
   const takePumped = (id: string): Message | undefined => {
     const pumped = fresh.pumped().get(id)
     fresh.pumped().delete(id)

@@ -3,7 +3,7 @@ import type { Place } from './ready.ts'
 
 export type LeasedRow = Place & { conversation: string | null }
 
-/** Messages that are out with a receipt. Changes are for inside a transaction only. */
+/** Messages leased with a receipt. Changes only inside a transaction. */
 export function createLeased(parts: Parts) {
   const { sql, counters, ready, signals } = parts
   const nextExpiry = () =>
@@ -15,14 +15,14 @@ export function createLeased(parts: Parts) {
     signals.raise('receive')
   }
 
-  /** Gives back what was leased until now. */
+  /** Releases expired leases. */
   function endLeases(now: number): void {
     if ((nextExpiry() ?? Number.POSITIVE_INFINITY) > now) return
     const ended = sql.all<LeasedRow>`DELETE FROM leased WHERE until <= ${now} RETURNING seq, gateway, conversation`
     for (const row of ended) giveBack(row)
   }
 
-  /** The lease that a receipt is for, if it still runs. */
+  /** The active lease of a receipt, if any. */
   function leased(receipt: string): LeasedRow | undefined {
     return sql.get<LeasedRow>`SELECT seq, gateway, conversation FROM leased
       WHERE seq = ${Number.parseInt(receipt, 10)} AND seq || '.' || token = ${receipt} AND until > ${parts.now()}`

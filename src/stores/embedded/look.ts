@@ -7,9 +7,9 @@ import { readSome } from './sql.ts'
 type GatewayRow = { id: number; name: string; taken: number }
 type MessageRow = { seq: number; id: string; received_at: number; payload: string }
 
-/** Looks at what the receive road may hand out. All synchronous, for inside a read. */
+/** Lists available messages of the receive road. Synchronous, for use inside a read. */
 export function createLook({ sql, counters }: Parts, journal: JournalTable) {
-  /** What was never taken of one gateway: after the cursors, and not taken ahead. */
+  /** Never-taken messages of a gateway: after the cursors, and not taken ahead. */
   function freshOf({ id, name, taken }: GatewayRow, after: number, max: number) {
     const rows = sql.iterate<MessageRow>`SELECT seq, id, received_at, payload FROM journal j
       WHERE j.gateway = ${id} AND j.seq > ${Math.max(taken, after)}
@@ -30,7 +30,7 @@ export function createLook({ sql, counters }: Parts, journal: JournalTable) {
       const gateways = sql.all<GatewayRow>`SELECT id, name, taken FROM gateway
         WHERE ${only} IS NULL OR name = ${only}`
       const reads = gateways.map((one) => freshOf(one, after, max))
-      // Behind the last of a gateway of which there is more, others may be older.
+      // If a gateway has more messages, those of other gateways beyond its last one are not safe to return yet.
       const cuts = reads.flatMap(({ found, isCut }) => (isCut ? (found.at(-1)?.position ?? after) : []))
       const to = Math.min(counters.get('journal'), ...cuts)
       const messages = reads

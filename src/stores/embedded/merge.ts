@@ -6,7 +6,7 @@ import type { JobRow } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
 
-/** What is said of a message that goes, and of the one whose call takes it. */
+/** History entries of a merged message, and of the message whose call takes it. */
 const TELLS = { collected: 'collects', superseded: 'supersedes', steered: 'is steered' }
 
 const MOST = 100
@@ -15,15 +15,15 @@ type Waiting = JobRow & { n: number; message: number; message_id: string; failur
 type Untouched = Waiting & { text: Message }
 
 /**
- * Messages that go into the call of another one of their lane, in place of jobs of their own. The data of such a job is
- * `{collected}`, perhaps empty, from its first claim on, and then it goes into no other. Inside a transaction only.
+ * Merges messages into the call of another message of their lane instead of running their own jobs. From its first claim such a job
+ * has the data `{collected}` (possibly empty), and is not merged into another. Only inside a transaction.
  */
 export function createMerging(parts: Parts, journal: JournalTable) {
   const { sql, counters, signals } = parts
 
   /**
-   * The jobs of a lane from a row on that are of one group and one sender (default: the first one's), one message each, and that nobody
-   * has claimed; as many as one call can carry.
+   * The unclaimed jobs of a lane from a row on, with one message each, of one group and one sender (default: that of the first),
+   * up to the size of one call.
    */
   function untouched(
     queue: number,
@@ -42,14 +42,14 @@ export function createMerging(parts: Parts, journal: JournalTable) {
       const text = journal.at(row.message)
       size += text?.text.length ?? 0
       if (text?.id !== row.id || (found.length > 0 && size > LARGE_READ / 4)) break
-      // Of those without proof all have the same rights: none.
+      // All unverified senders have the same (no) rights.
       if (identityOf(text) !== identityOf(sender ?? found[0]?.text ?? text)) break
       found.push({ ...row, text })
     }
     return found
   }
 
-  /** Takes untouched jobs out of their lane and their messages into the job of the row `into`. */
+  /** Removes untouched jobs from their lane and adds their messages to the job of the row `into`. */
   function merge(queue: number, jobs: readonly Untouched[], into: number, what: keyof typeof TELLS): void {
     const row = sql.get<Waiting>`SELECT data, message, message_id FROM job WHERE n = ${into}`
     const before: Message[] = row?.data ? JSON.parse(row.data).collected : []
@@ -73,7 +73,7 @@ export function createMerging(parts: Parts, journal: JournalTable) {
   }
 
   return {
-    /** The row to claim where `head` is the first of a lane: the newest of those that the others go into. Undefined: it waits for more. */
+    /** The row to claim for the head of a lane: the newest, into which the others are merged. Undefined: it waits to settle. */
     chosen(queue: number, head: number, busy: Record<string, BusyLane>): number | undefined {
       const row = sql.get<JobRow>`SELECT lane, grp FROM job WHERE n = ${head}`
       const how = row && Object.hasOwn(busy, row.grp) ? busy[row.grp] : undefined
@@ -91,7 +91,7 @@ export function createMerging(parts: Parts, journal: JournalTable) {
       merge(queue, jobs, newest.n, what)
       return newest.n
     },
-    /** As `Jobs.follow`. */
+    /** See `Jobs.follow`. */
     follow(queue: number, { id, token, group }: { id: string; token: string; group: string }) {
       const row = sql.get<Waiting>`SELECT n, lane, message FROM job
         WHERE n = ${Number.parseInt(token, 10)} AND queue = ${queue} AND id = ${id} AND token = ${token}`

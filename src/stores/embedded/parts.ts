@@ -10,18 +10,18 @@ import { createRememberedKeys } from './remembered-keys.ts'
 import { createSql, type Sql } from './sql.ts'
 import { toStoreError, type Writer } from './writer.ts'
 
-/** What the parts of the store share. */
+/** Shared by the parts of the store. */
 export type Parts = ReturnType<typeof createParts>
 
 export type EmbeddedOptions = {
-  /** The data directory; made where it is missing. The database is `trivium.db` in it. */
+  /** The data directory, created if missing. The database is `trivium.db` in it. */
   dir: string
-  /** Makes the event of a message for the topic `gateway-message`. Its id must be that of the message. */
+  /** Makes the event of a message for the topic `gateway-message`. Its id must be the message's. */
   toEvent(message: Message): Event
   log: Log
   /** Unix time in ms. */
   now?: () => number
-  /** That of the directory, where the caller has it already; the store releases it. */
+  /** The directory's lock, if the caller already holds it; the store releases it. */
   lock?: Disposable
 }
 
@@ -46,12 +46,12 @@ export function createParts(db: DatabaseSync, writer: Writer, address: string, o
     keys: createRememberedKeys(sql, writer),
     followClock,
     signals,
-    /** The time for the next id: like `now`, but it never steps back, so that ids sort in journal order. */
+    /** The time for the next id: like `now`, but monotonic, so that ids sort in journal order. */
     idTime: () => {
       lastTime = Math.max(lastTime, now())
       return lastTime
     },
-    /** Runs a read now and turns a failure of the database into `store_unavailable`. */
+    /** Runs a read and turns a database failure into `store_unavailable`. */
     read: async <T>(work: () => T): Promise<T> => {
       try {
         return work()
@@ -62,10 +62,10 @@ export function createParts(db: DatabaseSync, writer: Writer, address: string, o
   }
 }
 
-/** A clock that was set back by less than this many ms is waited for. */
+/** If the clock was set back by less than this many ms, the store waits for it to catch up. */
 const SET_BACK = 10_000
 
-/** The clock of the store. `before` is a time that an earlier process used. */
+/** The store's clock. `before`: the latest time used by an earlier process. */
 function createClock(sql: Sql, signals: Signals, read: () => number, before: number) {
   let latest = before
   return {
@@ -87,7 +87,7 @@ function createClock(sql: Sql, signals: Signals, read: () => number, before: num
       sql.run`UPDATE job SET until = until - ${back} WHERE until > ${time}`
       sql.run`UPDATE leased SET until = until - ${back} WHERE until > ${time}`
       sql.run`UPDATE pending SET hidden_until = hidden_until - ${back} WHERE hidden_until > ${time}`
-      // Sleepers set their timers by the old times.
+      // Sleepers set their timers for the old times.
       signals.raise('receive')
       for (const { name } of sql.all<{ name: string }>`SELECT name FROM queue`) signals.raise(`jobs:${name}`)
       for (const { name } of sql.all<{ name: string }>`SELECT name FROM topic WHERE id IN
@@ -97,11 +97,11 @@ function createClock(sql: Sql, signals: Signals, read: () => number, before: num
   }
 }
 
-/** Durable numbers by name, 0 at first. They are written once per transaction, however often they changed in it. */
+/** Durable counters by name, initially 0. Written once per transaction. */
 function createCounters(sql: Sql, writer: Writer) {
   const rows = sql.all<{ name: string; value: number }>`SELECT name, value FROM counter`
   const values = new Map(rows.map(({ name, value }) => [name, value]))
-  /** What was there before this transaction. */
+  /** Values before this transaction. */
   const before = new Map<string, number>()
 
   writer.follow({
@@ -117,18 +117,18 @@ function createCounters(sql: Sql, writer: Writer) {
   })
 
   const get = (name: string) => values.get(name) ?? 0
-  /** Inside a transaction only. */
+  /** Only inside a transaction. */
   const set = (name: string, value: number) => {
     if (!before.has(name)) before.set(name, get(name))
     values.set(name, value)
     return value
   }
-  /** Inside a transaction only. Returns the new value. */
+  /** Only inside a transaction. Returns the new value. */
   const add = (name: string, by: number) => set(name, get(name) + by)
   return { get, set, add }
 }
 
-/** Short numbers for names, from a table (id, name). Numbers start at 1. */
+/** Maps names to short numbers, from 1, in a table (id, name). */
 function createNames(db: DatabaseSync, writer: Writer, table: 'gateway' | 'queue') {
   const select = db.prepare(`SELECT id FROM ${table} WHERE name = ?`)
   const insert = db.prepare(`INSERT INTO ${table} (name) VALUES (?) RETURNING id`)
@@ -139,16 +139,16 @@ function createNames(db: DatabaseSync, writer: Writer, table: 'gateway' | 'queue
     if (row) known.set(name, Number(row.id))
     return known.get(name)
   }
-  /** The number of a name that was used before. */
+  /** The number of a known name. */
   const find = (name: string) => known.get(name) ?? keep(name, select.get(name))
-  /** The number of a name, made where it is new. Inside a transaction only. */
+  /** The number of a name, added if new. Only inside a transaction. */
   const number = (name: string) => find(name) ?? keep(name, insert.get(name)) ?? 0
   return { find, number }
 }
 
 type Signals = ReturnType<typeof createSignals>
 
-/** Signals within this process; no other has the store open. */
+/** Signals within this process, the only one with the store open. */
 export function createSignals(writer: Writer, log: Log) {
   const listeners = createListeners(log)
   const raised = new Set<Signal>()
@@ -165,7 +165,7 @@ export function createSignals(writer: Writer, log: Log) {
   })
   return {
     on: listeners.on,
-    /** Inside a transaction: calls the listeners once it is durable, once however often it was raised. */
+    /** Inside a transaction: calls the listeners once after the transaction is durable. */
     raise: (name: Signal) => {
       if (listeners.has(name)) raised.add(name)
     },

@@ -3,18 +3,18 @@ import type { Sql } from './sql.ts'
 
 export type Ready = ReturnType<typeof createReady>
 
-/** `isFirst`: it is the message right after the cursor of its gateway. `isAhead`: it was chosen before older ones of its conversation. */
+/** `isFirst`: directly after its gateway's cursor. `isAhead`: chosen before older messages of its conversation. */
 export type Place = { seq: number; gateway: number; isFirst?: boolean; isAhead?: boolean }
 type ReadyRow = { gateway: number; fresh: number | null; back: number | null }
 type Given = { id: string; conversation: string | null }
 
 /**
- * What the receive road may take. Accepting a message writes nothing here: a message is ready while it is after the cursor
- * of its gateway and after the one of its conversation and not in `taken_ahead`, or in `receive`, where leases that ended bring it back. The cursor
- * of a gateway stays right before its first ready message. Changes are for inside a transaction only.
+ * Messages available on the receive road. Accepting a message writes nothing here: a message is ready while it is after the cursors
+ * of its gateway and its conversation and not in `taken_ahead`, or if it is in `receive`, to which ended leases return it. A
+ * gateway's cursor is directly before its first ready message. Changes only inside a transaction.
  */
 export function createReady(sql: Sql, counters: { get(name: string): number }) {
-  /** The first message of a gateway that no cursor has passed. */
+  /** The first message of a gateway after its cursor. */
   const firstUntaken = (gateway: number) =>
     sql.get<{ fresh: number | null }>`SELECT fresh FROM ready_of WHERE gateway = ${gateway}`?.fresh ??
     undefined
@@ -26,7 +26,7 @@ export function createReady(sql: Sql, counters: { get(name: string): number }) {
     const isPassed = sql.get`SELECT 1 FROM conversation_taken WHERE gateway = ${gateway}
       UNION ALL SELECT 1 FROM taken_ahead WHERE gateway = ${gateway} LIMIT 1`
     if (!isPassed) return
-    // Skips what its conversation's cursor has passed or was taken ahead, so that no take looks at it again.
+    // Skips messages that were taken ahead or passed by their conversation's cursor, so that takes do not scan them again.
     const last = (firstUntaken(gateway) ?? counters.get('journal') + 1) - 1
     sql.run`UPDATE gateway SET taken = ${last} WHERE id = ${gateway}`
     sql.run`DELETE FROM conversation_taken WHERE gateway = ${gateway} AND seq <= ${last}`
@@ -37,7 +37,7 @@ export function createReady(sql: Sql, counters: { get(name: string): number }) {
     sql.get`SELECT 1 FROM taken_ahead WHERE gateway = ${gateway} AND seq = ${seq}` !== undefined
 
   return {
-    /** The oldest of a gateway, or of all. */
+    /** The oldest ready message of a gateway, or of all. */
     oldest(gateway?: number): Place | undefined {
       const rows =
         gateway === undefined
@@ -45,7 +45,7 @@ export function createReady(sql: Sql, counters: { get(name: string): number }) {
           : sql.all<ReadyRow>`SELECT gateway, fresh, back FROM ready_of WHERE gateway = ${gateway}`
       return oldestPlace(rows.map(toPlace))
     },
-    /** The oldest of a conversation, on a gateway or on all. */
+    /** The oldest ready message of a conversation, on a gateway or on all. */
     oldestOf(conversation: string, gateway?: number): Place | undefined {
       const gateways =
         gateway === undefined
@@ -58,14 +58,14 @@ export function createReady(sql: Sql, counters: { get(name: string): number }) {
         }),
       )
     },
-    /** The place of a message, whatever is older; undefined where it may not be taken. */
+    /** The place of a message even if older ones are ready; undefined if it cannot be taken. */
     placeOf(place: Place, { id, conversation }: Given): Place | undefined {
       const { gateway, seq } = place
       if (sql.get`SELECT 1 FROM receive WHERE gateway = ${gateway} AND seq = ${seq}`) return place
       if (seq <= takenTo(gateway, conversation ?? id) || isTakenAhead(place)) return undefined
       return firstUntaken(gateway) === seq ? { ...place, isFirst: true } : { ...place, isAhead: true }
     },
-    /** Takes the oldest of a gateway, or of a conversation on it, or one ahead of others. */
+    /** Takes the oldest message of a gateway or conversation, or one ahead of others. */
     take({ gateway, seq, isFirst, isAhead }: Place, { id, conversation }: Given): void {
       if (isAhead) return void sql.run`INSERT INTO taken_ahead (gateway, seq) VALUES (${gateway}, ${seq})`
       if (isFirst) return void moveCursor(gateway, seq)
@@ -78,13 +78,13 @@ export function createReady(sql: Sql, counters: { get(name: string): number }) {
     giveBack({ gateway, seq }: Place, conversation: string | null): void {
       sql.run`INSERT INTO receive (gateway, seq, conversation) VALUES (${gateway}, ${seq}, ${conversation})`
     },
-    /** Forgets a message that was removed from the journal. False: it was not ready. */
+    /** Forgets a message removed from the journal. False: it was not ready. */
     forget({ gateway, seq }: Place, { id, conversation }: Given): boolean {
       const wasAhead = sql.run`DELETE FROM taken_ahead WHERE gateway = ${gateway} AND seq = ${seq}` > 0
       if (sql.run`DELETE FROM receive WHERE gateway = ${gateway} AND seq = ${seq}` > 0) return true
       return !wasAhead && seq > takenTo(gateway, conversation ?? id)
     },
-    /** Moves the cursors past messages that are gone from the journal. */
+    /** Moves the cursors past removed messages. */
     skipRemoved(gateways: Iterable<number>): void {
       for (const gateway of gateways) {
         const end = (firstUntaken(gateway) ?? counters.get('journal') + 1) - 1
@@ -106,9 +106,9 @@ function oldestPlace(places: readonly (Place | undefined)[]): Place | undefined 
   return oldest
 }
 
-/** Reads of single conversations. */
+/** Reads for single conversations. */
 function createConversationReads(sql: Sql) {
-  /** The oldest of a conversation on one gateway. A message that is its own conversation is found by its id. */
+  /** The oldest ready message of a conversation on a gateway. A message without a conversation is found by its id. */
   function oldestIn(conversation: string, gateway: number): number | undefined {
     const own = positionOf(conversation) ?? 0
     const taken = takenTo(gateway, conversation)
@@ -126,7 +126,7 @@ function createConversationReads(sql: Sql) {
     return seqs.length === 0 ? undefined : Math.min(...seqs)
   }
 
-  /** Up to where the messages of a conversation are taken, except for those in `receive`. */
+  /** The position up to which a conversation is taken, except for messages in `receive`. */
   function takenTo(gateway: number, conversation: string): number {
     const row = sql.get<{ seq: number }>`SELECT max(taken, coalesce((SELECT seq FROM conversation_taken
         WHERE gateway = g.id AND conversation = ${conversation}), 0)) AS seq

@@ -7,7 +7,7 @@ import { createLook } from './look.ts'
 import type { Parts } from './parts.ts'
 import type { Place } from './ready.ts'
 
-/** The receive road: `parts.ready` knows what may be taken, the table `leased` holds what is out with a receipt. */
+/** The receive road: `parts.ready` knows available messages, the table `leased` has those with a receipt. */
 export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue {
   const { sql, writer, counters, gateways, ready } = parts
   const { look, lookAt } = createLook(parts, journal)
@@ -33,7 +33,7 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
     return { message, receipt: `${seq}.${token}`, ...missed }
   }
 
-  /** What trimming removed and no taker knows of; it counts that where somebody takes. */
+  /** The number of messages that expired unread and were not reported yet. */
   function untold(gateway: number, now: number): { missed?: number } {
     if (now - counters.get(`taken ${gateway}`) > HOUR) counters.set(`taken ${gateway}`, now)
     const lost = counters.get(`lost ${gateway}`)
@@ -61,7 +61,7 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
       const row = leased(receipt)
       if (!row) return false
       const until = parts.now() + storable(delay)
-      // With another token: the receipt is over, and the message comes back when the lease does.
+      // A new token ends the receipt; the message returns when the lease ends.
       if (delay > 0)
         sql.run`UPDATE leased SET until = ${until}, token = ${randomTail()} WHERE seq = ${row.seq}`
       else sql.run`DELETE FROM leased WHERE seq = ${row.seq}`

@@ -5,9 +5,9 @@ import { createKeyList } from './key-list.ts'
 import type { Sql } from './sql.ts'
 import type { Writer } from './writer.ts'
 
-/** New keys are kept in so many buckets in memory, by the first 12 bits of their hash. */
+/** Number of in-memory buckets for new keys, selected by the first 12 bits of the hash. */
 const BUCKETS = 4_096
-/** Rows of the index that one sweep looks at, so many of them expired that there are more, and rows that one transaction reads into the filter. */
+/** Index rows per sweep, the number of expired ones that suggests more, and rows read into the filter per transaction. */
 const [SWEEP, MANY, FILL] = [2_000, 100, 256]
 
 type Hashed = { hash: Uint8Array }
@@ -17,40 +17,40 @@ type Batch = { first: number; last: number; keys: Uint8Array }
 /** The hash of a key: SHA-256, cut to 128 bits. JSON keeps the parts apart. */
 function hash(kind: 'message' | 'event' | 'job', space: string, key: string): Buffer {
   const bytes = Buffer.allocUnsafe(16)
-  // As text, because a buffer for each digest costs three times as much as the digest.
+  // As text: a buffer per digest costs three times as much as the digest.
   bytes.write(digest('sha256', JSON.stringify([kind, space, key]), 'latin1'), 0, 16, 'latin1')
   return bytes
 }
 
 /**
- * Idempotency keys of messages, events and jobs, each for seven days, with the id of what it made.
+ * Idempotency keys of messages, events and jobs, kept for seven days with the id they produced.
  *
- * A random B-tree dirties a page for every key, which costs as much as everything else about a message. So the new keys of
- * a transaction are appended to the table `key_batch` as one row, and kept in memory. Once `capacity` keys are in memory,
- * each transaction moves some buckets of them to the table `key_index`: the keys of a bucket are neighbours there and share
- * pages. When every bucket was moved, the rows from before that round are removed.
+ * Random inserts into a B-tree dirty a page per key, which costs as much as the rest of accepting a message. So a transaction
+ * appends its new keys to the table `key_batch` as one row, and keeps them in memory. Once `capacity` keys are in memory, each
+ * transaction moves some buckets to the table `key_index`, where the keys of a bucket are adjacent and share pages. After all
+ * buckets have moved, the rows from before that round are removed.
  */
 export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_144) {
-  /** Room of a bucket, twice what it should hold. A key that finds none goes to the index at once. */
+  /** Capacity of a bucket, twice its expected size. Keys beyond it go to the index directly. */
   const room = Math.ceil((2 * capacity) / BUCKETS)
   const counts = new Uint32Array(BUCKETS)
-  /** Of each new key, oldest first in its bucket: another 32 bits of its hash, and its number. */
+  /** For each new key, oldest first within its bucket: another 32 bits of its hash, and its number. */
   const bits = new Int32Array(BUCKETS * room)
   const rows = new Float64Array(BUCKETS * room)
   const list = createKeyList()
   const bucketOf = (hash: Buffer) => hash.readUInt16BE(0) >> 4
   const countOf = (bucket: number) => counts[bucket] ?? 0
   /**
-   * How many keys are in buckets; the last number given, now and when this round of moves began; the bucket to move next;
-   * the last number that the round before has moved.
+   * `size`: keys in buckets. `lastRow`, `lastOfRound`: last number, now and at the start of this round. `next`: the next bucket to
+   * move. `cut`: the last number moved by the previous round.
    */
   let at = { size: 0, lastRow: 0, next: 0, lastOfRound: 0, cut: 0 }
-  /** What this transaction has changed, as it was before: reading the keys again would take a second. */
+  /** State before this transaction, for a rollback: rereading the keys would take a second. */
   let before = at
   const countsBefore = new Map<number, number>()
   let swept: Uint8Array = Buffer.alloc(0)
   const index = createFilter()
-  /** The filter has the index up to this hash. Undefined: it has all. Until then every look-up goes to the index. */
+  /** The filter covers the index up to this hash; undefined: all of it. Until then, every lookup reads the index. */
   let filledTo: Uint8Array | undefined = Buffer.alloc(0)
 
   for (const {
@@ -73,7 +73,7 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
     beforeCommit: () => {
       if (filledTo) filledTo = fill(filledTo)
       saveNew()
-      // Four times what came in: memory gets back to `capacity` after each start. A transaction ends a round at most.
+      // Four times the new keys, so that memory returns to `capacity` after each start. A transaction ends at most one round.
       const added = at.lastRow - before.lastRow
       const share = at.size > capacity ? Math.ceil((added * 4 * BUCKETS) / capacity) : 0
       for (const end = Math.min(at.next + share, BUCKETS); at.next < end; at.next++) {
@@ -120,7 +120,7 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
     counts[bucket] = count
   }
 
-  /** After a crash a row may be moved again. */
+  /** Idempotent: after a crash a row may be moved again. */
   function move(row: number): void {
     const hash = list.hash(row)
     sql.run`INSERT OR REPLACE INTO key_index (hash, id) VALUES (${hash}, ${list.id(row)})`
@@ -139,7 +139,7 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
   function stored(hash: Buffer) {
     const start = bucketOf(hash) * room
     const wanted = hash.readInt32LE(8)
-    // The newest first: a key that was free again after seven days may be there twice.
+    // Newest first: a key reused after seven days may exist twice.
     for (let at = start + countOf(bucketOf(hash)) - 1; at >= start; at--) {
       const row = rows[at] ?? 0
       if (bits[at] === wanted && list.isOf(row, hash)) return list.id(row)
@@ -150,7 +150,7 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
 
   return {
     hash,
-    /** The id that the key made, if it is younger than seven days at `now`. */
+    /** The id that a key produced, if it is younger than seven days at `now`. */
     find: (hash: Buffer, now: number): string | undefined => {
       const bytes = stored(hash)
       const id = bytes && toId(bytes)
@@ -162,10 +162,10 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
       list.put(at.lastRow, hash, hexOf(id))
       put(hash, at.lastRow)
     },
-    /** Removes expired keys from one slice of the index; returns how many, 0 where they are few. Inside a transaction only. */
+    /** Removes expired keys from a slice of the index. Returns their number, or 0 if few. Only inside a transaction. */
     sweep: (now: number): number => {
       const end = slice(swept, SWEEP).at(-1)?.hash
-      // The first six bytes of an id are its time.
+      // An id starts with six bytes of time.
       const cutoff = Buffer.alloc(6)
       cutoff.writeUIntBE(Math.max(0, now - WEEK), 0, 6)
       const removed = end
@@ -178,8 +178,8 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
 }
 
 /**
- * A set that may know more than was added: one bit of 4 MB for a hash, so that 3 in 100 strangers are known at a million.
- * It forgets nothing: what was swept is asked of the index in vain.
+ * A Bloom filter with one bit per hash in 4 MB: 3 % false positives at a million keys. Entries are never removed, so swept keys cost
+ * a useless index lookup.
  */
 function createFilter() {
   const bytes = new Uint8Array(2 ** 22)

@@ -8,7 +8,7 @@ import { defined } from '../../lib/defined.ts'
 import type { Parts } from './parts.ts'
 import { toStoreError } from './writer.ts'
 
-/** What search-worker.js is asked for, and answers. */
+/** Request and response of search-worker.js. */
 type Asked = {
   likes: string[]
   gateways: number[] | undefined
@@ -23,12 +23,12 @@ type Row = { id: string; gateway: string; received_at: number; payload: string; 
 type Answer = { error?: { message: string; errcode: number }; rows: Row[]; next?: string }
 type Waiting = { resolve(answer: Answer): void; reject(error: unknown): void }
 
-/** Ms after which the thread ends that nobody asks anything. */
+/** Idle time in ms after which the thread ends. */
 const IDLE = 60_000
-/** Sorts behind every id. */
+/** Sorts after every id. */
 const LAST = 'g'
 
-/** Searches the journal in a thread of its own, so that no search holds up messages. It begins with the first one. */
+/** Searches the journal in a separate thread, started on first use, so that searches do not delay messages. */
 export function createSearch({ gateways }: Pick<Parts, 'gateways'>, path: string) {
   let worker: Worker | undefined
   let idle: NodeJS.Timeout | undefined
@@ -71,7 +71,7 @@ export function createSearch({ gateways }: Pick<Parts, 'gateways'>, path: string
     return { found: found.filter(({ message }) => matches(message)), ...defined({ next }) }
   }
 
-  /** What of a query the database can say: at least all that matches. Undefined: nothing can. */
+  /** The part of a query that the database can evaluate, a superset of the matches. Undefined: nothing can match. */
   function toAsked(query: MessageSearch): Asked | undefined {
     const { transport, event, sender, text, conversation, before, outcomes, limit } = query
     const names = query.gateways?.flatMap((name) => gateways.find(name) ?? [])
@@ -80,7 +80,7 @@ export function createSearch({ gateways }: Pick<Parts, 'gateways'>, path: string
     const fields = Object.entries(defined({ transport, event })).filter(([, value]) => isPlainText(value))
     const parts = [...said, ...fields.map(([name, value]) => `"${name}":"${value}"`)]
     return {
-      // An underscore stands for any character: more is found, and looked at here.
+      // An underscore matches any character: additional rows are filtered here.
       likes: parts.map((part) => `%${part}%`),
       gateways: names,
       conversation:

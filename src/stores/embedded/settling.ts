@@ -5,12 +5,12 @@ import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
 import { toJson } from './sql.ts'
 
-/** The state of a head that is held. */
+/** The state of a held head. */
 export const HELD = 3
 
 type Ended = { n: number; lane: string }
 
-/** Stores how claims ended. Inside a transaction only. */
+/** Stores the outcomes of claims. Only inside a transaction. */
 export function createSettling(
   parts: Parts,
   journal: JournalTable,
@@ -19,7 +19,7 @@ export function createSettling(
 ) {
   const { sql, counters, signals } = parts
 
-  /** The job that a claim is for: of this process's own claims it is in memory. */
+  /** The job of a claim, from memory for this process's own claims. */
   function find(queue: number, { id, token }: Settled): Pick<Claimed, 'row' | 'isInJournal'> | undefined {
     const n = Number.parseInt(token, 10)
     const known = claimed.get(n)
@@ -33,7 +33,7 @@ export function createSettling(
   }
 
   function bury(queue: number, row: Running, outcome: Settled & { outcome: 'dead' }, now: number): void {
-    // One may be left from an earlier life of that job.
+    // An earlier run of the job may have left a dead letter.
     const replaced = sql.run`DELETE FROM dead WHERE queue = ${queue} AND id = ${row.id}`
     sql.run`INSERT INTO dead (queue, id, at, lane, grp, reason, notify, message_id, data, errors, kept)
       SELECT queue, id, ${now}, lane, grp, ${outcome.reason}, notify, message_id, data,
@@ -48,7 +48,7 @@ export function createSettling(
     signals.raise(`job:${id}`)
   }
 
-  /** Removes jobs, and makes the oldest of each of their lanes the head. True where a lane has one. */
+  /** Removes jobs and makes the oldest job of each lane its head. True if any lane has one. */
   function remove(queue: number, ended: readonly Ended[], now: number): boolean {
     if (ended.length === 0) return false
     const [rows, lanes] = [
@@ -62,7 +62,7 @@ export function createSettling(
     return heads > 0
   }
 
-  /** Tells for each whether the claim was still held. `name` is that of the queue. */
+  /** Returns for each outcome whether the claim was still held. `name`: the queue's name. */
   return (queue: number, name: string, outcomes: readonly Settled[]): boolean[] => {
     const now = parts.now()
     const ended: Ended[] = []
@@ -101,12 +101,12 @@ function isGivenBack(settled: Settled): settled is GivenBack {
 
 function giveBack({ sql, now }: Parts, row: Running, outcome: GivenBack): void {
   const isRetry = outcome.outcome === 'retry'
-  // Released without a delay the job keeps its due time, and so its place among the lanes.
+  // Released without a delay, a job keeps its due time and so its place among the lanes.
   const delay = outcome.outcome === 'hold' ? 0 : (outcome.delay ?? 0)
   const due = isRetry || delay > 0 ? now() + storable(delay) : 0
   const state = outcome.outcome === 'hold' ? HELD : 1
   const errors = isRetry ? withError(row, outcome.error) : row.errors
-  // A claim that ran out was counted as lost; its holder lives after all.
+  // An expired claim was counted as lost, but its holder is alive.
   sql.run`UPDATE job SET state = ${state}, due = max(due, ${due}), failures = failures + ${isRetry ? 1 : 0},
     errors = ${errors}, token = NULL, lost = lost - (state = 1) WHERE n = ${row.n}`
 }

@@ -1,12 +1,12 @@
 import { statfs } from 'node:fs/promises'
 import { TriviumError } from '../../core/errors.ts'
 
-/** Bytes. A transaction of large messages takes about as much of the write-ahead log. */
+/** Bytes; about what a transaction of large messages adds to the write-ahead log. */
 const LEAST = 4 * 1024 ** 2
 
-/** Throws `store_unavailable` where the next messages may not fit, although a tiny row still does. */
+/** Throws `store_unavailable` if the next messages may not fit, even if a small row still does. */
 export async function checkSpace(dir: string, store: string): Promise<void> {
-  // Some network file systems do not say how large they are.
+  // Some network file systems do not report their size.
   const space = await statfs(dir).catch(() => undefined)
   if (!space || space.blocks === 0) return
   const free = space.bavail * space.bsize

@@ -2,8 +2,8 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { LARGE_READ } from '../../core/message.ts'
 
 /**
- * Statements as templates: what stands in `${}` is bound; each is prepared once. `Row` names the columns with their types. They say
- * `LIMIT ${max} + 0`: of a bare one SQLite looks at the value to plan, anew each time, which costs three times what the query does.
+ * Statements as templates: values in `${}` are bound, and each statement is prepared once. `Row` types the columns. Limits are written
+ * `LIMIT ${max} + 0`: SQLite re-plans for each value of a plain parameter, which costs three times as much as the query.
  */
 export type Sql = ReturnType<typeof createSql>
 
@@ -19,9 +19,9 @@ export function createSql(db: DatabaseSync) {
     return made
   }
   return {
-    /** Returns how many rows it has changed. */
+    /** Returns the number of changed rows. */
     run: (text: TemplateStringsArray, ...values: Values) => Number(of(text).run(...values).changes),
-    /** Returns the number of the row that it has added. */
+    /** Returns the id of the added row. */
     insert: (text: TemplateStringsArray, ...values: Values) =>
       Number(of(text).run(...values).lastInsertRowid),
     get: <Row>(text: TemplateStringsArray, ...values: Values) => of(text).get(...values) as Row | undefined,
@@ -31,7 +31,7 @@ export function createSql(db: DatabaseSync) {
   }
 }
 
-/** Reads rows until the texts of what they hold are large together, but one at least; `isCut` where rows were left. */
+/** Reads rows until their texts exceed the read limit, but at least one. `isCut`: rows were left. */
 export function readSome<Given, Item>(
   rows: Iterable<Given>,
   read: (row: Given) => Item,
@@ -48,12 +48,12 @@ export function readSome<Given, Item>(
   return { found, isCut: false }
 }
 
-/** A value for a column of JSON that may be null. */
+/** Encodes a value for a nullable JSON column. */
 export function toJson(value: unknown): string | null {
   return value === undefined ? null : JSON.stringify(value)
 }
 
-/** Reads such a column. */
+/** Decodes a nullable JSON column. */
 export function fromJson(text: string | null) {
   return text === null ? undefined : JSON.parse(text)
 }

@@ -4,15 +4,15 @@ import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
 import { readSome } from './sql.ts'
 
-/** The number of the topic that is a view of the journal. */
+/** The id of the topic that is a view of the journal. */
 export const MESSAGES = 1
 
-/** A topic that was published on or subscribed to. `last`: the position of its newest event ever. */
+/** A topic with publishers or subscribers. `last`: position of the newest event ever published. */
 export type TopicRow = { id: number; name: string; last: number }
 
 export type TopicLog = ReturnType<typeof createTopicLog>
 
-/** How far the positions of ids that one read looks for are apart at most. */
+/** Maximum distance between positions that one read looks up. */
 const NEAR = 64
 
 type Place = { position: number }
@@ -22,18 +22,18 @@ type EventRow = Pick<Event, 'id' | 'type' | 'source' | 'timestamp'> & {
   data: string
 }
 
-/** The events of topics by position, wherever they are. All synchronous. */
+/** The events of topics by position, in the journal or in their own table. Synchronous. */
 export function createTopicLog(parts: Parts, journal: JournalTable) {
   const { sql, counters, keys, signals } = parts
 
-  /** With the true end of the topic that is a view of the journal. */
+  /** Adds the actual end of the topic that is a view of the journal. */
   const toTopic = (row: TopicRow): TopicRow =>
     row.id === MESSAGES ? { ...row, last: counters.get('journal') } : row
   const find = (name: string) => {
     const row = sql.get<TopicRow>`SELECT id, name, last FROM topic WHERE name = ${name}`
     return row && toTopic(row)
   }
-  /** As `find`, made where it is new. Inside a transaction only. */
+  /** Like `find`, but creates a missing topic. Only inside a transaction. */
   const open = (name: string): TopicRow => {
     const known = find(name)
     if (known) return known
@@ -41,7 +41,7 @@ export function createTopicLog(parts: Parts, journal: JournalTable) {
     return { id, name, last: 0 }
   }
 
-  /** Inside a transaction only. */
+  /** Only inside a transaction. */
   function append(name: string, events: readonly NewEvent[]): string[] {
     const now = parts.now()
     const topic = open(name)
@@ -71,7 +71,7 @@ export function createTopicLog(parts: Parts, journal: JournalTable) {
     find,
     open,
     append,
-    /** Events after a position, each with the text that it was made from; fewer where they are large, and then `isCut`. */
+    /** Events after a position, each with its source text; fewer if they are large, with `isCut`. */
     after: (topic: TopicRow, position: number, max: number) => {
       if (topic.id !== MESSAGES) {
         const rows = sql.iterate<EventRow>`SELECT position, id, type, source, timestamp, root, data FROM event
@@ -87,10 +87,10 @@ export function createTopicLog(parts: Parts, journal: JournalTable) {
       })
       return { found: placed, isCut }
     },
-    /** The positions after `from`, up to `to`, at which there are events. */
+    /** The positions of existing events in (`from`, `to`]. */
     positions: ({ id }: TopicRow, from: number, to: number) =>
       sql.all<Place>`SELECT position FROM place WHERE topic = ${id} AND position > ${from} AND position <= ${to}`,
-    /** The positions of ids whose very events are there. Those of a batch lie close together. */
+    /** The positions of ids whose events exist. Ids of a batch are close together. */
     positionsOf: ({ id: topic }: TopicRow, ids: ReadonlySet<string>): number[] => {
       const places = new Map([...ids].map((id) => [id, positionOf(id) ?? 0]))
       const asked = [...places.values()].sort((a, b) => a - b)
@@ -99,7 +99,7 @@ export function createTopicLog(parts: Parts, journal: JournalTable) {
         const from = asked[at] ?? 0
         let to = from
         for (; at < asked.length && (asked[at] ?? 0) < to + NEAR; at++) to = asked[at] ?? to
-        // One row, as a row costs ten times what it says.
+        // One row, because the cost is per row.
         const [{ there } = { there: '[]' }] = sql.all<{
           there: string
         }>`SELECT json_group_array(id) AS there FROM place
@@ -108,7 +108,7 @@ export function createTopicLog(parts: Parts, journal: JournalTable) {
       }
       return found
     },
-    /** The position of the oldest event there; one past the end of an empty topic. */
+    /** The position of the oldest event; one past the end for an empty topic. */
     first: ({ id, last }: TopicRow): number =>
       sql.get<Place>`SELECT position FROM place WHERE topic = ${id} ORDER BY position LIMIT 1`?.position ??
       last + 1,

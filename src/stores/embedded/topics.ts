@@ -8,10 +8,10 @@ import type { Parts } from './parts.ts'
 import { readSome, type Sql } from './sql.ts'
 import { createTopicLog, type TopicLog, type TopicRow } from './topic-log.ts'
 
-/** Positions up to `next` are consumed unless they are in `pending`. */
+/** Positions up to `next` are consumed, except those in `pending`. */
 type GroupRow = { id: number; next: number; missed: number; used: number }
 type Group = GroupRow & { topic: TopicRow }
-/** A topic with one of its groups. */
+/** A topic and one of its groups. */
 type InfoRow = TopicRow & { group: string; next: number; pending: number }
 type Place = { position: number }
 
@@ -29,14 +29,14 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
   const save = ({ id, next, missed, used }: Group) =>
     sql.run`UPDATE consumer SET next = ${next}, missed = ${missed}, used = ${used} WHERE id = ${id}`
 
-  /** Hides a position until a time; 0: makes it visible. */
+  /** Hides a position until a time; 0 makes it visible. */
   const hide = (group: Group, position: number, until: number) =>
     sql.run`INSERT INTO pending (consumer, position, hidden_until) VALUES (${group.id}, ${position}, ${until})
       ON CONFLICT (consumer, position) DO UPDATE SET hidden_until = excluded.hidden_until`
   const consume = (group: Group, position: number) =>
     sql.run`DELETE FROM pending WHERE consumer = ${group.id} AND position = ${position}`
 
-  /** Reads for one group. Positions have no gaps of their own: one that is missing after `next` was removed by retention. */
+  /** Reads for one group. Positions have no gaps, so a missing one after `next` was removed by retention. */
   function readOne(group: Group, request: GroupRead, after: TopicLog['after']): GroupBatch {
     const { max, mode, lease = 0 } = request
     const { topic } = group
@@ -46,7 +46,7 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     const start = Math.max(group.next, before)
     let { missed } = group
     const shown: ReturnType<typeof after>['found'] = []
-    // What was given back, or whose lease ran out.
+    // Released events, and events with an expired lease.
     const visible = sql.all<Place>`SELECT position FROM pending INDEXED BY pending_hidden
       WHERE consumer = ${group.id} AND hidden_until <= ${now} AND position > ${before}
       ORDER BY position LIMIT ${max} + 0`
@@ -62,10 +62,10 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     const isFull = back.isCut || room === 0
     const { found: fresh, isCut } = isFull ? { found: [], isCut: true } : after(topic, start, room)
     shown.push(...fresh)
-    // Fewer than asked for: nothing is left up to the end of the topic.
+    // Fewer than requested: the end of the topic was reached.
     const isAll = fresh.length < room && !isCut
     const end = isAll ? topic.last : (fresh.at(-1)?.position ?? start)
-    // A peek tells of what is missing before the first event, and changes nothing.
+    // A peek reports events missing before the first one, and changes nothing.
     const passed = isPeek ? Math.max(start, (fresh[0]?.position ?? end + 1) - 1) : end
     const gone = passed - start - (isPeek ? 0 : fresh.length)
     const left = isPeek ? { next: group.next, missed } : { next: end, missed: 0 }
@@ -78,13 +78,13 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     return { ...batch, ...(at !== null && { nextVisible: at }), ...(request.isCounted && { deliveries }) }
   }
 
-  /** Consumes those not consumed, or hides them until a time, drawing unread ones into `pending` with all before them. Returns how many. */
+  /** Consumes events, or hides them until a time. Moves unread ones, and all before them, into `pending`. Returns their number. */
   function settle(group: Group, ids: readonly string[], until?: number): number {
     const { next } = group
     const isPending = (position: number) =>
       sql.get`SELECT 1 FROM pending WHERE consumer = ${group.id} AND position = ${position}`
     const found = new Set(log.positionsOf(group.topic, new Set(ids)))
-    // What was read and is gone by now was not missed.
+    // Events that were read and have expired since do not count as missed.
     if (until === undefined) for (const position of goneOf(group, ids, found)) found.add(position)
     const open = [...found].filter((at) => at > next || isPending(at))
     drawUpTo(group, Math.max(...open, next), found)
@@ -95,7 +95,7 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     return open.length
   }
 
-  /** The positions of ids that are no longer there; `found` are those that are. */
+  /** The positions of ids whose events are gone; `found` are the existing ones. */
   function goneOf({ topic }: Group, ids: readonly string[], found: ReadonlySet<number>): number[] {
     if (found.size === ids.length) return []
     const others = ids.map((id) => positionOf(id) ?? 0)
@@ -105,7 +105,7 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     })
   }
 
-  /** Moves `next` to `last`; what is there and not `settled` stays open and visible. The next read tells of what is missing. */
+  /** Moves `next` to `last`; existing events that are not `settled` stay visible. The next read reports missing ones. */
   function drawUpTo(group: Group, last: number, settled: Set<number>): void {
     if (last === group.next) return
     const there = log.positions(group.topic, group.next, last)
@@ -117,7 +117,7 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     save(group)
   }
 
-  /** Takes off what a peek told of missing events; more may be missing since. */
+  /** Subtracts reported events from the missed count; more may be missing since. */
   function forgive(group: Group, told: number): number {
     const [first] = log.after(group.topic, group.next, 1).found
     drawUpTo(group, first ? first.position - 1 : group.topic.last, new Set())
@@ -174,7 +174,7 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
           return { topic: topic.name, group, lag: Math.max(0, unread), pending }
         })
       }),
-    // A power failure that undoes a read repeats it: delivery to a group is at least once.
+    // A read lost in a power failure is repeated: delivery to groups is at least once.
     read: (name, requests) =>
       writer.writeRepeatable(() => {
         const topic = log.find(name)
@@ -222,7 +222,7 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
   }
 }
 
-/** For one call: groups that stand at the same place get the same events, fetched and parsed once. */
+/** Per call: groups at the same position share events, which are read and parsed once. */
 function sharedAfter(log: TopicLog): TopicLog['after'] {
   const known = new Map<string, ReturnType<TopicLog['after']>>()
   return (topic, position, max) => {
@@ -237,7 +237,7 @@ function place(log: TopicLog, topic: TopicRow, from: 'now' | 'start'): number {
   return from === 'now' ? topic.last : log.first(topic) - 1
 }
 
-/** Hides what is delivered under a lease, and returns which delivery that is of each. */
+/** Hides leased events, and returns the delivery number of each. */
 function leaseRows(sql: Sql, group: Group, shown: readonly Place[], until: number): number[] {
   return shown.map(({ position }) => leaseRow(sql, group, position, until))
 }
@@ -255,7 +255,7 @@ function leaseRow(sql: Sql, { id }: Group, position: number, until: number): num
 function restoreRow({ sql, signals }: Parts, log: TopicLog, group: Group | undefined, id: string): boolean {
   const [position] = group ? log.positionsOf(group.topic, new Set([id])) : []
   if (!group || position === undefined) return false
-  // What is unread comes by itself.
+  // Unread events are delivered anyway.
   if (position <= group.next)
     sql.run`INSERT OR REPLACE INTO pending (consumer, position, hidden_until) VALUES (${group.id}, ${position}, 0)`
   signals.raise(`topic:${group.topic.name}`)

@@ -4,7 +4,7 @@ import { groupAge, ownOf, WEEK } from '../shared/values.ts'
 import type { Parts } from './parts.ts'
 import { MESSAGES, type TopicRow } from './topic-log.ts'
 
-/** Rows that one transaction removes at most, so that no turn of the event loop takes long. */
+/** Maximum rows removed per transaction, to keep turns of the event loop short. */
 const SLICE = 500
 const TOPICS = 500
 
@@ -13,14 +13,14 @@ type Removed = { gateway: number; id: string; conversation: string | null }
 type Named = { id: number; name: string }
 type TopicAge = TopicRow & { oldest: number | null }
 
-/** Removes, in slices, what retention does not cover and what reads treat as gone; unused groups; the oldest of too many dead letters. */
+/** Removes in slices: messages and events beyond retention, expired data, unused groups, and excess dead letters. */
 export function createTrim(parts: Parts): (policy: Retention) => Promise<{ removed: number }> {
   const { sql, writer, counters, keys, ready, now } = parts
   let nextTopic = 0
-  /** While there are too many messages: up to here jobs need what is left. */
+  /** While there are too many messages: jobs need the remaining ones up to here. */
   let needed = 0
 
-  /** Of all the oldest, where there are too many; else of single gateways. */
+  /** The oldest messages overall if there are too many; else those of single gateways. */
   function tooManyOrOld({ journal, gateways = {} }: Retention): number[] {
     const pump = counters.get('pump')
     const excess = counters.get('messages') - journal.maxCount
@@ -35,13 +35,13 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
     for (const gateway of sql.all<Named>`SELECT id, name FROM gateway`) {
       const { maxAge = journal.maxAge, maxCount } = ownOf(gateways, gateway.name) ?? {}
       const cutoff = now() - maxAge
-      // The newest that is one too many.
+      // The newest message beyond the limit.
       const tooMany =
         maxCount !== undefined &&
         sql.get<Message>`SELECT seq FROM journal WHERE gateway = ${gateway.id}
           ORDER BY seq DESC LIMIT 1 OFFSET ${maxCount} + 0`
       const first = sql.get<Message>`SELECT seq, id FROM journal WHERE gateway = ${gateway.id} ORDER BY seq LIMIT 1`
-      // To look for what no job needs takes long where most wait.
+      // Searching for messages without jobs is slow if most have one.
       if (!tooMany && !(first && timeOf(first.id) < cutoff)) continue
       const free = sql.all<Message>`SELECT seq, id FROM free_message WHERE gateway = ${gateway.id} AND seq <= ${pump}
         ORDER BY seq LIMIT ${SLICE - gone.length} + 0`
@@ -72,7 +72,7 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
     return seqs.length
   }
 
-  /** Those with a policy of their own, those that are old, and a part of all, of which some may be too many. */
+  /** Topics with their own policy, topics with old events, and a part of the others, which may have too many. */
   function trimTopics(policy: Retention, max: number): number {
     const { topics = {}, journal } = policy
     const names = JSON.stringify(Object.keys(topics))
@@ -106,7 +106,7 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
     return removed
   }
 
-  /** What groups were shown but had not consumed is gone as well; they learn how many. */
+  /** Removes pending events of groups too, and adds them to their missed counts. */
   function losePending(topic: number, to: number): void {
     for (const { id } of sql.all<Named>`SELECT id FROM consumer WHERE topic = ${topic}`) {
       const lost = sql.run`DELETE FROM pending WHERE consumer = ${id} AND position <= ${to} AND NOT EXISTS
@@ -115,7 +115,7 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
     }
   }
 
-  /** Returns how many rows went, where there may be more. */
+  /** Returns the number of removed rows, if there may be more. */
   function clearAway(policy: Retention): number {
     let removed = keys.sweep(now())
     const unused = sql.all<Named>`DELETE FROM consumer WHERE used < ${now() - groupAge(policy)} RETURNING id`

@@ -1,11 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 
-/** State in memory that mirrors the database and must follow what becomes of a transaction. */
+/** In-memory state that mirrors the database and must follow commits and rollbacks. */
 export type Follower = {
-  /** Called inside the transaction, after the last call: the last chance to write. */
+  /** Called inside the transaction, after the last call, as the last chance to write. */
   beforeCommit?(): void
-  /** `whenSettled` has work done when the calls of this transaction are settled: after the flush, if there is one. */
+  /** `whenSettled` registers work for when the calls of this transaction settle: after the flush, if any. */
   committed?(whenSettled: (work: () => void) => void): void
   rolledBack?(): void
 }
@@ -15,13 +15,13 @@ export type Writer = ReturnType<typeof createWriter>
 type Settled = { resolve(): void; reject(error: unknown): void }
 type Call = Settled & { flush: boolean; run(): void }
 
-/** `flush`: resolves once it is on the disk. `soon`: in the next transaction. `later`: in the one after the flush under way. */
+/** `flush`: resolves once on disk. `soon`: in the next transaction. `later`: in the transaction after the current flush. */
 type Urgency = 'flush' | 'soon' | 'later'
 
 /**
- * Group commit: the calls of a turn are one transaction, settled after `flush` (in the thread pool); what comes meanwhile is the next.
- * When one fails, the kernel may have dropped pages that a later one would not miss (https://wiki.postgresql.org/wiki/Fsync_Errors): all
- * is refused from then on, until the store is opened again.
+ * Group commit: the calls of a turn share a transaction, and settle after `flush` (in the thread pool); later calls join the next one.
+ * After a failed flush the kernel may have dropped pages unnoticed (https://wiki.postgresql.org/wiki/Fsync_Errors), so all later
+ * calls are refused until the store is reopened.
  */
 export function createWriter(db: DatabaseSync, address: string, flush: () => Promise<void>) {
   const begin = db.prepare('BEGIN IMMEDIATE')
@@ -29,7 +29,7 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
   const rollback = db.prepare('ROLLBACK')
   const followers: Follower[] = []
   const waiting: Call[] = []
-  /** Committed and not yet on the disk: in the flush that is under way, and for the next one. */
+  /** Committed but not yet on disk: in the current flush, and waiting for the next. */
   let flushing: Settled[] = []
   let unflushed: Settled[] = []
   let lastFlush: Promise<void> = Promise.resolve()
@@ -76,7 +76,7 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
     }
   }
 
-  /** One transaction over the calls. Returns those that it has refused: the one that spoilt it, or all. */
+  /** Runs the calls in one transaction. Returns the refused ones: the one that failed, or all. */
   function attempt(calls: Call[]): Set<Call> {
     let current: Call | undefined
     try {
@@ -87,7 +87,7 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
       commit.run()
       return new Set()
     } catch (error) {
-      // SQLite has already rolled back by itself after some errors, such as a full disk.
+      // SQLite rolls back by itself after some errors, such as a full disk.
       if (db.isTransaction) rollback.run()
       for (const follower of followers) follower.rolledBack?.()
       const refused = new Set(current && !isEnvironmental(error) ? [current] : calls)
@@ -126,7 +126,7 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
   }
 
   return {
-    /** Runs `work` in the transaction of this turn; resolves with what it returned once that is on the disk. A throw undoes it alone. */
+    /** Runs `work` in this turn's transaction. Resolves with its result once on disk. An error undoes only this call. */
     write: <T>(work: () => T) => enter(work, 'flush'),
     /**
      * As `write`, but where only such calls share the transaction, it is not flushed: it outlives this process, and is
@@ -135,7 +135,7 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
      */
     writeRepeatable: <T>(work: () => T, isUrgent = true) => enter(work, isUrgent ? 'soon' : 'later'),
     follow: (follower: Follower) => void followers.push(follower),
-    /** Commits and flushes what was asked for, and refuses all that comes after. */
+    /** Commits and flushes pending calls, and refuses later ones. */
     close: async () => {
       if (refusal) return
       commitWaiting()
@@ -149,13 +149,13 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
 /** PERM, BUSY, LOCKED, NOMEM, READONLY, INTERRUPT, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL, NOLFS, NOTADB. */
 const ENVIRONMENT = new Set([3, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 22, 26])
 
-/** True where the world failed, not one call: the whole transaction is off. By primary code (https://sqlite.org/rescode.html). */
+/** True if the environment failed, not a single call, so that the whole transaction fails. By primary code (https://sqlite.org/rescode.html). */
 function isEnvironmental(error: unknown): boolean {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return false
   return ENVIRONMENT.has(error.errcode & 0xff)
 }
 
-/** The error that callers of the store get. */
+/** The error that callers of the store see. */
 export function toStoreError(store: string, error: unknown): unknown {
   if (!isEnvironmental(error)) return error
   return new TriviumError('store_unavailable', { store, reason: reasonOf(error) }, { cause: error })
