@@ -7,10 +7,10 @@ import { type ConnectOptions, connect } from './connect.ts'
 /** The oldest Redis that has every command the scripts use (SMISMEMBER, XTRIM MINID). */
 const OLDEST = [6, 2] as const
 
-/** How far (ms) the clocks of the server and of this machine may be apart. */
+/** Maximum difference (ms) between the clocks of the server and of this machine. */
 const SKEW = 2_000
 
-/** For `trivium doctor`: whether this Redis can be reached and would keep what it is given. Never throws for what it finds. */
+/** For `trivium doctor`: whether this Redis is reachable and durable. Findings never throw. */
 export async function checkRedis(options: ConnectOptions): Promise<Check[]> {
   const { connectTimeout = 5_000 } = options
   const reached = (ok: boolean, detail: string) => ({ name: 'Redis: connection', ok, detail })
@@ -23,7 +23,7 @@ export async function checkRedis(options: ConnectOptions): Promise<Check[]> {
   }
 }
 
-/** The checks of each server behind an open connection: every master of a cluster. */
+/** Checks each server of an open connection: every master of a cluster. */
 export async function checkServers(client: Redis | Cluster, replicas = 0): Promise<Check[]> {
   const servers = client instanceof Cluster ? client.nodes('master') : [client]
   const checks: Check[] = []
@@ -39,11 +39,11 @@ export async function checkServers(client: Redis | Cluster, replicas = 0): Promi
   return checks
 }
 
-/** What of a server is looked at: what to say where it is well, and what is wrong, if anything. */
+/** Checks a server: a summary if it is healthy, and the problems, if any. */
 async function look(server: Redis, isCluster: boolean, replicas: number) {
   const [text, fsync, seconds, nodes] = await Promise.all([
     server.info(),
-    // Not every user may ask.
+    // Not every user may read the configuration.
     server.config('GET', 'appendfsync').catch(() => []),
     server.time(),
     isCluster ? server.cluster('NODES') : '',
@@ -84,19 +84,19 @@ async function look(server: Redis, isCluster: boolean, replicas: number) {
   return found
 }
 
-/** The fields of an answer to INFO, or to CLUSTER INFO, by name. */
+/** The fields of an INFO or CLUSTER INFO reply, by name. */
 function parseInfo(text: string): Map<string, string> {
   const lines = text.split(/\r?\n/).filter((line) => line.includes(':'))
   return new Map(lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]))
 }
 
 /**
- * Has a Redis that was started write its append-only file anew, at once. A crash can leave the last transaction of
- * that file in part: the next load takes what was written since for a part of it, and drops or reorders it, so that a
- * second crash loses acknowledged messages (seen on Redis 7.0.15; valkey-io/valkey#4342). A new file heals it.
+ * Makes a restarted Redis rewrite its append-only file at once. A crash can leave the last transaction of that file incomplete: the
+ * next load treats later writes as part of it, and drops or reorders them, so that a second crash loses acknowledged messages
+ * (seen on Redis 7.0.15; valkey-io/valkey#4342). A rewrite repairs the file.
  *
- * Resolves when each master is looked at and the rewrites are ordered; from then on it looks whenever one is connected
- * to again, and calls `back`. Rejects for nothing: a server that forbids it is told of in the log.
+ * Resolves once every master was checked and the rewrites were requested; later repeats this after each reconnect, and calls
+ * `back`. Never rejects: a server that forbids it is logged.
  */
 export async function watchTornLogs(client: Redis | Cluster, log: Log, back: () => void): Promise<void> {
   const tend = (server: Redis) =>
@@ -112,7 +112,7 @@ export async function watchTornLogs(client: Redis | Cluster, log: Log, back: () 
   await Promise.all(servers.map((server) => tend(follow(server))))
 }
 
-/** Orders a rewrite where none has succeeded since the server was started. */
+/** Requests a rewrite if none has succeeded since the server started. */
 async function heal(server: Redis): Promise<void> {
   const info = parseInfo(await server.info())
   if (info.get('role') !== 'master' || info.get('aof_enabled') !== '1') return

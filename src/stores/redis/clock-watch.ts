@@ -3,13 +3,13 @@ import type { Log } from '../../core/log.ts'
 import { createLoop } from '../../lib/loop.ts'
 import type { Server } from './scripts.ts'
 
-/** Ms between two looks at the clock of a server, and looks between two at the topics, which have roots of their own. */
+/** Ms between checks of a server's clock, and number of those between checks of the topics, which have their own roots. */
 const EVERY = 2_000
 const TOPICS = 15
 
 /**
- * Watches the clock of the Redis server, by which everything waits there. Where it was set back, the times that something waits
- * for are brought back by as much, once, whichever daemon sees it first (lua/clock.lua). Returns what ends it.
+ * Watches the clock of the Redis server, on which all its waiting times are based. After it was set back, the first daemon to notice
+ * moves these times back by the same amount, once (lua/clock.lua). Returns a function that stops the watch.
  */
 export function watchClock(servers: readonly Server[], log: Log): () => Promise<void> {
   let looks = 0
@@ -27,7 +27,7 @@ export function watchClock(servers: readonly Server[], log: Log): () => Promise<
       looks++
       return EVERY
     },
-    // A store that is away is told of elsewhere.
+    // An unreachable store is reported elsewhere.
     failed: () => {},
     pause: EVERY,
   })

@@ -7,7 +7,7 @@ import { defined } from '../../lib/defined.ts'
 import type { Places } from './layout.ts'
 import { type Args, inBatches, type Server } from './scripts.ts'
 
-/** An entry of a log as Redis answers with it; `lua/lib/log.lua` says what its ID and its head are. */
+/** A log entry as Redis returns it; `lua/lib/log.lua` defines its ID and head. */
 export type Entry = [id: string, fields: ['h', head: string, 'p', payload: string]]
 
 export const positionIn = ([id]: Entry) => Number.parseInt(id, 10)
@@ -19,21 +19,21 @@ export function messageOf(entry: Entry, places: Places): Message {
   return decodeMessage({ id: places.idAt(time, positionIn(entry), tail), gateway, receivedAt }, payload)
 }
 
-/** The message that a dead letter, or a job made from one, carries in fields of its own. */
+/** The message stored in the fields of a dead letter, or of a job made from one. */
 export function storedMessage(fields: Map<string, string>, places: Places): Message | undefined {
   const head = fields.get('h')
   if (head === undefined) return undefined
   return messageOf([fields.get('v') ?? '', ['h', head, 'p', fields.get('p') ?? '']], places)
 }
 
-/** What the head of an entry says; of a message its gateway and the digest of its conversation, or an empty text. */
+/** Parses the head of an entry. For a message: its gateway and the digest of its conversation, or an empty string. */
 export function parseHead(head: string) {
   const [time, tail, offset, conversation, ...gateway] = head.split(' ')
   const receivedAt = Number(time) + Number(offset)
   return { time: Number(time), tail: Number(tail), receivedAt, conversation, gateway: gateway.join(' ') }
 }
 
-/** The event of a topic's entry. */
+/** The event of a topic entry. */
 export function eventOf(topic: string, entry: Entry): Event {
   const [, [, head, , payload]] = entry
   const { time, tail, receivedAt } = parseHead(head)
@@ -41,10 +41,10 @@ export function eventOf(topic: string, entry: Entry): Event {
   return { ...stored, id: makeId(time, positionIn(entry), tail), topic, timestamp: receivedAt }
 }
 
-/** `shard`: which one has the first with that key. */
+/** `shard`: the shard of the first message with the key. */
 export type Appended = Accepted & { shard?: number }
 
-/** Appends to a log; `head` and the items, each of which begins with the tail of its id, are what lua/append.lua says. `together`: in one step. */
+/** Appends to a log. lua/append.lua defines `head` and the items, each of which starts with the tail of its id. `together`: atomically. */
 export function append(
   run: Server['run'],
   root: string,
@@ -69,7 +69,7 @@ export function append(
 
 const ROADS = ['dispatch', 'receive', 'outbox'] as const
 
-/** Notes in their short form, one a line, with the first letter of the road: `[at,"d","what",detail?]`. */
+/** Encodes notes in short form, one per line, with the first letter of the road: `[at,"d","what",detail?]`. */
 export function encodeNotes(notes: readonly Note[]): string {
   return notes
     .map(({ at, road, what, detail }) =>

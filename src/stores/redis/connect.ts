@@ -11,24 +11,24 @@ export type ConnectOptions = {
   /** One of `FORMS`. */
   url: string
   log: Log
-  /** How long a command may take, in ms, before it counts as failed with its outcome unknown (default 2,000). */
+  /** Command timeout in ms (default 2,000). The outcome of a timed-out command is unknown. */
   commandTimeout?: number
-  /** How long to wait for the first connection, in ms (default 5,000). */
+  /** Timeout of the first connection in ms (default 5,000). */
   connectTimeout?: number
-  /** How many replicas must have a write before it counts as done (default 0). */
+  /** Number of replicas that must confirm a write (default 0). */
   replicas?: number
 }
 
 export type Connection = Awaited<ReturnType<typeof connect>>
 
-/** Connects, and reconnects for ever; meanwhile commands fail at once. Throws `store_unavailable` after `connectTimeout`. */
+/** Connects, and reconnects indefinitely; commands fail at once while disconnected. Throws `store_unavailable` after `connectTimeout`. */
 export async function connect(options: ConnectOptions) {
   const { url, log, commandTimeout = 2_000, connectTimeout = 5_000 } = options
   const target = parseUrl(url)
   const shared = {
     commandTimeout,
     connectTimeout: Math.min(connectTimeout, 5_000),
-    // What was sent when the connection broke is not sent again: its outcome is unknown, and the caller decides.
+    // Commands in flight when the connection broke are not resent: their outcome is unknown, and the caller decides.
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
@@ -49,20 +49,20 @@ export async function connect(options: ConnectOptions) {
     : new Redis({ ...shared, ...target.options, enableOfflineQueue: false, retryStrategy: pauseBefore })
   watch(client, 'store', target.address, log)
   await firstConnection(client, target.address, connectTimeout)
-  // Else the first command to a node connects to it, and fails those that are sent meanwhile.
+  // Otherwise the first command to a node connects to it, and others fail meanwhile.
   if (client instanceof Cluster) await Promise.allSettled(client.nodes('master').map((node) => node.ping()))
 
   let turn = 0
-  /** Makes a connection of its own for subscriptions, on a cluster to any of its nodes. It ends where it breaks. */
+  /** Opens a separate connection for subscriptions, on a cluster to any node. It does not reconnect. */
   const subscriber = () => {
-    // A cluster sends what is published to all of its nodes: any of them will do, another each time.
+    // A cluster forwards published messages to all nodes, so any will do; each call uses another.
     const nodes = client instanceof Cluster ? client.nodes('master').map((node) => node.options) : []
     const { host, port } = nodes[turn++ % Math.max(1, nodes.length)] ?? target.nodes?.[0] ?? {}
     return new Redis({ ...shared, ...target.options, ...(host && { host, port }), retryStrategy: () => null })
   }
-  /** The address of the master that has the keys which begin with `root`, where there are several. */
+  /** The master with the keys that start with `root`, on a cluster. */
   const ownerOf = (root: string) => (client instanceof Cluster ? client.slots[slotOf(root)]?.[0] : undefined)
-  /** The server that has the keys which begin with `root`, as far as is known. */
+  /** The server with the keys that start with `root`, if known. */
   const serverOf = (root: string) => {
     if (client instanceof Redis) return client
     const owner = ownerOf(root)
@@ -74,10 +74,10 @@ export async function connect(options: ConnectOptions) {
   return { client, address: target.address, ownerOf, serverOf, isFailingOver, subscriber, close }
 }
 
-/** The slot of a cluster in which a key lies, or all keys with a hash tag. */
+/** The cluster slot of a key or hash tag. */
 export const slotOf = (key: string) => new Command('get', [key]).getSlot()
 
-/** Connects for queues: commands wait for the server, or are sent again. `close` ends duplicates too. Throws `config_invalid`. */
+/** Connects for queues: commands wait for the server, or are resent. `close` also closes duplicates. Throws `config_invalid`. */
 export function connectPatiently(url: string, log: Log) {
   const { address, options, nodes } = parseUrl(url, 'the `redis` of queues')
   let isClosed = false
@@ -95,13 +95,13 @@ export function connectPatiently(url: string, log: Log) {
 
 const FORMS =
   'redis://, rediss://, a comma list of these (Cluster), or redis-sentinel:// or rediss-sentinel://[:password@]host:port,host:port/master[/db]'
-/** What may follow the `?`: the files of TLS as PEM, and the login of the Sentinels. */
+/** Query parameters: TLS files (PEM), and the login of the Sentinels. */
 const FILES = ['ca', 'cert', 'key'] as const
 const LOGIN = ['sentinel-username', 'sentinel-password'] as const
 
 /**
- * What of a URL goes to ioredis, with `nodes` where it is a cluster, and its address without user and password.
- * Throws `config_invalid` where it has none of the forms that `ConnectOptions` names; `where` says what to mend.
+ * Parses a URL into options of ioredis, with `nodes` for a cluster, and an address without credentials. Throws `config_invalid` for
+ * an unknown form; `where` names the setting.
  */
 export function parseUrl(url: string, where = 'REDIS_URL') {
   const [, scheme = ''] = /^(rediss?-sentinel:\/\/)/.exec(url) ?? []
@@ -126,7 +126,7 @@ export function parseUrl(url: string, where = 'REDIS_URL') {
     if (![...FILES, ...LOGIN].some((known) => known === name)) throw badUrl(url, where)
   const [sentinelUsername, sentinelPassword] = LOGIN.map((name) => query.get(name))
   const host = nodes[0]?.host ?? ''
-  // An address is no name that TLS could ask for; which server a Sentinel will name is not known yet.
+  // TLS cannot verify a server name for an IP address, or for a server that a Sentinel will name later.
   const tls = { ...filesOf(query, where), ...(!isSentinel && !isIP(host) && { servername: host }) }
   const options = {
     ...(username && { username: decodeURIComponent(username) }),
@@ -135,7 +135,7 @@ export function parseUrl(url: string, where = 'REDIS_URL') {
     ...(db > 0 && !isCluster && { db }),
     ...(name && protocol === 'rediss-sentinel:' && { sentinelTLS: tls, enableTLSForSentinelMode: true }),
     ...(name && defined({ sentinelUsername, sentinelPassword })),
-    // Else it stays with a master that was deposed until that one closes the connection.
+    // Otherwise it stays with a demoted master until that one closes the connection.
     ...(name ? { name, sentinels: nodes, failoverDetector: true } : !isCluster && nodes[0]),
   }
   for (const each of urls) each.username = each.password = each.search = ''
@@ -161,22 +161,22 @@ function badUrl(text: string, where: string): TriviumError {
   return new TriviumError('config_invalid', { details: `${where} is ${FORMS}; this is not: "${shown}"` })
 }
 
-/** The pause before the next attempt to connect, in ms; for ever. */
+/** The pause in ms before the next connection attempt; never gives up. */
 export function pauseBefore(attempt: number): number {
   return backoff(attempt, { first: 50, longest: 2_000 })
 }
 
-/** Ms until the role of a server that is a replica is asked for again. */
+/** Ms between checks of the role of a server that is a replica. */
 const LOOK_AGAIN = 1_000
 
-/** Logs what is wrong with a connection, once until it is well. `failed` and `worked` are for calls; `trouble`: why it is unusable. */
+/** Logs connection problems once per outage. `failed` and `worked` report calls; `trouble`: why it is unusable. */
 function watch(client: Redis | Cluster, what: string, address: string, log: Log) {
   let trouble: string | undefined = `no connection to ${address} yet`
   let isTold = false
   const failed = (error: unknown) => {
     const reason = reasonOf(error) || 'no connection'
     trouble = `the ${what} ${address} cannot be used: ${reason}`
-    // Its end is no news.
+    // An intended end is not a problem.
     if (!isTold && client.status !== 'end')
       log.warn({ server: address, reason }, `the ${what} cannot be used; trying again`)
     isTold = true
@@ -186,7 +186,7 @@ function watch(client: Redis | Cluster, what: string, address: string, log: Log)
     isTold = false
     trouble = undefined
   }
-  /** A replica answers too, and refuses what is written: it is not back until it is a master again. */
+  /** A replica answers but refuses writes, so the store is not back until it is a master again. */
   const look = () => {
     if (!isTold || client instanceof Cluster) return worked()
     trouble = undefined
@@ -210,15 +210,15 @@ async function firstConnection(client: Redis | Cluster, address: string, timeout
   throw toStoreError(last, address)
 }
 
-/** What a Sentinel says just before it promotes a replica, and where that came to nothing. */
+/** Sentinel events just before a promotion, and after a failed one. */
 const BEGINS = '+failover-state-send-slaveof-noone'
 const ABORTED = '-failover-abort-slave-timeout'
-/** How long (ms) to refuse writes at most: the Sentinel may have died in between. */
+/** Maximum time (ms) to refuse writes, as the Sentinel may have died. */
 const LONGEST = 10_000
 
 /**
- * Listens to the Sentinels. They leave the old master its clients for seconds after they chose another, and what it acknowledges
- * then is lost: a fail-over is under way from their word until there is a connection to the new master.
+ * Listens to the Sentinels. The old master keeps its clients for seconds after a new one was chosen, and writes that it acknowledges
+ * are lost. So a failover starts with their event and ends with a connection to the new master.
  */
 function watchFailovers(client: Redis | Cluster) {
   const given = client instanceof Cluster ? {} : client.options
@@ -231,7 +231,7 @@ function watchFailovers(client: Redis | Cluster) {
   const connections = (sentinels ?? []).map(({ host, port }) => {
     const options = { host, port, username, password, tls, connectTimeout, retryStrategy }
     const sentinel = new Redis({ ...defined(options), enableReadyCheck: false })
-    // Those of the connection to the master are told.
+    // Errors are reported for the connection to the master.
     sentinel.on('error', () => {})
     sentinel.on('message', hear)
     sentinel.subscribe(BEGINS, ABORTED).catch(() => {})
@@ -242,7 +242,7 @@ function watchFailovers(client: Redis | Cluster) {
   })
   return {
     isFailingOver: () => Date.now() - since < LONGEST,
-    /** Ends the connection too. */
+    /** Also ends the connection. */
     close: () => {
       client.disconnect()
       for (const each of connections) each.disconnect()
@@ -251,8 +251,8 @@ function watchFailovers(client: Redis | Cluster) {
 }
 
 /**
- * A failed call as an error of the catalogue: `store_unavailable` for what may pass (connection, timeout, restart, fail-over, full
- * memory), `store_unreadable` where keys hold what Trivium did not write.
+ * Converts a failed call: `store_unavailable` for temporary failures (connection, timeout, restart, failover, full memory),
+ * `store_unreadable` for keys with foreign content.
  */
 export function toStoreError(error: unknown, address: string): TriviumError {
   if (error instanceof TriviumError) return error
@@ -265,12 +265,12 @@ export function toStoreError(error: unknown, address: string): TriviumError {
   return new TriviumError(code, { store: address, reason }, { cause: error })
 }
 
-/** Whether a command failed before it was sent, as all do while there is no connection. */
+/** Whether a command failed before it was sent, as all do while disconnected. */
 export function wasNotSent(error: TriviumError): boolean {
   return error.cause instanceof Error && error.cause.message.includes('enableOfflineQueue options is false')
 }
 
-/** What ioredis and the system say; Redis itself tells in a sentence what is wrong. */
+/** Errors of ioredis and the system, in contrast to replies of Redis. */
 const NO_CONNECTION =
   /Stream isn't writeable|onnection is closed|ECONN|ETIMEDOUT|EPIPE|ENOTFOUND|EHOSTUNREACH|EAI_AGAIN|max retries per request|aborted due to connection/
 const MAY_PASS =

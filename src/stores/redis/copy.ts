@@ -6,16 +6,16 @@ import { Cluster, Redis } from 'ioredis'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { type ConnectOptions, connect } from './connect.ts'
 
-/** A stream with more entries is copied in parts: one value of Redis is 512 MB at most. */
+/** Longer streams are copied in parts, as a Redis value is limited to 512 MB. */
 const LONG = 10_000
 const PART = 200
 
-/** Called with the bytes or the keys that came. */
+/** Called with received bytes or keys. */
 type Progress = (part: { length: number }) => void
 
 /**
- * Copies what each master of a store holds into `<dir>/redis-<n>.rdb`, each as of one moment, as `redis-cli --rdb` does. Returns their
- * names, and the number of the database. Throws `store_unavailable`, and `backup_refused` where the user lacks the right to `SYNC`.
+ * Saves a snapshot of each master to `<dir>/redis-<n>.rdb`, like `redis-cli --rdb`. Returns the file names and the database number.
+ * Throws `store_unavailable`, or `backup_refused` if the user may not run `SYNC`.
  */
 export async function dumpServers(options: ConnectOptions, dir: string, progress: Progress) {
   const { client, close } = await connect(options)
@@ -29,13 +29,13 @@ export async function dumpServers(options: ConnectOptions, dir: string, progress
   }
 }
 
-/** Takes part as a replica until it has the snapshot (https://redis.io/docs/latest/commands/sync/). */
+/** Acts as a replica until it has the snapshot (https://redis.io/docs/latest/commands/sync/). */
 async function dump(server: Redis, file: string, progress: Progress): Promise<void> {
   const client = server.duplicate({ lazyConnect: true, enableReadyCheck: false, retryStrategy: () => null })
   client.on('error', () => {})
   await client.connect()
   const { stream: socket } = client
-  // What comes now is no answer that a client knows.
+  // The following data is not a normal reply.
   socket.removeAllListeners('data')
   socket.write('SYNC\r\n')
   async function* snapshot() {
@@ -45,7 +45,7 @@ async function dump(server: Redis, file: string, progress: Progress): Promise<vo
       let body = chunk
       if (left === undefined) {
         head += chunk.toString('latin1')
-        // Empty lines say that it is still being made.
+        // Empty lines are keep-alives while the snapshot is being made.
         const [, line, rest] = /^\n*([^\r\n]+)\r\n([\s\S]*)$/.exec(head) ?? []
         if (line === undefined || rest === undefined) continue
         const size = /^\$(\d+)$/.exec(line)?.[1]
@@ -75,8 +75,8 @@ function refusal(line: string): TriviumError {
 }
 
 /**
- * Puts what `dumpServers` copied into a Redis, where nothing with that prefix may be, and returns how many keys there are. A
- * `redis-server` of this machine reads the copies. Throws `backup_refused`.
+ * Restores the snapshots of `dumpServers` into a Redis without keys of that prefix. Returns the number of keys. A local
+ * `redis-server` reads the snapshots. Throws `backup_refused`.
  */
 export async function restoreServers(
   options: ConnectOptions & { prefix: string; db: number },
@@ -100,7 +100,7 @@ export async function restoreServers(
   }
 }
 
-/** A server of its own, on a socket beside the file. */
+/** Starts a temporary server, on a socket beside the file. */
 async function serve(file: string, db: number) {
   const path = `${file}.sock`
   const own = ['--port', '0', '--unixsocket', path, '--dir', dirname(file), '--dbfilename', basename(file)]
@@ -149,7 +149,7 @@ async function serve(file: string, db: number) {
 async function copyKeys(from: Redis, to: Redis | Cluster, prefix: string, progress: Progress) {
   const match = `{${prefix.replaceAll(/[\\*?[\]]/g, '\\$&')}*`
   let count = 0
-  /** A scan may name a key twice. */
+  /** SCAN may return a key twice. */
   const copied = new Set<string>()
   for await (const found of from.scanStream({ match, count: PART })) {
     const own = (found as string[]).filter((key) => /^[}:]/.test(key.slice(1 + prefix.length)))

@@ -7,15 +7,15 @@ import { grown, type Layout } from './layout.ts'
 import { createServer, rootOf } from './scripts.ts'
 
 const WEEK = 7 * 24 * 3600
-/** As `redis: { shards }` may say. */
+/** Maximum of `redis: { shards }`. */
 const MOST = 256
-/** Buckets of `lua/lib/seen.lua` that are read at once. */
+/** Buckets of `lua/lib/seen.lua` read at once. */
 const AT_ONCE = 1_024
 
 /**
- * Gives a store on Redis that no daemon uses more shards. What is there stays where it is, under its ids; which shard knows a key is
- * another from then on, so that is written there. It can be broken off and repeated. `force`: also where something waits for dispatch.
- * Throws `store_shards` where it may not be.
+ * Adds shards to a Redis store without running daemons. Existing data stays in place with its ids; idempotency keys are copied to the
+ * shards that look them up from now on. Can be interrupted and repeated. `force`: even if messages wait for dispatch. Throws
+ * `store_shards` if not allowed.
  */
 export async function growStore(
   options: ConnectOptions & { prefix: string; shards: number; force: boolean },
@@ -62,10 +62,10 @@ function leftIn({ dispatch, jobs }: Pick<StoreStats, 'dispatch' | 'jobs'>): numb
 }
 
 const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_']
-/** What the names of the buckets end with: two letters of the digest, and a quarter of the third. */
+/** Suffixes of bucket names: two letters of the digest, and a quarter of the third. */
 const BUCKETS = LETTERS.flatMap((a) => LETTERS.flatMap((b) => [0, 1, 2, 3].map((n) => `${a}${b}${n}`)))
 
-/** Tells the shard that looks a key up from now on where its first message is. Returns how many there were. */
+/** Records where the first message of each key is, on the shard that looks it up from now on. Returns the number of keys. */
 async function moveKeys(
   client: Awaited<ReturnType<typeof connect>>['client'],
   prefix: string,
@@ -74,7 +74,7 @@ async function moveKeys(
   progress: (part: number) => void,
 ): Promise<number> {
   let moved = 0
-  /** Those that were there before keep theirs. */
+  /** Existing shards keep their roots. */
   const roots = Array.from({ length: next.of }, (_, shard) => rootOf(prefix, shard, next))
   const tell = async (home: number, bucket: string, entries: readonly (readonly [string, Buffer])[]) => {
     const key = `${roots[home]}places:${bucket}`
@@ -97,7 +97,7 @@ async function moveKeys(
       for (const [home, some] of byHome) await tell(home, bucket, some)
     }
   }
-  // One shard keeps no places.
+  // A single shard keeps no places.
   const kinds = layout.of === 1 ? (['seen'] as const) : (['seen', 'places'] as const)
   for (let shard = 0; shard < layout.of; shard++) {
     for (let at = 0; at < BUCKETS.length; at += AT_ONCE) {

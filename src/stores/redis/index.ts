@@ -16,26 +16,26 @@ import { openShards } from './shards/index.ts'
 import { asStore, createShard } from './shards/shard.ts'
 import { createSignals } from './signals.ts'
 
-/** What the keys look like; one higher with each change that an older Trivium cannot read. */
+/** Version of the key format, incremented with each change that older versions cannot read. */
 export const FORMAT = 2
 
-/** How many shards a new store on a cluster has. */
+/** Number of shards of a new store on a cluster. */
 const ON_CLUSTER = 16
 
 export type RedisStoreOptions = ConnectOptions & {
-  /** What all keys begin with. Stores with different prefixes share a Redis without meeting. */
+  /** Prefix of all keys. Stores with different prefixes can share a Redis. */
   prefix?: string
-  /** How many shards a new store has (default 1, on a cluster 16); the number of one that is there stays. */
+  /** Number of shards of a new store (default 1, on a cluster 16); existing stores keep theirs. */
   shards?: number
   /** Makes the event of a message on `gateway-message`; its id must be the message's. */
   toEvent: (message: Message) => Event
-  /** The clock, for tests. Without it, leases and ages go by the clock of the Redis server. */
+  /** A clock for tests. By default, leases and ages use the clock of the Redis server. */
   now?: () => number
 }
 
 /**
- * The store on Redis 6.2 or newer: streams for journal and topics, one Lua script for each atomic step. Any number of daemons may
- * share it. Resolves when it is connected and hears signals. Throws `store_unavailable`, or `config_invalid` for a bad URL.
+ * The store on Redis 6.2 or newer: streams for journal and topics, one Lua script per atomic step. Any number of daemons may share
+ * it. Resolves when connected and subscribed to signals. Throws `store_unavailable`, or `config_invalid` for a bad URL.
  */
 export async function createRedisStore(options: RedisStoreOptions): Promise<Store> {
   const { prefix = 'trivium', toEvent, log, connectTimeout = 5_000 } = options
@@ -65,7 +65,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
       for (const { forget } of shards) forget()
     })
     await warn(connection, log, options.replicas)
-    // The clock of a test is not that of the server.
+    // A test clock differs from the server's.
     const unwatchClock = options.now ? undefined : watchClock(servers, log)
     return {
       kind: 'redis',
@@ -92,7 +92,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
 
 type Server = ReturnType<typeof createServer>
 
-/** Marks new data with their format, and refuses those of a newer Trivium. */
+/** Marks new data with the format version, and refuses data of a newer Trivium. */
 export async function checkFormat({ call, main }: Server, address: string): Promise<void> {
   const key = `${main}format`
   const found = await call<string | null>('GET', key)
@@ -101,7 +101,7 @@ export async function checkFormat({ call, main }: Server, address: string): Prom
     throw new TriviumError('store_version', { path: address, found, known: FORMAT })
 }
 
-/** The shards that the store has: as many as it began with, or grew to. Throws `store_shards` where others are wanted. */
+/** The store's shard layout. Throws `store_shards` if another number is configured. */
 export async function layoutOf(
   { call, main }: Server,
   { client, address }: Connection,
@@ -121,7 +121,7 @@ export async function layoutOf(
   return layout
 }
 
-/** Says at the start what `trivium doctor` would; a server that does not tell is no reason not to start. */
+/** Logs findings of `trivium doctor` at the start. A server that refuses the checks does not prevent the start. */
 async function warn({ client, address }: Connection, log: Log, replicas = 0): Promise<void> {
   try {
     for (const { name, ok, detail } of await checkServers(client, replicas)) {

@@ -9,7 +9,7 @@ import { type Args, createHandOver, digest, inBatches, type Server } from './scr
 export function createJobs({ run, call, now, places, roots: { main } }: Server, fresh: FreshMessages): Jobs {
   const handOver = createHandOver()
 
-  /** Runs a script that answers 1 or 0 for each of its items. */
+  /** Runs a script that returns 1 or 0 per item. */
   const each = (script: string, before: Args, items: readonly Args[]) =>
     inBatches(items, async (batch) =>
       (await run<number[]>(script, main, ...before, ...batch.flat())).map((answer) => answer === 1),
@@ -21,7 +21,7 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
       return (await each('jobs-add', [queue, '', '', '', ''], items)).map((added) => ({ added }))
     },
     claim: async (queue, { max, lease, limits = {}, busy = {} }) => {
-      // The pump adds to this one alone. The oldest are claimed first, and to name many takes Redis longer than to read a few.
+      // Only this queue is filled by the pump. The oldest are claimed first, and naming many costs Redis more than reading a few.
       const known = queue === 'dispatch' ? fresh.pumped() : new Map<string, Pumped>()
       const { size } = known
       const args = [queue, max, storable(lease), JSON.stringify(limits)]
@@ -30,7 +30,7 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
         run<[number, ...Claimed[]]>('jobs-claim', main, ...args, ...handing, names, JSON.stringify(busy)),
       )
       const jobs = claimed.map((each) => claimedJob(each, known, places))
-      // The pump is far ahead of routes that have limits: what it pumped last is not claimed soon.
+      // If limited routes lag far behind the pump, the newest jobs are not claimed soon.
       if (jobs.length > 0 && known.size === size) known.clear()
       return wait < 0 ? { jobs } : { jobs, nextDue: now() + wait }
     },
@@ -78,12 +78,12 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
   }
 }
 
-/** A job as `add_job` of `lua/lib/lanes.lua` takes it. */
+/** Arguments of a job for `add_job` of `lua/lib/lanes.lua`. */
 function jobArgs(job: NewJob, seen: string, places: Places): Args {
   return [...briefArgs(job, places), job.messageId ?? '', toJson(job.data), seen]
 }
 
-/** The same in brief: a job of the pump, which has the id of its message and no data. */
+/** Short form for a job of the pump, which has the id of its message and no data. */
 export function briefArgs({ id, lane, group, messageId = '', notify }: NewJob, places: Places): Args {
   return [id, lane, group, places.placeOf(messageId) ?? '', notify ? '1' : '']
 }
@@ -100,10 +100,10 @@ function outcomeArgs(settled: Settled): Args {
 
 const toJson = (value: unknown) => (value === undefined ? '' : JSON.stringify(value))
 
-/** What `jobs-claim` answers of a job. The fields are a flat list; there are none of one that is as the pump has added it. */
+/** A job returned by `jobs-claim`. The fields are a flat list, absent if unchanged since the pump added the job. */
 type Claimed = [id: string, token: string, fields?: string[], entry?: Entry | null]
 
-/** Its message is taken out of `known` where the script was told to leave that out. */
+/** Its message comes from `known` if the script was told to omit it. */
 function claimedJob(
   [id, token, flat, entry]: Claimed,
   known: Map<string, Pumped>,
@@ -128,7 +128,7 @@ function claimedJob(
   }
 }
 
-/** A dead letter as `dead` answers with it. */
+/** A dead letter returned by `dead`. */
 type Letter = [queue: string, id: string, reason: DeadLetter['reason'], fields: string[]]
 
 function deadLetter([queue, id, reason, flat]: Letter, places: Places): DeadLetter {
@@ -141,7 +141,7 @@ function deadLetter([queue, id, reason, flat]: Letter, places: Places): DeadLett
   }
 }
 
-/** What a job that is claimed and a dead letter have in common. */
+/** The common part of a claimed job and a dead letter. */
 function storedJob(id: string, fields: Map<string, string>, places: Places) {
   const [lane = '', group = '', data] = ['l', 'g', 'd'].map((name) => fields.get(name))
   const errors: AttemptError[] = JSON.parse(fields.get('e') ?? '[]')
@@ -151,7 +151,7 @@ function storedJob(id: string, fields: Map<string, string>, places: Places) {
   return data === undefined ? job : { ...job, data: JSON.parse(data) }
 }
 
-/** As in `lua/lib/merge.lua`. */
+/** See `lua/lib/merge.lua`. */
 type Merged = [position: string, head: string, payload: string]
 
 const mergedMessage = ([position, head, payload]: Merged, places: Places) =>

@@ -8,16 +8,16 @@ import { briefArgs } from './jobs.ts'
 import { type Args, digest, inBatches, type Server } from './scripts.ts'
 import { createSearch } from './search.ts'
 
-/** Of one shard. */
+/** The journal of one shard. */
 export type ShardJournal = Omit<Journal, 'unpumped'> &
   Pick<Store, 'ping'> & {
-    /** `isRead`: a short answer is all that there is. */
+    /** `isRead`: a short result is complete. */
     unpumped(max: number): Promise<Awaited<ReturnType<Journal['unpumped']>> & { isRead: boolean }>
-    /** Where messages belong whose keys, by their digests, this shard keeps; `wanted`: where one goes that is new. */
+    /** The shards of messages whose keys (digests) this shard keeps; `wanted`: the shard of a new one. */
     place(keys: readonly { key: string; wanted: number }[]): Promise<number[]>
   }
 
-/** `begun`: whether the journal has messages, or had. `ping` is that of the store. */
+/** `begun`: whether the journal has or had messages. `ping`: the store's ping. */
 export function createJournal(
   { run, call, roots: { main }, places, owner, now }: Server,
   fresh: FreshMessages,
@@ -26,7 +26,7 @@ export function createJournal(
   const head = () => ['', `${begun ? 1 : ''}${places.of > 1 ? `s${places.shard}` : ''}`]
 
   let server = owner()
-  /** Another master may lack the last writes of the one before, and give their places to others: what is in memory is of before. */
+  /** A new master may lack the last writes and reuse their positions, so cached messages are outdated. */
   const forgetMoved = () => {
     if (owner() !== server) fresh.pumpedTo(undefined)
     server = owner()
@@ -51,7 +51,7 @@ export function createJournal(
     const at = now()
     const items = messages.map((message) => argsOf(message, at))
     const accepted = await append(run, main, places.idAt, head(), items, together)
-    // What another shard has says nothing of this journal.
+    // Duplicates on another shard say nothing about this journal.
     begun ||= accepted.some(({ shard }) => shard === undefined)
     forgetMoved()
     messages.forEach((message, index) => {
@@ -62,7 +62,7 @@ export function createJournal(
     return accepted
   }
 
-  /** The last call of `accept` that has not ended: the signal of its messages may come before its answer. */
+  /** The last unfinished call of `accept`: its signal may arrive before its reply. */
   let underWay: Promise<unknown> | undefined
 
   return {
@@ -109,7 +109,7 @@ export function createJournal(
     },
 
     unpumped: async (max) => {
-      // Its messages will be in memory; reading them back would cost as much as accepting them.
+      // Its messages will be in memory, and reading them back would cost as much as accepting them.
       if (fresh.isEmpty()) await underWay
       forgetMoved()
       return fresh.unpumped(max, async () => {

@@ -24,7 +24,7 @@ export function createKeyValues({ run, roots: { kv } }: Server): KeyValues {
   }
 }
 
-/** Bytes beside the journal: each lies on a slot of its own, and goes when its time is over. */
+/** Binary values, each in its own slot, with expiry. */
 export function createBlobs({ client, address }: Connection, prefix: string): Blobs {
   const keyOf = (name: string) => `{${prefix}:blob:${name}}`
   const rethrow = (error: unknown) => Promise.reject(toStoreError(error, address))

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib'
 import { z } from 'zod'
 import { idParts, isId, makeId, positionOf } from '../../core/message-id.ts'
 
-/** How many shards a store had before it grew, and the last place on each of them then. */
+/** Number of shards before a growth, and the last place on each shard at that time. */
 const eraSchema = z.object({ of: z.int().min(1), ends: z.array(z.int()) })
 const grownSchema = z.object({ of: z.int(), before: z.array(eraSchema) })
 export type Era = z.output<typeof eraSchema>
@@ -11,9 +11,8 @@ export type Layout = ReturnType<typeof createLayout>
 export type Places = ReturnType<Layout['places']>
 
 /**
- * Where messages, conversations and keys belong in a store of so many shards. Ids name the shard: places count on within a shard, and
- * positions in ids over all of them. A store that grew keeps its shards and the ids that it gave: positions since then are above all
- * from `before`.
+ * Maps messages, conversations and keys to shards. An id contains its shard: places count within a shard, positions in ids over all
+ * shards. After a growth, existing shards and ids stay valid, and new positions are above all from `before`.
  */
 export function createLayout(of: number, before: readonly Era[] = []) {
   let highest = 0
@@ -27,7 +26,7 @@ export function createLayout(of: number, before: readonly Era[] = []) {
   const now = eras.at(-1) as Known
   const eraOf = (position: number) => eras.find(({ highest }) => position <= highest) ?? now
 
-  /** The shard of a message with this id; undefined for what is no id of ours. */
+  /** The shard of a message; undefined if the id is not one of ours. */
   const shardIn = (id: string): number | undefined => {
     const position = positionOf(id)
     return position === undefined ? undefined : position % eraOf(position).of
@@ -39,27 +38,27 @@ export function createLayout(of: number, before: readonly Era[] = []) {
     of,
     before,
     shardIn,
-    /** Where new messages of a conversation go: where the message is that began it, if it is named by the id of that. */
+    /** The shard for new messages of a conversation: that of its first message, if the conversation is named by its id. */
     shardOf,
-    /** Where its messages may be, the oldest first. */
+    /** The shards that may have messages of a conversation, oldest first. */
     shardsOf(conversation: string): number[] {
       const earlier = isId(conversation) ? [] : before.map((era) => crc32(conversation) % era.of)
       return [...new Set([...earlier, shardOf(conversation)])]
     },
-    /** The shard of a lane. Those of dispatch and of the outbox are `<gateway>/<conversation>`: their jobs are where the messages are. */
+    /** The shard of a lane. Lanes of dispatch and outbox are `<gateway>/<conversation>`, on the shard of their messages. */
     shardOfLane: (lane: string) => shardOf(lane.slice(lane.indexOf('/') + 1)),
-    /** The shard that knows where the first message with a key went, by the digest of the key. */
+    /** The shard that records the first message of a key, by the key's digest. */
     shardOfKey: (digest: string) => crc32(digest) % of,
-    /** Of how many a shard was when it was made: that is in its keys. */
+    /** The number of shards when a shard was created, which is part of its keys. */
     madeOf: (shard: number) => eras.find((era) => shard < era.of)?.of ?? of,
-    /** How the store remembers it. */
+    /** The stored form. */
     text: before.length === 0 ? `${of}` : JSON.stringify({ of, before }),
 
-    /** How the ids of the messages on one shard are made and read. */
+    /** Makes and reads ids of messages on a shard. */
     places(shard: number) {
       const partsOf = (id: string): [place: number, time: number, tail: number] | undefined => {
         const [position = -1, time = 0, tail = 0] = idParts(id) ?? []
-        // What stands for missed events is at no position.
+        // The id of a gap has no position.
         if (position === 0) return [0, time, tail]
         const era = eraOf(position)
         if (position < 0 || position % era.of !== shard) return undefined
@@ -72,7 +71,7 @@ export function createLayout(of: number, before: readonly Era[] = []) {
           const era = eras.find(({ ends }) => place <= (ends[shard] ?? 0)) ?? now
           return makeId(time, era.positionAt(place, shard), tail)
         },
-        /** Place, time and random end, as scripts take them; undefined for the id of another shard, and for what is no id of ours. */
+        /** Place, time and random end for scripts; undefined for ids of other shards and foreign ids. */
         partsOf,
         placeOf: (id: string) => partsOf(id)?.[0],
       }
@@ -80,14 +79,14 @@ export function createLayout(of: number, before: readonly Era[] = []) {
   }
 }
 
-/** The layout that a store remembers. */
+/** Parses a stored layout. */
 export function parseLayout(text: string): Layout {
   if (/^\d+$/.test(text)) return createLayout(Number(text))
   const { of, before } = grownSchema.parse(JSON.parse(text))
   return createLayout(of, before)
 }
 
-/** The layout of a store that has these messages and gets more shards. */
+/** The layout of a store after it gets more shards. */
 export function grown(layout: Layout, ends: readonly number[], of: number): Layout {
   return createLayout(of, [...layout.before, { of: layout.of, ends: [...ends] }])
 }

@@ -5,12 +5,12 @@ import { storable, takenNote } from '../shared/values.ts'
 import { type Entry, messageOf, positionIn } from './codec.ts'
 import { createHandOver, digest, type Server } from './scripts.ts'
 
-/** What is there, but of a later time (Unix ms) than was asked for. */
+/** A message exists, but is newer (Unix ms) than requested. */
 export type Held = { held: number }
 
-/** Of one shard. */
+/** The receive road of one shard. */
 export type ShardReceive = Omit<ReceiveQueue, 'take'> & {
-  /** `until`: take nothing whose id is of a later time (Unix ms). */
+  /** `until`: take no message with a later id time (Unix ms). */
   take(filter: ReceiveFilter, lease?: number, by?: string, until?: number): Promise<Taken | Held | undefined>
 }
 

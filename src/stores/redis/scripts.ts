@@ -9,12 +9,12 @@ import type { Layout } from './layout.ts'
 
 export type Args = readonly (string | number)[]
 
-/** What the parts of the store work with. */
+/** Access of the store's parts to Redis. */
 export type Server = ReturnType<ReturnType<typeof createServer>['at']>
 
 /**
- * Loads the scripts, each with the preamble and the files of `lua/lib` that its `-- include:` line names.
- * Without `now`, the clock of the tests, they go by that of the Redis server. They run by their hash, and are sent whole only where the server does not have them.
+ * Loads the scripts, each with the preamble and the `lua/lib` files named in its `-- include:` line. Without `now` (the test clock)
+ * they use the server's clock. They run by hash, and are sent in full only if the server does not have them.
  */
 export function createServer(
   connection: Connection,
@@ -25,20 +25,20 @@ export function createServer(
   const scripts = loadScripts()
   const rethrow = (error: unknown) => Promise.reject(toStoreError(error, address))
   const confirmed = createConfirmation(connection, replicas, commandTimeout / 2)
-  /** Sends one command, for what needs no script, and waits for no replica. `Reply` is what Redis says that it answers, or
+  /** Sends one command without waiting for replicas. `Reply` is the documented reply of Redis, or of
    * the head of a script: Lua's false arrives as null. Rejects with a TriviumError, as `run` does. */
   const call = <Reply>(command: string, key: string, ...args: Args): Promise<Reply> =>
     client.call(command, key, ...args).catch(rethrow) as Promise<Reply>
 
   return {
-    /** Where values lie: under one root, so that listing by prefix is an index and not a scan of every node. */
+    /** Root of all values, so that listing by prefix uses an index instead of scanning every node. */
     kv: `{${prefix}:kv}:`,
-    /** What a store with one shard has under one root, and one with several its format. */
+    /** Root of a store with one shard; with several shards, of the format key only. */
     main: `{${prefix}}:`,
-    /** Of the signals. */
+    /** Channel prefix of the signals. */
     channel: `${prefix}:signals`,
     call,
-    /** What the parts of a shard work with. */
+    /** Access of a shard's parts to Redis. */
     at(shard: number, layout: Layout) {
       const main = rootOf(prefix, shard, layout)
       const channel = layout.of === 1 ? this.channel : `${this.channel}/${shard}`
@@ -57,7 +57,7 @@ export function createServer(
         now: now ?? Date.now,
         isClosed: () => client.status === 'end',
         call,
-        /** Runs the script `lua/<name>.lua`. `root` is what its keys begin with, hash tag included. */
+        /** Runs the script `lua/<name>.lua`. `root`: the prefix of its keys, with the hash tag. */
         run: async <Reply>(name: string, root: string, ...args: Args): Promise<Reply> => {
           const script = scripts.get(name)
           if (!script) throw new RangeError(`there is no script ${name}`)
@@ -66,7 +66,7 @@ export function createServer(
           try {
             return (await confirmed(root, () => send(client, 'evalsha', script.hash, given))) as Reply
           } catch (error) {
-            // Not loaded, as after a restart or a failover.
+            // Not loaded, for example after a restart or failover.
             if (!(error instanceof Error && error.message.startsWith('NOSCRIPT')))
               return rethrow(named(error, script.text))
             const whole = confirmed(root, () => send(client, 'eval', script.text, given))
@@ -79,8 +79,8 @@ export function createServer(
 }
 
 /**
- * Runs a script, and drops its arguments with the answer. ioredis keeps a command reachable from a function that V8
- * allocates in the old space: each batch of messages would live until the next full collection.
+ * Runs a script, and releases its arguments with the reply. ioredis keeps commands reachable from a function that V8 allocates in
+ * the old space, so each batch of messages would live until the next full collection.
  */
 async function send(
   client: Connection['client'],
@@ -97,8 +97,8 @@ async function send(
 }
 
 /**
- * Resolves with the answer of a script once `replicas` replicas have what it wrote; rejects after `timeout` ms: that is unknown then. Redis
- * holds up a connection meanwhile: one `WAIT` at a time is for all that was sent before it, in the same round trip.
+ * Resolves with a script's reply once `replicas` replicas have confirmed its writes; rejects after `timeout` ms with an unknown
+ * outcome. `WAIT` blocks the connection, so one at a time covers everything sent before it, in the same round trip.
  */
 function createConfirmation({ client, serverOf }: Connection, replicas: number, timeout: number) {
   const waits = new WeakMap<Redis, Batcher<void, void>>()
@@ -117,7 +117,7 @@ function createConfirmation({ client, serverOf }: Connection, replicas: number, 
   return async (root: string, send: () => Promise<unknown>): Promise<unknown> => {
     if (replicas === 0) return send()
     if (client instanceof Redis) return Promise.all([send(), wait(client)]).then(([answer]) => answer)
-    // Which node of a cluster has taken it is known only afterwards; where another came in between, both are asked.
+    // The node that ran it is known only afterwards; if the owner changed meanwhile, both are asked.
     const before = serverOf(root)
     const answer = await send()
     await Promise.all([...new Set([before, serverOf(root)])].map(wait))
@@ -125,7 +125,7 @@ function createConfirmation({ client, serverOf }: Connection, replicas: number, 
   }
 }
 
-/** The hash tag of a shard, such that the shards lie in even distances over the slots: each master of a cluster gets as many. */
+/** The hash tag of a shard, chosen so that shards are spread evenly over the slots and masters. */
 export function tagOf(prefix: string, shard: number, of: number): string {
   for (let n = 0; ; n++) {
     const tag = n === 0 ? `${prefix}:${shard}` : `${prefix}:${shard}.${n}`
@@ -134,24 +134,24 @@ export function tagOf(prefix: string, shard: number, of: number): string {
 }
 const SLOTS = 16_384
 
-/** What the keys of a shard begin with. */
+/** The key prefix of a shard. */
 export function rootOf(prefix: string, shard: number, { madeOf }: Layout): string {
   const of = madeOf(shard)
   return of === 1 ? `{${prefix}}:` : `{${tagOf(prefix, shard, of)}}:`
 }
 
-/** 96 bits of SHA-256, in 16 characters, over parts that cannot run into each other: no two keys meet, and millions stay compact. */
+/** 96 bits of SHA-256 in 16 characters, over unambiguously joined parts: collision-free in practice, and compact. */
 export function digest(...parts: readonly string[]): string {
   const text = parts.length === 1 ? (parts[0] ?? '') : JSON.stringify(parts)
   return hash('sha256', text, 'base64url').slice(0, 16)
 }
 
-/** A name that may hold anything, as a part of a hash tag: braces would end the tag. */
+/** Escapes an arbitrary name for a hash tag, which braces would end. */
 function slug(name: string): string {
   return /^[\w.:-]{1,100}$/.test(name) ? name : `~${digest(name)}`
 }
 
-/** Redis tells of a right that a script lacks only the line: which command is there? */
+/** Adds the command to a permission error of a script: Redis reports only the line. */
 function named(error: unknown, script: string): unknown {
   const message = error instanceof Error ? error.message : ''
   const [, line] = /user executing the script.*user_script:\s*(\d+)/.exec(message) ?? []
@@ -161,16 +161,16 @@ function named(error: unknown, script: string): unknown {
     : error
 }
 
-/** Three arguments for the script: this daemon, the number of the call, and those of the calls that are unheard. */
+/** Three script arguments: this daemon, the call's number, and the numbers of unanswered calls. */
 type Handing = [string, number, string]
 
-/** Ms after which what nobody heard of is given back, where no call comes before. */
+/** Ms after which lost replies are released if no other call does so before. */
 const GIVE_BACK = 1_000
 
 /**
- * Makes calls that hand something out safe against a lost answer: `lua/lib/unheard.lua` records it under the number of the call. The
- * next call of the same name tells which answers did not come, and Redis takes back what they handed out. `giveBack` is a call that
- * does only that, with the number 0: whoever asked may ask another daemon next. Not needed where calls never end.
+ * Makes calls that hand out work safe against lost replies: `lua/lib/unheard.lua` records what a call handed out under its number.
+ * The next call of the same name reports unanswered numbers, and Redis takes their work back. `giveBack` only does that, with
+ * number 0, because the consumer may ask another daemon next. Not needed for endless loops of calls.
  */
 export function createHandOver(
   giveBack?: (name: string, handing: Handing) => Promise<unknown>,
@@ -192,7 +192,7 @@ export function createHandOver(
     if (!giveBack) return
     const again = () => giveBackSoon(name)
     const look = () => {
-      // Until then it stays, however often it is empty in between: one loop a name.
+      // The loop stays until then, even if the set is empty in between: one loop per name.
       if (!unheard.get(name)?.size || isClosed()) unheard.delete(name)
       else tell(name, 0, (handing) => giveBack(name, handing)).then(again, again)
     }
@@ -213,13 +213,13 @@ export function createHandOver(
   }
 }
 
-/** One call to Redis carries at most this much, so that no script holds up the others for long. */
+/** Maximum items and characters per call, so that no script blocks others for long. */
 const MAX_ITEMS = 256
 const MAX_SIZE = 1_000_000
 
 /**
- * Sends items, each the arguments of a script, in calls of bounded size, one after the other. Returns the answers in
- * the order of the items. Where a call fails, those before it stand; items are such that repeating them is harmless.
+ * Sends items (each a list of script arguments) in successive calls of bounded size. Returns the results in order. If a call fails,
+ * earlier ones stay in effect; repeating items must be harmless.
  */
 export async function inBatches<Answer>(
   items: readonly Args[],

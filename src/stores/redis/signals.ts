@@ -4,19 +4,19 @@ import type { Signal } from '../../core/store.ts'
 import { createListeners } from '../shared/listeners.ts'
 import { pauseBefore } from './connect.ts'
 
-/** How often an idle subscription is probed: a peer that vanished without a word is found by nothing else. */
+/** Interval of probes on an idle subscription, the only way to notice a peer that vanished silently. */
 const PROBE_MS = 15_000
-/** How long (ms) a channel is listened to after nobody wanted to any more. */
+/** How long (ms) to stay subscribed to a channel without listeners. */
 const LINGER = 30_000
 
-/** Of several shards: what has a channel of its own, as in `lua/lib/preamble.lua`. */
+/** Signals with a separate channel per shard, as in `lua/lib/preamble.lua`. */
 const APART = { receive: 'receive', 'topic:gateway-message': 'events' } as const
 type Apart = keyof typeof APART
 
 /**
- * Calls the listeners of signals that scripts publish; after each new subscription but the first all of them, as what came in
- * between is lost. `subscriber` makes a connection, which is used until it breaks. Of several shards each has channels of its own, to
- * some of which this listens only while somebody wants to hear.
+ * Calls the listeners of published signals. After each resubscription it calls all of them, as signals in between are lost.
+ * `subscriber` opens a connection, which is used until it breaks. With several shards each has its own channels, and some are
+ * subscribed only while they have listeners.
  */
 export function createSignals(subscriber: () => Redis, channel: string, shards: number, log: Log) {
   const listeners = createListeners(log)
@@ -24,7 +24,7 @@ export function createSignals(subscriber: () => Redis, channel: string, shards: 
   const ofShards = (suffix = '') =>
     shards === 1 ? [] : Array.from({ length: shards }, (_, shard) => `${channel}/${shard}${suffix}`)
   const channels = new Set([channel, ...ofShards()])
-  /** When each was last wanted (Unix ms). */
+  /** When each was last used (Unix ms). */
   const wanted = new Map<Apart, number>()
   let current: Redis | undefined
   let retry: NodeJS.Timeout | undefined
@@ -53,7 +53,7 @@ export function createSignals(subscriber: () => Redis, channel: string, shards: 
       awayAt = Date.now()
       if (!closed) retry = setTimeout(open, pauseBefore(++attempts))
     })
-    // To the channels as they are then: they may have changed while it was made.
+    // Subscribes to the current channels, which may have changed while connecting.
     connection.once('ready', () => {
       connection.subscribe(...channels).then(onSubscribed, (error: Error) => {
         log.debug({ channel, reason: error.message }, 'there is no subscription')
@@ -63,12 +63,12 @@ export function createSignals(subscriber: () => Redis, channel: string, shards: 
     })
   }
 
-  /** Listens to more, or to less. What came before is unheard: `heard` is told of when it stands. */
+  /** Subscribes to or unsubscribes from channels. Earlier signals are missed, so `heard` is called once subscribed. */
   async function change(more: readonly string[], less: readonly string[]) {
     for (const each of more) channels.add(each)
     for (const each of less) channels.delete(each)
     const connection = current
-    // One that is not there yet begins with all of them.
+    // A connection that is not ready yet will subscribe to all of them.
     if (connection?.status !== 'ready') return
     try {
       if (less.length > 0) await connection.unsubscribe(...less)
@@ -102,18 +102,18 @@ export function createSignals(subscriber: () => Redis, channel: string, shards: 
   open()
 
   return {
-    /** Resolves when the first subscription stands; rejects where the user may not subscribe. */
+    /** Resolves after the first subscription; rejects if the user may not subscribe. */
     ready,
     on(name: Signal, listener: (partition?: number) => void) {
       if (isApart(name)) want(name)
       return listeners.on(name, listener)
     },
-    /** Tells of one of these while it is used, which each call of what it returns says: all may have changed where no shard is named. */
+    /** Follows a signal while it is in use; each call of the returned function marks a use. Without a shard number, any shard may have changed. */
     follow(name: Apart, heard: (shard?: number) => void) {
       listeners.onCall(name, heard)
       return () => want(name)
     },
-    /** The shards whose dispatch to hear of. */
+    /** Sets the shards whose dispatch signals are needed. */
     dispatchOf: async (own: ReadonlySet<number>) => {
       const mine = new Set([...own].map((shard) => `${channel}/${shard}/dispatch`))
       const isDispatch = (each: string) => each.endsWith('/dispatch')

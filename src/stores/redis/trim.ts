@@ -4,14 +4,14 @@ import type { Retention } from '../../core/store.ts'
 import { groupAge, ownOf } from '../shared/values.ts'
 import type { Server } from './scripts.ts'
 
-/** How many entries one script looks at. */
+/** Entries per script call. */
 const SLICE = 500
-/** About how many topics one call looks at. */
+/** Approximate number of topics per call. */
 const TOPICS = 200
-/** How many of the hashes of digests one call sweeps. They are drawn at random, so all are swept in time. */
+/** Number of digest hashes swept per call, chosen at random, so that all are swept eventually. */
 const SWEEP = 64
 
-/** Makes `trim`: a slice of the journal; where nothing is left there, of topics and keys. The next call goes on where one failed. */
+/** Makes `trim`: trims a slice of the journal, or topics and keys if the journal has none left. A failed call is continued by the next. */
 export function createTrim({ run, call, roots }: Server) {
   const names = `${roots.main}topics`
   let resume = 0
@@ -22,7 +22,7 @@ export function createTrim({ run, call, roots }: Server) {
     do {
       const args = [resume, SLICE, journal.maxAge, journal.maxCount, JSON.stringify(gateways)]
       ;[removed, resume] = await run<[number, number]>('trim-journal', roots.main, ...args)
-      // A slice of which every message is needed has others behind it.
+      // If every message of a slice is still needed, continue with the next slice.
     } while (removed === 0 && resume > 0)
     return removed
   }
@@ -51,5 +51,5 @@ export function createTrim({ run, call, roots }: Server) {
   }
 }
 
-/** As long as is needed to tell its hash; see `seen_bucket` of `lua/lib/seen.lua`. */
+/** Long enough to select a hash; see `seen_bucket` of `lua/lib/seen.lua`. */
 const randomDigest = () => randomBytes(3).toString('base64url')

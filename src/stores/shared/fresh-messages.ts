@@ -1,32 +1,32 @@
 import { completeMessage, type Message, type NewMessage } from '../../core/message.ts'
 import type { NewJob } from '../../core/store.ts'
 
-/** How many messages are kept, and how many characters one may have in the store. */
+/** Maximum number of cached messages, and of characters of each in the store. */
 const MAX = 512
 const LARGEST = 16_384
 
-/** A job of the pump, which has the id of its message. */
+/** A pumped job with its message. */
 export type Pumped = { job: NewJob; message: Message }
 
 type Unpumped = { cursor: number; messages: Message[] }
 
-/** What was accepted or read for dispatch just now: pump and first claim need not read it again. A copy, which may lack anything. */
+/** A cache of recently accepted or read messages, so that the pump and the first claim need not read them again. */
 export type FreshMessages = ReturnType<typeof createFreshMessages>
 
 export function createFreshMessages() {
-  /** Messages without a gap right after the dispatch cursor; another daemon may have moved that since. */
+  /** Contiguous messages directly after the dispatch cursor, which another daemon may have moved since. */
   let next: Unpumped | undefined
   let pumped = new Map<string, Pumped>()
 
   return {
-    /** A message was stored, at a place of the journal and in `size` characters. */
+    /** Adds a stored message, with its place in the journal and its size in characters. */
     accepted(id: string, place: number | undefined, message: NewMessage, now: number, size: number): void {
       if (!next || next.messages.length >= MAX || size > LARGEST) return
       if (place !== next.cursor + next.messages.length + 1) return
       const { gateway, receivedAt = now } = message
       next.messages.push(completeMessage({ id, gateway, receivedAt }, message))
     },
-    /** As `Journal.unpumped`; `read` looks in the journal. `isRead`: that was done, so that a short answer is all. */
+    /** Like `Journal.unpumped`; `read` reads the journal. `isRead`: the journal was read, so a short result is complete. */
     async unpumped(max: number, read: () => Promise<Unpumped>): Promise<Unpumped & { isRead: boolean }> {
       const isRead = !next?.messages.length
       if (!next || isRead) next = await read()
@@ -34,7 +34,7 @@ export function createFreshMessages() {
       return { cursor: next.cursor, messages: next.messages.slice(0, max), isRead }
     },
     isEmpty: () => !next?.messages.length,
-    /** Whether a message is known and not pumped yet. */
+    /** Whether a message is cached and not pumped yet. */
     has: (id: string): boolean => next?.messages.findLast((message) => message.id === id) !== undefined,
     /**
      * The dispatch cursor is at that message now, and `jobs` are of messages up to there. Undefined: the cursor is not where
@@ -47,12 +47,12 @@ export function createFreshMessages() {
       if (next && count > 0) next.cursor += count
       else next = undefined
     },
-    /** By id what was pumped last. A claim deletes there what it got; one that is under way may keep an older map. */
+    /** Recently pumped jobs by id. A claim deletes what it took; a claim in progress may hold an older map. */
     pumped: () => pumped,
   }
 }
 
-/** Jobs with their messages, by id; both are in the order of the journal. */
+/** Pairs jobs with their messages, by id; both lists are in journal order. */
 function pairsOf(messages: readonly Message[], jobs: readonly NewJob[]): Map<string, Pumped> {
   const pairs = new Map<string, Pumped>()
   let next = 0

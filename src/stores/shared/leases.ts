@@ -1,23 +1,23 @@
 import { z } from 'zod'
 import type { KeyValues, Leases } from '../../core/store.ts'
 
-/** What the keys of leases begin with. */
+/** Key prefix of leases. */
 export const LEASES = 'lease/'
 
 const holderSchema = z.object({
   owner: z.string(),
   token: z.number().exactOptional(),
-  /** Ms for which it was taken. */
+  /** Duration in ms. */
   ttl: z.number().exactOptional(),
 })
 
-/** How much longer than a lease runs it is watched before it is taken for left behind. */
+/** A lease is considered abandoned after this multiple of its duration without a renewal. */
 const MARGIN = 1.5
 
 /**
- * Leases as values that run out. The token is the version with which its holder began: versions only grow. A clock that was ahead
- * leaves leases behind that would run for as long: one that its holder has not renewed for longer than it runs, by the monotonic
- * clock of this process, is over, too.
+ * Leases as expiring values. The token is the version at which the holder acquired it; versions only increase. A clock that was ahead
+ * leaves leases that expire too late, so a lease that was not renewed for longer than its duration, by this process's monotonic
+ * clock, also counts as expired.
  */
 export function createLeases(kv: KeyValues): Leases {
   const watched = new Map<string, { version: number; since: number }>()

@@ -3,44 +3,44 @@ import type { AttemptError, Note, Retention, Waiting } from '../../core/store.ts
 import { TEN_YEARS } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 
-/** The error that a job died of. */
+/** The last error of a dead job. */
 export function lastOf(errors: readonly AttemptError[]): AttemptError {
   return errors.at(-1) ?? { at: 0, code: 'internal', message: 'unknown' }
 }
 
-/** What the history of a message says when it is taken. */
+/** The history entry of a taken message. */
 export function takenNote(lease: number | undefined, by: string | undefined): Pick<Note, 'what' | 'detail'> {
   const what = lease === undefined ? 'taken' : 'leased'
   return lease === undefined && by === undefined ? { what } : { what, detail: defined({ by, lease }) }
 }
 
-/** How often (ms) it is noted again that a gateway or a group is read from; how long keys and results are remembered. */
+/** Interval (ms) for recording that a gateway or group is in use; how long keys and results are kept. */
 export const HOUR = 60 * 60 * 1_000
 export const WEEK = 7 * 24 * HOUR
 
-/** Ms to add to a time that is stored: bounded, so that the sum is a time that JavaScript and SQLite can represent. */
+/** Limits a duration so that the stored time can be represented in JavaScript and SQLite. */
 export function storable(ms: number): number {
   return Math.min(ms, TEN_YEARS)
 }
 
-/** How long (ms) a consumer group may be unused before trimming removes it: seven days, and while its events are kept. */
+/** How long (ms) an unused consumer group is kept: seven days, and at least as long as its events. */
 export function groupAge({ journal, topics = {} }: Retention): number {
   const ages = Object.values(topics).map(({ maxAge = 0 }) => maxAge)
   return Math.max(WEEK, journal.maxAge, ...ages)
 }
 
-/** What is said of a gateway, a topic or a group, where anything is; names may be anything. */
+/** The setting of a gateway, topic or group, if any. Own properties only, as names may be arbitrary. */
 export function ownOf<T>(values: Record<string, T>, name: string): T | undefined {
   return Object.hasOwn(values, name) ? values[name] : undefined
 }
 
-/** How many of the oldest jobs of a queue, and of the messages behind the dispatch cursor, `oldestWaiting` looks at. */
+/** Number of oldest jobs per queue, and of messages after the dispatch cursor, that `oldestWaiting` examines. */
 export const WAITING = { jobs: 1_000, messages: 100 }
 
-/** One message or job that waits; `dueAt` (Unix ms) where an attempt failed or a set time is waited for. */
+/** A waiting message or job. `dueAt` (Unix ms): set in back-off or for a scheduled time. */
 export type WaitingOne = { road: string; gateway: string; oldestAt?: number | undefined; dueAt?: number }
 
-/** Groups what waits by road, gateway and state. What no message names has no time, and is left out. */
+/** Groups waiting entries by road, gateway and state. Jobs without a message have no time and are omitted. */
 export function oldestOf(ones: readonly WaitingOne[]): Waiting[] {
   return mergeWaiting(
     ones.flatMap(({ road, gateway, oldestAt, dueAt }): Waiting[] => {
@@ -51,7 +51,7 @@ export function oldestOf(ones: readonly WaitingOne[]): Waiting[] {
   )
 }
 
-/** Joins entries of the same road, gateway and state, such as those of several shards. */
+/** Merges entries of the same road, gateway and state, such as those of several shards. */
 export function mergeWaiting(all: readonly Waiting[]): Waiting[] {
   const found = new Map<string, Waiting>()
   for (const each of all) {
@@ -76,7 +76,7 @@ function retrying(count: number, nextAt: number) {
   return { state: 'retrying', count, nextAt } as const
 }
 
-/** The lanes of dispatch and of the outbox begin with the name of the gateway. `requeuedAt`: when it left the dead letters. */
+/** Lanes of dispatch and outbox start with the gateway's name. `requeuedAt`: when a dead letter was retried. */
 export function waitingJob(job: {
   road: string
   id: string
