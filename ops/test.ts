@@ -1,6 +1,6 @@
 // `npm test`: everything. `npm test -- PATH…`: only those test files or folders, without the checks; `--name
-// TEXT` picks tests by name, `--seed N` or `--seed random` other cases for the tests of properties. `npm run
-// check`: all that can be said about the tree without running the product. `npm run test:chaos`: the long crash tests.
+// TEXT` picks tests by name, `--seed N` or `--seed random` other cases for the tests of properties, `--report`
+// lists the processor time of each file, `--jobs N` runs as many at once. `npm run check`: all that can be said about the tree without running the product. `npm run test:chaos`: the long crash tests.
 // `npm run test:soak`: an hour with everything switched on.
 import { globSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { runStep, steps } from './steps.ts'
 import { ensureSystemPackages } from './system-packages.ts'
-import { runTests } from './test-run.ts'
+import { runTests } from './tests/run.ts'
 
 const MINUTE = 60_000
 
@@ -17,7 +17,9 @@ const { values, positionals } = parseArgs({
   options: {
     chaos: { type: 'boolean', default: false },
     check: { type: 'boolean', default: false },
+    jobs: { type: 'string' },
     name: { type: 'string', multiple: true, default: [] },
+    report: { type: 'boolean', default: false },
     seed: { type: 'string' },
     soak: { type: 'boolean', default: false },
   },
@@ -55,8 +57,8 @@ for (const step of whole ? steps : []) {
 const limits = isLong
   ? { timeout: 120 * MINUTE, deadline: 150 * MINUTE }
   : { timeout: 2 * MINUTE, deadline: 20 * MINUTE }
-if (!(await runTests({ files, namePatterns: values.name, ...limits, isTalkative: isLong })))
-  failed.push('tests')
+const manner = { isTalkative: isLong, isReporting: values.report, jobs: Number(values.jobs) || undefined }
+if (!(await runTests({ files, namePatterns: values.name, ...limits, ...manner }))) failed.push('tests')
 
 console.log(failed.length === 0 ? 'All green.' : `Failed: ${failed.join(', ')}.`)
 process.exit(failed.length === 0 ? 0 : 1)

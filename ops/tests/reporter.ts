@@ -1,0 +1,37 @@
+import { relative } from 'node:path'
+import type { TestEvent } from 'node:test/reporters'
+import { inspect } from 'node:util'
+import { ended } from './current.ts'
+
+/**
+ * Collects what the tests of a lane report, and passes the counts and failures of each file to `current.ts`: when the suite
+ * that has the name of a file ends, or all tests of a process do. Prints nothing.
+ */
+export default async function* reporter(events: AsyncIterable<TestEvent>) {
+  let [tests, skipped]: [number, number] = [0, 0]
+  let failures: string[] = []
+  const path: string[] = []
+  for await (const { type, data } of events) {
+    if (type === 'test:start') path.splice(data.nesting, path.length, data.name)
+    else if (type === 'test:diagnostic' && data.message.startsWith('Error: ')) failures.push(data.message)
+    else if (type === 'test:fail' || type === 'test:pass') {
+      if (data.details.type !== 'suite') tests++
+      if (data.skip !== undefined) skipped++
+      if (type === 'test:fail' && data.todo === undefined) failures.push(...explain(data, path))
+      if (data.nesting > 0 || data.details.type !== 'suite') continue
+      if (ended(data.name, { tests, skipped, failures })) [tests, skipped, failures] = [0, 0, []]
+    } else if (type === 'test:summary') ended(undefined, { tests, skipped, failures })
+  }
+  yield ''
+}
+
+type Failure = Extract<TestEvent, { type: 'test:fail' }>['data']
+
+/** Nothing for a test that failed because one within it did. */
+function explain({ name, nesting, details, file, line, column }: Failure, path: string[]): string[] {
+  const { error } = details
+  if ('failureType' in error && error.failureType === 'subtestsFailed') return []
+  const full = [...path.slice(0, nesting), name].join(' › ')
+  const place = file === undefined ? '' : ` (${relative(process.cwd(), file)}:${line}:${column})`
+  return [`✖ ${full}${place}\n${inspect(error.cause ?? error, { colors: false, depth: 6 })}`]
+}

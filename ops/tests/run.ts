@@ -1,0 +1,117 @@
+import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { relative } from 'node:path'
+import { openLane } from './open-lane.ts'
+import { inOrder } from './order.ts'
+import type { FileResult } from './result.ts'
+
+type TestRun = {
+  files: string[]
+  namePatterns: string[]
+  timeout: number
+  deadline: number
+  /** Each file has a process of its own and prints what its tests write as it comes: long ones tell how far they are, and their figures. */
+  isTalkative: boolean
+  /** Prints the processor time of each file at the end. */
+  isReporting: boolean
+  /** How many files run at once. */
+  jobs: number | undefined
+}
+
+const MINUTE = 60_000
+const SLOWEST = 8
+/** Most files wait for servers, timers and processes half of their time. */
+const JOBS_PER_CORE = 2
+/** The first comment of a file that cannot share its process with other test files, with the reason. */
+const ALONE = /^\/\/ Own process: /m
+
+/**
+ * Runs test files in a few processes side by side, each file after another in one of them unless it asks for a process of its
+ * own, and prints one line a file, what failed in full, and the slowest files. `timeout` (ms) is for each test and
+ * `deadline` for all. Resolves with whether everything passed.
+ */
+export async function runTests(options: TestRun): Promise<boolean> {
+  const { files, deadline, isReporting, jobs = availableParallelism() * JOBS_PER_CORE } = options
+  const stop = new AbortController()
+  const timer = setTimeout(() => {
+    console.log(`✖ not done after ${deadline / MINUTE} minutes: the files without a line above still ran`)
+    stop.abort()
+  }, deadline)
+  process.once('SIGINT', () => stop.abort())
+  process.once('SIGTERM', () => stop.abort())
+
+  const began = performance.now()
+  const queue = inOrder(files)
+  const results: FileResult[] = []
+  const lanes = Array.from({ length: Math.min(jobs, files.length) }, () =>
+    work(queue, options, stop.signal, results),
+  )
+  await Promise.all(lanes)
+  clearTimeout(timer)
+  if (results.length > 3) printSlowest(results)
+  if (isReporting) printReport(results)
+  printTotals(results, performance.now() - began)
+  return results.length === files.length && results.every(({ passed }) => passed) && !stop.signal.aborted
+}
+
+/** Takes files from the queue until it is empty. */
+async function work(queue: string[], options: TestRun, signal: AbortSignal, results: FileResult[]) {
+  const { isTalkative, namePatterns, timeout } = options
+  const lane = openLane({ namePatterns, timeout, signal, isTalkative })
+  for (let file = queue.shift(); file !== undefined && !signal.aborted; file = queue.shift()) {
+    // A pattern picks among tests that are known at once, not among those of files that are still to be loaded.
+    const isAlone = isTalkative || namePatterns.length > 0 || ALONE.test(readFileSync(file, 'utf8'))
+    const { result, output } = await lane.run(file, isAlone)
+    results.push(result)
+    const skipped = result.skipped > 0 ? ` (${result.skipped} skipped)` : ''
+    console.log(
+      `${result.passed ? '✔' : '✖'} ${name(file)}  ${result.tests} tests${skipped}, ${seconds(result.ms)}`,
+    )
+    if (result.passed) continue
+    if (!isTalkative) console.log(output)
+    console.log(`${result.failures.join('\n\n')}\n`)
+  }
+  await lane.close()
+}
+
+function printSlowest(results: FileResult[]): void {
+  const slowest = results.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST)
+  console.log(`Slowest: ${slowest.map(({ file, ms }) => `${name(file)} ${seconds(ms)}`).join(', ')}`)
+}
+
+/** The most expensive files first. */
+function printReport(results: FileResult[]): void {
+  console.log('processor  of it system     waiting  processes  tests  file')
+  for (const one of results.toSorted((a, b) => spent(b) - spent(a))) {
+    const columns = [
+      seconds(spent(one)).padStart(9),
+      seconds(one.system).padStart(13),
+      seconds(Math.max(0, one.ms - spent(one))).padStart(11),
+      String(one.processes).padStart(10),
+      String(one.tests).padStart(6),
+    ]
+    console.log(`${columns.join(' ')}  ${name(one.file)}`)
+  }
+}
+
+function printTotals(results: FileResult[], took: number): void {
+  const sum = (of: (result: FileResult) => number) => results.reduce((total, one) => total + of(one), 0)
+  const failed = results.filter(({ passed }) => !passed).map(({ file }) => name(file))
+  console.log(
+    `${sum(({ tests }) => tests)} tests in ${results.length} files, ${sum(({ skipped }) => skipped)} skipped; ` +
+      `${seconds(took)}, processor time ${seconds(sum(({ user }) => user))} + ${seconds(sum(({ system }) => system))}`,
+  )
+  if (failed.length > 0) console.log(`Failed: ${failed.join(', ')}`)
+}
+
+function spent({ user, system }: FileResult): number {
+  return user + system
+}
+
+function name(file: string): string {
+  return relative(process.cwd(), file)
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`
+}
