@@ -1,64 +1,38 @@
-import { join, relative } from 'node:path'
+import { relative } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { transports } from '../../transports/registry.ts'
-import { configJsonSchema } from '../config/json-schema.ts'
-import { type Config, watchFiles } from '../config/load-config.ts'
-import { reasonOf, TriviumError } from '../core/errors.ts'
+import type { Config } from '../config/load-config.ts'
 import { pathGet } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Daemon } from '../daemon.ts'
-import { defined } from '../lib/defined.ts'
-import { type Environs, loadFor } from './command.ts'
-import { lockAlone } from './connection.ts'
-import { removeDaemonFile, writeDataFile } from './data-dir.ts'
-import { createOwnDaemon } from './own-daemon.ts'
+import type { Environs } from './command.ts'
+import { makeServed } from './serve.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Runs the daemon until a signal: the first drains, a second exits at once, SIGHUP reloads. Resolves with the exit code. */
 export async function start(environs: Environs, terminal: Terminal): Promise<number> {
   const began = performance.now()
-  const { dataDir: dir, redisUrl } = (await loadFor(environs)).daemon
-  // Commands that are just at work, and a daemon that is stopping, are waited for.
-  const lock = redisUrl === undefined ? await lockAlone(dir, environs) : undefined
-  const options = { mode: 'serve', pretty: terminal.isTerminal, ...defined({ lock }) } as const
-  const { daemon, log } = await createOwnDaemon(environs, options)
-  const { file } = daemon.config()
-  const { dataDir } = daemon.config().daemon
-  const failed = (error: unknown) =>
-    log.error({}, `the last good configuration stays in force: ${reasonOf(error)}`)
-  const reread = () => void daemon.reread().catch(failed)
-  // Before the start, which reads it: what is saved meanwhile is seen too.
-  const unwatch = watchFiles([file, join(environs.cwd, '.env')], reread)
-  const ended = untilSignalled(daemon, () => void daemon.reload().catch(failed), log)
+  const served = await makeServed(environs, { pretty: terminal.isTerminal })
+  const { daemon, log, reload } = served
+  const ended = untilSignalled(daemon, reload, log)
   process.on('unhandledRejection', (err) => {
     // Most likely a skill's: one that forgets an await must not take all others with it.
     log.error({ err }, 'a promise was rejected and nobody awaited it; is there an await missing in a skill?')
   })
   try {
-    const addresses = await daemon.start()
-    if (!addresses) throw new TriviumError('internal', { reason: 'the daemon does not listen' })
-    // A skill may bring a route, and a route may wait for its skill.
-    await daemon.manager.watch(reread)
-    const store = daemon.store.kind
-    const place = { pid: process.pid, ...addresses, store, config: file, startedAt: Date.now() }
-    await writeDataFile(dataDir, 'daemon.json', place)
+    const addresses = await served.open()
     // V8 hoards less of what is free; only once everything is loaded, for then it would cost a fifth of the start.
     setFlagsFromString('--heap-growing-percent=50')
     const took = Math.round(performance.now() - began)
     terminal.out(banner(daemon, addresses, `${environs.version} is ready (${took} ms)`))
-    // For editors, which find it by the first line of routes.yaml.
-    await writeDataFile(dataDir, 'routes.schema.json', configJsonSchema(transports)).catch((err: unknown) =>
-      log.warn({ err }, 'editors get no routes.schema.json'),
-    )
+    await served.writeSchema()
     collectGarbage()
     return await ended
   } catch (error) {
     await daemon.stop()
     throw error
   } finally {
-    unwatch()
-    removeDaemonFile(dataDir)
+    served.close()
   }
 }
 

@@ -15,7 +15,7 @@ routes:
 `
 const SKILLS = {
   refund: `import { writeFileSync } from 'node:fs'
-export default { description: 'refunds', run: () => { writeFileSync('refunded', ''); return 'refunded' } }`,
+export default { description: 'refunds', run: () => { writeFileSync(new URL('../../refunded', import.meta.url), ''); return 'refunded' } }`,
   nested: `export default { description: 'calls refund', run: ({ manager }) => manager.invoke('refund', {}) }`,
 }
 

@@ -24,7 +24,7 @@ const FILES: Record<string, File> = {
 
 describe('a mail with files that grow', { timeout: 240_000 }, async () => {
   const dovecot = await startDovecot()
-  const site = openSite({ routes: routesFor(dovecot) })
+  const site = openSite({ ownProcess: true, routes: routesFor(dovecot) })
   let daemon: DaemonProcess
 
   test('is accepted with its file, and costs the memory of the bytes that it has', async () => {

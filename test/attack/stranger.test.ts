@@ -24,7 +24,7 @@ routes:
 `
 const SKILLS = {
   danger: `import { writeFileSync } from 'node:fs'
-export default { description: 'writes', run: () => { writeFileSync('danger', ''); return 'done' } }`,
+export default { description: 'writes', run: () => { writeFileSync(new URL('../../danger', import.meta.url), ''); return 'done' } }`,
   fails: `export default { description: 'fails', run: ({ args }) => { throw new Error(args.text) } }`,
 }
 

@@ -17,7 +17,7 @@ routes:
   - { name: watch, skill: watch }
 `
 const writer = (file: string) => `import { writeFileSync } from 'node:fs'
-export default { description: 'writes ${file}', run: () => writeFileSync('${file}', '') }`
+export default { description: 'writes ${file}', run: () => writeFileSync(new URL('../../${file}', import.meta.url), '') }`
 
 const SKILLS = {
   guarded: `export default { description: 'asks first', metadata: { approval: true }, run: () => 'done' }`,

@@ -21,9 +21,13 @@ const FAIL = `export default { description: 'fails', run() { throw new Error('<b
 const COUNTED = `export default { description: 'fails by number', run({ args }) { throw new Error('order ' + args.text.replace(/\\D/g, '') + ' is lost') } }`
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
 
-describe('the operator console', { timeout: 90_000 }, async () => {
+describe('the operator console', { timeout: 300_000 }, async () => {
   assert.ok(CHROMIUM, 'Chromium is needed: apt-get install chromium')
-  const site = openSite({ routes: ROUTES, skills: { fail: FAIL, counted: COUNTED, slow: SLOW } })
+  const site = openSite({
+    ownProcess: true,
+    routes: ROUTES,
+    skills: { fail: FAIL, counted: COUNTED, slow: SLOW },
+  })
   const daemon = await site.start()
   const browser = await chromium.launch({
     executablePath: CHROMIUM,

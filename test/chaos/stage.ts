@@ -126,7 +126,7 @@ export async function createStage(options: {
       closed = true
       await Promise.all(slots.map(({ running }) => running?.end('SIGKILL')))
       await Promise.all(slots.map(({ relay }) => relay?.close()))
-      site.remove()
+      await site.remove()
       await redis?.stop()
     },
   }

@@ -25,7 +25,7 @@ const SKILLS = { fail: `export default { description: 'fails', run() { throw new
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'trivium.js')
 
 describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
-  const site = openSite({ routes: ROUTES, skills: SKILLS })
+  const site = openSite({ ownProcess: true, routes: ROUTES, skills: SKILLS })
   const daemon = await site.start()
   const json = async (...args: string[]) => {
     const { code, out, err } = await site.run([...args, '--json'])

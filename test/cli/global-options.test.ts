@@ -40,7 +40,7 @@ const NOT_RUN = ['start', 'demo', 'init', 'top', 'completion']
 describe('global options', { timeout: 300_000 }, async () => {
   const other = openSite({ routes: ROUTES })
   const daemon = await other.start()
-  const here = openSite({ routes: ROUTES })
+  const here = openSite({ ownProcess: true, routes: ROUTES })
   // Stands for the daemon of this folder: nothing may reach it.
   const asked: string[] = []
   const stranger = await serveHttp((request, response) => {

@@ -17,7 +17,7 @@ const FAIL = `export default { description: 'fails', run() { throw new Error('no
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'trivium.js')
 
 describe('watching a daemon from a terminal', { timeout: 60_000 }, async () => {
-  const site = openSite({ routes: ROUTES, skills: { fail: FAIL } })
+  const site = openSite({ ownProcess: true, routes: ROUTES, skills: { fail: FAIL } })
   const daemon = await site.start()
   let current = daemon
   const tail = (...args: string[]) => {

@@ -146,7 +146,7 @@ describe('the assistant on the command line, with no daemon and no configuration
 })
 
 describe('the assistant in a running daemon', { timeout: 300_000 }, async () => {
-  const site = openSite({ routes: ROUTES, skills: SKILLS })
+  const site = openSite({ ownProcess: true, routes: ROUTES, skills: SKILLS })
   let daemon = await site.start()
 
   test('answers the same, and every skill of it is a command', async () => {

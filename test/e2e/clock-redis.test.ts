@@ -31,7 +31,7 @@ describe('a clock of Redis that jumps', { timeout: 300_000 }, async () => {
   const { set } = clock
   const redis = await startRedisServer({ env: clock.env })
   after(redis.stop)
-  const site = openSite({ routes: ROUTES, skills: SKILLS, env: { REDIS_URL: redis.url } })
+  const site = openSite({ ownProcess: true, routes: ROUTES, skills: SKILLS, env: { REDIS_URL: redis.url } })
   let daemon = await site.start()
   const count = (name: string) => {
     try {

@@ -32,7 +32,7 @@ globalThis.Date = class extends Real {
 `
 
 describe('a wall clock that jumps', { timeout: 120_000 }, async () => {
-  const site = openSite({ routes: ROUTES, skills: SKILLS })
+  const site = openSite({ ownProcess: true, routes: ROUTES, skills: SKILLS })
   site.write('clock.mjs', CLOCK)
   const clock = join(site.dir, 'clock')
   const set = (ms: number) => writeFileSync(clock, String(ms))

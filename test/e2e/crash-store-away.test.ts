@@ -99,7 +99,7 @@ describe('while the disk of the embedded store is full', { timeout: 60_000, skip
   const accepted: string[] = []
 
   before(async () => {
-    site = createSite({ routes: ROUTES, env: { TRIVIUM_DATA_DIR: 'disk' } })
+    site = createSite({ ownProcess: true, routes: ROUTES, env: { TRIVIUM_DATA_DIR: 'disk' } })
     disk = join(site.dir, 'disk')
     mkdirSync(disk)
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', disk])
@@ -108,7 +108,7 @@ describe('while the disk of the embedded store is full', { timeout: 60_000, skip
   after(async () => {
     await daemon?.end('SIGKILL')
     execFileSync('umount', [disk])
-    site.remove()
+    await site.remove()
   })
 
   const post = async () => {
@@ -193,7 +193,7 @@ function whyNoMount(): string | false {
   } catch (error) {
     return `a small file system cannot be mounted here: ${error instanceof Error ? error.message.split('\n')[0] : error}`
   } finally {
-    site.remove()
+    void site.remove()
   }
 }
 

@@ -43,7 +43,12 @@ describe('a daemon that dies or hangs', { concurrency: true, timeout: 300_000 },
     describe(`two daemons on one Redis, one of which gets ${signal}`, { concurrency: 1 }, async () => {
       const redis = await startRedisServer()
       after(() => redis.stop())
-      const site = openSite({ routes: ROUTES, skills: { work: WORK }, env: { REDIS_URL: redis.url } })
+      const site = openSite({
+        ownProcess: true,
+        routes: ROUTES,
+        skills: { work: WORK },
+        env: { REDIS_URL: redis.url },
+      })
       site.write('log', '')
       const daemons = [await site.start(), await site.start({ TRIVIUM_DATA_DIR: '.trivium-2' })]
 

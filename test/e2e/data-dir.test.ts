@@ -50,7 +50,7 @@ test('nothing is written through a link', async () => {
 test('a daemon that cannot write the schema for editors runs on', async () => {
   const site = openSite({ routes: ROUTES })
   mkdirSync(join(site.dir, '.trivium', 'routes.schema.json'), { recursive: true })
-  const daemon = await site.start()
+  const daemon = await site.spawn()
   await until(() => daemon.output().includes('editors get no routes.schema.json'), 'the warning')
   assert.equal(await daemon.invoke('echo', { text: 'hello' }), 'You said: hello')
   await daemon.end()

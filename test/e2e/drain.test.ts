@@ -43,6 +43,7 @@ describe('a drain', { concurrency: true, timeout: 300_000 }, () => {
   for (const store of ['embedded', 'redis'] as const) {
     describe(`on ${store}`, { concurrency: 1 }, () => {
       const suite = suiteWithDaemon({
+        ownProcess: true,
         routes: ROUTES,
         skills: { work: WORK },
         store,
@@ -158,6 +159,7 @@ describe('a drain', { concurrency: true, timeout: 300_000 }, () => {
 
   describe('with a drain-delay', () => {
     const suite = suiteWithDaemon({
+      ownProcess: true,
       routes: ROUTES,
       skills: { work: WORK },
       env: { TRIVIUM_DRAIN_DELAY: '3s' },

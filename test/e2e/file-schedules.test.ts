@@ -39,7 +39,7 @@ function assertOnce(found: readonly Tick[], killed: readonly number[]) {
 
 describe('a schedule of routes.yaml', { timeout: 180_000, concurrency: 2 }, () => {
   test('runs, follows the file, and keeps the last good one where the file is wrong', async () => {
-    const site = openSite({ routes: file(everySecond(1)), skills: SKILLS })
+    const site = openSite({ ownProcess: true, routes: file(everySecond(1)), skills: SKILLS })
     const daemon = await site.start()
     const again = async () => site.run(['reload'])
     await ticked(site, (all) => all.length >= 2, 'two ticks')
@@ -81,6 +81,7 @@ describe('a schedule of routes.yaml', { timeout: 180_000, concurrency: 2 }, () =
 
   test('whose time has passed is a warning for a daemon that starts, and none to run', async () => {
     const site = openSite({
+      ownProcess: true,
       routes: file(
         '{ name: late, at: 2020-01-01T09:00, skill: tick }',
         '{ name: year, cron: "0 0 8 * * 1 2020", skill: tick }',
@@ -100,7 +101,12 @@ describe('a schedule of routes.yaml', { timeout: 180_000, concurrency: 2 }, () =
   test('is not doubled by daemons that are killed and come back, on one Redis', async (t) => {
     const redis = await startRedisServer()
     t.after(() => redis.stop())
-    const site = openSite({ routes: file(everySecond(1)), skills: SKILLS, env: { REDIS_URL: redis.url } })
+    const site = openSite({
+      ownProcess: true,
+      routes: file(everySecond(1)),
+      skills: SKILLS,
+      env: { REDIS_URL: redis.url },
+    })
     const killed: number[] = []
     let [one, two] = [await site.start(), await site.start({ TRIVIUM_DATA_DIR: '.trivium-2' })]
     for (let round = 0; round < 2; round++) {

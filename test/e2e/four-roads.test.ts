@@ -49,6 +49,7 @@ describe('the same skill on four roads', { timeout: 300_000 }, async () => {
   ])
   after(() => Promise.all([world.close(), model.close()]))
   const site = openSite({
+    ownProcess: true,
     routes: `
 gateways: ${world.gateways}
   open: { transport: websocket, path: /open }

@@ -26,7 +26,12 @@ const SKILLS = {
 }
 
 describe('what a daemon tells about itself', { timeout: 300_000 }, () => {
-  const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS, env: { TRIVIUM_GRACE: '0' } })
+  const suite = suiteWithDaemon({
+    ownProcess: true,
+    routes: ROUTES,
+    skills: SKILLS,
+    env: { TRIVIUM_GRACE: '0' },
+  })
   const page = async () => (await fetch(`${suite.daemon.control}/metrics`)).text()
   const metric = async (name: string) =>
     Number(

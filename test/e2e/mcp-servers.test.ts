@@ -46,7 +46,7 @@ const TOOLS = [
 ]
 
 describe('MCP servers over stdio', { timeout: 90_000 }, async () => {
-  const site = openSite({ routes: '' })
+  const site = openSite({ ownProcess: true, routes: '' })
   const model = await startOpenAiServer([
     { calls: [{ name: 'files__read_text_file', args: { path: join(site.dir, 'a.txt') } }] },
     { text: 'It says hello.' },

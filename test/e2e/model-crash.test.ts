@@ -39,6 +39,7 @@ describe('a run of a model whose daemon is killed', { timeout: 120_000 }, async 
   )
   after(() => model.close())
   const site = openSite({
+    ownProcess: true,
     routes: `
 gateways: { chat: { transport: websocket, path: /ws } }
 model: { name: "openai-compatible:tiny", base-url: "${model.url}", api-key: "test-key-123456" }

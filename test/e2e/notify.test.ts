@@ -53,6 +53,7 @@ for (const store of ['embedded', 'redis'] as const) {
     const receiver = await startReceiver()
     const to = `{ url: "${receiver.url}/hook", secret: "${SECRET}", allow-private: true }`
     const site = openSite({
+      ownProcess: true,
       routes: `
 gateways:${world.gateways}
   app: { transport: websocket, path: /app, open: true, tokens: { alice: a-long-token-of-alice } }

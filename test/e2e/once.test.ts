@@ -36,7 +36,7 @@ export default { description: 'charges', async run({ message, once, signal }) {
 describe('ctx.once', { concurrency: true, timeout: 300_000 }, () => {
   for (const store of ['embedded', 'redis'] as const) {
     describe(`a call made with ctx.once, on ${store}`, { concurrency: 1 }, () => {
-      const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS, store })
+      const suite = suiteWithDaemon({ ownProcess: true, routes: ROUTES, skills: SKILLS, store })
       const lines = (name: string) => {
         const path = join(suite.site.dir, name)
         return existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(Boolean) : []

@@ -48,7 +48,12 @@ for (const kind of ['embedded', 'redis'] as const) {
     test('let messages wait over kills, end cleanly, and cancel what runs', async (t) => {
       const redis = kind === 'redis' ? await startRedisServer() : undefined
       if (redis) t.after(() => redis.stop())
-      const site = openSite({ routes: ROUTES, skills: SKILLS, env: redis ? { REDIS_URL: redis.url } : {} })
+      const site = openSite({
+        ownProcess: true,
+        routes: ROUTES,
+        skills: SKILLS,
+        env: redis ? { REDIS_URL: redis.url } : {},
+      })
       let daemon = await site.start()
       const refused = (name: string, args: object, message: RegExp) =>
         assert.rejects(daemon.invoke(name, args), message)

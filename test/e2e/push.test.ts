@@ -21,6 +21,7 @@ describe('push from a running daemon', () => {
     })
     after(close)
     const site = openSite({
+      ownProcess: true,
       routes: `gateways: { in: { transport: webhook, path: /in } }
 routes: [{ name: all, skill: echo }]
 subscriptions:

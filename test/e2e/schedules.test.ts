@@ -76,7 +76,7 @@ function assertOncePerPlannedTime(found: readonly Tick[], created: string, every
   for (const time of planned) assert.equal((Date.parse(time) - Date.parse(created)) % every, 0, time)
 }
 
-const makeSite = (env = {}) => openSite({ routes: ROUTES, skills: SKILLS, env })
+const makeSite = (env = {}) => openSite({ ownProcess: true, routes: ROUTES, skills: SKILLS, env })
 
 const everySecond = { skill: 'tick', every: '1s', args: { n: 1 } }
 
@@ -130,7 +130,7 @@ gateways: { chat: { transport: websocket, path: /chat, tokens: { ada: "ada's lon
 routes: [{ name: plan, match: { prefix: plan }, skill: plan }]
 `
     const lost = `export default { description: 'can never run', run: ({ manager }) => manager.invoke('state-get') }`
-    const site = openSite({ routes, skills: { ...PLANNING, lost } })
+    const site = openSite({ ownProcess: true, routes, skills: { ...PLANNING, lost } })
     const daemon = await site.start()
     const ada = await daemon.chat("/chat?token=ada's%20long%20token")
     assert.match(await ada.ask('plan state-get'), /^skill_args_invalid: .*key is missing/)
@@ -156,7 +156,7 @@ routes: [{ name: plan, match: { prefix: plan }, skill: plan }]
   })
 
   test('made by a message runs with the rights of its sender, and with no others', async () => {
-    const site = openSite({ routes: CHAT, skills: { ...SKILLS, ...PLANNING } })
+    const site = openSite({ ownProcess: true, routes: CHAT, skills: { ...SKILLS, ...PLANNING } })
     const daemon = await site.start()
     const { ask: ada } = await daemon.chat(`/chat?token=${encodeURIComponent("ada's long token")}`)
     assert.equal(await ada('plan tick'), 'schedule-1')

@@ -16,7 +16,7 @@ const PATH = `/chat?token=${encodeURIComponent("ada's long token")}`
 
 describe('gateway-send with a time', { timeout: 120_000 }, () => {
   test('reaches the conversation once after a kill, or never once it is cancelled', async () => {
-    const site = openSite({ routes: ROUTES, skills: SKILLS })
+    const site = openSite({ ownProcess: true, routes: ROUTES, skills: SKILLS })
     const first = await site.start()
     const chat = await first.chat(PATH)
     chat.send({ text: '1h' })

@@ -30,7 +30,7 @@ const CAREFUL = `export default { description: 'Asks twice.', metadata: { approv
 
 describe('trivium mcp', { timeout: 90_000 }, () => {
   test('offers the skills of the daemon, and those of the next one after a restart', async (t) => {
-    const site = openSite({ routes: ROUTES, skills: { slow: SLOW } })
+    const site = openSite({ ownProcess: true, routes: ROUTES, skills: { slow: SLOW } })
     const first = await site.start()
     const client = new Client({ name: 'an editor', version: '1' })
     const transport = new StdioClientTransport({

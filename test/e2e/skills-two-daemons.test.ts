@@ -18,7 +18,12 @@ describe('two daemons on one Redis', { timeout: 300_000 }, async () => {
   const redis = await startRedisServer()
   after(() => redis.stop())
   const makeSite = () =>
-    openSite({ routes: 'routes: []\n', skills: { ask: ASK }, env: { REDIS_URL: redis.url } })
+    openSite({
+      ownProcess: true,
+      routes: 'routes: []\n',
+      skills: { ask: ASK },
+      env: { REDIS_URL: redis.url },
+    })
   const sites = [makeSite(), makeSite()] as const
   const here = await sites[0].start()
   let there = await sites[1].start()

@@ -35,6 +35,7 @@ const version = (n: number) => `export default { description: 'A version.', run:
 
 describe('skills of a running daemon', { timeout: 300_000 }, () => {
   const suite = suiteWithDaemon({
+    ownProcess: true,
     routes: ROUTES,
     skills: { admin: ADMIN, pay: PAY, tenant: TENANT, other: version(7) },
   })

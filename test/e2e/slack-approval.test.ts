@@ -15,6 +15,7 @@ describe('an approval on Slack', { timeout: 90_000 }, async () => {
   const slack = await startSlackServer()
   after(() => slack.close())
   const site = openSite({
+    ownProcess: true,
     routes: `
 gateways:
   team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}", ping: 200ms, progress: off }

@@ -67,6 +67,7 @@ test('one trace leads from the sender through accept, dispatch, a queue and its 
   const worker = await startQueueWorker(redis.url, 'invoices', { ...env, OTEL_SERVICE_NAME: 'books' })
   t.after(worker.kill)
   const site = openSite({
+    ownProcess: true,
     env,
     routes: `
 queues: { redis: "${redis.url}" }
@@ -157,6 +158,7 @@ test('a trace has the skill, what it invokes, the steps of a model and its tools
   const push = (name: string, topic: string) =>
     `  - { name: ${name}, topic: ${topic}, url: '${elsewhere.url}/${name}?key=hidden', allow-private: true, secret: whsec_${'A'.repeat(32)} }`
   const site = openSite({
+    ownProcess: true,
     env: {
       ...receiver.env,
       ELSEWHERE: `${elsewhere.url}/elsewhere?key=hidden`,
@@ -250,7 +252,7 @@ test('a receiver of traces that is down is told of', { timeout: 60_000 }, async 
     OTEL_BSP_SCHEDULE_DELAY: '100',
     OTEL_EXPORTER_OTLP_TIMEOUT: '500',
   }
-  const site = openSite({ env, routes: 'routes: [{ name: all, skill: echo }]' })
+  const site = openSite({ ownProcess: true, env, routes: 'routes: [{ name: all, skill: echo }]' })
   const daemon = await site.start()
   await site.run(['message', 'cli', 'hello'])
   await until(() => daemon.output().includes('traces are lost'), 'the warning', 30_000)

@@ -29,6 +29,7 @@ describe('a conversation that is busy', { timeout: 120_000 }, async () => {
   )
   after(() => model.close())
   const site = openSite({
+    ownProcess: true,
     routes: `
 gateways:
   all: { transport: websocket, path: /all }

@@ -66,10 +66,12 @@ async function full(t: TestContext, parts: object) {
 
 /** The longest time (ms) for which what runs let nobody else have a turn. */
 async function longestHalt(work: () => Promise<void>): Promise<number> {
-  let [last, longest] = [performance.now(), 0]
+  // Of processor time: what other processes take from this one is not its fault.
+  const spent = () => process.cpuUsage().user / 1000
+  let [last, longest] = [spent(), 0]
   const tick = () => {
-    longest = Math.max(longest, performance.now() - last)
-    last = performance.now()
+    longest = Math.max(longest, spent() - last)
+    last = spent()
   }
   const timer = setInterval(tick, 5)
   await work()

@@ -58,6 +58,7 @@ function hourOf(series: string, before: Samples, state: Samples): string {
 
 describe('the alerts and the dashboard', { timeout: 60_000 }, () => {
   const suite = suiteWithDaemon({
+    ownProcess: true,
     routes: ROUTES,
     skills: SKILLS,
     store: 'redis',

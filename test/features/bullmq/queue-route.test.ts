@@ -51,7 +51,7 @@ test('a URL of queues that is none is said to be theirs', { timeout: 60_000 }, a
 
 describe('a route to a BullMQ queue', { timeout: 300_000 }, async () => {
   const redis = await startRedisServer({ appendfsync: 'always' })
-  const site = openSite({ routes: ROUTES(redis.url) })
+  const site = openSite({ ownProcess: true, routes: ROUTES(redis.url) })
   after(redis.stop)
   let daemon = await site.start()
 

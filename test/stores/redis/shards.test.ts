@@ -414,7 +414,7 @@ routes:
 describe('two daemons on a store with several shards', async () => {
   const redis = await startRedisServer()
   after(() => redis.stop())
-  const site = openSite({ routes: ROUTES, env: { REDIS_URL: redis.url } })
+  const site = openSite({ ownProcess: true, routes: ROUTES, env: { REDIS_URL: redis.url } })
 
   test('the shards of one that is killed are dispatched by the other within five seconds', async () => {
     const daemons = [await site.start(), await site.start({ TRIVIUM_DATA_DIR: '.trivium-2' })] as const

@@ -13,6 +13,7 @@ test('of the mails that a killed daemon was sending only those are in doubt that
   const { imapPort, password } = world.dovecot
   const user = 'killed@example.com'
   const site = openSite({
+    ownProcess: true,
     routes: `
 gateways:
   support:

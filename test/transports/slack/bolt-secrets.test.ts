@@ -30,7 +30,10 @@ const slack = await startSlackServer()
 after(() => slack.close())
 
 test('no token and no secret of the environment is in what an app logs, throws or dies of', async () => {
-  const site = openSite({ routes: routesFor(slack, './bot/app.js').replace('attempts: 4', 'attempts: 2') })
+  const site = openSite({
+    ownProcess: true,
+    routes: routesFor(slack, './bot/app.js').replace('attempts: 4', 'attempts: 2'),
+  })
   site.write('bot/package.json', '{ "name": "bot" }')
   site.write('bot/.env', `SLACK_BOT_TOKEN=${BOT}\nSLACK_SIGNING_SECRET=${SIGNING}\n`)
   site.write('bot/app.js', APP)

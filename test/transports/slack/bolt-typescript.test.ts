@@ -67,7 +67,7 @@ export const settings = { greeting: process.env.GREETING ?? Defaults.greeting }
 `,
 }
 
-const site = openSite({ routes: routesFor(slack, './bot/src/app.ts') })
+const site = openSite({ ownProcess: true, routes: routesFor(slack, './bot/src/app.ts') })
 for (const [path, content] of Object.entries(FILES)) site.write(path, content)
 const daemon = await site.start()
 await until(() => slack.sockets.open() === 1, 'a socket', 30_000)

@@ -257,7 +257,7 @@ routes:
 ${more}`
     const app = (word: string) =>
       `console.log('loaded ${word}'); exports.registerListeners = (app) => app.message('go', ({ say }) => say('${word}'))`
-    const site = openSite({ routes: '' })
+    const site = openSite({ ownProcess: true, routes: '' })
     site.write('good/app.cjs', "module.exports = require('./listeners.cjs')")
     site.write('good/listeners.cjs', app('good'))
     site.write('bad/app.cjs', 'nonsense(')

@@ -12,6 +12,7 @@ afterEach(() => slack.close())
 async function open(): Promise<void> {
   slack = await startSlackServer()
   site = openSite({
+    ownProcess: true,
     routes: `
 gateways:
   team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}", ping: 200ms }

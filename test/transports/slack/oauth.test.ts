@@ -118,6 +118,7 @@ test('two daemons on one Redis share what was installed over HTTP, and renew a t
   const redis = await startRedisServer()
   after(() => Promise.all([slack.close(), redis.stop()]))
   const site = openSite({
+    ownProcess: true,
     env: { CLIENT_SECRET: CLIENT.clientSecret, REDIS_URL: redis.url },
     routes: `
 gateways:

@@ -58,6 +58,7 @@ describe('a reply with a text and a file arrives whole and once after', () => {
     const slack = await startSlackServer()
     t.after(() => slack.close())
     const site = openSite({
+      ownProcess: true,
       routes: `
 gateways:
   team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}" }

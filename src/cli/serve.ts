@@ -1,0 +1,55 @@
+import { join } from 'node:path'
+import { transports } from '../../transports/registry.ts'
+import { configJsonSchema } from '../config/json-schema.ts'
+import { watchFiles } from '../config/load-config.ts'
+import { reasonOf, TriviumError } from '../core/errors.ts'
+import { defined } from '../lib/defined.ts'
+import { type Environs, loadFor } from './command.ts'
+import { lockAlone } from './connection.ts'
+import { removeDaemonFile, writeDataFile } from './data-dir.ts'
+import { createOwnDaemon } from './own-daemon.ts'
+
+export type Served = Awaited<ReturnType<typeof makeServed>>
+
+type Output = { pretty: boolean; destination?: { write(line: string): unknown } }
+
+/**
+ * Makes a daemon in this process that holds its data directory. `open` starts it, lets it reread what changes and says in `daemon.json`
+ * where it is; `close` takes that back, and follows its `stop`. Commands that are at work, and a daemon that is stopping, are waited for.
+ */
+export async function makeServed(environs: Environs, output: Output) {
+  const { dataDir: dir, redisUrl } = (await loadFor(environs)).daemon
+  const lock = redisUrl === undefined ? await lockAlone(dir, environs) : undefined
+  const { daemon, log } = await createOwnDaemon(environs, { ...output, mode: 'serve', ...defined({ lock }) })
+  const { file } = daemon.config()
+  const { dataDir } = daemon.config().daemon
+  const failed = (error: unknown) =>
+    log.error({}, `the last good configuration stays in force: ${reasonOf(error)}`)
+  const reread = () => void daemon.reread().catch(failed)
+  // Before the start, which reads it: what is saved meanwhile is seen too.
+  const unwatch = watchFiles([file, join(environs.cwd, '.env')], reread)
+  return {
+    daemon,
+    log,
+    dataDir,
+    reload: () => void daemon.reload().catch(failed),
+    async open() {
+      const addresses = await daemon.start()
+      if (!addresses) throw new TriviumError('internal', { reason: 'the daemon does not listen' })
+      // A skill may bring a route, and a route may wait for its skill.
+      await daemon.manager.watch(reread)
+      const place = { pid: process.pid, ...addresses, store: daemon.store.kind, config: file }
+      await writeDataFile(dataDir, 'daemon.json', { ...place, startedAt: Date.now() })
+      return addresses
+    },
+    /** For editors, which find it by the first line of routes.yaml. */
+    writeSchema: () =>
+      writeDataFile(dataDir, 'routes.schema.json', configJsonSchema(transports)).catch((err: unknown) =>
+        log.warn({ err }, 'editors get no routes.schema.json'),
+      ),
+    close() {
+      unwatch()
+      removeDaemonFile(dataDir)
+    },
+  }
+}
