@@ -41,7 +41,7 @@ routes:
   - { name: answer, match: { gateway: support }, skill: answer, retry: { attempts: 3, delay: 10ms } }
 `
       const env = redis ? { REDIS_URL: redis.url } : {}
-      const site = openSite({ routes, skills: { answer: SKILL }, env })
+      const site = openSite({ ownProcess: true, routes, skills: { answer: SKILL }, env })
       let daemon = await site.start()
       const json = { 'content-type': 'application/json' }
       const post = (id: string, raw: string, as: object = basic) =>
