@@ -5,19 +5,19 @@ import { compileExactPattern } from '../core/pattern.ts'
 import { type AccessRule, createWho } from './middleware/access.ts'
 import { createNameMatcher } from './names.ts'
 
-/** Who may have which skills invoked, by the roles in force. */
+/** Access rights to skills, by the current roles. */
 export type Access = ReturnType<typeof createAccess>
 
-/** The parts of the configuration that give rights. */
+/** The parts of the configuration that grant rights. */
 type Roles = {
   access: { roles: Record<string, { members: readonly string[]; skills: readonly string[] }> }
   gateways: readonly { name: string; transport: string }[]
 }
 
-/** `isCaseless`: whether the identities of a kind of transport have no case. */
+/** `isCaseless`: whether a transport kind's identities are case-insensitive. */
 export function createAccess(initial: Roles, isCaseless: (transport: string) => boolean) {
   let config = compiled(initial, isCaseless)
-  /** The caller with this identity, and the roles that name it now. Without an identity there is no role. */
+  /** The caller with an identity and its current roles. Without an identity there are no roles. */
   const callerAs = (id: string | undefined, groups: readonly string[] = []): Caller => {
     if (id === undefined) return { kind: 'route' }
     const who: Caller = { kind: 'route', id, ...(config.caseless.has(partsOf(id).gateway) && CASELESS) }
@@ -26,13 +26,13 @@ export function createAccess(initial: Roles, isCaseless: (transport: string) => 
     return { ...caller, roles: named.map(({ role }) => role) }
   }
   return {
-    /** Puts other roles in force. */
+    /** Replaces the roles. */
     use(next: Roles): void {
       config = compiled(next, isCaseless)
     },
-    /** The roles as rules: their members may have these skills invoked. */
+    /** The roles as access rules: members and their skills. */
     rules: (): readonly AccessRule[] => config.rules,
-    /** A member; in place of `role:NAME` the members of those roles. */
+    /** Expands `role:NAME` to the members of that role; returns other members unchanged. */
     expand(member: string): string[] {
       const [, role] = /^role:(.+)$/s.exec(member) ?? []
       if (role === undefined) return [member]
@@ -41,7 +41,7 @@ export function createAccess(initial: Roles, isCaseless: (transport: string) => 
       )
     },
     callerAs: (id: string | undefined) => callerAs(id),
-    /** Who asks when a message starts a skill: the sender, where the transport has proof of them. */
+    /** The caller of a skill started by a message: the sender, if verified. */
     callerOf: (message: Pick<Message, 'gateway' | 'from'>): Caller =>
       callerAs(identityOf(message), message.from.groups),
   }

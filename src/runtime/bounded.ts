@@ -3,8 +3,8 @@ import { reasonOf, TriviumError } from '../core/errors.ts'
 import { formatDuration } from '../core/units.ts'
 
 /**
- * Runs `work` until `parent` aborts or `timeout` (ms) is over, and rejects at that moment with `skill_timeout` or the reason of
- * the abort, even where the work ignores its signal. `live` holds what aborts it while it runs, for whoever closes.
+ * Runs `work` until `parent` aborts or `timeout` (ms) passes, and then rejects immediately with the abort reason or
+ * `skill_timeout`, even if the work ignores its signal. `live` holds its abort function while it runs, for `close`.
  */
 export async function runBounded<T>(
   bounds: {
@@ -22,7 +22,7 @@ export async function runBounded<T>(
   setMaxListeners(0, signal)
   const { promise, resolve, reject } = Promise.withResolvers<T>()
   const abort = (reason: unknown) => {
-    // Before the work can fail of it.
+    // Before the abort makes the work itself fail.
     reject(abortError({ reason }))
     controller.abort(reason)
   }
@@ -41,7 +41,7 @@ export async function runBounded<T>(
   }
 }
 
-/** What an aborted call rejects with: the reason itself where it is a TriviumError, else `cancelled` around it. */
+/** The error of an aborted call: the reason if it is a TriviumError, else `cancelled` with the reason as cause. */
 export function abortError({ reason }: Pick<AbortSignal, 'reason'>, what = 'The invocation'): Error {
   if (reason instanceof TriviumError) return reason
   return new TriviumError('cancelled', { what, reason: reasonOf(reason) }, { cause: reason })

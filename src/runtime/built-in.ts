@@ -14,7 +14,7 @@ const store = operations.storeName
   .default('file')
   .describe('file: this data directory; memory: this process; shared: all daemons of the same store')
 
-/** Keys and values. */
+/** Skills for keys and values. */
 const stateSkills: readonly Skill[] = [
   defineSkill({
     name: 'state-get',
@@ -84,14 +84,14 @@ const stateSkills: readonly Skill[] = [
   }),
 ]
 
-/** What a model's run may do a second time where a crash hid the first; `gateway-send` knows its own keys. */
+/** Skills that a model run may safely repeat after a crash; `gateway-send` deduplicates by its own keys. */
 const READS = createNameMatcher(
   '*-list *-show state-get state-wait recall search-notes workbench-get refused slack-installs',
 )
 const REPEATS = createNameMatcher(
   'state-set state-delete gateway-send event-subscribe event-unsubscribe forget',
 )
-/** What cannot be taken back, so that whoever offers them to people asks first. */
+/** Irreversible skills, for which interfaces ask for confirmation. */
 const DESTROYS = createNameMatcher(
   '*-delete *-drop slack-installs-remove event-seek event-unsubscribe callback-release forget approval-decide subscription-replay event-replay send-cancel run-cancel',
 )
@@ -106,7 +106,7 @@ function annotated(skill: Skill): Skill {
   return Object.keys(hints).length > 0 ? { ...skill, metadata: { ...metadata, annotations: hints } } : skill
 }
 
-/** Files that are made in words: a model's table, a report. */
+/** Saves text files, such as a model's table or report. */
 const artifactSave = defineSkill({
   name: 'artifact-save',
   description: 'Keeps a text as a file, and attaches it to the answer of the model that saves it.',
@@ -143,7 +143,7 @@ const askPerson = defineSkill({
   },
 })
 
-/** What `ctx.services` can do, as skills. */
+/** The methods of `ctx.services` as skills. */
 export const builtInSkills: readonly Skill[] = [
   ...skillsOf('event-', operations.events, ({ events }) => events),
   ...skillsOf('gateway-', operations.gateways, ({ gateways }) => gateways),
@@ -171,7 +171,7 @@ export const builtInSkills: readonly Skill[] = [
   ...skillsOf('task-', operations.tasks, ({ workbench }) => workbench),
 ].map(annotated)
 
-/** A skill for each operation, which hands its arguments to the method of the same name. */
+/** Makes a skill per operation, which calls the service method of the same name. */
 function skillsOf<O extends operations.Operations>(
   prefix: string,
   offered: O,
@@ -188,12 +188,12 @@ function skillsOf<O extends operations.Operations>(
   }))
 }
 
-/** Methods whose arguments their operations' schemas have checked. */
+/** Methods whose arguments were validated by the operation's schema. */
 type Methods = Record<string, { of(args: unknown, call: Call): Promise<unknown> }['of']>
 
 const SLIPS = new Set(['usage', 'not_found', 'limit_reached', 'skill_args_invalid'])
 
-/** In a chat a slip of who asks gets an answer; a program gets the error. */
+/** In a chat, a user error becomes a reply; programs get the error. */
 function answeringSlips(skill: Skill): Skill {
   return {
     ...skill,

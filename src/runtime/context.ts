@@ -6,7 +6,7 @@ import type { Message } from '../core/message.ts'
 import type { Services } from '../core/services.ts'
 import type { SkillContext } from '../core/skill.ts'
 
-/** Runs what a skill invokes, in the call that it makes of the call of the skill. */
+/** Runs a nested skill, with a call derived from the outer one. */
 export type RunNested = (
   call: Call,
   args: unknown,
@@ -15,8 +15,8 @@ export type RunNested = (
 ) => Promise<unknown>
 
 /**
- * Makes what makes the contexts of invocations. Most skills use little of theirs: what costs a closure or a logger is made
- * when it is asked for. A class keeps the accessors on the prototype; in a literal they made each context a slow object.
+ * Makes the factory of invocation contexts. Most skills use little of theirs, so closures and loggers are created on demand. A class
+ * keeps the accessors on the prototype; in an object literal they would make each context a dictionary-mode object.
  */
 export function createContexts(shared: {
   globals: Record<string, unknown>
@@ -79,11 +79,11 @@ export function createContexts(shared: {
 
     #invoke(name: string, args: unknown, within: Within = {}): Promise<unknown> {
       const { skill: by, depth } = this.call
-      // For the signal that is in force when it is called.
+      // Uses the signal at the time of the call.
       const nested = { skill: name, by, depth: depth + 1, signal: this.signal }
       const inner = { ...this.call, guard: undefined, ...within, ...nested }
       const result = shared.run(inner, args, this.nonlocals, within)
-      // One who forgets to await it must not end the process with it.
+      // A forgotten `await` must not end the process.
       result.catch((error) =>
         this.log.debug({ invoked: name, reason: reasonOf(error) }, 'an invocation failed'),
       )

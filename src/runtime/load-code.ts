@@ -10,7 +10,7 @@ import { attempt } from '../lib/attempt.ts'
 import { inTime } from '../lib/pause.ts'
 import { parseSettings } from './onion.ts'
 
-/** Names of skills, in front matter and in code. */
+/** The form of skill names. */
 export const SKILL_NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/
 
 const isSchema = (value: unknown): value is z.ZodType =>
@@ -27,10 +27,10 @@ const skillShape = z.object({
 
 type FoundFile = { name: string; path: string }
 
-/** Layers that restrict a skill: beside `metadata` they would be ignored, and the skill run without them. */
+/** Middleware keys that restrict a skill. Outside `metadata` they would be silently ignored, so that is an error. */
 const LAYERS = ['access', 'allowed-tools', 'approval', 'session', 'timeout']
 
-/** Imports a code skill: the default export of its module. Throws where it is not one. */
+/** Imports a code skill, the default export of its module. Throws if it is not a skill. */
 export async function loadCodeSkill(found: FoundFile, importer: FreshImporter): Promise<Skill> {
   const exported = await importDefault(found.path, importer)
   if (exported === undefined) throw new Error('it has no default export; export default defineSkill({ … })')
@@ -39,7 +39,7 @@ export async function loadCodeSkill(found: FoundFile, importer: FreshImporter): 
   const { name = found.name, metadata, ...rest } = parseSettings(skillShape, exported)
   if (name !== found.name) throw new Error(`its name is ${name}, but its folder is ${found.name}`)
   try {
-    // Whoever lists the skills needs it, and one that has none must not break the list.
+    // Needed for lists of skills, which a skill without a JSON Schema must not break.
     skillJsonSchema(rest)
     outputJsonSchema(rest)
   } catch (error) {
@@ -56,7 +56,7 @@ const middlewareShape = z.object({
   setup: z.custom<Middleware['setup']>((value) => typeof value === 'function', 'must be a function'),
 })
 
-/** Imports a middleware: the default export of `middleware/<name>.ts`. Throws where it is not one. */
+/** Imports a middleware, the default export of `middleware/<name>.ts`. Throws if it is not one. */
 export async function loadMiddleware(found: FoundFile, importer: FreshImporter): Promise<Middleware> {
   return { name: found.name, ...parseSettings(middlewareShape, await importDefault(found.path, importer)) }
 }
@@ -65,10 +65,10 @@ async function importDefault(path: string, importer: FreshImporter): Promise<unk
   return (await importer.load(path).catch((error) => throwWithPlace(error, path))).default
 }
 
-/** Node tells only in the stack where code went wrong. Its own frames have no `/` at the beginning. */
+/** Node reports the place of an error only in the stack. Its own frames do not start with `/`. */
 const PLACE = /(?:^|\(|at (?:async )?)(?:file:\/\/)?(\/[^\s()?:]+)(?:\?v=\d+)?:(\d+)(?::\d+)?\)?$/gm
 
-/** Throws the error with the file (where it is not `path`) and the line before its message. */
+/** Rethrows an error with the file (if not `path`) and line before its message. */
 function throwWithPlace(error: unknown, path: string): never {
   if (!(error instanceof Error)) throw error
   const own = realPathOf(path)
@@ -82,37 +82,37 @@ function throwWithPlace(error: unknown, path: string): never {
   throw error
 }
 
-/** Bare names that a skill may import although its own project has not installed them. */
+/** Packages that skills may import without installing them. */
 const PROVIDED: Record<string, string> = {
   trivium: new URL(`../public${extname(import.meta.filename)}`, import.meta.url).href,
   zod: import.meta.resolve('zod'),
 }
 
-/** After so many ms a module that waits at its top level, for a server that is away, is given up. */
+/** Timeout (ms) of modules with top-level await. */
 const PATIENCE = 10_000
 
-/** Of all importers: one URL is one version of a file. */
+/** Shared by all importers, so that each URL is one version of a file. */
 let version = 0
 
-/** CommonJS has one cache for all. */
+/** CommonJS has one global cache. */
 const require = createRequire(import.meta.url)
-/** Files that were loaded as CommonJS. */
+/** Files loaded as CommonJS. */
 const commonJs = new Set<string>()
 
 type FreshImporter = ReturnType<typeof createFreshImporter>
 
-/** Imports modules past the cache of Node, by a version in the URL; old ones stay in memory. */
+/** Imports modules without Node's cache, through a version in the URL. Old versions stay in memory. */
 export function createFreshImporter(folders: readonly string[] = []) {
-  /** Node resolves links, so a folder counts by its own path and by where it leads. */
+  /** Node resolves links, so folders count by their own path and by their target. */
   const roots = new Set<string>()
   const addRoot = (folder: string) => {
     for (const path of [folder, realPathOf(folder)]) roots.add(`${pathToFileURL(path).href}/`)
   }
-  /** The folder itself may well be in a package; what is installed within it is not ours. */
+  /** The folder itself may be in a package; packages installed inside it do not count. */
   const isOurs = (url = '') => {
     return [...roots].some((root) => url.startsWith(root) && !url.includes('/node_modules/', root.length - 1))
   }
-  /** A skill in TypeScript is a module, whatever the package.json above it says. */
+  /** TypeScript skills are ES modules regardless of their package.json. */
   const asModule = (found: ResolveFnOutput) => {
     return isOurs(found.url) && /\.ts(\?|$)/.test(found.url)
       ? { ...found, format: 'module-typescript' }
@@ -123,7 +123,7 @@ export function createFreshImporter(folders: readonly string[] = []) {
     resolve(specifier, context, next) {
       if (!isOurs(context.parentURL)) return asModule(next(specifier, context))
       const provided = Object.hasOwn(PROVIDED, specifier) ? PROVIDED[specifier] : undefined
-      // Where it is not installed beside the skill, the copy of Trivium itself serves.
+      // Falls back to Trivium's own copy.
       if (provided) return attempt(() => next(specifier, context)) ?? next(provided, context)
       const resolved = asModule(next(specifier, context))
       const query = new URL(context.parentURL ?? '').search
@@ -133,9 +133,9 @@ export function createFreshImporter(folders: readonly string[] = []) {
   })
 
   return {
-    /** Imports the file, and what it imports from the folders, past the module cache. Throws what its code throws. */
+    /** Imports a file and its imports from the folders, without the module cache. Throws the errors of its code. */
     async load(path: string): Promise<Record<string, unknown>> {
-      // Node remembers where a link led; that of a Kubernetes volume leads elsewhere after each change.
+      // Node caches link targets, but links of a Kubernetes volume change with each update.
       const real = realPathOf(path)
       const { href } = pathToFileURL(real)
       for (const folder of folders) addRoot(folder)
@@ -144,7 +144,7 @@ export function createFreshImporter(folders: readonly string[] = []) {
       for (const at of commonJs.has(real) ? Object.keys(require.cache) : []) {
         if (at.startsWith(home) && !at.includes('/node_modules/', home.length - 1)) delete require.cache[at]
       }
-      // To `import`, what is re-exported and was there before is a circle; not to `require`. It tells what fails, too.
+      // `import` would see a circle for re-exports that were loaded before; `require` does not, and also reports failures.
       if (commonJs.has(real)) attempt(() => require(real))
       const module = await inTime(import(`${href}?v=${++version}`), AbortSignal.timeout(PATIENCE))
       if (require.cache[real]) commonJs.add(real)
@@ -155,7 +155,7 @@ export function createFreshImporter(folders: readonly string[] = []) {
   }
 }
 
-/** Where links lead; the path itself where there is nothing (any more). */
+/** The target of links, or the path itself if it does not exist. */
 function realPathOf(path: string): string {
   return attempt(() => realpathSync(path)) ?? path
 }

@@ -16,30 +16,30 @@ import { parseArgs } from './parse-args.ts'
 import { createRegistry, type RegisteredSkill, type RegistryOptions } from './registry.ts'
 import { watchSkills } from './watch-skills.ts'
 
-/** The one door to every skill, whoever asks. */
+/** Runs all skills, for every kind of caller. */
 export type SkillManager = ReturnType<typeof createSkillManager>
 
 export type SkillManagerOptions = RegistryOptions & {
-  /** The approval that a route asks for before it runs the skill: then every other way to it asks as well. */
+  /** The approval that a route requires for a skill, which then applies to every caller. */
   guardOf?(skill: string): boolean | ApprovalSettings | undefined
-  /** Why a skill of another server is not there; undefined for names that lead to none. */
+  /** Why a skill of an MCP server is missing; undefined for other names. */
   missing?(name: string): TriviumError | undefined
-  /** Shared by all invocations. */
+  /** Values shared by all invocations. */
   globals?: Record<string, unknown>
 }
 
-/** What skills work with. */
+/** Dependencies of skills. */
 type Connected = {
   services: Services
-  /** Skills besides those of `options`, which need what was made with the manager. */
+  /** Further skills, which depend on the manager. */
   skills?: readonly Skill[]
-  /** Called when an invocation that belongs to no message is over. */
+  /** Called at the end of an invocation without a message. */
   ended?(rootId: string): Promise<void>
 }
 
 const MAX_DEPTH = 32
 
-/** Invokes skills. Call `connect`, which gives them their services, and then `reload`, which loads them, before the first. */
+/** Makes the skill manager. Call `connect` (services) and then `reload` (loads skills) before the first invocation. */
 export function createSkillManager(options: SkillManagerOptions) {
   const { folders, log, globals = {} } = options
   let ended: Connected['ended']
@@ -85,7 +85,7 @@ export function createSkillManager(options: SkillManagerOptions) {
     throw new Error('skills have no services yet')
   }
 
-  /** Throws, or rejects as the skill does. */
+  /** Throws, or rejects with the skill's error. */
   const run = (
     call: Call,
     args: unknown,
@@ -97,7 +97,7 @@ export function createSkillManager(options: SkillManagerOptions) {
       throw new TriviumError('recursion_limit', { name: call.skill, depth: call.depth, limit: MAX_DEPTH })
     }
     const { onion: found } = find(call.skill)
-    // A route has decided for itself whether it asks.
+    // Routes decide themselves whether they need an approval.
     const isRouted = call.depth === 0 && call.route !== undefined
     const guard = isRouted ? undefined : options.guardOf?.(call.skill)
     const guarded = guard ? withApproval(found, guard) : found
@@ -107,13 +107,13 @@ export function createSkillManager(options: SkillManagerOptions) {
   }
 
   return {
-    /** Gives skills their services. */
+    /** Sets the services of skills. */
     connect(parts: Connected) {
       contextOf = connectedTo(parts.services)
       ended = parts.ended
       registry.add(parts.skills ?? [])
     },
-    /** Validates and runs a skill; CLI, HTTP and MCP get JSON. Throws a TriviumError; that of `skill_failed` has the skill’s in `cause`. */
+    /** Validates and runs a skill; CLI, HTTP and MCP get JSON. Throws a TriviumError; `skill_failed` has the skill’s error as `cause`. */
     async invoke(name: string, args?: unknown, invokeOptions: InvokeOptions = {}) {
       if (closed) throw new TriviumError('cancelled', { what: `Skill ${name}`, reason: 'the daemon stops' })
       const { signal: parent, timeout, caller, approval } = invokeOptions
@@ -134,11 +134,11 @@ export function createSkillManager(options: SkillManagerOptions) {
         if (error instanceof TriviumError) throw error
         throw new TriviumError('skill_failed', { name, reason: reasonOf(error) }, { cause: error })
       } finally {
-        // Dispatch tries a message again, and says itself when that is over.
+        // Dispatch may retry a message, and reports the end itself.
         if (!invokeOptions.message) await ended?.(rootId)
       }
     },
-    /** Throws where a call may not have the skill run later, with `args` if given: programs never, as their token may be gone by then. */
+    /** Throws if a call may not plan a later run of a skill (with `args`). Programs never may, as their token may be gone by then. */
     async permit(name: string, call: Call, args?: unknown): Promise<void> {
       const { id, skills } = call.caller
       if (skills) {
@@ -151,10 +151,10 @@ export function createSkillManager(options: SkillManagerOptions) {
       await createOnion({ ...skill, run: async () => {} }, access).run(contextOf(asked, {}, {}))
       if (args !== undefined) parseArgs(skill, args)
     },
-    /** What `trivium skill list` prints. */
+    /** Data of `trivium skill list`. */
     list: () => registry.names().map((name) => infoOf(find(name))),
     get: (name: string) => registry.get(name)?.onion.skill,
-    /** What `trivium skill show` prints. `layers` are outermost first. Throws `skill_not_found`, `skill_broken`. */
+    /** Data of `trivium skill show`. `layers` are outermost first. Throws `skill_not_found`, `skill_broken`. */
     describe(name: string) {
       const found = find(name)
       const guard = options.guardOf?.(name)
@@ -164,23 +164,23 @@ export function createSkillManager(options: SkillManagerOptions) {
     },
     errors: registry.errors,
     known: registry.known,
-    /** The skills of other servers, in place of those that there were. */
+    /** Replaces the skills of MCP servers. */
     useRemote(skills: readonly Skill[]) {
       registry.useRemote(skills)
       tell()
     },
-    /** Loads all skills anew. A broken one keeps its last good version. */
+    /** Reloads all skills. A broken skill keeps its last good version. */
     reload,
-    /** Reloads what changes on disk; `changed` is called after each reload. Ends with `close`. */
+    /** Reloads on file changes, and calls `changed` after each reload. Ends with `close`. */
     async watch(changed?: () => void) {
       stopWatching = await watchSkills(folders, () => reload().then(changed), log)
     },
-    /** Calls `listener` after each reload; the function it returns ends that. */
+    /** Calls `listener` after each reload. Returns a function that unsubscribes. */
     onChange(listener: () => void): () => void {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    /** Aborts what runs, with `cancelled`, and stops watching. */
+    /** Aborts running invocations with `cancelled`, and stops watching. */
     async close() {
       closed = true
       await stopWatching?.()
@@ -205,7 +205,7 @@ function createRootCall(
     depth: 0,
     signal,
   }
-  // One by one: most are absent, and a copy without those costs each message more than all else here.
+  // One by one: most are absent, and copying without them would be the most expensive step here.
   if (message) call.message = message
   if (route !== undefined) call.route = route
   if (model !== undefined) call.model = model

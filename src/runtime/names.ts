@@ -5,12 +5,12 @@ import { MESSAGE_TOPIC } from '../core/event.ts'
 import { pathGet } from '../core/json.ts'
 import { compilePattern } from '../core/pattern.ts'
 
-/** `allowed-tools`, as people write it. */
+/** Schema of `allowed-tools`. */
 export const nameSpec = z.union([z.string(), z.array(z.string())])
 
 export type NameMatcher = ReturnType<typeof createNameMatcher>
 
-/** Reads the names and globs of `allowed-tools` and access rules; parentheses (`Bash(git:*)`) are for other hosts. Throws for a bad glob. */
+/** Compiles the names and globs of `allowed-tools` and access rules. Parentheses (`Bash(git:*)`) are for other hosts. Throws for an invalid glob. */
 export function createNameMatcher(spec: string | readonly string[]) {
   const plain = (text: string) => text.replaceAll(/\([^)]*\)/g, '')
   const names = typeof spec === 'string' ? plain(spec).split(/[\s,]+/) : spec.map(plain)
@@ -18,12 +18,12 @@ export function createNameMatcher(spec: string | readonly string[]) {
   return {
     spec: names.join(' '),
     matches: (name: string) => patterns.some((pattern) => pattern.test(name)),
-    /** As `matches`, but a bare `*` names nothing. */
+    /** Like `matches`, but a bare `*` matches nothing. */
     names: (name: string) => patterns.some((pattern) => !/^\*+$/.test(pattern.source) && pattern.test(name)),
   }
 }
 
-/** Providers take letters, digits, `_` and `-` alone, and not many, in the name of a tool: `files.read` is `files__read` there. */
+/** The tool name for providers, which allow only letters, digits, `_` and `-`, with a limited length: `files.read` becomes `files__read`. */
 export function toolNameOf(skill: string): string {
   const name = skill.replaceAll('.', '__')
   return name.length > LONGEST_TOOL
@@ -33,7 +33,7 @@ export function toolNameOf(skill: string): string {
 
 const LONGEST_TOOL = 64
 
-/** The skill that a model means, for people. */
+/** The skill name of a tool, for people. */
 export function skillOfTool(tool: string): string {
   return tool.replaceAll('__', '.')
 }

@@ -11,18 +11,18 @@ import { formatDuration } from '../../core/units.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 import { abortError } from '../bounded.ts'
 
-/** What the store keeps of a callback. Times are Unix ms. */
+/** A stored callback. Times are Unix ms. */
 const callbackRecord = z.object({
   timeout: z.number(),
   expiresAt: z.number(),
   rootId: z.string(),
   released: z.boolean(),
-  /** Who made it, and the gateway of the message that they worked on. Records of older versions lack it. */
+  /** The creator, and the gateway of their message. Absent in records of older versions. */
   maker: z.object({ id: z.string().nullable(), gateway: z.string().nullable() }).exactOptional(),
 })
 type CallbackRecord = z.infer<typeof callbackRecord>
 
-/** What the store keeps of one invocation of a callback, until its caller has the answer or has given up. */
+/** A stored invocation of a callback, kept until the caller has the answer or gave up. */
 const invocationRecord = z.object({
   id: z.string(),
   args: z.json(),
@@ -34,16 +34,16 @@ type InvocationRecord = z.infer<typeof invocationRecord>
 
 const callbackKey = (ref: string) => `callback:${ref}`
 const invocationsPrefix = (ref: string) => `callback-call:${ref}:`
-/** Written with each invocation, so that responders on any daemon wake. */
+/** Written with each invocation, to wake responders on any daemon. */
 const bellKey = (ref: string) => `callback-bell:${ref}`
 const rootKey = (rootId: string, ref: string) => `callback-root:${rootId}:${ref}`
 
-/** A released ref is told from an unknown one for that long. */
+/** How long (ms) a released ref can be distinguished from an unknown one. */
 const TOMBSTONE = 3_600_000
-/** An invocation outlives its caller's patience by that, so that a crash leaves nothing for good. */
+/** Extra lifetime (ms) of an invocation after its caller's timeout, so that records expire after a crash. */
 const LEFTOVER = 60_000
 
-/** Callbacks on the message store: whoever holds a ref invokes it, whoever waits on it answers, in any process. */
+/** Callbacks on the message store: a holder of a ref invokes it, and a waiting responder answers, in any process. */
 export function createCallbackService(deps: { store: Pick<Store, 'kv' | 'onSignal'>; now: () => number }) {
   const { store, now } = deps
   const { kv, onSignal } = store
@@ -57,7 +57,7 @@ export function createCallbackService(deps: { store: Pick<Store, 'kv' | 'onSigna
     return record
   }
 
-  /** As `find`, for who answers or ends it. A program that may not is told what it would be told of a ref that is not there. */
+  /** Like `find`, for responding and releasing. A program without access gets the same error as for an unknown ref. */
   const findOwn = async (ref: string, caller: Caller) => {
     const record = await find(ref)
     if (!mayAnswer(caller, record)) throw new TriviumError('callback_not_found', { ref })
@@ -152,7 +152,7 @@ export function createCallbackService(deps: { store: Pick<Store, 'kv' | 'onSigna
         await kv.set(bellKey(ref), id, { ttl })
         const answer = await waitFor({
           attempt: async () => {
-            // In this order: who answers and then releases must be found to have answered.
+            // Checked in this order, so that an answer followed by a release counts as answered.
             const [alive] = await Promise.allSettled([find(ref)])
             const { value } = (await kv.get(key)) ?? {}
             const found = value === undefined ? call : invocationRecord.parse(value)
@@ -175,7 +175,7 @@ export function createCallbackService(deps: { store: Pick<Store, 'kv' | 'onSigna
   } satisfies CallbackService
 }
 
-/** A program with bounded gateways answers its own callbacks and those of its gateways. */
+/** A program limited to some gateways may answer its own callbacks and those of its gateways. */
 function mayAnswer({ id, skills, gateways }: Caller, { maker }: CallbackRecord): boolean {
   if (skills === undefined || gateways === undefined || maker === undefined) return true
   return (id !== undefined && id === maker.id) || gateways.includes(maker.gateway ?? '')
@@ -187,12 +187,12 @@ function isOpen(status: InvocationRecord['status']): boolean {
 
 const REF = /^[a-z0-9][a-z0-9-]*-[0-9a-f]{8}$/
 
-/** True for a name that has the form of a callback ref: `{label}-{8 hex digits}`. */
+/** True for a name in the form of a callback ref: `{label}-{8 hex digits}`. */
 export function isCallbackName(name: string): boolean {
   return REF.test(name)
 }
 
-/** A callback as a skill, so that a ref is invoked like any other. */
+/** Wraps a callback as a skill, so that refs are invoked like skills. */
 export function callbackSkill(ref: string): Skill {
   return {
     name: ref,

@@ -14,7 +14,7 @@ const frontMatter = z.looseObject({
   metadata: jsonObjectSchema.nullish(),
 })
 
-/** Splits a `SKILL.md` into its YAML front matter and its prompt. Throws an Error with the line of what is wrong. */
+/** Splits a `SKILL.md` into YAML front matter and prompt. Throws an Error with the line of the mistake. */
 export function parseSkillFile(text: string) {
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
   if (lines[0]?.trimEnd() !== '---') throw new Error('line 1: it must begin with YAML front matter (---)')
@@ -22,13 +22,13 @@ export function parseSkillFile(text: string) {
   if (end < 0) throw new Error('line 1: the front matter is not closed with ---')
   const { name, description, metadata, ...known } = parseSettings(
     frontMatter,
-    // An empty line in place of the first, so that errors name the lines of the file.
+    // An empty line replaces the first one, so that errors have the line numbers of the file.
     parseYaml(`\n${lines.slice(1, end).join('\n')}`),
   )
   const { 'allowed-tools': allowed, model } = known
-  /** With `allowed-tools` and `model` of the top level in it. */
+  /** Includes `allowed-tools` and `model` of the top level. */
   const all: JsonObject = { ...metadata, ...defined({ 'allowed-tools': allowed, model }) }
-  // The body begins on that line of the file, from 1.
+  // `bodyLine`: first line of the body, from 1.
   return { name, description, metadata: all, body: lines.slice(end + 1).join('\n'), bodyLine: end + 2 }
 }
 
@@ -46,20 +46,20 @@ function parseYaml(text: string): unknown {
   return value
 }
 
-/** A prompt in pieces: what stands between its directives, and the directives. */
+/** A prompt split into text and directives. */
 export type Prompt = readonly (
   | string
   | { directive: 'arg'; path: string }
   | { directive: 'session-history' }
 )[]
 
-/** `<context>` is for the model: between such tags code is code, too. */
+/** Tags such as `<context>` are for the model: Markdown code inside them is still code. */
 const SYNTAX = { extensions: [{ disable: { null: ['htmlFlow', 'htmlText'] } }] }
 
-/** As in remark-directive: `:name[…]`, or on a line or item of its own with more colons; not `10:30`, `std::vector[0]`, `\:name[…]`. */
+/** As in remark-directive: `:name[…]`, or with more colons at the start of a line or item; not `10:30`, `std::vector[0]`, `\:name[…]`. */
 const DIRECTIVE = /(?:(?<=^[ \t>*+-]*):{2,}|(?<![:\\]):)([A-Za-z][\w-]*)\[([^\]]*)\]/gm
 
-/** Strips HTML comments, then finds directives; code stays. Another `:name[…]` is an Error with its line, from `bodyLine` on. */
+/** Removes HTML comments, then finds directives outside code. Throws for an unknown `:name[…]`, with its line (counted from `bodyLine`). */
 export function compilePrompt(body: string, bodyLine = 1): Prompt {
   const text = stripComments(body, bodyLine)
   const codeAt = findCode(text)
@@ -89,10 +89,10 @@ function readDirective(name: string, label: string, line: number): Prompt[number
   return { directive: 'arg', path }
 }
 
-/** Removes HTML comments outside of code; lines stay where they are, so that later errors name the right ones. */
+/** Removes HTML comments outside code but keeps line ends, so that line numbers stay right. */
 function stripComments(body: string, bodyLine: number): string {
   let text = body
-  // Anew after each: what stands in a comment must not be taken for the beginning of code.
+  // Searches again after each, as the content of a comment must not count as the start of code.
   for (let open = findComment(text, 0); open >= 0; open = findComment(text, open)) {
     const close = text.indexOf('-->', open + 4)
     if (close < 0) {
@@ -107,7 +107,7 @@ function stripComments(body: string, bodyLine: number): string {
   return text
 }
 
-/** Where the next comment outside of code begins; -1: there is none. */
+/** The start of the next comment outside code, or -1. */
 function findComment(text: string, from: number): number {
   let open = text.indexOf('<!--', from)
   if (open < 0) return open
@@ -116,7 +116,7 @@ function findComment(text: string, from: number): number {
   return open
 }
 
-/** Tells in which code a place of the text is. */
+/** Finds the code sections of a text. */
 function findCode(text: string) {
   const events = postprocess(
     parse(SYNTAX)

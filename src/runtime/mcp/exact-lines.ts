@@ -1,12 +1,11 @@
 import { hasLongNumber, quoteExact } from '../../lib/exact-json.ts'
 
-/** Of an event stream, before its JSON. */
+/** Prefix of JSON data in an event stream. */
 const DATA = 'data:'
 
 /**
- * Keeps the digits of numbers that the library would round: `add` returns the whole lines so far, each with such numbers in quotes, where
- * it is JSON or the data of an event. A line over `limit` bytes is handed on as it comes, for others to refuse. `rest` is what
- * came after the last line.
+ * Preserves digits that the library would round: `add` returns the complete lines so far and quotes such numbers in JSON and event
+ * data. A line over `limit` bytes is passed on in pieces, for others to refuse. `rest`: the text after the last line.
  */
 export function createExactLines(limit: number) {
   let pending: Buffer[] = []

@@ -7,13 +7,13 @@ import { privateRefusal, publicLookup } from '../../lib/public-lookup.ts'
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 
 const MOST_REDIRECTS = 3
-/** Ms for a server that a login asks. */
+/** Timeout (ms) for servers contacted by a login. */
 const WITHIN = 30_000
 
 /**
- * The fetch for one MCP server. Its own origin gets the headers that are configured, and no redirect leads away from it. A login
- * asks other servers, which this one names: those get no such headers, and may not be at private addresses, unless this
- * one is, or `allow-private` says so.
+ * The fetch function for one MCP server. Only its origin gets the configured headers, and redirects to other origins are refused. A
+ * login contacts other servers named by this one: they get no such headers, and must have public addresses unless this server
+ * is private or `allow-private` is set.
  */
 export function createGuardedFetch(server: Pick<McpServer, 'url' | 'headers' | 'allowPrivate'>): Fetch {
   const { url: own = '', headers = {}, allowPrivate } = server
@@ -41,7 +41,7 @@ export function createGuardedFetch(server: Pick<McpServer, 'url' | 'headers' | '
       const to = movedTo(response, url)
       if (!to) return response
       await response.body?.cancel()
-      // What is posted is for whom it was meant for.
+      // A POST body must not go to another server.
       const isSame = to.origin === url.origin
       const mayFollow = count < MOST_REDIRECTS && (isSame || (method === 'GET' && !isOwn(url)))
       if (!mayFollow)
@@ -51,15 +51,15 @@ export function createGuardedFetch(server: Pick<McpServer, 'url' | 'headers' | '
   }
 }
 
-/** Makes the fetch for addresses that a stranger names: https, at public addresses as resolved. */
+/** Makes a fetch function for untrusted URLs: https and public addresses only, checked after DNS resolution. */
 function createPublicFetch() {
   let agent: Agent | undefined
   return async (url: URL, init: RequestInit): Promise<Response> => {
     if (url.protocol !== 'https:')
       throw new Error(`${url.origin} is not https; set \`allow-private: true\` if that is meant`)
-    // Node looks up no name that is an address.
+    // Node does not call the lookup for literal addresses.
     if (isInside(url.hostname)) throw new Error(privateRefusal(url.host))
-    // Late: most logins stay with their server.
+    // Loaded on first use: most logins stay on their server.
     const { Agent, fetch } = await import('undici')
     agent ??= new Agent({ connect: { lookup: publicLookup } })
     const { body, headers, method = 'GET', signal } = init
@@ -72,14 +72,14 @@ function createPublicFetch() {
       ...(signal ? { signal } : {}),
     })
     const { status, url: from } = response
-    // The library asks for a response of Node's own kind.
+    // The library expects Node's own Response class.
     const made = new Response(response.body, { status, headers: [...response.headers] })
     Object.defineProperty(made, 'url', { value: from })
     return made
   }
 }
 
-/** Whether a host is by its name not for the internet. */
+/** Whether a host name or address is not public. */
 function isInside(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').toLowerCase()
   if (isIP(host)) return isPrivateAddress(host)

@@ -10,9 +10,9 @@ import { createMcpServer, type McpOptions } from './server.ts'
 
 export type McpHttp = ReturnType<typeof createMcpHttp>
 
-/** A session that was not used for that long is forgotten. */
+/** Idle timeout (ms) of a session. */
 const IDLE = 30 * 60_000
-/** Sessions of one caller; whoever opens more ends the oldest, rather one that is idle. */
+/** Maximum sessions per caller; a further one ends the oldest, preferably an idle one. */
 const MOST_SESSIONS = 200
 
 type Session = {
@@ -23,14 +23,14 @@ type Session = {
 }
 
 /**
- * MCP over streamable HTTP. By the current protocol each request stands for itself. Sessions of older clients live in this
- * process: one that reaches another daemon is told 404 and begins anew.
+ * MCP over streamable HTTP. In the current protocol each request is independent. Sessions of older clients exist only in this
+ * process: on another daemon they get 404 and start over.
  */
 export function createMcpHttp(given: Omit<McpOptions, 'caller' | 'calls'>) {
   const calls = createCalls()
   const options = { ...given, calls }
   const sessions = new Map<string, Session>()
-  /** Who makes a request: the library hands on what stands for its token. */
+  /** The caller of a request, by the AuthInfo that the library passes on. */
   const callers = new WeakMap<AuthInfo, Caller>()
   const stateless = createMcpHandler(
     ({ authInfo }) => {
@@ -60,7 +60,7 @@ export function createMcpHttp(given: Omit<McpOptions, 'caller' | 'calls'>) {
     return session
   }
 
-  /** Of a client with an older protocol. A session is for callers with the same rights. */
+  /** Handles a request of an older protocol. A session belongs to callers with the same rights. */
   const inSession = async (
     request: IncomingMessage,
     response: ServerResponse,
@@ -78,7 +78,7 @@ export function createMcpHttp(given: Omit<McpOptions, 'caller' | 'calls'>) {
     response.once('close', () => {
       session.running -= 1
       if (session.running > 0) return
-      // What it began with was no beginning.
+      // The first request was not a valid start.
       const stays = session.transport.sessionId === undefined ? 0 : IDLE
       session.idle = setTimeout(() => void session.transport.close(), stays).unref()
     })
@@ -86,7 +86,7 @@ export function createMcpHttp(given: Omit<McpOptions, 'caller' | 'calls'>) {
   }
 
   return {
-    /** Answers one request to `/mcp`, of which the `body` was read already. Never rejects. */
+    /** Answers a request to `/mcp` whose `body` was already read. Never rejects. */
     async handle(request: IncomingMessage, response: ServerResponse, caller: Caller, body: unknown) {
       try {
         const auth: AuthInfo = { token: '', clientId: caller.id ?? '', scopes: [] }

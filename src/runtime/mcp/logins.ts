@@ -12,9 +12,9 @@ import type { McpServer } from '../../core/mcp.ts'
 import { defined } from '../../lib/defined.ts'
 import { orNothing, writeWhole } from '../../lib/disk.ts'
 
-/** What is kept of a login. The library checks what it takes of it. */
+/** A stored login. The library validates the parts it uses. */
 const keptSchema = z.object({
-  /** A login is for one address: another server must never get its tokens. */
+  /** A login belongs to one URL: another server must never get its tokens. */
   url: z.string(),
   redirectUrl: z.string().exactOptional(),
   client: z.custom<StoredOAuthClientInformation>(isJsonObject).exactOptional(),
@@ -23,10 +23,10 @@ const keptSchema = z.object({
 
 type Kept = z.output<typeof keptSchema>
 
-/** A person who consents: where the browser is sent back to, and who shows them the address to open. */
+/** An interactive consent: the redirect URL, and a function that shows the address to open. */
 export type Consent = { redirectUrl: string; state: string; show(address: URL): void }
 
-/** The OAuth logins of MCP servers: in the data directory, a file each that only its owner reads. */
+/** OAuth logins of MCP servers, in one file each in the data directory, readable by the owner only. */
 export function createMcpLogins(dataDir: string) {
   const dir = join(dataDir, 'mcp')
 
@@ -41,7 +41,7 @@ export function createMcpLogins(dataDir: string) {
     await writeWhole(join(dir, `${server.name}.json`), `${JSON.stringify(kept, null, 2)}\n`)
   }
 
-  /** With a `consent` a login begins anew; without, one that ended stays ended. */
+  /** With `consent`, starts a new login; without, an expired login stays expired. */
   const provider = (server: McpServer, kept: Kept, consent?: Consent): OAuthClientProvider => {
     const { clientId, clientSecret, issuer, scope } = server.oauth ?? {}
     const redirectUrl = consent?.redirectUrl ?? kept.redirectUrl ?? 'http://127.0.0.1/callback'
@@ -63,11 +63,11 @@ export function createMcpLogins(dataDir: string) {
           return { client_id: clientId, ...defined({ client_secret: clientSecret, issuer }) }
         return (await read(server)).client
       },
-      // One that is written in the file is registered nowhere else.
+      // A client id from the file needs no registration.
       ...(clientId === undefined && {
         saveClientInformation: (client: StoredOAuthClientInformation) => change(server, { client }),
       }),
-      // Who gives the code must be who is asked for the tokens.
+      // The code and the tokens must come from the same authorization server.
       ...(consent && {
         saveDiscoveryState(state: OAuthDiscoveryState) {
           found = state
@@ -88,7 +88,7 @@ export function createMcpLogins(dataDir: string) {
   }
 
   return {
-    /** The login of a server; undefined where nobody logged in yet, or `headers` say who calls. */
+    /** The login of a server; undefined before the first login, or if `headers` authenticate. */
     async of(server: McpServer): Promise<OAuthClientProvider | undefined> {
       const { url, headers = {}, oauth } = server
       if (url === undefined || Object.keys(headers).some((name) => /^authorization$/i.test(name)))
@@ -102,7 +102,7 @@ export function createMcpLogins(dataDir: string) {
       const kept = await read(server)
       return kept.tokens && provider(server, kept)
     },
-    /** Begins a login with a person, which forgets the one before. */
+    /** Starts an interactive login, which replaces the previous one. */
     async begin(server: McpServer, consent: Consent): Promise<OAuthClientProvider> {
       await change(server, { client: undefined, tokens: undefined, redirectUrl: undefined })
       return provider(server, { url: server.url ?? '' }, consent)

@@ -1,13 +1,13 @@
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { isShallow } from '../../lib/shallow.ts'
 
-/** Deeper schemas are cut: no tool needs them, and what reads schemas recurses. */
+/** Maximum depth of schemas: no tool needs more, and schema readers are recursive. */
 const MAX_DEPTH = 64
-/** A chain of references at the root is followed that far. */
+/** Maximum length of a chain of references at the root. */
 const MAX_REFERENCES = 10
 
 const TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']
-/** Keywords with one schema, with a list of schemas, and with schemas by name. */
+/** Keywords with one schema, a list of schemas, and schemas by name. */
 const ONE =
   /^(additionalProperties|additionalItems|contains|contentSchema|else|if|items|not|propertyNames|then|unevaluatedItems|unevaluatedProperties)$/
 const LIST = /^(allOf|anyOf|oneOf|prefixItems)$/
@@ -17,12 +17,12 @@ const NUMBER =
 const TEXT =
   /^(\$anchor|\$comment|\$dynamicAnchor|\$dynamicRef|\$id|\$ref|\$schema|description|format|pattern|title)$/
 
-/** A schema in which each keyword of JSON Schema has a value that it may have, and what was left out for that. */
+/** A schema with valid keyword values only, and the omitted parts. */
 export type Mended = { schema: JsonObject; faults: string[] }
 
 /**
- * Reads the `inputSchema` of a remote tool: an object, whatever else its server made of it. Keywords with values that they cannot
- * have are left out. Returns undefined where no object fits it, so that nobody could call the tool.
+ * Repairs the `inputSchema` of a remote tool into an object schema. Keywords with invalid values are omitted. Returns undefined if no
+ * object can match it, so that the tool cannot be called.
  */
 export function mendInputSchema(given: unknown): Mended | undefined {
   if (given === undefined || given === null || given === true || given === false)
@@ -44,9 +44,9 @@ function mend(given: JsonObject, depth: number, faults: Set<string>): JsonObject
     if (good === undefined) faults.add(`its inputSchema has an unusable "${key.slice(0, 60)}"`)
     else kept.push([key, good])
   }
-  // fromEntries defines its keys, so that one named __proto__ stays data.
+  // fromEntries defines own properties, so a key named __proto__ stays data.
   const schema: JsonObject = Object.fromEntries(kept)
-  // Providers of models refuse lists that say nothing of their items.
+  // Model providers refuse arrays without `items`.
   const isList = schema.type === 'array' && schema.items === undefined && schema.prefixItems === undefined
   return isList ? { ...schema, items: {} } : schema
 }
@@ -69,13 +69,13 @@ function mendKeyword(key: string, value: Json, depth: number, faults: Set<string
   }
   if (MAP.test(key)) return isJsonObject(value) ? mapValues(value, (one) => sub(one) ?? {}) : undefined
   if (!ONE.test(key)) return isPlain(value) ? value : undefined
-  // Before 2020-12 `items` could be a list.
+  // Before 2020-12, `items` could be a list.
   return key === 'items' && Array.isArray(value)
     ? { anyOf: value.flatMap((one) => sub(one) ?? []) }
     : sub(value)
 }
 
-/** Some servers write the names of types as their language has them. */
+/** Type names of programming languages that some servers use. */
 const OTHER_NAMES: Record<string, string> = {
   ...{ str: 'string', int: 'integer', float: 'number', double: 'number', bool: 'boolean' },
   ...{ dict: 'object', map: 'object', list: 'array', none: 'null' },
@@ -97,7 +97,7 @@ function mapValues(object: JsonObject, make: (value: Json) => Json): JsonObject 
   return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, make(value)]))
 }
 
-/** A root that refers to one of its own definitions says what that says: models need to see the properties. */
+/** Resolves a root that refers to one of its own definitions, as models need to see the properties. */
 function withRootResolved(schema: JsonObject): JsonObject {
   let { $ref, ...resolved } = schema
   for (let count = 0; typeof $ref === 'string' && count < MAX_REFERENCES; count++) {

@@ -11,7 +11,7 @@ import { createNameMatcher } from '../names.ts'
 import type { McpConnection } from './connection.ts'
 import type { RemoteTool } from './tool-list.ts'
 
-/** The skills of a server's tools that `tools:` names. Characters that no skill's name has become `-`, and doubles are numbered. */
+/** Skills for a server's tools selected by `tools:`. Other characters in names become `-`, and duplicates are numbered. */
 export function remoteSkills(
   server: McpServer,
   tools: readonly RemoteTool[],
@@ -37,7 +37,7 @@ function remoteSkill(name: string, server: McpServer, tool: RemoteTool, call: Mc
   const { annotations = {}, description = annotations.title ?? `The tool ${tool.name} of ${server.name}` } =
     tool
   const { readOnlyHint, destructiveHint, idempotentHint } = annotations
-  // By the protocol what changes something is destructive unless it says otherwise; what says nothing at all is left alone.
+  // By the protocol, tools that write are destructive unless marked otherwise; tools without hints are left alone.
   const isDestructive = readOnlyHint !== true && (destructiveHint ?? readOnlyHint === false)
   const { approval: wanted, approvers, access, timeout, maxResult } = server
   const needsApproval =
@@ -73,17 +73,17 @@ function remoteSkill(name: string, server: McpServer, tool: RemoteTool, call: Mc
   }
 }
 
-/** What a tool does is often told at length; who approves it reads the arguments too. */
+/** Shortens long descriptions for approvals, which also show the arguments. */
 function firstSentence(text: string): string {
   return (/^.{1,200}?(?=[.\n]|$)/s.exec(text)?.[0] ?? text.slice(0, 200)).trim()
 }
 
-/** The schema of the server, which says what callers give; it checks them as well as it can be compiled here. */
+/** The argument schema from the server, checked as far as it can be compiled here. */
 function argsOf(inputSchema: JsonObject): z.ZodType {
   const { $schema: _, ...schema } = inputSchema
-  // What cannot be checked is left to the server, which checks in any case.
+  // The server validates anyway, including anything that cannot be checked here.
   const check = createForeignCheck(schema)
-  // A transform, and no refinement: a schema that stands for another in JSON Schema must have no parent.
+  // A transform instead of a refinement: a schema with a substitute JSON Schema must not have a parent.
   const args = z.looseObject({}).transform((given, context) => {
     const faults = check(given)
     if (!faults) return given
@@ -96,7 +96,7 @@ function argsOf(inputSchema: JsonObject): z.ZodType {
   return args
 }
 
-/** What a tool answered, as a skill does: its structured content, else its text; with files, both. */
+/** Converts a tool result to a skill result: structured content, else text; with files, both. */
 async function answerOf(result: CallToolResult, { artifacts }: SkillContext): Promise<unknown> {
   const attachments: Attachment[] = []
   for (const [at, part] of result.content.entries()) {

@@ -12,24 +12,24 @@ import { asksWithin, type Calls, type RunningCall, startCall } from './calls.ts'
 export type McpOptions = {
   manager: Pick<SkillManager, 'list' | 'describe' | 'invoke' | 'onChange'>
   version: string
-  /** Who asks, and which of the skills are there for them. */
+  /** The caller, who determines the visible skills. */
   caller: Caller
-  /** What outlives its request, of all connections. */
+  /** Calls that outlive their request, of all connections. */
   calls: Calls
 }
 
-/** Clients give up on a call after 60 s; a wait must end before. */
+/** Clients time out after 60 s, so waits must end earlier. */
 const LONGEST_WAIT = 50_000
 const DEFAULT_WAIT = 60_000
-/** Ms between words that a call still runs, for clients that want to hear of its progress. */
+/** Interval (ms) of progress notifications for running calls. */
 const STILL_RUNNING = 10_000
-/** What long calls of tools become where the client can follow them (https://modelcontextprotocol.io/extensions/tasks). */
+/** Long tool calls become tasks for clients that support them (https://modelcontextprotocol.io/extensions/tasks). */
 const TASKS = 'io.modelcontextprotocol/tasks'
-/** Ms after which they do. */
+/** Ms after which a call becomes a task. */
 const SOON = 5_000
 const taskParams = { params: z.object({ taskId: z.string() }) }
 
-/** An MCP server with the skills as tools, for one connection or one request. An error is a result with `{code, message}`. */
+/** An MCP server with skills as tools, for one connection or request. Errors are results with `{code, message}`. */
 export function createMcpServer({ manager, version, caller, calls }: McpOptions): Server {
   const capabilities = { tools: { listChanged: true }, extensions: { [TASKS]: {} } }
   const server = new Server({ name: 'trivium', version }, { capabilities })
@@ -37,7 +37,7 @@ export function createMcpServer({ manager, version, caller, calls }: McpOptions)
   server.onclose = () => stopTelling?.()
 
   server.setRequestHandler('tools/list', () => {
-    // A client that went away without a word: its close ends this.
+    // If the client disconnected silently, its close ends this.
     stopTelling ??= manager.onChange(() => void server.sendToolListChanged().catch(() => {}))
     const tools = manager
       .list()
@@ -58,10 +58,10 @@ export function createMcpServer({ manager, version, caller, calls }: McpOptions)
     given: Record<string, unknown>,
     mcpReq: ServerContext['mcpReq'],
   ): RunningCall => {
-    // A task may take as long as it wants.
+    // Tasks have no time limit.
     const args = knowsTasks() ? given : patient(manager, name, given)
     const canAsk = server.getClientCapabilities()?.elicitation !== undefined
-    // By the older protocol a client asks its person while it waits, and what was asked ends with its request.
+    // In the older protocol, a client asks its user during the request, and the question ends with it.
     const isWithin = mcpReq.envelope === undefined && !knowsTasks()
     return startCall(caller, async ({ signal, says, ...port }) => {
       const asks = isWithin ? asksWithin(mcpReq, signal) : port.asks
@@ -96,7 +96,7 @@ export function createMcpServer({ manager, version, caller, calls }: McpOptions)
       return result
     }
     calls.keep(call)
-    // The types know only what the protocol itself has.
+    // The types only cover the core protocol.
     return call.question() ?? ({ ...call.task(), resultType: 'task' } as object as CallToolResult)
   })
   server.setRequestHandler('tasks/get', taskParams, ({ taskId }) => calls.of(taskId, caller).detail())
@@ -111,7 +111,7 @@ export function createMcpServer({ manager, version, caller, calls }: McpOptions)
   return server
 }
 
-/** Tells a client that wants to know what a call does: the tools of a model, and every few seconds that it still runs. */
+/** Sends progress notifications if requested: the tools of a model, and every few seconds that the call still runs. */
 function reportProgress(mcpReq: ServerContext['mcpReq'], call: RunningCall) {
   const progressToken = mcpReq._meta?.progressToken
   let progress = 0
@@ -129,7 +129,7 @@ function reportProgress(mcpReq: ServerContext['mcpReq'], call: RunningCall) {
   }
 }
 
-/** Where a call does not say how long to wait and the skill would wait as long as clients do, it waits less. */
+/** Shortens the default wait of a skill to less than the timeout of clients. */
 function patient(manager: McpOptions['manager'], name: string, args: Record<string, unknown>) {
   if (args.timeout !== undefined) return args
   const { properties } = manager.describe(name).args

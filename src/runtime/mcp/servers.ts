@@ -19,14 +19,14 @@ export type McpServers = ReturnType<typeof createMcpServers>
 type Deps = {
   version: string
   kv: KeyValues
-  /** Its OAuth login, where there is one. */
+  /** The server's OAuth login, if any. */
   login(server: McpServer): Promise<OAuthClientProvider | undefined>
   log: Log
 }
 
 type Entry = { server: McpServer; connection: McpConnection; tools: RemoteTool[]; isKnown: boolean }
 
-/** As they are kept on the store. */
+/** Stored form of the hints. */
 const hint = z.boolean().exactOptional()
 const keptSchema = z.array(
   z.object({
@@ -45,10 +45,10 @@ const keptSchema = z.array(
   }),
 )
 
-/** Ms that the first start waits for servers that were never reached: routes and models are to find their tools. */
+/** How long (ms) the start waits for servers that were never reached, so that routes and models find their tools. */
 const FIRST_WAIT = 5_000
 
-/** The other MCP servers of routes.yaml. What they offer is remembered, so that their skills are known while they are away. */
+/** The MCP servers of routes.yaml. Their tools are stored, so that the skills are known while a server is unreachable. */
 export function createMcpServers({ version, kv, login, log }: Deps) {
   const entries = new Map<string, Entry>()
   let changed = (_skills: readonly Skill[]) => {}
@@ -86,11 +86,11 @@ export function createMcpServers({ version, kv, login, log }: Deps) {
   }
 
   return {
-    /** `listener` gets all skills of all servers whenever they change. */
+    /** `listener` gets the skills of all servers whenever they change. */
     onChange(listener: typeof changed) {
       changed = listener
     },
-    /** Connects to what is new or changed, and forgets what is gone. Resolves at once, but for servers that were never reached. */
+    /** Connects to new and changed servers, and removes others. Resolves at once, except for servers that were never reached. */
     async use(servers: readonly McpServer[], { connect }: { connect: boolean }) {
       const gone = [...entries.values()].filter(
         ({ server }) => !servers.some((one) => isDeepStrictEqual(one, server)),
@@ -100,7 +100,7 @@ export function createMcpServers({ version, kv, login, log }: Deps) {
       await Promise.all([...fresh.map(add), ...gone.map(({ connection }) => connection.close())])
       if (gone.length > 0 || fresh.length > 0) tell()
       if (!connect) return
-      // Somebody may have logged in, or mended what was wrong.
+      // The cause, such as a missing login, may have been fixed.
       for (const { connection } of entries.values()) if (!connection.status().ok) connection.wake()
       const begun = fresh.flatMap(({ name }) => entries.get(name) ?? [])
       for (const { connection } of begun) connection.start()
@@ -109,7 +109,7 @@ export function createMcpServers({ version, kv, login, log }: Deps) {
     },
     list: (): McpStatus[] => [...entries.values()].map(({ connection }) => connection.status()),
     names: () => [...entries.keys()],
-    /** For a daemon that does not run: connects to each once, and tells how that went. */
+    /** Connects to each server once without a running daemon, and returns the results. */
     async try(servers: readonly McpServer[]): Promise<McpStatus[]> {
       await Promise.all(servers.map(add))
       return Promise.all(
@@ -119,7 +119,7 @@ export function createMcpServers({ version, kv, login, log }: Deps) {
         }),
       )
     },
-    /** Why a name that leads to one of the servers is no skill; undefined for any other name. */
+    /** Why a name of one of the servers is not a skill; undefined for other names. */
     missing(skill: string): TriviumError | undefined {
       const entry = entries.get(mcpServerOf(skill) ?? '')
       if (!entry) return undefined
@@ -131,7 +131,7 @@ export function createMcpServers({ version, kv, login, log }: Deps) {
       const names = remoteSkills(entry.server, entry.tools, entry.connection.call).map(({ name }) => name)
       return new TriviumError('skill_not_found', { name: skill, hint: didYouMean(skill, names) })
     },
-    /** What is said of skills whose `allowed-tools` name the tools of a server that there is not. */
+    /** Warnings for skills whose `allowed-tools` name tools of an unknown server. */
     strangers: (skills: readonly Skill[]) => strangersIn(skills, [...entries.keys()]),
     close: () => Promise.all([...entries.values()].map(({ connection }) => connection.close())),
   }

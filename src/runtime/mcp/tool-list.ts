@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from '../../core/json.ts'
 import type { McpFault } from '../../core/mcp.ts'
 import { mendInputSchema } from './mend-schema.ts'
 
-/** A tool as it is kept, so that its skill is known while its server is away. */
+/** A stored tool, so that its skill is known while its server is unreachable. */
 export type RemoteTool = {
   name: string
   description?: string
@@ -20,10 +20,10 @@ export type ToolHints = {
   openWorldHint?: boolean
 }
 
-/** What a server offers, and what is wrong with it. */
+/** The tools of a server, and problems with them. */
 export type ToolList = { tools: RemoteTool[]; faults: McpFault[] }
 
-/** A server may offer that many tools; the first ones count. */
+/** Maximum number of tools per server; further ones are ignored. */
 const MOST_TOOLS = 1_000
 const MOST_PAGES = 100
 const MOST_FAULTS = 50
@@ -33,8 +33,8 @@ const LONGEST_TEXT = 4_000
 const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.unknown().optional() })
 
 /**
- * Asks a server for its tools. The library refuses a whole list for one tool that it cannot read; here each stands for itself.
- * Throws where the server does not answer with a list.
+ * Requests a server's tools. The library rejects a whole list for one invalid tool; here each tool is checked separately. Throws if
+ * the server does not return a list.
  */
 export async function listTools(client: Client, timeout: number): Promise<ToolList> {
   if (!client.getServerCapabilities()?.tools) return { tools: [], faults: [] }
@@ -51,7 +51,7 @@ export async function listTools(client: Client, timeout: number): Promise<ToolLi
   return readTools(given)
 }
 
-/** Takes what can be used of the tools of a server, and says what cannot. */
+/** Reads the usable tools of a server, and reports the others. */
 export function readTools(given: readonly unknown[]): ToolList {
   const tools = new Map<string, RemoteTool>()
   const faults: McpFault[] = []
@@ -106,7 +106,7 @@ function readHints(given: unknown, faults: string[]): ToolHints {
     if (typeof said !== 'boolean' && said !== undefined && said !== null)
       faults.push(`its ${name} is not a boolean`)
     if (hint !== undefined) hints[name] = hint
-    // A person is asked rather once too often.
+    // In doubt, ask for an approval.
     else if (name === 'destructiveHint' && said !== undefined && said !== null) hints[name] = true
   }
   return hints

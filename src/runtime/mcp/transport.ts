@@ -12,35 +12,35 @@ import { createTokenBucket } from '../../lib/token-bucket.ts'
 import { createExactLines } from './exact-lines.ts'
 import { createGuardedFetch, type Fetch } from './guarded-fetch.ts'
 
-/** The way to a server for one connection. */
+/** The transport of one connection to a server. */
 export type McpWay = {
   transport: Transport
-  /** Why it ended, as far as it said so on its standard error. */
+  /** The last lines of standard error, which may explain the end. */
   lastWords(): string
-  /** Why it cannot be reached, for people, from what connecting threw. */
+  /** Explains a connection error for people. */
   explain(error: unknown): string
 }
 
 type Deps = {
   login: OAuthClientProvider | undefined
   log: Log
-  /** Called once a connection has to be given up: it says too much, or breaks off. */
+  /** Called when a connection must be closed: it sent too much, or broke off. */
   fault(reason: string): void
 }
 
-/** A list of tools may be larger than an answer. */
+/** Minimum size limit, as tool lists may be larger than results. */
 const LEAST_LIMIT = 4 * 1024 ** 2
-/** Characters of a line of a server's standard error, and lines a minute. */
+/** Limits for a server's standard error: characters per line, and lines per minute. */
 const LONGEST_LINE = 1_000
 const LINES = { count: 300, per: 60_000 }
-/** More messages than that would keep this process busy with reading them. */
+/** Rate limit of messages, so that a server cannot keep this process busy. */
 const MESSAGES = { count: 1_000, per: 1_000 }
-/** Shorter values would blot out half of what it says. */
+/** Shorter values are not redacted, as they would match everywhere. */
 const LEAST_SECRET = 6
-/** Ms before its end that a server may have said why. */
+/** A line within this time (ms) before the end may explain it. */
 const JUST_NOW = 3_000
 
-/** Makes the transport: a process of its own, or streamable HTTP. Nothing runs until a client connects to it. */
+/** Makes the transport: a child process, or streamable HTTP. Nothing starts until a client connects. */
 export async function openWay(server: McpServer, deps: Deps): Promise<McpWay> {
   const way = await (server.url === undefined
     ? openProcess(server, deps)
@@ -66,11 +66,11 @@ async function openProcess(server: McpServer, { log, fault }: Deps): Promise<Mcp
     maxBufferSize: limit,
   })
   keepDigits(transport, limit)
-  // It may say what it was given, and its last words are shown to whoever called.
+  // Its output may contain its secrets, and its last lines are shown to callers.
   const secrets = Object.values(env ?? {}).filter(({ length }) => length >= LEAST_SECRET)
   let last: string | undefined
   let saidAt = 0
-  // A greeting of long ago is no reason.
+  // An old line does not explain the end.
   const words = () => (performance.now() - saidAt < JUST_NOW ? last : undefined)
   if (transport.stderr instanceof Readable) {
     const take = createTokenBucket(LINES, Date.now)
@@ -99,7 +99,7 @@ async function openProcess(server: McpServer, { log, fault }: Deps): Promise<Mcp
   }
 }
 
-/** The library parses what the process writes by itself; numbers that it would round come to it in quotes. */
+/** Quotes long numbers in the process's output before the library parses it, which would round them. */
 function keepDigits(transport: Transport, limit: number): void {
   const buffer = Object(Reflect.get(transport, '_readBuffer'))
   const { append } = buffer
@@ -108,10 +108,10 @@ function keepDigits(transport: Transport, limit: number): void {
   buffer.append = (chunk: Buffer) => append.call(buffer, lines.add(chunk))
 }
 
-/** Calls `heard` with the head of each line: one that never ends must not fill the memory. */
+/** Calls `heard` with the start of each line. Endless lines do not fill the memory. */
 function eachLine(input: Readable, heard: (line: string) => void): void {
   let line = ''
-  // More than is shown, so that no secret is cut in half before it is masked.
+  // Longer than shown, so that no secret is cut before redaction.
   const add = (text: string) => {
     line += text.slice(0, 2 * LONGEST_LINE - line.length)
   }
@@ -148,7 +148,7 @@ async function openHttp(server: McpServer, address: string, { login, fault }: De
   const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
   const limit = limitOf(server)
   const transport = new StreamableHTTPClientTransport(new URL(address), {
-    // Not `requestInit`: the servers that a login asks, which this one names, would get its headers too.
+    // Not `requestInit`: servers contacted by a login would get its headers too.
     fetch: watchedFetch(createGuardedFetch(server), limit, fault),
     ...defined({ authProvider: login }),
   })
@@ -159,15 +159,15 @@ async function openHttp(server: McpServer, address: string, { login, fault }: De
   }
 }
 
-/** What began it: `fetch failed` says nothing. */
+/** The innermost cause, as `fetch failed` is not helpful. */
 function innermost(error: unknown): string {
   const cause = error instanceof Error ? (pathGet(error, 'data.cause') ?? error.cause) : undefined
   return cause instanceof Error ? innermost(cause) : reasonOf(error)
 }
 
 /**
- * A fetch whose answers, and each event of those that are streams, are cut off over the limit. `fault` is told of that, and of an answer to a
- * call that breaks off: the library would wait for the rest of it.
+ * A fetch function that cuts responses, or single events of a stream, over the limit. Reports this to `fault`, as well as a truncated
+ * response to a call, for which the library would wait indefinitely.
  */
 function watchedFetch(ask: Fetch, limit: number, fault: (reason: string) => void): Fetch {
   return async (url, init) => {
@@ -178,7 +178,7 @@ function watchedFetch(ask: Fetch, limit: number, fault: (reason: string) => void
       let size = 0
       try {
         for await (const chunk of body) {
-          // A blank line ends an event, and stands in no JSON that is not made for people.
+          // A blank line ends an event, and does not occur in compact JSON.
           const end = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).lastIndexOf('\n\n')
           size = end < 0 ? size + chunk.byteLength : chunk.byteLength - end
           if (size > limit) throw new Error(tooLarge(limit))
@@ -204,7 +204,7 @@ async function* exactEvents(chunks: AsyncIterable<Uint8Array>, limit: number) {
   yield lines.rest()
 }
 
-/** An answer that is no stream is one JSON text. */
+/** A response that is not a stream is one JSON text. */
 async function* exactWhole(chunks: AsyncIterable<Uint8Array>) {
   const all: Uint8Array[] = []
   for await (const chunk of chunks) all.push(chunk)
@@ -213,7 +213,7 @@ async function* exactWhole(chunks: AsyncIterable<Uint8Array>) {
   yield hasLongNumber(text) ? Buffer.from(quoteExact(text)) : whole
 }
 
-/** A stream of notices may well end: the tools are looked at again in any case. */
+/** A notification stream may end without harm, as the tools are checked regularly anyway. */
 function isCall(init: RequestInit | undefined): boolean {
   return typeof init?.body === 'string' && init.body.includes('"tools/call"')
 }

@@ -6,15 +6,15 @@ import { defineMiddleware, type Middleware } from '../../core/skill.ts'
 import { createNameMatcher, isForeignTraffic, type NameMatcher } from '../names.ts'
 import { parseSettings } from '../onion.ts'
 
-/** Who may invoke what. */
+/** An access rule: members and their skills. */
 export type AccessRule = { who: Who; skills: NameMatcher }
 type Who = (caller: Caller) => boolean
 
 const settingsSchema = z.union([z.string().transform((one) => [one]), z.array(z.string()).min(1)])
 
 /**
- * The `rules` (asked each time) hold for what a message asks for: the skill of a route, and the tools of a model. `access` in
- * metadata holds wherever a message leads to the skill. Operators may do everything, programs what their token names.
+ * The `rules` (read for each call) apply to the skill of a route and to the tools of a model. `access` in metadata applies to every
+ * run that a message started. Operators may do everything, programs what their token names.
  */
 export function createAccessMiddleware(rules?: () => readonly AccessRule[]): Middleware {
   return defineMiddleware({
@@ -43,12 +43,12 @@ export function createAccessMiddleware(rules?: () => readonly AccessRule[]): Mid
   })
 }
 
-/** What sees or decides for all gateways at once. */
+/** Skills that see or affect all gateways. */
 const BEYOND_GATEWAYS = createNameMatcher(
   'route-pause route-resume route-list skill-pause skill-resume dead-letter-* subscription-* approval-* session-* audit-* call-* slack-installs* troubles',
 )
 
-/** A program has what its token names; schedules are for later, when the token may be gone. */
+/** Checks a program's token. Schedules are refused, because they run when the token may be gone. */
 function checkToken(call: Call, name: string): void {
   const { caller, given } = call
   requireAskFor(caller, name)
@@ -61,7 +61,7 @@ function checkToken(call: Call, name: string): void {
   }
 }
 
-/** Whether somebody is one of these members. */
+/** Makes a test for membership. */
 export function createWho(members: readonly string[]): Who {
   const compiled = members.map((member) => compileMember(member))
   return (caller) => compiled.some((isMeant) => isMeant(caller))

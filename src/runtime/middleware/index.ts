@@ -9,7 +9,7 @@ import { type AccessRule, createAccessMiddleware } from './access.ts'
 import { createApprovalMiddleware } from './approval.ts'
 import { sessionMiddleware } from './session.ts'
 
-/** The middleware that ships, outermost first. `ask` tells people about a request for approval. */
+/** The shipped middleware, outermost first. `ask` notifies people of approval requests. */
 export function createMiddleware(
   options: {
     access?: () => readonly AccessRule[]
@@ -25,7 +25,7 @@ export function createMiddleware(
   ]
 }
 
-/** `timeout: 30s` (or ms): aborts `ctx.signal` after that time and fails with `skill_timeout`. */
+/** `timeout: 30s` (or ms): aborts `ctx.signal` after this time and fails with `skill_timeout`. */
 const timeoutMiddleware = defineMiddleware({
   name: 'timeout',
   order: 300,
@@ -46,7 +46,7 @@ const timeoutMiddleware = defineMiddleware({
   },
 })
 
-/** The skill, or its model, may invoke only those; other middleware and what they invoke in turn are exempt. */
+/** Limits the skills that the skill or its model may invoke. Other middleware and nested skills are exempt. */
 const allowedToolsMiddleware = defineMiddleware({
   name: 'allowed-tools',
   order: 900,

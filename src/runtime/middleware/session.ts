@@ -8,7 +8,7 @@ import { defined } from '../../lib/defined.ts'
 import { orJust, parseSettings } from '../onion.ts'
 import { captureEntry, outgrown, renderHistory } from '../session/sessions.ts'
 
-/** `session: args.sessionId`, or all settings: remembers invocations of the same key, also of those at the same time, but none that throws. */
+/** `session: args.sessionId`, or all settings: remembers successful invocations by key, also concurrent ones. */
 export const sessionMiddleware = defineMiddleware({
   name: 'session',
   order: 400,
@@ -17,10 +17,10 @@ export const sessionMiddleware = defineMiddleware({
     const { key: path, store, name = skill.name, ...kept } = parseSettings(sessionSettings, settings)
     const { maxEntries, retention: ttl, 'max-tokens': maxTokens } = kept
     if (kept.summarize && !skill.summarize) throw new Error('summarize is for skills on a model')
-    // What is summarised at the next turn must be there then.
+    // Entries must stay until the next turn summarises them.
     const limits = { maxEntries, ttl, ...(kept.summarize ? {} : defined({ maxTokens })) }
 
-    /** What is remembered, with a summary in place of the oldest where that is configured and there is too much. */
+    /** The session's entries. If configured, the oldest of too many are replaced by a summary. */
     const read = async (ctx: SkillContext, id: SessionId): Promise<SessionEntry[]> => {
       const { sessions } = ctx.services
       const entries = await sessions.read(id)
@@ -46,7 +46,7 @@ export const sessionMiddleware = defineMiddleware({
       }
       const id = { name, key, store }
       const { sessions } = ctx.services
-      // From before this invocation, oldest first.
+      // Entries before this invocation, oldest first.
       ctx.locals.session = { ...id, entries: await read(ctx, id), ...defined({ maxTokens }) }
       const result = await next()
       await sessions.append(id, captureEntry(ctx, kept.capture, Date.now()), limits)
@@ -55,16 +55,16 @@ export const sessionMiddleware = defineMiddleware({
   },
 })
 
-/** Also arguments that the schema drops: each dispatched skill is given `sessionId`. Two gateways may name conversations alike. */
+/** The session key. Also reads arguments that the schema drops: every dispatched skill gets `sessionId`. Includes the gateway, as gateways may share conversation names. */
 function sessionKey(ctx: SkillContext, path: string): string | undefined {
   const value = pathGet(ctx, path) ?? pathGet({ args: ctx.call.given }, path)
-  // A cookie that is not there often arrives as empty text: strangers must not share a memory.
+  // A missing cookie often arrives as an empty string: strangers must not share a session.
   if (value === '' || !['string', 'number', 'boolean'].includes(typeof value)) return undefined
   const { message } = ctx
   return message && value === message.conversation ? `${message.gateway}/${value}` : String(value)
 }
 
-/** Tokens, where no other bound is set. */
+/** Default limit in tokens. */
 const MOST_SUMMARISED = 16_000
 
 const captured = z
@@ -74,18 +74,18 @@ const captured = z
 const sessionSettings = orJust(
   'key',
   z.strictObject({
-    /** Dotted path into ctx to what names the session. */
+    /** Dotted path in ctx of the session key. */
     key: z.string().min(1),
     capture: z.array(captured).min(1).default(['$all']),
     maxEntries: z.number().int().min(1).max(10_000).default(50),
-    /** What of it a prompt gets; an estimate. What is older is dropped, or summarised. */
+    /** Estimated maximum in a prompt. Older entries are dropped or summarised. */
     'max-tokens': z.number().int().min(100).optional(),
-    /** By the model of the skill, once there is more than that, or than `maxEntries`. */
+    /** Summarise with the skill's model above `max-tokens` or `max-entries`. */
     summarize: z.boolean().default(false),
     store: storeName.default('memory'),
-    /** A session is forgotten that long after its last entry. */
+    /** How long a session is kept after its last entry. */
     retention: duration.default(30 * 86_400_000),
-    /** Skills that give the same name share their sessions. Default: the skill's own name. */
+    /** Skills with the same name share sessions. Default: the skill's name. */
     name: z.string().min(1).optional(),
   }),
 )

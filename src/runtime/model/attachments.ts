@@ -10,22 +10,22 @@ import { size } from '../../core/units.ts'
 
 const count = (most: number, usual: number) => z.int().min(1).max(most).default(usual)
 
-/** `attachments: {max-size, max-count, max-pages}` of a model, or `off`: the files of a message that it gets to read. */
+/** `attachments: {max-size, max-count, max-pages}` of a model, or `off`: the files of a message that are passed to it. */
 export const attachmentSettings = z
   .union([
     z.literal(['off', false]).transform(() => undefined),
     z.strictObject({
-      /** Of one file, in bytes, and of all together four times that. */
+      /** Maximum bytes of a file; the total may be four times as much. */
       'max-size': size.default(5 * 1024 * 1024),
       'max-count': count(50, 10),
-      /** Of one PDF. */
+      /** Maximum pages of a PDF. */
       'max-pages': count(1000, 50),
     }),
   ])
   .prefault({})
 type Settings = z.output<typeof attachmentSettings>
 
-/** What of the files of messages goes to a model. `told`, by hash: what the prompt says of a file beside its name. */
+/** Files for a model. `told`, by hash: what the prompt says about a file besides its name. */
 export type ReadFiles = {
   parts: FilePart[]
   texts: { name: string; text: string }[]
@@ -34,10 +34,10 @@ export type ReadFiles = {
 
 export const NO_FILES: ReadFiles = { parts: [], texts: [], told: new Map() }
 
-/** Characters of all text files together. */
+/** Maximum characters of all text files. */
 const MOST_TEXT = 64_000
 
-/** Reads images, PDFs and texts within the limits, by what they are and not by what they are called. A file that is left out is told. */
+/** Reads images, PDFs and texts within the limits, detected by content. The prompt mentions omitted files. */
 export async function readFiles(
   messages: readonly Message[],
   settings: Settings,
@@ -91,7 +91,7 @@ export async function readFiles(
   return { parts, texts, told }
 }
 
-/** The same files without those that are not text, where a model cannot take them. */
+/** Only the text files, for a model that does not accept others. */
 export function withoutParts({ parts, texts, told }: ReadFiles, messages: readonly Message[]): ReadFiles {
   const names = new Set(parts.map(({ filename }) => filename))
   const refused = messages.flatMap(({ attachments }) => attachments).filter(({ name }) => names.has(name))
@@ -99,7 +99,7 @@ export function withoutParts({ parts, texts, told }: ReadFiles, messages: readon
   return { parts: [], texts, told: new Map([...told, ...all]) }
 }
 
-/** Whether an error of a run says that the model, or its provider, does not take such files. */
+/** Whether a run failed because the model or its provider does not accept such files. */
 export function refusesFiles(error: unknown): boolean {
   const status = Number(pathGet(error, 'cause.statusCode'))
   return (
@@ -139,18 +139,18 @@ function textOf(bytes: Buffer): string | undefined {
 }
 
 const PAGE = /\/Type\s*\/Page(?![A-Za-z])/g
-/** Where many objects are packed together, pages among them. */
+/** Object streams, which may contain pages. */
 const PACKED = /\/Type\s*\/ObjStm[\s\S]{0,300}?stream\r?\n/g
-/** Bytes of all those of a file, unpacked; a small file can hold a lot of nothing. */
+/** Maximum total of unpacked bytes per file, against decompression bombs. */
 const MOST_UNPACKED = 16 * 1024 * 1024
 
-/** How many times larger than packed something can be (https://zlib.net/zlib_tech.html). */
+/** Maximum compression ratio of zlib (https://zlib.net/zlib_tech.html). */
 const MOST_RATIO = 1032
 
 const isDeflated = (packed: Buffer) =>
   packed.length > 1 && ((packed[0] ?? 0) & 15) === 8 && packed.readUInt16BE(0) % 31 === 0
 
-/** How many pages a PDF has; 0 where that is not to be seen, as in one with a password. */
+/** The number of pages of a PDF; 0 if unknown, for example if encrypted. */
 function pagesOf(bytes: Buffer): number {
   const text = bytes.toString('latin1')
   let pages = text.match(PAGE)?.length ?? 0
@@ -158,7 +158,7 @@ function pagesOf(bytes: Buffer): number {
   let past = 0
   for (const found of text.matchAll(PACKED)) {
     const start = found.index + found[0].length
-    // Within the one before: each byte is looked at once.
+    // Inside the previous stream: each byte is read once.
     if (start < past) continue
     if (room <= 0) return 0
     const end = text.indexOf('endstream', start)
@@ -171,7 +171,7 @@ function pagesOf(bytes: Buffer): number {
       pages += unpacked.toString('latin1').match(PAGE)?.length ?? 0
     } catch (error) {
       if (pathGet(error, 'code') === 'ERR_BUFFER_TOO_LARGE') return 0
-      // Encrypted, or packed in another way: what can be counted counts. A broken one may have been unpacked almost to its end.
+      // Encrypted or in another encoding: counts what can be counted. A broken stream may have been unpacked almost completely.
       if (isDeflated(packed)) room -= packed.length * MOST_RATIO
     }
   }

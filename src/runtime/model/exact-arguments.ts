@@ -1,7 +1,7 @@
 import type { LanguageModelMiddleware } from 'ai'
 import { quoteExact } from '../../lib/exact-json.ts'
 
-/** Ids that a model writes as numbers keep their digits: the AI SDK would round what JavaScript cannot hold. */
+/** Preserves the digits of ids that a model writes as numbers, which the AI SDK would round. */
 export const exactArguments: LanguageModelMiddleware = {
   specificationVersion: 'v4',
   async wrapStream({ doStream }) {

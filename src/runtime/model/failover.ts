@@ -7,22 +7,22 @@ import { formatDuration } from '../../core/units.ts'
 type Stream = NonNullable<LanguageModelMiddleware['wrapStream']>
 export type Model = Parameters<Stream>[0]['model']
 export type Candidate = { id: string; model: Model }
-/** A model that was given up for the next one. */
+/** A failed model. */
 export type FailedModel = { model: string; error: unknown }
 
 type Streamed = Awaited<ReturnType<Stream>>
 type Part = Streamed['stream'] extends ReadableStream<infer One> ? One : never
 
-/** What a stream begins with before it says anything. */
+/** Stream parts before any content. */
 const PREAMBLE = /^(stream-start|response-metadata|raw|text-start|reasoning-start)$/
 
 /**
- * Asks the next model where one refuses, is away, or says nothing for its share of `timeout` (ms), as long as nothing of the step was
- * heard; the rest of the run stays with that one. `retries`: how often the SDK asks again for a step. Where all fail, the error names each.
+ * Switches to the next model if one refuses, is unreachable, or is silent for its share of `timeout` (ms) before the step produced any
+ * content; the rest of the run stays with that model. `retries`: SDK retries per step. If all fail, the error names each.
  */
 export function createFailover(run: {
   candidates: readonly Candidate[]
-  /** Those that could not even be asked. */
+  /** Models that could not be called at all. */
   failed: FailedModel[]
   retries: number
   timeout: number
@@ -30,7 +30,7 @@ export function createFailover(run: {
 }) {
   const { candidates, failed, retries, timeout, log } = run
   const share = timeout / candidates.length
-  /** Which model answered each step that was asked for. */
+  /** The model that answered each requested step. */
   const answered: string[] = []
   let at = 0
   let attempts = 0
@@ -63,12 +63,12 @@ export function createFailover(run: {
   const middleware: LanguageModelMiddleware = { specificationVersion: 'v4', wrapStream }
   return {
     middleware,
-    /** The model that answered the step with this number, of those that were asked for in this run; else the one asked first. */
+    /** The model that answered a step of this run; default: the first candidate. */
     modelOf: (step: number) => answered[step] ?? candidates[0]?.id ?? '',
   }
 }
 
-/** Resolves once the model says something. Rejects with what it fails of before, or where it is silent for `patience` (ms). */
+/** Resolves at the model's first content. Rejects with an earlier error, or after `patience` (ms) of silence. */
 async function begin(model: Model, params: Parameters<Stream>[0]['params'], patience: number | undefined) {
   const late = new AbortController()
   const say = () => late.abort(new Error(`it said nothing for ${formatDuration(Math.round(patience ?? 0))}`))
@@ -84,7 +84,7 @@ async function begin(model: Model, params: Parameters<Stream>[0]['params'], pati
   }
 }
 
-/** The same stream, once it has said something. Rejects with an error that comes first. */
+/** Returns the stream after its first content. Rejects with an earlier error. */
 async function heard(stream: ReadableStream<Part>): Promise<ReadableStream<Part>> {
   const parts = stream.values()
   const held: Part[] = []
@@ -105,13 +105,13 @@ async function heard(stream: ReadableStream<Part>): Promise<ReadableStream<Part>
   return ReadableStream.from(all())
 }
 
-/** Whether asking again cannot help: a wrong key, a model that is not there. */
+/** Whether a failure is permanent: a wrong key, an unknown model. */
 export function isForGood(error: unknown): boolean {
   if (error instanceof TriviumError) return !error.retryable
   return pathGet(error, 'isRetryable') === false
 }
 
-/** One error for all; a later attempt may help where it may help one of them. */
+/** Combines the errors of all models; retryable if one of them is. */
 export function failedAll(failed: readonly FailedModel[]): TriviumError {
   const model = failed.map((one) => one.model).join(', ')
   const reason = failed.map((one) => `${one.model}: ${reasonOf(one.error)}`).join('; ')

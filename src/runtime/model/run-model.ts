@@ -28,7 +28,7 @@ const settings = z.strictObject({
   id: z.string().min(1).optional(),
   fallback: z.array(z.string().min(1)).max(10).optional(),
   'max-steps': z.number().int().min(1).max(200).default(20),
-  /** Tokens of all steps together, in and out. */
+  /** Maximum input plus output tokens of all steps. */
   'max-tokens': z.number().int().min(1).default(200_000),
   'max-output-tokens': z.number().int().min(1).optional(),
   temperature: z.number().min(0).max(2).optional(),
@@ -41,35 +41,34 @@ const settings = z.strictObject({
 export const modelSettings = orJust('id', settings)
 
 export type ModelRun = {
-  /** As users write them, `provider:model`: the first, and each that is asked where those before it fail. */
+  /** `provider:model` names: the first, and its fallbacks in order. */
   models: readonly string[]
   sources: ModelSources
   settings: z.infer<typeof settings>
   instructions: string
   input: string
-  /** Files that go with the input. */
+  /** Files passed with the input. */
   files?: readonly FilePart[]
   tools: ToolSet
-  /** What it did in earlier attempts, and where this one is kept. */
+  /** The record of earlier attempts, to which this one is added. */
   record?: RunRecord | undefined
-  /** What comes meanwhile, and how that is put to it. */
+  /** Messages that arrive during the run, and how to render them. */
   steer?: Steer | undefined
   heard?(message: Message): string
   onModel?: ((does: ModelStep) => void) | undefined
-  /** Told what each step used, before the next one. */
+  /** Called with the usage of each step, before the next one. */
   spend: (used: Spent) => Promise<void>
-  /** Told of each step, for traces. */
+  /** Tracing options. */
   telemetry: TelemetryOptions | undefined
 }
 
 /**
- * What a run gave. `trace` is the whole conversation with the model; tokens are those of its `steps`, without the `replayed` ones
- * of earlier attempts; `finish`: why the answer ended, where it is not whole or says nothing; `model`: the one that answered last,
- * `failed`: those before it.
+ * Result of a run. `trace`: the whole conversation with the model. Tokens are those of its `steps`, without `replayed` ones of earlier
+ * attempts. `finish`: why an incomplete or empty answer ended. `model`: the one that answered last; `failed`: the models before it.
  */
 export type ModelOutcome = Awaited<ReturnType<typeof stream>>
 
-/** Runs a model with its tools until it answers. Throws `model_limit`, `skill_timeout`, `model_failed`, `model_unusable`, or of a tool. */
+/** Runs a model with its tools until it answers. Throws `model_limit`, `skill_timeout`, `model_failed`, `model_unusable`, or a tool's error. */
 export async function runModel({ call, log, signal: parent }: SkillContext, run: ModelRun) {
   const { settings } = run
   const candidates = await resolveModels({ ...run, log })
@@ -79,7 +78,7 @@ export async function runModel({ call, log, signal: parent }: SkillContext, run:
       const either = AbortSignal.any([signal, controller.signal])
       return await stream({ ...run, ...candidates, skill: call.skill, log, signal: either })
     } catch (error) {
-      // Other tools, and the next step.
+      // Ends other tools and the next step.
       controller.abort(error)
       throw await asModelError(run.models.join(', '), error)
     }
@@ -88,7 +87,7 @@ export async function runModel({ call, log, signal: parent }: SkillContext, run:
 
 type Streamed = ModelRun & Candidates & { skill: string; log: Log; signal: AbortSignal }
 
-/** What a model may say in one run, in characters; a stream without end would fill the memory before it is too late. */
+/** Maximum characters of output per run, against endless streams. */
 const MOST_SAID = 4_000_000
 
 async function stream(run: Streamed) {
@@ -101,7 +100,7 @@ async function stream(run: Streamed) {
   run.onModel?.({})
   const begun = Date.now()
   const uses = createToolUses()
-  /** What was put to the model before each step. */
+  /** Messages given to the model before each step. */
   const steered: ModelMessage[][] = []
   let heard = 0
   const asked: TextPart = { type: 'text', text: run.input }
@@ -116,7 +115,7 @@ async function stream(run: Streamed) {
     stopWhen: [
       isStepCount(maxSteps),
       ({ steps }) => tokensOf(steps) >= maxTokens,
-      // The other tools of the step come to their ends first.
+      // The other tools of the step finish first.
       ({ steps }) =>
         steps.at(-1)?.content.some((part) => part.type === 'tool-error' && isFinal(part.error)) ?? false,
     ],
@@ -138,7 +137,7 @@ async function stream(run: Streamed) {
       temperature: settings.temperature,
       telemetry: run.telemetry,
     }),
-    // Errors arrive as parts of the stream; without this the SDK prints them.
+    // Errors arrive as stream parts; without this the SDK would print them.
     onError() {},
   })
   const replayed = record?.replayed ?? 0
@@ -199,15 +198,15 @@ async function stream(run: Streamed) {
   }
 }
 
-/** The files that an answer may take along. */
+/** Maximum number of files in an answer. */
 const MOST_FILES = 10
-/** A message that a tool looked at has files too, and a gateway: they are not made for the reply. */
+/** Matches results with files made for the reply, not messages that a tool read, which have a gateway. */
 const replySchema = z.object({
   attachments: z.array(attachmentSchema).max(MOST_FILES),
   gateway: z.undefined().optional(),
 })
 
-/** What tools made for a reply goes along with the answer. */
+/** Files made by tools, which are attached to the answer. */
 function filesOf(steps: readonly { toolResults: readonly { output: unknown }[] }[]): Attachment[] {
   const made = steps
     .flatMap(({ toolResults }) => toolResults)
@@ -232,7 +231,7 @@ function limit(name: string, what: string): TriviumError {
   return new TriviumError('model_limit', { name, limit: what })
 }
 
-/** A refusal that stays one (a wrong key, a model that is not there) must not be retried by the dispatcher. */
+/** Converts an error of a model. Permanent refusals (a wrong key, an unknown model) must not be retried by dispatch. */
 async function asModelError(model: string, error: unknown): Promise<Error> {
   if (error instanceof TriviumError) return error
   const { RetryError } = await import('ai')
@@ -246,7 +245,7 @@ async function asModelError(model: string, error: unknown): Promise<Error> {
 }
 
 export type ModelSources = {
-  /** Where skill and route name none. A base URL makes its provider that OpenAI-compatible server; a key replaces the variable. */
+  /** Default model. A base URL makes its provider an OpenAI-compatible server; a key replaces the variable. */
   model?:
     | {
         name?: string
@@ -255,13 +254,13 @@ export type ModelSources = {
         apiKey?: string | undefined
       }
     | undefined
-  /** Where keys and base URLs of the built-in providers are looked up. */
+  /** Environment variables with keys and base URLs of the built-in providers. */
   env: Record<string, string | undefined>
 }
 
 type Candidates = { candidates: [Candidate, ...Candidate[]]; failed: FailedModel[] }
 
-/** The models that can be asked, and why others cannot. Throws `model_unusable` where none can. */
+/** The usable models, and why others are not. Throws `model_unusable` if none is usable. */
 async function resolveModels({ models, sources, log }: ModelRun & { log: Log }): Promise<Candidates> {
   const failed: FailedModel[] = []
   const candidates: Candidate[] = []
@@ -279,7 +278,7 @@ async function resolveModels({ models, sources, log }: ModelRun & { log: Log }):
   return { candidates: [first, ...others], failed }
 }
 
-/** The model that `provider:MODEL` names; loads the package of the provider. Throws `model_unusable`. */
+/** Resolves `provider:MODEL` and loads the provider's package. Throws `model_unusable`. */
 async function resolveModel(id: string, { model: given, env }: ModelSources): Promise<Model> {
   const [, provider, model = ''] = /^([^:]+):(.+)$/s.exec(id) ?? []
   if (!provider) throw unusable(id, 'write it as provider:model, e.g. anthropic:<model>')
@@ -293,7 +292,7 @@ async function resolveModel(id: string, { model: given, env }: ModelSources): Pr
 
   const prefix = provider.toUpperCase().replaceAll('-', '_')
   const isCompatible = provider === 'openai-compatible'
-  // What Compose sets to nothing is not set.
+  // Compose sets missing variables to an empty string.
   const apiKey = (own?.apiKey ?? env[`${prefix}_API_KEY`]) || undefined
   const baseURL = env[`${prefix}_BASE_URL`] || undefined
   if (!(isCompatible ? baseURL : apiKey)) {

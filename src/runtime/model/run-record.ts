@@ -10,17 +10,17 @@ import type { KeyValues } from '../../core/store.ts'
 import { pause } from '../../lib/pause.ts'
 import { slimArgs } from '../session/sessions.ts'
 
-/** What a model streams of one step. */
+/** A stream part of a step. */
 type Part = Streamed['stream'] extends ReadableStream<infer One> ? One : never
 type Streamed = Awaited<ReturnType<NonNullable<LanguageModelMiddleware['wrapStream']>>>
 
-/** `heard`: how many messages had steered it by then. */
+/** `heard`: number of steering messages by then. */
 const stepSchema = z.object({
   parts: z.custom<Part>((part) => pathGet(part, 'type') !== undefined).array(),
   heard: z.int().default(0),
 })
 
-/** How a call of a tool ended, and how many replies it sent; `waits`: something in it is parked; `runs`: how often it ran once approved. */
+/** Outcome of a tool call, with its number of sent replies. `waits`: part of it is parked. `runs`: number of runs after approval. */
 const toolSchema = z.object({
   result: z.json().exactOptional(),
   error: z.string().exactOptional(),
@@ -31,7 +31,7 @@ const toolSchema = z.object({
 type ToolEntry = z.infer<typeof toolSchema>
 
 const PREFIX = 'run:'
-/** How long (ms) after its last step a run can be gone on with: dead letters and approvals take their time. */
+/** How long (ms) after its last step a run can be resumed, as dead letters and approvals may take days. */
 const KEPT = 30 * 86_400_000
 const MOST_ENTRIES = 10_000
 const STORE_PAUSE = 500
@@ -40,15 +40,15 @@ export type RunRecords = ReturnType<typeof createRunRecords>
 export type RunRecord = Awaited<ReturnType<RunRecords['open']>>
 
 /**
- * What dispatched runs of models did, step by step on the store of all daemons: after a crash, a retry or an approval a run is played
- * again from there, and asks model and tools only for what is missing. An entry is one write, made before anything follows from it.
+ * Records of dispatched model runs, step by step, in the shared store. After a crash, a retry or an approval, a run is replayed from
+ * its record and calls the model and tools only for missing steps. Each entry is one write, made before its effects.
  */
 export function createRunRecords(kv: KeyValues) {
-  /** How often each outermost call, or call of a tool, ran the same skill with the same arguments. */
+  /** How often each outermost call or tool call ran the same skill with the same arguments. */
   const counts = new WeakMap<SendCounter, Map<string, number>>()
   const touched = new Set<string>()
 
-  /** Names a run within its outermost call: the same in each attempt. */
+  /** A run's name within its outermost call, the same in each attempt. */
   const nameOf = (ctx: SkillContext): string => {
     const { place, skill, depth, sends } = ctx.call
     if (depth === 0) return `${skill}/`
@@ -61,14 +61,14 @@ export function createRunRecords(kv: KeyValues) {
 
   const read = async (base: string) => {
     const keys = await kv.list(base, MOST_ENTRIES)
-    // Those of runs within its tools begin alike.
+    // Runs within its tools have the same prefix.
     const names = keys.map((key) => key.slice(base.length)).filter((name) => /^[\d.]+$/.test(name))
     const values = await Promise.all(names.map(async (name) => (await kv.get(base + name))?.value))
     return new Map(names.map((name, index) => [name, values[index]]))
   }
 
   return {
-    /** The record of the run that `ctx` begins or goes on with. */
+    /** The record of the run that `ctx` starts or resumes. */
     async open(ctx: SkillContext) {
       const { rootId } = ctx.call
       touched.add(rootId)
@@ -76,13 +76,13 @@ export function createRunRecords(kv: KeyValues) {
       const base = `${PREFIX}${rootId}/${name}`
       return createRecord({ kv, base, name, known: await read(base), call: ctx.call, log: ctx.log })
     },
-    /** Forgets the runs of an outermost call that has ended for good. */
+    /** Deletes the records of an outermost call that has ended. */
     async end(rootId: string): Promise<void> {
       if (!touched.delete(rootId)) return
       const keys = await kv.list(`${PREFIX}${rootId}/`, MOST_ENTRIES)
       await Promise.all(keys.map(kv.delete))
     },
-    /** The outermost call may be gone on with elsewhere. */
+    /** Releases an outermost call that another daemon may resume. */
     leave: (rootId: string) => void touched.delete(rootId),
   }
 }
@@ -102,7 +102,7 @@ function createRecord(run: {
   const replayed = steps.length
   let current = -1
   let heard = 0
-  /** The calls of tools of the current step, in order; one that runs is taken out. */
+  /** Pending tool calls of the current step, in order. */
   let calls: (string | undefined)[] = []
 
   const begin = (parts: readonly Part[]) => {
@@ -112,7 +112,7 @@ function createRecord(run: {
 
   const keepStep = async (parts: readonly Part[]) => {
     const says = parts.some(({ type }) => /^(text-delta|tool-call|file)$/.test(type))
-    // What failed, or says nothing, is asked again.
+    // A failed or empty step is requested again.
     if (!says || parts.some(({ type }) => type === 'error')) return
     const value = JSON.parse(JSON.stringify({ parts, heard }, bytesAsText))
     const version = await kv.set(`${base}${current + 1}`, value, { ttl: KEPT, ifVersion: 0 })
@@ -157,11 +157,11 @@ function createRecord(run: {
   }
 
   return {
-    /** For the model: plays the steps that are known, and keeps each other before its tools are called. */
+    /** Model middleware: replays known steps, and records new ones before their tools are called. */
     middleware,
-    /** How many steps are known from before. */
+    /** Number of known steps. */
     replayed,
-    /** How many messages had steered the run by a step that is known. */
+    /** Number of steering messages before a known step. */
     heardBy: (step: number) => steps[step]?.heard,
     hears(count: number): void {
       heard = count
@@ -218,7 +218,7 @@ function isParked(error: unknown): boolean {
   return error instanceof TriviumError && error.code === 'approval_pending'
 }
 
-/** Ends the attempt: a parked approval, after which the run is gone on with, and what no model can mend. */
+/** Whether an error ends the attempt: a parked approval, after which the run resumes, or an error that no model can fix. */
 export function isFinal(error: unknown): boolean {
   return (
     isParked(error) ||
@@ -226,10 +226,10 @@ export function isFinal(error: unknown): boolean {
   )
 }
 
-/** What a step does not need to be played again. */
+/** Stream parts that a replay does not need. */
 const PASSING = /^(response-metadata|raw|ping|tool-input-.*)$/
 
-/** Adds a part; pieces of a text become one. */
+/** Adds a part; merges consecutive pieces of a text. */
 function add(parts: Part[], part: Part): void {
   const last = parts.at(-1)
   if (PASSING.test(part.type)) return

@@ -1,13 +1,13 @@
 import { reasonOf } from '../../core/errors.ts'
 import { skillOfTool } from '../names.ts'
 
-/** Tools that are told of, and characters of what one was given. */
+/** Maximum number of recorded tool calls, and characters of the input of each. */
 const USES = 50
 const GIVEN = 200
 
 type ToolUse = { tool: string; args: string; ms?: number; error?: string }
 
-/** What a model did with its tools, for the history of the message. */
+/** Records a model's tool calls for the message's history. */
 export function createToolUses() {
   const uses = new Map<string, ToolUse & { at: number }>()
   return {
