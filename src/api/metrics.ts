@@ -106,10 +106,9 @@ export function createMetrics(build: { version: string }) {
   )
   const pushed = counter('pushed_total', 'Attempts to push an event, by outcome.', 'subscription', 'outcome')
   const pushSeconds = seconds('push', 'How long a push took that worked.', 'subscription')
-  const overBudget = counter('model_budget_refused_total', 'Runs of models that wait for a budget.', 'budget')
   const used = gauge('model_budget_used', 'What all have used of a budget, within its time.', 'limit')
   const most = gauge('model_budget_limit', 'What may be used of it.', 'limit')
-  const tokens = counter('model_tokens_total', 'Tokens that models used.', 'model', 'direction')
+  const models = createModelMetrics(counter)
 
   gauge('build_info', 'Always 1.', 'version', 'node').set({ ...build, node: process.versions.node }, 1)
   const storeUp = gauge('store_up', '1 where the store takes writes.')
@@ -217,11 +216,7 @@ export function createMetrics(build: { version: string }) {
       sendSeconds.observe({ gateway }, took.attempt)
       sendLatency.observe({ gateway }, took.total)
     },
-    tokens(model: string, input: number, output: number) {
-      tokens.inc({ model, direction: 'input' }, input)
-      tokens.inc({ model, direction: 'output' }, output)
-    },
-    overBudget: (budget: string) => overBudget.inc({ budget }),
+    ...models,
     /** `failed` are attempts, those of which a message died among them. */
     async counts(): Promise<Counts> {
       const sum = async (counter: Counter, outcome?: string) =>
@@ -248,6 +243,23 @@ export function createMetrics(build: { version: string }) {
       read(readings, now)
       return { type: registry.contentType, body: await registry.metrics() }
     },
+  }
+}
+
+type MakeCounter = (name: string, help: string, ...labelNames: string[]) => Counter
+
+/** What models used and cost, and the runs that wait for a budget. */
+function createModelMetrics(counter: MakeCounter) {
+  const overBudget = counter('model_budget_refused_total', 'Runs of models that wait for a budget.', 'budget')
+  const tokens = counter('model_tokens_total', 'Tokens that models used.', 'model', 'direction')
+  const cost = counter('model_cost_total', 'What models cost, by `prices`, in their currency.', 'model')
+  return {
+    tokens(model: string, input: number, output: number) {
+      tokens.inc({ model, direction: 'input' }, input)
+      tokens.inc({ model, direction: 'output' }, output)
+    },
+    cost: (model: string, money: number) => cost.inc({ model }, money),
+    overBudget: (budget: string) => overBudget.inc({ budget }),
   }
 }
 

@@ -39,7 +39,7 @@ export const COMMAND_NAMES = Object.keys(COMMANDS)
 
 /** Words that stand for the name of one skill. */
 const GROUP =
-  /^(subscription [^ ]+|job (list|show|cancel)(?= |$)|schedule (list|create|delete|run|pause|resume)(?= |$)|send (list|cancel)(?= |$)|(gateway|route|skill|conversation) (pause|resume)(?= |$)|pause list(?= |$)|route list(?= |$)|run cancel(?= |$)|slack installs( remove)?(?= |$))/
+  /^(subscription [^ ]+|job (list|show|cancel)(?= |$)|schedule (list|create|delete|run|pause|resume)(?= |$)|send (list|cancel)(?= |$)|(gateway|route|skill|conversation) (pause|resume)(?= |$)|pause list(?= |$)|route list(?= |$)|skill usage(?= |$)|run cancel(?= |$)|slack installs( remove)?(?= |$))/
 
 /** What the shells call at a Tab: `complete -- <the words so far>`. It is in no help. */
 const COMPLETE = 'complete'

@@ -2,11 +2,19 @@ import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
 import { formatDuration } from '../core/units.ts'
 import { paint, pretty, shorten, table } from './terminal.ts'
 import { humanTroubles } from './troubles.ts'
+import { humanCost, humanSkillUsage } from './usage-output.ts'
 
 /** The result of a skill for people: a table where this file has one for the skill, else text or indented JSON. */
 export function humanResult(skill: string, result: Json): string {
-  if (skill === 'troubles') return humanTroubles(result)
+  const own = WHOLE[skill]
+  if (own) return own(result)
   return Array.isArray(result) ? (LISTS[skill]?.(objectsIn(result)) ?? pretty(result)) : pretty(result)
+}
+
+const WHOLE: Readonly<Record<string, (result: Json) => string>> = {
+  troubles: humanTroubles,
+  cost: humanCost,
+  'skill-usage': humanSkillUsage,
 }
 
 const LISTS: Readonly<Record<string, (rows: readonly JsonObject[]) => string>> = {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { budgetSchema, pricesSchema } from '../core/budget.ts'
+import { budgetSchema, currencyOf, pricesSchema } from '../core/budget.ts'
 import { consoleSchema } from '../core/console.ts'
 import { MESSAGE_TOPIC } from '../core/event.ts'
 import { matchSchema, type RouteMatch } from '../core/match.ts'
@@ -170,6 +170,11 @@ export const modelSchema = z
       .describe('API key; by default the environment variable of the provider.'),
     budget: budgetSchema.exactOptional().describe('Limits on tokens or money within a sliding window.'),
     prices: pricesSchema.exactOptional().describe('Price of a million tokens, by model.'),
+    currency: z
+      .string()
+      .regex(/^[A-Z]{3}$/, 'expected the code of a currency, such as EUR')
+      .exactOptional()
+      .describe('Currency of `prices`; by default that of the budgets in money.'),
   })
   .refine(({ name, ...own }) => name !== undefined || !('base-url' in own || 'api-key' in own), {
     error: 'base-url and api-key are those of the model that `name` names',
@@ -181,6 +186,10 @@ export const modelSchema = z
       ![...(budget?.sender ?? []), ...(budget?.total ?? [])].some(({ unit }) => unit !== 'tokens'),
     { error: 'a budget in money needs `prices`', path: ['budget'] },
   )
+  .refine(({ currency, ...rest }) => [undefined, currencyOf(rest) ?? currency].includes(currency), {
+    error: 'the budgets in money are in another currency',
+    path: ['currency'],
+  })
   .transform(camelKeys)
 
 const token = z.strictObject({

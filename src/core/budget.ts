@@ -44,3 +44,9 @@ export type Prices = z.output<typeof pricesSchema>
 export type BudgetStanding =
   | { budget: 'total'; limit: string; unit: string; used: number; most: number; until?: number }
   | { budget: 'sender'; limit: string; over: { sender: string; until: number }[] }
+
+/** The currency of `prices`: as it is said, else that of the budgets in money. */
+export function currencyOf(model?: { currency?: string; budget?: Budget }): string | undefined {
+  const amounts = [...(model?.budget?.sender ?? []), ...(model?.budget?.total ?? [])]
+  return model?.currency ?? amounts.find(({ unit }) => unit !== 'tokens')?.unit
+}

@@ -13,6 +13,7 @@ export { longJobs } from './job-operations.ts'
 export { conversations, deadLetters, messages } from './message-operations.ts'
 export { pauses } from './pause-operations.ts'
 export { sends } from './send-operations.ts'
+export { usage } from './usage-operations.ts'
 
 /** What skills do that are a method of a part each, and their arguments, by their names without the prefix they share. */
 export type Operations = Record<string, ZodType>

@@ -28,6 +28,7 @@ export type Services = {
   schedules: ServiceOf<typeof offered.schedules>
   workbench: ServiceOf<typeof offered.workbench & typeof offered.tasks>
   calls: CallService
+  usage: ServiceOf<typeof offered.usage>
   audit: ServiceOf<typeof offered.audit>
   longJobs: ServiceOf<typeof offered.longJobs>
   artifacts: ArtifactService

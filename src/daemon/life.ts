@@ -42,6 +42,7 @@ export function createLife(base: Foundation, parts: Parts) {
       await durable.prepare()
       await workers.start()
       parts.housekeeping.start()
+      parts.skills.usage.start()
       if (mode === 'local') return undefined
       durable.start()
       push.start()
@@ -92,6 +93,7 @@ function closingSteps(
     () => queues.close(),
     () => control.close(),
     housekeeping.stop,
+    skills.usage.stop,
     async () => skills.services.close(),
     () => durable.close(),
     () => logs.close(),

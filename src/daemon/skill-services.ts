@@ -24,6 +24,7 @@ export function skillServices(
     pauses: withPauseList(roads.services.pauses, { roads, push, durable }),
     approvals: approvals.service,
     audit: base.audit.service,
+    usage: skills.usage.service,
     subscriptions: push.service,
     longJobs: base.longWork.service,
   }

@@ -1,5 +1,7 @@
+import { currencyOf } from '../core/budget.ts'
 import type { Approvals } from '../features/approvals/create-approvals.ts'
 import { createAuditMiddleware } from '../features/audit/middleware.ts'
+import { createUsage } from '../features/usage/usage.ts'
 import { builtInSkills } from '../runtime/built-in.ts'
 import { createSkillManager } from '../runtime/manager.ts'
 import { createMarkdownLoader } from '../runtime/markdown/loader.ts'
@@ -20,12 +22,18 @@ export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 
   const { config, store, metrics, tracing, access, audit, router, note, dataDir, version, env, log, now } =
     base
   const runs = createRunRecords(store.kv)
+  const isBuiltIn = (name: string) => BUILT_IN.has(name)
+  const usage = createUsage({ kv: store.kv, isBuiltIn, log, now })
   const budgets = createBudgets({
     kv: store.kv,
     budget: () => config().model?.budget,
     prices: () => config().model?.prices ?? {},
     refused: metrics.overBudget,
-    used: ({ model, inputTokens, outputTokens }) => metrics.tokens(model, inputTokens, outputTokens),
+    async used({ skill }, { model, inputTokens, outputTokens, sender, ...money }) {
+      metrics.tokens(model, inputTokens, outputTokens)
+      if (money.money !== undefined) metrics.cost(model, money.money)
+      await usage.spent({ model, skill, sender, inputTokens, outputTokens, ...money })
+    },
     log,
     now,
   })
@@ -36,7 +44,8 @@ export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 
     globals: services.globals,
     skills: [...builtInSkills, ...approvals.skills],
     middleware: [
-      createAuditMiddleware({ record: audit.record, isBuiltIn: (name) => BUILT_IN.has(name) }),
+      createAuditMiddleware({ record: audit.record, isBuiltIn }),
+      usage.middleware,
       ...createMiddleware({ access: access.rules, ask: approvals.ask }),
       ...(tracing ? [tracing.middleware] : []),
     ],
@@ -53,5 +62,10 @@ export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 
     guardOf: (skill) => router.routes().find((route) => route.skill === skill && route.approval)?.approval,
     log,
   })
-  return { manager, mcp, runs, budgets, services }
+  const usageService = usage.service({
+    currency: () => currencyOf(config().model),
+    budgets: budgets.standing,
+    requireSkill: manager.describe,
+  })
+  return { manager, mcp, runs, budgets, services, usage: { ...usage, service: usageService } }
 }

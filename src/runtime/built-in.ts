@@ -86,7 +86,7 @@ const stateSkills: readonly Skill[] = [
 
 /** Skills that a model run may safely repeat after a crash; `gateway-send` deduplicates by its own keys. */
 const READS = createNameMatcher(
-  '*-list *-show state-get state-wait recall search-notes workbench-get refused slack-installs',
+  '*-list *-show state-get state-wait recall search-notes workbench-get refused cost skill-usage slack-installs',
 )
 const REPEATS = createNameMatcher(
   'state-set state-delete gateway-send event-subscribe event-unsubscribe forget',
@@ -163,6 +163,7 @@ export const builtInSkills: readonly Skill[] = [
   ...skillsOf('subscription-', operations.subscriptions, ({ subscriptions }) => subscriptions),
   ...skillsOf('audit-', operations.audit, ({ audit }) => audit),
   ...skillsOf('job-', operations.longJobs, ({ longJobs }) => longJobs),
+  ...skillsOf('', operations.usage, ({ usage }) => usage),
   ...skillsOf('call-', operations.calls, ({ calls }) => calls),
   ...skillsOf('', operations.assistant, ({ assistant }) => assistant).map(answeringSlips),
   ...skillsOf('delegation-', operations.delegations, ({ delegations }) => delegations).map(answeringSlips),

@@ -18,7 +18,7 @@ test('a budget slides: what was used goes on from the moment at which enough of 
       budget: () => budgetSchema.parse({ sender: ['100 tokens/1d', '10 EUR/12h'], total: '1k tokens/1d' }),
       prices: () => ({ 'x:*': { input: 0, output: 1_000_000 } }),
       refused: () => void refusals++,
-      used: () => undefined,
+      used: async () => {},
     })
   const [one, two] = [make(), make()]
   const [ada, bob] = [callFrom('team'), callFrom('team', { who: 'bob' })]

@@ -5,6 +5,7 @@ import { AuditPage } from './audit.js'
 import { ComposePage } from './compose.js'
 import { ConfigurationPage } from './configuration.js'
 import { ConversationsPage } from './conversations.js'
+import { CostPage } from './cost.js'
 import { DeadLettersPage } from './dead-letters.js'
 import { GatewayPage, GatewaysPage } from './gateways.js'
 import { MessagePage } from './message.js'
@@ -52,6 +53,7 @@ export const VIEWS = [
     count: (now) => now?.gateways?.filter(({ ok }) => !ok).length,
   },
   { path: 'skills', title: 'Skills', Page: ({ path: [name] }) => html`<${SkillsPage} name=${name} />` },
+  { path: 'cost', title: 'Cost', parts: 0, Page: CostPage },
   {
     path: 'paused',
     title: 'Paused',

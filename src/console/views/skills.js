@@ -1,12 +1,15 @@
-import { useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { call, invoke } from '../lib/api.js'
+import { DecideHere } from '../lib/approval.js'
 import { SchemaForm } from '../lib/form.js'
 import { html } from '../lib/html.js'
-import { ask, Badge, Copy, Empty, Facts, Json, Problem, took, useLoaded } from '../lib/parts.js'
+import { money, tokens } from '../lib/money.js'
+import { Age, ask, Badge, Copy, Empty, Facts, Json, Problem, took, useLoaded } from '../lib/parts.js'
 import { Pause } from '../lib/pause.js'
 import { link } from '../lib/router.js'
 import { errorsByField, fieldsOf } from '../lib/schema.js'
 import { Back } from '../lib/trail.js'
+import { count } from '../lib/troubles.js'
 
 /** Every skill by its name; one of them to be tried. */
 export function SkillsPage({ name }) {
@@ -15,13 +18,16 @@ export function SkillsPage({ name }) {
     error,
     reload,
   } = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
+  const { value: usage = [] } = useLoaded((signal) => invoke('skill-usage', {}, signal), [])
   const [wanted, setWanted] = useState('')
   const words = wanted.toLowerCase().split(/\s+/).filter(Boolean)
+  // What runs comes first: the rest ships with Trivium.
+  const runsOf = ({ name: own }) => usage.find((each) => each.name === own)?.runs ?? 0
   const fits = ({ name: own, description }) =>
     words.every((word) => `${own} ${description}`.toLowerCase().includes(word))
   const own = (skills ?? [])
     .filter((skill) => fits(skill))
-    .toSorted((a, b) => Number(isBuiltIn(a)) - Number(isBuiltIn(b)))
+    .toSorted((a, b) => Number(isBuiltIn(a)) - Number(isBuiltIn(b)) || runsOf(b) - runsOf(a))
   return html`<section class=${`page skills ${name ? 'has-one' : ''}`} aria-labelledby="title">
     <div class="skill-list">
       <header class="bar"><h1 id="title">Skills</h1>
@@ -31,12 +37,19 @@ export function SkillsPage({ name }) {
         (
           skill,
         ) => html`<li key=${skill.name}><a data-row href=${link(['skills', skill.name])} aria-current=${skill.name === name ? 'page' : undefined}>
-          <b>${skill.name}</b>${isBuiltIn(skill) && html` <span class="dim">built in</span>`}<span class="about">${skill.description}</span></a></li>`,
+          <b>${skill.name}</b>${isBuiltIn(skill) && html` <span class="dim">built in</span>`}<${Doing} usage=${usage.find((each) => each.name === skill.name)} /><span class="about">${skill.description}</span></a></li>`,
       )}</ul>
       ${skills && own.length === 0 && html`<${Empty} title="No skill matches." />`}
     </div>
     ${name ? html`<${Skill} key=${name} name=${name} />` : html`<div class="skill-none"><${Empty} title="Choose a skill to try it." /></div>`}
   </section>`
+}
+
+/** How often it ran and failed, beside its name. */
+function Doing({ usage }) {
+  if (!usage) return null
+  const { runs, failed } = usage
+  return html` <span class="dim doing">${count(runs, 'run')}</span>${failed > 0 && html` <span class="doing error">${failed.toLocaleString('en')} failed</span>`}`
 }
 
 function isBuiltIn({ kind }) {
@@ -56,7 +69,8 @@ function Skill({ name }) {
       skill &&
       html`<h1>${name} ${skill.metadata?.annotations?.destructiveHint && html`<${Badge} kind="warn">cannot be undone<//>`}${skill.metadata?.approval && html` <${Badge} kind="warn">needs approval<//>`}</h1>
       <p>${skill.description}</p>
-      ${!isBuiltIn(skill) && html`<p class="buttons"><${Pause} of=${{ skill: name }} kind="skill" name=${name} /></p>`}
+      ${!isBuiltIn(skill) && html`<p class="buttons"><${Pause} of=${{ skill: name }} kind="skill" name=${name} /></p><${Usage} name=${name} />`}
+      <h2>Try it</h2>
       <${TryIt} skill=${skill} />
       <details><summary>What it is</summary>
         <${Facts} of=${{ kind: skill.kind, file: skill.path, layers: skill.layers?.map(layerName).join(' → ') }} />
@@ -68,6 +82,77 @@ function Skill({ name }) {
 
 function layerName(layer) {
   return typeof layer === 'string' ? layer : layer.name
+}
+
+/** Ms between two looks at the runs of a skill that is shown. */
+const AGAIN = 5_000
+
+/** How it does: runs, errors, durations, cost, who calls it, and its last runs. */
+function Usage({ name }) {
+  const { value, error, reload } = useLoaded(
+    async (signal) => {
+      const [usage, routes, { currency }] = await Promise.all([
+        invoke('skill-usage', { name }, signal),
+        invoke('route-list', {}, signal),
+        invoke('cost', { skill: name, since: '1d' }, signal),
+      ])
+      return { usage, currency, routes: routes.filter(({ target, to }) => target === 'skill' && to === name) }
+    },
+    [name],
+  )
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || reload(), AGAIN)
+    return () => clearInterval(timer)
+  }, [name])
+  if (error && !value) return html`<${Problem} error=${error} retry=${reload} />`
+  if (!value) return null
+  const { usage, currency, routes } = value
+  const { runs, failed, errorRate, p50, p95, cost, callers, recent } = usage
+  const unused = routes.filter((route) => !callers.some(({ by }) => by === `route ${route.name}`))
+  return html`<section aria-label="How it does">
+    <h2>Last seven days</h2>
+    ${
+      runs === 0
+        ? html`<p class="dim">It has not run.</p>`
+        : html`<div class="figures-row">
+        <${Figure} name="Runs" value=${runs.toLocaleString('en')} />
+        <${Figure} name="Failed" value=${`${failed.toLocaleString('en')} (${percent(errorRate)})`} isBad=${failed > 0} />
+        <${Figure} name="p50 / p95" value=${`${took(p50)} / ${took(p95)}`} />
+        ${cost && html`<${Figure} name=${`Cost, ${tokens(cost.inputTokens + cost.outputTokens)} tokens`} value=${cost.money === undefined ? 'no price' : money(cost.money, currency)} />`}
+      </div>`
+    }
+    ${
+      (callers.length > 0 || unused.length > 0) &&
+      html`<h2>Who calls it</h2><ul class="plain">${callers.map(({ by, runs }) => html`<li key=${by}><b>${by}</b> <span class="dim">${count(runs, 'run')}</span></li>`)}
+      ${unused.map((route) => html`<li key=${route.name}><b>route ${route.name}</b> <span class="dim">${route.paused ? 'paused' : 'no run yet'}</span></li>`)}</ul>`
+    }
+    ${recent.length > 0 && html`<${Runs} of=${recent} />`}
+  </section>`
+}
+
+function Figure({ name, value, isBad = false }) {
+  return html`<div class="figure"><span class="dim">${name}</span><b class=${isBad ? 'bad' : ''}>${value}</b></div>`
+}
+
+function percent(share) {
+  const text = (100 * share).toFixed(share < 0.1 ? 1 : 0)
+  return `${share > 0 && Number(text) === 0 ? '< 0.1' : text} %`
+}
+
+const FEW = 8
+
+function Runs({ of: recent }) {
+  const [isAll, setAll] = useState(false)
+  const shown = isAll ? recent : recent.slice(0, FEW)
+  return html`<h2>Last runs</h2><div class="scrolls" tabindex="0" role="region" aria-label="Last runs"><table class="runs">
+    <thead><tr><th scope="col">ended</th><th scope="col">outcome</th><th scope="col" class="number">took</th><th scope="col">called by</th></tr></thead>
+    <tbody>${shown.map(
+      ({ at, ms, by, messageId, code, error }, index) => html`<tr key=${`${at} ${index}`}>
+      <td><${Age} at=${at} /> ago</td>
+      <td>${code ? html`<${Badge} kind="bad">${code}<//> <span class="error">${error}</span>` : html`<${Badge} kind="good">ok<//>`}</td>
+      <td class="number">${took(ms)}</td><td>${messageId ? html`<a href=${link(['messages', messageId])}>${by}</a>` : by}</td></tr>`,
+    )}</tbody></table></div>
+    ${recent.length > shown.length && html`<p><button type="button" onClick=${() => setAll(true)}>Show all ${recent.length}</button></p>`}`
 }
 
 /** Runs it with what the form says. One that destroys says so, and asks once. */
@@ -97,7 +182,7 @@ function TryIt({ skill: { name, args: schema, metadata } }) {
   const errors = came?.error?.code === 'skill_args_invalid' ? errorsByField(fields, came.error.message) : {}
   return html`<${SchemaForm} schema=${schema} run=${run} isBusy=${isBusy} errors=${errors} />
     <div class="came" aria-live="polite">
-      ${isBusy && isGuarded && html`<p>Waiting for approval. <a href=${link('approvals')}>Open Approvals</a></p>`}
+      ${isBusy && isGuarded && html`<p>Waiting for approval. <${DecideHere} isMeant=${(request) => request.skill === name && !request.message} /> <a href=${link('approvals')}>All approvals</a></p>`}
       ${came?.error && html`<h2>It failed <span class="dim">after ${took(came.ms)}</span></h2><div class="problem"><p>${came.error.message} <code>${came.error.code}</code></p></div>`}
       ${came && !came.error && html`<h2>Result <span class="dim">after ${took(came.ms)}</span></h2><${Json} value=${came.result ?? null} label="Result" />`}
       ${came && html`<div class="buttons after"><${Copy} label="Copy as curl" text=${asCurl(name, came.args)} />${!came.error && html`<${Copy} label="Copy the result" text=${JSON.stringify(came.result, null, 2)} />`}</div>`}

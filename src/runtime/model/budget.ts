@@ -9,6 +9,7 @@ import type { Log } from '../../core/log.ts'
 import { compilePattern } from '../../core/pattern.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { updateKv } from '../../core/update-kv.ts'
+import { defined } from '../../lib/defined.ts'
 
 /** What one step of a model used. */
 export type Spent = { model: string; inputTokens: number; outputTokens: number }
@@ -36,8 +37,8 @@ export function createBudgets(deps: {
   prices(): Prices
   /** Told of each run that is refused. */
   refused(budget: 'sender' | 'total'): void
-  /** Told of what each step used. */
-  used(spent: Spent): void
+  /** Told of what each step used, by whom, and what it cost: undefined for a model without a price. */
+  used(call: Call, spent: Spent & { sender: string; money?: number }): Promise<void>
   log: Log
   now(): number
 }) {
@@ -60,13 +61,12 @@ export function createBudgets(deps: {
   }
 
   /** A model without a price counts by its tokens alone. */
-  const moneyOf = ({ model, inputTokens, outputTokens }: Spent): number => {
-    const prices = Object.entries(deps.prices())
-    const [, price] = prices.find(([pattern]) => compilePattern(pattern).test(model)) ?? []
-    if (price) return (inputTokens * price.input + outputTokens * price.output) / 1e6
-    if (prices.length > 0 && !unpriced.has(model) && unpriced.add(model))
+  const moneyOf = (spent: Spent): number | undefined => {
+    const [{ model }, prices] = [spent, deps.prices()]
+    const money = moneyFor(prices, spent)
+    if (money === undefined && Object.keys(prices).length > 0 && !unpriced.has(model) && unpriced.add(model))
       log.warn({ model }, 'the model has no price in `prices`: budgets in money do not see it')
-    return 0
+    return money
   }
 
   return {
@@ -84,8 +84,9 @@ export function createBudgets(deps: {
     },
     /** Counts what a step of a model used. Never throws: what was paid for is not asked again. */
     async spend(call: Call, spent: Spent): Promise<void> {
-      deps.used(spent)
-      const [tokens, money] = [spent.inputTokens + spent.outputTokens, moneyOf(spent)]
+      const [tokens, price] = [spent.inputTokens + spent.outputTokens, moneyOf(spent)]
+      const [sender, money] = [senderOf(call) ?? whoCalled(call), price ?? 0]
+      const used = deps.used(call, { ...spent, sender, ...defined({ money: price }) })
       const places = new Map(held(call).map(({ amount: { per }, who }) => [keyOf(who, per), per]))
       const add = ([key, per]: [string, number]) =>
         updateKv(kv, key, (current): { value: Json; ttl: number } => {
@@ -96,7 +97,7 @@ export function createBudgets(deps: {
           const [before, paid] = parts[start] ?? [0, 0]
           return { value: { ...parts, [start]: [before + tokens, paid + money] }, ttl: per + part }
         })
-      await Promise.all([...places].map(add)).catch((err) => {
+      await Promise.all([used, ...[...places].map(add)]).catch((err) => {
         log.warn({ err, ...spent }, 'what a model used could not be counted')
       })
     },
@@ -133,6 +134,17 @@ function senderOf({ caller, message }: Call): string | undefined {
   }
   if (caller.kind === 'route') return caller.id && withoutTag(caller.id)
   return caller.skills ? `${caller.kind} ${caller.id}` : undefined
+}
+
+/** Undefined where none of the prices is for the model. */
+function moneyFor(prices: Prices, { model, inputTokens, outputTokens }: Spent): number | undefined {
+  const [, price] = Object.entries(prices).find(([pattern]) => compilePattern(pattern).test(model)) ?? []
+  return price && (inputTokens * price.input + outputTokens * price.output) / 1e6
+}
+
+/** Operators and the daemon itself, in the list of what was used. */
+function whoCalled({ caller: { kind, id } }: Call): string {
+  return id === undefined ? kind : `${kind} ${id}`
 }
 
 /** In ms, whole: stores count in those. */

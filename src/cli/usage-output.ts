@@ -1,0 +1,88 @@
+import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
+import { formatDuration } from '../core/units.ts'
+import { age, paint, shorten, table } from './terminal.ts'
+
+/** `trivium cost` for people. */
+export function humanCost(result: Json): string {
+  const { by, from, to, total, rows, budgets } = Object(result)
+  const currency = pathGet(result, 'currency')
+  const lines = objectsIn(rows)
+  const span = from === to ? String(from) : `${from} to ${to}`
+  if (lines.length === 0) return `No model was used (${span}).`
+  const cells = (row: JsonObject) => [
+    row.name,
+    ...[row.inputTokens, row.outputTokens, row.steps].map(whole),
+    costOf(row, currency),
+  ]
+  const left = objectsIn(budgets).filter((each) => each.budget === 'total')
+  return [
+    `What models used, ${span}`,
+    '',
+    table(
+      [String(by), 'tokens in', 'tokens out', 'steps', 'cost'],
+      [...lines.map(cells), cells(Object(total))],
+    ),
+    ...(Object(total).unpriced === undefined
+      ? []
+      : ['', 'Tokens without a price are not in the cost: set `prices` of `model` in routes.yaml.']),
+    ...(left.length > 0 ? ['', ...left.map(budgetLine)] : []),
+  ].join('\n')
+}
+
+/** Never a wrong amount: what has no price is said to be missing. */
+function costOf({ money, unpriced }: JsonObject, currency: unknown): string {
+  if (money === undefined) return 'no price'
+  const amount = `${moneyText(Number(money))}${currency === undefined ? '' : ` ${currency}`}`
+  return unpriced === undefined ? amount : `${amount}, and ${whole(unpriced)} tokens without a price`
+}
+
+function budgetLine({ limit, unit, used, most, until }: JsonObject): string {
+  const over = until === undefined ? '' : `; ${paint('red', 'USED UP')}`
+  return `Budget of all  ${limit}: ${used} of ${most} ${unit}${over}`
+}
+
+/** Two digits, or as many as a small amount needs. */
+function moneyText(money: number): string {
+  return money === 0 || money >= 0.1 ? money.toFixed(2) : String(Number(money.toPrecision(2)))
+}
+
+function whole(value: unknown): string {
+  return Number(value).toLocaleString('en')
+}
+
+/** `trivium skill usage`, of all skills or of one. */
+export function humanSkillUsage(result: Json): string {
+  if (Array.isArray(result)) {
+    const rows = objectsIn(result).map((one) => [one.name, ...figures(one), lastOf(one)])
+    return rows.length === 0
+      ? 'No skill has run in the last seven days.'
+      : table(['skill', 'runs', 'failed', 'p50', 'p95', 'last'], rows)
+  }
+  if (!isJsonObject(result)) return String(result)
+  const [runs, failed, p50, p95] = figures(result)
+  const callers = objectsIn(result.callers).map(({ by, runs }) => `${by} (${runs})`)
+  const recent = objectsIn(result.recent).map(({ at, by, ms, code, error }) => [
+    `${age(at)} ago`,
+    code === undefined ? paint('green', 'ok') : paint('red', String(code)),
+    took(ms),
+    by,
+    error === undefined ? '' : shorten(String(error), 80),
+  ])
+  return [
+    `${paint('bold', String(result.name))}: ${runs} runs in seven days, ${failed} failed, p50 ${p50}, p95 ${p95}`,
+    `Called by: ${callers.join(', ') || 'nobody'}`,
+    ...(recent.length > 0 ? ['', table(['last runs', '', 'took', 'called by', ''], recent)] : []),
+  ].join('\n')
+}
+
+function figures({ runs, failed, p50, p95 }: JsonObject): string[] {
+  return [whole(runs), Number(failed) > 0 ? paint('red', whole(failed)) : '0', took(p50), took(p95)]
+}
+
+function lastOf({ lastAt }: JsonObject): string {
+  return lastAt === undefined ? '' : `${age(lastAt)} ago`
+}
+
+function took(ms: unknown): string {
+  return typeof ms === 'number' ? formatDuration(ms) : '-'
+}

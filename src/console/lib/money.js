@@ -1,0 +1,12 @@
+/** An amount of money, with as many digits as a small one needs: `12.40 EUR`, `0.0031 EUR`; without a currency the number alone. */
+export function money(amount, currency) {
+  const digits = amount === 0 || amount >= 0.1 ? 2 : Math.min(9, 1 - Math.floor(Math.log10(amount)))
+  const text = amount.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+  return currency ? `${text} ${currency}` : text
+}
+
+/** `840`, `12.4k`, `3.1M`: tokens, where little room is. */
+export function tokens(count) {
+  const [size, unit] = count >= 1e6 ? [1e6, 'M'] : count >= 1e3 ? [1e3, 'k'] : [1, '']
+  return `${Number((count / size).toPrecision(3))}${unit}`
+}

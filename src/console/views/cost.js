@@ -1,0 +1,123 @@
+import { invoke } from '../lib/api.js'
+import { html } from '../lib/html.js'
+import { money, tokens } from '../lib/money.js'
+import { Badge, Empty, Problem, useLoaded } from '../lib/parts.js'
+import { link, replace } from '../lib/router.js'
+
+const BY = [
+  ['model', 'Model'],
+  ['skill', 'Skill'],
+  ['sender', 'Sender'],
+  ['day', 'Day'],
+]
+const SINCE = [
+  ['1d', 'today and yesterday'],
+  ['7d', '7 days'],
+  ['30d', '30 days'],
+  ['90d', '90 days'],
+  ['365d', 'a year'],
+]
+const FILTERS = ['model', 'skill', 'sender']
+
+/** What models used, in tokens and money; a row leads to what it is made of. */
+export function CostPage({ query }) {
+  const { by = 'model', since = '7d' } = query
+  const only = Object.fromEntries(FILTERS.flatMap((key) => (query[key] ? [[key, query[key]]] : [])))
+  const { value, error, reload } = useLoaded(
+    async (signal) => {
+      const [shown, days] = await Promise.all([
+        invoke('cost', { by, since, ...only }, signal),
+        invoke('cost', { by: 'day', since, ...only }, signal),
+      ])
+      return { shown, days: days.rows }
+    },
+    [JSON.stringify(query)],
+  )
+  const set = (change) => replace('cost', { ...query, ...change })
+  return html`<section class="page" aria-labelledby="title">
+    <header class="bar"><h1 id="title">Cost</h1>
+      <div class="filter">
+        <div class="segments" role="group" aria-label="Add up by">${BY.map(([key, name]) => html`<button key=${key} type="button" aria-pressed=${by === key} onClick=${() => set({ by: key })}>${name}</button>`)}</div>
+        <label class="pick"><span>Time</span><select value=${since} onChange=${(event) => set({ since: event.target.value })}>${SINCE.map(([key, name]) => html`<option key=${key} value=${key}>${name}</option>`)}</select></label>
+      </div></header>
+    ${
+      Object.keys(only).length > 0 &&
+      html`<p class="buttons">${Object.entries(only).map(
+        ([key, value]) =>
+          html`<button key=${key} type="button" onClick=${() => set({ [key]: undefined })} aria-label=${`Remove the filter ${key} ${value}`}>${key}: ${value} ✕</button>`,
+      )}</p>`
+    }
+    ${error && html`<${Problem} error=${error} retry=${reload} />`}
+    ${value && html`<${Shown} of=${value.shown} days=${value.days} query=${query} />`}
+  </section>`
+}
+
+function Shown({ of: { by, from, to, currency, total, rows, budgets }, days, query }) {
+  if (rows.length === 0)
+    return html`<${Budgets} of=${budgets} /><${Empty} title="No model was used in this time.">Skills on a <code>model</code> show their tokens and cost here.<//>`
+  const shareOf = measureOf(rows)
+  const most = Math.max(...rows.map(shareOf), Number.MIN_VALUE)
+  return html`<div class="figures-row">
+      <${Figure} name="Cost" value=${amountOf(total, currency)} />
+      <${Figure} name="Tokens in" value=${tokens(total.inputTokens)} />
+      <${Figure} name="Tokens out" value=${tokens(total.outputTokens)} />
+      <${Figure} name="Steps" value=${total.steps.toLocaleString('en')} />
+    </div>
+    ${total.unpriced > 0 && html`<p class="note"><${Badge} kind="warn">no price<//> ${tokens(total.unpriced)} tokens are not in the cost: <code>prices</code> in routes.yaml has no price for their model.</p>`}
+    <${Budgets} of=${budgets} />
+    ${by !== 'day' && days.length > 1 && html`<${Bars} days=${days} currency=${currency} />`}
+    <div class="scrolls" tabindex="0" role="region" aria-label="Cost by ${by}"><table class="cost">
+      <caption>By ${by}, ${from} to ${to} (UTC)</caption>
+      <thead><tr><th scope="col">${by}</th><th scope="col" class="number">in</th><th scope="col" class="number">out</th><th scope="col" class="number wide">steps</th><th scope="col" class="number">cost</th></tr></thead>
+      <tbody>${rows.map(
+        (
+          row,
+        ) => html`<tr key=${row.name}><td class="share" style=${{ '--share': shareOf(row) / most }}>${drill(by, row.name, query)}</td>
+        <td class="number" title=${row.inputTokens.toLocaleString('en')}>${tokens(row.inputTokens)}</td><td class="number" title=${row.outputTokens.toLocaleString('en')}>${tokens(row.outputTokens)}</td>
+        <td class="number wide">${row.steps.toLocaleString('en')}</td><td class="number">${amountOf(row, currency)}</td></tr>`,
+      )}</tbody></table></div>`
+}
+
+function Figure({ name, value }) {
+  return html`<div class="figure"><span class="dim">${name}</span><b>${value}</b></div>`
+}
+
+/** What rows are compared by: money where all have a price, else tokens. */
+function measureOf(rows) {
+  if (rows.every(({ money, unpriced }) => money !== undefined && !unpriced)) return ({ money }) => money
+  return ({ inputTokens, outputTokens }) => inputTokens + outputTokens
+}
+
+function amountOf(row, currency) {
+  if (row.money === undefined) return 'no price'
+  return html`${money(row.money, currency)}${row.unpriced > 0 && html`<span class="dim" title="and tokens without a price"> + ?</span>`}`
+}
+
+/** A row leads to what it is made of: a model to its skills, a skill to its senders, a sender to its days. */
+function drill(by, name, query) {
+  const next = { model: 'skill', skill: 'sender', sender: 'day' }[by]
+  return next ? html`<a href=${link('cost', { ...query, by: next, [by]: name })}>${name}</a>` : name
+}
+
+/** A bar a day. The table by day has the numbers. */
+function Bars({ days, currency }) {
+  const shareOf = measureOf(days)
+  const most = Math.max(...days.map(shareOf), Number.MIN_VALUE)
+  const isMoney = days.every(({ money, unpriced }) => money !== undefined && !unpriced)
+  return html`<figure class="bars"><figcaption>${isMoney ? 'Cost' : 'Tokens'} a day</figcaption>
+    <div aria-hidden="true">${days.map((day) => html`<span key=${day.name} title=${`${day.name}: ${isMoney ? money(day.money, currency) : `${tokens(shareOf(day))} tokens`}`} style=${{ height: `${Math.max(2, (100 * shareOf(day)) / most)}%` }}></span>`)}</div>
+    <p class="dim"><span>${days[0].name}</span><span>${days.at(-1).name}</span></p></figure>`
+}
+
+/** How far each budget is used up, and who waits. */
+function Budgets({ of: budgets }) {
+  if (budgets.length === 0) return null
+  return html`<ul class="budgets" aria-label="Budgets">${budgets.map((each, index) =>
+    each.budget === 'total'
+      ? html`<li key=${index} class="card"><p><b>Budget of all</b> ${each.limit} ${each.until !== undefined && html`<${Badge} kind="bad">used up<//>`}</p>
+          <meter min="0" max=${each.most} value=${each.used} high=${0.8 * each.most} aria-label=${`Used of ${each.limit}`}></meter>
+          <p class="dim">${each.unit === 'tokens' ? `${tokens(each.used)} of ${tokens(each.most)} tokens` : `${money(each.used)} of ${money(each.most, each.unit)}`}${each.until !== undefined && `, goes on at ${new Date(each.until).toLocaleString()}`}</p></li>`
+      : html`<li key=${index} class="card"><p><b>Budget of each sender</b> ${each.limit}</p>
+          ${each.over.length === 0 ? html`<p class="dim">Nobody has used it up.</p>` : html`<ul class="plain">${each.over.map(({ sender, until }) => html`<li key=${sender}>${sender} <span class="dim">waits until ${new Date(until).toLocaleString()}</span></li>`)}</ul>`}</li>`,
+  )}</ul>`
+}

@@ -1,0 +1,114 @@
+import { z } from 'zod'
+import type { Json } from '../../core/json.ts'
+import type { KeyValues } from '../../core/store.ts'
+import { updateKv } from '../../core/update-kv.ts'
+import { DAY, dayOf } from './day.ts'
+
+/** What one step of a model used. `money` is absent for a model without a price. */
+export type Used = {
+  model: string
+  skill: string
+  sender: string
+  inputTokens: number
+  outputTokens: number
+  money?: number
+}
+
+/** What was used under one name. `unpriced`: the tokens among them that have no price. */
+export type Sum = {
+  inputTokens: number
+  outputTokens: number
+  steps: number
+  money: number
+  unpriced: number
+}
+export type DayRow = Pick<Used, 'model' | 'skill' | 'sender'> & Sum
+
+const KEY = 'usage-cost:'
+/** Days are kept for so long (ms), and of each so many rows; the senders beyond that are one row. */
+export const KEPT = 400 * DAY
+const MOST_ROWS = 300
+const OTHERS = '(others)'
+
+/** As stored: model, skill, sender, tokens in and out, steps, money, tokens without a price. */
+const rowSchema = z.tuple([
+  z.string(),
+  z.string(),
+  z.string(),
+  z.number(),
+  z.number(),
+  z.number(),
+  z.number(),
+  z.number(),
+])
+const daySchema = z.array(rowSchema).catch([])
+type Row = z.infer<typeof rowSchema>
+
+/**
+ * What models used, a document for each day (UTC) on the store, for all daemons. `add` resolves once it is stored; what is added
+ * meanwhile is stored together.
+ */
+export function createCostLedger(deps: { kv: KeyValues; now(): number }) {
+  const { kv, now } = deps
+  let pending: { day: string; used: Used }[] = []
+  let writing: Promise<void> = Promise.resolve()
+
+  const write = async () => {
+    const batch = pending
+    pending = []
+    for (const day of new Set(batch.map((each) => each.day))) {
+      const added = batch.filter((each) => each.day === day).map(({ used }) => used)
+      await updateKv(kv, KEY + day, (current): { value: Json; ttl: number } => {
+        const rows = new Map(daySchema.parse(current ?? []).map((row) => [keyOf(row), row]))
+        for (const used of added) addTo(rows, used)
+        return { value: [...rows.values()], ttl: Math.max(DAY, Date.parse(day) + KEPT - now()) }
+      })
+    }
+  }
+
+  return {
+    async add(used: Used): Promise<void> {
+      pending.push({ day: dayOf(now()), used })
+      // The first of a batch waits for the write before it; the others wait with it.
+      if (pending.length === 1) writing = writing.catch(() => {}).then(write)
+      await writing
+    },
+    /** The rows of a day; `[]` where nothing was used. */
+    async day(day: string): Promise<DayRow[]> {
+      const entry = await kv.get(KEY + day)
+      return entry ? daySchema.parse(entry.value).map(named) : []
+    },
+  }
+}
+
+function keyOf([model, skill, sender]: readonly [string, string, string, ...unknown[]]): string {
+  return JSON.stringify([model, skill, sender])
+}
+
+function addTo(rows: Map<string, Row>, used: Used): void {
+  const { model, skill, inputTokens, outputTokens, money } = used
+  const known = rows.has(keyOf([model, skill, used.sender]))
+  const sender = known || rows.size < MOST_ROWS ? used.sender : OTHERS
+  const key = keyOf([model, skill, sender])
+  const [, , , input, output, steps, paid, unpriced] = rows.get(key) ?? [model, skill, sender, 0, 0, 0, 0, 0]
+  const tokens = inputTokens + outputTokens
+  rows.set(key, [
+    model,
+    skill,
+    sender,
+    input + inputTokens,
+    output + outputTokens,
+    steps + 1,
+    exact(paid + (money ?? 0)),
+    unpriced + (money === undefined ? tokens : 0),
+  ])
+}
+
+function named([model, skill, sender, inputTokens, outputTokens, steps, money, unpriced]: Row): DayRow {
+  return { model, skill, sender, inputTokens, outputTokens, steps, money, unpriced }
+}
+
+/** Without the noise of floating point: prices are of a million tokens. */
+export function exact(money: number): number {
+  return Number(money.toFixed(9))
+}

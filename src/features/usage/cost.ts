@@ -1,0 +1,79 @@
+import type { z } from 'zod'
+import type { BudgetStanding } from '../../core/budget.ts'
+import type { usage } from '../../core/usage-operations.ts'
+import { defined } from '../../lib/defined.ts'
+import { type createCostLedger, type DayRow, exact, KEPT, type Sum } from './cost-ledger.ts'
+import { DAY, dayOf, daysBetween } from './day.ts'
+
+/** One line of `cost`. `money` is absent where nothing of it has a price; `unpriced` counts the tokens without one. */
+export type CostRow = { name: string } & Partial<Pick<Sum, 'money' | 'unpriced'>> &
+  Pick<Sum, 'inputTokens' | 'outputTokens' | 'steps'>
+
+const WEEK = 7 * DAY
+/** Rows of an answer; the rest is in its total. */
+const MOST = 500
+
+/** `cost`. */
+export function createCost(deps: {
+  ledger: Pick<ReturnType<typeof createCostLedger>, 'day'>
+  /** The code of the currency of `prices`, where it is known. */
+  currency(): string | undefined
+  budgets(): Promise<BudgetStanding[]>
+  now(): number
+}) {
+  const { ledger, now } = deps
+  const rowsOf = async (days: readonly string[]) => {
+    const found: (DayRow & { day: string })[] = []
+    // Some at a time: a year has many.
+    for (let at = 0; at < days.length; at += 20) {
+      const part = await Promise.all(
+        days.slice(at, at + 20).map(async (day) => (await ledger.day(day)).map((row) => ({ day, ...row }))),
+      )
+      found.push(...part.flat())
+    }
+    return found
+  }
+
+  return async ({ by, since = now() - WEEK, until = now(), ...only }: z.infer<typeof usage.cost>) => {
+    const from = Math.max(since, now() - KEPT)
+    const all = await rowsOf(daysBetween(from, Math.min(until, now())))
+    const rows = all.filter((row) =>
+      (['model', 'skill', 'sender'] as const).every(
+        (key) => only[key] === undefined || row[key] === only[key],
+      ),
+    )
+    const sums = Map.groupBy(rows, (row) => row[by])
+    const lines = [...sums].map(([name, of]) => lineOf(name, of))
+    const sorted =
+      by === 'day'
+        ? lines.sort((a, b) => a.name.localeCompare(b.name))
+        : lines.sort((a, b) => (b.money ?? 0) - (a.money ?? 0) || tokensOf(b) - tokensOf(a))
+    return {
+      by,
+      from: dayOf(from),
+      to: dayOf(Math.min(until, now())),
+      ...defined({ currency: deps.currency() }),
+      total: lineOf('total', rows),
+      rows: sorted.slice(0, MOST),
+      budgets: await deps.budgets(),
+    }
+  }
+}
+
+function tokensOf({ inputTokens, outputTokens }: CostRow): number {
+  return inputTokens + outputTokens
+}
+
+function lineOf(name: string, rows: readonly Sum[]): CostRow {
+  const add = (key: keyof Sum) => rows.reduce((total, row) => total + row[key], 0)
+  const [inputTokens, outputTokens, unpriced] = [add('inputTokens'), add('outputTokens'), add('unpriced')]
+  const isPriced = unpriced < inputTokens + outputTokens
+  return {
+    name,
+    inputTokens,
+    outputTokens,
+    steps: add('steps'),
+    ...(isPriced && { money: exact(add('money')) }),
+    ...(unpriced > 0 && { unpriced }),
+  }
+}

@@ -1,0 +1,116 @@
+import { z } from 'zod'
+import type { Json } from '../../core/json.ts'
+import type { KeyValues } from '../../core/store.ts'
+import { updateKv } from '../../core/update-kv.ts'
+import { DAY, dayOf } from './day.ts'
+import { addBuckets, addDuration, noDurations } from './run-histogram.ts'
+
+const runSchema = z.object({
+  /** When it ended (Unix ms), and how long it took (ms). */
+  at: z.number(),
+  ms: z.number(),
+  /** Who called: `route refunds`, `schedule nightly`, `http token:worker`, `mcp …`, `cli …`, `skill triage`. */
+  by: z.string(),
+  messageId: z.string().exactOptional(),
+  /** Why it failed: the code of the error, and its message. */
+  code: z.string().exactOptional(),
+  error: z.string().exactOptional(),
+})
+/** One run of a skill. One without a code went well. */
+export type Run = z.infer<typeof runSchema>
+
+const daySchema = z.object({
+  runs: z.number(),
+  failed: z.number(),
+  durations: z.array(z.number()),
+  callers: z.record(z.string(), z.number()),
+})
+const logSchema = z.object({
+  /** Newest first. */
+  recent: z.array(runSchema),
+  days: z.record(z.string(), daySchema),
+})
+/** What is known of the runs of one skill. */
+export type RunLog = z.infer<typeof logSchema>
+
+const KEY = 'usage-runs:'
+const MOST_RECENT = 30
+const MOST_CALLERS = 20
+const OTHERS = '(others)'
+const DAYS = 8
+/** Skills that are listed. */
+const MOST_SKILLS = 1_000
+const NOTHING: RunLog = { recent: [], days: {} }
+
+/**
+ * The runs of skills, a document for each skill on the store, for all daemons. Runs gather in memory until `flush`: a daemon that
+ * is killed loses those of the seconds before.
+ */
+export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
+  const { kv, now } = deps
+  let pending = new Map<string, RunLog>()
+  let flushing: Promise<void> = Promise.resolve()
+
+  const write = async () => {
+    const batch = pending
+    pending = new Map()
+    for (const [skill, log] of batch) {
+      await updateKv(kv, KEY + skill, (current): { value: Json; ttl: number } => {
+        const known = logSchema.safeParse(current).data ?? NOTHING
+        return { value: merged(known, log, now()), ttl: (DAYS + 1) * DAY }
+      })
+    }
+  }
+
+  return {
+    /** Called after each run: it must cost next to nothing. */
+    add(skill: string, run: Run): void {
+      const log = pending.get(skill) ?? { recent: [], days: {} }
+      pending.set(skill, log)
+      log.recent.unshift(run)
+      if (log.recent.length > 2 * MOST_RECENT) log.recent.length = MOST_RECENT
+      const day = dayOf(run.at)
+      const counts = log.days[day] ?? { runs: 0, failed: 0, durations: noDurations(), callers: {} }
+      log.days[day] = counts
+      counts.runs++
+      if (run.code !== undefined) counts.failed++
+      addDuration(counts.durations, run.ms)
+      countCaller(counts.callers, run.by, 1)
+    },
+    /** Stores what has gathered. */
+    flush(): Promise<void> {
+      flushing = flushing.catch(() => {}).then(write)
+      return flushing
+    },
+    async read(skill: string): Promise<RunLog> {
+      return logSchema.safeParse((await kv.get(KEY + skill))?.value).data ?? NOTHING
+    },
+    /** The skills that ran lately. */
+    skills: async () => (await kv.list(KEY, MOST_SKILLS)).map((key) => key.slice(KEY.length)),
+  }
+}
+
+function countCaller(callers: Record<string, number>, by: string, times: number): void {
+  const isRoom = Object.hasOwn(callers, by) || Object.keys(callers).length < MOST_CALLERS
+  const name = isRoom ? by : OTHERS
+  callers[name] = (callers[name] ?? 0) + times
+}
+
+function merged(known: RunLog, added: RunLog, now: number): RunLog {
+  const recent = [...added.recent, ...known.recent].sort((a, b) => b.at - a.at).slice(0, MOST_RECENT)
+  const oldest = dayOf(now - (DAYS - 1) * DAY)
+  const days: RunLog['days'] = {}
+  for (const [day, counts] of [...Object.entries(known.days), ...Object.entries(added.days)]) {
+    if (day < oldest) continue
+    const before = days[day] ?? { runs: 0, failed: 0, durations: noDurations(), callers: {} }
+    const callers = { ...before.callers }
+    for (const [by, times] of Object.entries(counts.callers)) countCaller(callers, by, times)
+    days[day] = {
+      runs: before.runs + counts.runs,
+      failed: before.failed + counts.failed,
+      durations: addBuckets(before.durations, counts.durations),
+      callers,
+    }
+  }
+  return { recent, days }
+}

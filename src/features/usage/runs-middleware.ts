@@ -1,0 +1,67 @@
+import type { Call } from '../../core/call.ts'
+import { reasonOf, TriviumError } from '../../core/errors.ts'
+import { defineMiddleware, type Middleware } from '../../core/skill.ts'
+import type { Run } from './run-log.ts'
+
+const LONGEST_ERROR = 200
+
+/** Notes each run of a skill that is not built in: inside of `approval`, so that waiting for a person is not counted. */
+export function createRunsMiddleware(deps: {
+  add(skill: string, run: Run): void
+  isBuiltIn(skill: string): boolean
+  now(): number
+}): Middleware {
+  const { add, now } = deps
+  return defineMiddleware({
+    name: 'runs',
+    order: 250,
+    description: 'Counts runs, errors and durations',
+    always: true,
+    setup(_settings, { name }) {
+      if (deps.isBuiltIn(name)) return undefined
+      return (ctx, next) => {
+        const { call } = ctx
+        const begun = performance.now()
+        const note = (failed?: Pick<Run, 'code' | 'error'>) => {
+          const messageId = call.message && { messageId: call.message.id }
+          add(name, {
+            at: now(),
+            ms: Math.round(performance.now() - begun),
+            by: callerOf(call),
+            ...messageId,
+            ...failed,
+          })
+        }
+        return next().then(
+          (result) => {
+            note()
+            return result
+          },
+          (error) => {
+            const cause = ctx.signal.aborted ? ctx.signal.reason : error
+            if (!runsAgain(cause)) note(faultOf(cause))
+            throw error
+          },
+        )
+      }
+    },
+  })
+}
+
+/** What waits for a person or a budget, or is cut off by the stop of the daemon, runs again. */
+function runsAgain(error: unknown): boolean {
+  return error instanceof TriviumError && /^(approval_pending|budget_exhausted|cancelled)$/.test(error.code)
+}
+
+function faultOf(error: unknown): Pick<Run, 'code' | 'error'> {
+  const code = error instanceof TriviumError ? error.code : 'skill_failed'
+  return { code, error: reasonOf(error).slice(0, LONGEST_ERROR) }
+}
+
+/** Who called a skill: another one, a route, a schedule, or a person or program by its way in. */
+function callerOf({ depth, by, route, caller: { kind, id } }: Call): string {
+  if (depth > 0 && by !== undefined) return `skill ${by}`
+  if (route !== undefined) return `route ${route}`
+  if (kind === 'code' && id?.startsWith('schedule:')) return id.replace(':', ' ')
+  return id === undefined ? kind : `${kind} ${id}`
+}

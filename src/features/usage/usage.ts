@@ -1,0 +1,45 @@
+import type { BudgetStanding } from '../../core/budget.ts'
+import type { Log } from '../../core/log.ts'
+import type { Services } from '../../core/services.ts'
+import type { KeyValues } from '../../core/store.ts'
+import { repeat } from '../../lib/loop.ts'
+import { createCost } from './cost.ts'
+import { createCostLedger } from './cost-ledger.ts'
+import { createRunLogs } from './run-log.ts'
+import { createRunsMiddleware } from './runs-middleware.ts'
+import { createSkillUsage } from './skill-usage.ts'
+
+/** How often the runs of skills are stored (ms). */
+const FLUSH_EVERY = 5_000
+
+/** What models use and what skills do, on the store. */
+export function createUsage(deps: {
+  kv: KeyValues
+  isBuiltIn(skill: string): boolean
+  log: Log
+  now(): number
+}) {
+  const ledger = createCostLedger(deps)
+  const runs = createRunLogs(deps)
+  const flushing = repeat(runs.flush, FLUSH_EVERY, 'runs of skills', deps.log)
+  return {
+    /** Notes what a step of a model used. Resolves once it is stored. */
+    spent: ledger.add,
+    middleware: createRunsMiddleware({ ...deps, add: runs.add }),
+    service(parts: {
+      currency(): string | undefined
+      budgets(): Promise<BudgetStanding[]>
+      /** Throws `skill_not_found`. */
+      requireSkill(name: string): unknown
+    }): Services['usage'] {
+      const cost = createCost({ ...deps, ...parts, ledger })
+      return { cost, 'skill-usage': createSkillUsage({ ...deps, ...parts, runs, cost }) }
+    },
+    start: flushing.start,
+    /** Stores what has gathered. */
+    async stop(): Promise<void> {
+      await flushing.stop()
+      await runs.flush()
+    },
+  }
+}

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { startOpenAiServer } from '../fixtures/openai-server.ts'
+import { until } from '../fixtures/until.ts'
+
+const HELPER = (name: string) => `---
+name: ${name}
+description: Answers questions about orders.
+allowed-tools: echo
+---
+Answer :arg[text]
+`
+const FLAKY = `export default {
+  description: 'Looks up an order, and fails for some',
+  run({ args }) { if (/bad/.test(args.text)) throw new Error('no such <i>order</i>'); return 'fine' },
+}`
+const WIPE = `import { z } from 'zod'
+export default {
+  description: 'Wipes a disk',
+  args: z.strictObject({ disk: z.string() }),
+  metadata: { approval: { title: 'Wipe {disk}' } },
+  run: ({ args }) => 'wiped ' + args.disk,
+}`
+
+describe('skills and cost in the console', { timeout: 180_000 }, async () => {
+  const answers = Array.from({ length: 20 }, (_, at) => () => ({
+    text: 'Four.',
+    usage: { input: 1_000 * (at + 1), output: 300 },
+  }))
+  const model = await startOpenAiServer(answers)
+  after(() => model.close())
+  const site = openSite({
+    routes: `
+gateways: { shop: { transport: webhook, path: /shop, verify: { scheme: none } } }
+model:
+  name: "openai-compatible:tiny"
+  base-url: "${model.url}"
+  api-key: "test-key-123456"
+  budget: { total: [20 EUR/30d, 10k tokens/1d], sender: 100k tokens/1d }
+  prices: { "*:tiny": { input: 3, output: 15 } }
+routes:
+  - { name: unused, match: { gateway: shop, event: never }, skill: flaky }
+  - { name: orders, match: { gateway: shop }, skill: flaky, retry: { attempts: 1 } }
+`,
+    skills: { flaky: FLAKY, wipe: WIPE },
+  })
+  site.write('skills/helper/SKILL.md', HELPER('helper'))
+  site.write(
+    'skills/triage/SKILL.md',
+    HELPER('triage').replace('allowed', 'model: openai-compatible:free\nallowed'),
+  )
+  const daemon = await site.start()
+  const { page, show, press, answer, shots } = await openConsole(() => daemon)
+
+  test('a skill shows runs, errors, durations, who calls it, and its last runs with their messages', async () => {
+    for (const text of ['good', 'good', 'bad'])
+      await daemon.post('/shop', text, { 'content-type': 'text/plain' })
+    const three = async () => Object(await daemon.invoke('skill-usage', { name: 'flaky' })).runs === 3
+    await until(three, 'three runs')
+    await show('skills/flaky')
+    const usage = page.getByRole('region', { name: 'How it does' })
+    await usage.getByText('1 (33 %)').waitFor()
+    await usage.getByText('route orders 3 runs').waitFor()
+    await usage.getByText('route unused no run yet').waitFor()
+    const failed = usage.getByRole('row').filter({ hasText: 'no such <i>order</i>' })
+    assert.equal(await page.locator('main i').count(), 0)
+    await page.getByRole('link', { name: /flaky 3 runs 1 failed/ }).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('skill')
+    await failed.getByRole('link', { name: 'route orders' }).click()
+    await page.getByRole('heading', { name: /dead$/ }).waitFor()
+  })
+
+  test('a skill that needs approval is decided where it was started, in the same dialog', async () => {
+    await show('skills/wipe')
+    await page.getByLabel('disk').fill('sda1')
+    await press('Run')
+    await answer('Request approval')
+    await press('Approve Wipe sda1')
+    await answer('Approve wipe')
+    await page.getByLabel('Result', { exact: true }).getByText('wiped sda1').waitFor()
+  })
+
+  test('cost is shown by model, skill, sender and day, with budgets, and never as a wrong amount', async () => {
+    await show('cost')
+    await page.getByText('No model was used in this time.').waitFor()
+    for (const skill of ['helper', 'helper', 'triage']) await daemon.invoke(skill, { text: 'x' })
+    await page.reload()
+    const row = (name: string) => page.getByRole('row').filter({ hasText: name })
+    await row('openai-compatible:tiny').getByText('0.018 EUR').waitFor()
+    await row('openai-compatible:free').getByText('no price').waitFor()
+    await page.getByText('tokens are not in the cost').waitFor()
+    await page.getByRole('list', { name: 'Budgets' }).getByText('0.018 of 20.00 EUR').waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('cost')
+    await row('openai-compatible:tiny').getByRole('link').click()
+    await row('helper').waitFor()
+    assert.equal(await row('triage').count(), 0)
+    await press('Day')
+    await row(new Date().toISOString().slice(0, 10)).waitFor()
+    assert.match(page.url(), /by=day.*model=|model=.*by=day/)
+    await page.getByRole('button', { name: /^Remove the filter model/ }).click()
+    await row('no price').or(page.getByText('+ ?')).first().waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await show('skills/helper')
+    await page.getByText('0.018 EUR').waitFor()
+  })
+})
