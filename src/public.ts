@@ -1,4 +1,4 @@
-/** What `import … from 'trivium'` gives to a skill, and to a program that keeps documents of its own. */
+/** The exports of `trivium` for skills, and for programs with their own documents. */
 export { z } from 'zod'
 export { TriviumError } from './core/errors.ts'
 export type { Message } from './core/message.ts'

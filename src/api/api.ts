@@ -20,14 +20,14 @@ import { OPEN, RAW } from './openapi.ts'
 import { addOperatorCalls } from './operator-calls.ts'
 import { addProgramCalls } from './program-calls.ts'
 
-/** The control listener. All but health, metrics and its own description needs a token, or the cookie of the console. */
+/** The control API. Everything except health, metrics and the API description needs a token or the console's cookie. */
 export function createControlApi(deps: ControlDeps): Express {
   const app = express()
   const calls = createCalls(app)
   const byToken = createBearerCheck(deps)
   const hasControlToken = (request: Request) => byToken(request) === OPERATOR
   const signIn = createSignIn({ ...deps, hasControlToken })
-  /** A request that names a token is judged by that alone. */
+  /** A request with a token is authenticated by the token only. */
   const bearerOf: BearerOf = async (request) =>
     request.get('authorization') === undefined ? signIn.bearerOf(request) : byToken(request)
   app.disable('x-powered-by')
@@ -81,7 +81,7 @@ const securityHeaders: RequestHandler = (_request, response, next) => {
 
 const answerError: ErrorRequestHandler = (error, _request, response, next) => {
   if (response.headersSent) return next(error)
-  // Express' own errors (a body that is no JSON, or too large) carry a status below 500.
+  // Express's own errors (invalid JSON, a body that is too large) have a status below 500.
   const refused = error instanceof TriviumError ? undefined : Number(Object(error).status ?? 500)
   const isClients = refused !== undefined && refused < 500
   const found = isClients

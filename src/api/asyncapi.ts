@@ -1,12 +1,12 @@
 import { type ZodType, z } from 'zod'
 import { eventSchema, MESSAGE_TOPIC } from '../core/event.ts'
 
-/** A gateway with connections that stay: where it listens, and what is said there. */
+/** A gateway with persistent connections: its path and frames. */
 export type Socket = { name: string; path: string; frames: { client: ZodType; server: ZodType } }
 
 const QUERY = { type: 'object', properties: { conversation: { type: 'string' }, after: { type: 'integer' } } }
 
-/** What flows, as AsyncAPI 3.0: frames of WebSocket gateways and events of topics, by the schemas that read them. */
+/** The AsyncAPI 3.0 description: frames of WebSocket gateways and events of topics, from their schemas. */
 export function asyncApi(version: string, sockets: readonly Socket[], topics: readonly string[]) {
   const bindings = { ws: { method: 'GET', query: QUERY } }
   const places = [

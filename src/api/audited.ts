@@ -8,7 +8,7 @@ import type { Ask } from './calls.ts'
 
 type Deps = { record: RecordAudit }
 
-/** Notes in the audit log who made a call that is no skill, and what came of it. */
+/** Records a call that is not a skill in the audit log, with its caller and outcome. */
 export function audited(action: string, { record }: Deps, ask: Ask): Ask {
   return async (request, bearer) => {
     const note = (outcome: string) =>
@@ -24,7 +24,7 @@ export function audited(action: string, { record }: Deps, ask: Ask): Ask {
   }
 }
 
-/** Notes what somebody changes at Bull Board: where, not what. */
+/** Records changes made in Bull Board: the place, not the content. */
 export function auditBoard(
   { record }: Deps,
   bearerOf: (request: Request) => Promise<Bearer | undefined>,
@@ -46,7 +46,7 @@ function whoOf(request: Request, bearer: Bearer) {
   return { by: caller.id ?? 'control', via: viaOf(caller), from: peerOf(request) }
 }
 
-/** Only the gateway of what was submitted. */
+/** Only the gateway of a submitted message. */
 function targetOf({ body }: Request) {
   const gateway = pathGet(body, 'gateway')
   return typeof gateway === 'string' ? { target: { gateway: gateway.slice(0, 200) } } : {}

@@ -7,10 +7,10 @@ import { isLocalName, isLoopback } from '../lib/http.ts'
 import { createSecretCheck } from '../lib/secrets.ts'
 import type { ControlDeps } from './control-deps.ts'
 
-/** Ms; whether the right to a call is still there while it waits. */
+/** Interval (ms) for rechecking the rights of a waiting call. */
 const LOOK_AGAIN = 1_000
 
-/** The caller goes away when its connection does, so that a wait does not outlive who waits. */
+/** The caller of a request. Its signal aborts when the connection closes, so that waits end with their client. */
 export function callerOf(
   request: Request,
   bearer: Bearer,
@@ -30,13 +30,13 @@ export function callerOf(
   }
 }
 
-/** Who bears a token, and their rights. */
+/** The bearer of a token, with their rights. */
 export type Bearer = Omit<Caller, 'kind'>
 export type BearerOf = (request: Request) => Promise<Bearer | undefined>
 
 export const OPERATOR: Bearer = { roles: ['operator'] }
 
-/** Reads the bearer of a request; undefined where its token is none that is valid now. */
+/** Makes a function that returns the bearer of a request, or undefined without a valid token. */
 export function createBearerCheck({ token, tokens }: Pick<ControlDeps, 'token' | 'tokens'>) {
   return (request: Request): Bearer | undefined => {
     const known = tokens()
@@ -51,14 +51,14 @@ export function createBearerCheck({ token, tokens }: Pick<ControlDeps, 'token' |
   }
 }
 
-/** No answer has CORS headers: pages of other origins read none. */
+/** Requires a token. Responses have no CORS headers, so pages of other origins cannot read them. */
 export function requireToken(bearerOf: BearerOf): RequestHandler {
   return async (request, response, next) => {
     const bearer = await bearerOf(request)
     if (!bearer) throw new TriviumError('unauthorized')
     response.locals.bearer = bearer
     if (bearer !== OPERATOR) {
-      // What waits for long must not outlast the right to it.
+      // Long waits end when the caller loses the right to them.
       const hangUp = async () => isDeepStrictEqual(await bearerOf(request), bearer) || response.destroy()
       const looking = setInterval(() => void hangUp().catch(() => undefined), LOOK_AGAIN)
       response.once('close', () => clearInterval(looking))
@@ -87,7 +87,7 @@ function isReading({ method, path }: Request): boolean {
   return method === 'GET' || method === 'HEAD' || path === '/v1/explain'
 }
 
-/** What needs no token is for this machine. A web page can point its name at 127.0.0.1, but its requests carry that name. */
+/** Calls without a token are for this machine. A DNS-rebinding page can reach 127.0.0.1, but its requests carry its own host name. */
 export function refuseRebinding(bearerOf: BearerOf): RequestHandler {
   return async (request, _response, next) => {
     const isLocal = isLoopback(request.socket.localAddress ?? '')

@@ -5,10 +5,10 @@ import type { DescribedCall } from './openapi.ts'
 
 export type Calls = ReturnType<typeof createCalls>
 
-/** What answers a call: its result. */
+/** The handler of a call; returns its result. */
 export type Ask = (request: Request, bearer: Bearer) => unknown
 
-/** Serves calls such as `get /v1/messages/{id}?one&two`, each of which is described. */
+/** Registers calls such as `get /v1/messages/{id}?one&two` with their descriptions. */
 export function createCalls(app: Express) {
   const described: DescribedCall[] = []
   const serve = (
@@ -24,7 +24,7 @@ export function createCalls(app: Express) {
   return {
     described,
     serve,
-    /** Serves a call that answers with what `ask` gives as the result. */
+    /** Serves a call with the result of `ask`. */
     offer: (call: string, summary: string, ask: Ask, more = {}) =>
       serve(call, summary, more, async (request, response) => {
         response.json({ result: (await ask(request, bearerIn(response))) ?? null })

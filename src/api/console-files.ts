@@ -8,7 +8,7 @@ import { type Request, Router } from 'express'
 
 const FOLDER = fileURLToPath(new URL('../console', import.meta.url))
 
-/** What the console's modules import by name, as the browser gets it: straight from the packages, without a build. */
+/** Libraries of the console, served directly from their packages, without a build. */
 const LIBRARIES = {
   preact: 'preact',
   'preact/hooks': 'preact/hooks',
@@ -18,7 +18,7 @@ const LIBRARIES = {
   uplot: 'uplot/dist/uPlot.esm.js',
 }
 const UPLOT_STYLES = 'uplot/dist/uPlot.min.css'
-/** Loaded when the first view is there. */
+/** Loaded after the first view. */
 const LATE = 'vendor/uplot.js'
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -27,9 +27,9 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-/** Every file by its path below `base`; nothing else is served. */
+/** All files by their path below `base`; nothing else is served. */
 const files = readFiles()
-/** The content names the folder, so browsers keep its files for good, and pages of an older daemon mix with none of them. */
+/** The folder name is a content hash, so browsers can cache files indefinitely, and versions never mix. */
 const base = `/console/${versionOf(files)}/`
 
 const importMap = JSON.stringify({
@@ -40,10 +40,10 @@ const page = readFileSync(join(FOLDER, 'index.html'), 'utf8')
   .replace('<!-- preload -->', preloads())
   .replaceAll('{base}', base)
 
-/** The one script in the page itself, for its Content-Security-Policy. */
+/** Hash of the page's only inline script, for the Content-Security-Policy. */
 export const IMPORT_MAP_HASH = `'sha256-${createHash('sha256').update(importMap).digest('base64')}'`
 
-/** The operator console: files that anybody may read. They ask who is signed in, and then call the API. */
+/** Serves the operator console. The files are public; the pages sign in and then call the API. */
 export function createConsoleFiles(): Router {
   const router = Router()
   const encoded = createEncoder()
@@ -67,11 +67,11 @@ const COMPRESS = { br: promisify(brotliCompress), gzip: promisify(gzip) }
 
 const ENCODINGS = ['br', 'gzip'] as const
 
-/** Compresses each file once, when it is first asked for. */
+/** Compresses each file once, on its first request. */
 function createEncoder() {
   const done = new Map<string, Promise<Buffer>>()
   return async (name: string, content: Buffer, request: Request) => {
-    // Browsers name gzip first; brotli is smaller.
+    // Browsers list gzip first, but brotli is smaller.
     const encoding = ENCODINGS.find((each) => request.acceptsEncodings(each) === each)
     if (!encoding) return { encoding, body: content }
     const key = `${encoding} ${name}`
@@ -98,7 +98,7 @@ function versionOf(contents: ReadonlyMap<string, Buffer>): string {
   return hash.digest('hex').slice(0, 16)
 }
 
-/** All modules of the first view at once, rather than each when the one that needs it has been read. */
+/** Preloads all modules of the first view at once instead of one after another. */
 function preloads(): string {
   const found = new Set<string>()
   const visit = (name: string) => {

@@ -10,46 +10,46 @@ import type { Reader } from '../features/live/stream.ts'
 import type { Oidc } from '../features/sign-in/oidc.ts'
 import type { Sessions } from '../features/sign-in/sessions.ts'
 
-/** What the control API offers to those who hold the token. */
+/** Dependencies of the control API. */
 export type ControlDeps = {
   token: string
-  /** The tokens of programs that are valid now. */
+  /** The currently valid tokens of programs. */
   tokens(): readonly ProgramToken[]
-  /** The section `console:` as it is now. */
+  /** The current section `console:`. */
   console(): ConsoleConfig
   sessions: Sessions
   /** Adds to the audit log. */
   record: RecordAudit
   oidc: Oidc
-  /** Runs a skill; each call is an invocation of its own. */
+  /** Runs a skill; each call is a separate invocation. */
   invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
   skills(): Json
   version: string
   asyncapi(): object
-  /** What a skill takes and the layers around it. Throws `skill_not_found`. */
+  /** A skill's arguments and middleware. Throws `skill_not_found`. */
   describe(name: string): Json
   status(): Promise<Json>
-  /** What is wrong or waits for a person, errors first. */
+  /** Current troubles, errors first. */
   troubles(): Promise<readonly Trouble[]>
-  /** Checks the store and every gateway, or one of them: it may send a mail to itself. */
+  /** Checks the store and all gateways, or one of them. May send a test mail. */
   doctor(gateway?: string): Promise<Json>
-  /** What the last checks found; nothing is tried. */
+  /** Results of the last checks; runs none. */
   diagnosis(): Promise<Json>
-  /** Puts a message through a gateway as if it had come from outside; waits `wait` ms for replies. */
+  /** Submits a message through a gateway as if it had arrived there; waits `wait` ms for replies. */
   submit(submission: Submission, signal: AbortSignal): Promise<Json>
-  /** Why each route takes a message or not: an accepted one by its id, or one that is only thought of. */
+  /** Explains which routes match a message: an accepted one by id, or a draft. */
   explain(what: string | Submission): Promise<Json>
-  /** routes.yaml as it was last read well, without secrets. */
+  /** The last good configuration, without secrets. */
   configuration(): Json
   reload(): Promise<Json>
-  /** The last hour, for charts. */
+  /** Data of the last hour, for charts. */
   history(): object
-  /** Shows a reader what happens, until what it returns is called. */
+  /** Subscribes a reader to live events. Returns a function that unsubscribes. */
   read(reader: Reader): () => void
   artifacts: ArtifactService
-  /** Bull Board, to be mounted at `path`; undefined where no route has a queue. */
+  /** Bull Board, to be mounted at `path`; undefined without queues. */
   board(path: string): Promise<RequestHandler | undefined>
-  /** The store answers and both listeners listen; the reason where not. */
+  /** Whether the store answers and both listeners listen; else the reason. */
   ready(): Promise<{ ok: boolean; detail: Json }>
   metrics(): Promise<{ type: string; body: string }>
   mcp(request: Request, response: Response, caller: Caller): unknown

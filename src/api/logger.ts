@@ -4,7 +4,7 @@ import { defined } from '../lib/defined.ts'
 import { escapeControls } from '../lib/escape-controls.ts'
 import { withoutSecrets } from '../lib/secrets.ts'
 
-/** Fields that are never written, at any depth that our own log calls use. */
+/** Redacted fields, at every depth used by our log calls. */
 const SECRET_FIELDS = [
   'token',
   'secret',
@@ -16,13 +16,13 @@ const SECRET_FIELDS = [
   'appToken',
 ]
 
-/** Makes the logger. Secrets go by field name and by value: `secrets` is asked for each line, as a reload may change them. */
+/** Makes the logger. Redacts secrets by field name and by value; `secrets` is read for each line, as a reload may change them. */
 export function createLogger(options: {
   level: string
   secrets: () => readonly string[]
   destination: { write(line: string): unknown }
   pretty: boolean
-  /** Is given each line about a message, as JSON. */
+  /** Receives each line about a message, as JSON. */
   recent?: { add(line: string): void }
 }): Log {
   const destination: DestinationStream = {
@@ -47,12 +47,12 @@ export function createLogger(options: {
   })
 }
 
-/** Lines that are kept, those that are shown of one message, and the characters of a line. */
+/** Number of kept lines, of lines shown per message, and of characters per line. */
 const KEPT = 2_000
 const SHOWN = 200
 const LONGEST = 8_000
 
-/** The newest lines about messages, in the memory of this process, for whoever looks at one. */
+/** Keeps the newest log lines about messages in memory. */
 export function createRecentLines() {
   const lines: string[] = []
   return {
@@ -81,7 +81,7 @@ type Line = { time: string; level: number; msg: string; err?: { message?: string
   unknown
 >
 
-/** `12:01:02 warn  the skill failed  messageId=… route=…`: short enough to read as it scrolls. */
+/** Compact human-readable lines: `12:01:02 warn  the skill failed  messageId=… route=…`. */
 function prettyStream(destination: DestinationStream): DestinationStream {
   return {
     write(text) {

@@ -6,18 +6,18 @@ import { TROUBLES, type Trouble } from '../core/trouble.ts'
 import type { Counts } from '../features/live/history.ts'
 import { createTally } from './tally.ts'
 
-/** What the daemon measures, in the Prometheus text format. Labels have few values: gateway, route, reason. */
+/** Metrics in the Prometheus text format. Labels have few values: gateway, route, reason. */
 export type Metrics = ReturnType<typeof createMetrics>
 
-/** What is looked at when somebody asks for metrics. */
+/** Values read when metrics are requested. */
 export type Readings = {
   reload: LastReload
   gateways: readonly ({ name: string } & Health)[]
-  /** What is worked on in this daemon, and since when (Unix ms). */
+  /** Running work in this daemon, with its start (Unix ms). */
   running: readonly { road: string; gateway: string; since: number }[]
   takesWrites: boolean
   troubles: readonly Pick<Trouble, 'code'>[]
-  /** Undefined where the store is away. */
+  /** Undefined if the store is unreachable. */
   stored: Stored | undefined
 }
 
@@ -29,26 +29,26 @@ type Stored = {
   budgets: readonly BudgetStanding[]
 }
 
-/** Groups that are shown, those that are furthest behind: anybody may make any number. */
+/** Maximum number of reported groups, those furthest behind, as clients can create any number. */
 const MOST_GROUPS = 500
-/** Gauges of Node whose names say that they are counters. */
+/** Node gauges with misleading counter names. */
 const MISNAMED = ['handles', 'requests', 'resources'].map((what) => `nodejs_active_${what}_total`)
 
-/** What the last reading of the configuration came to; `at` and `goodAt` (the last one that worked) are Unix ms. */
+/** Result of the last configuration load; `at` and `goodAt` (last success) are Unix ms. */
 export type LastReload = { ok: boolean; at: number; goodAt: number; error?: string }
 
-/** What is on each road: what is kept, what dispatch is not done with, what nobody has taken, and the other queues. */
+/** Counts per road: retained messages, unfinished dispatch, untaken messages, and the other queues. */
 export function roadsOf({ journal, dispatch, receive, jobs }: StoreStats) {
   const queues = jobs.map(({ queue: road, waiting, running, dead, oldestAt }) => {
     return { road, messages: waiting + running, waiting, running, dead, oldestAt }
   })
   const none = { messages: 0, waiting: 0, running: 0, dead: 0, oldestAt: undefined }
   const own = queues.find(({ road }) => road === 'dispatch') ?? none
-  // The queue of the messages that were delivered too often.
+  // The queue of messages that exceeded `max-deliveries`.
   const { dead } = queues.find(({ road }) => road === 'receive') ?? none
   return [
     { road: 'journal', ...journal },
-    // What is in the queue came before what is not yet.
+    // Queued messages are older than those not queued yet.
     {
       ...own,
       road: 'dispatch',
@@ -67,7 +67,7 @@ export function roadsOf({ journal, dispatch, receive, jobs }: StoreStats) {
   ]
 }
 
-/** Makes a registry of its own, so that several daemons can live in one process. */
+/** Makes a separate registry, so that several daemons can run in one process. */
 export function createMetrics(build: { version: string }) {
   const registry = new Registry()
   const registers = [registry]
@@ -176,14 +176,14 @@ export function createMetrics(build: { version: string }) {
       jobs.set({ queue, state: 'running' }, running)
       deadLetters.set({ queue }, dead)
     }
-    // The store counts them, for all daemons. What begins at 0 shows its first step.
+    // Counted by the store for all daemons. Starts at 0, so that the first increase is visible.
     lost.reset()
     for (const { name: gateway } of gateways) {
       lost.inc({ gateway }, 0)
       for (const road of ['dispatch', 'receive', 'outbox']) waitingFor.set({ road, gateway }, 0)
     }
     for (const [gateway, count] of Object.entries(stats.receive.lost)) lost.inc({ gateway }, count)
-    // The oldest last, which stays; what waits for its next attempt counts too.
+    // The oldest last, so that it is kept; includes jobs in back-off.
     for (const { road, gateway, oldestAt } of waiting.toSorted((a, b) => b.oldestAt - a.oldestAt))
       waitingFor.set({ road, gateway }, age(oldestAt))
     const furthest = groups.toSorted((a, b) => b.lag - a.lag).slice(0, MOST_GROUPS)
@@ -191,7 +191,7 @@ export function createMetrics(build: { version: string }) {
     for (const { name, ok } of subscriptions) reached.set({ subscription: name }, ok ? 1 : 0)
   }
 
-  // prom-client would look the labels up each time.
+  // Avoids prom-client's label lookup on each call.
   const secondsOf = perLabel((route) => skillSeconds.labels({ route }))
   const latencyOf = perLabel((gateway) => latency.labels({ gateway }))
 
@@ -217,7 +217,7 @@ export function createMetrics(build: { version: string }) {
       sendLatency.observe({ gateway }, took.total)
     },
     ...models,
-    /** `failed` are attempts, those of which a message died among them. */
+    /** `failed` counts attempts, including final ones. */
     async counts(): Promise<Counts> {
       const sum = async (counter: Counter, outcome?: string) =>
         (await counter.get()).values
@@ -238,7 +238,7 @@ export function createMetrics(build: { version: string }) {
         latency: await bucketsOf(latency),
       }
     },
-    /** The page of `/metrics`. */
+    /** The response of `/metrics`. */
     async page(readings: Readings, now: number): Promise<{ type: string; body: string }> {
       read(readings, now)
       return { type: registry.contentType, body: await registry.metrics() }
@@ -263,7 +263,7 @@ function createModelMetrics(counter: MakeCounter) {
   }
 }
 
-/** How many observations lie within each bound, over all labels. */
+/** Number of observations within each bucket, over all labels. */
 async function bucketsOf(histogram: Histogram): Promise<Counts['latency']> {
   const within = new Map<number, number>()
   for (const { labels, value, metricName } of (await histogram.get()).values) {
@@ -273,7 +273,7 @@ async function bucketsOf(histogram: Histogram): Promise<Counts['latency']> {
   return [...within].map(([le, count]) => ({ le, count }))
 }
 
-/** What `make` made of a label, kept: labels are names in the configuration. */
+/** Caches `make` per label; labels are names of the configuration. */
 function perLabel<Child>(make: (label: string) => Child): (label: string) => Child {
   const made = new Map<string, Child>()
   return (label) => {

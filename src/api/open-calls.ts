@@ -5,7 +5,7 @@ import type { ControlDeps } from './control-deps.ts'
 import { docsPage, OPEN, openApi } from './openapi.ts'
 import { proofOf } from './token.ts'
 
-/** The calls that need no token: how the daemon is, and how it is called. */
+/** Calls without a token: health and the API description. */
 export function addOpenCalls({ serve, described }: Calls, deps: ControlDeps): void {
   serve('get /readyz', 'Messages can come in; 503 where not.', OPEN, async (_request, response) => {
     const ready = await deps.ready()
@@ -24,7 +24,7 @@ export function addOpenCalls({ serve, described }: Calls, deps: ControlDeps): vo
   })
   const proof = 'Proves to a program here that the daemon knows the token.'
   serve('get /v1/proof/{nonce}', proof, OPEN, (request, response) => {
-    // For the command line: from afar one could try out at leisure which token, if a short one, makes them.
+    // For the local command line only: remote clients could brute-force a short token offline.
     const { localAddress, remoteAddress = '' } = request.socket
     const isFromHere = isLoopback(remoteAddress) || remoteAddress === localAddress
     const isProxied = PROXY_HEADERS.some((name) => request.get(name) !== undefined)
@@ -33,7 +33,7 @@ export function addOpenCalls({ serve, described }: Calls, deps: ControlDeps): vo
   })
 }
 
-/** What a proxy in front of the control listener adds: its requests come from this machine, but their clients need not. */
+/** Headers added by proxies, whose requests come from this machine but whose clients may not. */
 const PROXY_HEADERS = [
   'forwarded',
   'via',

@@ -14,25 +14,25 @@ const RESPONSES = {
   200: answer('The result', { result: {} }),
   default: answer('What is wrong, and what to do', { error: component('Error') }),
 }
-/** What answers with something else than a result. */
+/** For calls that do not return a JSON result. */
 export const RAW = { responses: { ...RESPONSES, 200: { description: 'OK' } } }
-/** What needs no token either. */
+/** For calls that need no token either. */
 export const OPEN = { ...RAW, security: [] }
-/** What goes on for as long as somebody reads. */
+/** For event streams. */
 export const EVENTS = {
   responses: {
     ...RESPONSES,
     200: { description: 'Events', content: { 'text/event-stream': { schema: STRING } } },
   },
 }
-/** What takes a file, and what takes a message. */
+/** Request bodies: a file, and a message. */
 export const BYTES = { requestBody: { required: true, content: { '*/*': {} } } }
 export const MESSAGE = taking(component('Submission'))
 
-/** A call such as `get /v1/messages/{id}?one&two`, what it does, and how it differs from most. */
+/** A call such as `get /v1/messages/{id}?one&two`, its summary, and additions to its OpenAPI description. */
 export type DescribedCall = [call: string, summary: string, more: JsonObject]
 
-/** The description of the control API: OpenAPI 3.1, with the calls and the skills. */
+/** The OpenAPI 3.1 description of the control API, with calls and skills. */
 export function openApi(version: string, calls: readonly DescribedCall[], skills: Json) {
   const paths: Record<string, JsonObject> = {}
   const submission = z.toJSONSchema(submissionSchema, { io: 'input' })
@@ -70,12 +70,12 @@ export function component(name: string): JsonObject {
   return { $ref: `#/components/schemas/${name}` }
 }
 
-/** A call that takes JSON. */
+/** For a call with a JSON body. */
 export function taking(schema: JsonObject): JsonObject {
   return { requestBody: { required: true, content: { 'application/json': { schema } } } }
 }
 
-/** A call whose result has this schema. */
+/** For a call whose result has this schema. */
 export function returning(result: JsonObject): JsonObject {
   return { responses: { ...RESPONSES, 200: answer('The result', { result }) } }
 }
@@ -85,10 +85,10 @@ function answer(description: string, properties: JsonObject): JsonObject {
   return { description, content: { 'application/json': { schema } } }
 }
 
-/** How zod refers to types without a name that contain themselves, such as any JSON: client generators make no type of those. */
+/** zod's references to unnamed recursive types, such as any JSON, which client generators cannot handle. */
 const CIRCLE = /^(#\/\$defs\/)?__schema\d+$/
 
-/** A schema's references are relative to itself; inside a document they name the place where it stands. */
+/** Rewrites a schema's local references to its place in the document. */
 function asComponent(name: string, schema: unknown): Json {
   const { $schema: _dialect, $defs, ...rest } = Object(schema)
   const named = Object.keys(Object($defs)).some((key) => !CIRCLE.test(key))
@@ -98,7 +98,7 @@ function asComponent(name: string, schema: unknown): Json {
   return JSON.parse(text.replaceAll('"$ref":"#', `"$ref":"#/components/schemas/${name}`))
 }
 
-/** The description of the API as a page: one heading a call, one row an argument. Nothing is loaded from elsewhere. */
+/** The API description as an HTML page: a heading per call, a row per argument. Loads nothing from elsewhere. */
 export function docsPage(document: ReturnType<typeof openApi>): string {
   const calls = Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.entries(Object(operations)).map(([method, operation]) => {

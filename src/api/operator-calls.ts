@@ -12,7 +12,7 @@ import { component, EVENTS, MESSAGE, RAW, returning, taking } from './openapi.ts
 
 const doctorSchema = z.strictObject({ gateway: z.string().exactOptional() })
 
-/** The calls for operators: what the daemon does, its configuration, and messages that are made up. */
+/** Calls for operators: state, configuration, and test messages. */
 export function addOperatorCalls({ serve, offer }: Calls, deps: ControlDeps): void {
   serve('get /asyncapi.json', 'What WebSocket gateways say, and the events.', RAW, (_request, response) => {
     response.json(deps.asyncapi())

@@ -12,7 +12,7 @@ import { BYTES, RAW, taking } from './openapi.ts'
 
 const BODY_LIMIT = '4mb'
 
-/** The calls that the tokens of programs may make: skills, MCP and files. */
+/** Calls available to program tokens: skills, MCP and files. */
 export function addProgramCalls(app: Express, { serve, offer, described }: Calls, deps: ControlDeps): void {
   const keep = async (request: Request, bearer: Bearer) => {
     requireAskFor(bearer, 'gateway-send')
@@ -29,7 +29,7 @@ export function addProgramCalls(app: Express, { serve, offer, described }: Calls
     const messageId = message === undefined ? {} : { messageId: String(message) }
     const asked = { artifact: String(request.params.sha256), ...messageId }
     const found = await deps.artifacts.open(asked, callerOf(request, bearer))
-    // Never shown as a page: who sent it may have been a stranger.
+    // Never displayed as a page: the content may come from a stranger.
     response.attachment().type('application/octet-stream')
     await pipeline(found, response)
   })
@@ -54,7 +54,7 @@ export function addProgramCalls(app: Express, { serve, offer, described }: Calls
 
 const MAX_DEPTH = 1_000
 
-/** As `express.json` does, with the digits of long numbers. */
+/** Like `express.json`, but preserves the digits of long numbers. */
 const parseBody: RequestHandler = (request, _response, next) => {
   const { body } = request
   try {

@@ -3,8 +3,8 @@ import { Counter, type Registry } from 'prom-client'
 export type Tally = ReturnType<typeof createTally>
 
 /**
- * A counter for what happens to every message. prom-client checks and joins the labels at each call, which takes as long as
- * matching a message; so increases are summed here, and handed over when the counter is read.
+ * A counter for per-message events. prom-client validates and joins labels on each call, which takes as long as matching a message,
+ * so increments are summed here and transferred when the counter is read.
  */
 export function createTally(
   name: string,
@@ -28,7 +28,7 @@ export function createTally(
   })
   return {
     counter,
-    /** Counts one, by the values of the labels in their order. */
+    /** Adds one, by label values in order. */
     add(value: string, other = ''): void {
       const inner = sums.get(value) ?? new Map<string, number>()
       inner.set(other, (inner.get(other) ?? 0) + 1)

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { disk } from '../lib/disk.ts'
 
-/** The control token: the given one, else that in `<dir>/control-token`, made on first use for its owner alone. Throws for a link. */
+/** The control token: the given one, else the one in `<dir>/control-token`, created on first use, readable by the owner only. Throws for a link. */
 export function controlToken(dir: string, given: string | undefined): string {
   if (given) return given
   const fd = disk.open(join(dir, 'control-token'), 'a+')
@@ -19,7 +19,7 @@ export function controlToken(dir: string, given: string | undefined): string {
   }
 }
 
-/** What only a daemon with this token answers to a nonce: the port in an old `daemon.json` may be another program's. */
+/** Proof that a daemon knows the token, for a nonce: the port in an old `daemon.json` may belong to another program. */
 export function proofOf(token: string, nonce: string): string {
   return createHmac('sha256', token).update(`trivium daemon ${nonce}`).digest('base64url')
 }

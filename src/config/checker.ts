@@ -4,7 +4,7 @@ import { hint, nearest, quote } from '../lib/nearest.ts'
 import { type Environment, isPublic } from './environment.ts'
 import type { Path, Problem, YamlFile } from './yaml-file.ts'
 
-/** One `${…}` in a text. `optional`: it has a default. `value`: what the environment says; empty is unset. */
+/** One `${…}` in a text. `optional`: has a default. `value`: from the environment; empty counts as unset. */
 type Variable = { path: Path; name: string; optional: boolean; value: string | undefined }
 
 export type Checker = ReturnType<typeof createChecker>
@@ -12,7 +12,7 @@ export type Checker = ReturnType<typeof createChecker>
 const TOKEN = /\$?\$\{[^}]*\}?/g
 const VARIABLE = /^\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}$/
 
-/** Puts the environment into every text (`${NAME}`, `${NAME:-default}`; `$${` is a plain `${`). Then checks parts of the file against schemas. */
+/** Substitutes environment variables in every text (`${NAME}`, `${NAME:-default}`; `$${` is a literal `${`), and checks parts of the file against schemas. */
 export function createChecker(yaml: YamlFile, env: Environment) {
   const problems: Problem[] = []
   const variables: Variable[] = []
@@ -42,7 +42,7 @@ export function createChecker(yaml: YamlFile, env: Environment) {
     return value ?? fallback ?? ''
   }
 
-  /** The variables under a path that are needed and not set. */
+  /** The required but unset variables under a path. */
   function missing(path: Path): Variable[] {
     return variables.filter(({ optional, value, path: at }) => !optional && !value && isUnder(at, path))
   }
@@ -55,8 +55,8 @@ export function createChecker(yaml: YamlFile, env: Environment) {
   }
 
   /**
-   * Parses the value at a path. Undefined where something was wrong, and reported. `alsoKnown`: keys that may stand
-   * beside those of the schema. `overlaid`: the keys whose value came from the environment, with its variable.
+   * Parses the value at a path; undefined if there were errors, which are reported. `alsoKnown`: keys allowed besides those of the
+   * schema. `overlaid`: keys whose value came from an environment variable.
    */
   function parse<T>(
     schema: z.ZodType<T>,
@@ -66,7 +66,7 @@ export function createChecker(yaml: YamlFile, env: Environment) {
     overlaid: ReadonlyMap<PropertyKey | undefined, string> = new Map(),
   ): T | undefined {
     const first = check(schema, value, alsoKnown)
-    // Variables are texts; where the schema wants a number or true/false, they are read as that.
+    // Variables are strings; they are converted if the schema expects a number or boolean.
     const isConverted = first.issues.filter((issue) => convertVariable(value, issue, path)).length > 0
     const { data, issues } = isConverted ? check(schema, value, alsoKnown) : first
     for (const finding of findingsOf(issues)) {
@@ -75,7 +75,7 @@ export function createChecker(yaml: YamlFile, env: Environment) {
       if (variable !== undefined) {
         problems.push({ severity: 'error', file: 'environment', message: `${variable}: ${finding.message}` })
       }
-      // A missing variable explains what is wrong with its value and with everything around it.
+      // A missing variable explains all errors of its value and surroundings.
       else if (
         finding.what === 'key' ||
         !missing([]).some(({ path: gap }) => isUnder(gap, at) || isUnder(at, gap))
@@ -86,7 +86,7 @@ export function createChecker(yaml: YamlFile, env: Environment) {
     return data
   }
 
-  /** Replaces the text of a variable by the number or the flag that it is; false where it is none. */
+  /** Converts a variable's text to the expected number or boolean; false if impossible. */
   function convertVariable(value: unknown, issue: z.core.$ZodIssue, base: Path): boolean {
     const at = [...base, ...issue.path]
     const last = issue.path.at(-1)
@@ -100,7 +100,7 @@ export function createChecker(yaml: YamlFile, env: Environment) {
     return text !== '' && !Number.isNaN(Number(text)) && Reflect.set(parent, last, Number(text))
   }
 
-  /** `reportMissing` and `parse`. `overlay`: variables of the environment that win over keys, unless they are empty. */
+  /** Combines `reportMissing` and `parse`. `overlay`: environment variables that override keys unless empty. */
   function section<T>(
     schema: z.ZodType<T>,
     value: unknown,
@@ -115,19 +115,19 @@ export function createChecker(yaml: YamlFile, env: Environment) {
   }
 
   return {
-    /** What the file says, with the variables in it. */
+    /** The content of the file, with variables substituted. */
     value: filled(yaml.value, []),
-    /** The same, before that. */
+    /** The content before substitution. */
     written: yaml.value,
     problems,
-    /** The variables that it names, without what they hold. */
+    /** The names of its variables, without their values. */
     variables() {
       const byName = new Map(
         variables.map(({ name, value, optional }) => [name, { name, isSet: !!value, optional }]),
       )
       return [...byName.values()]
     },
-    /** The values of variables that were put in, for the redaction of logs. */
+    /** The substituted values, for redaction in logs. */
     secrets: () => variables.flatMap(({ name, value }) => (value && !isPublic(name, value) ? [value] : [])),
     lineOf: yaml.lineOf,
     report,
@@ -142,16 +142,16 @@ function isUnder(path: Path, prefix: Path): boolean {
   return prefix.every((step, index) => step === path[index])
 }
 
-/** What is wrong at a path: at its key or at its value. */
+/** An error at a path, at its key or its value. */
 export type Finding = { path: Path; what: 'key' | 'value'; message: string }
 
-/** Parses a value; what is wrong is said in plain words, and without the value: it may be a secret of the environment. */
+/** Parses a value. Errors are in plain words and never contain the value, which may be a secret. */
 export function check<T>(schema: z.ZodType<T>, value: unknown, alsoKnown: readonly string[] = []) {
   const { success, data, error } = schema.safeParse(value, { error: (issue) => explain(issue, alsoKnown) })
   return success ? { data, issues: [] } : { issues: error.issues }
 }
 
-/** Each thing that is wrong by itself, with its place. */
+/** Flattens issues into single findings with their paths. */
 export function findingsOf(issues: readonly z.core.$ZodIssue[], base: Path = []): Finding[] {
   return issues.flatMap((issue): Finding[] => {
     const path = [...base, ...issue.path]
@@ -171,7 +171,7 @@ export function findingsOf(issues: readonly z.core.$ZodIssue[], base: Path = [])
         { path, what: 'key', message: `bad name ${quote(String(path.at(-1)))}${why ? `: ${why}` : ''}` },
       ]
     }
-    // Of a union, the member that the value was meant for: the only one that takes its type at all.
+    // For a union, reports the errors of the only member that accepts the value's type.
     const members = issue.code === 'invalid_union' ? issue.errors : []
     const [meant, ...others] = members.filter((errors) => !errors.some(isWrongAtRoot))
     return meant && others.length === 0 ? findingsOf(meant, path) : [{ path, what: 'value', message }]
@@ -182,7 +182,7 @@ function isWrongAtRoot(issue: z.core.$ZodIssue): boolean {
   return issue.path.length === 0 && (issue.code === 'invalid_type' || issue.code === 'invalid_value')
 }
 
-/** The message of an issue whose schema brings none; undefined leaves it to zod. */
+/** The message of an issue without its own; undefined leaves it to zod. */
 function explain(issue: z.core.$ZodRawIssue, alsoKnown: readonly string[]): string | undefined {
   const { path = [], input } = issue
   if (issue.code === 'unrecognized_keys') {

@@ -13,13 +13,13 @@ import type { Checker } from './checker.ts'
 import { checkGateways, type RouteWorld } from './routes.ts'
 import type { sections } from './sections.ts'
 
-/** Checks sections of the file against each other: what they name must be there. */
+/** Checks references between sections of the file. */
 export function createCrossChecks(world: RouteWorld, checker: Checker) {
   const { gateways, servers, skills } = world
   const gatewayNames = gateways.map(({ name }) => name)
   const skillNames = skills?.map(({ name }) => name) ?? []
   return {
-    /** Reports skills that gateways name in `answers` and that do not exist, or cannot answer at once. */
+    /** Reports skills in `answers` of gateways that do not exist or cannot answer immediately. */
     answers(): void {
       if (!skills) return
       for (const { name, options } of gateways) {
@@ -35,7 +35,7 @@ export function createCrossChecks(world: RouteWorld, checker: Checker) {
       }
     },
 
-    /** Parses the section `subscriptions:`, and checks each for itself, against its neighbours and the gateways. */
+    /** Parses `subscriptions:`, and checks each entry, also against other entries and the gateways. */
     subscriptions(raw: unknown): PushSubscription[] {
       const items = checker.parse(z.array(z.unknown()), raw ?? [], ['subscriptions']) ?? []
       const names = new Set<string>()
@@ -58,7 +58,7 @@ export function createCrossChecks(world: RouteWorld, checker: Checker) {
       })
     },
 
-    /** Checks the section `tokens:` against the gateways, and against the skills where they are known. */
+    /** Checks `tokens:` against the gateways, and against the skills if they are known. */
     tokens(tokens: readonly ProgramToken[], control: string | undefined): void {
       for (const [at, { name, token, ...rights }] of tokens.entries()) {
         const report = (key: string, message: string, ...index: number[]) =>
@@ -80,7 +80,7 @@ export function createCrossChecks(world: RouteWorld, checker: Checker) {
       }
     },
 
-    /** Reports what names a queue where no Redis is known that could hold it. */
+    /** Reports queues without a Redis to hold them. */
     queues(where: { redis?: string; prefix: string }): void {
       const { routes } = Object(checker.value)
       const places = [
@@ -102,7 +102,7 @@ export function createCrossChecks(world: RouteWorld, checker: Checker) {
       }
     },
 
-    /** A member without its gateway could be anybody of that name, at any gateway. */
+    /** Reports members without a gateway, which would match that name on every gateway. */
     members(roles: z.output<typeof sections.access>['roles']): void {
       for (const [role, { members }] of Object.entries(roles)) {
         for (const [index, member] of members.entries()) {
@@ -124,7 +124,7 @@ export function createCrossChecks(world: RouteWorld, checker: Checker) {
 
 type Topics = Readonly<Record<string, { groups: Record<string, { match?: RouteMatch }> }>>
 
-/** Checks the section `topics:` against the gateways. */
+/** Checks `topics:` against the gateways. */
 export function checkTopics(topics: Topics, world: RouteWorld, checker: Checker): void {
   for (const [topic, { groups }] of Object.entries(topics)) {
     const isClosed = topic === LOG_TOPIC || topic.startsWith(REPLY_TOPICS)

@@ -1,7 +1,7 @@
-/** One variable of a `.env` file, with the line (from 1) on which it begins. */
+/** A variable of a `.env` file, with its first line (from 1). */
 export type DotenvEntry = { name: string; value: string; line: number }
 
-/** What is wrong in a `.env` file; the message never quotes a value. */
+/** An error in a `.env` file. The message never contains a value. */
 export class DotenvError extends Error {
   readonly line: number
   constructor(line: number, message: string) {
@@ -15,9 +15,9 @@ type Lookup = (name: string) => string | undefined
 const SPACE = /[ \t\v\f\r\u0085\u00a0]/
 
 /**
- * Reads a `.env` file as docker compose does: quotes, escapes, `export`, comments and variables; see docs/operating.md. Unlike compose
- * it refuses a variable that is not set and text behind a closing quote, which most often are a part of a secret. `lookup` is the
- * environment, which wins over what the file says. Throws `DotenvError`.
+ * Parses a `.env` file like docker compose: quotes, escapes, `export`, comments and variables; see docs/operating.md. Unlike compose it
+ * refuses unset variables and text after a closing quote, which usually are parts of a secret. `lookup`: the environment, which
+ * takes precedence over the file. Throws `DotenvError`.
  */
 export function parseDotenv(source: string, lookup: Lookup): DotenvEntry[] {
   const text = source.replace(/^\uFEFF/, '')
@@ -37,7 +37,7 @@ export function parseDotenv(source: string, lookup: Lookup): DotenvEntry[] {
     }
     const { name, behind } = readName(text, at, end, line)
     at = end
-    // A name alone is that of the environment, which is there without it.
+    // A name alone refers to the environment, where it already is.
     if (behind === undefined) continue
     const read = readValue(text, behind, line, get)
     at = read.end
@@ -52,7 +52,7 @@ function endOfLine(text: string, from: number): number {
   return found < 0 ? text.length : found
 }
 
-/** `NAME=`, `export NAME =`, `NAME: `. `behind`: where the value begins; undefined for a name alone. */
+/** Parses `NAME=`, `export NAME =` or `NAME: `. `behind`: start of the value; undefined for a name alone. */
 function readName(text: string, at: number, end: number, line: number) {
   const source = text.slice(at, end)
   const [, head = '', name = '', mark] = /^(export\s+)?([^=:]*)([=:])?/s.exec(source) ?? []
@@ -75,7 +75,7 @@ function readValue(text: string, from: number, line: number, get: Lookup): { val
   const quote = text.charAt(at)
   if (quote === '"' || quote === "'") return readQuoted(text, at, quote, line, get)
   const end = endOfLine(text, from)
-  // A comment begins behind a blank; `a#b` is a value.
+  // A comment starts after whitespace; `a#b` is a value.
   const value = text.slice(from, end).replace(/[ \t]#.*$/s, '')
   return { value: expand(value.trim(), line, get), end }
 }
@@ -103,11 +103,11 @@ function readQuoted(text: string, from: number, quote: string, line: number, get
 
 const ESCAPES: Record<string, string> = {
   ...{ a: '\x07', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v', '\\': '\\', '"': '"' },
-  // For the expansion of variables, which comes next.
+  // For the following variable expansion.
   $: '$$',
 }
 
-/** The escapes of a shell; others stay as they are. */
+/** Resolves shell escapes; keeps others. */
 function withoutEscapes(raw: string): string {
   return raw.replaceAll(/\\(?:([abfnrtv$"\\])|0([0-7]{3}))/g, (_, one: string, octal: string) =>
     octal === undefined ? (ESCAPES[one] ?? one) : String.fromCharCode(Number.parseInt(octal, 8)),
@@ -116,7 +116,7 @@ function withoutEscapes(raw: string): string {
 
 const NAME = /^[A-Za-z_]\w*/
 
-/** Puts in `$NAME`, `${NAME}`, `${NAME:-default}` and the other forms of compose; `$$` is a `$`. */
+/** Expands `$NAME`, `${NAME}`, `${NAME:-default}` and the other forms of compose; `$$` is a `$`. */
 function expand(text: string, line: number, get: Lookup): string {
   let made = ''
   for (let at = 0; at < text.length; ) {
@@ -160,7 +160,7 @@ function readVariable(rest: string, line: number, get: Lookup): { value: string;
   return { value: valueFor(braced, line, get, `the variable ${braced} is not set`), length }
 }
 
-/** What is between `{` and the brace that closes it. */
+/** The text between `{` and its closing brace. */
 function insideOf(text: string): string | undefined {
   let depth = 0
   for (let at = 0; at < text.length; at += 1) {
@@ -171,7 +171,7 @@ function insideOf(text: string): string | undefined {
   return undefined
 }
 
-/** Compose would put in nothing, and leave half a password. */
+/** The value of a variable. An unset one is an error: compose would insert nothing, and leave half a password. */
 function valueFor(name: string, line: number, get: Lookup, otherwise: string): string {
   const value = get(name)
   if (value === undefined) throw new DotenvError(line, `${otherwise}; set it before, or ${LITERAL}`)

@@ -10,13 +10,13 @@ import { type DotenvEntry, DotenvError, parseDotenv } from './dotenv.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** The environment, with what `.env` in the working directory adds. Throws `config_invalid` where that cannot be read. */
+/** The environment plus `.env` in the working directory. Throws `config_invalid` if that cannot be read. */
 export async function readEnvironment(cwd: string, env: Environment): Promise<Environment> {
   const { variables } = await readDotenv(cwd, env)
   return { ...Object.fromEntries(variables.map(({ name, value }) => [name, value])), ...env }
 }
 
-/** What `.env` in the working directory says; `isThere`: there is one. Throws `config_invalid` with the line that is wrong. */
+/** Reads `.env` in the working directory; `isThere`: it exists. Throws `config_invalid` with the line of an error. */
 export async function readDotenv(
   cwd: string,
   env: Environment,
@@ -33,23 +33,23 @@ export async function readDotenv(
 }
 
 const SECRET_KEY = /secret|token|pass|api-?key|_key\b|credential|authorization|cookie/i
-/** Each text under these is one. What else has such a name may be a gateway. */
+/** Keys whose string values are secrets. Other values under such a name may be gateways. */
 const SECRETS_KEY = /(secret|token|password|key|credential)s$/i
-/** Such a key with its value in a line, unless that is a variable; or a long word alone, of a block that was not indented enough. */
+/** Such a key with a literal value in a line; or a long single word, from a block with wrong indentation. */
 const WRITTEN = new RegExp(
   `((?:${SECRET_KEY.source})[\\w-]*["']?\\s*:\\s*)(?!["']?\\$\\{[^}:]*\\}|\\[\\s*(?:\\{|$))(?:"[^"]*"?|'[^']*'?|\\[[^\\]{]*\\]?|[^\\s,}\\]])(?:[^,}\\]]|[,}\\]]+(?=[^\\s,}\\]"']))*|(?=\\S)(?<=^\\s*)[\\w+/=]{24,}$`,
   'gi',
 )
-/** Shorter texts would blot out half of every log line. */
+/** Minimum length for redaction, as shorter texts would match everywhere. */
 const MIN_SECRET = 6
-/** Values of variables that are surely no secret, and that logs must be able to show. */
+/** Values that are not secret and must stay readable in logs. */
 const PLAIN = /^(\d{1,5}|true|false|localhost|[\d.]+)$/
 const PASSWORD =
   /\/\/[^/@\s]*:([^/@\s]+)@|sentinel-password=([^&,\s]+)|^--?[\w-]*(?:secret|token|password|api-?key)=(.+)$/gi
-/** A flag of a command whose next word is a secret. */
+/** A command flag followed by a secret. */
 const FLAG = /^--?[\w-]*(secret|token|password|api-?key)$/i
 
-/** The texts that logs must not show, of variables and of what the file says. Longest first, so that one inside another goes too. */
+/** Texts to redact, from variables and the file. Longest first, so that contained ones are covered. */
 export function secretsOf(fromVariables: readonly string[], ...parts: unknown[]): string[] {
   const found = new Set(fromVariables)
   const collect = (value: unknown, key: string) => {
@@ -57,7 +57,7 @@ export function secretsOf(fromVariables: readonly string[], ...parts: unknown[])
       for (const [, ...texts] of value.matchAll(PASSWORD)) found.add(texts.join(''))
       if (isSecretName(key)) found.add(value)
     }
-    // `tokens` may be texts, texts by name, or mappings of which only some say a secret.
+    // `tokens` may be strings, strings by name, or mappings with some secret values.
     if (Array.isArray(value)) for (const [at, item] of value.entries()) collect(item, keyIn(value, at, key))
     if (!isJsonObject(value)) return
     for (const [own, item] of Object.entries(value)) collect(item, SECRETS_KEY.test(key) ? key : own)
@@ -69,11 +69,11 @@ export function secretsOf(fromVariables: readonly string[], ...parts: unknown[])
 }
 
 const VARIABLES_ONLY = /^(\$\{[A-Za-z_]\w*\}|\s)+$/
-/** What stands before a password in an address: the user, or the name of a part of the query. */
+/** The text before a password in a URL: the user, or a query parameter's name. */
 const IN_ADDRESS =
   /(\/\/[^/@\s:]*:)[^/@\s]+(?=@)|((?:[?&]|^--?)[\w-]*(?:secret|token|pass|key|sig|auth|credential)[\w-]*=)[^&#\s]+/gi
 
-/** A copy of what the file says, before variables are put in, to show to people: texts under the name of a secret are masked. */
+/** A displayable copy of the file before substitution, with secrets masked. */
 export function withoutValues(written: unknown, key = ''): unknown {
   if (typeof written === 'string') {
     if (!isSecretName(key)) return written.replaceAll(IN_ADDRESS, '$1$2[secret]')
@@ -88,20 +88,20 @@ export function withoutValues(written: unknown, key = ''): unknown {
   return Object.fromEntries(shown)
 }
 
-/** Under which name an item of a list stands: that of the list, or of the flag before it. */
+/** The name of a list item: the list's name, or the preceding flag. */
 function keyIn(list: readonly unknown[], at: number, key: string): string {
   const before = list[at - 1]
   if (typeof before === 'string' && FLAG.test(before)) return 'secret'
   return isJsonObject(list[at]) ? '' : key
 }
 
-/** What such variables hold is a name or an address. */
+/** Variables with such names hold names or addresses. */
 const PUBLIC_NAME =
   /(?:^|_)(?:user|username|login|host|hostname|server|port|name|mailbox|folder|from|region|timezone|model)$/i
 
 /**
- * True for a variable whose value logs may show: `IMAP_USER`, `SMTP_HOST`, or a `*_URL` of nothing but a host. The path of an address may be a
- * secret, as of a webhook.
+ * True for a variable whose value may be logged: `IMAP_USER`, `SMTP_HOST`, or a `*_URL` with only a host. The path of a URL may be a
+ * secret, for example of a webhook.
  */
 export function isPublic(name: string, value: string): boolean {
   if (SECRET_KEY.test(name)) return false
@@ -109,16 +109,16 @@ export function isPublic(name: string, value: string): boolean {
   return /(?:^|_)ur[li]$/i.test(name) && /^[a-z]+:\/\/[\w.-]+(?::\d+)?\/?$/i.test(value)
 }
 
-/** Also one that is mistyped. */
+/** Whether a key names a secret, even if misspelt. */
 function isSecretName(key: string): boolean {
   return SECRET_KEY.test(key) || nearest(key, ['secret', 'token', 'password', 'api-key']) !== undefined
 }
 
-/** Makes what takes the secrets out of a line of the file. `read` gives what the file says; of one that is broken it may throw. */
+/** Makes a function that redacts secrets in a line of the file. `read` returns the parsed file, and may throw if it is broken. */
 export function createHider(read: () => unknown): (line: string) => string {
   const secrets = attempt(() => secretsOf([], read())) ?? []
   return (line) => {
-    // Whole ones first: what has lost its beginning is not found any more. A bracket would look like the file's.
+    // Complete secrets first, as partial ones would not match any more. `\0` because a bracket could be part of the file.
     const known = withoutSecrets(line, [...secrets, ...secretsOf([], line)]).replaceAll('[secret]', '\0')
     return known.replace(WRITTEN, '$1\0').replaceAll('\0', '[secret]')
   }

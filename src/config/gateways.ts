@@ -6,10 +6,10 @@ import { defined } from '../lib/defined.ts'
 import { noSuch, quote } from '../lib/nearest.ts'
 import type { Checker } from './checker.ts'
 
-/** The transports that exist, by kind. Only their option schemas are looked at. */
+/** The available transports, of which only the option schemas are used. */
 export type TransportSchemas = Readonly<Record<string, Pick<TransportKind, 'options' | 'targetFault'>>>
 
-/** The little of a skill that routes and gateways are checked against; a broken one has but a name. */
+/** The parts of a skill used to check routes and gateways. A broken skill has only a name. */
 export type RoutedSkill = Pick<Skill, 'name' | 'metadata'> & Partial<Pick<Skill, 'args'>>
 
 /** One gateway of routes.yaml. */
@@ -17,17 +17,17 @@ export type GatewayConfig = {
   name: string
   transport: string
   enabled: boolean
-  /** For a gateway that is not: why, for people. */
+  /** Why a disabled gateway is disabled. */
   why?: string
-  /** Whether skills may send to other targets than the one that wrote. */
+  /** Whether skills may send to other targets than the sender of a message. */
   open: boolean
-  /** How often `gateway-receive` delivers a message under a lease; without it there is no limit. */
+  /** Maximum deliveries of a message under a lease by `gateway-receive`; absent: unlimited. */
   maxDeliveries?: number
-  /** What the transport's own schema made of its keys; undefined where it is not enabled. */
+  /** Options parsed by the transport's schema; undefined if not enabled. */
   options: unknown
 }
 
-/** The keys that every gateway takes. A variable in `enabled` comes as text. */
+/** Keys common to all gateways. A variable in `enabled` arrives as a string. */
 export const gatewayCommon = z.object({
   transport: z.string(),
   enabled: z
@@ -53,12 +53,12 @@ export const gatewayCommon = z.object({
 
 const COMMON = Object.keys(gatewayCommon.shape)
 const NAME = /^\w[\w.-]{0,63}$/
-/** Identities start with the gateway's name: `token:ci` is a program, and `role:admin` names a role. */
+/** Reserved names, as identities start with the gateway: `token:ci` is a program, `role:admin` a role. */
 const RESERVED = ['role', 'token']
-/** The gateway of the command line, which is there without being named, unless the name is taken. */
+/** The command-line gateway, which exists implicitly unless the name is taken. */
 const COMMAND_LINE = 'cli'
 
-/** Parses the section `gateways:`, each gateway by its transport's schema. */
+/** Parses `gateways:`, each by its transport's schema. */
 export function parseGateways(raw: unknown, transports: TransportSchemas, checker: Checker): GatewayConfig[] {
   const entries = isJsonObject(raw) ? Object.entries(raw) : []
   if (raw !== undefined && raw !== null && !isJsonObject(raw)) {

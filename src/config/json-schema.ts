@@ -10,7 +10,7 @@ import { sections } from './sections.ts'
 export function configJsonSchema(transports: TransportSchemas): JsonObject {
   const root = toJson(z.strictObject(sections).partial())
   const common = propertiesOf(toJson(gatewayCommon))
-  // Each gateway is checked by the schema that its `transport` names, which also gives better hints than `oneOf`.
+  // Checks each gateway by its `transport`, which gives better hints than `oneOf`.
   const branches = Object.entries(transports).map(([kind, { options }]) => {
     const { $schema: _, ...own } = toJson(options)
     const transport = { const: kind }
@@ -19,7 +19,7 @@ export function configJsonSchema(transports: TransportSchemas): JsonObject {
     const withCommon = (one: JsonObject): JsonObject => {
       return { ...one, properties: { ...common, ...propertiesOf(one), transport } }
     }
-    // Written as entries: an object literal with `then` looks like a promise.
+    // As entries, because an object literal with `then` looks like a promise.
     return Object.fromEntries<JsonObject>([
       ['if', { properties: { transport }, required: ['transport'] }],
       ['then', modes.length > 0 ? { oneOf: modes.map(withCommon) } : withCommon(own)],
@@ -58,7 +58,7 @@ function toJson(schema: z.core.$ZodType): JsonObject {
       if (zodSchema === routeSchema) {
         jsonSchema.oneOf = ROUTE_TARGETS.map((key) => ({ required: [key] }))
       }
-      // `${PORT}` is right wherever a number, a switch or one of several words is.
+      // `${PORT}` is valid in place of a number, a boolean or an enum value.
       const { type, description: _, default: __, ...own } = jsonSchema
       if (type !== 'number' && type !== 'integer' && type !== 'boolean' && !(own.enum && type === 'string'))
         return
@@ -72,7 +72,7 @@ function toJson(schema: z.core.$ZodType): JsonObject {
   return isJsonObject(made) ? made : {}
 }
 
-/** The default of a duration, size or rate as it is written in the file; undefined for other types. */
+/** A default in the file's notation for durations, sizes and rates; undefined for other types. */
 function writtenDefault(title: string | undefined, value: unknown): string | undefined {
   if (title === 'rate') return value === 'off' || isRate(value) ? formatRate(value) : undefined
   if (typeof value !== 'number') return undefined

@@ -17,30 +17,30 @@ import { parseSchedules } from './schedules.ts'
 import { DAEMON_VARIABLES, type DaemonConfig, modelSchema, sections } from './sections.ts'
 import { formatProblems, type Problem, readYaml } from './yaml-file.ts'
 
-/** Everything that routes.yaml and the environment say, checked, and with defaults. */
+/** The validated configuration from routes.yaml and the environment, with defaults. */
 export type Config = Readonly<ReturnType<typeof assemble>> & {
-  /** What is odd but works. */
+  /** Problems that do not prevent the start. */
   readonly warnings: readonly Problem[]
-  /** What the file says, to show: variables by their names, other secrets masked. */
+  /** The displayable content of the file: variables by name, other secrets masked. */
   readonly asRead: AsRead
 }
 
 export type LoadOptions = {
-  /** routes.yaml; by default TRIVIUM_CONFIG, else `routes.yaml` in the working directory. */
+  /** Path of routes.yaml; default: TRIVIUM_CONFIG, else `routes.yaml` in the working directory. */
   path?: string
   env: Environment
   cwd: string
   transports: TransportSchemas
-  /** The skills, once they are known: a route to one that is missing is then an error, and their own routes are added. */
+  /** The skills, once known: routes to missing ones are then errors, and routes of skills are added. */
   skills?: readonly RoutedSkill[]
 }
 
-/** Each section is parsed by itself, so that a mistake in one does not hide those in others. */
+/** Sections are parsed separately, so that an error in one does not hide errors in others. */
 const sectionsSchema = z.strictObject(
   Object.fromEntries(['gateways', ...Object.keys(sections)].map((name) => [name, z.unknown().optional()])),
 )
 
-/** Reads the configuration, or throws `config_invalid` with every error in it, each with its place. */
+/** Reads the configuration, or throws `config_invalid` with all errors and their places. */
 export async function loadConfig(options: LoadOptions): Promise<Config> {
   const { config, problems } = await readConfig(options)
   if (config) return config
@@ -48,7 +48,7 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
   throw new TriviumError('config_invalid', { details: formatProblems(errors) })
 }
 
-/** As `loadConfig`, but answers with the problems; `config` is there where none of them is an error. */
+/** Like `loadConfig`, but returns the problems; `config` is set if none is an error. */
 export async function readConfig(options: LoadOptions): Promise<{ config?: Config; problems: Problem[] }> {
   const { cwd } = options
   const env = await readEnvironment(cwd, options.env)
@@ -71,19 +71,19 @@ export async function readConfig(options: LoadOptions): Promise<{ config?: Confi
   }
 }
 
-/** The absolute path of the configuration file, which need not be there. */
+/** The absolute path of the configuration file, which may not exist. */
 export function configPath(cwd: string, env: Environment, path?: string): string {
   return resolve(cwd, path ?? (env.TRIVIUM_CONFIG || 'routes.yaml'))
 }
 
-/** Ms between two looks at a file. Asking for its times also sees what notifications miss: mounts, links, ConfigMaps. */
+/** Poll interval (ms) of files. Polling also detects changes that notifications miss: mounts, links, ConfigMaps. */
 const INTERVAL = 100
 
-/** Calls `changed` once one of the files, which need not be there, has changed and rested for `quiet` ms. Returns what ends that. */
+/** Calls `changed` when a file (which may not exist) has changed and then been stable for `quiet` ms. Returns a function that stops watching. */
 export function watchFiles(files: readonly string[], changed: () => void, quiet = 2 * INTERVAL): () => void {
   let timer: NodeJS.Timeout | undefined
   const look = (now: Stats, before: Stats) => {
-    // Whoever only reads a file changes its times too.
+    // Reading a file also changes its times.
     if (now.mtimeMs === before.mtimeMs && now.ino === before.ino) return
     clearTimeout(timer)
     timer = setTimeout(changed, quiet)
@@ -121,7 +121,7 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   const own = notify.flatMap((rule) => ('subscription' in rule ? rule.subscription : []))
   const subscriptions = [...check.subscriptions(given.subscriptions), ...own]
   const schedules = parseSchedules(given.schedules, world, checker)
-  // That of the command line is there without being named.
+  // The command-line gateway exists implicitly.
   if (!gateways.some(({ name, enabled }) => enabled && Object.hasOwn(Object(given.gateways), name))) {
     const message = 'no gateway is started: messages can come from the command line alone'
     checker.report(['gateways'], 'key', message, 'warning')
@@ -143,13 +143,13 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   const queues = defined({ redis: daemon.redisUrl, ...section('queues', sections.queues) })
   check.queues(queues)
   return {
-    /** The absolute path of the file. */
+    /** Absolute path of the file. */
     file,
     daemon,
     gateways,
-    /** The file's, then those that skills bring; then each `fallback`. */
+    /** Routes of the file, then of skills, then each `fallback`. */
     routes,
-    /** Those of the file, and one for each notification that is POSTed. */
+    /** Subscriptions of the file, and one per notification by POST. */
     subscriptions,
     notify,
     schedules,
@@ -157,24 +157,24 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     access,
     assistant: section('assistant', sections.assistant),
     ...defined({ model: model || undefined }),
-    /** Where BullMQ queues are; `redis` is absent where none is used. */
+    /** Location of the BullMQ queues; `redis` is absent if none is used. */
     queues,
     tokens,
     console: section('console', sections.console),
-    /** Other MCP servers. */
+    /** MCP servers. */
     mcp,
-    /** How many the file itself has: skills bring routes, and the gateway of the command line is always there. */
+    /** Numbers in the file itself, without routes of skills and the implicit command-line gateway. */
     inFile: { gateways: sizeOf(given.gateways), routes: sizeOf(given.routes) },
     /** Absolute folders. */
     skills: { folders: folders.map((folder) => resolve(dirname(file), folder)) },
-    /** Texts that must not appear in logs. */
+    /** Texts to redact in logs. */
     secrets: secretsOf(checker.secrets(), given, daemon),
   }
 }
 
 type AsRead = { yaml: string; variables: ReturnType<Checker['variables']> }
 
-/** From the values before variables are put in: what came from the environment cannot be in it. */
+/** Made from the content before substitution, so it cannot contain values of the environment. */
 function asReadOf({ written, variables }: Checker): AsRead {
   return {
     yaml: stringify(withoutValues(written), { lineWidth: 0, aliasDuplicateObjects: false }),
@@ -186,7 +186,7 @@ function sizeOf(section: unknown): number {
   return Object.keys(Object(section)).length
 }
 
-/** A relative data directory of the file is relative to the file, one of the environment (and the default) to `cwd`. */
+/** A relative data directory is relative to the file if set there, else (environment, default) to `cwd`. */
 function parseDaemon(
   raw: unknown,
   { env, cwd, file }: { env: Environment; cwd: string; file: string },

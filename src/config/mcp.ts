@@ -4,10 +4,10 @@ import { MCP_NAME, type McpServer, mcpServerSchema } from '../core/mcp.ts'
 import { quote } from '../lib/nearest.ts'
 import type { Checker } from './checker.ts'
 
-/** What `mcp:` says: the servers to connect to, and why others are off. */
+/** The section `mcp:`: enabled servers, and why others are off. */
 export type McpConfig = { servers: McpServer[]; off: { name: string; why: string }[] }
 
-/** Parses the section `mcp:`, a mapping of names to servers. What it runs starts in the folder of `file`. */
+/** Parses `mcp:`, a mapping of names to servers. Commands run in the folder of `file`. */
 export function parseMcp(raw: unknown, file: string, checker: Checker): McpConfig {
   const config: McpConfig = { servers: [], off: [] }
   if (raw !== undefined && raw !== null && !isJsonObject(raw)) {

@@ -4,10 +4,10 @@ import { noSuch, quote } from '../lib/nearest.ts'
 import type { Checker } from './checker.ts'
 import type { GatewayConfig, TransportSchemas } from './gateways.ts'
 
-/** Transports that only answer what came in. */
+/** Transports that can only reply. */
 const ANSWERS_ONLY = new Set(['webhook', 'cli', 'bullmq'])
 
-/** Parses the section `notify:`, each rule for itself, and checks its target against the gateways. */
+/** Parses `notify:` rule by rule, and checks targets against the gateways. */
 export function parseNotify(
   raw: unknown,
   { gateways, transports }: { gateways: readonly GatewayConfig[]; transports: TransportSchemas },

@@ -15,23 +15,23 @@ import { argsFindings } from './skill-args.ts'
 import { listOf, swallowedWords } from './swallowed-words.ts'
 import type { Path } from './yaml-file.ts'
 
-/** What routes may refer to. `skills` is undefined before the skills are known: then they are not checked. */
+/** The objects that routes may refer to. `skills` is undefined until they are known, and then not checked. */
 export type RouteWorld = {
-  /** What files of routes are relative to. */
+  /** Base folder of files in routes. */
   folder: string
   gateways: readonly GatewayConfig[]
   transports: readonly string[]
-  /** Other MCP servers. Which tools they have is known only once they were reached. */
+  /** MCP servers, whose tools are known only after a connection. */
   servers: readonly string[]
   skills?: readonly RoutedSkill[]
 }
 
-/** Parses and checks `routes:`. Those that skills bring (mistakes are warnings there) stand before each `fallback`. */
+/** Parses and checks `routes:`. Routes of skills (with warnings instead of errors) come before each `fallback`. */
 export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): Route[] {
   const { gateways, transports, servers, skills = [] } = world
   const transportOf = (name: string) => gateways.find((gateway) => gateway.name === name)?.transport
   const routes: Route[] = []
-  /** Where each route stands, for people. */
+  /** The place of each route, for messages. */
   const places = new Map<string, string>()
   const add = (route: Route, place: string) => {
     if (!places.has(route.name)) places.set(route.name, place)
@@ -81,7 +81,7 @@ export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): 
       for (const { path, message } of findingsOf(issues))
         warn(`${[key, ...path.map(String)].join('.')}: ${message}`)
       const conflict = route && conflictOf(route)
-      // Of words the route that takes them is warned of, once.
+      // For words, the warning is about the route that takes them, once.
       if (conflict && !skill.metadata?.prefixes) warn(conflict)
       if (route && !places.has(route.name)) add(route, `skill ${skill.name}`)
     }
@@ -98,13 +98,13 @@ export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): 
   return routes.toSorted((a, b) => Number(a.fallback ?? false) - Number(b.fallback ?? false))
 }
 
-/** A Bolt app understands only what Slack sends, but all of it, also what says nothing. */
+/** A Bolt app handles only Slack messages, but all of them, including events without text. */
 function boltOf({ bolt, match }: Route, folder: string): Partial<Route> {
   if (bolt === undefined) return {}
   return { bolt: resolve(folder, bolt), match: { transport: ['slack'], event: ['*'], ...match } }
 }
 
-/** Reports what a `match` asks of gateways and transports that none can fit. */
+/** Reports conditions of a `match` on gateways and transports that can never be true. */
 export function checkGateways(match: RouteMatch, path: Path, world: RouteWorld, checker: Checker): void {
   const { gateways } = world
   const { keys, not } = partsOfMatch(match)
@@ -118,7 +118,7 @@ export function checkGateways(match: RouteMatch, path: Path, world: RouteWorld, 
   checker.report([...path, 'match', 'gateway'], 'value', message, 'warning')
 }
 
-/** Reports gateways and transports that none has the name of. */
+/** Reports unknown gateways and transports. */
 function checkNames(
   keys: MatchKeys,
   path: Path,
@@ -134,7 +134,7 @@ function checkNames(
   }
 }
 
-/** Reports a skill that there is not, and fixed arguments that it does not take. Others come with the message. */
+/** Reports an unknown skill, and invalid fixed arguments. Further arguments come with the message. */
 function checkSkill(
   { skill: name, args, approval }: Route,
   path: Path,
@@ -162,7 +162,7 @@ function checkSkill(
   }
 }
 
-/** The routes that a skill brings in `metadata.<transport>.route`: the keys of a route, or match keys alone. */
+/** The routes in a skill's `metadata.<transport>.route`: keys of a route, or match keys only. */
 function rawRoutesOf({ name, metadata = {} }: RoutedSkill, transports: readonly string[]) {
   return transports.flatMap((transport) => {
     const section = Object.hasOwn(metadata, transport) ? metadata[transport] : undefined
@@ -180,12 +180,12 @@ function completed(route: unknown, skill: string, transport: string): unknown {
   return { name: `${skill}@${transport}`, ...rest, match: { ...bare, ...given, transport }, skill }
 }
 
-/** Stands for "any text" in a glob that is itself matched; private use, so no pattern holds it. */
+/** Placeholder for any text when a glob is matched against another; a private-use character. */
 const ANY_TEXT = '\uE000'
-/** A glob of letters and `*` alone. */
+/** A glob of literal characters and `*` only. */
 const SIMPLE = /^[^/\\?[{][^\\?[{]*$/
 
-/** Finds the first earlier route that alone matches all that a route matches. It errs on the side of silence. */
+/** Finds the first earlier route that matches everything a route matches. In doubt, reports nothing. */
 function findCover(
   route: Route,
   earlier: readonly Route[],
@@ -193,7 +193,7 @@ function findCover(
 ): Route | undefined {
   const { transport, gateway } = partsOfMatch(route.match).keys
   const transports = Array.isArray(gateway) ? gateway.map(transportOf) : []
-  // A match on gateways says their transports without writing them.
+  // A match on gateways implies their transports.
   const isImplied = transport === undefined && transports.length > 0 && !transports.includes(undefined)
   const inner = isImplied ? { ...route.match, transport: transports } : route.match
   return earlier.find((outer) => covers(outer.match, inner))
@@ -213,6 +213,6 @@ function valueCovers(key: string, wide: string, narrow: string): boolean {
   if (key === 'prefix') return wide.trim().toLowerCase() === narrow.trim().toLowerCase()
   if (/^\*+$/.test(wide)) return true
   if (!SIMPLE.test(narrow) || (narrow.includes('*') && !SIMPLE.test(wide))) return false
-  // What only a star can take stands for what the inner stars can be.
+  // A placeholder that only a star matches replaces the inner stars.
   return compilePattern(wide).test(narrow.replaceAll('*', ANY_TEXT))
 }

@@ -73,10 +73,10 @@ export const fileScheduleSchema = z
     path: ['step'],
   })
 
-/** A schedule of the file. `over`: where it stands that its only time has passed. */
+/** A schedule of the file. `over`: a warning if its only time has passed. */
 export type FileSchedule = Omit<z.output<typeof fileScheduleSchema>, 'at'> & { over?: Problem }
 
-/** Parses `schedules:`. A time that has passed is a warning: the file must not keep a daemon from starting a year later. */
+/** Parses `schedules:`. A past time is only a warning, so that the file still works a year later. */
 export function parseSchedules(raw: unknown, world: RouteWorld, checker: Checker): FileSchedule[] {
   const items = checker.parse(z.array(z.unknown()), raw ?? [], ['schedules']) ?? []
   const names = new Set<string>()
@@ -101,7 +101,7 @@ export function parseSchedules(raw: unknown, world: RouteWorld, checker: Checker
   })
 }
 
-/** One moment, or a cron expression with a seventh field, the year: what comes today may not come next year. */
+/** Whether a schedule may end: a single time, or a cron expression with a year. */
 function isBounded(cron = ''): boolean {
   return /^\d{4}-/.test(cron) || cron.split(' | ').every((one) => one.trim().split(/\s+/).length === 7)
 }
@@ -112,7 +112,7 @@ function overAt(path: Path, checker: Checker): Problem | undefined {
   return checker.problems.at(-1)
 }
 
-/** `at` is absent where the schedule never comes again. */
+/** `at` is absent if the schedule has no next time. */
 function nextOf(schedule: Omit<FileSchedule, 'over'>): { at?: number | undefined; error?: string } {
   const now = Date.now()
   try {
@@ -123,7 +123,7 @@ function nextOf(schedule: Omit<FileSchedule, 'over'>): { at?: number | undefined
   }
 }
 
-/** Reports a skill that there is not, and arguments that it does not take: a schedule has no message to bring others. */
+/** Reports an unknown skill, and invalid arguments: a schedule has no message to supply others. */
 function checkSkill(
   { skill: name, args }: Pick<FileSchedule, 'skill' | 'args'>,
   path: Path,

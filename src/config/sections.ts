@@ -12,12 +12,12 @@ import { camelKeys } from '../lib/camel.ts'
 import { isTimeZone } from '../lib/time-zone.ts'
 import { fileScheduleSchema } from './schedules.ts'
 
-/** Where something listens. Port 0 picks a free one. */
+/** A listen address. Port 0 picks a free port. */
 export type Address = { host: string; port: number }
 
 const ADDRESS_HINT = 'expected host:port, such as 127.0.0.1:8080'
 
-/** `8080`, `:8080`, `localhost:8080`, `[::1]:8080`. Without a host it is loopback. */
+/** `8080`, `:8080`, `localhost:8080`, `[::1]:8080`. The default host is loopback. */
 const address = z
   .union([z.string(), z.int()], { error: ADDRESS_HINT })
   .transform((value, context): Address => {
@@ -153,7 +153,7 @@ const modelName = z
   .string()
   .regex(/^[\w-]+:\S+$/, 'expected provider:model, such as anthropic:claude-sonnet-5')
 
-/** The model of markdown skills that name no other. */
+/** Default model of markdown skills. */
 export const modelSchema = z
   .strictObject({
     name: modelName.exactOptional().describe('provider:model, such as anthropic:claude-sonnet-5.'),
@@ -217,7 +217,7 @@ const groups = z.record(
     .transform(camelKeys),
 )
 
-/** The sections of the file, but for the gateways. */
+/** The sections of the file, except the gateways. */
 export const sections = {
   daemon: daemon.describe('How the daemon runs. Environment variables win over this section.'),
   routes: z
@@ -258,12 +258,12 @@ export const sections = {
   queues: queues.describe('Options of the BullMQ queues of routes and gateways.'),
 }
 
-/** How the daemon itself runs. Paths are absolute, times in milliseconds. */
+/** Settings of the daemon. Paths are absolute, times in milliseconds. */
 export type DaemonConfig = Omit<z.output<typeof daemon>, 'config'> & {
   redis: z.output<typeof redis>
 }
 
-/** The environment's names of the keys under `daemon:`. */
+/** Environment variables for the keys of `daemon:`. */
 export const DAEMON_VARIABLES = {
   TRIVIUM_DATA_DIR: 'data-dir',
   TRIVIUM_LISTEN: 'listen',

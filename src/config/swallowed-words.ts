@@ -5,12 +5,12 @@ import type { RoutedSkill } from './gateways.ts'
 
 type Gateway = { name: string; transport: string; enabled: boolean }
 
-/** Where people talk, and words of `skills.json` are commands. */
+/** Transports on which words of `skills.json` are commands. */
 const CHATS = ['cli', 'slack', 'websocket']
 
 /**
- * The words of `skills.json` that a route of the file takes on chats, as it comes before them: all messages of a gateway, say. `where`: on
- * which gateways. Undefined where it takes none, or is a `fallback`.
+ * The words of `skills.json` that an earlier route of the file takes on chats, for example because it matches all messages of a
+ * gateway. `where`: the gateways. Undefined if it takes none, or is a `fallback`.
  */
 export function swallowedWords(
   route: Route,
@@ -19,7 +19,7 @@ export function swallowedWords(
 ): { words: string[]; where: string[] } | undefined {
   const { keys, not } = partsOfMatch(route.match)
   const { gateway, transport, text, prefix, ...others } = keys
-  // Any other key asks for something that not every message has.
+  // Other keys exclude some messages.
   const isAny =
     not.length === 0 && Object.entries(others).every(([key, value]) => key === 'automatic' && value === false)
   if (route.fallback || !isAny) return undefined

@@ -5,31 +5,31 @@ import { reasonOf } from '../core/errors.ts'
 import { isMissing } from '../lib/disk.ts'
 import { createHider } from './environment.ts'
 
-/** One thing wrong in the configuration. `line` and `column` count from 1; absent for the environment. */
+/** A problem in the configuration. `line` and `column` count from 1; absent for the environment. */
 export type Problem = {
   severity: 'error' | 'warning'
-  /** As shown to people: relative to the working directory, or `environment`. */
+  /** Display name: relative to the working directory, or `environment`. */
   file: string
   line?: number
   column?: number
   message: string
-  /** The source line, without the secrets in it, with a caret under the place. */
+  /** The source line without secrets, with a caret under the place. */
   excerpt?: string
 }
 
 export type Path = readonly PropertyKey[]
 
-/** A YAML file as plain values, which can say where in it something is wrong. */
+/** A parsed YAML file that maps paths to places. */
 export type YamlFile = NonNullable<Awaited<ReturnType<typeof readYaml>>['yaml']>
 
-/** Where what the parser says is no help. */
+/** Clearer texts for parser errors. */
 const MESSAGES: Record<string, string> = {
   BLOCK_AS_IMPLICIT_KEY: 'a mapping cannot start in the middle of a line; is a ": " in an unquoted text?',
   TAG_RESOLVE_FAILED: 'a tag that is not known; a text that begins with "!" goes between quotes',
   MULTIPLE_DOCS: 'a second document; the file must hold only one',
 }
 
-/** Reads YAML 1.2 (with `<<` merges). What is wrong with the file are problems, all at once, not throws. */
+/** Reads YAML 1.2 (with `<<` merges). Returns all errors as problems instead of throwing. */
 export async function readYaml(path: string, cwd: string) {
   const file = relative(cwd, path) || path
   let text: string
@@ -52,7 +52,7 @@ export async function readYaml(path: string, cwd: string) {
     return { severity, file, line, column: col, message, excerpt }
   }
   const syntax = [...document.errors, ...document.warnings].map(({ code, message, pos }) => {
-    // It quotes the header of a block, which may be a secret that begins with `|`.
+    // The parser quotes block headers, which may be secrets that start with `|`.
     const told = message.charAt(0).toLowerCase() + message.slice(1).replace(/( characters| token): .*/s, '$1')
     return problemAt(pos[0], variableAt(text, pos[0]) ?? MESSAGES[code] ?? told)
   })
@@ -61,13 +61,13 @@ export async function readYaml(path: string, cwd: string) {
       const message = 'no anchor of that name before it; a text that begins with "*" goes between quotes'
       if (!node.resolve(document)) syntax.push(problemAt(startOf(node), message))
     },
-    // As in JSON: an id that a double cannot hold is a text with its digits.
+    // As in JSON, a number that a double cannot represent becomes a string.
     Scalar(key, node) {
       const { value, source = '' } = node
       if (key !== 'key' && isLongInteger(value) && /^[-+]?\d+$/.test(source)) node.value = source
     },
   })
-  // One mistake often makes several errors on its line; the first tells.
+  // One mistake often causes several errors on its line; the first is the useful one.
   const problems = syntax.filter(({ line }, at) => syntax.findIndex((other) => other.line === line) === at)
   if (problems.length > 0) return { problems }
   try {
@@ -76,25 +76,25 @@ export async function readYaml(path: string, cwd: string) {
       problems,
       yaml: {
         value: document.toJS(),
-        /** A problem at the value of a path or at its key; at the nearest parent that is there otherwise. */
+        /** A problem at the key or value of a path, or at the nearest existing parent. */
         problem: (path: Path, what: 'key' | 'value', message: string, severity?: Problem['severity']) =>
           problemAt(offsetOf(path, what), message, severity),
         lineOf: (path: Path) => lineCounter.linePos(offsetOf(path, 'key')).line,
       },
     }
   } catch (error) {
-    // A merge of what is no mapping, aliases that blow up.
+    // An invalid merge, or an alias bomb.
     return { problems: [{ severity: 'error', file, message: reasonOf(error) } satisfies Problem] }
   }
 }
 
-/** What to say where `{ … }` and `[ … ]` hold a variable without quotes: its braces are those of another mapping. */
+/** Explains unquoted variables in `{ … }` and `[ … ]`, whose braces YAML reads as a mapping. */
 function variableAt(text: string, offset: number): string | undefined {
   const [variable] = /^\$\{[^}\n]*\}/.exec(text.slice(offset - 1, offset + 200)) ?? []
   return variable && `inside { … } and [ … ] a variable goes between quotes: "${variable}"`
 }
 
-/** The problems as people read them: place and message first, the source line under it. */
+/** Formats problems: place and message, then the source line. */
 export function formatProblems(problems: readonly Problem[]): string {
   const texts = problems.map(({ file, line, column, message, excerpt, severity }) => {
     const place = line === undefined ? file : `${file}:${line}:${column}`
@@ -104,7 +104,7 @@ export function formatProblems(problems: readonly Problem[]): string {
   return texts.join('\n')
 }
 
-/** Where a path stands in the text, aliases followed. What a merge brought stands where the merge does. */
+/** The offset of a path in the text. Follows aliases; merged keys are at the place of the merge. */
 function findOffset(document: ReturnType<typeof parseDocument>, path: Path, what: 'key' | 'value'): number {
   let found: unknown = document.contents
   let offset = { key: 0, value: startOf(found) }

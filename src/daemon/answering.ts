@@ -12,18 +12,18 @@ import { defined } from '../lib/defined.ts'
 import type { Access } from '../runtime/access.ts'
 import type { SkillManager } from '../runtime/manager.ts'
 
-/** Has messages answered by what their route names: a skill, a queue of BullMQ or a Bolt app. */
+/** Runs the target of a message's route: a skill, a BullMQ queue or a Bolt app. */
 export function createAnswering(parts: {
   gateways: Pick<Gateways, 'get' | 'names'>
   access: Pick<Access, 'callerOf'>
   manager: Pick<SkillManager, 'invoke'>
   queues: Pick<Queues, 'run'>
-  /** Takes a message as a decision, and returns what to answer to it; undefined where it is none. */
+  /** Handles a message that is an approval decision, and returns the answer; undefined for other messages. */
   decide(message: Message, caller: Caller): Promise<string | undefined> | undefined
 }): Target {
   const { gateways, access, manager, queues, decide } = parts
   const listen: Target = ({ message, route: { bolt = '', name, timeout }, signal }) => {
-    // The gateway may be off here for a moment, as in a reload.
+    // The gateway may be off briefly during a reload.
     const listener = gateways.get(message.gateway)
     if (!listener?.listen) throw noGateway(message.gateway, gateways.names())
     return listener.listen(bolt, { message, route: name, signal, timeout })
@@ -52,18 +52,18 @@ export function createAnswering(parts: {
   }
 }
 
-/** Who answers a route, for logs. */
+/** The target of a route, for logs. */
 export function targetOf({ skill, queue, bolt }: Route): string {
   return skill ?? (bolt === undefined ? `queue:${queue}` : `bolt:${basename(bolt)}`)
 }
 
-/** Where what is shown of a reply goes before it is made. */
+/** The place of a reply in progress. */
 function placeOf({ id: inReplyTo, conversation, data }: Message): ReplyPlace {
   const target = isJsonObject(data.replyTarget) ? data.replyTarget : undefined
   return { inReplyTo, conversation, ...defined({ target }) }
 }
 
-/** Lets the conversation see that its skill works and a model's answer grow, and end it, where the transport can show that. */
+/** Shows working skills and growing model answers in the conversation, with a way to cancel, if the transport supports it. */
 async function showWork(
   transport: Pick<Transport, 'working' | 'stream'>,
   { message, signal }: Dispatch,
@@ -91,7 +91,7 @@ async function showWork(
   }
 }
 
-/** The arguments of every dispatched skill; `sessionId` is the conversation. One that collects gets all texts, and `messages`. */
+/** Arguments of dispatched skills. `sessionId` is the conversation. A merged call gets all texts, and `messages`. */
 function skillArgs({ message, collected, route }: Dispatch): Record<string, unknown> {
   const { from, subject, conversation } = message
   const messages = route['while-busy'] === 'collect' ? [...collected, message] : [message]

@@ -3,7 +3,7 @@ import type { Check } from '../core/transport.ts'
 import type { SkillManager } from '../runtime/manager.ts'
 import { wordsOf } from '../runtime/prefix-skills.ts'
 
-/** For `trivium doctor`: broken skills and entries of `skills.json`, and words for skills that there are not. */
+/** For `trivium doctor`: broken skills, broken entries of `skills.json`, and words for unknown skills. */
 export function checkSkills(manager: Pick<SkillManager, 'errors' | 'list' | 'get'>): Check[] {
   const broken = manager.errors().map(({ name, path, reason, kept }): Check => {
     const how = kept ? '; its last good version answers' : ''

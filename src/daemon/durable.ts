@@ -17,21 +17,21 @@ import { repeat } from '../lib/loop.ts'
 import type { SkillManager } from '../runtime/manager.ts'
 import type { Foundation } from './foundation.ts'
 
-/** Artifacts that nothing names any more are looked for at the start, and this often (ms). */
+/** Interval (ms) of the sweep for unreferenced artifacts, which also runs at the start. */
 const SWEEP_EVERY = 6 * 3_600_000
-/** A round of the schedules that fails is repeated after so many ms. */
+/** Pause (ms) after a failed round of the schedules. */
 const ROUND_AGAIN = 2_500
 
 type Parts = {
   manager: Pick<SkillManager, 'invoke' | 'permit' | 'list' | 'get'>
   outbox: Outbox
-  /** Whether runs of a skill wait. */
+  /** Whether a skill is paused. */
   isPaused(skill: string): boolean
-  /** Called when a call of the assistant is over for good. */
+  /** Called at the end of an assistant call. */
   ended(rootId: string): Promise<unknown>
 }
 
-/** What remembers between messages, for a daemon or a command. Touches no file before it is asked for something. */
+/** The parts with state between messages, for a daemon or a command. Touches no file before its first use. */
 export function createDurableParts(base: Foundation, { manager, outbox, isPaused, ended }: Parts) {
   const { config, store, access, dataDir, logs, owner, log, now } = base
   const { invoke, permit } = manager
@@ -69,15 +69,15 @@ export function createDurableParts(base: Foundation, { manager, outbox, isPaused
       workbench: { ...workbench, get: async () => ({ dir: workbenchDir, ...(await workbench.get()) }) },
       calls: ledger,
     } satisfies Partial<Services>,
-    /** Counts for `trivium status`; where the state cannot be read, why. */
+    /** Counts for `trivium status`, or why the state cannot be read. */
     overview: () => overview().catch((error: unknown) => ({ error: reasonOf(error) })),
-    /** The documents that cannot be used, and why. */
+    /** Unusable documents, and why. */
     check: () =>
       checkDocuments({
         state: () => state.load(),
         ...(existsSync(workbenchDir) && { workbench: workbench.get }),
       }),
-    /** Makes what is missing and migrates what is old. What cannot be read is reported, and holds up no messages. */
+    /** Creates missing files and migrates old ones. Unreadable files are reported and do not block messages. */
     async prepare() {
       try {
         await ledger.restore(logs.newestCalls())
@@ -87,17 +87,17 @@ export function createDurableParts(base: Foundation, { manager, outbox, isPaused
         log.error({ err }, 'the state of the assistant cannot be used; its skills will say so')
       }
     },
-    /** Begins to fire schedules and to run what they fired. */
+    /** Starts schedules and their runs. */
     start() {
       running = true
-      // A file that could not be taken over stays where it is.
+      // A file that could not be migrated stays in place.
       if (store.kind === 'redis' && isReadable)
         endCopy = keepStateCopy(assistantDocument, state, dataDir, log)
       runs.worker.start()
       firing.start()
       sweep.start()
     },
-    /** Ends firing, and finishes or hands back what runs, within `grace` ms. */
+    /** Stops schedules, and finishes or releases running jobs within `grace` ms. */
     async drain(grace: number) {
       if (!running) return
       running = false
@@ -113,7 +113,7 @@ export function createDurableParts(base: Foundation, { manager, outbox, isPaused
   }
 }
 
-/** The documents that cannot be read, and why. */
+/** Unreadable documents, and why. */
 async function checkDocuments(reads: Record<string, () => Promise<unknown>>): Promise<Check[]> {
   const found = Object.entries(reads).map(async ([name, read]) => {
     const failed = await read().then(

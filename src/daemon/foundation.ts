@@ -26,7 +26,7 @@ const DAY = 86_400_000
 
 export type Foundation = Awaited<ReturnType<typeof makeFoundation>>
 
-/** What the other parts are made on: the configuration, the clock, the store, logs and metrics, the router and the gateways. */
+/** The base of all other parts: configuration, clock, store, logs, metrics, router and gateways. */
 export async function makeFoundation(options: DaemonOptions) {
   const { log, mode, version, env, logged = () => [] } = options
   let current = await options.load()
@@ -35,7 +35,7 @@ export async function makeFoundation(options: DaemonOptions) {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
 
   const { now = createSteadyClock() } = options
-  /** Names this daemon in leases and claims. */
+  /** Name of this daemon in leases and claims. */
   const owner = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`
   const metrics = createMetrics({ version })
   const store = await openStore(current.daemon, { log, now, ...defined({ lock: options.lock }) })
@@ -43,16 +43,16 @@ export async function makeFoundation(options: DaemonOptions) {
   const files = createLogs({ dir: dataDir, now, log })
   const shared = store.kind === 'redis' ? shareLogs(files, { store, dataDir, log }) : undefined
   const longWork = createLongWork({ store, owner, log, now })
-  // The sweep comes a day after the last message that names a file is gone.
+  // Files are removed a day after the last message that refers to them.
   const keepFor = () => current.daemon.retention.journal.maxAge + 2 * DAY
   const artifacts = createArtifacts(dataDir, store.blobs && { blobs: store.blobs, keepFor })
   return {
     ...{ mode, version, env, log, logged, now, owner, dataDir, metrics, store, tracing, artifacts },
     startedAt: now(),
-    /** Whether each request is logged. */
+    /** Whether to log each request. */
     isVerbose: /^(debug|trace)$/.test(current.daemon.logLevel),
     config,
-    /** Puts a configuration in force. Parts that keep something of it have a `use` of their own. */
+    /** Applies a configuration. Parts that cache some of it have their own `use`. */
     useConfig(next: Config) {
       current = next
     },
@@ -61,14 +61,14 @@ export async function makeFoundation(options: DaemonOptions) {
     /** Shows groups again what they have consumed. */
     replay: createReplayEvents({ topics: store.topics, work: longWork }),
     audit: createAuditLog({ topics: store.topics, now, log }),
-    /** Copies of the logs of all daemons, on a store that they share. */
+    /** Log lines of all daemons on a shared store. */
     sharedLogs: shared,
     files: createArtifactService({ artifacts, store, keepFor }),
     router: createRouter(withOwnRoutes(current)),
     access: createAccess(current, (kind) => transports[kind]?.caseless ?? false),
     gateways: createGateways({ kinds: new Map(Object.entries(transports)), log }),
     refusals: createRefusals({ count: metrics.refused, secrets: () => current.secrets, log, now }),
-    /** Adds to the history of a message; what cannot be written is logged. */
+    /** Adds to a message's history; failures are logged. */
     note(messageId: string, what: Omit<Note, 'at'>) {
       store.journal
         .note(messageId, [{ at: now(), ...what }])

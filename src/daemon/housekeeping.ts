@@ -3,13 +3,13 @@ import type { Retention, Store } from '../core/store.ts'
 import type { History } from '../features/live/history.ts'
 import { repeat } from '../lib/loop.ts'
 
-/** The regular work beside the roads, each in ms. */
+/** Intervals of the background work in ms. */
 const TRIM_EVERY = 60_000
 const BACKLOG_EVERY = 1_000
 const APPROVALS_EVERY = 2_000
 const SWEEP_EVERY = 3_600_000
 
-/** Makes the regular work of a daemon: retention, history, backlog, approvals and the state of skills. */
+/** Makes the background work of a daemon: retention, history, backlog, approvals and skill state. */
 export function createHousekeeping(deps: {
   store: Pick<Store, 'trim' | 'stats'>
   retention(): Retention
@@ -22,7 +22,7 @@ export function createHousekeeping(deps: {
   const { store, history, log } = deps
   const trim = async () => {
     const { removed } = await store.trim(deps.retention())
-    // What is left is removed at once, but not in one go.
+    // The rest follows immediately, in further steps.
     return removed > 0 ? 0 : TRIM_EVERY
   }
   const watchBacklog = async () => deps.accept.setBacklog((await store.stats()).dispatch.unpumped)

@@ -6,15 +6,15 @@ import { builtInSkills } from '../runtime/built-in.ts'
 import { createMarkdownLoader } from '../runtime/markdown/loader.ts'
 import { createRegistry } from '../runtime/registry.ts'
 
-/** The folder of the skills that come with Trivium. */
+/** The folder of shipped skills. */
 export const SHIPPED_SKILLS: string = fileURLToPath(new URL('../../skills', import.meta.url))
 
-/** The skills in the folders of a configuration, broken ones too, and ours, without a daemon to run them. */
+/** The shipped skills and those in the configured folders, including broken ones, without a daemon. */
 export async function knownSkills({ skills }: Pick<Config, 'skills'>): Promise<RoutedSkill[]> {
   const registry = createRegistry({
     folders: [...skills.folders, SHIPPED_SKILLS],
     skills: builtInSkills,
-    // They are described here, and never run.
+    // Only described here, never run.
     loadMarkdown: createMarkdownLoader({ sources: () => ({ env: {} }) }),
     log: silent,
   })

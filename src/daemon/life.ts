@@ -11,7 +11,7 @@ import type { createReload } from './reload.ts'
 import type { RoadWorkers } from './road-workers.ts'
 import type { makeSkills } from './skills.ts'
 
-/** Ms that replies and answers get to go out, when a drain has used up its grace. */
+/** Minimum time (ms) for replies and responses when a drain has used up its grace period. */
 const LAST_MOMENT = 1_000
 
 type Parts = {
@@ -25,19 +25,19 @@ type Parts = {
   skills: ReturnType<typeof makeSkills>
   queues: Pick<Queues, 'close'>
   housekeeping: ReturnType<typeof createHousekeeping>
-  /** Set when it begins to drain. */
+  /** Set when draining starts. */
   draining: { isDraining: boolean }
   reloading: Pick<ReturnType<typeof createReload>, 'first'>
 }
 
-/** How a daemon starts, and how it drains and stops. */
+/** Starts, drains and stops a daemon. */
 export function createLife(base: Foundation, parts: Parts) {
   const { config, gateways, mode, log } = base
   const { http, control, workers, durable, push } = parts
   return {
-    /** Starts roads and gateways. Resolves with where it listens, as `host:port`, unless it is `local`. */
+    /** Starts roads and gateways. Resolves with the listen addresses (`host:port`), unless `local`. */
     async start() {
-      // Gateways first: a reply that finds none would wait for one, and a skill could not send.
+      // Gateways first, because replies and skills need them.
       await parts.reloading.first()
       await durable.prepare()
       await workers.start()
@@ -53,23 +53,23 @@ export function createLife(base: Foundation, parts: Parts) {
       const listen = await http.listen(config().daemon.listen)
       return { listen: textOf(listen), control: textOf(address) }
     },
-    /** Drains after the configured delay and within the grace; nothing acknowledged is lost. Never throws. */
+    /** Drains after the configured delay, within the grace period. Loses nothing acknowledged. Never throws. */
     async stop() {
       parts.draining.isDraining = true
       const { grace, drainDelay } = config().daemon
       http.leave()
       if (http.isListening()) await pause(drainDelay)
       const end = performance.now() + grace
-      /** Of the grace; replies and answers get a moment of their own when skills needed all of it. */
+      /** Remaining grace period, but at least a moment for replies and responses. */
       const left = () => Math.max(end - performance.now(), Math.min(grace, LAST_MOMENT))
       const steps = [
-        // A message that is only just accepted begins; its sender waits for the reply.
+        // A just accepted message still starts, as its sender waits for the reply.
         () => control.answered(Math.min(left(), LAST_MOMENT)),
-        // Before the rest: gateways that stop are no news.
+        // First, so that stopping gateways do not cause notifications.
         parts.notify.stop,
         () => gateways.stop(),
         () => Promise.all([workers.drain(left), durable.drain(grace), push.stop(left())]),
-        // Closing the gateways ends the requests and the connections that they hold.
+        // Closing the gateways ends their pending requests and connections.
         () => Promise.all([http.close(left()), gateways.close()]),
         ...closingSteps(base, parts),
       ]
@@ -80,7 +80,7 @@ export function createLife(base: Foundation, parts: Parts) {
   }
 }
 
-/** Closes what no message uses any more, in this order. */
+/** Closes the remaining parts, in order. */
 function closingSteps(
   { store, logs, tracing, longWork }: Foundation,
   parts: Parts,

@@ -8,9 +8,8 @@ import { createToEvent } from '../engine/gateways.ts'
 import { defined } from '../lib/defined.ts'
 
 /**
- * Opens the store that the configuration names: Redis where a URL is set, otherwise the embedded one in the data directory.
- * `lock` is that of the data directory, where the caller already holds it. `now` is the clock of the embedded store; times in
- * Redis are those of its server.
+ * Opens the configured store: Redis if a URL is set, otherwise the embedded store in the data directory. `lock`: the data directory's
+ * lock, if the caller already holds it. `now`: the clock of the embedded store; Redis uses its server's clock.
  */
 export async function openStore(
   daemon: Pick<DaemonConfig, 'dataDir' | 'redisUrl' | 'redisPrefix' | 'redis'>,
@@ -26,7 +25,7 @@ export async function openStore(
   return createEmbeddedStore({ dir: daemon.dataDir, toEvent, log, ...defined({ lock, now }) })
 }
 
-/** What the server of the store, and that of the queues where it is another, say of themselves, for `trivium doctor`. */
+/** Checks the Redis servers of the store and of the queues, for `trivium doctor`. */
 export async function checkRedisServers({ daemon, queues }: Config, log: Log): Promise<Check[]> {
   const { redisUrl } = daemon
   if (queues.redis === undefined) return []
@@ -34,7 +33,7 @@ export async function checkRedisServers({ daemon, queues }: Config, log: Log): P
   const ofStore = redisUrl === undefined ? [] : await checkRedis({ url: redisUrl, ...daemon.redis, log })
   if (queues.redis === redisUrl) return ofStore
   const found = await checkRedis({ url: queues.redis, log })
-  // A job that it forgets is added again.
+  // A lost queue job is added again, so persistence matters less.
   const ofQueues = found.filter(({ name }) => !/persistence|appendfsync/.test(name))
   return [...ofStore, ...ofQueues.map((check) => ({ ...check, name: `queues: ${check.name}` }))]
 }

@@ -3,17 +3,17 @@ import type { Config } from '../config/load-config.ts'
 import type { Log } from '../core/log.ts'
 
 export type DaemonOptions = {
-  /** Reads routes.yaml; with the skills that there are once they are known, so that routes to others are refused. */
+  /** Reads routes.yaml; with the known skills, routes to others are refused. */
   load(skills?: readonly RoutedSkill[]): Promise<Config>
-  /** `serve`: listens on both addresses. `local`: for one command in this process; no listeners, no gateways that need them. */
+  /** `serve`: listens on both addresses. `local`: for one command in this process, without listeners and gateways that need them. */
   mode: 'serve' | 'local'
   lock?: Disposable | undefined // of the data directory, for the store to release
   version: string
-  /** The environment with `.env`: where keys of models are looked up. */
+  /** The environment with `.env`, for model keys. */
   env: Readonly<Record<string, string | undefined>>
   log: Log
-  /** The clock (Unix ms); by default one that ignores short jumps of the system's. */
+  /** The clock (Unix ms); by default one that ignores short jumps of the system clock. */
   now?: () => number
-  /** The newest lines of the log about a message. */
+  /** The newest log lines about a message. */
   logged?(messageId: string): readonly object[]
 }

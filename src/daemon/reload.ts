@@ -14,7 +14,7 @@ import type { DaemonOptions } from './options.ts'
 import { withOwnRoutes } from './own-routes.ts'
 import type { RoadWorkers } from './road-workers.ts'
 
-/** Reads the configuration and puts it in force, one at a time; what cannot be read leaves the last good one. */
+/** Loads and applies configurations, one at a time. An invalid one leaves the last good one in place. */
 export function createReload(
   base: Foundation,
   parts: {
@@ -34,7 +34,7 @@ export function createReload(
   const apply = createApply(base, parts)
 
   const warnings = () => [
-    // What a skill brings has no line.
+    // Routes of skills have no line.
     ...config().warnings.map(({ file, line, message }) =>
       line === undefined ? `${file}: ${message}` : message,
     ),
@@ -58,11 +58,11 @@ export function createReload(
   const reread = () => inTurn(readAgain)
 
   return {
-    /** Reads the configuration for the start: now the skills are known. */
+    /** Loads the configuration at the start, when the skills are known. */
     first: () => inTurn(async () => apply(await load(manager.known()))),
-    /** Reads the configuration again; throws `config_invalid` and keeps the last good one. */
+    /** Reloads the configuration. Throws `config_invalid` and keeps the last good one. */
     reread,
-    /** As `reread`, after loading the skills again. */
+    /** Like `reread`, after reloading the skills. */
     async reload() {
       await manager.reload()
       return reread()
@@ -72,7 +72,7 @@ export function createReload(
   }
 }
 
-/** Puts a configuration in force, part by part. */
+/** Applies a configuration part by part. */
 function createApply(base: Foundation, parts: Omit<Parameters<typeof createReload>[1], 'load' | 'manager'>) {
   const { config, useConfig, access, router, gateways, mode, log } = base
   const { mcp, queues, push, notify, workers } = parts
@@ -84,10 +84,10 @@ function createApply(base: Foundation, parts: Omit<Parameters<typeof createReloa
     await mcp.use(next.mcp.servers, { connect: mode === 'serve' })
     await queues.use(next.routes.flatMap(({ queue }) => queue ?? []))
     router.use(withOwnRoutes(next))
-    // Before the gateways: what comes in is for new subscriptions too.
+    // Before the gateways, so that new subscriptions get their messages.
     await push.use(next.subscriptions)
     await notify.use(next.notify)
-    // Without listeners only gateways that need none make sense: a command must not read somebody's mailbox.
+    // A single command runs only the command-line gateway: it must not read a mailbox.
     const runsHere = (transport: string) => mode === 'serve' || transport === 'cli'
     await gateways.apply(next.gateways.filter(({ enabled, transport }) => enabled && runsHere(transport)))
     workers.wake()

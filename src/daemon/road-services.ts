@@ -17,7 +17,7 @@ import { createPauseService, type PauseService } from '../features/pauses/servic
 import { NO_GATEWAY } from '../http/missed.ts'
 import type { Foundation } from './foundation.ts'
 
-/** What skills may do on the roads. */
+/** The services of the roads for skills. */
 export function createRoadServices(
   base: Foundation,
   parts: {
@@ -27,7 +27,7 @@ export function createRoadServices(
     outbox: Outbox
     later: { plan: SendLater; service: Services['sends'] }
     pauses: Pauses
-    /** Throws where the call may not have a skill invoked. */
+    /** Throws if the call may not invoke a skill. */
     permit(skill: string, call: Call): Promise<void>
     pushed(messageId: string): Promise<readonly object[]>
   },
@@ -35,7 +35,7 @@ export function createRoadServices(
   const { config, store, gateways, files, metrics, refusals, router, owner, now } = base
   const gatewayNames = () => config().gateways.map(({ name }) => name)
   const traceUrl = (trace: string) => config().daemon.traceUrl?.replaceAll('{traceId}', trace)
-  // By an id the metrics tell how long a send has waited.
+  // An id contains its time, from which metrics derive the waiting time.
   const newKey = () => makeId(now(), 0)
   return {
     events: parts.events,

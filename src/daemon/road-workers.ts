@@ -17,7 +17,7 @@ import { targetOf } from './answering.ts'
 import type { Foundation } from './foundation.ts'
 import type { Roads } from './roads.ts'
 
-/** Invocations and sends at once in this process; routes bound theirs further. */
+/** Maximum concurrent invocations and sends per process; routes may limit theirs further. */
 const CONCURRENCY = 64
 
 export type RoadWorkers = ReturnType<typeof createRoadWorkers>
@@ -26,11 +26,11 @@ type Parts = {
   roads: Roads
   manager: Pick<SkillManager, 'invoke'>
   runs: RunRecords
-  /** Has a message answered by what its route names. */
+  /** Runs the target of a message's route. */
   answer: Target
 }
 
-/** What moves along on the roads by itself: dispatch, the sending of replies, and skills invoked for events. */
+/** The workers of the roads: dispatch, outbox, and skills invoked for events. */
 export function createRoadWorkers(base: Foundation, parts: Parts) {
   const { gateways, logs, router, now } = base
   const transcript = createTranscript(logs, gateways.unanswerable, {
@@ -47,20 +47,20 @@ export function createRoadWorkers(base: Foundation, parts: Parts) {
 
   return {
     async start() {
-      // First, as what is paused must not begin.
+      // First, so that paused work does not start.
       await pauses.prepare()
       for (const each of [replies, ...beside]) each.start()
     },
-    /** Routes changed: what waited for a limit or a match may go on. */
+    /** After a change of routes, waiting messages may continue. */
     wake: dispatch.wake,
-    /** What is worked on here, and since when (Unix ms). */
+    /** Running work with its start (Unix ms). */
     running: () => [
       ...dispatch.running().map(({ job: { message, lane }, since }) => {
         return { road: DISPATCH_QUEUE, gateway: message?.gateway ?? lane, since }
       }),
       ...replies.running().map(({ job, since }) => ({ road: OUTBOX_QUEUE, gateway: job.group, since })),
     ],
-    /** Finishes or hands back what runs, within `left()` ms; replies that are due still go out. */
+    /** Finishes or releases running jobs within `left()` ms; due replies are still sent. */
     async drain(left: () => number) {
       await accept.idle()
       const grace = left()
@@ -151,8 +151,8 @@ function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transc
 }
 
 /**
- * Whether a message needs no skill, because a person has taken over its conversation; its history says so. Throws where the
- * attempt is a cancelled one that this daemon has taken over.
+ * Whether a message needs no skill because a person has taken over its conversation, which is noted in its history. Throws for a
+ * cancelled attempt that this daemon took over.
  */
 function handledByPerson(
   { store, now }: Foundation,
@@ -168,7 +168,7 @@ function handledByPerson(
   return store.journal.note(message.id, [note]).then(() => true)
 }
 
-/** The skill whose reply it is, where that is known. */
+/** The skill that made a reply, if known. */
 function skillOf({ by }: Reply, routes: readonly Route[]): string | undefined {
   if (by?.startsWith(SCHEDULED)) return by.slice(SCHEDULED.length)
   const route = routes.find(({ name }) => by === `route ${name}`)

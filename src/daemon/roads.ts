@@ -13,25 +13,25 @@ import { createSendLater } from '../features/send-later/send-later.ts'
 import type { Foundation } from './foundation.ts'
 import { createRoadServices } from './road-services.ts'
 
-/** What waits in these queues may be paused. */
+/** Queues whose jobs can be paused. */
 const PAUSED_QUEUES = { dispatch: DISPATCH_QUEUE, schedules: SCHEDULES_QUEUE }
 
 /** The roads as transports and skills see them. */
 export type Roads = ReturnType<typeof createRoads>
 
-/** Messages in memory between a transport and the store, at most. */
+/** Maximum messages in memory between transports and the store. */
 const MAX_PENDING = 20_000
-/** Messages that dispatch may be behind before new ones are refused. */
+/** Maximum dispatch backlog before new messages are refused. */
 const MAX_BACKLOG = 1_000_000
 
-/** Makes the entrances of the roads on a store. They need nothing that runs. */
+/** Makes the entry points of the roads on a store. They need no running parts. */
 export function createRoads(
   base: Foundation,
   parts: {
     outbox: Outbox
-    /** Throws where the call may not have a skill invoked. */
+    /** Throws if the call may not invoke a skill. */
     permit(skill: string, call: Call): Promise<void>
-    /** The attempts to push the event of a message. */
+    /** The push attempts of a message's event. */
     pushed(messageId: string): Promise<readonly object[]>
   },
 ) {

@@ -7,7 +7,7 @@ import type { Foundation } from './foundation.ts'
 import type { Roads } from './roads.ts'
 import type { makeSkills } from './skills.ts'
 
-/** `ctx.services`: the operations of all parts, for the skills that call them. */
+/** `ctx.services`: the operations of all parts. */
 export function skillServices(
   base: Foundation,
   parts: {

@@ -14,10 +14,10 @@ import { createRuntimeServices } from '../runtime/services.ts'
 import type { Foundation } from './foundation.ts'
 import { SHIPPED_SKILLS } from './known-skills.ts'
 
-/** The skills that ship in the code of the daemon. */
+/** Skills built into the daemon. */
 const BUILT_IN = new Set(builtInSkills.map(({ name }) => name))
 
-/** Makes what runs skills. The manager has no skills before it is connected. */
+/** Makes the skill manager, which has no skills until it is connected. */
 export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 'skills'>) {
   const { config, store, metrics, tracing, access, audit, router, note, dataDir, version, env, log, now } =
     base

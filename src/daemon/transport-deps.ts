@@ -10,7 +10,7 @@ import { watchSkills } from '../runtime/watch-skills.ts'
 import type { Foundation } from './foundation.ts'
 import type { Roads } from './roads.ts'
 
-/** What a gateway is made with, by its name. */
+/** Makes the dependencies of a gateway by name. */
 export function createTransportDeps(
   base: Foundation,
   parts: {
@@ -36,7 +36,7 @@ export function createTransportDeps(
       toJson(await manager.invoke(skill, args, { caller: access.callerOf({ gateway, from }), timeout })),
     router,
     modules: {
-      // An app may write data beside its code.
+      // An app may write data files beside its code.
       watch: (file, changed) => watchSkills([dirname(file)], changed, log, /\.[cm]?[jt]sx?$/),
     },
     listeners: roads.listeners,

@@ -14,11 +14,11 @@ import type { StoredReadings, TroubleReadings } from '../features/troubles/readi
 import type { SkillManager } from '../runtime/manager.ts'
 import type { McpServers } from '../runtime/mcp/servers.ts'
 
-/** How long (ms) the answer of the store to a write holds: looking must not become a load of its own. */
+/** How long (ms) to cache the result of a store ping, so that checks do not cause load. */
 const PING_HOLDS = 5_000
 const MOST_APPROVALS = 1_000
 
-/** Reads what the list of troubles is made from. What belongs to a store that is away is left out. */
+/** Reads the inputs of the list of troubles. Omits those of an unreachable store. */
 export function createTroubleReadings(deps: {
   store: Store
   dataDir: string
@@ -73,14 +73,14 @@ export function createTroubleReadings(deps: {
       running: oldestRunning(deps.running()),
       refusals: deps.refusals.counts(),
       pauses: deps.pauses.view.list(),
-      // Points have rates per second.
+      // Points contain rates per second.
       unrouted: Math.round((unrouted * history.every) / 1000),
       stored,
     }
   }
 }
 
-/** How many attempts of each road and gateway run in this daemon, and since when the oldest does. */
+/** Running attempts per road and gateway, with the start of the oldest. */
 export function oldestRunning(running: Readings['running']) {
   const groups = Map.groupBy(running, ({ road, gateway }) => JSON.stringify([road, gateway]))
   return [...groups.values()].map((attempts) => {
@@ -89,7 +89,7 @@ export function oldestRunning(running: Readings['running']) {
   })
 }
 
-/** Whether the store takes a write. */
+/** Whether the store accepts a write. */
 export function pingStore(store: Pick<Store, 'ping'>): Promise<{ ok: boolean; reason: string | undefined }> {
   return store.ping().then(
     () => ({ ok: true, reason: undefined }),
@@ -108,7 +108,7 @@ function createPing(store: Pick<Store, 'ping'>, now: () => number) {
   }
 }
 
-/** Some network file systems do not say how large they are. */
+/** Free disk space; some network file systems do not report it. */
 async function spaceOf(dir: string): Promise<TroubleReadings['disk']> {
   const space = await statfs(dir).catch(() => undefined)
   if (!space || space.blocks === 0) return undefined
