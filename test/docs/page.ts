@@ -16,17 +16,23 @@ import { mappingOf, merged, partOf, variablesOf } from './yaml.ts'
  * Runs the blocks of a page in a project of its own, made by `trivium init`: what the page tells to save is saved, its types are
  * checked, its daemon takes all of it, and its shell blocks run in order in one bash.
  */
-export async function runPage(page: string, blocks: readonly Block[], workshop: Workshop): Promise<void> {
+export async function runPage(page: string, given: readonly Block[], workshop: Workshop): Promise<void> {
   const world = worlds[page] ?? {}
   const dir = join(workshop.dir, basename(page, '.md').toLowerCase())
   mkdirSync(dir)
-  const [port = 0, control = 0] = await freePorts(2)
-  const addresses = { listen: `127.0.0.1:${port}`, control: `127.0.0.1:${control}` }
+  const [port = 0, control = 0, receiver = 0] = await freePorts(3)
+  const places = {
+    '127.0.0.1:8080': `127.0.0.1:${port}`,
+    '127.0.0.1:8787': `127.0.0.1:${control}`,
+    '127.0.0.1:9000': `127.0.0.1:${receiver}`,
+    "9000, '127.0.0.1'": `${receiver}, '127.0.0.1'`,
+  }
+  const blocks = given.map((block) => ({ ...block, code: replaced(block.code, places) }))
   const env = {
     PATH: process.env.PATH ?? '',
     HOME: dir,
-    TRIVIUM_LISTEN: addresses.listen,
-    TRIVIUM_CONTROL_LISTEN: addresses.control,
+    TRIVIUM_LISTEN: places['127.0.0.1:8080'],
+    TRIVIUM_CONTROL_LISTEN: places['127.0.0.1:8787'],
     ...variablesOf(blocks.map(({ code }) => code).join('\n')),
   }
   writeFileSync(join(dir, '.curlrc'), 'fail-with-body\nsilent\nmax-time = 30\n')
@@ -42,7 +48,7 @@ export async function runPage(page: string, blocks: readonly Block[], workshop: 
   const shell = blocks
     .map(asShell(world, isFromNothing))
     .filter(({ language }) => language === 'sh')
-    .map(at(addresses, world))
+    .map(completed(world))
   try {
     const placed = placeAll(blocks, world)
     if (!isFromNothing) {
@@ -90,7 +96,7 @@ function placeAll(blocks: readonly Block[], { ranIn }: World): Placed[] {
           isRunBy: 'loading',
         },
       ]
-    if (language === 'json' && saveAs) return [{ path: saveAs, text: code, isRunBy: 'loading' }]
+    if (['json', 'js'].includes(language) && saveAs) return [{ path: saveAs, text: code, isRunBy: 'loading' }]
     if (language !== 'yaml' || partOf(code).kind !== 'front-matter') return []
     const name = snippetName(block)
     const text = `---\nname: ${name}\ndescription: A snippet.\n${code}---\nHello.\n`
@@ -148,17 +154,16 @@ function asShell({ configure }: World, isFromNothing: boolean) {
   }
 }
 
-/** The block with the addresses of this daemon, and with what its placeholders stand for. */
-function at(
-  { listen, control }: { listen: string; control: string },
-  { placeholders = {}, before = {} }: World,
-) {
+/** The block with what its placeholders stand for, and what has to run before it. */
+function completed({ placeholders = {}, before = {} }: World) {
   return (block: Block): Block => {
-    const pairs = Object.entries({ ...placeholders, '127.0.0.1:8080': listen, '127.0.0.1:8787': control })
-    const code = pairs.reduce((text, [from, to]) => text.replaceAll(from, to), block.code)
     const [, first = ''] = Object.entries(before).find(([text]) => block.code.includes(text)) ?? []
-    return { ...block, code: first + code }
+    return { ...block, code: first + replaced(block.code, placeholders) }
   }
+}
+
+function replaced(text: string, pairs: Readonly<Record<string, string>>): string {
+  return Object.entries(pairs).reduce((all, [from, to]) => all.replaceAll(from, to), text)
 }
 
 /** Each ```text output block shows what the shell block before it printed. */

@@ -12,7 +12,12 @@ type Run = { blocks: readonly Block[]; begin: string; cwd: string; env: Record<s
  */
 export async function runBlocks({ blocks, begin, cwd, env }: Run): Promise<Map<Block, string>> {
   const marked = blocks.map(({ code }, at) => `printf '\\n${MARK}%d\\n' ${at}\n${code}`)
-  const script = ['set -euo pipefail', begin, ...marked].join('\n')
+  const script = [
+    'set -euo pipefail',
+    `trap 'kill $(jobs -p) 2> /dev/null || true' EXIT`,
+    begin,
+    ...marked,
+  ].join('\n')
   const child = spawn('bash', ['-c', script], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
   const [out, err, status] = await Promise.all([text(child.stdout), text(child.stderr), ended])

@@ -40,6 +40,8 @@ const GATEWAYS = `{
   support: { transport: email, address: me@example.com, open: true, enabled: false,
     imap: { host: 127.0.0.1, user: me, pass: x }, smtp: { host: 127.0.0.1, user: me, pass: x } } }`
 
+const CRM = `subscriptions: [{ name: crm, url: "http://127.0.0.1:1/", secret: "$\{CRM_SECRET}", allow-private: true }]`
+
 const ANSWERING = 'test/e2e/answer.test.ts'
 
 export const worlds: Readonly<Record<string, World>> = {
@@ -56,6 +58,11 @@ export const worlds: Readonly<Record<string, World>> = {
     before: { 'delegation-take': 'trivium message cli "delegate to ada: check the invoices"\n' },
   },
   'docs/console-sign-in.md': { prepare: API },
+  'docs/matching.md': {
+    routes: `gateways: ${GATEWAYS}`,
+    prepare: `${SENT}trivium message show $id --json | jq .message > message.json\n`,
+    placeholders: { ' ID ': ' $id ' },
+  },
   'docs/notifications.md': {
     ...FAILING,
     routes: `{ ${FAILING.routes}, gateways: ${GATEWAYS} }`,
@@ -98,7 +105,15 @@ until trivium dead-letters show $dead > /dev/null 2>&1; do :; done
     },
     placeholders: { CONVERSATION: '"$conversation"', MESSAGE: '$message' },
   },
-  'docs/push.md': { routes: `gateways: ${GATEWAYS}` },
+  'docs/push.md': {
+    routes: `gateways: ${GATEWAYS}`,
+    configure: /name: local/,
+    before: {
+      'subscription show': 'until trivium subscription show local --json | grep -q 200; do :; done\n',
+      'subscription replay': `trivium ${MERGE} ${quote(CRM)}; trivium reload\n`,
+      'event-replay': 'trivium event-subscribe --topic orders --queue audit\n',
+    },
+  },
   'docs/queues.md': {
     routes: 'queues: { redis: "redis://127.0.0.1:1" }',
     ranIn: { js: 'test/features/bullmq/queue-route.test.ts' },

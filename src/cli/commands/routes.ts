@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { prettifyError, ZodError } from 'zod'
 import { transports } from '../../../transports/registry.ts'
 import { configJsonSchema } from '../../config/json-schema.ts'
@@ -98,7 +99,7 @@ async function explainFile(environs: Environs, file: string): Promise<Json> {
   const config = await loadFor(environs)
   let message: Message
   try {
-    message = messageSchema.parse(parseExact(await readFile(file, 'utf8')))
+    message = messageSchema.parse(parseExact(await readFile(resolve(environs.cwd, file), 'utf8')))
     // Hours ask when it arrived; a message that does not say arrives now.
     message.receivedAt ||= Date.now()
   } catch (cause) {
