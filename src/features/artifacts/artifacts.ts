@@ -14,19 +14,19 @@ import type { Artifacts } from '../../core/transport.ts'
 import { disk, syncDir, temporaryName } from '../../lib/disk.ts'
 
 export type ArtifactStore = Artifacts & {
-  /** Removes what is not `named` and was not saved since `before` (Unix ms); renews the rest on the store. */
+  /** Removes artifacts that are not `named` and were saved before `before` (Unix ms); renews the others on the store. */
   sweep(before: number, named: ReadonlySet<string>): Promise<{ removed: number; bytes: number }>
 }
 
-/** A store that brings artifacts to the other daemons, and for how long (ms) each may be asked for. */
+/** A store that shares artifacts between daemons, and how long (ms) each stays available. */
 export type SharedArtifacts = { blobs: Blobs; keepFor(): number }
 
-/** Artifacts are on the store in pieces of so many bytes, so that none holds up others. */
+/** Artifacts are stored in pieces of this many bytes, so that large ones do not block others. */
 const PIECE = 1024 * 1024
-/** What is renewed stays for so many ms at least: longer than until it is renewed again. */
+/** Minimum lifetime (ms) after a renewal, longer than the interval between renewals. */
 const RENEWED = 2 * 86_400_000
 
-/** Files as `<data dir>/artifacts/<first two digits>/<sha256>`; daemons with other data dirs get them through the store. */
+/** Files under `<data dir>/artifacts/<first two digits>/<sha256>`. Daemons with other data directories get them through the store. */
 export function createArtifacts(dataDir: string, shared?: SharedArtifacts): ArtifactStore {
   const root = join(dataDir, 'artifacts')
   const incoming = join(root, 'incoming')
@@ -41,7 +41,7 @@ export function createArtifacts(dataDir: string, shared?: SharedArtifacts): Arti
     const folder = dirname(pathOf(sha256))
     const isNew = !existsSync(folder)
     disk.makeDir(folder)
-    // Always renamed, also over the same bytes: the new file's age protects it from a sweep.
+    // Always renamed, even over equal content: the new modification time protects it from a sweep.
     disk.rename(temporary, pathOf(sha256))
     await syncDir(folder)
     if (isNew) await syncDir(root)
@@ -79,14 +79,14 @@ export function createArtifacts(dataDir: string, shared?: SharedArtifacts): Arti
       const isHash = /^[0-9a-f]{64}$/.test(sha256)
       if (isHash && shared && !existsSync(pathOf(sha256)))
         await keep(Readable.from(piecesOf(shared, sha256)), '', Number.POSITIVE_INFINITY)
-      // Where pieces were missing, what came has another hash.
+      // With missing pieces, the hash differs.
       if (!isHash || !existsSync(pathOf(sha256))) throw new TriviumError('artifact_not_found', { sha256 })
       return createReadStream(pathOf(sha256))
     },
     async sweep(before, named) {
       const kept = new Set(named)
       const swept = { removed: 0, bytes: 0 }
-      // What is in `incoming` a writer left that died.
+      // Files in `incoming` were left by writers that died.
       for await (const path of glob('{[0-9a-f][0-9a-f],incoming}/*', { cwd: root })) {
         const { mtimeMs, size } = statSync(join(root, path), { throwIfNoEntry: false }) ?? {
           mtimeMs: before + 1,
@@ -125,15 +125,15 @@ async function receive(path: string, body: Readable | Uint8Array, name: string, 
   return { size, sha256: hash.digest('hex') }
 }
 
-/** A message is accepted soon after its parts were saved; this is far longer. */
+/** Much longer than the time between saving files and accepting their message. */
 const MARGIN = 86_400_000
 const HASH = /\b[0-9a-f]{64}\b/g
-/** Documents, values and sessions; logs tell what was, and keep nothing. */
+/** Documents, values and sessions that may refer to artifacts. References in logs do not count. */
 const NAMING = '{*.json,state/**/*.json,sessions/**/*.json}'
 
 /**
- * Removes artifacts that nothing names any more. What was saved since a day before the oldest retained message may be named by a
- * message; of the rest stays what a dead letter, a value on the store or a file of the state names, in any place.
+ * Removes unreferenced artifacts. Those saved since a day before the oldest retained message may belong to a message and stay; others
+ * stay if a dead letter, a stored value or a state file refers to them.
  */
 export function createArtifactSweep(deps: {
   artifacts: ArtifactStore
@@ -157,7 +157,7 @@ export function createArtifactSweep(deps: {
     const take = (text: string) => {
       for (const [sha256] of text.matchAll(HASH)) found.add(sha256)
     }
-    // One at a time: together they may be large.
+    // One at a time, as they may be large.
     for (const id of await store.jobs.deadLetters.ids())
       take(JSON.stringify((await store.jobs.deadLetters.get(id)) ?? null))
     for (const key of await store.kv.list('', Number.MAX_SAFE_INTEGER))
@@ -173,12 +173,12 @@ export function createArtifactSweep(deps: {
   }
 }
 
-/** What a skill or a program may save at once, in bytes. */
+/** Maximum bytes of a file saved by a skill or program. */
 const MAX_SAVED = 25 * 1024 * 1024
 
 /**
- * The files of messages, for skills and programs. To know a hash is no right: a file is for operators, for the conversation
- * in which it came or was saved, and for whoever saved it. `keepFor`: how long that is remembered (ms), and the file kept.
+ * The files of messages, for skills and programs. Knowing a hash grants no access: files are for operators, for the conversation in
+ * which they arrived or were saved, and for the caller who saved them. `keepFor`: how long (ms) rights and files are kept.
  */
 export function createArtifactService(deps: {
   artifacts: Artifacts
@@ -216,7 +216,7 @@ export function createArtifactService(deps: {
   }
 }
 
-/** In whose name somebody saves, and opens again. */
+/** The access scopes of a caller. */
 function scopesOf({ caller, message }: FileAsking): string[] {
   const conversation = message && `${message.gateway}/${message.conversation}`
   return [conversation, isOperator(caller) ? 'operator' : caller.id].filter((scope) => scope !== undefined)
@@ -226,13 +226,13 @@ function rightOf(sha256: string, scope: string): string {
   return `artifact:${sha256}:${hash('sha256', scope, 'base64url')}`
 }
 
-/** What a message brought. What else its `data` names, its sender may have written. */
+/** The files of a message. Other hashes in `data` may have been written by the sender. */
 function filesOf({ transport, attachments, data }: Message): string[] {
   const texts = transport === 'email' ? [data.textPath, data.fullTextPath, data.htmlPath] : []
   return [...attachments.map(({ sha256 }) => sha256), ...texts.map((path) => hashIn(String(path)))]
 }
 
-/** The hash in a path. */
+/** Extracts the hash from a path. */
 function hashIn(path: string): string {
   return path.split('/').at(-1) ?? ''
 }

@@ -19,16 +19,16 @@ const stateSchema = z.strictObject({
   searches: z.array(searchSchema),
   delegations: z.array(delegationSchema),
   schedules: z.array(scheduleSchema),
-  /** The number that the next one of each kind gets. */
+  /** The next number of each kind. */
   next_ids: z.record(z.string(), z.int().min(1)),
-  /** What an older file held that this version does not know. */
+  /** Unknown content of an older file. */
   extra: jsonObjectSchema.exactOptional(),
 })
 
 /** The content of `state.json`. */
 export type AssistantState = z.infer<typeof stateSchema>
 
-/** The document `state`. Version 0 is of another program; version 1 did not know whose a note is. */
+/** The document `state`. Version 0 is from another program; version 1 had no owners of notes. */
 export const assistantDocument: DocumentSpec<AssistantState> = {
   name: 'state',
   version: 2,
@@ -48,7 +48,7 @@ export const assistantDocument: DocumentSpec<AssistantState> = {
   }),
 }
 
-/** Notes are taken over, and what fits; the rest is kept under `extra`, so that nothing is lost. */
+/** Migrates notes and other matching content; keeps the rest under `extra`, so that nothing is lost. */
 function fromUnversioned({ memory, schema_version: _, ...rest }: JsonObject): JsonObject {
   const fitting = stateSchema.partial()
   const { true: fit = [], false: extra } = Object.groupBy(Object.entries(rest), ([key, value]) =>
@@ -73,7 +73,7 @@ function asNote(given: Json, index: number): JsonObject {
   }
 }
 
-/** Of a note only its channel is known, so it is an operator's, or its gateway's. Schedules know their maker and gateway. */
+/** Derives owners of notes from their channel: an operator, or the gateway. Schedules already have creator and gateway. */
 function withOwners(document: JsonObject): JsonObject {
   const { memory, schedules } = document
   return {
@@ -89,20 +89,20 @@ function changed(list: Json | undefined, change: (one: JsonObject) => JsonObject
   return Array.isArray(list) ? list.map((one) => (isJsonObject(one) ? change(one) : one)) : (list ?? [])
 }
 
-/** The bounds of the assistant’s state, which is written whole. Lengths are in characters. */
+/** Limits of the assistant’s state, which is written as a whole. Lengths are in characters. */
 export const LIMITS = {
   notes: { most: 10_000, what: 'Notes', todo: 'Remove some with `forget`.' },
-  /** Kept for all senders together of whom there is no proof: they cannot fill up the memory of others. */
+  /** Total for all unverified senders, so that they cannot use up the space of others. */
   unprovenNotes: { most: 1_000, what: 'Notes of senders without proof', todo: 'Remove some with `forget`.' },
-  /** Of one person; operators have the room of all. */
+  /** Per person; operators may use all of the space. */
   ownNotes: { most: 2_000, what: 'Your notes', todo: 'Remove some with `forget`.' },
   note: { most: 10_000, what: 'A note' },
   query: { most: 1_000, what: 'A search', todo: 'Search for fewer words.' },
-  /** Patterns look for the time at each place of it. */
+  /** Limited because time patterns are tried at each position. */
   timed: { most: 2_000, what: 'What names a time', todo: 'Say it shorter.' },
-  /** Work that is queued or with a worker. */
+  /** Unfinished work, queued or with a worker. */
   openWork: { most: 1_000, what: 'Work for others', todo: 'Finish some of it with `delegation-accept`.' },
-  /** Of one person. */
+  /** Per person. */
   ownWork: {
     most: 100,
     what: 'Your work for others',
@@ -112,13 +112,13 @@ export const LIMITS = {
   result: { most: 100_000, what: 'A result' },
 } satisfies Record<string, Limit>
 
-/** Changes the state, then notes `entry`, which says only what has become durable. */
+/** Changes the state, then logs `entry` once the change is durable. */
 export type Change = <T>(
   mutate: (draft: AssistantState) => T,
   entry: (made: T) => ActivityEntry | undefined,
 ) => Promise<T>
 
-/** Whether work is queued or with a worker. */
+/** Whether work is unfinished. */
 export function isOpen({ status }: Delegation): boolean {
   return status === 'queued' || status === 'working'
 }
@@ -130,12 +130,12 @@ export function byId<T extends { id: string }>(list: readonly T[], id: string): 
   return found
 }
 
-/** What is not there, or not for the caller. */
+/** The error for missing entries, and for entries without access. */
 export function notThere(id: string): TriviumError {
   return new TriviumError('not_found', { path: id })
 }
 
-/** What somebody said; throws `usage` with a hint where that is nothing. */
+/** Returns trimmed text; throws `usage` with a hint if it is empty. */
 export function said(text: string, hint: string): string {
   if (text === '') throw new TriviumError('usage', { details: hint })
   return text

@@ -18,10 +18,10 @@ import { createPlanning, type Schedules } from './planning.ts'
 import type { TranscriptIndex } from './transcript-index.ts'
 
 const KEPT_SEARCHES = 100
-/** Notes after which others get their turn. */
+/** Notes processed before other work gets a turn. */
 const BATCH = 50
 
-/** Makes the assistant over `state.json` and the transcript. `scope` is asked for each call; `now` is Unix ms. */
+/** Makes the assistant on `state.json` and the transcript. `scope` is read for each call; `now` is Unix ms. */
 export function createAssistant(deps: {
   state: StateDocument<AssistantState>
   logs: Activity
@@ -47,7 +47,7 @@ export function createAssistant(deps: {
   const parts = { ...deps, load, change, viewer, time }
   const delegating = createDelegating(parts)
 
-  /** What is found in notes and then in the transcript: a note is kept on purpose. */
+  /** Finds in notes first and then in the transcript, because notes were kept on purpose. */
   const find = async (query: string, within: string | undefined, limit: number, call: Call) => {
     const words = wordsOf(query)
     const { sees, reads } = viewer(call)
@@ -77,7 +77,7 @@ export function createAssistant(deps: {
     ...createPlanning(parts),
     ...createDigest(parts),
     ...delegating.assistant,
-    /** What the caller could have answered here. */
+    /** Lists the words available to the caller. */
     async 'assistant-help'(_, call) {
       const isProven = call.caller.id !== undefined || isOperator(call.caller)
       const mayUse = await Promise.all(
@@ -127,7 +127,7 @@ export function createAssistant(deps: {
     },
     async forget({ id: named, text }, call) {
       const id = said(named ?? text, 'Say which note: forget memory-1.')
-      // Shared notes are seen, and not removed, by others; operators remove any.
+      // Other people see shared notes but cannot remove them; operators can.
       const { sees } = viewerOf(call, 'person')
       const note = await change(
         (draft) => {
@@ -186,19 +186,19 @@ const APPROVAL_WORDS =
 
 type Found = Search['results'][number]
 
-/** Characters that are kept of each thing found. */
+/** Maximum characters kept per result. */
 const SHOWN = 500
 
 function shorten(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`
 }
 
-/** Their notes belong to a conversation. */
+/** Notes of unverified senders belong to a conversation. */
 function isUnproven(owner: string): boolean {
   return partsOf(owner).gateway === '' && owner.includes('/')
 }
 
-/** 0: a word is missing. More for words that come often, and for short texts. Its time grows with the text alone. */
+/** Scores a text: 0 if a word is missing; higher for frequent words and short texts. Takes time linear in the text. */
 function scoreOf(text: string, wanted: readonly string[]): number {
   const words = wordsOf(text)
   const counts = new Map(wanted.map((start) => [start, 0]))

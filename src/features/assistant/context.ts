@@ -2,7 +2,7 @@ import type { AskedBy } from '../../core/assistant-services.ts'
 import type { Call } from '../../core/call.ts'
 import type { Message } from '../../core/message.ts'
 
-/** Words by which a message reaches a skill. `verified`: only from senders of whom there is proof. */
+/** A word that invokes a skill. `verified`: from verified senders only. */
 export type Word = {
   name: string
   ref: string
@@ -11,18 +11,18 @@ export type Word = {
   verified: boolean
 }
 
-/** What the assistant needs of the daemon beside its state. */
+/** Dependencies of the assistant, besides its state. */
 export type AssistantContext = {
   words(): readonly Word[]
-  /** Whether there is such a skill, and who calls could have it answer them: by a word, by a route, by a role; operators all. */
+  /** Whether a skill exists and the caller may use it through a word, route or role. Operators may use all. */
   isFor(skill: string, call: Call): boolean
-  /** Throws where the call may not have the skill run. */
+  /** Throws if the call may not run the skill. */
   permit(skill: string, call: Call): Promise<void>
-  /** Runs a skill for who called, within their call. */
+  /** Runs a skill on behalf of the caller, within their call. */
   run(skill: string, args: object, call: Call): Promise<unknown>
-  /** Tells who asked; the same key once. `by` says what tells it. */
+  /** Reports a result to the requester, once per key. `by`: the reporting part. */
   report(to: AskedBy, telling: { key: string; text: string; by: string }): Promise<void>
-  /** Asks somebody: where their message came from, or by an address. Returns why that is not possible. */
+  /** Sends a question to a person, in their conversation or to an address. Returns the reason if that is impossible. */
   ask(
     whom: { message: Message } | { gateway: string; to: string },
     text: string,
@@ -30,10 +30,10 @@ export type AssistantContext = {
     call: Call,
   ): Promise<string | undefined>
   message(id: string): Promise<Message | undefined>
-  /** Whether the configuration has a gateway of that name, and the kind of its transport. */
+  /** The transport kind of a configured gateway; undefined if there is none. */
   transportOf(gateway: string): string | undefined
-  /** Where nobody says another. */
+  /** The default time zone. */
   timezone(): string
-  /** Whether there is a model to ask. */
+  /** Whether a model is configured. */
   hasModel(): boolean
 }

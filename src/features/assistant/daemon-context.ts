@@ -14,28 +14,28 @@ import type { AccessRule } from '../../runtime/middleware/access.ts'
 import { wordsOf } from '../../runtime/prefix-skills.ts'
 import type { AssistantContext } from './context.ts'
 
-/** What of a match depends on the words alone. */
+/** Match keys that depend only on the text. */
 const SAID = /^(not(\[\d+\])?\.)?(text|prefix|subject)$/
 
-/** What the assistant needs of the daemon: its skills, and a way to people. */
+/** Implements the assistant's dependencies on the daemon: skills, and messages to people. */
 export function createAssistantContext(deps: {
   manager: Pick<SkillManager, 'invoke' | 'permit' | 'list' | 'get'>
   store: { journal: Pick<Store['journal'], 'get'> }
   outbox: Pick<Outbox, 'reply' | 'sendTo'>
   gateways: Pick<Gateways, 'spec'>
   router: Pick<Router, 'explain' | 'routes'>
-  /** Called when a call of ours is over for good. */
+  /** Called at the final end of a call made here. */
   ended(rootId: string): Promise<unknown>
-  /** The roles in force. */
+  /** The current roles. */
   rules(): readonly AccessRule[]
   config(): Config
   now(): number
 }): AssistantContext {
   const { manager, store, outbox, gateways, config, now } = deps
-  /** Without roles everybody may everything that is offered; offered is what a route leads to. */
+  /** Without configured roles, everyone may use all routed skills. */
   const isGranted = (skill: string, caller: Caller) =>
     deps.rules().some(({ who, skills }) => who(caller) && skills.matches(skill))
-  /** Whether somebody could write a message here that a route hands to the skill. */
+  /** Whether some message in this conversation could be routed to the skill. */
   const isRouted = (skill: string, message: Message) =>
     deps.router
       .explain(message)
@@ -59,9 +59,9 @@ export function createAssistantContext(deps: {
     async run(skill, args, call) {
       const { caller, message, route, model, trace, signal, rootId, sends } = call
       let isOver = true
-      // An approval belongs to this very call, also when it comes again; what it emits and subscribes to is its own.
+      // Approvals belong to this call, also when it is repeated; its events and subscriptions are its own.
       const own = `${rootId}:${skill}`
-      // Each begins anew, so that no depth ends a circle of them.
+      // Each call starts at depth 0, so the recursion limit would not stop a circle of them.
       if (`${rootId}:`.includes(`:${skill}:`))
         throw new TriviumError('usage', { details: `${skill} is at work on this already.` })
       try {
@@ -78,7 +78,7 @@ export function createAssistantContext(deps: {
     },
     async report(to, sending) {
       const { replyTarget } = to.data
-      // Somebody ordered it for now: it is no late answer to an old message.
+      // It was scheduled for now, so it is not a late answer to an old message.
       const target =
         Object(replyTarget).at === undefined ? {} : { replyTarget: { ...Object(replyTarget), at: now() } }
       const message = messageSchema.parse({ ...to, data: { ...to.data, ...target } })
@@ -100,7 +100,7 @@ function createAsk(
     const gateway = 'message' in whom ? whom.message.gateway : whom.gateway
     const spec = gateways.spec(gateway)
     if (!spec) return `gateway ${gateway} does not run here`
-    // As for `gateway-send`: others are reached only where the gateway is open.
+    // As in `gateway-send`, other people can be reached only if the gateway is open.
     if ((call.message || 'to' in whom) && !spec.open) return `gateway ${gateway} is not \`open\``
     try {
       requireGateway(call.caller, gateway)

@@ -17,7 +17,7 @@ const KEPT_FINISHED = 500
 const HINT = 'Say what is to be done, and by whom: delegate to ada: check the invoices.'
 const NAMED = /^(?:delegation)?-?(\d+)\s*[:,.–-]?\s*(.*)$/s
 
-/** Work for others: skills, people, and workers who take it. */
+/** Delegates work to skills, people and workers. */
 export function createDelegating(deps: {
   load(): Promise<AssistantState>
   change: Change
@@ -28,7 +28,7 @@ export function createDelegating(deps: {
 }) {
   const { load, change, viewer, index, world, time } = deps
 
-  /** The same work of the same message again, as in a repeated attempt, is the one that is there. */
+  /** Creates a delegation. The same work of the same message, as in a retry, returns the existing one. */
   const give = (given: Pick<Delegation, 'worker' | 'task' | 'status'>, call: Call) => {
     const channel = channelOf(call)
     const { owner } = viewer(call)
@@ -62,7 +62,7 @@ export function createDelegating(deps: {
     )
   }
 
-  /** Notes what came of work, once; what stands is returned. */
+  /** Records the result of work, once; returns the current state. */
   const finish = (id: string, result: Json, failed: boolean) => {
     requireRoom(LIMITS.result, JSON.stringify(result))
     return change(
@@ -70,7 +70,7 @@ export function createDelegating(deps: {
         const one = byId(draft.delegations, id)
         const isNew = isOpen(one)
         if (isNew) Object.assign(one, { status: failed ? 'failed' : 'done', finished: time(), result })
-        // What is dropped stays in the event log.
+        // Dropped delegations stay in the event log.
         const finished = draft.delegations.filter((delegation) => !isOpen(delegation))
         const dropped = new Set(finished.slice(0, -KEPT_FINISHED))
         draft.delegations = draft.delegations.filter((delegation) => !dropped.has(delegation))
@@ -81,7 +81,7 @@ export function createDelegating(deps: {
     )
   }
 
-  /** Reports again where the result was accepted before: the first report may have been cut off. */
+  /** Reports even if the result was recorded before, as the first report may have been interrupted. */
   const finishAndTell = async (id: string, result: Json, failed: boolean, { caller }: Call) => {
     if (!mayReach(byId((await load()).delegations, id), caller)) throw notThere(id)
     const { one } = await finish(id, result, failed)
@@ -107,7 +107,7 @@ export function createDelegating(deps: {
     }
   }
 
-  /** Who is meant: `gateway:identity`, an address, or a name on the gateway of the call. Undefined: nobody who is known. */
+  /** Resolves a person: `gateway:identity`, an address, or a name on the call's gateway. Undefined if unknown. */
   const personOf = async (named: string, call: Call) => {
     const { gateway: given, name } = partsOf(named)
     const gateway = given || call.message?.gateway || ''
@@ -116,7 +116,7 @@ export function createDelegating(deps: {
     const identity = `${gateway}:${name}`
     const last = await index.lastMessage(gateway, name)
     const message = last === undefined ? undefined : await world.message(last)
-    // Whoever only says to be them is not asked.
+    // Unverified claims to be this person do not count.
     if (message && identityOf(message) === identity) return { identity, whom: { message } }
     const isAddress = transport === 'email' ? name.includes('@') : transport === 'slack' && given !== ''
     return isAddress ? { identity, whom: { gateway, to: name } } : undefined
@@ -148,7 +148,7 @@ export function createDelegating(deps: {
       )
       const { owner, sees } = viewerOf(call, 'person')
       const one = byId((await load()).delegations, id)
-      // Operators see everything; who delegated may end it too.
+      // Operators may see everything; the delegating person may end it too.
       if (one.worker !== owner && one.takenBy !== owner && !sees(one.owner ?? one.channel)) throw notThere(id)
       if (!isOpen(one)) return { text: `${id} was ${one.status} before.`, delegation: one }
       const done = await finishAndTell(
@@ -194,7 +194,7 @@ export function createDelegating(deps: {
   return { assistant, delegations }
 }
 
-/** A program with some gateways reaches the work that was given in messages of these, and its own. */
+/** A program limited to some gateways can access work from their messages, and its own. */
 function mayReach({ askedBy: asked, owner }: Delegation, { gateways, id }: Caller): boolean {
   if (!gateways) return true
   return asked ? gateways.includes(asked.gateway) : owner === id

@@ -15,16 +15,16 @@ import type { Line, TranscriptIndex } from './transcript-index.ts'
 import { beginOf } from './when/moment.ts'
 
 const [HOUR, DAY] = [3_600_000, 86_400_000]
-/** The first digest, and how far back one without a time goes. */
+/** Period of the first digest, and the maximum period of a digest without a time. */
 const [FIRST, FURTHEST] = [DAY, 7 * DAY]
-/** When somebody had their last one, since when, and for which message. */
+/** Key prefix of a person's last digest: its time, start and message. */
 const LAST = 'assistant-digest:'
 const lastSchema = z.object({ at: z.number(), since: z.number(), message: z.string() })
-/** Lines that are looked at, characters that a model gets, and conversations and characters that are listed without one. */
+/** Maximum lines read, characters for a model, and conversations and characters listed without one. */
 const [LINES, MATERIAL, LISTED, FIRST_LINE] = [2_000, 60_000, 20, 120]
 const WRITER = 'write-digest'
 
-/** Sums up what the caller may see: by the model where there is one, else by counts and first lines. */
+/** Summarises what the caller may see: by a model if there is one, else by counts and first lines. */
 export function createDigest(deps: {
   load(): Promise<AssistantState>
   viewer(call: Call): ReturnType<typeof viewerOf>
@@ -36,7 +36,7 @@ export function createDigest(deps: {
 }) {
   const { load, viewer, index, kv, world, now, log } = deps
 
-  /** The time of the last digest; of a message that had one before, as in a repeated attempt, where that began. */
+  /** The time of the last digest; for a retried message, the start of its own digest. */
   const sinceLast = async (key: string, message: string) => {
     const last = lastSchema.safeParse((await kv.get(key))?.value).data
     if (message !== '' && last?.message === message) return last.since
@@ -76,14 +76,14 @@ export function createDigest(deps: {
     },
   } satisfies Partial<Services['assistant']>
 
-  /** Undefined where the model fails: a digest by counts is better than none. */
+  /** Undefined if the model fails; the digest then falls back to counts. */
   async function write(topic: string, lines: readonly Line[], call: Call): Promise<string | undefined> {
     const said = lines.map(({ time, channel, role, sender, text }) =>
       `${time} ${channel} ${sender || role}: ${text}`.slice(0, FIRST_LINE * 10),
     )
     const text = `${topic ? `Asked for: ${topic}\n\n` : ''}${said.join('\n').slice(-MATERIAL)}`
     try {
-      // The words are the assistant's own, whatever skills the sender may ask for.
+      // The prompt is the assistant's own, so it runs regardless of the sender's rights.
       return textOf(await world.run(WRITER, { text }, { ...call, caller: { kind: 'code' } })) || undefined
     } catch (error) {
       if (call.signal.aborted) throw error
@@ -94,8 +94,8 @@ export function createDigest(deps: {
 }
 
 /**
- * When what is asked for begins: "12h", "of today", "since monday", "of the last week", each also with "about …" behind it. Undefined: no
- * time is named. Throws `usage` for other words: a digest that was not asked for would also move the time of the last one.
+ * Parses the start of the requested period: "12h", "of today", "since monday", "of the last week", each optionally with "about …".
+ * Undefined without a time. Throws `usage` for other words, because an unintended digest would also move the time of the last one.
  */
 async function periodOf(text: string, now: number, timezone: string): Promise<number | undefined> {
   const asked = text.replace(/[\s.!?]+$/, '').replace(/,?\s*\bplease$/i, '')
@@ -105,7 +105,7 @@ async function periodOf(text: string, now: number, timezone: string): Promise<nu
     .replace(/^the\s+/i, '')
     .trim()
   if (plain === '') return undefined
-  // A number alone would be milliseconds.
+  // A bare number would be milliseconds.
   const length = /[a-z]$/i.test(plain) ? parseDuration(plain.replace(/^(?:last|past)\s+/i, '')) : undefined
   if (length !== undefined) return now - length
   const [, unit] = /^(?:(?:last|past|this)\s+)?(hour|day|week|month)$/i.exec(plain) ?? []
@@ -123,7 +123,7 @@ async function periodOf(text: string, now: number, timezone: string): Promise<nu
   throw new TriviumError('usage', { details })
 }
 
-/** Of each conversation how it began and how much came, those with the newest last line first. */
+/** First line and size of each conversation, most recently active first. */
 function firstLines(lines: readonly Line[]): string[] {
   const conversations = Map.groupBy(lines, ({ channel, conversation }) => `${channel}/${conversation}`)
   return [...conversations.values()].reverse().flatMap((said) => {

@@ -9,29 +9,29 @@ import { LIMITS, notThere, said } from './assistant-state.ts'
 import type { AssistantContext } from './context.ts'
 import { readWhen, showTime } from './time-words.ts'
 
-/** Itself, which would make a schedule at each planned time. */
+/** This skill itself, which would create a schedule at each run. */
 const SELF = 'schedule-in-words'
 const HINT =
   'Say when, then what: schedule every weekday at 9 digest, schedule tomorrow at 10: call Ada, schedule list, schedule cancel schedule-1.'
 
-/** What planning needs of the schedules. */
+/** The schedules, as far as planning needs them. */
 export type Schedules = {
   list(args: object, call: Call): Promise<readonly (Schedule & { next?: number })[]>
   delete(args: { id: string }, call: Call): Promise<{ existed: boolean }>
-  /** `askedBy`: who gets what the skill returns. */
+  /** `askedBy`: recipient of the results. */
   create(
     schedule: Parameters<Services['schedules']['create']>[0],
     call: Call,
     askedBy?: AskedBy,
   ): Promise<Schedule>
-  /** The first planned time (Unix ms) after `time`; undefined: never again. */
+  /** The first planned time (Unix ms) after `time`, if any. */
   next(
     times: Pick<Schedule, 'cron' | 'every' | 'step' | 'timezone' | 'created'>,
     time: number,
   ): number | undefined
 }
 
-/** Schedules in plain words. What is said at the planned time is what a person would say then; other words are said to them. */
+/** Schedules in plain words. At the planned time, assistant words run as if the person said them; other text is sent as a reminder. */
 export function createPlanning(deps: {
   schedules: Schedules
   world: Pick<AssistantContext, 'words' | 'isFor' | 'timezone'>
@@ -39,7 +39,7 @@ export function createPlanning(deps: {
 }) {
   const { schedules, world, now } = deps
 
-  /** The skill that answers these words, as a route of the assistant would choose it. */
+  /** The skill for these words, as chosen by the assistant's routes. */
   const skillFor = (text: string, call: Call): Pick<Schedule, 'skill' | 'args'> => {
     const word = world
       .words()

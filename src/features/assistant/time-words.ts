@@ -7,8 +7,8 @@ import { tokensOf } from './when/reader.ts'
 import { mayBegin, readRepeated } from './when/repeated.ts'
 
 /**
- * When, as a schedule has it: by cron (or a moment in ISO 8601, once) in `timezone`, or every so many ms. `step`: of the days, weeks or
- * months of the cron only each so many count. `what` is left of the words.
+ * A parsed time in the form of a schedule: cron (or one ISO 8601 time) in `timezone`, or every n ms. `step`: only every nth day, week or
+ * month of the cron counts. `what`: the remaining words.
  */
 export type When = {
   cron?: string
@@ -19,15 +19,15 @@ export type When = {
   what: string
 }
 
-/** What stands between a time and what is to be done, or in front of a time. */
+/** Linking words between a time and a task, or before a time. */
 const LINK = /^(?:\s*[,:;–-])?\s*(?:(?:please|to|do|run|send me|that)\s+)?/i
 const ZONE_AFTER =
   /^\s*,?\s*(?:in\s+|\()?(?<zone>UTC|GMT|[A-Z][A-Za-z]+\/[A-Z][A-Za-z_]+(?:\/[A-Z][A-Za-z_]+)?)\)?(?:\s+time)?(?![\w/])/
 
 /**
- * Reads when something is to happen in what a person said, without a model: "every weekday at 9 digest", "tomorrow at 10: call Ada",
- * "digest every 2 hours in Europe/Berlin". `timezone` holds where none is named. Undefined: no time was found. Throws `usage` for
- * one that is not possible, and for one that is not understood to its end: nothing is planned by halves.
+ * Parses the time in a sentence, without a model: "every weekday at 9 digest", "tomorrow at 10: call Ada", "digest every 2 hours in
+ * Europe/Berlin". `timezone`: the default zone. Undefined if no time was found. Throws `usage` for an impossible time, and for one
+ * that was not fully understood.
  */
 export async function readWhen(
   text: string,
@@ -46,7 +46,7 @@ export async function readWhen(
   try {
     requireWhole(text, found)
   } catch (error) {
-    // What is wrong with a phrase says more than what is left of it.
+    // An error about the phrase is more helpful than one about the rest.
     throw slips[0] ?? error
   }
   const { start, end, plan, zone } = found
@@ -58,12 +58,12 @@ export async function readWhen(
 
 const DATE_WORD =
   '(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)'
-/** What is most likely said of a time, although it names none that is known. */
+/** Words that probably belong to a time, although no known one. */
 const TIME_LIKE = String.raw`(?:at\s+(?:a\s+)?)?(?:half|quarter)\s+(?:past|to|after)\s+\w+|at\s+\w+|(?:on\s+)?(?:the\s+)?\d{1,2}(?:st|nd|rd|th)?\.?\s+(?:of\s+)?${DATE_WORD}\b|(?:on\s+)?${DATE_WORD}\s+(?:the\s+)?\d{1,2}(?:st|nd|rd|th)?|on\s+(?:the\s+)?\S*\d\S*|in\s+\w+\s+(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b`
 const LIKELY = new RegExp(`^\\s*(?:${TIME_LIKE})`, 'i')
 const LIKELY_AT_END = new RegExp(`\\b(?:${TIME_LIKE})[\\s.!?]*$`, 'i')
 
-/** Where in the text a time stands, and what it is. `isTimed`: a time of day was said. */
+/** A time found in the text. `isTimed`: includes a time of day. */
 type Found = {
   start: number
   end: number
@@ -73,7 +73,7 @@ type Found = {
   isOnce: boolean
 }
 
-/** A time that comes again, at the beginning or at the end: elsewhere it belongs to what is said. `slips`: what may be wrong there. */
+/** Finds a recurring time at the start or end; elsewhere it belongs to the task. `slips`: errors found there. */
 function findRepeated(text: string, slips: unknown[]): Found | undefined {
   const begin = Math.max(0, text.length - EDGE)
   const head = tokensOf(text.slice(0, EDGE))
@@ -110,7 +110,7 @@ async function findOnce(text: string, timezone: string, now: number): Promise<Fo
   const zone = ZONE_AFTER.exec(text.slice(moment.end))
   const end = moment.end + (zone?.[0].length ?? 0)
   const start = /^\s*on(?:\s+the)?\s*$/i.test(text.slice(0, moment.at)) ? 0 : moment.at
-  // In the middle it belongs to what is said.
+  // In the middle it belongs to the task.
   if (start > 0 && /[^\s.!?]/.test(text.slice(end))) return undefined
   if (moment.isSpan) throw notUnderstood(moment.said, 'it is a span, not a moment')
   const plan = { cron: isoOf(moment, { timezone: zone?.groups?.zone ?? timezone, now }) }
@@ -125,12 +125,12 @@ const UNIT = '(?:minute|hour|day|week|month|year|fortnight|quarter|weekday|weeke
 const NAMED = `(?:(?:sun|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?)(?:day)?s?|(?:january|february|march|april|may|june|july|august|september|october|november|december|jan|feb|apr|jun|jul|aug|sept?|oct|nov|dec)|mornings?|noon|afternoons?|evenings?|nights?|midnight|tonight|today|tomorrow)`
 const AGAIN =
   '(?:every|each|once|twice|thrice|hourly|daily|nightly|weekly|biweekly|fortnightly|monthly|bimonthly|quarterly|yearly|annually|bi|semi|alternate|other)'
-/** Behind a time these belong to it. */
+/** Words that belong to a time before them. */
 const AFTER = new RegExp(
   String.raw`^\s*,?\s*(?:(?:until|till|til|except|excluding|but|for|from|also|plus|then|last|next|first|second|third|starting|starts|beginning|begins|ending|ends|through|thru|after|past|before|and|or|not|unless|if|when|whenever|while|during|between|times?|at|of|am|pm|ago|within|per|o'clock|est|edt|cst|cdt|mst|mdt|pst|pdt|cet|cest|bst|gmt|utc|ist|jst|${UNIT}|${NAMED}|${AGAIN})(?![\w-])|(?:on|in)\s+(?:the\s+)?(?:\d|first|last|second|third|${UNIT}|${NAMED})|the\s+(?:\d|first|last|second|third)|[\d/+&]|-\s*\d)`,
   'i',
 )
-/** In front of a time these belong to it. */
+/** Words that belong to a time after them. */
 const BEFORE = new RegExp(
   String.raw`(?:^|[\s-])(?:until|till|til|except|excluding|but|for|from|starting|beginning|ending|through|thru|after|before|by|since|and|or|not|unless|about|around|of|to|than|the|a|an|next|last|first|second|third|during|between|times|per|within|bi|semi|\d+(?:st|nd|rd|th)?|${UNIT}|${NAMED}|${AGAIN})[\s-]*$`,
   'i',
@@ -141,12 +141,12 @@ const CLOCK_ALONE = /^(?:at\s+)?(?:\d[\d:.]*\s*(?:[ap]\.?m\.?)?|noon|midnight)$/
 const DAY_AT_END = /\b(?:today|tomorrow|tonight|(?:on\s+|next\s+|this\s+)?\w+day)[\s.!?]*$/i
 const BEGINS_AGAIN = new RegExp(`^\\s*${AGAIN}\\b`, 'i')
 
-/** Throws `usage` where words beside the time, or another time at the other end, belong to it and were not understood. */
+/** Throws `usage` if adjacent words, or a second time at the other end, belong to the time but were not understood. */
 function requireWhole(text: string, { start, end, isTimed, isOnce }: Found): void {
   const [before, after] = [text.slice(0, start), text.slice(end)]
   const said = text.slice(start, end).trim()
   if (start > 0) {
-    // A mark between the two divides them.
+    // Punctuation separates the two.
     if (/[,:;–]\s*$/.test(before)) return
     if (BEFORE.test(before)) throw notUnderstood(`${/\S+\s*$/.exec(before)?.[0] ?? ''}${said}`)
     if (BEGINS_AGAIN.test(before)) throw notUnderstood(before.trim().split(/\s+/).slice(0, 3).join(' '))
@@ -180,7 +180,7 @@ function notUnderstood(said: string, why?: string): TriviumError {
   return new TriviumError('usage', { details })
 }
 
-/** Throws `usage` for a zone that is not known. */
+/** Throws `usage` for an unknown zone. */
 function zoneOf(said: string | undefined, timezone: string): string {
   const zone = said ?? timezone
   try {
@@ -190,7 +190,7 @@ function zoneOf(said: string | undefined, timezone: string): string {
   }
 }
 
-/** A time for people: `Tue, 24 Nov 2026, 09:00 (Europe/Berlin)`. */
+/** Formats a time for people: `Tue, 24 Nov 2026, 09:00 (Europe/Berlin)`. */
 export function showTime(time: number, timeZone: string): string {
   const date = new Intl.DateTimeFormat('en-GB', {
     ...defined({ timeZone }),

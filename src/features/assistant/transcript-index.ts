@@ -8,7 +8,7 @@ import type { Readable } from '../../core/viewer.ts'
 import { disk } from '../../lib/disk.ts'
 import { createTurns } from '../../lib/turns.ts'
 
-/** A line of the transcript. `text` is its head; a find has the part of it in which the words stand. */
+/** A transcript line. `text` is its start, or in search results the matching part. */
 export type Line = Record<
   'time' | 'role' | 'channel' | 'conversation' | 'message' | 'sender' | 'text',
   string
@@ -16,20 +16,20 @@ export type Line = Record<
 
 /** The log of messages. */
 type MessageLog = {
-  /** Newest first: all, or what stands behind the place `seen`, which moves to the end. */
+  /** All entries, or those after the place `seen`, which moves to the end; newest first. */
   newestMessages(seen: { inode?: number; offset: number }): AsyncIterable<LogEntry>
-  /** Whether the file of a place is still among the messages. */
+  /** Whether the file of a place still exists. */
   hasMessages(inode: number): boolean
 }
 
 export type TranscriptIndex = ReturnType<typeof createTranscriptIndex>
 
-/** Lines that are searched (the newest), and characters of each. */
+/** Maximum number of searchable lines (the newest), and characters of each. */
 const KEPT = 200_000
 const LONGEST = 16_000
-/** Lines after which others get their turn. */
+/** Lines processed before other work gets a turn. */
 const BATCH = 500
-/** What answers with what was said before: its questions and answers are no find. */
+/** Skills whose answers quote earlier messages: their questions and answers are excluded from results. */
 const ECHOES =
   "('search', 'search-notes', 'digest', 'digest-now', 'recall-notes', 'recall', 'help-words', 'schedule', 'forget-note')"
 
@@ -53,16 +53,16 @@ END;
 `
 
 const COLUMNS = 'l.time, l.role, l.channel, l.conversation, l.message, l.sender'
-/** Parameters are null where that does not matter. */
+/** Null parameters match everything. */
 const OF_READER = `(:channel IS NULL OR l.channel = :channel)
   AND (:sender IS NULL OR l.conversation IN (SELECT conversation FROM line WHERE channel = :channel AND sender = :sender))`
-/** Looked up once, in the index, however many lines there are. */
+/** Evaluated once, by an index lookup. */
 const NO_ECHO = `(:asking = '' OR l.message <> :asking)
   AND l.message NOT IN (SELECT message FROM line WHERE skill <> '' AND skill IN ${ECHOES} AND message <> '')`
 
 /**
- * `search.db`: the transcript, to be searched by words. It is made from messages.jsonl and follows that when it is asked; who removes the
- * log or the file loses nothing but time. Any number of processes may share it.
+ * `search.db`: a full-text index of the transcript. Built from messages.jsonl and updated on each query, so it can be deleted at any
+ * time. Several processes may share it.
  */
 export function createTranscriptIndex({ dir, logs }: { dir: string; logs: MessageLog }) {
   const path = join(dir, 'search.db')
@@ -71,7 +71,7 @@ export function createTranscriptIndex({ dir, logs }: { dir: string; logs: Messag
 
   const database = () => {
     if (open) return open
-    // SQLite would go by the umask; it gives the files beside it the same mode.
+    // SQLite would apply the umask; its other files get the mode of this one.
     disk.close(disk.open(path, 'a'))
     const made = new DatabaseSync(path, { timeout: 10_000 })
     made.exec(SCHEMA)
@@ -79,13 +79,13 @@ export function createTranscriptIndex({ dir, logs }: { dir: string; logs: Messag
     return made
   }
 
-  /** Takes in what was said since the last time, whole or not at all. */
+  /** Adds new lines since the last update, atomically. */
   const follow = async (db: DatabaseSync) => {
     db.exec('BEGIN IMMEDIATE')
     try {
       const row = db.prepare('SELECT inode, offset FROM place').get()
       const seen = { inode: Number(row?.inode ?? 0), offset: Number(row?.offset ?? 0) }
-      // The log was removed: what it held must not be found any more.
+      // The log was removed, so its lines must not be found any more.
       if (row && !logs.hasMessages(seen.inode)) {
         db.exec('DELETE FROM line')
         seen.inode = 0
@@ -119,7 +119,7 @@ export function createTranscriptIndex({ dir, logs }: { dir: string; logs: Messag
     open?.close()
     open = undefined
   }
-  /** Asks the index as the transcript is now; one that cannot be read is made anew. */
+  /** Updates and queries the index; rebuilds it if it is unreadable. */
   const ask = (statement: string, values: Record<string, string | number | null>): Promise<Line[]> =>
     inTurn(async () => {
       const attempt = async () => {
@@ -137,7 +137,7 @@ export function createTranscriptIndex({ dir, logs }: { dir: string; logs: Messag
     })
 
   return {
-    /** The best first. Each of the words, which have no quotes, matches by its beginning, without case and accents. */
+    /** Best matches first. Words (without quotes) match by prefix, ignoring case and accents. */
     async find(words: readonly string[], of: Readable, { asking = '', channel = '', limit = 10 }) {
       if (!of || words.length === 0) return []
       return ask(
@@ -147,7 +147,7 @@ export function createTranscriptIndex({ dir, logs }: { dir: string; logs: Messag
         { ...readerOf(of), match: words.map((word) => `"${word}"*`).join(' '), asking, only: channel, limit },
       )
     },
-    /** What was said since a time (ISO 8601), the newest so many, oldest first. */
+    /** The newest `limit` lines since a time (ISO 8601), oldest first. */
     async since(time: string, of: Readable, { asking = '', limit = 1000 }) {
       if (!of) return []
       const lines = await ask(
@@ -157,7 +157,7 @@ export function createTranscriptIndex({ dir, logs }: { dir: string; logs: Messag
       )
       return lines.reverse()
     },
-    /** The id of the last message of somebody, by their name on a gateway. */
+    /** The id of a person's last message, by their name on a gateway. */
     async lastMessage(channel: string, sender: string): Promise<string | undefined> {
       const [line] = await ask(
         `SELECT ${COLUMNS}, '' AS text FROM line l WHERE channel = :channel AND sender = :sender ORDER BY time DESC LIMIT 1`,
@@ -169,7 +169,7 @@ export function createTranscriptIndex({ dir, logs }: { dir: string; logs: Messag
   }
 }
 
-/** SQLite's codes for a file that is damaged, or none of its own. */
+/** SQLite's codes for a damaged or foreign file. */
 const UNREADABLE = new Set([11, 26])
 
 function readerOf({ channel = null, sender = null }: { channel?: string | null; sender?: string | null }) {

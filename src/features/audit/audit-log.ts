@@ -8,12 +8,12 @@ import { defined } from '../../lib/defined.ts'
 export type AuditLog = ReturnType<typeof createAuditLog>
 
 const PAGE = 500
-/** The most entries that one call looks through. */
+/** Maximum entries scanned per call. */
 const MOST_SEEN = 20_000
-/** How long (ms) and how many entries are kept, unless `retention: { topics }` says otherwise. */
+/** Default age (ms) and number of kept entries; see `retention: { topics }`. */
 const KEPT = { maxAge: 365 * 86_400_000, maxCount: 100_000 }
 
-/** The audit log: a topic of the store, which all daemons write and only retention shortens. */
+/** The audit log: a topic of the store, written by all daemons and trimmed only by retention. */
 export function createAuditLog(deps: { topics: Topics; now(): number; log: Log }) {
   const { topics, log } = deps
 
@@ -22,7 +22,7 @@ export function createAuditLog(deps: { topics: Topics; now(): number; log: Log }
     for (let end = before; end > 0; end -= PAGE) {
       const start = Math.max(0, end - PAGE)
       const page = await read(topics, start, end)
-      // Retention has taken what is older.
+      // Older entries have expired.
       if (page.length === 0) return
       yield* page.reverse()
     }
@@ -54,7 +54,7 @@ export function createAuditLog(deps: { topics: Topics; now(): number; log: Log }
   }
 }
 
-/** Events behind `start` up to `end`, oldest first. The store may give fewer at a time. */
+/** Events in (`start`, `end`], oldest first. The store may return fewer at a time. */
 async function read(topics: Topics, start: number, end: number) {
   const found: { position: number; entry: AuditEntry }[] = []
   for (let after = start; after < end; ) {
@@ -83,7 +83,7 @@ function acceptorOf({ by, action, outcome, since, until }: Filter): (entry: Audi
     (until === undefined || entry.at < until)
 }
 
-/** What is kept of the audit log. */
+/** Adds the retention of the audit log. */
 export function withAuditLog(retention: Retention): Retention {
   const own = { ...KEPT, ...defined({ ...retention.topics?.[AUDIT_TOPIC] }) }
   return { ...retention, topics: { ...retention.topics, [AUDIT_TOPIC]: own } }

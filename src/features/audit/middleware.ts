@@ -5,26 +5,26 @@ import { isJsonObject, type Json, pathGet, toJson } from '../../core/json.ts'
 import { defineMiddleware, type Middleware, type Skill } from '../../core/skill.ts'
 import { createNameMatcher } from '../../runtime/names.ts'
 
-/** What changes something for good, or decides something for others. */
+/** Skills that make permanent changes or decisions. */
 const CHANGES = createNameMatcher(
   '*-drop *-retry *-pause *-resume *-replay *-cancel *-resend *-redrive *-remove *-erase session-delete schedule-create ' +
     'schedule-delete schedule-run subscription-* call-settle gateway-reconnect event-seek approval-decide forget',
 )
-/** What only looks, and what programs do all the time with what is their own. */
+/** Read-only skills, and frequent operations of programs on their own data. */
 const NOT = createNameMatcher('*-list *-show state-* callback-* event-unsubscribe')
 
 /**
- * Notes in the audit log what people and programs have done by a call of their own, by HTTP, MCP and the command line, refused
- * calls too. What messages and code lead to is in the history of the message.
+ * Records direct calls of people and programs (HTTP, MCP, command line) in the audit log, including refused ones. Calls started by
+ * messages and code are in the message's history.
  */
 export function createAuditMiddleware(deps: {
   record: RecordAudit
-  /** Skills of our own: what their arguments mean is known. */
+  /** Whether a skill is built in, so that the meaning of its arguments is known. */
   isBuiltIn(skill: string): boolean
 }): Middleware {
   return defineMiddleware({
     name: 'audit',
-    // Outside of `access`: refused calls count.
+    // Outside `access`, so that refused calls are recorded.
     order: 50,
     description: 'Notes who changed or decided something',
     always: true,
@@ -38,7 +38,7 @@ export function createAuditMiddleware(deps: {
           deps.record({ ...whoOf(call), action: skill.name, outcome, ...(target && { target }) })
         try {
           const result = await next()
-          // The service notes each decision itself, whatever way it came.
+          // The service itself records every decision.
           if (skill.name !== 'approval-decide') await note('ok')
           return result
         } catch (error) {
@@ -59,7 +59,7 @@ function whoOf({ caller }: Call): Pick<AuditEntry, 'by' | 'via'> {
   return { by: caller.id ?? 'control', via: viaOf(caller) }
 }
 
-/** Names and ids among the arguments, by their keys: no text, no reason, no address of a person. */
+/** Keys of arguments that are names or ids; texts, reasons and addresses are not recorded. */
 const NAMED =
   'id ids gateway conversation name key topic queue group route skill subscription team messageId since until at happened all'.split(
     ' ',

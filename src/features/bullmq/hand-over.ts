@@ -10,7 +10,7 @@ import { hasLongNumber } from '../../lib/exact-json.ts'
 import { inTime, pause } from '../../lib/pause.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 
-/** A message for a queue, and who waits for what becomes of it. */
+/** A message for a queue, with its signal and progress listener. */
 export type Handed = {
   message: Message
   route: Pick<Route, 'name' | 'retry' | 'timeout'>
@@ -18,7 +18,7 @@ export type Handed = {
   progress(progress: Json): void
 }
 
-/** What is known of a job that is waited for. `lookAt`: when the queue is asked; without it the job is to be added. */
+/** State of an awaited job. `lookAt`: when to query the queue; absent: the job must be added. */
 type Known = {
   since: number
   lookAt?: number | undefined
@@ -26,28 +26,28 @@ type Known = {
   done?: { result: unknown }
   progress: Handed['progress']
   wake(): void
-  /** Called when an event says that the job was removed. */
+  /** Called on an event that the job was removed. */
   gone?(): void
 }
 
-/** Events are hints; so often (ms) the queue is asked all the same. */
+/** Poll interval (ms), as events are only hints. */
 const LOOK_AGAIN = 15_000
-/** Clocks of servers may be so far apart (ms): what happened since is heard again, and does no harm. */
+/** Maximum clock difference (ms) between servers; events since then are read again, which is harmless. */
 const CLOCK_SKEW = 60_000
-/** The pause after the server refused something (ms). */
+/** Pause (ms) after a refusal by the server. */
 const REFUSED_PAUSE = 2_000
-/** The longest wait (ms) for the events of a job that was taken out. */
+/** Maximum wait (ms) for the events of a removed job. */
 const EVENTS_PAUSE = 5_000
-/** An answer that took longer (ms) came from a server that had been away, and so had the workers. */
+/** A slower reply (ms) means that the server, and so its workers, were unreachable. */
 const AWAY = 1_000
-/** Seconds. Of the jobs that are done as many as a daemon that died could have waited for, and a glance at the board is worth. */
+/** Retention of finished jobs: seconds, and number. Enough for a daemon that died while waiting, and for the board. */
 const [KEPT, KEPT_DONE] = [7 * 86_400, 1_000]
-/** Stands in the log of a failed job that becomes a dead letter: when that is retried, the job runs again. */
+/** Log line of a failed job that became a dead letter; when that is retried, the job runs again. */
 const RECORDED = 'Trivium made a dead letter of it'
 
 export type HandOver = Awaited<ReturnType<typeof createHandOver>>
 
-/** Hands messages to one BullMQ queue, each as a job with the id of the message, and waits for their results. */
+/** Adds messages to a BullMQ queue, each as a job with the message's id, and waits for their results. */
 export async function createHandOver(queueName: string, { options, failed, worked, trouble }: QueueServer) {
   const { Queue, QueueEvents } = await import('bullmq')
   const queue = new Queue(queueName, options)
@@ -66,13 +66,13 @@ export async function createHandOver(queueName: string, { options, failed, worke
   }
   events.on('completed', ({ jobId, returnvalue }) => tell(jobId, { done: { result: returnvalue } }))
   events.on('failed', ({ jobId }) => tell(jobId, { lookAt: 0 }))
-  // It was there before: a daemon that ended had added it, or it comes back from the dead letters.
+  // Already in the queue: added by a previous daemon, or retried from the dead letters.
   events.on('duplicated', ({ jobId }) => tell(jobId, { lookAt: 0 }))
   events.on('removed', ({ jobId }) => {
     tell(jobId, { lookAt: 0, removed: true })
     waiting.get(jobId)?.gone?.()
   })
-  // It only waits the longer: nothing is to be done.
+  // The job waits again; nothing to do.
   events.on('waiting', ({ jobId }) => void Object.assign(waiting.get(jobId) ?? {}, { since: Date.now() }))
   events.on('progress', ({ jobId, data }) => waiting.get(jobId)?.progress(toJson(data)))
 
@@ -97,9 +97,9 @@ export async function createHandOver(queueName: string, { options, failed, worke
           removeOnComplete: { age: KEPT, count: KEPT_DONE },
           removeOnFail: { age: KEPT },
         }
-        // Not behind it: somebody may remove it before its answer is here.
+        // Before the reply: the job may be removed before it arrives.
         delete known.removed
-        // A trace is told of with the job, and belongs to one alone.
+        // A trace is passed with the job, so jobs with one are added separately.
         if (queue.opts.telemetry) await queue.add(name, message, opts)
         else await adder.add({ name, data: message, opts })
         known.since = Date.now()
@@ -109,12 +109,12 @@ export async function createHandOver(queueName: string, { options, failed, worke
       const look = async () => {
         const asked = Date.now()
         known.lookAt = asked + LOOK_AGAIN
-        // In this order: a job that is read before its state may lack its result.
+        // In this order: a job read before its state may lack its result.
         const [state, job] = await Promise.all([queue.getJobState(id), queue.getJob(id)])
         if (state === 'delayed' || Date.now() - asked > AWAY) known.since = Date.now()
         if (!job) {
           if (known.removed) throw failure(queueName, { failedReason: 'somebody removed it' })
-          // A server that lost its last writes has lost the job.
+          // A server that lost its last writes may have lost the job.
           return add()
         }
         if (state === 'completed') known.done = { result: job.returnvalue }
@@ -128,7 +128,7 @@ export async function createHandOver(queueName: string, { options, failed, worke
         await add()
       }
 
-      /** Events come in order: before the one of the removal comes the result of a job that had completed just then. */
+      /** Removes the job. Events are ordered, so the result of a job that just completed arrives before its removal. */
       const takeOut = async () => {
         const { promise: isGone, resolve } = Promise.withResolvers<void>()
         known.gone = resolve
@@ -162,7 +162,7 @@ export async function createHandOver(queueName: string, { options, failed, worke
           } catch (error) {
             if (error instanceof TriviumError) throw error
             failed(error)
-            // That does nothing but tell of it where it is there.
+            // Adding an existing job only emits an event.
             known.lookAt = undefined
             return { retryAt: Date.now() + REFUSED_PAUSE }
           }
@@ -181,7 +181,7 @@ export async function createHandOver(queueName: string, { options, failed, worke
   }
 }
 
-/** BullMQ has parsed the result already; where that may have rounded a number, what the worker wrote is read again. */
+/** BullMQ has already parsed the result; if that may have rounded a number, the raw value is read again. */
 async function exactResult(
   queue: Queue,
   { connection }: QueueServer['options'],
@@ -193,7 +193,7 @@ async function exactResult(
   return raw === null ? result : (parseJson(raw) ?? result)
 }
 
-/** With the reason and the stack that BullMQ kept of the last attempt. */
+/** The error of a failed job, with the reason and stack of its last attempt. */
 function failure(queue: string, job: Partial<Pick<Job, 'failedReason' | 'attemptsMade' | 'stacktrace'>>) {
   const { failedReason: reason = '', attemptsMade: attempts = 0, stacktrace } = job
   const cause = new Error(reason)

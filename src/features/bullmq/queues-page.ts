@@ -1,13 +1,13 @@
 import type { Request, RequestHandler } from 'express'
 import { TriviumError } from '../../core/errors.ts'
 
-/** Where Bull Board is. */
+/** Path of Bull Board. */
 export const QUEUES_PATH = '/queues'
 
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'self'"
 
-/** Lets operators at Bull Board: by the cookie of the console, or by the control token. */
+/** Gives operators access to Bull Board, by the console's cookie or the control token. */
 export function createQueuesPage(options: {
   isOperator(request: Request): Promise<boolean>
   board(path: string): Promise<RequestHandler | undefined>

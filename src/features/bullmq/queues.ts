@@ -12,9 +12,9 @@ type Connection = Omit<QueueServer, 'options'> & { client: Redis | Cluster; clos
 
 const CLOSE_TIMEOUT = 1_000
 
-/** The BullMQ queues of this daemon. BullMQ is loaded, and a server connected, when the first of them is used. */
+/** The BullMQ queues of this daemon. Loads BullMQ and connects on first use. */
 export function createQueues(deps: {
-  /** Where queues are that name no Redis of their own; `redis` is there wherever a route has a queue. */
+  /** Default location of queues; `redis` is set if a route has a queue. */
   where(): { redis?: string; prefix: string }
   connect(url: string): Promise<Connection>
   telemetry?: Telemetry | undefined
@@ -33,14 +33,14 @@ export function createQueues(deps: {
   }
 
   return {
-    /** Opens the queues that routes name, before the first message: their state is known from then on. */
+    /** Opens the queues of routes before the first message, so that their state is known. */
     async use(names: readonly string[]) {
       for (const name of new Set(names).difference(open)) {
         open.set(name, await createHandOver(name, await server()))
         board = undefined
       }
     },
-    /** See `HandOver.run`, for a queue that is in use. */
+    /** See `HandOver.run`, for an open queue. */
     async run(name: string, handed: Handed) {
       const queue = open.get(name)
       if (!queue) throw new Error(`queue ${name} is not in use`)
@@ -48,18 +48,18 @@ export function createQueues(deps: {
     },
     /** See `QueueHost`. */
     server,
-    /** Bull Board for the queues that routes hand to, mounted at `path`; undefined where there are none. It asks nobody who they are. */
+    /** Bull Board for the queues of routes, mounted at `path`; undefined without queues. Does no authentication. */
     async board(path: string) {
       if (open.size === 0) return undefined
       const queues = [...open.values()].map(({ queue }) => queue)
       board ??= createBoard(queues, path)
       return board
     },
-    /** The queues that are open, until the daemon stops. */
+    /** Names of open queues. */
     names: () => [...open.keys()],
     list: () => [...open].map(([name, { trouble }]) => ({ name, ok: !trouble(), detail: trouble() })),
     async close() {
-      // BullMQ waits for servers that are away.
+      // BullMQ waits for unreachable servers.
       const closing = Promise.allSettled([...open.values()].map((each) => each.close()))
       await inTime(closing, AbortSignal.timeout(CLOSE_TIMEOUT))
       for (const made of await Promise.allSettled(connections.values())) {

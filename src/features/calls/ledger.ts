@@ -4,7 +4,7 @@ import type { CallService } from '../../core/services.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { updateKv } from '../../core/update-kv.ts'
 
-/** What is known of one call. `unknown`: it ended in an error that does not tell whether it happened. */
+/** Record of a call. `unknown`: it ended with an error that does not show whether it took effect. */
 export type CallRecord = { key: string; time: string; by: string } & (
   | { state: 'started' }
   | { state: 'done'; result: Json }
@@ -12,10 +12,10 @@ export type CallRecord = { key: string; time: string; by: string } & (
 )
 
 const PREFIX = 'call:'
-/** How long (ms) the outcome of a call is remembered. */
+/** How long (ms) outcomes are kept. */
 const KEEP_CALLS = 7 * 86_400_000
 
-/** The ledger of all daemons on a store. `by` names this process; `note` writes each record down for people, and must not throw. */
+/** The ledger shared by all daemons of a store. `by`: this process; `note` logs each record and must not throw. */
 export function createCallLedger(deps: {
   kv: KeyValues
   by: string
@@ -26,9 +26,9 @@ export function createCallLedger(deps: {
   const running = new Map<string, Promise<Json>>()
   const entry = (key: string) => ({ key, time: new Date(now()).toISOString(), by })
 
-  /** What nobody knows the outcome of is never forgotten. */
+  /** Calls with an unknown outcome never expire. */
   const kept = (record: CallRecord) => (isUnfinished(record) ? {} : { ttl: KEEP_CALLS })
-  /** Writes what `work` makes of the record of a call; undefined writes nothing. Returns the record before. */
+  /** Replaces a call's record with the result of `work`; undefined writes nothing. Returns the previous record. */
   const swap = async (key: string, work: (found: CallRecord | undefined) => CallRecord | undefined) => {
     let before: CallRecord | undefined
     let next: CallRecord | undefined
@@ -61,7 +61,7 @@ export function createCallLedger(deps: {
   }
 
   return {
-    // Calls at the same time in this process share one run.
+    // Concurrent calls in this process share one run.
     once(key, call) {
       const current = running.get(key)
       if (current) return current
@@ -86,7 +86,7 @@ export function createCallLedger(deps: {
       if (!isOpen(found)) throw new TriviumError('not_found', { path: `call ${key}` })
       return { ok: true }
     },
-    /** Takes over what was noted (newest first), where the store knows of no call: it is new, or was lost. */
+    /** Restores logged records (newest first) if the store has none, because it is new or was lost. */
     async restore(noted: AsyncIterable<Json>) {
       if ((await kv.list(PREFIX, 1)).length > 0) return
       const newest = new Set<string>()
@@ -101,7 +101,7 @@ export function createCallLedger(deps: {
   } satisfies CallService & Record<'restore', unknown>
 }
 
-/** Nobody knows whether it happened, or it runs right now. */
+/** Whether a call is running or its outcome is unknown. */
 function isUnfinished({ state }: CallRecord): boolean {
   return state === 'started' || state === 'unknown'
 }
@@ -110,11 +110,11 @@ function isRecord(value: Json): value is Json & CallRecord {
   return isJsonObject(value) && typeof value.key === 'string' && typeof value.state === 'string'
 }
 
-/** Codes of errors from before anything was sent, and of refusals. */
+/** Error codes from before anything was sent. */
 const BEFORE_SENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/
 const REFUSED = /^(send_rejected|forbidden|skill_args_invalid|skill_not_found|rate_limited)$/
 
-/** True where the error comes from before the outside world could have been touched, or is its refusal. */
+/** True if the error occurred before any external effect, or is a refusal. */
 function didNotHappen(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error ? String(error.code) : ''

@@ -3,13 +3,13 @@ import type { Config } from '../../config/load-config.ts'
 import { formatProblems } from '../../config/yaml-file.ts'
 import { TriviumError } from '../../core/errors.ts'
 
-/** Throws for changes that cannot be meant; the last good configuration stays. */
+/** Throws for changes that are certainly mistakes; the last good configuration stays. */
 export function refuseMistakes(old: Config, next: Config): void {
   refuseEmptied(old, next)
   refuseOver(old, next)
 }
 
-/** Throws for a file that was emptied or is half saved: what is accepted meanwhile would go nowhere for good. */
+/** Throws for an emptied or half-saved file: messages accepted meanwhile would stay unrouted. */
 function refuseEmptied(old: Config, next: Config): void {
   const gone = (['gateways', 'routes'] as const).filter(
     (part) => old.inFile[part] > 0 && next.inFile[part] === 0,
@@ -19,7 +19,7 @@ function refuseEmptied(old: Config, next: Config): void {
   throw new TriviumError('config_invalid', { details: `${what}; restart the daemon if that is meant` })
 }
 
-/** Throws for a schedule whose only time has passed: what is new in the file is a mistake, what ran from it may stay. */
+/** Throws for a new schedule whose only time has passed; an existing one may stay. */
 function refuseOver(old: Pick<Config, 'schedules'>, next: Pick<Config, 'schedules'>): void {
   const problems = next.schedules.flatMap(({ over, ...schedule }) => {
     const isKnown = old.schedules.some(({ name, cron }) => name === schedule.name && cron === schedule.cron)
@@ -28,12 +28,12 @@ function refuseOver(old: Pick<Config, 'schedules'>, next: Pick<Config, 'schedule
   if (problems.length > 0) throw new TriviumError('config_invalid', { details: formatProblems(problems) })
 }
 
-/** Settings whose current value is read each time they are used. */
+/** Settings that are read on each use. */
 const LIVE = ['grace', 'drainDelay', 'retention', 'publicUrl']
 
 type Settings = Pick<Config, 'daemon' | 'skills' | 'queues' | 'routes' | 'gateways'>
 
-/** The changed settings that apply only after a restart. `openQueues`: the queues that routes have used since the start. */
+/** Changed settings that need a restart. `openQueues`: queues used by routes since the start. */
 export function needRestart(old: Settings, next: Settings, openQueues: readonly string[]): string[] {
   const before: Record<string, unknown> = { ...old.daemon, skills: old.skills }
   const after = { ...next.daemon, skills: next.skills }
@@ -43,7 +43,7 @@ export function needRestart(old: Settings, next: Settings, openQueues: readonly 
   return leavesQueuesBehind(old, next, openQueues) ? [...late, 'queues'] : late
 }
 
-/** Whether `queues:` changed for a connection that stays open: that of a queue of a route, or of an unchanged gateway. */
+/** Whether `queues:` changed for an open connection: of a route's queue, or of an unchanged gateway. */
 function leavesQueuesBehind(old: Settings, next: Settings, openQueues: readonly string[]): boolean {
   const changed = (['redis', 'prefix'] as const).filter((key) => old.queues[key] !== next.queues[key])
   if (changed.length === 0) return false

@@ -5,20 +5,20 @@ import { createOverviewSeen, type OverviewDeps } from './overview-seen.ts'
 import { createReaders } from './readers.ts'
 import type { Reader } from './stream.ts'
 
-/** Ms between two looks, and looks between two of what changes slowly. */
+/** Poll interval in ms, and polls between updates of slowly changing data. */
 const EVERY = 250
 const SLOWLY = 4
 
 type FeedDeps = OverviewDeps & { store: Pick<Store, 'journal' | 'topics' | 'jobs'> }
 
 /**
- * Shows readers what happens on the store, whichever daemon did it: by looking, so that accepting a message costs nothing more, and
- * only while somebody reads. One look is for all of them.
+ * Sends readers the changes on the store, made by any daemon. Polls, so that accepting messages has no extra cost, and only while there
+ * are readers. All readers share one poll.
  */
 export function createFeed(deps: FeedDeps) {
   let watching: ReturnType<typeof startWatching> | undefined
   return {
-    /** Shows a reader what happens until what it returns is called. */
+    /** Subscribes a reader. Returns a function that unsubscribes. */
     read(reader: Reader): () => void {
       const current = watching ?? startWatching(deps)
       watching = current
@@ -67,7 +67,7 @@ function startWatching(deps: FeedDeps) {
       if (++look % SLOWLY === 0) await lookSlowly()
       return EVERY
     },
-    // The store is away: `now` says so.
+    // An unreachable store is reported through `now`.
     failed: () => {
       for (const reader of joining) {
         if (!readers.has(reader)) overview.forgetNow()
@@ -84,7 +84,7 @@ function startWatching(deps: FeedDeps) {
       joining.add(reader)
       loop.wake()
     },
-    /** Returns how many are left. */
+    /** Returns the number of remaining readers. */
     leave(reader: Reader): number {
       joining.delete(reader)
       readers.remove(reader)

@@ -1,6 +1,6 @@
 import type { StoreStats } from '../../core/store.ts'
 
-/** How often things happened since the start, and in how many seconds skills began: so many within `le`. */
+/** Counters since the start, and the histogram of start latencies in seconds (`le` buckets). */
 export type Counts = Record<
   'accepted' | 'done' | 'failed' | 'dead' | 'unrouted' | 'sent' | 'refused',
   number
@@ -8,7 +8,7 @@ export type Counts = Record<
   latency: { le: number; count: number }[]
 }
 
-/** What happened in the seconds before `at`, per second, and what waited then. Latencies in seconds. */
+/** Rates per second before `at`, and backlog at that time. Latencies in seconds. */
 export type Point = Record<CountName, number> & {
   at: number
   latency?: { p50: number; p95: number }
@@ -20,13 +20,13 @@ export type Point = Record<CountName, number> & {
 
 type CountName = Exclude<keyof Counts, 'latency'>
 
-/** Ms between two points, and how many are kept: an hour. */
+/** Ms between points, and number of kept points: an hour. */
 const EVERY = 5_000
 const KEPT = 720
 
 export type History = ReturnType<typeof createHistory>
 
-/** The last hour of this daemon for charts, in memory. Call `sample` every `every` ms. */
+/** The last hour of this daemon, in memory, for charts. Call `sample` every `every` ms. */
 export function createHistory(deps: {
   counts(): Promise<Counts>
   stats(): Promise<StoreStats>
@@ -69,7 +69,7 @@ function ratesBetween(from: Sample, to: Sample) {
   }
 }
 
-/** As Prometheus estimates it: even within a bucket. Over the last bound it is that. */
+/** Estimates a quantile like Prometheus: linear within a bucket, at most the last bound. */
 function quantile(buckets: Counts['latency'], part: number): number {
   const wanted = (buckets.at(-1)?.count ?? 0) * part
   let [below, least] = [0, 0]

@@ -6,21 +6,21 @@ import { defined } from '../../lib/defined.ts'
 import { REPLAYED, type Readers, WATCHED, type Watched } from './readers.ts'
 import type { Reader } from './stream.ts'
 
-/** Messages that one look shows at most: with four looks a second, 1,200 a second, which may come unevenly. */
+/** Maximum messages per poll: 1,200 a second at four polls a second. */
 const PAGE = 300
-/** So many are cheap enough to be looked at each time. */
+/** Up to this many outcomes are checked in every poll. */
 const FEW = 100
 const UNFINISHED: readonly Outcome[] = ['waiting', 'running', 'retrying', 'approval', 'dead']
 const FINISHED = /^(done|unrouted|dropped|merged|bounced|suppressed)$/
 
-/** Shows readers the messages that come in, and then how each of them ends. */
+/** Sends readers new messages, and later their outcomes. */
 export function createMessagesSeen(
   { journal, topics }: Pick<Store, 'journal' | 'topics'>,
   readers: Readers,
   now: () => number,
 ) {
   const watched = new Map<string, Watched>()
-  /** Up to where messages were shown, of each partition. */
+  /** Position sent so far, per partition. */
   let seen: number[] = []
   const ends = () => {
     const all = Array.from({ length: topics.partitions(MESSAGE_TOPIC) }, (_, at) =>
@@ -37,7 +37,7 @@ export function createMessagesSeen(
   const newest = createNewest({ journal, topics })
 
   return {
-    /** What is there already is not news. */
+    /** Starts at the end: existing messages are not new. */
     async begin(): Promise<void> {
       seen = await ends()
       const { found } = await journal.search({ limit: PAGE, outcomes: UNFINISHED })
@@ -51,25 +51,25 @@ export function createMessagesSeen(
       for (const one of found) watch(one)
       readers.show(found, missed)
     },
-    /** `isDue`: also where there are many. */
+    /** `isDue`: check even if there are many. */
     async lookForOutcomes(isDue: boolean): Promise<void> {
       if (watched.size > FEW && !isDue) return
       const all = [...watched.values()]
       const outcomes = await journal.outcomes(all.map(({ message }) => message.id))
       for (const [index, { message, outcome: before }] of all.entries()) {
         const outcome = outcomes[index]
-        // Retention has removed it.
+        // The message has expired.
         if (!outcome) watched.delete(message.id)
         if (!outcome || outcome === before) continue
         watch({ message, outcome })
         readers.tellOutcome({ message, outcome }, before, now())
       }
     },
-    /** Shows a reader who comes back what it missed. */
+    /** Sends a returning reader what it missed. */
     async replay(reader: Reader): Promise<void> {
       const last = topics.placeOf(MESSAGE_TOPIC, reader.after ?? '')
       if (!last || !reader.wants('message')) return
-      // Of the others it is not known: as much is missing of them.
+      // The last positions in other partitions are unknown, so the same number is assumed.
       const count = (seen[last.partition] ?? 0) - last.position
       const after = seen.map((end) => Math.max(0, end - count))
       if (count <= 0) return
@@ -79,7 +79,7 @@ export function createMessagesSeen(
   }
 }
 
-/** Finds the newest messages after positions up to others, oldest first; and how many of them are left out. */
+/** Finds the newest messages between positions, oldest first, and the number of omitted ones. */
 function createNewest({ journal, topics }: Pick<Store, 'journal' | 'topics'>) {
   return async (after: readonly number[], end: readonly number[], most: number) => {
     const isMeant = ({ message }: Watched) => {
@@ -87,7 +87,7 @@ function createNewest({ journal, topics }: Pick<Store, 'journal' | 'topics'>) {
         partition: -1,
         position: 0,
       }
-      // What came meanwhile is for the next look.
+      // Later messages are for the next poll.
       return position > (after[partition] ?? 0) && position <= (end[partition] ?? 0)
     }
     const all = end.reduce((sum, last, at) => sum + last - (after[at] ?? 0), 0)
@@ -107,7 +107,7 @@ function createNewest({ journal, topics }: Pick<Store, 'journal' | 'topics'>) {
   }
 }
 
-/** A message without what may be large and no filter looks at. Copied: a slice keeps the whole text alive. */
+/** A message without large fields that filters ignore. Copied, as a slice would keep the whole text alive. */
 function inShort({ html: _html, data: { event }, text, ...rest }: Message): Message {
   return { ...rest, data: defined({ event }), text: Buffer.from(text.slice(0, SEARCHED)).toString() }
 }

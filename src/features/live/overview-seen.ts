@@ -13,17 +13,17 @@ const NOTHING: Point = { at: 0, accepted: 0, done: 0, failed: 0, dead: 0, unrout
 export type OverviewDeps = {
   store: Pick<Store, 'jobs'>
   history: Pick<History, 'every' | 'points'>
-  /** What `now` shows, besides what is known here. */
+  /** Data of `now`, besides what is known here. */
   overview(): Promise<{ roads: readonly { road: string; dead?: number }[] } & object>
-  /** Those that are pending, and one that was. */
+  /** Pending approvals, and one that was pending. */
   approvals(): Promise<Approval[]>
   approval(id: string): Promise<Approval | undefined>
-  /** Never throws: also while the store is away. */
+  /** Never throws, even if the store is unreachable. */
   troubles(): Promise<Trouble[]>
   now(): number
 }
 
-/** Shows readers what changes slowly: how the daemon stands (`now`, `point`), approvals and dead letters. */
+/** Sends readers slowly changing data: daemon state (`now`, `point`), approvals and dead letters. */
 export function createOverviewSeen(deps: OverviewDeps, readers: Readers) {
   const { store, history, now } = deps
   let pending = new Map<string, Approval>()
@@ -32,14 +32,14 @@ export function createOverviewSeen(deps: OverviewDeps, readers: Readers) {
   const overview = () => overviewWith(deps, pending.size)
 
   return {
-    /** What is there already is not news. */
+    /** Starts with the current state: existing entries are not new. */
     async begin(): Promise<void> {
       pending = await pendingNow()
       const [letter] = await store.jobs.deadLetters.list({ limit: 1 })
       newestDeath = letter?.at ?? 0
       shownPoint = history.points().at(-1)?.at ?? 0
     },
-    /** Shows a new reader how things stand. */
+    /** Sends a new reader the current state. */
     async welcome(reader: Reader): Promise<void> {
       if (reader.wants('history')) reader.send('history', { every: history.every, points: history.points() })
       const said = await overview()
@@ -52,7 +52,7 @@ export function createOverviewSeen(deps: OverviewDeps, readers: Readers) {
       if (text !== shownNow) readers.tell('now', { at: now(), ...said })
       shownNow = text
     },
-    /** The next `tellNow` tells in any case. */
+    /** Makes the next `tellNow` send in any case. */
     forgetNow(): void {
       shownNow = ''
     },
@@ -91,7 +91,7 @@ async function overviewWith(deps: OverviewDeps, approvals: number): Promise<obje
   }
 }
 
-/** What a dead letter is in short. */
+/** A summary of a dead letter. */
 function briefLetter({ id, queue, group, at, reason, errors, message }: DeadLetter) {
   const { message: error, code } = errors.at(-1) ?? {}
   return { id, queue, group, at, reason, ...defined({ error, code, messageId: message?.id }) }

@@ -5,16 +5,16 @@ import type { Reader, STREAMED } from './stream.ts'
 
 type Event = (typeof STREAMED)[number]
 
-/** A message, and how it stands. */
+/** A message with its outcome. */
 export type Watched = { message: Message; outcome: Outcome }
 
-/** Messages that a reader who comes back is shown of what it missed, and those whose outcome is watched. */
+/** Maximum number of messages replayed to a returning reader, and of watched outcomes. */
 export const REPLAYED = 1_000
 export const WATCHED = 1_000
 
 export type Readers = ReturnType<typeof createReaders>
 
-/** Those who read, each with what its filter lets through. */
+/** The readers with their filters. */
 export function createReaders() {
   const readers = new Map<Reader, { matches(message: Message): boolean; outcomes: Outcome[] | undefined }>()
 
@@ -25,7 +25,7 @@ export function createReaders() {
       const { outcomes, ...query } = searchOf(reader.filter, { kind: 'http' })
       readers.set(reader, { matches: remembered(createMatcher(query), reader.fits), outcomes })
     },
-    /** Adds one that is shown no messages: the store is away. */
+    /** Adds a reader without messages, while the store is unreachable. */
     addBlind: (reader: Reader) => void readers.set(reader, { matches: () => false, outcomes: undefined }),
     remove: (reader: Reader) => readers.delete(reader),
     tell(event: Event, data: unknown): void {

@@ -1,7 +1,7 @@
 import { TriviumError } from '../../../core/errors.ts'
 import { type Reader, readNumber } from './reader.ts'
 
-/** A part of the day: the minute (after midnight) that it stands for, and the half of the day that its hours are in. */
+/** A part of the day: its default minute after midnight, and the half of the day of its hours. */
 export type PartOfDay = { name: string; minute: number; half?: 'am' | 'pm' }
 
 const NIGHT: PartOfDay = { name: 'night', minute: 22 * 60, half: 'pm' }
@@ -25,10 +25,10 @@ export function readPart(reader: Reader): PartOfDay | undefined {
   return name !== undefined && part ? { name, ...part } : undefined
 }
 
-/** One time of day. `half`: it was said whether before or after noon. `isPlain`: an hour, and nothing else. */
+/** A time of day. `half`: am or pm was given. `isPlain`: just an hour. */
 type Clock = { hour: number; minute: number; half?: 'am' | 'pm'; isPlain: boolean }
 
-/** `at 9`, `9am, 1pm and 17:30`, `noon`; without `at` only what cannot be another number. In minutes after midnight. */
+/** Parses `at 9`, `9am, 1pm and 17:30`, `noon` to minutes after midnight; without `at`, only unambiguous times. */
 export function readClocks(reader: Reader, part: PartOfDay | undefined): number[] | undefined {
   return reader.attempt(() => {
     const isAt = reader.take(/at|@/) !== undefined
@@ -40,7 +40,7 @@ export function readClocks(reader: Reader, part: PartOfDay | undefined): number[
         if (!reader.take(/and|&/) && !isListed) return undefined
         reader.take(/at|@/)
         const clock = readClock(reader, isAt)
-        // `at 9, 10 apples`: what is to be done begins with the number.
+        // `at 9, 10 apples`: the number belongs to the task.
         return isListed && clock?.isPlain && !/^(?:|,|and|&|:|on|in|every)$/.test(reader.peek())
           ? undefined
           : clock
@@ -52,7 +52,7 @@ export function readClocks(reader: Reader, part: PartOfDay | undefined): number[
     const own =
       part ?? reader.attempt(() => (reader.take(/in/) && reader.take(/the/) ? readPart(reader) : undefined))
     const night = own ?? (reader.takeAll(/at/, /night/) ? NIGHT : undefined)
-    // `at 8 and 10pm`: both in the evening.
+    // `at 8 and 10pm`: both are pm.
     const last = clocks.at(-1)?.half
     const minutes = clocks.map((clock) =>
       minuteOf(clock, clock.half ?? (clock.isPlain ? last : undefined), night),
@@ -61,7 +61,7 @@ export function readClocks(reader: Reader, part: PartOfDay | undefined): number[
   })
 }
 
-/** `from 9 to 17`, `between 9am and 5pm`, `9-17`; both ends count. */
+/** Parses `from 9 to 17`, `between 9am and 5pm`, `9-17`; both ends are inclusive. */
 export function readWindow(reader: Reader): { from: number; to: number } | undefined {
   return reader.attempt(() => {
     const [word] = [reader.take(/from|between|during/)]
@@ -78,7 +78,7 @@ export function readWindow(reader: Reader): { from: number; to: number } | undef
     const later = isOpen && last.half === 'pm' && first.hour < 12 && (first.hour + 12) * 60 < to
     const begin = later ? (first.hour + 12) * 60 : minuteOf(first, first.half)
     if (begin < to) return { from: begin, to }
-    // `from 9 to 5`: in the afternoon.
+    // `from 9 to 5`: 5 is pm.
     if (last.half === undefined && last.isPlain && to + 720 > begin) return { from: begin, to: to + 720 }
     throw notPossible(`${showMinute(begin)} to ${showMinute(to)}`, 'it must end later on the same day')
   })
@@ -101,7 +101,7 @@ function readClock(reader: Reader, isPlainFine: boolean): Clock | undefined {
       return { ...checked(Math.floor(hour / 100), hour % 100, half), isPlain: false }
     const isHour = reader.take(/o[’']clock|h|hrs|uhr/) !== undefined
     const isPlain = !joined && half === undefined
-    // Four digits are a clock as the military has it.
+    // Four digits are military time.
     if (isPlain && hour > 99) return isPlainFine ? checked(Math.floor(hour / 100), hour % 100) : undefined
     if (isPlain && !isPlainFine && !isHour) return undefined
     if (/^(?:%|\/)$/.test(reader.peek())) return undefined
@@ -142,7 +142,7 @@ function minuteOf({ hour, minute }: Clock, half: 'am' | 'pm' | undefined, part?:
   return ((hour % 12) + (meant === 'pm' ? 12 : 0)) * 60 + minute
 }
 
-/** Two o'clock at night is in the morning. */
+/** The half of the day of an hour; 2 o'clock at night is am. */
 function halfIn({ name, half }: PartOfDay, hour: number): 'am' | 'pm' | undefined {
   return name === 'night' && (hour === 12 || hour < 6) ? 'am' : half
 }
@@ -154,7 +154,7 @@ function showMinute(minute: number): string {
 
 export const EXAMPLES = 'schedule every weekday at 8:30 digest, or: schedule tomorrow at noon: call Ada'
 
-/** The error for a time that was understood and cannot be planned for. */
+/** The error for a time that was understood but cannot be scheduled. */
 export function notPossible(said: string, why: string): TriviumError {
   const details = `"${said}" is no time to plan for: ${why}, so nothing is planned. Say for example: ${EXAMPLES}.`
   return new TriviumError('usage', { details })

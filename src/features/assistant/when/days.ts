@@ -9,7 +9,7 @@ const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', '
 const WEEK = [1, 2, 3, 4, 5]
 const WEEKEND = [0, 6]
 
-/** Days of the week. `isPlural`: `mondays`, which are every monday. */
+/** Days of the week. `isPlural`: `mondays` means every Monday. */
 export type Days = { days: number[]; isPlural: boolean }
 
 /** `monday`, `mon, wed and fri`, `monday to friday`, `weekdays`. */
@@ -53,7 +53,7 @@ function readDay(reader: Reader): Days | undefined {
   }
   const name = reader.take(DAY)
   if (name === undefined) return undefined
-  // `wed.`: an abbreviation.
+  // The period of an abbreviation such as `wed.`.
   if (reader.isJoined() && reader.peek() === '.') reader.take(/\./)
   return {
     days: [NAMES.indexOf(name.slice(0, 3))],
@@ -61,7 +61,7 @@ function readDay(reader: Reader): Days | undefined {
   }
 }
 
-/** From a day to another, over the end of the week too. */
+/** A range of days, possibly across the end of the week. */
 function upTo(first: Days | undefined, last: Days | undefined): Days | undefined {
   const [from, to] = [first?.days[0], last?.days[0]]
   if (from === undefined || to === undefined || first?.days.length !== 1 || last?.days.length !== 1)
@@ -70,10 +70,10 @@ function upTo(first: Days | undefined, last: Days | undefined): Days | undefined
   return { days: Array.from({ length }, (_, index) => (from + index) % 7), isPlural: true }
 }
 
-/** Days of a month: numbers and `L` for the last, or as `5#L` one of the week. */
+/** Days of a month: numbers, `L` for the last, or `5#L` for a weekday. */
 export type Dates = { dates?: string[]; nth?: string[] }
 
-/** `the 1st and 15th`, `the last day`, `last friday`, `the first working day`. `isNamed`: it was said of which month. */
+/** Parses `the 1st and 15th`, `the last day`, `last friday`, `the first working day`. */
 export function readDates(reader: Reader): (Dates & { place?: number }) | undefined {
   return reader.attempt(() => {
     reader.take(/the/)

@@ -1,15 +1,15 @@
 import { notPossible } from './clock.ts'
 
-/** Characters in which a time must stand at the beginning or at the end: the library takes up to 2 ms for each. */
+/** Characters at the start and end that are searched for a time: the library takes up to 2 ms per character. */
 export const EDGE = 200
 
-/** A moment that was found in a text: where, and what was said of it. */
+/** A time found in a text, with its position. */
 export type Moment = Awaited<ReturnType<typeof findMoment>>
 
-/** The moment that a text begins or ends with; `end`: what follows it does not matter to the caller. Undefined where there is none. */
+/** Finds a time at the start or end of a text. */
 export async function findMoment(text: string, { timezone, now }: { timezone: string; now: number }) {
   const { casual } = await import('chrono-node')
-  // What is not said of a time is filled in from what it is there now.
+  // Missing parts are filled in from the current local time.
   const reference = { instant: new Date(now), timezone: offsetAt(now, timezone) }
   const timesFrom = (begin: number) =>
     casual
@@ -26,16 +26,16 @@ export async function findMoment(text: string, { timezone, now }: { timezone: st
 }
 
 const DAY = 86_400_000
-/** A length before or after a time of day, without a day. */
+/** An offset from a time of day, without a day. */
 const BESIDE_CLOCK =
   /\b(?:before|after|from|past|until|till|to)\s+(?:at\s+)?(?:noon|midday|midnight|\d[\d:.]*(?:\s*[ap]\.?m\.?)?)$/i
-/** These name a time of today, or a day of this week, also when it is over. */
+/** Phrases for a time today or a day of this week, even if it has passed. */
 const THIS_PART = /\bthis\s+(?:morning|noon|midday|lunchtime|afternoon|evening)\b/i
 const THIS_DAY = /\bthis\s+(?:sun|mon|tue|wed|thu|fri|sat)/i
 
 /**
- * The moment in ISO 8601: in clock time of the zone, unless it was said how far it is from UTC. It may be over. Throws `usage` for one
- * that has two readings, and for no time at all.
+ * The time in ISO 8601, as local time of the zone unless an offset was given. May be in the past. Throws `usage` for an ambiguous or
+ * missing time.
  */
 export function isoOf(
   { start, said, isTimed }: NonNullable<Moment>,
@@ -50,7 +50,7 @@ export function isoOf(
   if (start.isCertain('timezoneOffset')) {
     const time = start.date().getTime()
     const isNow = /^(?:right\s+)?now$/i.test(said)
-    // Planned times are whole seconds, and this one must not be over when it is planned.
+    // Planned times are whole seconds, and this one must still be in the future when it is stored.
     if (time > now || isNow) return new Date(Math.max(time, Math.ceil(now / 1000 + 1) * 1000)).toISOString()
     if (BESIDE_CLOCK.test(said))
       return new Date(time + offsetAt(now, timezone) * 60_000 + DAY).toISOString().slice(0, 19)
@@ -58,10 +58,10 @@ export function isoOf(
     const isDaily = !start.isCertain('day') && !start.isCertain('weekday')
     return new Date(isDaily ? time + DAY : time).toISOString()
   }
-  // A morning begins at nine here, as `every morning` does.
+  // A morning starts at nine, as in `every morning`.
   const isNine = !isTimed || (!start.isCertain('hour') && /morning/i.test(said))
   const [hour, minute] = isNine ? [9, 0] : [get('hour'), get('minute')]
-  // What is over was moved to the next day or week.
+  // The library moved a past time to the next day or week.
   const today = Math.floor((now + offsetAt(now, timezone) * 60_000) / DAY)
   const ahead = Date.UTC(get('year'), get('month') - 1, get('day')) / DAY - today
   const isMoved = start.isCertain('weekday')
@@ -70,7 +70,7 @@ export function isoOf(
   return clockTime(isMoved ? -ahead : 0, hour, minute)
 }
 
-/** Throws `usage` for `5/6`, which is May 6th to some and June 5th to others. */
+/** Throws `usage` for `5/6`, which may be May 6th or June 5th. */
 function requireOneReading(said: string): void {
   const [date, one, mark, two, year = ''] =
     /(?<![\d/.:-])(\d{1,2})([/.-])(\d{1,2})(?:\2(\d{4}|\d{2}))?(?![\d/:])/.exec(said) ?? []
@@ -89,7 +89,7 @@ const MONTHS = 'January February March April May June July August September Octo
   ' ',
 )
 
-/** When the day or the moment that a text names, and nothing else, begins (Unix ms), as people in the zone say it. */
+/** The start (Unix ms) of the day or time that a text consists of, in the zone. */
 export async function beginOf(text: string, timezone: string, now: number): Promise<number | undefined> {
   const { casual } = await import('chrono-node')
   const reference = { instant: new Date(now), timezone: offsetAt(now, timezone) }
@@ -100,11 +100,11 @@ export async function beginOf(text: string, timezone: string, now: number): Prom
   const get = (part: 'year' | 'month' | 'day' | 'hour' | 'minute') => start.get(part) ?? 0
   const clock = start.isCertain('hour') ? [get('hour'), get('minute')] : [0, 0]
   const named = Date.UTC(get('year'), get('month') - 1, get('day'), ...clock)
-  // Of two mondays the nearer one is meant to be found, but what begins has begun.
+  // The library finds the nearest Monday, but the start of a period lies in the past.
   const isNext =
     start.isCertain('weekday') && !start.isCertain('day') && named > now + offsetAt(now, timezone) * 60_000
   const local = isNext ? named - 7 * 86_400_000 : named
-  // The clocks may have changed since then.
+  // The offset may have changed since then.
   const near = local - offsetAt(local, timezone) * 60_000
   return local - offsetAt(near, timezone) * 60_000
 }

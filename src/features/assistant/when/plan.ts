@@ -3,12 +3,12 @@ import type { Dates } from './days.ts'
 
 export type Unit = 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year'
 
-/** What was said of something that comes again, part by part. */
+/** The parsed parts of a recurring time. */
 export type Said = {
   unit?: Unit
-  /** Every so many units. */
+  /** Every n units. */
   count?: number
-  /** So many times in each unit. */
+  /** n times per unit. */
   times?: number
   /** Days of the week, Sunday is 0. */
   days?: number[]
@@ -23,18 +23,18 @@ export type Said = {
 }
 
 /**
- * When something comes again: by cron (several with ` | `), of whose days, weeks or months only each so many count (`step`), or every so many ms.
+ * A recurrence: cron (several joined by ` | `), of which only every nth day, week or month counts (`step`), or every n ms.
  */
 export type Repetition = { cron: string; step?: string } | { every: number }
 
-/** Where no time of day is said. */
+/** Default time of day. */
 const NINE = 9 * 60
 const TWICE = [NINE, 21 * 60]
 const ALL = [0, 1, 2, 3, 4, 5, 6]
-/** Expressions in one cron; more are a slip. */
+/** Maximum number of cron expressions; more indicate a mistake. */
 const MOST = 12
 
-/** Makes a plan of what was said. Throws `usage` where the parts do not go together: nothing that was said is left out. */
+/** Makes a recurrence from all parts. Throws `usage` if they cannot be combined. */
 export function planOf(said: Said, words: string): Repetition {
   const refuse = (why: string) => notPossible(words, why)
   const { unit, count = 1, times, window } = said
@@ -62,7 +62,7 @@ export function planOf(said: Said, words: string): Repetition {
 
 type Refuse = (why: string) => Error
 
-/** Every so many minutes, perhaps within hours of a day and on some days. */
+/** Every n minutes, optionally within hours of a day and on some days. */
 function byTheClock(said: Said, refuse: Refuse): Repetition {
   const { unit, times, window } = said
   const minutes = ((said.count ?? 1) * (unit === 'hour' ? 60 : 1)) / (times ?? 1)
@@ -95,7 +95,7 @@ function daysOf({ days = ALL, except = [] }: Said): number[] {
   return days.filter((day) => !except.includes(day))
 }
 
-/** Quarters begin in January, April, July and October. */
+/** Whether it is quarterly; quarters begin in January, April, July and October. */
 function isQuarterly({ count, dates }: Said): boolean {
   return count === 3 && dates === undefined
 }
@@ -115,7 +115,7 @@ function datesOf(said: Said, refuse: Refuse): string {
 function dateOfYear({ birthday, days, dates }: Said, refuse: Refuse): string {
   if (!birthday || days || dates) throw refuse('say on which day: every year on 5 May')
   const { date, month } = birthday
-  // A leap year has every date.
+  // 2024 is a leap year, so it has every date.
   if (date > new Date(Date.UTC(2024, month, 0)).getUTCDate()) throw refuse('there is no such day')
   return `${date} ${month} *`
 }
@@ -124,7 +124,7 @@ function yearly(count: number): { step?: string } {
   return count > 1 ? { step: `${count * 12} months` } : {}
 }
 
-/** A cron for some times of some days: one expression for each minute of the hour. */
+/** A cron for times on days: one expression per distinct minute of the hour. */
 function cronOf(at: readonly number[], days: string): string {
   const byMinute = Map.groupBy(at, (minute) => minute % 60)
   return [...byMinute]

@@ -1,4 +1,4 @@
-/** A word of what somebody said, lower-case, with its place in the text. */
+/** A lower-case word with its position in the text. */
 export type Token = { word: string; start: number; end: number }
 
 const ZONE = String.raw`(?:[A-Z][A-Za-z]+(?:\/[A-Z][\w+-]+){1,2}|UTC|GMT)(?![\w/])`
@@ -7,7 +7,7 @@ const TOKEN = new RegExp(
   'gu',
 )
 
-/** Splits a text into words, numbers, names of time zones and marks. */
+/** Splits a text into words, numbers, time zone names and punctuation. */
 export function tokensOf(text: string): Token[] {
   return [...text.matchAll(TOKEN)].map(({ 0: said, index }) => {
     const isZone = new RegExp(`^${ZONE}$`).test(said)
@@ -17,11 +17,11 @@ export function tokensOf(text: string): Token[] {
 
 export type Reader = ReturnType<typeof createReader>
 
-/** Reads tokens one after the other; what is tried and does not fit is given back. */
+/** Reads tokens in order, with backtracking. */
 export function createReader(tokens: readonly Token[], from: number) {
   let at = from
   const peek = (ahead = 0) => tokens[at + ahead]?.word ?? ''
-  /** Takes the next word where it is one of these. */
+  /** Takes the next word if it matches. */
   const take = (words: RegExp): string | undefined => {
     const word = peek()
     if (word === '' || !new RegExp(`^(?:${words.source})$`, words.flags).test(word)) return undefined
@@ -31,11 +31,11 @@ export function createReader(tokens: readonly Token[], from: number) {
   return {
     peek,
     take,
-    /** Where it is among the tokens. */
+    /** The current index. */
     at: () => at,
-    /** True where the next token follows the last without a blank. */
+    /** True if there is no space before the next token. */
     isJoined: () => at > 0 && tokens[at]?.start === tokens[at - 1]?.end,
-    /** What `read` makes of the next words; where that is undefined, they are still the next. */
+    /** The result of `read`; if undefined, resets to the position before. */
     attempt<T>(read: () => T | undefined): T | undefined {
       const before = at
       const found = read()
@@ -64,14 +64,14 @@ const MORE: Record<string, number> = {
   ninety: 90,
 }
 
-/** A whole number, in digits or as a word. */
+/** Parses an integer, in digits or as a word. */
 export function readNumber(reader: Reader): number | undefined {
   const word = reader.take(new RegExp(`\\d{1,4}|${[...NUMBERS, ...Object.keys(MORE)].join('|')}`))
   if (word === undefined) return undefined
   return MORE[word] ?? (NUMBERS.includes(word) ? NUMBERS.indexOf(word) : Number(word))
 }
 
-/** `1st`, `second`: a place in a row; `last` is -1. */
+/** Parses an ordinal such as `1st` or `second`; `last` is -1. */
 export function readOrdinal(reader: Reader): number | undefined {
   const word = reader.take(new RegExp(`\\d{1,2}(?:st|nd|rd|th)|${ORDINALS.join('|')}|last`))
   if (word === undefined) return undefined

@@ -3,7 +3,7 @@ import { DAY, readBirthday, readDates, readDays } from './days.ts'
 import { planOf, type Repetition, type Said, type Unit } from './plan.ts'
 import { createReader, type Reader, readNumber, readOrdinal, type Token } from './reader.ts'
 
-/** A phrase for something that comes again, from token `from` up to `end`; undefined where there is none. Throws `usage` for an impossible one. */
+/** Parses a recurrence that starts at token `from` and ends before `end`; undefined if there is none. Throws `usage` for an impossible one. */
 export function readRepeated(
   tokens: readonly Token[],
   from: number,
@@ -17,7 +17,7 @@ export function readRepeated(
   return { plan: planOf(said, words), end: reader.at(), ...(said.zone ? { zone: said.zone } : {}) }
 }
 
-/** The parts stand in any order, each once. */
+/** Reads the parts, in any order, each once. */
 function readParts(reader: Reader): Said | undefined {
   let said: Said = {}
   let isRepeated = false
@@ -99,7 +99,7 @@ function readTimes(reader: Reader): Piece | undefined {
   return unit && { unit, times, isRepeated: true }
 }
 
-/** `every …`: one of what can follow, the longest first. */
+/** Parses `every …`, longest alternative first. */
 function readEvery(reader: Reader): Piece | undefined {
   reader.take(/once/)
   if (reader.take(/everyday/)) return { unit: 'day', isRepeated: true }
@@ -166,7 +166,7 @@ function readEveryDates(reader: Reader): Said | undefined {
   const { place, ...dates } = found
   const month = readOfMonth(reader)
   if (month) return { dates, ...month }
-  // The second monday, or every other one.
+  // Ambiguous: the second Monday, or every other one.
   if (place !== undefined && place !== 1 && place !== -1)
     throw notPossible(`every ${begin} …`, 'say "every other monday" or "the second monday of the month"')
   const isClear =
@@ -201,7 +201,7 @@ function readEveryClock(reader: Reader): Said | undefined {
   return clocks && { unit: 'day', clocks }
 }
 
-/** `on the 15th` of a month that was named, or `the last friday of the month`. */
+/** Parses `on the 15th` of a named month, or `the last friday of the month`. */
 function readMonthDates(reader: Reader, said: Said): Piece | undefined {
   reader.take(/on/)
   const found = readDates(reader)
@@ -220,7 +220,7 @@ function readOnBirthday(reader: Reader): Piece | undefined {
   return pieceOf('birthday', readBirthday(reader))
 }
 
-/** Days beside another part, or days that come again by themselves: `mondays`, `monday to friday`. */
+/** Parses days that belong to another part, or recur by themselves: `mondays`, `monday to friday`. */
 function readOnDays(reader: Reader, said: Said): Piece | undefined {
   reader.take(/on|,/)
   const isEach = reader.take(/every|each/) !== undefined
@@ -239,7 +239,7 @@ function readExcept(reader: Reader): Piece | undefined {
   return days && { except: days.days }
 }
 
-/** `morning` behind a day, `in the evening`, `at night`. */
+/** Parses `morning` after a day, `in the evening`, `at night`. */
 function readOnPart(reader: Reader, said: Said): Piece | undefined {
   const isIn = reader.take(/in|at|@/) !== undefined
   reader.take(/the/)
@@ -257,7 +257,7 @@ function readZone(reader: Reader): Piece | undefined {
   return { zone }
 }
 
-/** Words that may begin such a phrase; where none is, nothing comes again. */
+/** Whether a word can start such a phrase. */
 export function mayBegin(word: string): boolean {
   return (
     /^(?:every|everyday|each|once|twice|thrice|on|the|at|noon|midnight|weekdays?|work(?:ing|days?)|weekends?|last|first)$/.test(
