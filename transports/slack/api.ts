@@ -16,31 +16,31 @@ import { SendPostponed, type TransportDeps } from '../../src/core/transport.ts'
 import { defined } from '../../src/lib/defined.ts'
 import type { SlackOptions } from './options.ts'
 
-/** How long one call may take, and one upload of a file (ms). */
+/** Timeouts of a call and of a file upload (ms). */
 export const CALL_TIMEOUT = 15_000
 export const UPLOAD_TIMEOUT = 60_000
 
 export type Fetch = typeof globalThis.fetch
 
-/** How that calls Slack which is under way, where it has a way of its own. */
+/** The current run's own `fetch`, if any. */
 export const fetching = new AsyncLocalStorage<Fetch>()
 
-/** The `fetch` of all clients of Slack. */
+/** The `fetch` of all Slack clients. */
 export const fetchSlack: Fetch = (input, init) => (fetching.getStore() ?? fetch)(input, init)
 
 export type SlackApi = ReturnType<typeof createSlackApi>
 
 /**
- * Slack's Web API. While a method, or chat.postMessage in a channel, is over its limit, a call rejects without asking Slack
- * (https://docs.slack.dev/apis/web-api/rate-limits). It repeats nothing: whoever calls knows whether that is worth it. The
- * client's own log lines go to debug: failures are logged where they are handled.
+ * Slack's Web API. While a method, or chat.postMessage in a channel, is rate-limited, calls reject without contacting Slack
+ * (https://docs.slack.dev/apis/web-api/rate-limits). Does not retry: callers decide. The client's own log lines go to debug, as
+ * failures are logged where they are handled.
  */
 export function createSlackApi(
   token: string,
   { apiUrl }: Pick<SlackOptions, 'apiUrl'>,
   { log, now }: Pick<TransportDeps, 'log' | 'now'>,
 ) {
-  /** Until when what Slack counts together is over its limit (Unix ms), and how many were told since to come later. */
+  /** Active rate limits: their end (Unix ms), and the number of callers postponed since. */
   const blocked = new Map<string, { until: number; waiting: number }>()
   let fault: string | undefined
 
@@ -50,7 +50,7 @@ export function createSlackApi(
       const limit = isPost ? `${method}/${options.channel}` : method
       const block = blocked.get(limit)
       const left = Math.ceil(((block?.until ?? 0) - now()) / 1000)
-      // A channel takes one post a second, so those who wait come back one after another.
+      // A channel allows one post a second, so postponed callers return one after another.
       if (block && left > 0) throw new WebAPIRateLimitedError(left + (isPost ? ++block.waiting : 0))
       try {
         const answer = await super.apiCall(method, options)
@@ -66,11 +66,11 @@ export function createSlackApi(
   }
 
   const client: WebClient = new LimitedClient(token, clientOptions({ apiUrl }, log))
-  /** Why Slack does not accept the token, as the last call told; undefined where it does. */
+  /** Why Slack rejected the token in the last call; undefined if it accepted it. */
   return Object.assign(client, { fault: () => fault })
 }
 
-/** What every client of Slack's is made with. */
+/** Options of every Slack client. */
 export function clientOptions({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, log: Log): WebClientOptions {
   const silent = () => {}
   const debug = (...parts: unknown[]) => log.debug({}, parts.map(String).join(' '))
@@ -79,7 +79,7 @@ export function clientOptions({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, log: Log
     timeout: CALL_TIMEOUT,
     retryConfig: { retries: 0 },
     rejectRateLimitedCalls: true,
-    // A call that waits for others would be made as one of theirs.
+    // A queued call would run in the context of another call.
     maxRequestConcurrency: Number.POSITIVE_INFINITY,
     fetch: (url, init) =>
       String(url).startsWith(apiUrl)
@@ -94,8 +94,8 @@ export function clientOptions({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, log: Log
 }
 
 /**
- * The messages of a channel, or with `ts` of one of its threads, in Slack's order, about `most` of them; `isCut`: there are
- * more. Waits for `pace` before each call but the first. Rejects with what that or the Web API threw.
+ * Reads about `most` messages of a channel, or with `ts` of a thread, in Slack's order; `isCut`: there are more. Awaits `pace` before
+ * each call except the first. Rejects with errors of `pace` and of the Web API.
  */
 export async function readHistory(api: SlackApi, query: JsonObject, most: number, pace = async () => {}) {
   const method = `conversations.${query.ts === undefined ? 'history' : 'replies'}`
@@ -110,23 +110,23 @@ export async function readHistory(api: SlackApi, query: JsonObject, most: number
   return { messages, isCut: cursor !== undefined }
 }
 
-/** `rejected`: refused for good. `unsent`: certainly nothing was done, and it may be repeated. `unknown`: it may have happened. */
+/** `rejected`: permanently refused. `unsent`: certainly had no effect, so it can be repeated. `unknown`: may have had an effect. */
 type Kind = 'rate-limited' | 'rejected' | 'unsent' | 'unknown'
 
-/** "It's possible some aspect of the operation succeeded before the error was raised", says Slack of these. */
+/** Errors after which, according to Slack, "some aspect of the operation" may have succeeded. */
 export const MAYBE_DONE = /^(internal_error|fatal_error|request_timeout)$/
 
-/** What codes mean that refuse nothing for good. */
+/** Meaning of codes that are not permanent refusals. */
 const KINDS: readonly [Kind, RegExp][] = [
   ['unknown', MAYBE_DONE],
   ['unsent', /^(service_unavailable|token_expired|team_added_to_org|accesslimited|org_login_required)$/],
-  // The Web API says it without the line; chat.postMessage, by its own table of errors, also with it.
+  // The Web API omits the underscore; chat.postMessage documents both.
   ['rate-limited', /^rate_?limited$/],
 ]
-/** The connection was never made, so nothing can have been sent. */
+/** The connection was never established, so nothing was sent. */
 const UNCONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/
 
-/** Whether `fetch` failed before anything can have been sent. */
+/** Whether `fetch` failed before anything was sent. */
 export function neverConnected(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined
   return cause instanceof Error && 'code' in cause && UNCONNECTED.test(String(cause.code))
@@ -147,14 +147,14 @@ const ADVICE: Record<string, string> = {
   not_allowed_token_type: 'this kind of token cannot do that; appToken wants xapp-…, botToken xoxb-…',
 }
 
-/** For `catch`: what Slack refuses for good is let pass, as undefined; all else that fails may be asked again. */
+/** For `catch`: returns undefined for a permanent refusal, and rethrows other errors. */
 export function ifRefused(error: unknown): undefined {
   if (slackFailure(error).kind !== 'rejected') throw error
 }
 
 /**
- * How a call of the Web API failed, from what it threw. `code`: Slack's own, where it gave one. `seconds`: for how long it
- * takes no more. `isToken`: it does not accept the token any more, and nothing works with it until somebody mends it.
+ * Classifies an error of a Web API call. `code`: Slack's error code, if any. `seconds`: duration of a rate limit. `isToken`: the token is
+ * no longer accepted, and has to be replaced.
  */
 export function slackFailure(error: unknown) {
   const failed = (kind: Kind, reason: string, { code = '', seconds = 0 } = {}) => {
@@ -173,7 +173,7 @@ export function slackFailure(error: unknown) {
   if (error instanceof WebAPIPlatformError) {
     const { error: code } = error.data
     const [kind] = KINDS.find(([, codes]) => codes.test(code)) ?? ['rejected' as const]
-    // Of blocks and arguments it says what is wrong with them.
+    // Details about invalid blocks and arguments.
     const details = error.data.response_metadata?.messages?.join('; ')
     const reason = [code, ADVICE[code] ?? details].filter(Boolean).join(': ')
     return failed(kind, reason, { code, seconds: kind === 'rate-limited' ? 30 : 0 })
@@ -181,7 +181,7 @@ export function slackFailure(error: unknown) {
   if (error instanceof WebAPIHTTPError)
     return failed(error.statusCode < 500 ? 'unsent' : 'unknown', `Slack answered ${error.statusCode}`)
   if (error instanceof WebAPIRequestError) {
-    // fetch wraps what the socket said.
+    // fetch wraps the error of the socket.
     const { cause = error.original } = error.original
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
     return failed(UNCONNECTED.test(code) ? 'unsent' : 'unknown', code || reasonOf(error.original))

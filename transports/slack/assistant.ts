@@ -10,15 +10,14 @@ import type { SlackOptions } from './options.ts'
 import { markdownPosts, STOP_ACTION } from './outbound/extras.ts'
 import type { Workspace, Workspaces } from './workspaces.ts'
 
-/** How often a run looks whether somebody stopped it (ms): another daemon may have heard of that. */
+/** Interval (ms) at which a run checks for Stop, which another daemon may have received. */
 const LOOK = 1000
-/** For so long is known that somebody stopped an answer, and that a thread has its title (ms). */
+/** How long (ms) stops and thread titles are remembered. */
 const KEPT = 90 * 86_400_000
 
 /**
- * What Slack has for agents (https://docs.slack.dev/ai) beside their replies: greeting, prompts, the title of a thread, a
- * status while a model works, and its end where somebody presses Stop. Best effort: none of it holds up anything. `ended` is
- * told that a run is over, by its message.
+ * Slack's features for agents (https://docs.slack.dev/ai) besides replies: greeting, prompts, thread titles, a status while a model
+ * works, and Stop. Best effort: never delays anything. `ended` is called with the message of a finished run.
  */
 export function createAssistant(
   { assistant, progress }: SlackOptions,
@@ -32,7 +31,7 @@ export function createAssistant(
     action().catch((error) => log.debug({ reason: reasonOf(error) }, 'something of an agent was not shown'))
 
   return {
-    /** What an accepted message does besides waiting for its route; a Bolt app greets by itself. Never rejects. */
+    /** Side effects of an accepted message. A Bolt app greets by itself. Never rejects. */
     arrived: (draft: Draft, { isListened }: { isListened: boolean }) =>
       attempt(async () => {
         const { event, extra, team, channel, thread, user } = draft
@@ -40,7 +39,7 @@ export function createAssistant(
           await kv.set(nameOf('stop', conversationOf(draft)), { at: now(), by: user }, { ttl: KEPT })
         }
         if (isListened) return
-        // An app either has threads for it that people open, or all of its direct messages are.
+        // An app has either assistant threads, or direct messages that all belong to the assistant.
         const isOpened = event === 'app_home_opened' && extra.tab === 'messages'
         const workspace = await workspaces.find(team)
         if (!workspace || !(isOpened || event === 'assistant_thread_started')) return
@@ -60,7 +59,7 @@ export function createAssistant(
       let looking: NodeJS.Timeout | undefined
       let last: Promise<unknown> = Promise.resolve()
 
-      /** One after another. Only threads have a status, and what one person alone sees is in none. */
+      /** Shows changes in order. Only threads have a status, and ephemeral messages are in none. */
       const show = (call: (workspace: Workspace) => unknown) => {
         const { team, thread, responseUrl } = target ?? {}
         if (!team || !thread || responseUrl || progress === 'off') return

@@ -4,15 +4,15 @@ import { createSlackApi, slackFailure } from './api.ts'
 import { SCOPES, type SlackOptions } from './options.ts'
 import type { Workspace, Workspaces } from './workspaces.ts'
 
-/** So many installations are looked at. */
+/** Maximum number of installations checked. */
 const MOST = 20
 
-/** By one of these an app hears something. */
+/** Scopes with which an app receives events. */
 const HEARING = /^(app_mentions:read|commands|\w+:history)$/
 
 /**
- * For `trivium doctor`: the tokens and their scopes, asked for anew, and whether Slack's events reach us. Without
- * `health`, nothing listens here: a doctor that looks before there is a daemon.
+ * For `trivium doctor`: checks tokens and scopes with Slack, and whether events arrive. Without `health` there is no running gateway,
+ * as in a check before the first start.
  */
 export async function checkSlack(
   options: SlackOptions,
@@ -30,13 +30,13 @@ export async function checkSlack(
       const scopes = who.response_metadata?.scopes ?? []
       if (scopes.length === 0) return
       const missing = SCOPES.filter((scope) => !scopes.includes(scope)).join(', ')
-      // Without the others a bot may well do what is wanted of it; but it has to hear something, and to answer.
+      // The other scopes are optional, but a bot must receive events and be able to answer.
       const ok = scopes.includes('chat:write') && scopes.some((scope) => HEARING.test(scope))
       const advice = `missing ${missing}; add them under OAuth & Permissions (and to \`oauth\`), and install the app again`
       add(`Slack scopes in ${name}`, ok, missing === '' ? 'all that Trivium uses' : advice)
     } catch (error) {
       const { isToken, reason } = slackFailure(error)
-      // Of a token that Slack does not accept any more the faults of the workspaces tell.
+      // Rejected tokens are reported as faults of the workspaces.
       if (!isToken) add(`Slack bot token of ${name}`, false, reason)
     }
   }

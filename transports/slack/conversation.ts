@@ -1,21 +1,21 @@
 import { z } from 'zod'
 import type { Reply } from '../../src/core/transport.ts'
 
-/** Where a reply goes. It travels as `data.replyTarget` of the message that it answers. */
+/** Target of a reply, kept in `data.replyTarget` of the answered message. */
 export const targetSchema = z.object({
   team: z.string().min(1),
   channel: z.string().min(1),
-  /** Slack's thread_ts; without it the reply goes to the channel. */
+  /** Slack's thread_ts; absent: the reply goes to the channel. */
   thread: z.string().optional(),
-  /** The message that is answered starts the thread, so there may be none yet that anybody sees. */
+  /** The answered message starts the thread, which may not exist yet. */
   startsThread: z.boolean().optional(),
-  /** For ephemeral replies: who sees them. */
+  /** For ephemeral replies: their viewer. */
   user: z.string().optional(),
-  /** Where the answer goes that only `user` may see, to a slash command or a click. */
+  /** Response URL for an answer to a command or click that only `user` may see. */
   responseUrl: z.string().optional(),
-  /** What opens a modal, for three seconds after the click or the command. */
+  /** Opens a modal, within three seconds of the click or command. */
   triggerId: z.string().optional(),
-  /** The click was inside a modal, so another one goes on top of it. */
+  /** The click was inside a modal, so a new one is pushed on top. */
   inModal: z.boolean().optional(),
 })
 
@@ -23,15 +23,15 @@ export type Target = z.infer<typeof targetSchema>
 
 const TIMESTAMP = /^\d+\.\d+$/
 
-/** `slack:TEAM:CHANNEL[:THREAD][:USER]`; the user where `alone`: nobody else sees it, so it is a conversation of its own. */
+/** `slack:TEAM:CHANNEL[:THREAD][:USER]`. With the user if `alone`: only they see it, so it is a separate conversation. */
 export function conversationOf({ team, channel, thread, user, alone }: Target & { alone?: boolean }): string {
   const parts = ['slack', team, channel, thread, alone ? user : undefined]
   return parts.filter((part) => part !== undefined).join(':')
 }
 
 /**
- * Where a reply goes: the target of the message that it answers, else `to` (`[TEAM/]CHANNEL[/THREAD]`, where a user's
- * id or a channel's name will do), else what its conversation says. Undefined where it says nothing.
+ * The target of a reply: that of the answered message, else `to` (`[TEAM/]CHANNEL[/THREAD]`, also with a user's id or a channel's
+ * name), else the target encoded in its conversation. Undefined if there is none.
  */
 export function targetOf(reply: Reply, defaultTeam: string | undefined): Target | undefined {
   if (reply.to !== undefined) return fromAddress(reply.to, defaultTeam)

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { isJsonObject, type JsonObject, parseJson } from '../../src/core/json.ts'
 import { perTurn } from '../../src/lib/per-turn.ts'
 
-/** Something of Slack to acknowledge. */
+/** A Slack envelope to acknowledge. */
 export type Envelope = {
   envelope_id: string
   type: string
@@ -12,7 +12,7 @@ export type Envelope = {
   retry_attempt?: number | undefined
 }
 
-/** Word of the connection itself. */
+/** A notice about the connection itself. */
 const noticeSchema = z.union([
   z.object({ type: z.literal('hello'), num_connections: z.number().default(1) }),
   z.object({ type: z.literal('disconnect'), reason: z.string().default('unknown') }),
@@ -20,7 +20,7 @@ const noticeSchema = z.union([
 
 type Notice = z.infer<typeof noticeSchema>
 
-/** Reads what Slack sends over a socket. Undefined: it cannot be read. */
+/** Parses a frame from Slack's socket. Undefined if it is unreadable. */
 export function readFrame(written: string): { envelope: Envelope } | { notice: Notice } | undefined {
   const frame = parseJson(written)
   const envelope = readEnvelope(frame)
@@ -29,7 +29,7 @@ export function readFrame(written: string): { envelope: Envelope } | { notice: N
   return notice && { notice }
 }
 
-/** By hand: hundreds come in a second, and a schema takes longer than the rest of the reading. */
+/** Parsed by hand: a schema would dominate the cost at hundreds of frames a second. */
 function readEnvelope(frame: unknown): Envelope | undefined {
   if (!isJsonObject(frame)) return undefined
   const { envelope_id, type, payload, retry_attempt } = frame
@@ -42,7 +42,7 @@ function readEnvelope(frame: unknown): Envelope | undefined {
   }
 }
 
-/** Sends acknowledgements while the socket is open: those of one turn, such as of one flush of the store, in one write. */
+/** Sends acknowledgements while the socket is open, batched per turn (usually one flush of the store). */
 export function createAcks(socket: WebSocket) {
   let wire: Socket | undefined
   socket.once('upgrade', (response) => {
@@ -50,7 +50,7 @@ export function createAcks(socket: WebSocket) {
   })
   return perTurn((acks: { envelope_id: string; payload: object | undefined }[]) => {
     wire?.cork()
-    // Without an answer JSON leaves `payload` out.
+    // JSON omits an undefined `payload`.
     for (const ack of acks) if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(ack))
     wire?.uncork()
   })

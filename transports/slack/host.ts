@@ -3,22 +3,22 @@ import type { Message, NewMessage } from '../../src/core/message.ts'
 import type { Route } from '../../src/core/route.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 
-/** What gateways of Slack need of the daemon: skills that answer while a person waits, and what Bolt apps need. */
+/** Dependencies of Slack gateways on the daemon: interactive skills, and the needs of Bolt apps. */
 export type SlackHost = {
-  /** Invokes a skill for a person who waits, such as the options of a select: nothing is kept. Throws after `timeout` ms. */
+  /** Invokes a skill for a waiting person, such as for the options of a select; nothing is stored. Throws after `timeout` ms. */
   ask(skill: string, args: JsonObject, asking: { from: Message['from']; timeout: number }): Promise<Json>
-  /** The routes in force, and which of them takes a message. */
+  /** The current routes, and the one that matches a message. */
   router: { match(message: Message): Route | undefined; routes(): readonly Route[] }
-  /** Code of users outside of the skills folders. */
+  /** User code outside the skills folders. */
   modules: {
-    /** Calls `changed` after code in the folder of the file was saved. Resolves with what ends that. */
+    /** Calls `changed` after changes of code in the file's folder. Resolves with a function that stops watching. */
     watch(file: string, changed: () => Promise<void>): Promise<() => Promise<void>>
   }
-  /** For routes with listeners (`bolt`), which hear more than what is a message on the roads. */
+  /** For routes with listeners (`bolt`), which also get events that are not messages on the roads. */
   listeners: {
-    /** Has them called for what is on no road. Resolves when that is durable; one `key` counts once in seven days. */
+    /** Calls listeners for an event that is on no road. Resolves when durable; once per `key` within seven days. */
     call(route: Route, message: NewMessage & { key: string }): Promise<void>
-    /** A message that was accepted; undefined where it is no longer retained. */
+    /** An accepted message; undefined if no longer retained. */
     accepted(id: string): Promise<Message | undefined>
   }
 }

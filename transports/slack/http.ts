@@ -7,12 +7,12 @@ import { createSignatureCheck, SLACK } from '../../src/lib/signatures.ts'
 import type { Listener, Listening } from './listener.ts'
 import type { HttpOptions } from './options.ts'
 
-/** Slack's requests are far smaller; a stranger's need not be read on. */
+/** Maximum body size; Slack's requests are far smaller. */
 const MAX_BODY = 2 * 1024 * 1024
-/** https://docs.slack.dev/authentication/verifying-requests-from-slack: older requests may be replayed. */
+/** Older requests may be replays: https://docs.slack.dev/authentication/verifying-requests-from-slack */
 const MAX_AGE = 5 * 60_000
 
-/** HTTP mode: events, interactions and commands on one path, each proved by its signature over the raw body. */
+/** HTTP mode: events, interactions and commands on one path, each verified by its signature over the raw body. */
 export function createHttpListener(
   options: HttpOptions,
   { gateway, http, now, refused }: TransportDeps,
@@ -32,7 +32,7 @@ export function createHttpListener(
     }
     lastEvent = now()
     const payload = readPayload(request.headers['content-type'] ?? '', raw.toString('utf8'))
-    // As a socket's envelope says it: what comes for the last time is not refused.
+    // As in a socket envelope: the last retry is not refused.
     const retry = Number(request.headers['x-slack-retry-num'] ?? 0)
     if (payload.type === 'url_verification') {
       return answerJson(response, 200, JSON.stringify({ challenge: textAt(payload, 'challenge') ?? '' }))
@@ -57,7 +57,7 @@ export function createHttpListener(
   }
 }
 
-/** Events come as JSON, interactions as JSON in a form field, commands as a form. */
+/** Events are JSON, interactions are JSON in a form field, commands are forms. */
 function readPayload(type: string, raw: string): JsonObject {
   const form = type.startsWith('application/x-www-form-urlencoded') ? new URLSearchParams(raw) : undefined
   if (form?.has('payload') === false) return Object.fromEntries(form)

@@ -12,23 +12,23 @@ import type { Ask, CallAnswer, FromThread, ThreadData, Told, ToThread } from './
 import { withoutTokens } from './secrets.ts'
 
 const ENTRY = new URL(`./thread/main${extname(import.meta.filename)}`, import.meta.url)
-/** How long (ms) a thread may take from its start until the app is loaded: longer than it gives each step. */
+/** Timeout (ms) for starting a thread and loading its app; longer than the timeouts of the steps. */
 const START = 60_000
-/** How long (ms) a replaced app may work on what it had begun. */
+/** How long (ms) a replaced app may finish running work. */
 const LAST_RUNS = 60_000
 
 export type AppThread = Awaited<ReturnType<typeof startAppThread>>
 
-/** One payload for the listeners. */
+/** A payload for the listeners. */
 type Delivered = {
   payload: JsonObject
-  /** Response URLs by which they may answer. */
+  /** Response URLs that listeners may use. */
   urls: string[]
-  /** Resolves when what they say in their acknowledgement is kept. Undefined: nobody waits for it. */
+  /** Stores the content of the acknowledgement. Undefined if nothing waits for it. */
   ack: ((response: unknown) => Promise<void>) | undefined
-  /** Makes a call of Slack for them. */
+  /** Calls Slack on behalf of the listeners. */
   call: Fetch
-  /** Aborts when nobody waits for them any more. */
+  /** Aborts when the run is no longer awaited. */
   signal: AbortSignal
 }
 
@@ -37,8 +37,8 @@ type Authorize = (source: AuthorizeSourceData<boolean>) => Promise<AuthorizeResu
 type Running = Delivered & { ended: PromiseWithResolvers<void> }
 
 /**
- * Loads a Bolt app in a thread of its own, so that its end ends its timers, sockets and files too, and so that what it does to its
- * process it does to its thread. Rejects where the app cannot be loaded. `exited`: the thread ended without being asked to.
+ * Loads a Bolt app in its own thread, so that unloading it also ends its timers, sockets and files, and process-wide changes affect
+ * only its thread. Rejects if the app cannot be loaded. `exited` is called if the thread ends unexpectedly.
  */
 export async function startAppThread(options: {
   data: ThreadData
@@ -49,7 +49,7 @@ export async function startAppThread(options: {
   const { data, log } = options
   const worker = new Worker(ENTRY, { workerData: data, argv: [], name: `bolt ${data.file}` })
   const loaded = Promise.withResolvers<void>()
-  /** Waking the thread costs more than a message does. */
+  /** Batched, because waking the thread costs more than a message. */
   const say = perTurn((messages: ToThread[]) => worker.postMessage(messages))
   const runs = createRuns(say, options.authorize)
   let isLeaving = false
@@ -92,9 +92,9 @@ export async function startAppThread(options: {
   }
 
   return {
-    /** Runs all listeners for a payload; rejects with what they throw, or where the thread ends. */
+    /** Runs all listeners for a payload. Rejects with their error, or if the thread ends. */
     process: runs.process,
-    /** Ends the thread once it has done what it had begun, or after a minute. */
+    /** Ends the thread once it has finished running work, or after a minute. */
     async retire(): Promise<void> {
       isLeaving = true
       await Promise.race([runs.idle(), pause(LAST_RUNS)])
@@ -104,7 +104,7 @@ export async function startAppThread(options: {
   }
 }
 
-/** The runs of listeners in a thread that was told of them by `say`. */
+/** Runs of listeners in a thread, which receives them through `say`. */
 function createRuns(say: (message: ToThread) => void, authorize: Authorize) {
   const runs = new Map<number, Running>()
   let idlers: (() => void)[] = []
@@ -129,7 +129,7 @@ function createRuns(say: (message: ToThread) => void, authorize: Authorize) {
   }
 
   return {
-    /** Answers what the thread asks for. Never rejects. */
+    /** Answers a request of the thread. Never rejects. */
     async answer({ id, ask }: Extract<FromThread, { kind: 'ask' }>): Promise<void> {
       try {
         say({ kind: 'answer', id, value: await answerTo(ask) })
@@ -166,7 +166,7 @@ async function responseOf(response: Response): Promise<CallAnswer> {
   return { status, headers: [...headers], body: new Uint8Array(await response.arrayBuffer()) }
 }
 
-/** An error of the app's, without tokens: it is logged, and is the reason of dead letters. */
+/** An error of the app without tokens, as it appears in logs and dead letters. */
 function errorOf({ message, stack }: Told): Error {
   const error = new Error(withoutTokens(message))
   if (stack) error.stack = withoutTokens(stack)

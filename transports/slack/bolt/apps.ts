@@ -9,13 +9,13 @@ import type { SlackOptions } from '../options.ts'
 import type { Workspaces } from '../workspaces.ts'
 import { type AppThread, startAppThread } from './app-thread.ts'
 
-/** An app that ends itself is started again, after longer and longer (ms); one that lived for `proven` begins anew. */
+/** Back-off (ms) for restarting an app that ended itself; resets after it ran for `proven` ms. */
 const RESTART = { first: 1000, longest: 60_000 }
 const PROVEN = 60_000
 
 /**
- * The Bolt apps of a gateway, one a file, each in a thread. A file is loaded when it is first needed, and again when code in
- * its folder is saved: what cannot be loaded keeps its last good version, and what is replaced ends with all that it began.
+ * The Bolt apps of a gateway, one per file, each in a thread. A file is loaded on first use, and reloaded when code in its folder
+ * changes. If that fails, the last good version stays; a replaced version ends with everything it started.
  */
 export function createApps(options: SlackOptions, deps: SlackDeps, workspaces: Workspaces) {
   const { gateway, log, modules, router, now } = deps
@@ -30,7 +30,7 @@ export function createApps(options: SlackOptions, deps: SlackDeps, workspaces: W
     const workspace = (await workspaces.find(teamId)) ?? (await workspaces.find(enterpriseId))
     if (!workspace) throw new Error(`there is no bot token for the workspace ${teamId || enterpriseId}`)
     const { api, botId, botUser: botUserId, installer } = workspace
-    // Nobody acts as the one who installed the app but they themselves.
+    // Only the installer may act with the installer's user token.
     const userToken = installer?.id === userId ? installer?.token : undefined
     return { botToken: api.token ?? '', botId, botUserId, teamId, ...defined({ userToken }) }
   }
@@ -79,14 +79,14 @@ export function createApps(options: SlackOptions, deps: SlackDeps, workspaces: W
       return retire(before)
     }
     const app = load(file)
-    // The failure is logged, and shown in the status.
+    // The failure is logged and shown in the status.
     if (!(await app.catch(() => undefined))) return
     apps.set(file, app)
     retire(before)
     log.info({ app: file }, 'the Bolt app is loaded anew')
   }
 
-  /** An app ended itself. Its timers and what else it did besides listening are wanted back, too. */
+  /** Restarts an app that ended itself, as its timers and other background work are needed too. */
   const restart = async (file: string, why: string) => {
     apps.delete(file)
     if (closing.signal.aborted) return
@@ -104,9 +104,9 @@ export function createApps(options: SlackOptions, deps: SlackDeps, workspaces: W
   const files = () => [...new Set(routes().flatMap(({ bolt }) => bolt ?? []))]
 
   return {
-    /** The files that routes of this gateway name, in their order. */
+    /** The app files named by routes of this gateway, in order. */
     files,
-    /** Rejects where it cannot be loaded, with why. */
+    /** Rejects with the reason if it cannot be loaded. */
     of,
     faults: () => files().flatMap((file) => faults.get(file) ?? []),
     async close(): Promise<void> {

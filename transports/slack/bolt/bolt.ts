@@ -16,28 +16,28 @@ import type { Workspaces } from '../workspaces.ts'
 import { createApps } from './apps.ts'
 import { patient } from './patient.ts'
 
-/** How long the acknowledgement waits for what a listener says in it (ms): Slack waits 3 s, and has its own way to go. */
+/** How long (ms) the acknowledgement waits for a listener's content. Slack waits 3 s in total. */
 const HOLD = 2500
-/** Another daemon may run the listener; so often its answer is looked for (ms). */
+/** Poll interval (ms) for the answer, as another daemon may run the listener. */
 const LOOK_AGAIN = 100
-/** A click that comes again gets the first answer (ms). */
+/** How long (ms) the first answer is kept for a repeated click. */
 const KEPT = 3_600_000
 
 /**
- * What a listener said in `ack`; without `response` the acknowledgement went before any did. `unheard`: the listeners ended, and
- * none acknowledged, as for a command that the app does not know.
+ * Content of a listener's `ack`; without `response`, the acknowledgement was sent first. `unheard`: the listeners ended without
+ * acknowledging, as for an unknown command.
  */
 const ackSchema = z.object({ response: z.json().exactOptional(), unheard: z.literal(true).exactOptional() })
 
-/** The `fetch` of listeners. */
+/** The `fetch` used by listeners. */
 const calling = patient(fetchSlack)
 
 type Listening = Parameters<NonNullable<Transport['listen']>>[1]
 
 /**
- * Existing Bolt apps on a gateway (https://docs.slack.dev/tools/bolt-js), with Trivium as their receiver: a payload is accepted
- * before listeners see it, they run from the lane of its conversation, and what they throw is a failed attempt. What they
- * say in `ack` is on the store, as the listener may run on another daemon, and again.
+ * Runs existing Bolt apps on a gateway (https://docs.slack.dev/tools/bolt-js), with Trivium as their receiver. Payloads are accepted
+ * before listeners see them, listeners run from the lane of the conversation, and their errors are failed attempts. The content of
+ * `ack` is kept in the store, because listeners may run on another daemon, and repeatedly.
  */
 export function createBolt(
   options: SlackOptions,
@@ -55,7 +55,7 @@ export function createBolt(
     return kept && { version: kept.version, ...ackSchema.parse(kept.value) }
   }
 
-  /** The first that is said counts. What the acknowledgement went without is shown where it would have been. */
+  /** Stores the first acknowledgement. If Slack was already acknowledged, posts the content to the response URL instead. */
   const acknowledge = async (message: Message, saying: unknown): Promise<void> => {
     const { id, data } = message
     const response = toJson(typeof saying === 'string' ? { text: saying } : saying)
@@ -66,11 +66,11 @@ export function createBolt(
     const url = textAt(data.payload, 'response_url')
     if (!known) return waiting.get(id)?.()
     const headers = { 'content-type': 'application/json' }
-    // Not a call of the listeners: in a repeated run it does not come again.
+    // Not counted as a call of the listeners, as a repeated run does not make it again.
     if (url && response) await fetch(url, { method: 'POST', headers, body: JSON.stringify(response) })
   }
 
-  /** All listeners of a click or command have ended. */
+  /** Called when all listeners of a click or command have ended. */
   const concluded = async (id: string): Promise<void> => {
     const isFirst = await kv.set(ackOf(id), { unheard: true }, { ttl: KEPT, ifVersion: 0 })
     if (isFirst !== undefined) waiting.get(id)?.()
@@ -78,7 +78,7 @@ export function createBolt(
 
   return {
     ...apps,
-    /** Loads what the routes name, so that what is wrong shows at once. Never rejects. */
+    /** Loads the apps named by routes, so that errors show at the start. Never rejects. */
     async prepare(): Promise<void> {
       await Promise.allSettled(apps.files().map(apps.of))
     },
@@ -91,7 +91,7 @@ export function createBolt(
         if (!isJsonObject(payload)) throw new Error('it gets what Slack sent, and this came from elsewhere')
         const app = await inTime(apps.of(file), ended)
         const workspace = await workspaces.find(textAt(data, 'team') ?? '')
-        // Events are acknowledged when they are accepted, as Bolt does it by itself.
+        // Events are acknowledged on acceptance, as in Bolt.
         const ack = isAcknowledgedByApp(payload)
           ? (saying: unknown) => acknowledge(message, saying)
           : undefined
@@ -126,7 +126,7 @@ export function createBolt(
         },
         timeout: HOLD,
       })
-      // From here on whatever is said is late; unless it has just been said.
+      // Later acknowledgements are late, unless one has just arrived.
       if (!early) await kv.set(ackOf(messageId), {}, { ttl: KEPT, ifVersion: 0 })
       const { response, unheard } = early ?? (await said(messageId)) ?? {}
       if (unheard || (response === undefined && payload.type === 'view_submission')) {
@@ -135,7 +135,7 @@ export function createBolt(
       }
       return isJsonObject(response) ? response : undefined
     },
-    /** The options of a select, of the first app that gives any, with nothing kept. Undefined: none does. Never rejects. */
+    /** Options of a select from the first app that returns some; nothing is stored. Undefined if none does. Never rejects. */
     async suggest({ payload }: Delivery): Promise<object | undefined> {
       const late = AbortSignal.timeout(HOLD)
       for (const file of apps.files()) {
@@ -152,7 +152,7 @@ export function createBolt(
   }
 }
 
-/** The addresses at which Slack takes answers to a payload. */
+/** The response URLs of a payload. */
 function responseUrlsIn(payload: JsonObject): string[] {
   return [payload, ...objectsAt(payload, 'response_urls')].flatMap((one) => textAt(one, 'response_url') ?? [])
 }

@@ -2,7 +2,7 @@ import { pause } from '../../../src/lib/pause.ts'
 
 type Fetch = typeof globalThis.fetch
 
-/** Waits where Slack has enough: while Bolt's client did, it would mix up the calls of several runs. */
+/** Waits out rate limits. If Bolt's client waited itself, it would mix up calls of several runs. */
 export const patient =
   (fetch: Fetch): Fetch =>
   async (input, init) => {

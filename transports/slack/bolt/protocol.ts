@@ -1,27 +1,27 @@
 import type { AuthorizeSourceData } from '@slack/bolt'
 import type { JsonObject } from '../../../src/core/json.ts'
 
-/** What the thread of a Bolt app starts with. */
+/** Start data of a Bolt app's thread. */
 export type ThreadData = {
   file: string
   apiUrl: string
-  /** How often Slack has repeated what listeners hear for the first time, where the transport tells: over a socket. */
+  /** Retry number of first deliveries, if the transport provides it (Socket Mode). */
   retryNum?: number
-  /** Who the bot is where the gateway has one workspace; with several the daemon authorizes each event. */
+  /** The bot's identity in a single workspace; with several, the daemon authorizes each event. */
   identity?: { token: string; botId: string; botUserId: string }
 }
 
-/** What the daemon says to the thread; all that it says in a turn goes in one array. */
+/** Messages from the daemon to the thread, batched per turn. */
 export type ToThread =
-  /** Run the listeners for a payload. `urls`: response URLs by which they may answer. `acks`: what they acknowledge is asked for. */
+  /** Run the listeners for a payload. `urls`: response URLs they may use. `acks`: report their acknowledgement. */
   | { kind: 'process'; id: number; payload: JsonObject; urls: string[]; acks: boolean }
-  /** Nobody waits for this run any more: its calls of Slack fail from now on. */
+  /** The run is no longer awaited: its Slack calls fail from now on. */
   | { kind: 'abort'; id: number }
   /** The answer to an `Ask`. */
   | { kind: 'answer'; id: number; value: unknown; error?: never }
   | { kind: 'answer'; id: number; error: Told }
 
-/** What the thread says to the daemon, in arrays as well. `ready`: the app is loaded. `done`: a run has ended, and how. */
+/** Messages from the thread to the daemon, also batched. `ready`: the app is loaded. `done`: the outcome of a run. */
 export type FromThread =
   | { kind: 'ready' }
   | { kind: 'failed'; error: Told }
@@ -31,15 +31,15 @@ export type FromThread =
 
 export type LogLevelName = 'debug' | 'info' | 'warn' | 'error'
 
-/** What the thread needs of the daemon; each gets an answer. */
+/** Requests of the thread; each gets an answer. */
 export type Ask =
   | { what: 'ack'; run: number; response: unknown }
   | { what: 'authorize'; source: AuthorizeSourceData<boolean> }
   | { what: 'call'; run: number; url: string; init: CallInit }
 
-/** A request to Slack, and its response, as they pass between threads. */
+/** A request to Slack and its response, in transferable form. */
 export type CallInit = { method: string; headers: [string, string][]; body?: string | Uint8Array }
 export type CallAnswer = { status: number; headers: [string, string][]; body: Uint8Array }
 
-/** An error as it passes between threads. */
+/** An error in transferable form. */
 export type Told = { message: string; stack?: string }

@@ -5,8 +5,8 @@ import { attempt } from '../../../../src/lib/attempt.ts'
 import { folderOf } from './typescript.ts'
 
 /**
- * Adds `.env` beside the app's package.json to the environment of its thread, as its start script or dotenv would. What is set
- * already stays. The daemon's own environment is another one.
+ * Adds `.env` beside the app's package.json to the environment of its thread, like its start script or dotenv. Existing variables take
+ * precedence. Does not affect the daemon's environment.
  */
 export function readOwnEnvironment(file: string): void {
   const written = attempt(() => readFileSync(join(folderOf(file), '.env'), 'utf8'))

@@ -5,12 +5,12 @@ import { attempt } from '../../../../src/lib/attempt.ts'
 import { type createCompiler, createSourceResolver, jsonModule } from './typescript.ts'
 
 const suffix = extname(import.meta.filename)
-/** What every module of the app gets as `@slack/bolt`, wherever it lies. */
+/** Replaces `@slack/bolt` for all modules of the app. */
 const HOSTED = new URL(`./hosted${suffix}`, import.meta.url).href
 const ownRequire = createRequire(HOSTED)
 const ownUrlOf = (specifier: string) => pathToFileURL(ownRequire.resolve(specifier)).href
 
-/** Names that an app may import although its own project has not installed them. */
+/** Packages that an app may import without installing them. */
 const PROVIDED: Record<string, string> = {
   trivium: new URL(`../../../../src/public${suffix}`, import.meta.url).href,
   zod: import.meta.resolve('zod'),
@@ -18,7 +18,7 @@ const PROVIDED: Record<string, string> = {
 
 const OWN = [new URL('../../../../src/', import.meta.url).href, new URL('../../../', import.meta.url).href]
 
-/** Whether a module belongs to the app: it is neither Trivium's nor installed. */
+/** Whether a module belongs to the app: neither Trivium's nor an installed package. */
 function isOfApp(url: string | undefined): url is string {
   return (
     url?.startsWith('file:') === true &&

@@ -5,21 +5,21 @@ import { cleanerFor } from '../secrets.ts'
 
 export type Link = ReturnType<typeof createLink>
 
-/** The thread's end of the line to the daemon. What the app writes goes over it without the secrets of its environment. */
+/** The thread's connection to the daemon. Redacts secrets of the environment in the app's output. */
 export function createLink(send: (messages: FromThread[]) => void) {
   const say = (message: FromThread) =>
     send([message.kind === 'log' ? { ...message, text: cleaned(message.text) } : message])
-  /** How runs ended, as many as end together in one message. The rest may be the last that the app says, and does not wait. */
+  /** Batches outcomes of runs. Other messages are sent at once, as they may be the app's last. */
   const ended = perTurn(send)
   const asked = new Map<number, PromiseWithResolvers<unknown>>()
   let serial = 0
 
   return {
     say,
-    /** How a run ended. */
+    /** Reports the outcome of a run. */
     ended: (id: number, error?: Told) => ended({ kind: 'done', id, ...(error && { error }) }),
     told,
-    /** Resolves with the daemon's answer, or rejects with why there is none. */
+    /** Resolves with the daemon's answer, or rejects with its error. */
     ask(ask: Ask): Promise<unknown> {
       const id = ++serial
       const answer = Promise.withResolvers<unknown>()
@@ -36,7 +36,7 @@ export function createLink(send: (messages: FromThread[]) => void) {
   }
 }
 
-/** An error, fit to be sent to the daemon. */
+/** Converts an error for the daemon. */
 function told(error: unknown): Told {
   const { errors, originals } = Object(error)
   const all = [errors, originals].find(Array.isArray)
@@ -44,5 +44,5 @@ function told(error: unknown): Told {
   return error instanceof Error && error.stack ? { message, stack: cleaned(error.stack) } : { message }
 }
 
-/** An app may read its variables at any time. */
+/** Redacts with the current environment, which the app may change at any time. */
 const cleaned = (text: string) => cleanerFor(process.env)(text)

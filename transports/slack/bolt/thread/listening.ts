@@ -8,23 +8,23 @@ import type { Link } from './link.ts'
 
 type Fetch = typeof globalThis.fetch
 
-/** One run of the listeners. After a good end its calls, such as those of timers, are of no run; after an abort they fail. */
+/** A run of the listeners. After a successful end, later calls (of timers) belong to no run; after an abort they fail. */
 type Run = { id: number; urls: readonly string[]; state: 'running' | 'ended' | 'aborted' }
 
 const patiently = patient(globalThis.fetch)
 
-/** Runs the listeners of the thread's Apps, and calls Slack for them. */
+/** Runs the listeners of the thread's Apps, and makes their Slack calls. */
 export function createListening({ apiUrl, retryNum }: ThreadData, link: Link) {
   const runs = new AsyncLocalStorage<Run>()
   const running = new Map<number, Run>()
   let apps: readonly App[] = []
 
-  /** The daemon makes the calls of a run, and knows which of them an earlier run has made. */
+  /** Calls of a run are made by the daemon, which skips those that an earlier run already made. */
   const callIn = async (run: Run, request: Request, body: string | Uint8Array): Promise<Response> => {
     const { url, method, headers } = request
     const ask = link.ask({ what: 'call', run: run.id, url, init: { method, headers: [...headers], body } })
     const { body: bytes, ...head } = (await ask) as CallAnswer
-    // These statuses have no body.
+    // Statuses without a body.
     return new Response([204, 205, 304].includes(head.status) ? null : new Uint8Array(bytes), head)
   }
 
@@ -40,7 +40,7 @@ export function createListening({ apiUrl, retryNum }: ThreadData, link: Link) {
     return callIn(run, request, body)
   }
 
-  /** All Apps of the file hear it; the first acknowledgement counts. */
+  /** Passes it to all Apps of the file; the first acknowledgement counts. */
   const listen = async ({ id, payload, acks }: Extract<ToThread, { kind: 'process' }>) => {
     let isAcked = !acks
     const ack = async (response?: unknown) => {

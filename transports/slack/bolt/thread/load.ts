@@ -6,20 +6,20 @@ import { App, setHost } from './hosted.ts'
 import type { Link } from './link.ts'
 import { createLogger } from './logger.ts'
 
-/** How long (ms) a file may take to load, to make its App, and to start it. */
+/** Timeout (ms) of each step: loading the file, creating its App, starting it. */
 const PATIENCE = 10_000
-/** How long (ms) an App is waited for where an exported function was no use. */
+/** How long (ms) to wait for an App after an exported function failed to provide one. */
 const SOON = 2000
 
-/** What tells one Slack app from another. */
+/** Options that identify a Slack app. */
 const CREDENTIALS = ['token', 'appToken', 'signingSecret', 'clientId'] as const
 
-/** An App of the file: its options as the file says them, and how many listeners and middlewares it began with. */
+/** An App of the file, with its given options and initial number of listeners and middleware. */
 type Made = { app: App; said: AppOptions; bare: number }
 
 /**
- * Loads the file of an app. Its Apps are those that it makes, while it is loaded or soon after; where it makes none, the one
- * that its exported function gets. Throws with the reason where there is no App that can be used.
+ * Loads an app's file. Its Apps are those it creates during loading or soon after; if it creates none, its exported function gets one.
+ * Throws with the reason if there is no usable App.
  */
 export async function loadApps(data: ThreadData, link: Link, fetch: typeof globalThis.fetch): Promise<App[]> {
   const made: Made[] = []
@@ -41,11 +41,11 @@ export async function loadApps(data: ThreadData, link: Link, fetch: typeof globa
     isMade = Promise.withResolvers()
     const failure = await failureOf(register, given)
     if (made.length === 0 && !failure && countOf(given) > bare) return [given]
-    // Then it is something else, such as the handler of a serverless platform.
+    // Then the function is something else, such as a serverless handler.
     if (made.length === 0) await inTime(isMade.promise, AbortSignal.timeout(SOON))
     if (made.length === 0) throw failure ?? new Error(NOTHING_REGISTERED)
   }
-  // An App may be made after something was awaited.
+  // An App may be created after an await.
   if (made.length === 0) await inTime(isMade.promise, AbortSignal.timeout(PATIENCE))
   if (made.length === 0) throw new Error(NOTHING_MADE)
   refuseSeveral(made)
@@ -63,7 +63,7 @@ function optionsOf({ apiUrl, identity }: ThreadData, link: Link, fetch: typeof g
     (await link.ask({ what: 'authorize', source })) as AuthorizeResult
   return {
     receiver: { init() {}, start: async () => {}, stop: async () => {} },
-    // A call that waits for others would be made as one of theirs.
+    // A queued call would run in the context of another call.
     clientOptions: { slackApiUrl: apiUrl, fetch, maxRequestConcurrency: Number.POSITIVE_INFINITY },
     logger: createLogger(link),
     ...(identity ?? { authorize }),
@@ -72,14 +72,14 @@ function optionsOf({ apiUrl, identity }: ThreadData, link: Link, fetch: typeof g
 
 type Register = (app: App) => unknown
 
-/** The function that a file exports for its listeners: by default, or as Slack's own templates name it. */
+/** The function that registers listeners: the default export, or the name used by Slack's templates. */
 function registerIn(module: Record<string, unknown>): Register | undefined {
   const { default: own, registerListeners } = module
   const candidates = [own, registerListeners, Object(own).registerListeners, Object(own).default]
   return candidates.find((one): one is Register => typeof one === 'function')
 }
 
-/** Lets an exported function register its listeners; why that failed, if it did. */
+/** Calls the exported function to register listeners; returns its error, if any. */
 async function failureOf(register: Register, given: App): Promise<unknown> {
   try {
     const done = Promise.resolve(register(given)).then(() => true)
@@ -90,13 +90,13 @@ async function failureOf(register: Register, given: App): Promise<unknown> {
   }
 }
 
-/** How many listeners and middlewares an App has: Bolt keeps both to itself. */
+/** Number of an App's listeners and middleware, which are private in Bolt. */
 function countOf(app: App): number {
   const { listeners = [], middleware = [] }: { listeners?: unknown[]; middleware?: unknown[] } = Object(app)
   return listeners.length + middleware.length
 }
 
-/** A gateway is one Slack app, so the Apps of a file have to be the same one. */
+/** Throws if the Apps of a file belong to different Slack apps, as a gateway is one app. */
 function refuseSeveral(made: readonly Made[]): void {
   for (const key of CREDENTIALS) {
     const values = new Set(made.flatMap(({ said }) => said[key] ?? []))
@@ -109,8 +109,8 @@ function refuseSeveral(made: readonly Made[]): void {
 }
 
 /**
- * Waits until an App has its listeners: until it is started, or for a while where it never is. One for HTTP that has
- * listeners may be for a serverless platform, where nothing starts it.
+ * Waits until an App has its listeners: until it is started, or for a while if it never is. An HTTP App with listeners may be for a
+ * serverless platform, where nothing starts it.
  */
 async function prepared({ app, said, bare }: Made): Promise<void> {
   const isComplete = countOf(app) > bare && !said.socketMode && !said.appToken

@@ -5,7 +5,7 @@ import type { Link } from './link.ts'
 
 const RANKS: Record<LogLevelName, number> = { debug: 0, info: 1, warn: 2, error: 3 }
 
-/** Bolt's logger: what the app says goes to the daemon's log, from the level on that the app asks for. */
+/** Bolt's logger: forwards the app's log lines, from the app's level, to the daemon's log. */
 export function createLogger(link: Link): NonNullable<AppOptions['logger']> {
   let least = LogLevel.INFO
   const at = (level: LogLevelName) => {

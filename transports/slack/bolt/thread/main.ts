@@ -1,4 +1,4 @@
-// The entry of the thread that a Bolt app runs in: one thread an app, so that unloading ends all that it began.
+// Entry point of a Bolt app's thread. One thread per app, so that unloading ends everything it started.
 import { parentPort, workerData } from 'node:worker_threads'
 import type { ThreadData, ToThread } from '../protocol.ts'
 import { readOwnEnvironment } from './environment.ts'
@@ -24,7 +24,7 @@ const hear = (message: ToThread) => {
   else if (message.kind === 'abort') listening.abort(message.id)
   else void listening.process(message)
 }
-/** Heard one a turn, as Bolt by itself gets them: an event is begun, up to its first wait, before the next. */
+/** Processed one per turn, as in plain Bolt: an event runs up to its first await before the next one starts. */
 const waiting: ToThread[] = []
 const hearNext = () => {
   const message = waiting.shift()
@@ -37,7 +37,7 @@ port.on('message', (messages: ToThread[]) => {
   waiting.push(...messages)
   if (isIdle) hearNext()
 })
-// A listener that is over may have left a call without anybody who waits for it.
+// A finished listener may have left an unawaited call.
 process.on('unhandledRejection', (error) => {
   link.say({
     kind: 'log',

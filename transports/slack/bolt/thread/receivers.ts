@@ -1,18 +1,18 @@
 import * as bolt from '@slack/bolt'
 import { pause } from '../../../../src/lib/pause.ts'
 
-/** What receivers want and the gateway has; nothing checks it. */
+/** Placeholder for secrets that receivers require but only the gateway has. */
 const HELD = 'held-by-the-gateway'
-/** The port of custom routes where an app names none, as in Bolt. */
+/** Default port of custom routes, as in Bolt. */
 const PORT = 3000
-/** How long (ms) the earlier version of an app may keep its port, and how often it is tried. */
+/** How long (ms) to wait for a replaced app's port, and the retry interval. */
 const PORT_FREE = 75_000
 const TRY_AGAIN = 500
 
 type Options<R extends abstract new (...args: never[]) => unknown> = NonNullable<ConstructorParameters<R>[0]>
 type Extract = (request: { body: unknown; headers: object; query: object }) => object
 
-/** Receivers that an app makes itself: events come from the gateway, and their other routes are served. */
+/** Receivers created by an app: events come from the gateway; other routes are served. */
 export class HTTPReceiver extends bolt.HTTPReceiver {
   readonly listensAt: number
 
@@ -51,7 +51,7 @@ export class SocketModeReceiver extends bolt.SocketModeReceiver {
   }
 }
 
-/** Adds what a receiver's `customPropertiesExtractor` makes of a payload. The request itself is answered, and gone. */
+/** Calls a receiver's `customPropertiesExtractor` with a payload. The original request is no longer available. */
 export function customPropertiesOf(receiver: unknown, body: unknown): object {
   const { customPropertiesExtractor: extract }: { customPropertiesExtractor?: Extract } = Object(receiver)
   return extract?.({ body, headers: {}, query: {} }) ?? {}
@@ -59,7 +59,7 @@ export function customPropertiesOf(receiver: unknown, body: unknown): object {
 
 type RoutesSaid = { customRoutes: NonNullable<bolt.AppOptions['customRoutes']>; port: number }
 
-/** Serves custom routes, where there are any. */
+/** Serves custom routes, if any. */
 async function serveRoutes({ customRoutes, port }: RoutesSaid): Promise<void> {
   if (customRoutes.length === 0) return
   const receiver = new bolt.HTTPReceiver({ signingSecret: HELD, endpoints: [], customRoutes, port })
@@ -67,8 +67,8 @@ async function serveRoutes({ customRoutes, port }: RoutesSaid): Promise<void> {
 }
 
 /**
- * Starts the receiver of an App as the app asks for, for the routes that it serves. One of another kind is not started: it may
- * open a connection of its own to Slack.
+ * Starts an App's receiver for its custom routes. Receivers of other kinds are not started, as they may open their own connection to
+ * Slack.
  */
 export async function startReceiver(said: bolt.AppOptions, args: readonly unknown[]): Promise<unknown> {
   const { receiver, customRoutes = [], socketMode, port = PORT, installerOptions } = said
@@ -87,7 +87,7 @@ function toPort(value: unknown): number | undefined {
   return value !== undefined && Number.isInteger(port) ? port : undefined
 }
 
-/** Listens; where the port is taken, by the version of the app that this one replaces, as soon as it is free. */
+/** Listens as soon as the port, which the replaced version may still hold, is free. */
 async function whenPortIsFree<T>(listen: () => Promise<T>): Promise<T | undefined> {
   try {
     return await listen()

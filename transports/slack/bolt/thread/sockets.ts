@@ -2,8 +2,8 @@ import { createRequire } from 'node:module'
 import * as bolt from '@slack/bolt'
 
 /**
- * Receivers that an app makes open no socket in its thread: Slack would divide the events of the app between that socket
- * and the gateway's. Also those of an App that was made past `hosted.ts`.
+ * Prevents an app's receivers from opening sockets, also for Apps created without `hosted.ts`: Slack would split the app's events
+ * between that socket and the gateway's.
  */
 export function keepSocketsClosed(): void {
   bolt.SocketModeReceiver.prototype.start = async () => ({ ok: true })

@@ -8,24 +8,24 @@ import { reasonOf } from '../../../../src/core/errors.ts'
 import { isJsonObject, parseJson, textAt } from '../../../../src/core/json.ts'
 import { attempt } from '../../../../src/lib/attempt.ts'
 
-/** What TypeScript compiles to a file of each extension, so what an import of one may mean. */
+/** TypeScript sources that an import with each extension may refer to. */
 const SOURCES: [RegExp, string[]][] = [
   [/\.js$/, ['.ts', '.tsx']],
   [/\.mjs$/, ['.mts']],
   [/\.cjs$/, ['.cts']],
 ]
-/** For imports that name no extension, or a folder. */
+/** Extensions tried for imports without one, and for folders. */
 const EXTENSIONS = ['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs', '.json']
 
-/** Where imports of a TypeScript project lead that Node does not follow: to sources, folders, and along `paths` of tsconfig.json. */
+/** Resolves imports of TypeScript projects that Node does not support: sources, folders, and `paths` of tsconfig.json. */
 export function createSourceResolver(entry: string) {
   const tsconfig = attempt(() => getTsconfig(entry))
   const match = tsconfig ? attempt(() => createPathsMatcher(tsconfig)) : undefined
   return {
-    /** For names such as `@/listeners`; undefined where tsconfig.json maps it to no file. */
+    /** Resolves names such as `@/listeners`; undefined if tsconfig.json does not map them to a file. */
     mapped: (specifier: string): string | undefined =>
       /^(\.{0,2}\/|node:|file:|#)/.test(specifier) ? undefined : first((match ?? (() => []))(specifier)),
-    /** For what Node does not find: `./a.js` that is `a.ts`, `./a`, and `./folder`. */
+    /** Resolves `./a.js` for `a.ts`, `./a`, and `./folder`. */
     relative(specifier: string, parent: string | undefined): string | undefined {
       if (!parent || !/^(\.{1,2}(\/|$)|\/|file:)/.test(specifier)) return undefined
       return first([fileURLToPath(new URL(specifier.replace(/^\//, 'file:///'), parent))])
@@ -46,10 +46,10 @@ function candidates(path: string): string[] {
   return [path, ...sources, ...added, ...EXTENSIONS.map((each) => join(path, `index${each}`))]
 }
 
-/** What is left of decorators, which no version of Node runs. Only to explain a failure: a text may look the same. */
+/** Matches decorators, which Node cannot run. Used only to explain failures, as strings may look the same. */
 const DECORATOR = /^\s*@[A-Za-z_$][\w$.]*(\(|\s*$)/m
 
-/** Compiles the TypeScript of an app. */
+/** Makes the compiler for an app's TypeScript. */
 export function createCompiler() {
   const decorated: string[] = []
   return {
@@ -58,7 +58,7 @@ export function createCompiler() {
       if (DECORATOR.test(made.source)) decorated.push(fileURLToPath(url))
       return made
     },
-    /** Why an app could not be loaded, with the file where Node names none. */
+    /** Explains a load failure, with the file if Node does not name it. */
     explained(error: unknown): unknown {
       const isSyntax = error instanceof SyntaxError || textAt(error, 'name') === 'SyntaxError'
       const [file] = decorated
@@ -71,7 +71,7 @@ export function createCompiler() {
 
 const COMPILE = 'Compile the app (`npx tsc`) and name the result in the route'
 
-/** TypeScript as JavaScript that Node runs, with enums, parameter properties, namespaces, and without imports of types alone. */
+/** Compiles TypeScript, including enums, parameter properties and namespaces, and removes type-only imports. */
 function compileTypeScript(filename: string): { source: string; format: 'module' | 'commonjs' } {
   const written = readFileSync(filename, 'utf8')
   const format = formatOf(filename, written)
@@ -83,7 +83,7 @@ function compileTypeScript(filename: string): { source: string; format: 'module'
   return { source: source + inline, format }
 }
 
-/** JSON that is imported without `with { type: 'json' }`: TypeScript gives its keys as exports, too. */
+/** A module for JSON imported without `with { type: 'json' }`, with its keys as exports, as in TypeScript. */
 export function jsonModule(url: string): string {
   const written = readFileSync(fileURLToPath(url), 'utf8')
   const value: unknown = JSON.parse(written)
@@ -97,7 +97,7 @@ export function jsonModule(url: string): string {
 
 function compiled(filename: string, written: string) {
   try {
-    // Types may be imported without the word `type`, as TypeScript allows by default.
+    // Types may be imported without the keyword `type`, as TypeScript allows by default.
     const transform = { verbatimModuleSyntax: false, nativeClassProperties: true }
     const options = { mode: 'transform', filename, transform, sourceMap: true } as const
     return transformSync(written, options)
@@ -107,7 +107,7 @@ function compiled(filename: string, written: string) {
   }
 }
 
-/** `import … from` and `export` make a module, whatever `module` of tsconfig.json compiles them to. */
+/** `import … from` and `export` make an ES module, regardless of `module` in tsconfig.json. */
 function formatOf(filename: string, written: string): 'module' | 'commonjs' {
   if (filename.endsWith('.mts')) return 'module'
   if (filename.endsWith('.cts')) return 'commonjs'
@@ -118,7 +118,7 @@ function formatOf(filename: string, written: string): 'module' | 'commonjs' {
   return type === 'module' || /\bimport\.meta\b|^\s*await\b/m.test(written) ? 'module' : 'commonjs'
 }
 
-/** What sources that are compiled to CommonJS elsewhere use of it. On one line with the code, so that its lines stay. */
+/** Defines CommonJS names for sources that are usually compiled to CommonJS, on the first line, to keep line numbers. */
 function withCommonNames(code: string): string {
   const isMissing = (name: string) =>
     new RegExp(`(?<![.\\w])${name}\\b`).test(code) &&
@@ -133,7 +133,7 @@ function withCommonNames(code: string): string {
   return made.join('') + code
 }
 
-/** The folder of an app: where its package.json is, else where its file is. */
+/** The folder of an app: that of its package.json, else of its file. */
 export function folderOf(file: string): string {
   const near = attempt(() => findPackageJSON(pathToFileURL(file)))
   return dirname(near ?? file)
