@@ -12,19 +12,19 @@ export const slack: TransportKind<SlackOptions, SlackHost> = {
   options: slackOptions,
   create: async (options, deps) => (await import('./transport.ts')).createSlackTransport(options, deps),
   eventData,
-  // Slack acknowledges commands, clicks and submissions within three seconds, and their triggers end then.
+  // Commands, clicks and submissions must be acknowledged within three seconds, when their triggers expire.
   isUrgent: ({ data }) => isJsonObject(data.payload) && isAcknowledgedByApp(data.payload),
 }
 
 function eventData(message: Message): JsonObject {
-  // Both may hold a response URL, with which anybody could write into the conversation.
+  // Both may contain a response URL, which would allow anyone to write into the conversation.
   const { replyTarget: _target, respond: _respond, payload: _payload, ...known } = message.data
-  // What Slack shows is with the message; in an event, `attachments` are files.
+  // Slack's attachments are in the message; in an event, `attachments` are files.
   const { blocks: _blocks, attachments: _attachments, channel, event, command, ...said } = known
   const [id, name] = [channel].flat()
   return defined({
     ...said,
-    // Where `data` lists what `match` may call it, the first is its proper name.
+    // `data.event` may list several names for `match`; the first is the proper one.
     event: [event].flat()[0],
     command: [command].flat()[0],
     from: message.from.id,

@@ -10,16 +10,16 @@ import { createVault } from '../../src/lib/vault.ts'
 import { clientOptions, createSlackApi, type SlackApi, slackFailure } from './api.ts'
 import type { OAuthOptions, SlackOptions } from './options.ts'
 
-/** Tokens are renewed so long before they end (s): as InstallProvider does. */
+/** Seconds before expiry at which tokens are renewed, as in InstallProvider. */
 const EARLY = 7200
-/** Longer than a renewal takes; one that failed is tried again after it (ms). */
+/** Lease of a renewal and pause after a failure (ms). */
 const LEASE = 30_000
-/** How long, and how often, who has only an ended token looks whether another daemon has a new one (ms). */
+/** How long and how often (ms) to check whether another daemon has renewed an expired token. */
 const PATIENCE = 1500
 const LOOK = 50
 const MOST = 10_000
 
-/** Slack says by these, mostly by both, that an installation is over. */
+/** Events that end an installation; Slack usually sends both. */
 export const ENDING = /^(app_uninstalled|tokens_revoked)$/
 
 type Installed = Installation & Required<Pick<Installation, 'bot'>>
@@ -33,9 +33,8 @@ const recordSchema = z.object({
 type Kept = z.infer<typeof recordSchema> & { version: number }
 
 /**
- * The installations of an app by OAuth (https://docs.slack.dev/authentication/installing-with-oauth), by the id of the
- * workspace, or of the organisation that has the app as a whole: on the store, encrypted, for all daemons. `changed` is
- * told of what was installed or removed here.
+ * OAuth installations of an app (https://docs.slack.dev/authentication/installing-with-oauth), by workspace or organisation id, encrypted
+ * in the store for all daemons. `changed` is called for installations and removals made here.
  */
 export function createInstalls(
   oauth: OAuthOptions,
@@ -57,7 +56,7 @@ export function createInstalls(
     return kept && data && { ...data, version: kept.version }
   }
 
-  /** Slack's own flow, which hands what it gets to `store`; it renews the tokens of `known`. */
+  /** Slack's own flow, which passes its result to `store`, and renews the tokens of `known`. */
   const provider = async (store: (installation: Json) => Promise<void>, known?: Installed) => {
     const { InstallProvider } = await import('@slack/oauth')
     const { logger, ...client } = clientOptions(options, log)
@@ -82,7 +81,7 @@ export function createInstalls(
     log.info({ team: place.id, name: place.name }, 'the app was installed')
   }
 
-  /** InstallProvider leaves what it could not renew. What was removed or installed anew meanwhile stays as it is. */
+  /** Renews tokens. InstallProvider keeps those it cannot renew. Installations changed meanwhile are not overwritten. */
   const renew = async (id: string, { at, installation: known, version }: Kept) => {
     const store = async (made: Json) =>
       void (await write(id, { at, installation: recordSchema.shape.installation.parse(made) }, version))

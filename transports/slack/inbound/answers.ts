@@ -15,16 +15,16 @@ const TIMEOUT = 2500
 const MAX_OPTIONS = 100
 const LONGEST_TEXT = 75
 
-/** What Bolt apps answer: to a select that asks for options, and to an accepted payload. Undefined: no app does. */
+/** Answers of Bolt apps, to option requests of selects and to accepted payloads. Undefined if no app answers. */
 type BoltAnswers = {
   suggest(delivery: Delivery): Promise<object | undefined>
   answer(messageId: string, delivery: Delivery): Promise<object | undefined>
 }
 
 /**
- * Takes a payload, with what Slack is answered while a person waits, by skills of `answers` or else by Bolt apps: the options
- * of a select that asks for them as somebody types, and what becomes of a submitted modal. Before it is accepted its skill
- * may refuse it, and of what is only asked nothing is kept.
+ * Takes a payload and produces Slack's response while a person waits, from skills in `answers` or else from Bolt apps: options of a
+ * select while someone types, and the result of a submitted modal. A modal's skill may reject it before it is accepted; option
+ * requests are not stored.
  */
 export function createAnswers(
   { answers }: SlackOptions,
@@ -37,7 +37,7 @@ export function createAnswers(
   const skills = Object.entries(answers).map(([name, skill]) => ({ pattern: compilePattern(name), skill }))
   const skillFor = (name: string) => skills.find(({ pattern }) => pattern.test(name))?.skill
 
-  /** What a skill answers, asked as the person who waits, with what else is filled in. Whoever asks is told of failures. */
+  /** Invokes a skill as the waiting person, with the values filled in so far. Rejects on failures. */
   const ask = async <T>(skill: string, delivery: Delivery, question: JsonObject, answer: z.ZodType<T>) => {
     const { payload } = delivery
     const user = textAt(payload, 'user.id') ?? ''
@@ -63,7 +63,7 @@ export function createAnswers(
     }
   }
 
-  /** A select that gets no answer would show an error; it says that nothing was found instead. */
+  /** On failure, returns no options, as a select without an answer would show an error. */
   const suggest = async (delivery: Delivery): Promise<object> => {
     const action = textAt(delivery.payload, 'action_id') ?? ''
     const typed = textAt(delivery.payload, 'value') ?? ''
@@ -77,7 +77,7 @@ export function createAnswers(
     return options ?? nothing
   }
 
-  /** What the skill for a modal says of it. Rejects where it cannot: Slack asks the person to try again. */
+  /** The result of a modal's skill. Rejects on failure; Slack then asks the person to try again. */
   const verdictOn = async (delivery: Delivery): Promise<z.infer<typeof verdictSchema>> => {
     const action = textAt(delivery.payload, 'view.callback_id') ?? ''
     const skill = delivery.payload.type === 'view_submission' ? skillFor(action) : undefined
@@ -90,7 +90,7 @@ export function createAnswers(
     if (Object.keys(errors).length > 0) return { response: { response_action: 'errors', errors } }
     const taken = await take(delivery)
     if (!taken) return undefined
-    // Slack goes on with the id of the one that it replaces.
+    // Slack keeps the id of the replaced view.
     if (view) return { ...taken, response: { response_action: 'update', view } }
     if (clear) return { ...taken, response: { response_action: 'clear' } }
     const response = taken.isListened ? await bolt.answer(taken.id, delivery) : undefined
@@ -98,7 +98,7 @@ export function createAnswers(
   }
 }
 
-/** A select asks for its options: in blocks, or as in attachments and dialogs of old. */
+/** Whether a payload is an option request of a select, in blocks or in legacy attachments and dialogs. */
 function asksForOptions({ type, name, event }: JsonObject): boolean {
   return type === 'block_suggestion' || (name !== undefined && event === undefined)
 }
@@ -122,14 +122,14 @@ const options = z.array(option).transform((list) => list.slice(0, MAX_OPTIONS))
 
 const group = z.object({ label: plainText, options })
 
-/** What a skill answers a select: `['Berlin']`, `[{text, value}]`, or groups of these, `[{label, options}]`. */
+/** A skill's answer for a select: `['Berlin']`, `[{text, value}]`, or groups of these, `[{label, options}]`. */
 const optionsSchema = z.union([
   z.null().transform(() => ({ options: [] })),
   options.transform((list) => ({ options: list })),
   z.array(group).transform((groups) => ({ option_groups: groups.slice(0, MAX_OPTIONS) })),
 ])
 
-/** What a skill answers a submitted modal; anything else accepts it, and the modal closes. */
+/** A skill's answer for a submitted modal; any other result accepts and closes it. */
 const verdictSchema = z.preprocess(
   (said) => (isJsonObject(said) ? said : {}),
   z.object({

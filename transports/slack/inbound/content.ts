@@ -9,20 +9,20 @@ import {
 import { escapeText } from '../outbound/words.ts'
 import { fencedOnLines, isForwarded, quoted } from './forwarded.ts'
 
-/** What a message of Slack says, in Slack's markup, and for `data` what it shows besides, as Slack sent it. */
+/** Content of a Slack message: text in Slack's markup, and further content for `data` as Slack sent it. */
 export type Content = { text: string; shown: JsonObject }
 
-/** What Slack says in place of a text that there is none of. */
+/** Slack's placeholders for missing text. */
 const PLACEHOLDERS = new Set(["This content can't be displayed.", '[no preview available]'])
 
 /**
- * Reads a message. The text of people holds all that they type; what they forward with it is an attachment, and follows as a
- * quote. Where the text is empty but for the mention of `bot` at its start, blocks
- * (https://docs.slack.dev/reference/block-kit/blocks) and attachments are read in its place: many bots put all they say there.
+ * Reads a message. People's messages have everything they typed in their text; forwarded messages are attachments, and follow as a
+ * quote. If the text is empty except for the mention of `bot` at its start, blocks
+ * (https://docs.slack.dev/reference/block-kit/blocks) and attachments are read instead, where many bots put all content.
  */
 export function contentOf(message: JsonObject, bot = ''): Content {
   const [blocks, attachments] = [objectsAt(message, 'blocks'), objectsAt(message, 'attachments')]
-  // `@bot do this` says `do this`: whom it is said to is in `data.mention`.
+  // `@bot do this` becomes `do this`; the mention is in `data.mention`.
   const address = new RegExp(`^\\s*<@${bot}(\\|[^>]*)?>[\\s,:]*`)
   const said = (textAt(message, 'text') ?? '').replace(address, '')
   const isSaid = said.trim() !== '' && !PLACEHOLDERS.has(said.trim())
@@ -38,7 +38,7 @@ export function contentOf(message: JsonObject, bot = ''): Content {
   }
 }
 
-/** What blocks say, and the objects in them. */
+/** The texts of blocks and of the objects in them. */
 function saidIn(value: Json | undefined): string[] {
   if (Array.isArray(value)) return value.flatMap(saidIn)
   if (!isJsonObject(value)) return []
@@ -59,7 +59,7 @@ function saidIn(value: Json | undefined): string[] {
   }
 }
 
-/** An element of rich text (https://docs.slack.dev/reference/block-kit/blocks/rich-text-block). */
+/** The text of a rich-text element (https://docs.slack.dev/reference/block-kit/blocks/rich-text-block). */
 function saidInline(element: JsonObject): string {
   const { type, user_id, channel_id, usergroup_id, range, name, url } = element
   const text = escapeText(textAt(element, 'text') ?? '')
@@ -95,8 +95,8 @@ function lines(texts: readonly string[]): string {
 }
 
 /**
- * Slack's markup as markdown; code stays as it is, but that its fences have lines of their own. `names` are by id; an id
- * without one stands for itself.
+ * Converts Slack's markup to Markdown. Code is unchanged, except that fences get their own lines. `names` are by id; ids without a name
+ * stay.
  */
 export function mrkdwnToMarkdown(text: string, names: ReadonlyMap<string, string>): string {
   return (
@@ -111,14 +111,14 @@ export function mrkdwnToMarkdown(text: string, names: ReadonlyMap<string, string
   )
 }
 
-/** The ids of people, channels and user groups that Slack's markup names without saying how they are called. */
+/** The ids of people, channels and user groups in the markup that have no name there. */
 export function idsIn(text: string): Set<string> {
   const named = text.matchAll(/<(?:@([UW][A-Z0-9]+)|#([CGD][A-Z0-9]+)\|?|!subteam\^(S[A-Z0-9]+)\|?)>/g)
   return new Set(Array.from(named, ([, user, channel, group = '']) => user ?? channel ?? group))
 }
 
 function styles(text: string): string {
-  // Most have none of it, and the patterns try every character.
+  // Most texts contain none of these, and the patterns try every character.
   if (!/[•◦▪*~]/.test(text)) return text
   return text
     .replaceAll(/^((?:> )?\s*)[•◦▪]\uFE0E? /gm, '$1- ')
@@ -126,7 +126,7 @@ function styles(text: string): string {
     .replaceAll(/(^|[\s(_*])~(?=\S)([^~\n]+?)(?<=\S)~(?=$|[\s).,;:!?_*])/gm, '$1~~$2~~')
 }
 
-/** https://docs.slack.dev/messaging/formatting-message-text: what stands in angle brackets. */
+/** Converts references in angle brackets: https://docs.slack.dev/messaging/formatting-message-text */
 function references(text: string, names: ReadonlyMap<string, string>): string {
   return text.replaceAll(/<([^<>\n|]+)(?:\|([^<>\n]*))?>/g, (_, target: string, label?: string) => {
     const [kind, id] = [target.charAt(0), target.slice(1)]
@@ -138,8 +138,8 @@ function references(text: string, names: ReadonlyMap<string, string>): string {
 }
 
 /**
- * What stands after the `!`: `here`, `subteam^S1`, `date^1700000000^{date}`. The mention stays one that people read;
- * as text it calls nobody, should it be said again.
+ * Converts a special mention: `here`, `subteam^S1`, `date^1700000000^{date}`. The result is readable text that notifies nobody if it
+ * is sent again.
  */
 function special(command: string, label: string | undefined): string {
   const [kind = '', detail] = command.split('^')

@@ -5,42 +5,42 @@ import type { Target } from '../conversation.ts'
 import type { Workspace } from '../workspaces.ts'
 import type { Content } from './content.ts'
 
-/** A message that was accepted. `isListened`: a Bolt app listens to it; `isFollowed`: reactions show what becomes of it. */
+/** An accepted message. `isListened`: a Bolt app handles it; `isFollowed`: reactions show its progress. */
 export type TakenIn = Accepted & { isListened: boolean; isFollowed: boolean }
 
-/** What became of a payload that may be acknowledged; `response` is what the acknowledgement says. */
+/** A payload that may be acknowledged; `response`: content of the acknowledgement. */
 export type Taken = { response?: object } | undefined
 
-/** A payload, and the installation that it is for. */
+/** A payload and its installation. */
 export type Delivery = {
   payload: JsonObject
   workspace: Workspace
-  /** Which repetition it is: 0 for what comes for the first time. */
+  /** Retry number; 0 for the first delivery. */
   retry: number
-  /** Where the modal was opened that it comes from. */
+  /** Where its modal was opened. */
   opened?: { channel: string; thread?: string } | undefined
 }
 
-/** Slack waits 3 s for the acknowledgement of an event, and the store needs its time too. */
+/** Patience for events: Slack waits 3 s for the acknowledgement, including the time of the store. */
 const EVENT = 2000
-/** A person waits, and may have a modal opened only for 3 s in all; Slack does not repeat a click or a command. */
+/** Patience for interactions: a modal must be opened within 3 s, and Slack does not retry clicks and commands. */
 const PERSON = 1000
-/** https://docs.slack.dev/apis/events-api#retries: at once, after 1 and 5 min. */
+/** Number of retries, at once, after 1 and 5 min: https://docs.slack.dev/apis/events-api#retries */
 const LAST_RETRY = 3
-/** Nobody waits for what is read back from history, and it does not come again. */
+/** Patience for messages read back from history, which are not delivered again. */
 const READ_BACK = 120_000
 
-/** How long a payload may wait for what it needs of Slack (ms), and whether it comes again where it is refused then. */
+/** How long (ms) a payload may wait for data from Slack, and whether Slack delivers it again after a refusal. */
 export function patienceWith({ payload, retry }: Delivery) {
   if (payload.event === undefined) return { patience: PERSON, comesAgain: false }
-  // Only what Slack delivers has an id.
+  // Only deliveries by Slack have an id.
   if (payload.event_id === undefined) return { patience: READ_BACK, comesAgain: false }
   return { patience: EVENT, comesAgain: retry < LAST_RETRY }
 }
 
 /**
- * Whether somebody of another workspace did it, through a channel that both share
- * (https://docs.slack.dev/apis/slack-connect). Who cannot be told in such a channel counts as one of them.
+ * Whether the author belongs to another workspace, through a shared channel (https://docs.slack.dev/apis/slack-connect). In such a
+ * channel, authors of unknown workspaces count as external.
  */
 export function isExternal({ payload, workspace: { team, teams } }: Delivery): boolean {
   const event = objectAt(payload, 'event')
@@ -52,39 +52,39 @@ export function isExternal({ payload, workspace: { team, teams } }: Delivery): b
   return home === undefined ? isShared === true : !teams.has(home)
 }
 
-/** What was read of a payload, before names are looked up and files are fetched, and how it can be answered. */
+/** A parsed payload with its reply target, before names are resolved and files fetched. */
 export type Draft = Target & {
-  /** Stable over Slack's retries, and the same for one message however it is delivered. */
+  /** Stable over Slack's retries, and the same for a message however it is delivered. */
   key: string
   event: string | string[]
-  /** The thread is that of another message, which has to be asked for. */
+  /** The thread of another message, which has to be looked up. */
   threadUnknown?: boolean
-  /** It answers in a thread that the bot was called in or began, or it has to be looked up whether the bot is in it. */
+  /** A reply in a thread with the bot (`mine`), or in one where that has to be looked up. */
   inThread?: 'mine' | 'unknown' | undefined
   user: string
-  /** As another bot calls itself. */
+  /** Display name of another bot. */
   userName?: string | undefined
-  /** The message's own timestamp, Slack's id of it in its channel; clicks and commands have none. */
+  /** The message's timestamp, which is its id in the channel; clicks and commands have none. */
   ts?: string | undefined
   mention?: boolean
   alone?: boolean
   content?: Content
   files?: JsonObject[]
-  /** Why it starts nothing on the roads; Bolt apps hear it all the same. */
+  /** Why it is not accepted as a message; Bolt apps still get it. */
   unwanted?: string | undefined
-  /** What only this kind of event has: command, action, reaction, … */
+  /** Fields specific to the kind of event: command, action, reaction, … */
   extra: JsonObject
 }
 
-/** What was read, or in words why it starts nothing. It is acknowledged all the same. */
+/** The parsed payload, or the reason why it is ignored. Both are acknowledged. */
 export type Read = Draft | string
 
-/** Of these events `ts` is not that of the message that they tell of. */
+/** Events whose `ts` is not that of the message they are about. */
 const ABOUT_OTHERS = new Set<unknown>(['message_changed', 'message_deleted', 'message_replied'])
 
 /**
- * What tells one event for a Bolt app from another, however often and by which way it comes. Slack sends a post as `message` and as
- * `app_mention`, and both are read back from history without an id.
+ * Identifies an event for a Bolt app across retries and delivery paths. Slack sends a post as `message` and as `app_mention`, and
+ * history returns both without an id.
  */
 export function eventKey(payload: JsonObject): string {
   const { event_id } = payload
@@ -97,8 +97,8 @@ export function eventKey(payload: JsonObject): string {
 }
 
 /**
- * Whether listeners say when a payload is acknowledged, and with what: of all but events; and of the start of a workflow's step,
- * which Slack repeats to an app that has none of that name.
+ * Whether listeners decide when and with what a payload is acknowledged: true except for events, and also for the start of a workflow
+ * step, which Slack repeats until an app with that step acknowledges it.
  */
 export function isAcknowledgedByApp(payload: JsonObject): boolean {
   return payload.type !== 'event_callback' || textAt(payload, 'event.type') === 'function_executed'

@@ -10,15 +10,15 @@ import { slackFailure } from '../api.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace } from '../workspaces.ts'
 
-/** What came, or why it did not. `forGood`: trying again would not help. */
+/** A downloaded file, or the error. `forGood`: a retry would not help. */
 type Download = Attachment | { error: string; forGood: boolean }
 
-/** A file that cannot be had, now or later. */
+/** A permanent failure. */
 class Refusal extends Error {}
 
-/** Longer than Slack goes on delivering a message (ms). */
+/** Longer than Slack's retries of a delivery (ms). */
 const PATIENCE = 600_000
-/** Downloads at once: each has up to 2 MB in memory on its way to the disk. */
+/** Concurrent downloads; each may use up to 2 MB of memory. */
 const AT_ONCE = 16
 
 export function createFileFetcher(options: SlackOptions, { artifacts, log }: TransportDeps) {
@@ -26,7 +26,7 @@ export function createFileFetcher(options: SlackOptions, { artifacts, log }: Tra
   const limit = options['max-file-size']
   const stopping = new AbortController()
   const inPlace = atMost(AT_ONCE)
-  /** What came or is coming. */
+  /** Finished and running downloads. */
   const kept = new Map<string, Promise<Download>>()
 
   function find(file: JsonObject, workspace: Workspace): Promise<Download> {
@@ -35,7 +35,7 @@ export function createFileFetcher(options: SlackOptions, { artifacts, log }: Tra
     if (known) return known
     const coming = inPlace(() => download(file, workspace))
     kept.set(key, coming)
-    // What may come yet is fetched anew when the message comes again. A file shared again later may be gone from here.
+    // Failed downloads are retried when the message is delivered again. Files shared again later may no longer be cached.
     void coming.then((done) => {
       setTimeout(() => kept.delete(key), 'error' in done && !done.forGood ? 0 : PATIENCE).unref()
     })
@@ -60,7 +60,7 @@ export function createFileFetcher(options: SlackOptions, { artifacts, log }: Tra
     if (url === undefined) throw new Refusal('Slack gives no address to download it from')
     if (!mayHaveToken(url, options.apiUrl)) throw new Refusal('it is not kept at Slack')
     const headers = { authorization: `Bearer ${workspace.api.token}` }
-    // Without the scope files:read Slack redirects to a page to log in.
+    // Without the scope files:read, Slack redirects to a login page.
     const response = await fetch(url, { headers, redirect: 'manual', signal })
     const { status, body } = response
     if (!response.ok || !body) {
@@ -95,7 +95,7 @@ export function createFileFetcher(options: SlackOptions, { artifacts, log }: Tra
         isWhole: fetched.every((each) => !('error' in each) || each.forGood),
       }
     },
-    /** Ends what is on its way. */
+    /** Aborts running downloads. */
     stop: () => stopping.abort(),
   }
 }
@@ -110,7 +110,7 @@ function described(file: JsonObject, done: Download | undefined): JsonObject {
   })
 }
 
-/** In channels shared with other organisations the event has only the id of a file. */
+/** Fetches file details: in shared channels, events contain only the file's id. */
 async function withDetails(file: JsonObject, workspace: Workspace): Promise<JsonObject> {
   if (file.file_access !== 'check_file_info') return file
   const answer = await workspace.api.files.info({ file: textAt(file, 'id') ?? '' })
@@ -118,7 +118,7 @@ async function withDetails(file: JsonObject, workspace: Workspace): Promise<Json
   return { ...file, ...defined({ name, mimetype, size, url_private, url_private_download }) }
 }
 
-/** The token goes to Slack and nowhere else. */
+/** Whether a URL may get the token: only Slack's own hosts. */
 function mayHaveToken(url: string, apiUrl: string): boolean {
   if (!URL.canParse(url)) return false
   const { protocol, hostname, origin } = new URL(url)

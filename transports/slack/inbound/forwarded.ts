@@ -1,13 +1,13 @@
 import { type JsonObject, objectAt, objectsAt, textAt } from '../../../src/core/json.ts'
 
-/** Slack's marks of an attachment that shows another message: forwarded, or linked to. */
+/** Flags of attachments that show another message, forwarded or linked. */
 const MARKS = ['is_share', 'is_msg_unfurl', 'is_reply_unfurl', 'is_thread_root_unfurl'] as const
 
 export function isForwarded(attachment: JsonObject): boolean {
   return MARKS.some((mark) => attachment[mark] === true) || objectsAt(attachment, 'message_blocks').length > 0
 }
 
-/** What somebody forwards under what they say to it: a quote, below its author. `text` is in Slack's markup. */
+/** Formats a forwarded message as a quote below its author. `text` is in Slack's markup. */
 export function quoted(attachment: JsonObject, text: string): string {
   const author = textAt(attachment, 'author_name') ?? textAt(attachment, 'author_subname')
   const head = author ? `Forwarded message from ${author}:` : 'Forwarded message:'
@@ -15,7 +15,7 @@ export function quoted(attachment: JsonObject, text: string): string {
   return text === '' ? '' : [head, ...lines.map((line) => (line === '' ? '>' : `> ${line}`))].join('\n')
 }
 
-/** The files of a message, then those of messages that it forwards. */
+/** The files of a message, then those of forwarded messages. */
 export function filesIn(message: JsonObject): JsonObject[] {
   const forwarded = objectsAt(message, 'attachments').filter(isForwarded)
   const inBlocks = forwarded.flatMap((each) => objectsAt(each, 'message_blocks'))
@@ -29,7 +29,7 @@ export function filesIn(message: JsonObject): JsonObject[] {
     })
 }
 
-/** Slack lets a fence share its line with the code; markdown does not. */
+/** Puts code fences on their own lines, as Markdown requires. */
 export function fencedOnLines(text: string): string {
   return text.replaceAll(/^```\n?((?:(?!```)[\s\S])*?)\n?```$/gm, '```\n$1\n```')
 }

@@ -23,18 +23,17 @@ import { createFileFetcher } from './files.ts'
 import { isDirect, readEvent } from './read-event.ts'
 import { readCommand, readInteraction } from './read-interaction.ts'
 
-/** How long a stop waits for what was taken (ms). */
+/** How long (ms) a stop waits for payloads in progress. */
 const LAST_WAIT = 2000
-/** How long a message that is being prepared holds up those after it in its conversation (ms). */
+/** How long (ms) a message in preparation delays later ones of its conversation. */
 const HOLD = 2000
 
 export type SlackInbound = ReturnType<typeof createInbound>
 
 /**
- * The receiving half of a Slack gateway. An event that needs nothing of Slack, as nearly all, goes to `accept` in the turn in
- * which it came, so that all of one read share one commit of the store. Any other waits as long as Slack waits for us. What
- * is missing then (a file; the name of its channel, by which routes may want it) may be there when the event comes again, so
- * it is refused while it does. `onAccepted` is told of each message that is accepted for the first time.
+ * The receiving half of a Slack gateway. Most events need no data from Slack and go to `accept` in the same turn, so that the events of
+ * one socket read share one commit. Others wait for names and files as long as Slack waits for us. If something is still missing,
+ * the event is refused as long as Slack will deliver it again. `onAccepted` is called for each newly accepted message.
  */
 export function createInbound(
   options: SlackOptions,
@@ -45,14 +44,14 @@ export function createInbound(
 ) {
   const files = createFileFetcher(options, deps)
   const inFlight = createInFlight()
-  /** The last of each conversation that is being prepared: messages stay in order while names and files are awaited. */
+  /** The last message in preparation per conversation, which keeps messages in order. */
   const tails = new Map<string, Promise<unknown>>()
-  /** Nothing more is accepted of what was taken before the stop. */
+  /** Set when payloads taken before the stop must no longer be accepted. */
   let ended = false
 
   /**
-   * Takes one payload. Resolves when it may be acknowledged: its message is durable, or it starts nothing.
-   * Rejects: it must not be acknowledged, so that Slack delivers it again.
+   * Takes a payload. Resolves when it may be acknowledged: its message is durable, or it is ignored. Rejects if it must not be
+   * acknowledged, so that Slack delivers it again.
    */
   async function take(delivery: Delivery): Promise<TakenIn | undefined> {
     if (inFlight.isStopping()) throw stoppingError()
@@ -61,7 +60,7 @@ export function createInbound(
     if (draft.unwanted !== undefined && !isListening()) return unheard(draft.unwanted)
     const conversation = conversationOf(draft)
     const { patience } = patienceWith(delivery)
-    // A person waits for what is done with a click or a command.
+    // Clicks and commands do not queue, as a person is waiting.
     const before = delivery.payload.event === undefined ? undefined : tails.get(conversation)
     const preparing = prepare(draft, delivery)
     const turn = before && inTime(before, AbortSignal.timeout(Math.min(HOLD, patience)))
@@ -79,10 +78,10 @@ export function createInbound(
         await deps.listeners.call(route, { ...message, key: eventKey(delivery.payload) })
         return undefined
       }
-      // Listeners say what the person sees, and when; what nobody answers has no progress.
+      // Listeners control what the person sees; unanswered messages show no progress.
       const isShown = options.progress !== 'off' && (draft.ts ?? draft.responseUrl) !== undefined
       const isFollowed = isShown && !draft.extra.notice && route !== undefined && !isListened
-      // So marked, how its dispatch ends can be waited for.
+      // Marks the message so that the outcome of its dispatch can be awaited.
       if (isFollowed) message.data = { ...message.data, respond: 'result' }
       const taken = { ...(await deps.accept(message)), isListened, isFollowed }
       if (!taken.duplicate) onAccepted(draft, taken)
@@ -98,7 +97,7 @@ export function createInbound(
 
   const unheard = (why: string) => void deps.log.debug({ why }, 'an event of Slack starts nothing')
 
-  /** Slack tells of one post by several events. On the roads it is one message; listeners hear each event. */
+  /** Passes on further events about the same post: they are one message on the roads, but listeners get each event. */
   async function callAgain(id: string, route: Route, message: NewMessage, { payload }: Delivery) {
     if (payload.event === undefined) return
     const key = eventKey(payload)
@@ -114,11 +113,11 @@ export function createInbound(
     const { patience, comesAgain } = patienceWith(delivery)
     const [{ names, areKnown }, fetched, found, isMine, context] = await Promise.all([
       namesFor(draft, workspace, patience),
-      // What is on no road needs no artifacts: the app fetches what it wants.
+      // Events outside the roads need no artifacts: the app fetches files itself.
       draft.files?.length && draft.unwanted === undefined
         ? files.fetch(draft.files, workspace, patience)
         : undefined,
-      // A reaction belongs to the conversation of the message that it is on, which may be inside a thread.
+      // A reaction belongs to the conversation of its message, which may be in a thread.
       draft.threadUnknown ? directory.threadOf(channel, ts ?? '', patience) : '',
       inThread === 'unknown' ? threads.has(channel, draft.thread ?? '') : inThread === 'mine',
       draft.thread && isDirect(channel) && !draft.startsThread
@@ -136,16 +135,16 @@ export function createInbound(
       throw new TriviumError('store_unavailable', { store: 'Slack', reason })
     }
     const placed = { ...draft, thread: found || draft.thread }
-    // Who calls the bot may go on before it has answered.
+    // The person may write again before the bot has answered.
     if (draft.mention && draft.unwanted === undefined) void threads.join(channel, placed.thread)
-    // Commands and clicks say names, too, though not as people see them, and no private channel's.
+    // Commands and clicks contain names too, but not display names, and none of private channels.
     const said = (of: string) => textAt(payload, `${of}_name`) ?? textAt(payload, `${of}.name`)
     const name = draft.userName ?? names.get(user) ?? said('user')
     const isSaid = !/^(privategroup|directmessage)$/.test(said('channel') ?? '')
     const channelName = names.get(channel) ?? (isSaid ? said('channel') : undefined)
     const external = isExternal(delivery) || undefined
     const previous = textAt(draft.extra, 'previousText')
-    // Nobody of another workspace is in a group of this one.
+    // People of other workspaces are in no group of this one.
     const groups = external ? undefined : groupsOf(user)
     return {
       gateway: deps.gateway,
@@ -180,8 +179,8 @@ export function createInbound(
   return {
     take,
     /**
-     * Refuses from now on; resolves when all that was taken has an outcome, or after a moment: what still waits for a
-     * file then is refused too, and Slack delivers it again.
+     * Refuses new payloads. Resolves when all payloads in progress have an outcome, or after a moment: those still waiting for a
+     * file are then refused too, and Slack delivers them again.
      */
     async stop(): Promise<void> {
       await inTime(inFlight.stop(), AbortSignal.timeout(LAST_WAIT))
@@ -191,7 +190,7 @@ export function createInbound(
   }
 }
 
-/** What a payload is shows in what it holds, over a socket as in HTTP mode; all but an event and a command is somebody's. */
+/** Reads a payload by its content, which is the same over a socket and HTTP: an event, a command, or else an interaction. */
 function readPayload(delivery: Delivery, options: SlackOptions, workspaces: Workspaces): Read {
   const { event, command, user } = delivery.payload
   if (event === undefined && command !== undefined) return readCommand(delivery, options)
@@ -200,8 +199,8 @@ function readPayload(delivery: Delivery, options: SlackOptions, workspaces: Work
 }
 
 /**
- * Names for all that a draft mentions; who has none is not among them. `areKnown`: Slack has told those of its own channel
- * and author, which may decide who answers, within `patience` ms. Nothing is waited for where all are known.
+ * Resolves names for all ids in a draft. `areKnown`: the names of its channel and author, which may affect routing, were found within
+ * `patience` ms. Does not wait if all names are known.
  */
 async function namesFor(draft: Draft, { directory, botUser }: Workspace, patience: number) {
   const ids = idsIn(draft.content?.text ?? '')
@@ -213,7 +212,7 @@ async function namesFor(draft: Draft, { directory, botUser }: Workspace, patienc
   const look = async (id: string) => {
     const name = await directory.nameOf(id, patience)
     if (name) names.set(id, name)
-    // Those whom it only mentions decide nothing.
+    // Names of mentioned people do not affect routing.
     if (name === undefined && [draft.channel, draft.user].includes(id)) areKnown = false
   }
   await Promise.all(Array.from(ids, look))

@@ -7,7 +7,7 @@ import { contentOf } from './content.ts'
 import type { Delivery, Draft, Read } from './delivery.ts'
 import { filesIn } from './forwarded.ts'
 
-/** What people write; every other subtype is Slack telling of itself. */
+/** Subtypes of messages written by people; all others are notices by Slack. */
 const WRITTEN = new Set<unknown>([
   undefined,
   'file_share',
@@ -17,13 +17,13 @@ const WRITTEN = new Set<unknown>([
   'bot_message',
 ])
 
-/** What an event is read against. `key`: of this event, where no message gives a better one. */
+/** Context for reading an event. `key`: of the event, unless its message provides a better one. */
 type Here = Delivery & { options: SlackOptions; isOwnBot: Workspaces['isOwnBot']; key: string }
 
 /**
- * Reads an Events API callback (https://docs.slack.dev/apis/events-api). Own messages, those of other bots (unless
- * allowed) and of Slackbot are unwanted. All that is not written by somebody, such as what happens to a message that
- * was there already, is a notice: only routes that ask for it answer.
+ * Reads an Events API callback (https://docs.slack.dev/apis/events-api). Messages of the bot itself, of other bots (unless allowed) and
+ * of Slackbot are unwanted. Events that are not new messages, such as changes of existing ones, are notices, which only match
+ * routes that ask for them.
  */
 export function readEvent(delivery: Delivery, options: SlackOptions, { isOwnBot }: Workspaces): Read {
   const { payload, workspace } = delivery
@@ -36,12 +36,12 @@ export function readEvent(delivery: Delivery, options: SlackOptions, { isOwnBot 
   if (type === undefined && payload.type === undefined) return 'it does not say what it is'
   const thread = objectAt(event, 'assistant_thread')
   if (type !== 'message') return readNotice({ type: payload.type ?? '', ...event, ...thread }, here)
-  // The root of a thread leaves a stone behind when it is deleted, of which Slackbot is the author.
+  // A deleted thread root leaves a tombstone by Slackbot.
   const isStone = textAt(event, 'message.subtype') === 'tombstone'
   if (subtype === 'message_deleted' || isStone) return readDeletion(event, here)
   if (subtype === 'message_changed') return readEdit(event, here)
   if (WRITTEN.has(subtype)) return readMessage(event, here)
-  // It stands in the channel as what people write does, and may be read back.
+  // Appears in the channel like people's messages, and may be read back from history.
   const standing = { ...here, key: `${workspace.team}:${textAt(event, 'channel')}:${textAt(event, 'ts')}` }
   return { unwanted: whyUnwanted(event, here), ...readNotice({ ...event, type: String(subtype) }, standing) }
 }
@@ -53,9 +53,9 @@ function readMessage(event: JsonObject, here: Here): Read {
 }
 
 /**
- * A message is told as `message`, as `app_mention`, or as both, so its key is its own. Once it mentions the bot it is
- * another one: a mention may be added by an edit, of which Slack tells as `message_changed`, as `app_mention` (as of
- * every later edit), or as both. What is written directly is for the bot anyhow.
+ * A post arrives as `message`, `app_mention`, or both, so its key is independent of the event. With a mention of the bot it has another
+ * key: an edit may add the mention, which Slack sends as `message_changed`, `app_mention` (also for every later edit), or both.
+ * Direct messages are for the bot anyway.
  */
 function keyOf({ team, channel, ts, mention }: Draft): string {
   return `${team}:${channel}:${ts}${mention && !isDirect(channel) ? ':mention' : ''}`
@@ -67,7 +67,7 @@ function readEdit(event: JsonObject, here: Here): Read {
   const draft = written(event, message, here)
   if (!draft) return unreadable(event, here)
   const extra = defined({ previousText: textAt(before, 'text') })
-  // What is written directly was for the bot before, and has its answer.
+  // A direct message was already for the bot before the edit.
   if (draft.mention && !isDirect(draft.channel) && !mentions(before, here.workspace.botUser)) {
     const kinds = ['app_mention', 'message', 'message_changed']
     return { ...draft, key: keyOf(draft), event: kinds, extra }
@@ -85,7 +85,7 @@ function readDeletion(event: JsonObject, here: Here): Read {
   return { ...left, event: 'message_deleted', files: [], mention: false, extra }
 }
 
-/** Anything else of which Slack tells; of ours only that the bot came or went. */
+/** Reads any other event; of the bot's own, only that it joined or left. */
 function readNotice(event: JsonObject, { workspace: { team }, options, isOwnBot, key }: Here): Draft {
   const type = String(event.type)
   const by = textAt(event, 'user') ?? textAt(event, 'user.id') ?? textAt(event, 'user_id')
@@ -105,12 +105,12 @@ function readNotice(event: JsonObject, { workspace: { team }, options, isOwnBot,
   }
 }
 
-/** What tells of a message without its channel, author or time. */
+/** Refuses a message event without channel, author or time. */
 function unreadable(event: JsonObject, here: Here): Draft {
   return { ...readNotice(event, here), unwanted: 'it names no channel, author or time' }
 }
 
-/** What somebody wrote, as `event` tells of it; undefined where it does not say who, where or when. */
+/** Reads a written message from `event`; undefined without author, channel or time. */
 function written(event: JsonObject, message: JsonObject, here: Here): Draft | undefined {
   const { workspace, options, key } = here
   const channel = textAt(event, 'channel')
@@ -120,7 +120,7 @@ function written(event: JsonObject, message: JsonObject, here: Here): Draft | un
   const root = textAt(message, 'thread_ts')
   const startsThread = root === undefined && threadsIn(channel, options) === 'reply'
   const mention = event.type === 'app_mention' || mentions(message, workspace.botUser)
-  // Bots that answer each other in a thread would go on for ever.
+  // Bots answering each other in a thread would loop.
   const isAnswer = root !== undefined && root !== ts && message.bot_id === undefined
   const isOurs = mention || message.parent_user_id === workspace.botUser
   return {
@@ -131,7 +131,7 @@ function written(event: JsonObject, message: JsonObject, here: Here): Draft | un
     inThread: isAnswer ? (isOurs ? 'mine' : 'unknown') : undefined,
     content: contentOf(message, workspace.botUser),
     files: filesIn(message),
-    // What who writes to an agent looks at.
+    // What the author of a message to an agent is looking at.
     extra: defined({ context: event.app_context }),
     startsThread: startsThread || undefined,
     unwanted: whyUnwanted(message, here),
@@ -146,8 +146,8 @@ function whyUnwanted(message: JsonObject, here: Here): string | undefined {
 }
 
 /**
- * In a channel that workspaces share, the app is there as one bot of each. Those with a token here are known; of the
- * others Slack says whose app it is. What a webhook of the app posts has no user, and is not from us.
+ * In a channel shared by workspaces, the app has one bot per workspace. Bots with a token here are known; for others Slack names the
+ * app. Posts of the app's webhooks have no user, and do not count as own.
  */
 function isOwn(message: JsonObject, { isOwnBot, payload }: Here): boolean {
   const { user, bot_id: bot, app_id } = message
@@ -155,18 +155,18 @@ function isOwn(message: JsonObject, { isOwnBot, payload }: Here): boolean {
   return Boolean(user && bot && app_id) && app_id === payload.api_app_id
 }
 
-/** Bots may say it in blocks only; in what people write the text has it all. Another id may begin like this one. */
+/** Whether a message mentions the bot. Bots may do so only in blocks; people's texts contain all mentions. Other ids may share the prefix. */
 function mentions(message: JsonObject, botUser: string): boolean {
   const said = JSON.stringify([message.text, message.bot_id === undefined ? '' : message.blocks])
   return [`<@${botUser}>`, `<@${botUser}|`, `"user_id":"${botUser}"`].some((each) => said.includes(each))
 }
 
-/** Whether what stands in a channel starts threads, or the channel is one conversation. */
+/** Whether messages in a channel start threads, or the channel is one conversation. */
 export function threadsIn(channel: string, options: SlackOptions): 'reply' | 'channel' {
   return (isDirect(channel) ? options['direct-threads'] : undefined) ?? options.threads
 }
 
-/** The direct messages of a channel, or of a user whom Slack gives none for. */
+/** Whether a channel is a direct message, or a user id in place of one. */
 export function isDirect(channel: string): boolean {
   return /^[DUW]/.test(channel)
 }

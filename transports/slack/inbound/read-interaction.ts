@@ -20,7 +20,7 @@ export function readCommand({ payload, workspace: { team } }: Delivery, options:
     key: `${team}:command:${triggerId ?? randomUUID()}`,
     event: 'slash_command',
     content: contentOf({ text: textAt(payload, 'text') ?? '' }),
-    // With and without the slash: both are natural in `match`.
+    // With and without the slash, as both are natural in `match`.
     extra: { command: [command, command.replace(/^\//, '')] },
     alone: true,
     responseUrl: options.commands === 'ephemeral' ? textAt(payload, 'response_url') : undefined,
@@ -28,14 +28,14 @@ export function readCommand({ payload, workspace: { team } }: Delivery, options:
   }
 }
 
-/** Reads an interaction: a button or select, a submitted or closed modal, a shortcut, or one that is new to us. */
+/** Reads an interaction: a button or select, a submitted or closed modal, a shortcut, or an unknown one. */
 export function readInteraction(delivery: Delivery, options: SlackOptions): Read {
   const { payload, workspace } = delivery
   const { type } = payload
   const user = textAt(payload, 'user.id')
   if (!user) return 'it names no user'
   const said = saidIn(payload)
-  // What was clicked on only this person saw; so the answer goes to them, as that of a command does.
+  // Only this person saw the message, so the answer goes only to them, as for a command.
   const alone = isEphemeral(payload)
   return {
     ...placeOf(delivery, user, options),
@@ -50,7 +50,7 @@ export function readInteraction(delivery: Delivery, options: SlackOptions): Read
   }
 }
 
-/** Of a modal, a shortcut or a click. */
+/** Key and content of a modal, shortcut or click. */
 function saidIn(payload: JsonObject): Pick<Draft, 'key' | 'extra' | 'content'> {
   const { type, state } = payload
   const at = (path: string) => textAt(payload, path)
@@ -81,7 +81,7 @@ function saidIn(payload: JsonObject): Pick<Draft, 'key' | 'extra' | 'content'> {
     content: contentOf({ text: typeof value === 'string' ? value : '' }),
     extra: defined({
       action,
-      // It says nothing to a skill.
+      // A Stop is not meant for a skill.
       notice: action === STOP_ACTION || undefined,
       callback_id: at('view.callback_id'),
       blockId: at('actions.0.block_id'),
@@ -93,7 +93,7 @@ function saidIn(payload: JsonObject): Pick<Draft, 'key' | 'extra' | 'content'> {
   }
 }
 
-/** Where it was done. In a modal that is where it was opened, else the user's direct messages. */
+/** The place of an interaction. For a modal, where it was opened, else the user's direct messages. */
 function placeOf({ payload, workspace, opened }: Delivery, user: string, options: SlackOptions): Target {
   const { team } = workspace
   const channel = textAt(payload, 'channel.id') ?? textAt(payload, 'container.channel_id')
@@ -101,7 +101,7 @@ function placeOf({ payload, workspace, opened }: Delivery, user: string, options
   const thread = textAt(payload, 'message.thread_ts') ?? textAt(payload, 'container.thread_ts')
   if (thread !== undefined) return { team, channel, thread }
   const ts = textAt(payload, 'message.ts') ?? textAt(payload, 'container.message_ts')
-  // What only one person sees starts no thread: its timestamp is known to nobody else.
+  // An ephemeral message cannot start a thread, as its timestamp is unknown to others.
   const startsThread = ts !== undefined && threadsIn(channel, options) === 'reply' && !isEphemeral(payload)
   return startsThread ? { team, channel, thread: ts, startsThread } : { team, channel }
 }
@@ -110,7 +110,7 @@ function isEphemeral(payload: JsonObject): boolean {
   return objectAt(payload, 'container').is_ephemeral === true
 }
 
-/** What was chosen, whichever kind of element it was: a text, an option, or several. */
+/** The chosen value of any kind of element: a text, an option, or several. */
 function chosenIn(action: JsonObject): Json | undefined {
   const keys = ['value', ...Object.keys(action).filter((key) => key.startsWith('selected_'))]
   const [chosen] = keys.flatMap((key) => (action[key] == null ? [] : [action[key]]))
