@@ -1,7 +1,7 @@
 import { effect } from '@preact/signals'
 import { render } from 'preact'
 import { useEffect, useErrorBoundary, useState } from 'preact/hooks'
-import { findPerson, person, provider, signIn, signInError, signOut } from './lib/api.js'
+import { findPerson, isViewer, person, provider, signIn, signInError, signOut } from './lib/api.js'
 import { html } from './lib/html.js'
 import { keysNow, onKey } from './lib/keys.js'
 import { clock, goneAt, now, state } from './lib/live.js'
@@ -74,7 +74,7 @@ function Navigation({ current }) {
             <span>${title}</span>${many > 0 && html`<span class="count">${many >= 1_000 ? '1000+' : many}</span>`}
           </a></li>`
         })}
-        ${(now.value?.queues?.length ?? 0) > 0 && html`<li><a href="/queues/">Bull Board</a></li>`}
+        ${(now.value?.queues?.length ?? 0) > 0 && !isViewer.value && html`<li><a href="/queues/">Bull Board</a></li>`}
       </ul>
     </nav>
     <${Standing} />
@@ -86,7 +86,8 @@ function Standing() {
   return html`<div class="standing">
     <p class=${`lamp ${state.value}`}>${{ live: 'Live', connecting: 'Connecting …', gone: 'No connection' }[state.value]}</p>
     ${daemon && html`<p title=${daemon}>${daemon.split(':')[0]} · ${store}</p>`}
-    <p title=${person.value.id}>${person.value.name}${person.value.roles.includes('viewer') && ' (viewer)'}</p>
+    <p title=${person.value.id}>${person.value.name}${isViewer.value && ' (viewer)'}</p>
+    ${isViewer.value && html`<p>You change nothing here.</p>`}
     <p><button type="button" class="quiet" onClick=${() => act(signOut)}>Sign out</button></p>
   </div>`
 }

@@ -14,7 +14,7 @@ describe('signing in to the console at an identity provider', { timeout: 180_000
   const provider = await startOidcProvider()
   const routes = (roles: string) => `
 gateways: { demo: { transport: cli } }
-routes: [{ name: all, skill: echo }]
+routes: [{ name: all, skill: fail, retry: { attempts: 1 } }]
 console:
   oidc:
     issuer: ${provider.issuer}
@@ -23,7 +23,11 @@ console:
     allow: ["*@example.com"]
     roles: ${roles}
 `
-  const site = openSite({ routes: routes('{ operator: [ada@example.com], viewer: ["*@example.com"] }') })
+  const skills = { fail: `export default { description: 'fails', run() { throw new Error('no') } }` }
+  const site = openSite({
+    routes: routes('{ operator: [ada@example.com], viewer: ["*@example.com"] }'),
+    skills,
+  })
   const daemon = await site.start()
   const callback = `${daemon.control}/auth/callback`
   const browser = await chromium.launch({
@@ -63,6 +67,48 @@ console:
       },
       [method, path, body && JSON.stringify(body)],
     )
+
+  /** Every view of a viewer: what can be pressed only shows, copies, filters or leads elsewhere. */
+  const cannotChange = async (page: Page) => {
+    await site.run(['message', 'demo', 'hello', '--wait', '0'])
+    const letters = async () => [await daemon.invoke('dead-letter-list')].flat()
+    const [letter] = await until(
+      async () => ((await letters()).length > 0 ? letters() : undefined),
+      'a dead letter',
+    )
+    const { id } = Object(letter)
+    const views = await page
+      .locator('nav a[href^="#"]')
+      .evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''))
+    const places = [
+      ...views,
+      `#/messages/${id}`,
+      '#/gateways/demo',
+      `#/conversations/demo/${id}`,
+      `#/dead-letters/${id}`,
+    ]
+    const shows =
+      /^(Sign out|Copy|Reload|Try again|Previous|Next|Run|Save|Search|Show|\d|any|last|More|Help|Close)/i
+    for (const place of places) {
+      await page.goto(`${daemon.control}/${place}`)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      const pressable = await page
+        .locator('button:not([disabled])')
+        .evaluateAll((buttons) =>
+          buttons.map((button) => String(button.getAttribute('aria-label') ?? button.textContent).trim()),
+        )
+      assert.deepEqual(
+        pressable.filter((name) => !shows.test(name)),
+        [],
+        place,
+      )
+    }
+    await page.goto(`${daemon.control}/#/dead-letters`)
+    const retry = page.getByRole('button', { name: 'Retry' })
+    await retry.waitFor()
+    assert.equal(await retry.isDisabled(), true)
+    assert.match((await retry.getAttribute('title')) ?? '', /viewer/)
+  }
 
   test('is a clear page while the provider is away, and the control token still works', async () => {
     const page = await openForm()
@@ -112,6 +158,7 @@ console:
       const body = method === 'POST' ? {} : undefined
       assert.equal((await ask(page, method, path, body)).status, status, `${method} ${path}`)
     }
+    await cannotChange(page)
     const skills = (await ask(page, 'GET', '/v1/skills')).answer.result
     assert.ok(
       skills.length > 10 &&

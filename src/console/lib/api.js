@@ -1,7 +1,9 @@
-import { signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 
 /** Who is signed in, as `GET /v1/session` says; undefined until that is known, null where somebody must sign in. */
 export const person = signal()
+/** Whether they may look and change nothing. */
+export const isViewer = computed(() => person.value?.roles?.includes('viewer') ?? false)
 /** The host of the identity provider where people can sign in, where there is one. */
 export const provider = signal()
 /** Why the sign-in is shown again. */

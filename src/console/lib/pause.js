@@ -14,7 +14,7 @@ export function CancelRun({ id, done }) {
     })
     done()
   }
-  return html`<button type="button" onClick=${cancel}>Cancel the attempt …</button>`
+  return html`<button changes type="button" onClick=${cancel}>Cancel the attempt …</button>`
 }
 
 /** What waits while something is paused. */
@@ -58,6 +58,6 @@ export function Pause({ kind, of, name, words = ['Pause', 'Resume'] }) {
     reload()
   }
   return html`${found && html`<${Badge} kind="warn">paused<//>`}
-    <button type="button" title=${found ? `Paused by ${found.by}${found.reason ? `: ${found.reason}` : ''}` : undefined}
+    <button changes type="button" title=${found ? `Paused by ${found.by}${found.reason ? `: ${found.reason}` : ''}` : undefined}
       aria-label=${`${words[Number(Boolean(found))]} ${kind} ${name}`} onClick=${change}>${words[Number(Boolean(found))]}${found ? '' : ' …'}</button>`
 }

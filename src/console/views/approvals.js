@@ -66,8 +66,8 @@ function Request({ request, alike, about, reload }) {
     ${alike.length > 1 && html`<p class="dim">${place + 1} of ${count(alike.length, 'request')} for ${skill}${differing.length > 0 && '; what differs is marked'}.</p>`}
     ${
       status === 'pending'
-        ? html`<div class="decide"><div class="buttons"><button type="button" class="primary" data-decide="approve" aria-label=${`Approve ${name}`} onClick=${() => decideIt(true)}>Approve …</button>
-          <button type="button" class="danger" data-decide="deny" aria-label=${`Deny ${name}`} onClick=${() => decideIt(false)}>Deny …</button></div>
+        ? html`<div class="decide"><div class="buttons"><button changes type="button" class="primary" data-decide="approve" aria-label=${`Approve ${name}`} onClick=${() => decideIt(true)}>Approve …</button>
+          <button changes type="button" class="danger" data-decide="deny" aria-label=${`Deny ${name}`} onClick=${() => decideIt(false)}>Deny …</button></div>
           <p class="dim"><${Expiry} of=${request} /></p></div>`
         : html`<p class="ended">${status}${decidedBy && ` by ${decidedBy}`}${reason && `: ${reason}`}</p>`
     }

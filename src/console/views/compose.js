@@ -72,7 +72,7 @@ export function ComposePage({ query }) {
           ) => html`<${Field} key=${field.name} field=${field} value=${values[field.name] ?? ''} error=${errors[field.name]}
             set=${(value) => setValues((last) => ({ ...last, [field.name]: value }))} />`,
         )}
-        <div class="buttons"><button class="primary" disabled=${isBusy}>${isBusy ? 'Waiting for the replies …' : 'Send test message …'}</button></div>
+        <div class="buttons"><button changes class="primary" disabled=${isBusy}>${isBusy ? 'Waiting for the replies …' : 'Send test message …'}</button></div>
         <div class="came" aria-live="polite">${came && html`<${Came} of=${came} />`}</div>
       </form>
       <div class="would"><h2>What the routes would do</h2>

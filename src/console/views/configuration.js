@@ -25,7 +25,7 @@ export function ConfigurationPage() {
   }
   return html`<section class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Configuration</h1>
-      <div class="buttons"><button type="button" onClick=${readAgain}>Reload …</button></div></header>
+      <div class="buttons"><button changes type="button" onClick=${readAgain}>Reload …</button></div></header>
     ${error && html`<${Problem} error=${error} retry=${reload} />`}
     ${value && html`<${Shown} configuration=${value} />`}
   </section>`

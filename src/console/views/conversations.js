@@ -152,6 +152,6 @@ function Answer({ asked, done }) {
     once(send)
   }}>
     <label>Answer ${senderOf(asked.from)} by hand<textarea rows="3" required value=${text} onInput=${(event) => setText(event.target.value)}></textarea></label>
-    <div class="buttons"><button class="primary" disabled=${isBusy}>Send the answer</button></div>
+    <div class="buttons"><button changes class="primary" disabled=${isBusy}>Send the answer</button></div>
   </form>`
 }

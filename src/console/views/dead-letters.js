@@ -129,8 +129,8 @@ function Decide({ filter, many, of, done }) {
     done()
   }
   return html`<div class="buttons">
-    <button type="button" onClick=${() => decide('retry', { title: `Retry ${all}?`, body: 'They go back to the end of their lanes, with fresh attempts.' })}>Retry ${many === 1 ? '' : 'all'}</button>
-    <button type="button" class="danger" onClick=${() => decide('drop', { title: `Drop ${all}?`, body: 'They are removed permanently. Nobody gets them any more.', danger: true })}>Drop ${many === 1 ? '' : 'all'} …</button>
+    <button changes type="button" onClick=${() => decide('retry', { title: `Retry ${all}?`, body: 'They go back to the end of their lanes, with fresh attempts.' })}>Retry ${many === 1 ? '' : 'all'}</button>
+    <button changes type="button" class="danger" onClick=${() => decide('drop', { title: `Drop ${all}?`, body: 'They are removed permanently. Nobody gets them any more.', danger: true })}>Drop ${many === 1 ? '' : 'all'} …</button>
   </div>`
 }
 
@@ -239,8 +239,8 @@ function Letter({ id, from }) {
     ${back}
     <header class="bar"><h1 id="title">${errorOf(letter)}</h1>
       <div class="buttons">
-        <button type="button" class="primary" onClick=${() => decide('retry', { title: 'Retry this dead letter?', body: `It goes back to the end of its lane, with fresh attempts: ${one}`, action: 'Retry' })}>Retry</button>
-        <button type="button" class="danger" onClick=${() => decide('drop', { title: 'Drop this dead letter?', body: `It is removed permanently: ${one}`, action: 'Drop', danger: true })}>Drop …</button>
+        <button changes type="button" class="primary" onClick=${() => decide('retry', { title: 'Retry this dead letter?', body: `It goes back to the end of its lane, with fresh attempts: ${one}`, action: 'Retry' })}>Retry</button>
+        <button changes type="button" class="danger" onClick=${() => decide('drop', { title: 'Drop this dead letter?', body: `It is removed permanently: ${one}`, action: 'Drop', danger: true })}>Drop …</button>
       </div></header>
     <${Facts} of=${{
       id:
@@ -263,7 +263,7 @@ function Letter({ id, from }) {
         ? html`<h2>Edit and send again</h2>
           <p class="hint">As a new message of the same sender and conversation. With another text the sender counts as not verified.</p>
           <textarea rows="6" aria-label="Text" value=${text ?? message.text} onInput=${(event) => setText(event.target.value)}></textarea>
-          <div class="buttons"><button type="button" disabled=${isBusy} onClick=${() => once(resend)}>Send again</button></div>`
+          <div class="buttons"><button changes type="button" disabled=${isBusy} onClick=${() => once(resend)}>Send again</button></div>`
         : html`<h2>What was to be delivered</h2><${Json} value=${letter.data} label="Data" />`
     }
   </section>`

@@ -80,7 +80,7 @@ function Reconnect({ name }) {
       if (!ok) throw new Error(`${name} does not work: ${detail ?? 'it does not say why'}`)
       return `${name} is connected anew.`
     })
-  return html`<button type="button" onClick=${reconnect}>Reconnect</button>`
+  return html`<button changes type="button" onClick=${reconnect}>Reconnect</button>`
 }
 
 /** What `trivium doctor` finds of it. Checks try what they check, at the provider: they run when somebody asks. */
@@ -98,7 +98,7 @@ function Checks({ name }) {
   const [{ at } = {}] = own
   return html`<ul class="plain">${at !== undefined && own.map((each) => html`<${Finding} key=${each.name} gateway=${name} of=${each} />`)}
     ${value && at === undefined && html`<li class="dim">Not checked since the daemon started.</li>`}</ul>
-  <p class="buttons"><button type="button" disabled=${began !== undefined} onClick=${check}>${at === undefined ? 'Check now' : 'Check again'}</button>
+  <p class="buttons"><button changes type="button" disabled=${began !== undefined} onClick=${check}>${at === undefined ? 'Check now' : 'Check again'}</button>
     <span role="status" class="dim">${began !== undefined ? `Checking for ${span(Math.max(0, clock.value - began))}; a mailbox sends a mail to itself and waits for it.` : ''}
       ${began === undefined && at !== undefined && html`Checked <${Age} at=${at} /> ago.`}</span></p>`
 }
@@ -125,7 +125,7 @@ function CheckAll({ names }) {
     }).finally(() => setDone(undefined))
   return html`<span class="buttons"><span role="status" class="dim">${done !== undefined && `Checking ${names[done]}: ${done + 1} of ${names.length}`}
     ${wrong && (wrong.length > 0 ? html`Wrong: ${wrong.map((name) => html`<a key=${name} href=${link(['gateways', name])}>${name}</a> `)}` : 'All checks are good.')}</span>
-    <button type="button" disabled=${done !== undefined || names.length === 0} onClick=${run}>Check all</button></span>`
+    <button changes type="button" disabled=${done !== undefined || names.length === 0} onClick=${run}>Check all</button></span>`
 }
 
 /** When, from where, why, and how it began: as text, whoever wrote it. */

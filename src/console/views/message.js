@@ -278,10 +278,10 @@ function Actions({ shown, reload }) {
   }
   return html`<div class="buttons">
     ${outcome === 'approval' && html`<${DecideHere} isMeant=${(request) => request.message?.id === id} done=${reload} />`}
-    ${outcome === 'dead' && html`<button type="button" class="primary" onClick=${again}>Retry</button>`}
+    ${outcome === 'dead' && html`<button changes type="button" class="primary" onClick=${again}>Retry</button>`}
     ${outcome === 'running' && html`<${CancelRun} id=${id} done=${reload} />`}
-    <button type="button" onClick=${() => setForm('answer')}>Answer …</button>
-    <button type="button" onClick=${() => setForm('resend')}>Edit and send again …</button>
+    <button changes type="button" onClick=${() => setForm('answer')}>Answer …</button>
+    <button changes type="button" onClick=${() => setForm('resend')}>Edit and send again …</button>
     <${Copy} label="Copy as curl" text=${asCurl(message)} />
     ${
       form &&

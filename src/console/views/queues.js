@@ -1,4 +1,4 @@
-import { invoke } from '../lib/api.js'
+import { invoke, isViewer } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { now, points } from '../lib/live.js'
 import { Age, act, ask, Badge, Empty, Problem, StoreAway, took, useLoaded } from '../lib/parts.js'
@@ -53,8 +53,8 @@ function Groups({ groups }) {
       <p class="dim">${each.topic}</p>
       <p class="figures">${count(each.lag, 'event')} behind, ${each.pending.toLocaleString('en')} being read</p>
       <div class="buttons">
-        <button type="button" onClick=${() => seek(each, 'start')} aria-label=${`Read again ${each.topic} as ${each.group}`}>Read again …</button>
-        <button type="button" class="danger" disabled=${each.lag === 0} onClick=${() => seek(each, 'now')} aria-label=${`Skip what ${each.group} has not read of ${each.topic}`}>Skip …</button>
+        <button changes type="button" onClick=${() => seek(each, 'start')} aria-label=${`Read again ${each.topic} as ${each.group}`}>Read again …</button>
+        <button changes type="button" class="danger" disabled=${each.lag === 0} onClick=${() => seek(each, 'now')} aria-label=${`Skip what ${each.group} has not read of ${each.topic}`}>Skip …</button>
       </div>
     </article>`,
   )}</div>`
@@ -123,10 +123,10 @@ function Subscription({ known }) {
     <div class="buttons">
       ${
         state === 'active' || state === 'failing'
-          ? html`<button type="button" onClick=${pause} aria-label=${`Pause ${name}`}>Pause …</button>`
-          : html`<button type="button" class="primary" onClick=${resume} aria-label=${`Resume ${name}`}>Resume …</button>`
+          ? html`<button changes type="button" onClick=${pause} aria-label=${`Pause ${name}`}>Pause …</button>`
+          : html`<button changes type="button" class="primary" onClick=${resume} aria-label=${`Resume ${name}`}>Resume …</button>`
       }
-      <button type="button" onClick=${replay} aria-label=${`Replay ${name}`}>Replay …</button>
+      <button changes type="button" onClick=${replay} aria-label=${`Replay ${name}`}>Replay …</button>
     </div>
     ${error && html`<${Problem} error=${error} retry=${reload} />`}
     <${Attempts} of=${value?.attempts ?? []} />
@@ -150,5 +150,5 @@ function Queues({ queues }) {
     ({ name, ok, detail }) =>
       html`<li key=${name}><b>${name}</b> <${Badge} kind=${ok ? 'good' : 'bad'}>${ok ? 'reachable' : 'away'}<//> <span class="dim">${detail}</span></li>`,
   )}</ul>
-  <p><a class="button" href="/queues/">Open Bull Board</a></p>`
+  ${!isViewer.value && html`<p><a class="button" href="/queues/">Open Bull Board</a></p>`}`
 }
