@@ -268,6 +268,8 @@ export type ClaimedJob = NewJob & {
   /** Number of claims that expired without an outcome: the holder died, and its effects are unknown. */
   lost: number
   errors: AttemptError[]
+  /** It was a dead letter that somebody put back, however long after its message came in. */
+  requeued?: true
   message?: Message
   /** Messages merged into this job, oldest first. */
   collected?: Message[]

@@ -105,7 +105,7 @@ export function createDispatch(options: {
     const started = now()
     const attempt = attemptOf(job)
     const isFirst = attempt === 1 && job.id === message.id && !waiting.has(message.id)
-    if (isFirst) metrics.latency(message.gateway, (started - message.receivedAt) / 1000)
+    if (isFirst && !job.requeued) metrics.latency(message.gateway, (started - message.receivedAt) / 1000)
     const steer = route['while-busy'] === 'steer' ? steerOf(claimed, route.name, collected) : undefined
     const sends = createSendCounter()
     const dispatch: Dispatch = {

@@ -116,6 +116,7 @@ export function createClaims(
     const job: ClaimedJob = Object.assign(toJob(row), { token, failures, lost, errors })
     const { message, isInJournal } = readMessage(row)
     if (message) job.message = message
+    if (row.kept !== null) job.requeued = true
     claimed.set(row.n, { token, queue, row, isInJournal })
     return job
   }

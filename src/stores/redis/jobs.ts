@@ -124,6 +124,7 @@ function claimedJob(
     lost: Number(fields.get('x') ?? 0),
     ...(messageId === undefined ? {} : { messageId }),
     ...(fields.has('n') ? { notify: true } : {}),
+    ...(fields.has('p') ? { requeued: true } : {}),
     ...(message && message.id === messageId ? { message } : {}),
   }
 }

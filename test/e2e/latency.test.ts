@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { suiteWithDaemon } from '../fixtures/suite.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  hook: { transport: webhook, path: /hook, verify: { scheme: none } }
+routes:
+  - { name: bad, match: { gateway: hook, text: bad }, skill: bad, retry: { attempts: 1 } }
+  - { name: all, match: { gateway: hook }, skill: echo }
+`
+const SKILLS = { bad: `export default { description: 'fails', run() { throw new Error('no') } }` }
+
+for (const store of ['embedded', 'redis'] as const) {
+  describe(`the latency from acceptance to the skill (${store})`, { timeout: 120_000 }, () => {
+    const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS, store })
+
+    test('counts first attempts, and no dead letter that is put back', async () => {
+      const { daemon } = suite
+      const counted = async () => {
+        const response = await fetch(`${daemon.control}/metrics`)
+        const [, count = 0] =
+          /^trivium_dispatch_latency_seconds_count\{gateway="hook"\} (\d+)$/m.exec(await response.text()) ??
+          []
+        return Number(count)
+      }
+      const { body } = await daemon.post('/hook', 'bad', { 'content-type': 'text/plain' })
+      const { id } = Object(body)
+      const attempts = async () => {
+        const { history, outcome } = Object(await daemon.invoke('message-show', { id }))
+        return outcome === 'dead'
+          ? history.filter((note: { what: string }) => note.what === 'dead').length
+          : 0
+      }
+      await until(async () => (await attempts()) === 1, 'a dead letter')
+      assert.equal(await counted(), 1)
+      await daemon.invoke('dead-letter-retry', { id })
+      await until(async () => (await attempts()) === 2, 'a dead letter again')
+      assert.equal(await counted(), 1)
+      await daemon.post('/hook', 'good', { 'content-type': 'text/plain' })
+      await until(async () => (await counted()) === 2, 'another first attempt')
+    })
+  })
+}
