@@ -2,6 +2,8 @@ import { z } from 'zod'
 import { closed, limit, name, optional, time } from './arguments.ts'
 import { isId } from './message-id.ts'
 import { OUTCOMES } from './message-query.ts'
+import { parseSearch, SEARCH_KEYS } from './search-words.ts'
+import { DAY } from './units.ts'
 
 const outcome = z
   .string()
@@ -12,6 +14,22 @@ const older = name
   .refine(isId, 'expected the id of a message')
   .exactOptional()
   .describe('Only messages older than the one with this id')
+
+const searchWords = z
+  .string()
+  .max(2_000)
+  .transform((text, context) => {
+    try {
+      return parseSearch(text)
+    } catch (error) {
+      context.addIssue(error instanceof Error ? error.message : String(error))
+      return z.NEVER
+    }
+  })
+  .exactOptional()
+  .describe(
+    `Search words: ${Object.keys(SEARCH_KEYS).join(':, ')}: and parts of subject or text, in quotes where they have spaces`,
+  )
 
 /** Which messages are meant, for searches and for the stream. */
 export const messageFilter = closed({
@@ -26,6 +44,7 @@ export const messageFilter = closed({
     .describe(`How it stands, one or several with commas: ${OUTCOMES.join(', ')}`),
   since: time.exactOptional().describe('Only since a time, or from so long ago on: 2h'),
   until: time.exactOptional().describe('Only before a time'),
+  search: searchWords,
 })
 
 /** The journal: `message-…`. */
@@ -43,6 +62,18 @@ export const messages = {
       limit: z.int().min(1).max(500).default(50).describe('The most messages to give'),
     })
     .describe('Finds messages, newest first: in short, with how they stand, and with where to go on.'),
+  /** Bounded in time: what is older than `countedTo` is not counted yet; ask again until there. */
+  histogram: messageFilter
+    .extend({
+      buckets: z.int().min(1).max(500).default(60).describe('About how many spans of time'),
+      width: z
+        .int()
+        .min(1_000)
+        .max(28 * DAY)
+        .exactOptional()
+        .describe('The length of a span in ms, to go on as before'),
+    })
+    .describe('Counts messages by when they came in, in equal spans of time, oldest first.'),
   /** Throws `message_not_found`, and what accepting throws. */
   resend: closed({
     id: name.describe('The id of the message; that of a dead letter will do'),

@@ -33,6 +33,8 @@ export type MessageQuery = {
   sender?: string | undefined
   /** Part of the subject, or of the first `SEARCHED` characters of the text. */
   text?: string | undefined
+  /** As `text`: each of them. */
+  words?: readonly string[] | undefined
   since?: number | undefined
   until?: number | undefined
 }
@@ -43,7 +45,8 @@ export const SEARCHED = 16_000
 /** Makes a function that tests a message against a query. */
 export function createMatcher(query: MessageQuery): (message: Message) => boolean {
   const { gateways, conversation, transport, event, since = 0, until = Number.POSITIVE_INFINITY } = query
-  const [sender, text] = [query.sender?.toLowerCase(), query.text?.toLowerCase()]
+  const sender = query.sender?.toLowerCase()
+  const parts = wordsOf(query).map((word) => word.toLowerCase())
   const has = (part: string | undefined, wanted: string) => part?.toLowerCase().includes(wanted) ?? false
   return (message) => {
     if (gateways && !gateways.includes(message.gateway)) return false
@@ -54,8 +57,15 @@ export function createMatcher(query: MessageQuery): (message: Message) => boolea
     if (at < since || at >= until) return false
     const { id, name, address } = message.from
     if (sender !== undefined && ![id, name, address].some((part) => has(part, sender))) return false
-    return text === undefined || has(message.subject, text) || has(message.text.slice(0, SEARCHED), text)
+    if (parts.length === 0) return true
+    const text = message.text.slice(0, SEARCHED).toLowerCase()
+    return parts.every((part) => has(message.subject, part) || text.includes(part))
   }
+}
+
+/** All parts of the subject or the text that a query wants. */
+export function wordsOf({ text, words = [] }: MessageQuery): readonly string[] {
+  return text === undefined ? words : [text, ...words]
 }
 
 /**

@@ -16,6 +16,7 @@ const SIZE_UNITS: Record<string, number> = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 
 /** Durations in milliseconds, and sizes in bytes. */
 export const MINUTE = 60_000
 export const HOUR = 60 * MINUTE
+export const DAY = 24 * HOUR
 export const MIB = 1024 ** 2
 export const GIB = 1024 ** 3
 

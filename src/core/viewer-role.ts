@@ -16,6 +16,7 @@ export const VIEWER_SKILLS: readonly string[] = [
   'gateway-list',
   'job-list',
   'job-show',
+  'message-histogram',
   'message-list',
   'message-search',
   'message-show',

@@ -4,6 +4,7 @@ import type { Services } from '../core/services.ts'
 import type { createAccept } from '../engine/accept.ts'
 import { createConversations } from '../engine/conversations.ts'
 import { createDeadLetters } from '../engine/dead-letters.ts'
+import { createHistogram } from '../engine/histogram.ts'
 import type { MaxDeliveries } from '../engine/max-deliveries.ts'
 import { createMessages } from '../engine/messages.ts'
 import type { Outbox } from '../engine/outbox.ts'
@@ -50,6 +51,7 @@ export function createRoadServices(
     messages: {
       ...createMessages({ store, logged: base.logged, pushed: parts.pushed, traceUrl, now }),
       ...createSearch(store),
+      ...createHistogram(store, now),
       resend: createResend({ store, accept: parts.accept, now }),
       replay: createReplay({ store, match: router.match, now }),
     },

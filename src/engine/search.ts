@@ -2,6 +2,7 @@ import { type Caller, requireGateway } from '../core/call.ts'
 import { LARGE_READ, type Message } from '../core/message.ts'
 import { timeOf } from '../core/message-id.ts'
 import type { MessageQuery, Outcome } from '../core/message-query.ts'
+import type { SearchWords } from '../core/search-words.ts'
 import type { Services } from '../core/services.ts'
 import type { Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
@@ -26,12 +27,32 @@ export function rowOf(message: Message, outcome: Outcome, shown = SHOWN) {
   return { ...head, text: text.slice(0, shown), outcome, ...defined({ subject, summary, event, files }) }
 }
 
-type Filter = Omit<MessageQuery, 'gateways'> & { gateway?: string; outcome?: Outcome[] }
+type Filter = Omit<MessageQuery, 'gateways'> & {
+  gateway?: string
+  outcome?: Outcome[]
+  search?: SearchWords
+}
 
 /** Converts a filter for the store, limited to the caller's gateways. Throws `forbidden` for other gateways. */
-export function searchOf({ gateway, outcome, ...query }: Filter, caller: Pick<Caller, 'gateways' | 'kind'>) {
+export function searchOf(
+  { search, ...filter }: Filter,
+  caller: Pick<Caller, 'gateways' | 'kind'>,
+): MessageQuery & { outcomes?: Outcome[] | undefined } {
+  const { gateway, outcome, ...query } = search ? both(filter, search) : filter
+  const [own, other] = [filter.gateway, search?.gateway]
   if (gateway !== undefined) requireGateway(caller, gateway)
-  return { ...query, outcomes: outcome, gateways: gateway === undefined ? caller.gateways : [gateway] }
+  const isNone = own !== undefined && other !== undefined && own !== other
+  const gateways = gateway === undefined ? caller.gateways : isNone ? [] : [gateway]
+  return { ...query, outcomes: outcome, gateways }
+}
+
+/** Both a filter and search words must hold. If both give a sender or an event, the words win. */
+function both(filter: Omit<Filter, 'search'>, search: SearchWords): Omit<Filter, 'search'> {
+  const since = Math.max(filter.since ?? 0, search.since ?? 0)
+  const ends = [filter.until, search.until].filter((time) => time !== undefined)
+  const until = ends.length > 0 ? Math.min(...ends) : undefined
+  const outcome = search.outcome?.filter((each) => filter.outcome?.includes(each) ?? true) ?? filter.outcome
+  return { ...filter, ...search, since, ...defined({ until, outcome }) }
 }
 
 /** Searches messages by content and outcome, page by page. */

@@ -140,7 +140,7 @@ describe('the operator console', { timeout: 300_000 }, async () => {
   test('a search is in the address and outlives a reload', async () => {
     await page.keyboard.press('/')
     await page.keyboard.type('world')
-    await page.waitForURL('**/#/messages?text=world')
+    await page.waitForURL('**/#/messages?search=world')
     await page.reload()
     await rows.filter({ hasText: 'world' }).waitFor()
     assert.equal(await rows.count(), 1)

@@ -98,6 +98,7 @@ export function filtered(command: Command): Command {
     .option('--event <name>', 'only with this event, as webhooks and Slack name it')
     .option('--sender <text>', 'only where id, name or address has this part')
     .option('--text <text>', 'only where subject or text has this part')
+    .option('--search <words>', 'as in the console: from:ada status:dead after:2h "some words"')
     .option('--outcome <names>', `how it stands, with commas: ${OUTCOMES.join(',')}`)
 }
 

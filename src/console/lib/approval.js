@@ -95,7 +95,7 @@ export function DecideHere({ isMeant, done }) {
   return value.filter(isMeant).map(
     (
       request,
-    ) => html`<span class="decide-here" key=${request.id}><button type="button" class="primary" aria-label=${`Approve ${request.title}`} onClick=${() => decideIt(request, true)}>Approve …</button>
-      <button type="button" class="danger" aria-label=${`Deny ${request.title}`} onClick=${() => decideIt(request, false)}>Deny …</button></span>`,
+    ) => html`<span class="decide-here" key=${request.id}><button changes type="button" class="primary" aria-label=${`Approve ${request.title}`} onClick=${() => decideIt(request, true)}>Approve …</button>
+      <button changes type="button" class="danger" aria-label=${`Deny ${request.title}`} onClick=${() => decideIt(request, false)}>Deny …</button></span>`,
   )
 }

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { Age, Badge, Empty, Problem, StoreAway, useLoaded } from '../lib/parts.js'
+import { Range } from '../lib/range.js'
 import { replace } from '../lib/router.js'
 
 const PAGE = 100
@@ -12,7 +13,8 @@ const FILTERS = [
 
 /** Who decided and changed what, newest first. */
 export function AuditPage({ query }) {
-  const given = Object.fromEntries(FILTERS.flatMap(([key]) => (query[key] ? [[key, query[key]]] : [])))
+  const names = [...FILTERS.map(([key]) => key), 'since', 'until']
+  const given = Object.fromEntries(names.flatMap((key) => (query[key] ? [[key, query[key]]] : [])))
   const [older, setOlder] = useState({ of: '', entries: [], next: undefined })
   const of = JSON.stringify(given)
   const { value, error, reload } = useLoaded(
@@ -34,6 +36,7 @@ export function AuditPage({ query }) {
         ([key, label]) =>
           html`<label key=${key}>${label} <input type="text" value=${query[key] ?? ''} onInput=${(event) => replace('audit', { ...query, [key]: event.target.value })} /></label>`,
       )}
+        <${Range} query=${query} set=${(span) => replace('audit', { ...query, ...span })} />
         <button type="button" onClick=${reload}>Reload</button></div></header>
     <${StoreAway} />
     ${value && entries.length === 0 && html`<${Empty} title="No entries.">Decisions and changes are listed here, with who made them.<//>`}

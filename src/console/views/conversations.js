@@ -5,7 +5,10 @@ import { List } from '../lib/list.js'
 import { isNarrow, now } from '../lib/live.js'
 import { Age, act, Empty, Gist, Outcome, Problem, useLoaded, useOnce } from '../lib/parts.js'
 import { Pause } from '../lib/pause.js'
+import { Range } from '../lib/range.js'
 import { link, replace } from '../lib/router.js'
+import { SavedViews } from '../lib/saved.js'
+import { SearchBox, searchProblem } from '../lib/search-box.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 import { Chat } from './message.js'
@@ -21,15 +24,16 @@ const CALM = 400
 export function ConversationsPage({ path: [gateway, conversation], query }) {
   if (conversation !== undefined)
     return html`<${Conversation} key=${`${gateway} ${conversation}`} gateway=${gateway} conversation=${conversation} />`
-  return html`<${Conversations} key=${JSON.stringify(query)} filter=${query} />`
+  return html`<${Conversations} filter=${query} />`
 }
 
 const keyOf = ({ gateway, conversation }) => `${gateway} ${conversation}`
 const hrefOf = ({ gateway, conversation }) => link(['conversations', gateway, conversation])
 
 function Conversations({ filter }) {
-  const { pages, error, isEnd, more } = usePages((before) =>
-    invoke('conversation-list', { ...filter, limit: PAGE, ...before }),
+  const { pages, error, isEnd, more } = usePages(
+    (before) => invoke('conversation-list', { ...filter, limit: PAGE, ...before }),
+    JSON.stringify(filter),
   )
   const rows = [
     ...new Map(
@@ -45,13 +49,15 @@ function Conversations({ filter }) {
     <header class="bar">
       <h1 id="title">Conversations</h1>
       <search class="filter">
-        <input type="search" aria-label="Search in what they wrote" placeholder="Search  /" value=${filter.text ?? ''} onChange=${(event) => set({ text: event.target.value })} />
+        <${SearchBox} label="Search in what they wrote" value=${filter.search ?? filter.text ?? ''} set=${(search) => set({ search, text: '' })} />
         <label class="pick"><span>Gateway</span><select value=${filter.gateway ?? ''} onChange=${(event) => set({ gateway: event.target.value })}>
           <option value="">any</option>${gateways.map((name) => html`<option key=${name}>${name}</option>`)}
         </select></label>
+        <${Range} query=${filter} set=${set} />
       </search>
     </header>
-    ${error && html`<${Problem} error=${error} retry=${more} />`}
+    <${SavedViews} of="conversations" query=${filter} />
+    ${error && (searchProblem(error) ? html`<p class="search-problem" role="alert">${searchProblem(error)}</p>` : html`<${Problem} error=${error} retry=${more} />`)}
     ${
       rows.length === 0 && isEnd
         ? html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'Nobody has written yet.'}><a href=${link('conversations')}>Show all</a><//>`
@@ -70,27 +76,30 @@ function row(conversation) {
   </a>`
 }
 
-/** Loads page after page by `load({ before })`, until one has no `next`. */
-function usePages(load) {
-  const [state, setState] = useState({ pages: [], isEnd: false })
-  const latest = useRef({ isBusy: false })
+/** Loads page after page by `load({ before })`, until one has no `next`; anew where `of` changes. */
+function usePages(load, of) {
+  const [state, setState] = useState({ of, pages: [], isEnd: false })
+  const latest = useRef()
   const more = useCallback(async () => {
-    const { isBusy, next, isEnd } = latest.current
-    if (isBusy || isEnd) return
-    latest.current.isBusy = true
+    const mine = latest.current
+    if (!mine || mine.isBusy || mine.isEnd) return
+    mine.isBusy = true
     try {
-      const page = await load(next ? { before: next } : {})
-      latest.current = { isBusy: false, next: page.next, isEnd: page.next === undefined }
-      setState(({ pages }) => ({ pages: [...pages, page], isEnd: page.next === undefined }))
+      const page = await load(mine.next ? { before: mine.next } : {})
+      Object.assign(mine, { next: page.next, isEnd: page.next === undefined })
+      mine.pages.push(page)
+      if (latest.current === mine) setState({ of, pages: [...mine.pages], isEnd: mine.isEnd })
     } catch (error) {
-      latest.current.isBusy = false
-      setState((last) => ({ ...last, error }))
+      if (latest.current === mine) setState((last) => ({ ...last, of, error }))
     }
+    mine.isBusy = false
     // Anew with each page: one may bring no row that was not there.
-  }, [state.pages.length])
+  }, [of, state.pages.length])
   useEffect(() => {
+    latest.current = { pages: [] }
+    setState({ of, pages: [], isEnd: false })
     more()
-  }, [])
+  }, [of])
   return { ...state, more }
 }
 

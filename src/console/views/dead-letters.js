@@ -16,7 +16,9 @@ import {
   useLoaded,
   useOnce,
 } from '../lib/parts.js'
+import { Range } from '../lib/range.js'
 import { go, link, replace } from '../lib/router.js'
+import { SavedViews } from '../lib/saved.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 
@@ -73,10 +75,12 @@ function Groups({ filter }) {
       <p class="fresh">${isDue && html`<button type="button" class="pill" onClick=${show}>Changed: show</button>`}</p>
       <search class="filter">
         <input type="search" aria-label="Search in the errors" placeholder="Search in the errors  /" value=${filter.error ?? ''} onChange=${(event) => replace('dead-letters', { ...filter, error: event.target.value })} />
+        <${Range} query=${filter} set=${(span) => replace('dead-letters', { ...filter, ...span })} />
       </search>
     </header>
+    <${SavedViews} of="dead-letters" query=${filter} />
     ${error && html`<${Problem} error=${error} retry=${reload} />`}
-    ${groups?.length === 0 && html`<${Empty} title=${filter.error ? 'Nothing matches.' : 'No dead letters.'}>What cannot be delivered after all its attempts is kept here whole, until somebody decides.<//>`}
+    ${groups?.length === 0 && html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No dead letters.'}>What cannot be delivered after all its attempts is kept here whole, until somebody decides.<//>`}
     <div ref=${box}>
       ${total > 0 && html`<p class="dim">${total.toLocaleString('en')} in ${count(groups.length, 'kind')}, most first.</p>`}
       <ul class="groups">${groups?.map((group) => html`<li key=${keyOfGroup(group)} class="card"><${Group} group=${group} within=${within} reload=${reload} /></li>`)}</ul>

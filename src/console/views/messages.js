@@ -1,9 +1,13 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useRef } from 'preact/hooks'
+import { Histogram } from '../lib/histogram.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
 import { isNarrow, now } from '../lib/live.js'
 import { Age, Empty, Gist, Outcome, Problem } from '../lib/parts.js'
-import { link, replace } from '../lib/router.js'
+import { Range } from '../lib/range.js'
+import { go, link, replace } from '../lib/router.js'
+import { SavedViews } from '../lib/saved.js'
+import { SearchBox, searchProblem } from '../lib/search-box.js'
 import { useMessages } from '../lib/tail.js'
 import { count } from '../lib/troubles.js'
 
@@ -20,8 +24,6 @@ const OUTCOMES = [
   'bounced',
   'suppressed',
 ]
-/** Ms after the last key until what is typed is searched. */
-const SETTLE = 250
 
 /** Live tail, search and filter; the address carries the filter. */
 export function MessagesPage({ query }) {
@@ -29,6 +31,7 @@ export function MessagesPage({ query }) {
   const found = useMessages(filter)
   const set = (change) => replace('messages', { ...filter, ...change })
   const list = useRef()
+  const wrong = filter.search && searchProblem(found.error)
   const show = () => {
     list.current.querySelector('.list').scrollTop = 0
     found.takeIn()
@@ -39,7 +42,10 @@ export function MessagesPage({ query }) {
       <p class="fresh">${found.fresh > 0 && html`<button type="button" class="pill" onClick=${show}>${found.fresh} new</button>`}</p>
       <${Filter} filter=${filter} set=${set} focus=${focus === 'search'} />
     </header>
-    ${found.error && html`<${Problem} error=${found.error} retry=${found.more} />`}
+    <${Given} filter=${filter} set=${set} />
+    ${found.error && (wrong ? html`<p class="search-problem" role="alert">${wrong}</p>` : html`<${Problem} error=${found.error} retry=${found.more} />`)}
+    <${Histogram} filter=${filter} narrow=${(span) => go('messages', { ...filter, ...span })} />
+    <${SavedViews} of="messages" query=${filter} />
     ${
       found.rows.length > 0 || !found.isEnd
         ? html`<${List} label="Messages" items=${found.rows} height=${isNarrow.value ? 62 : 44} keyOf=${keyOf} hrefOf=${hrefOf} later=${found.later} onEnd=${found.more} held=${found.held} row=${row} />`
@@ -73,55 +79,28 @@ export function senderOf(from = {}) {
 }
 
 function Filter({ filter, set, focus }) {
-  const [text, setText] = useState(filter.text ?? '')
-  const input = useRef()
-  // Where the address changes by what is typed here, more may be typed already.
-  const typed = useRef(filter.text)
-  useEffect(() => {
-    if (filter.text !== typed.current) setText(filter.text ?? '')
-    typed.current = filter.text
-  }, [filter.text])
-  useLayoutEffect(() => {
-    if (focus) input.current.focus()
-  }, [focus])
-  useEffect(() => {
-    if (text === (filter.text ?? '')) return
-    const timer = setTimeout(() => {
-      typed.current = text || undefined
-      set({ text })
-    }, SETTLE)
-    return () => clearTimeout(timer)
-  }, [text])
   const gateways = [
     ...new Set([...(now.value?.gateways ?? []).map(({ name }) => name), filter.gateway].filter(Boolean)),
   ]
   const pick = (name, label, options) => html`<label class="pick"><span>${label}</span>
     <select value=${filter[name] ?? ''} onChange=${(event) => set({ [name]: event.target.value })}>
-      <option value="">any</option>${options.map(([value, shown]) => html`<option key=${value} value=${value}>${shown}</option>`)}
+      <option value="">any</option>${options.map((value) => html`<option key=${value} value=${value}>${value}</option>`)}
     </select></label>`
-  const write = (name, label, placeholder) => html`<label class="pick"><span>${label}</span>
-    <input value=${filter[name] ?? ''} placeholder=${placeholder} onChange=${(event) => set({ [name]: event.target.value.trim() })} /></label>`
   return html`<search class="filter">
-    <input ref=${input} type="search" aria-label="Search in subject and text" placeholder="Search  /" value=${text}
-      onInput=${(event) => setText(event.target.value)} onKeyDown=${(event) => event.key === 'Escape' && event.target.blur()} />
-    ${pick(
-      'gateway',
-      'Gateway',
-      gateways.map((name) => [name, name]),
-    )}
-    ${pick(
-      'outcome',
-      'Outcome',
-      OUTCOMES.map((name) => [name, name]),
-    )}
-    ${pick('since', 'Since', [
-      ['15m', '15 minutes'],
-      ['1h', '1 hour'],
-      ['24h', '1 day'],
-      ['7d', '7 days'],
-    ])}
-    ${write('sender', 'Sender', 'part of it')}
-    ${write('event', 'Event', 'its name')}
+    <${SearchBox} value=${filter.search ?? ''} set=${(search) => set({ search })} focus=${focus} />
+    ${pick('gateway', 'Gateway', gateways)}
+    ${pick('outcome', 'Outcome', [...new Set([...OUTCOMES, filter.outcome].filter(Boolean))])}
+    <${Range} query=${filter} set=${set} />
     ${Object.keys(filter).length > 0 && html`<a class="button" href=${link('messages')}>Clear</a>`}
   </search>`
+}
+
+/** What the address says besides what the filter shows: each can be taken away. */
+function Given({ filter, set }) {
+  const given = ['text', 'sender', 'event', 'conversation', 'transport'].filter((name) => filter[name])
+  if (given.length === 0) return null
+  return html`<p class="given">${given.map(
+    (name) =>
+      html`<button key=${name} type="button" class="chip" title=${`Any ${name}`} onClick=${() => set({ [name]: '' })}>${name}: ${filter[name]} ✕</button>`,
+  )}</p>`
 }

@@ -49,7 +49,7 @@ function Paused({ pause, done }) {
   return html`<li class="card">
     <div><p class="pause-head"><${Badge} kind="warn">${kind}<//> ${at ? html`<a href=${link(at)}>${label}</a>` : html`<b>${label}</b>`}${gateway && html` <span class="dim">in ${gateway}</span>`}</p>
     <p class="dim">${since !== undefined && html`For <${Age} at=${since} />`}${by && ` by ${by}`}${reason && `: ${reason}`}${until !== undefined && `; ends in ${span(Math.max(0, until - Date.now()))}`}${drop && '; messages are recorded as handled by a person'}</p></div>
-    <button type="button" onClick=${resume} aria-label=${`Resume ${kind} ${label}`}>Resume</button>
+    <button changes type="button" onClick=${resume} aria-label=${`Resume ${kind} ${label}`}>Resume</button>
   </li>`
 }
 
@@ -77,7 +77,7 @@ function PauseForm({ done }) {
     }}><option value="route">route</option><option value="skill">skill</option><option value="gateway">gateway</option></select></label>
     <label>Name <input required list="pause-names" autocomplete="off" value=${name} onInput=${(event) => setName(event.target.value)} />
       <datalist id="pause-names">${names.map((each) => html`<option key=${each} value=${each}></option>`)}</datalist></label>
-    <button class="primary">Pause …</button>
+    <button changes class="primary">Pause …</button>
   </form>
   <p class="hint">A conversation is paused with <i>Take over</i> in its own view; a push under <a href=${link('queues')}>Groups and queues</a>.</p>`
 }

@@ -111,12 +111,9 @@ export function createClaims(
   }
 
   function toClaimed(queue: number, row: Running, token: string): ClaimedJob {
-    const { failures, lost } = row
-    const errors = row.errors === '[]' ? [] : JSON.parse(row.errors)
-    const job: ClaimedJob = Object.assign(toJob(row), { token, failures, lost, errors })
+    const job: ClaimedJob = Object.assign(toJob(row), { token }, triedOf(row))
     const { message, isInJournal } = readMessage(row)
     if (message) job.message = message
-    if (row.kept !== null) job.requeued = true
     claimed.set(row.n, { token, queue, row, isInJournal })
     return job
   }
@@ -163,4 +160,9 @@ export function createClaims(
         )
       }),
   }
+}
+
+/** What is known of earlier attempts. */
+function triedOf({ failures, lost, errors, kept }: Running) {
+  return { failures, lost, errors: errors === '[]' ? [] : JSON.parse(errors), requeued: kept !== null }
 }

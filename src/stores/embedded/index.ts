@@ -43,7 +43,7 @@ async function openStore(options: EmbeddedOptions, address: string): Promise<Sto
   const writer = createWriter(db, address, () => flush(wal))
   const parts = createParts(db, writer, address, options)
   const search = opened.adopt(createSearch(parts, address), ({ close }) => close())
-  const journal = createJournal(parts, search.search)
+  const journal = createJournal(parts, { search: search.search, countByTime: search.countByTime })
   const kv = createKeyValues(parts)
   opened.adopt(createCheckpointer(writer, address, log), async (end) => void (await end()))
   opened.defer(writer.close)

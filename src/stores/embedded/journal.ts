@@ -20,7 +20,7 @@ type NoteRow = { at: number; road: number; what: string; detail: string | null }
 export type JournalTable = ReturnType<typeof createJournal>
 
 /** The journal, and its synchronous functions for other parts of the store. */
-export function createJournal(parts: Parts, search: Journal['search']) {
+export function createJournal(parts: Parts, searching: Pick<Journal, 'search' | 'countByTime'>) {
   const { sql, writer, counters, gateways, keys, signals } = parts
   const fresh = createFreshMessages()
   writer.follow({ rolledBack: () => fresh.pumpedTo(undefined) })
@@ -104,7 +104,7 @@ export function createJournal(parts: Parts, search: Journal['search']) {
         const seq = find(id)
         return seq === undefined ? undefined : at(seq)
       }),
-    search,
+    ...searching,
     outcomes: (ids) => parts.read(() => ids.map(outcome)),
     note: (id, notes) =>
       writer.write(() => {

@@ -26,7 +26,7 @@ const prepare = (text) => {
 
 parentPort?.on('message', (asked) => {
   try {
-    parentPort?.postMessage(search(asked))
+    parentPort?.postMessage(asked.width === undefined ? search(asked) : count(asked))
   } catch (thrown) {
     // An error that is sent keeps no code of its own.
     const { message, errcode } = Object(thrown)
@@ -34,8 +34,8 @@ parentPort?.on('message', (asked) => {
   }
 })
 
-function search({ likes, gateways, conversation, outcomes, since, until, end, limit }) {
-  const deadline = Date.now() + LONGEST
+/** What of a question the database can say, as conditions on `j` and `s`, and their values. */
+function conditionsOf({ likes, gateways, conversation, outcomes, since, until }) {
   const conditions = ['j.seq >= ? AND j.seq < ?', 'j.id >= ?', 'j.id < ?']
   const values = [since, until]
   const add = (condition, ...bound) => {
@@ -46,14 +46,21 @@ function search({ likes, gateways, conversation, outcomes, since, until, end, li
   if (conversation) add('(j.conversation = ? OR j.seq = ?)', conversation.name, conversation.own)
   for (const like of likes) add('j.payload LIKE ?', like)
   if (outcomes) add(`s.outcome IN (${outcomes.map(() => '?').join()})`, ...outcomes)
+  return { where: conditions.join(' AND '), values }
+}
+
+function search(asked) {
+  const { since, until, end, limit } = asked
+  const deadline = Date.now() + LONGEST
+  const { where, values } = conditionsOf(asked)
   const select = prepare(`SELECT j.seq, j.id, g.name AS gateway, j.received_at, j.payload, s.outcome
     FROM journal j CROSS JOIN gateway g ON g.id = j.gateway CROSS JOIN standing s ON s.seq = j.seq
-    WHERE ${conditions.join(' AND ')} ORDER BY j.seq DESC LIMIT ?`)
+    WHERE ${where} ORDER BY j.seq DESC LIMIT ?`)
 
   const rows = []
   let size = 0
   const first = oldest.get(0)
-  let to = Math.min(end, (newest.get()?.seq ?? 0) + 1)
+  let to = endOf(until, end)
   while (first && to > first.seq) {
     const from = Math.max(first.seq, to - STEP)
     for (const row of select.iterate(from, to, ...values, limit - rows.length)) {
@@ -68,4 +75,51 @@ function search({ likes, gateways, conversation, outcomes, since, until, end, li
     to = from
   }
   return { rows }
+}
+
+/** The first position from which on no message is older than `until`: ids sort by time, as positions do. */
+function endOf(until, end) {
+  let [low, high] = [oldest.get(0)?.seq ?? 0, Math.min(end, (newest.get()?.seq ?? 0) + 1)]
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const found = oldest.get(middle)
+    if (!found || found.id >= until) high = middle
+    else low = found.seq + 1
+  }
+  return low
+}
+
+/** Counts by the times in ids, from the end; between two steps it stops where a span is whole. */
+function count(asked) {
+  const { outcomes, since, until, end, width } = asked
+  const deadline = Date.now() + LONGEST
+  const { where, values } = conditionsOf(asked)
+  const standing = outcomes ? 'CROSS JOIN standing s ON s.seq = j.seq' : ''
+  const select = prepare(`SELECT j.id FROM journal j ${standing} WHERE ${where}`)
+  const spanOf = (id) => Math.floor(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) / width) * width
+
+  const counts = new Map()
+  const first = oldest.get(0)
+  let to = endOf(until, end)
+  let whole
+  while (first && to > first.seq) {
+    const from = Math.max(first.seq, to - STEP)
+    for (const { id } of select.iterate(from, to, ...values))
+      counts.set(spanOf(id), (counts.get(spanOf(id)) ?? 0) + 1)
+    const reached = oldest.get(from)
+    if (from === first.seq || !reached || reached.id < since) break
+    // The span of the last one that was looked at is not whole yet.
+    const next = spanOf(reached.id) + width
+    whole ??= next
+    if (Date.now() > deadline && next < whole) {
+      for (const at of counts.keys()) if (at < next) counts.delete(at)
+      return { rows: [], counts: sorted(counts), countedTo: next }
+    }
+    to = from
+  }
+  return { rows: [], counts: sorted(counts) }
+}
+
+function sorted(counts) {
+  return [...counts].map(([at, count]) => ({ at, count })).sort((a, b) => b.at - a.at)
 }

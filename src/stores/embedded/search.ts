@@ -2,8 +2,8 @@ import { Worker } from 'node:worker_threads'
 import { TriviumError } from '../../core/errors.ts'
 import { decodeMessage } from '../../core/message.ts'
 import { makeId, positionOf } from '../../core/message-id.ts'
-import { createMatcher, isPlainText, type Outcome } from '../../core/message-query.ts'
-import type { Journal, MessageSearch } from '../../core/store.ts'
+import { createMatcher, isPlainText, type Outcome, wordsOf } from '../../core/message-query.ts'
+import type { CountedTimes, Journal, MessageSearch } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import type { Parts } from './parts.ts'
 import { toStoreError } from './writer.ts'
@@ -18,9 +18,15 @@ type Asked = {
   until: string
   end: number
   limit: number
+  /** Ms: counts by time, rather than to give rows. */
+  width?: number
 }
 type Row = { id: string; gateway: string; received_at: number; payload: string; outcome: Outcome }
-type Answer = { error?: { message: string; errcode: number }; rows: Row[]; next?: string }
+type Answer = {
+  error?: { message: string; errcode: number }
+  rows: Row[]
+  next?: string
+} & Partial<CountedTimes>
 type Waiting = { resolve(answer: Answer): void; reject(error: unknown): void }
 
 /** Idle time in ms after which the thread ends. */
@@ -71,12 +77,18 @@ export function createSearch({ gateways }: Pick<Parts, 'gateways'>, path: string
     return { found: found.filter(({ message }) => matches(message)), ...defined({ next }) }
   }
 
+  const countByTime: Journal['countByTime'] = async (query, width) => {
+    const asked = toAsked(headsOf(query))
+    const { counts = [], countedTo } = asked ? await ask({ ...asked, width }) : {}
+    return { counts, ...defined({ countedTo }) }
+  }
+
   /** The part of a query that the database can evaluate, a superset of the matches. Undefined: nothing can match. */
   function toAsked(query: MessageSearch): Asked | undefined {
-    const { transport, event, sender, text, conversation, before, outcomes, limit } = query
+    const { transport, event, sender, conversation, before, outcomes, limit } = query
     const names = query.gateways?.flatMap((name) => gateways.find(name) ?? [])
     if (names?.length === 0) return undefined
-    const said = [sender, text].filter(isPlainText)
+    const said = [sender, ...wordsOf(query)].filter(isPlainText)
     const fields = Object.entries(defined({ transport, event })).filter(([, value]) => isPlainText(value))
     const parts = [...said, ...fields.map(([name, value]) => `"${name}":"${value}"`)]
     return {
@@ -95,9 +107,21 @@ export function createSearch({ gateways }: Pick<Parts, 'gateways'>, path: string
 
   return {
     search,
+    countByTime,
     close() {
       clearTimeout(idle)
       return end(new TriviumError('store_unavailable', { store: path, reason: 'it is closed' }))
     },
   }
+}
+
+/** What of a query needs no look into messages. */
+function headsOf({
+  gateways,
+  conversation,
+  outcomes,
+  since,
+  until,
+}: Omit<MessageSearch, 'limit'>): MessageSearch {
+  return { gateways, conversation, outcomes, since, until, limit: 0 }
 }

@@ -88,7 +88,7 @@ export function createJournal(
 
     get,
 
-    search: createSearch(call, main, places, outcomes),
+    ...createSearch(call, main, places, outcomes),
 
     outcomes,
 

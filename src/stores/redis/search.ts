@@ -1,7 +1,8 @@
 import { isId, timeOf } from '../../core/message-id.ts'
-import { createMatcher, isPlainText } from '../../core/message-query.ts'
+import { createMatcher, isPlainText, wordsOf } from '../../core/message-query.ts'
 import type { FoundMessages, Journal, MessageSearch } from '../../core/store.ts'
 import { type Entry, messageOf, parseHead, positionIn } from './codec.ts'
+import { createCount } from './count.ts'
 import type { Places } from './layout.ts'
 import { digest, type Server } from './scripts.ts'
 
@@ -34,13 +35,13 @@ export function createSearch(
     return low
   }
 
-  return async (query: MessageSearch): Promise<FoundMessages> => {
+  const search = async (query: MessageSearch): Promise<FoundMessages> => {
     const deadline = Date.now() + LONGEST
     const { gateways, conversation, before, limit, since = 0 } = query
     const [wanted, own] =
       conversation === undefined ? [] : [digest(conversation), places.placeOf(conversation)]
     const matches = createMatcher(query)
-    const parts = [query.sender, query.text].filter(isPlainText).map((part) => part.toLowerCase())
+    const parts = [query.sender, ...wordsOf(query)].filter(isPlainText).map((part) => part.toLowerCase())
     const mayMatch = (entry: Entry) => {
       const [, [, head, , payload]] = entry
       const origin = parseHead(head)
@@ -78,4 +79,6 @@ export function createSearch(
     }
     return { found }
   }
+
+  return { search, countByTime: createCount(call, main, places, outcomes) }
 }

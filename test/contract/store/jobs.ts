@@ -504,7 +504,7 @@ export function jobsContract(factory: StoreFactory): void {
       const a = await claimOne(store, 'q')
       assert.deepEqual([a.id, a.failures, a.lost, a.errors, a.data], ['a', 0, 0, [], 7])
       assert.equal(a.message?.text, 'again')
-      assert.deepEqual([a.requeued, b.requeued], [true, undefined])
+      assert.deepEqual([a.requeued, b.requeued ?? false], [true, false])
     },
     'the death of a job with notify signals its end, and dropping removes it': async (bench) => {
       const { store } = bench

@@ -52,6 +52,47 @@ export function searchContract(factory: StoreFactory): void {
       for (const [query, texts] of cases)
         assert.deepEqual(await findAll(store, query), texts, JSON.stringify(query))
     },
+    'every one of several words must be in the subject or the text': async ({ store }) => {
+      const say = (text: string, subject: string) => store.journal.accept([{ ...saying(text), subject }])
+      await say('the blue Book', 'An order')
+      await say('the red book', 'an Order')
+      assert.deepEqual(await findAll(store, { words: ['order', 'book'] }), ['the red book', 'the blue Book'])
+      assert.deepEqual(await findAll(store, { words: ['order', 'BLUE'] }), ['the blue Book'])
+      assert.deepEqual(await findAll(store, { words: ['red', 'blue'] }), [])
+      assert.deepEqual(await findAll(store, { text: 'the', words: ['"none"'] }), [])
+    },
+    'messages are counted by time, gateway, conversation and outcome': async ({ store, now, advance }) => {
+      const say = async (text: string, more: Partial<NewMessage> = {}) => {
+        await store.journal.accept([{ ...saying(text), ...more }])
+      }
+      advance(MINUTE - (now() % MINUTE))
+      const start = now()
+      for (const text of ['a', 'b']) await say(text)
+      advance(2 * MINUTE)
+      await say('c', { gateway: 'mail', conversation: 'c1' })
+      await say('d')
+      const later = start + 2 * MINUTE
+      const count = (search: Parameters<typeof store.journal.countByTime>[0], width = MINUTE) =>
+        store.journal.countByTime(search, width)
+      assert.deepEqual(await count({}), {
+        counts: [
+          { at: later, count: 2 },
+          { at: start, count: 2 },
+        ],
+      })
+      assert.deepEqual(await count({ gateways: ['mail'] }), { counts: [{ at: later, count: 1 }] })
+      assert.deepEqual(await count({ gateways: ['nobody'] }), { counts: [] })
+      assert.deepEqual(await count({ conversation: 'c1' }), { counts: [{ at: later, count: 1 }] })
+      assert.deepEqual(await count({ since: later }), { counts: [{ at: later, count: 2 }] })
+      assert.deepEqual(await count({ until: later }), { counts: [{ at: start, count: 2 }] })
+      assert.deepEqual(await count({ outcomes: ['waiting'] }), await count({}))
+      assert.deepEqual(await count({ outcomes: ['dead'] }), { counts: [] })
+      const { counts } = await count({}, 7 * 24 * 60 * MINUTE)
+      assert.equal(
+        counts.reduce((sum, one) => sum + one.count, 0),
+        4,
+      )
+    },
     'a message that is its own conversation is found by that': async ({ store }) => {
       const [id = ''] = await acceptAll(store, ['alone', 'other'])
       await acceptAll(store, ['reply'], { conversation: id })

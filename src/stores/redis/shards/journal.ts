@@ -1,5 +1,5 @@
 import type { Accepted, NewMessage } from '../../../core/message.ts'
-import type { FoundMessages, Journal } from '../../../core/store.ts'
+import type { CountedTimes, FoundMessages, Journal } from '../../../core/store.ts'
 import type { Appended } from '../codec.ts'
 import type { Layout } from '../layout.ts'
 import { digest } from '../scripts.ts'
@@ -93,22 +93,7 @@ export function createShardedJournal(
         (shard, some) => at(shard).journal.outcomes(some),
       ),
 
-    search: async (search): Promise<FoundMessages> => {
-      const pages = await Promise.all(shards.map(({ journal }) => journal.search(search)))
-      // Below the place where one of them stopped it is not known what that one has.
-      const horizon =
-        pages
-          .map(({ next = '' }) => next)
-          .sort()
-          .at(-1) ?? ''
-      const all = pages
-        .flatMap(({ found }) => found)
-        .filter(({ message }) => message.id >= horizon)
-        .sort((a, b) => (a.message.id < b.message.id ? 1 : -1))
-      const found = all.slice(0, search.limit)
-      const next = all.length > found.length ? found.at(-1)?.message.id : horizon
-      return next ? { found, next } : { found }
-    },
+    ...searchOver(shards),
 
     unpumped: async (max) => {
       for (;;) {
@@ -138,6 +123,40 @@ export function createShardedJournal(
         })
       if (!isMoved) owned.mayPump(shard)
       return isMoved
+    },
+  }
+}
+
+/** Searches and counts over all shards. */
+function searchOver(shards: readonly Pick<Shard, 'journal'>[]): Pick<Journal, 'search' | 'countByTime'> {
+  return {
+    search: async (search): Promise<FoundMessages> => {
+      const pages = await Promise.all(shards.map(({ journal }) => journal.search(search)))
+      // Below the place where one of them stopped it is not known what that one has.
+      const horizon =
+        pages
+          .map(({ next = '' }) => next)
+          .sort()
+          .at(-1) ?? ''
+      const all = pages
+        .flatMap(({ found }) => found)
+        .filter(({ message }) => message.id >= horizon)
+        .sort((a, b) => (a.message.id < b.message.id ? 1 : -1))
+      const found = all.slice(0, search.limit)
+      const next = all.length > found.length ? found.at(-1)?.message.id : horizon
+      return next ? { found, next } : { found }
+    },
+
+    countByTime: async (search, width): Promise<CountedTimes> => {
+      const all = await Promise.all(shards.map(({ journal }) => journal.countByTime(search, width)))
+      // Before the time that one of them came to it is not known how many that one has.
+      const countedTo = Math.max(...all.map((one) => one.countedTo ?? 0))
+      const sums = new Map<number, number>()
+      for (const { at, count } of all.flatMap(({ counts }) => counts)) {
+        if (at >= countedTo) sums.set(at, (sums.get(at) ?? 0) + count)
+      }
+      const counts = [...sums].map(([at, count]) => ({ at, count })).sort((a, b) => b.at - a.at)
+      return countedTo > 0 ? { counts, countedTo } : { counts }
     },
   }
 }

@@ -1,0 +1,112 @@
+import { useEffect, useState } from 'preact/hooks'
+import { invoke } from './api.js'
+import { html } from './html.js'
+import { instant } from './range.js'
+import { count } from './troubles.js'
+
+const BARS = 60
+/** Calls after which what is older stays uncounted; ms between two counts while messages come in. */
+const MOST_CALLS = 40
+const AGAIN = 10_000
+
+/** How many messages came in when: a click, a drag or Enter narrows the list to that time by `narrow({ since, until })`. */
+export function Histogram({ filter, narrow }) {
+  const found = useCounts(filter)
+  const [drag, setDrag] = useState()
+  const [at, setAt] = useState(0)
+  if (!found || found.counts.length === 0) return html`<div class="histogram" aria-hidden="true"></div>`
+  const { from, width, counts, countedTo } = found
+  const most = Math.max(1, ...counts)
+  const spanOf = (index) =>
+    `${timeOf(from + index * width, width)} to ${timeOf(from + (index + 1) * width, width)}`
+  const isCounted = (index) => countedTo === undefined || from + index * width >= countedTo
+  const said = (index) =>
+    `${spanOf(index)}: ${isCounted(index) ? count(counts[index], 'message') : 'not counted yet'}`
+  const choose = (a, b = a) => {
+    setDrag(undefined)
+    const [first, last] = [Math.min(a, b), Math.max(a, b)]
+    narrow({ since: instant(from + first * width), until: instant(from + (last + 1) * width) })
+  }
+  const barAt = ({ currentTarget, clientX }) => {
+    const { left, width: wide } = currentTarget.getBoundingClientRect()
+    return Math.min(counts.length - 1, Math.max(0, Math.floor(((clientX - left) / wide) * counts.length)))
+  }
+  const press = (event) => {
+    const last = counts.length - 1
+    const next = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last }[event.key]
+    if (next === undefined && event.key !== 'Enter') return
+    event.preventDefault()
+    if (event.key === 'Enter') choose(Math.min(at, last))
+    else setAt(Math.min(Math.max(next, 0), last))
+  }
+  const isIn = (index) =>
+    drag && index >= Math.min(drag.start, drag.end) && index <= Math.max(drag.start, drag.end)
+  return html`<div class="histogram" role="slider" tabindex="0" aria-label="When messages came in: arrows choose a time, Enter narrows the list to it"
+    aria-valuemin="0" aria-valuemax=${counts.length - 1} aria-valuenow=${Math.min(at, counts.length - 1)} aria-valuetext=${said(Math.min(at, counts.length - 1))}
+    onKeyDown=${press} onPointerDown=${(event) => {
+      event.currentTarget.setPointerCapture(event.pointerId)
+      setDrag({ start: barAt(event), end: barAt(event) })
+    }} onPointerMove=${(event) => {
+      setAt(barAt(event))
+      if (drag) setDrag({ ...drag, end: barAt(event) })
+    }} onPointerUp=${() => drag && choose(drag.start, drag.end)} onPointerCancel=${() => setDrag(undefined)}>
+    <svg viewBox=${`0 0 ${counts.length} 40`} preserveAspectRatio="none" aria-hidden="true">${counts.map(
+      (
+        many,
+        index,
+      ) => html`<g key=${index} class=${`${isIn(index) ? 'chosen' : ''} ${isCounted(index) ? '' : 'uncounted'}`}>
+        <rect class="back" x=${index} y="0" width="1" height="40" />
+        ${many > 0 && html`<rect class="bar-of" x=${index + 0.1} y=${40 - Math.max(1.5, (many / most) * 38)} width="0.8" height=${Math.max(1.5, (many / most) * 38)} />`}</g>`,
+    )}</svg>
+    <p class="dim"><span>${timeOf(from, width)}</span><span class="said">${said(Math.min(at, counts.length - 1))}</span><span>${timeOf(from + counts.length * width, width)}</span></p>
+  </div>`
+}
+
+/** The counts, which grow while older spans are counted. */
+function useCounts(filter) {
+  const [found, setFound] = useState()
+  const wanted = JSON.stringify(filter)
+  useEffect(() => {
+    let timer
+    const abort = new AbortController()
+    const load = async () => {
+      const first = await invoke('message-histogram', { ...filter, buckets: BARS }, abort.signal)
+      setFound(first)
+      let { countedTo } = first
+      let { counts } = first
+      for (let calls = 1; countedTo !== undefined && calls < MOST_CALLS; calls++) {
+        const args = { ...filter, since: instant(first.from), until: instant(countedTo), width: first.width }
+        const next = await invoke('message-histogram', args, abort.signal)
+        counts = counts.map((many, index) => {
+          const at = Math.round((first.from + index * first.width - next.from) / first.width)
+          return many + (next.counts[at] ?? 0)
+        })
+        ;({ countedTo } = next)
+        setFound({ ...first, counts, countedTo })
+      }
+    }
+    const again = () =>
+      load()
+        .catch(() => undefined)
+        .finally(() => {
+          if (!abort.signal.aborted) timer = setTimeout(again, AGAIN)
+        })
+    again()
+    return () => {
+      abort.abort()
+      clearTimeout(timer)
+    }
+  }, [wanted])
+  return found
+}
+
+const DAY = 86_400_000
+
+function timeOf(ms, width) {
+  const date = new Date(ms)
+  const day = date.toLocaleDateString([], { day: '2-digit', month: 'short' })
+  if (width >= DAY) return day
+  const seconds = width < 60_000 ? { second: '2-digit' } : {}
+  const time = date.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hour12: false, ...seconds })
+  return date.toDateString() === new Date().toDateString() ? time : `${day} ${time}`
+}

@@ -1,0 +1,55 @@
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { html } from './html.js'
+
+/** Ms after the last key until what is typed is searched. */
+const SETTLE = 250
+
+const WORDS = [
+  ['refund "out of stock"', 'in the subject or the text, each of them'],
+  ['from:ada', 'a part of the id, name or address of the sender'],
+  ['status:dead,retrying', 'how it stands'],
+  ['gateway:shop', 'its gateway'],
+  ['event:order.paid', 'its event, as webhooks name it'],
+  ['after:2h', 'since so long ago, or a time: after:2026-11-21T10:00'],
+  ['before:yesterday', 'before a time'],
+]
+
+/** Search words, which the address carries once somebody stops typing. */
+export function SearchBox({ value, set, focus, label = 'Search messages' }) {
+  const [text, setText] = useState(value)
+  const input = useRef()
+  // Where the address changes by what is typed here, more may be typed already.
+  const typed = useRef(value)
+  useEffect(() => {
+    if (value !== typed.current) setText(value)
+    typed.current = value
+  }, [value])
+  useLayoutEffect(() => {
+    if (focus) input.current.focus()
+  }, [focus])
+  useEffect(() => {
+    if (text === value) return
+    const timer = setTimeout(() => {
+      typed.current = text
+      set(text)
+    }, SETTLE)
+    return () => clearTimeout(timer)
+  }, [text])
+  return html`<div class="search-box">
+    <input ref=${input} type="search" aria-label=${label} placeholder="Search: words, from:, status: …  /" value=${text} spellcheck=${false} autocomplete="off"
+      onInput=${(event) => setText(event.target.value)} onKeyDown=${(event) => event.key === 'Escape' && event.target.blur()} />
+    <button type="button" class="small" popovertarget="search-words" aria-label="Help with search words">?</button>
+    <div id="search-words" popover class="search-words"><b>Search words</b>
+      <dl class="facts">${WORDS.map(([word, what]) => html`<div key=${word}><dt><code>${word}</code></dt><dd>${what}</dd></div>`)}</dl>
+      <p class="dim">All of them must hold. The same words work in <code>trivium message list --search</code>.</p></div>
+  </div>`
+}
+
+/** What the daemon says of search words that it does not understand; undefined for another error. */
+export function searchProblem(error) {
+  if (error?.status !== 400) return undefined
+  const { message } = error
+  const [, said] =
+    /arguments: search: (.*)$/s.exec(message) ?? /^\S (.*?)\n\s*\S at search$/ms.exec(message) ?? []
+  return said?.trim()
+}

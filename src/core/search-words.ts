@@ -1,0 +1,112 @@
+import { nearest } from '../lib/nearest.ts'
+import { OUTCOMES, type Outcome } from './message-query.ts'
+import { parseTime } from './units.ts'
+
+/** What a line of search words means. All of it must hold; `words` are parts of the subject or the text. */
+export type SearchWords = {
+  words: string[]
+  sender?: string
+  outcome?: Outcome[]
+  gateway?: string
+  transport?: string
+  conversation?: string
+  event?: string
+  since?: number
+  until?: number
+}
+
+/** What is understood before a colon, and what each means. */
+export const SEARCH_KEYS = {
+  from: 'a part of the id, name or address of the sender',
+  status: `how it stands: ${OUTCOMES.join(', ')}`,
+  gateway: 'its gateway',
+  transport: 'its transport',
+  conversation: 'its conversation',
+  event: 'its event, as webhooks name it',
+  after: 'since a time (2026-11-21, 2026-11-21T10:00, yesterday), or from so long ago on (2h)',
+  before: 'before a time',
+} as const
+
+/** The field of `SearchWords` that each fills. */
+const FIELDS = {
+  from: 'sender',
+  status: 'outcome',
+  gateway: 'gateway',
+  transport: 'transport',
+  conversation: 'conversation',
+  event: 'event',
+  after: 'since',
+  before: 'until',
+} as const
+
+type Key = keyof typeof SEARCH_KEYS
+
+const KEYS = Object.keys(SEARCH_KEYS)
+const EXAMPLE = 'from:ada status:dead,retrying after:2h "out of stock"'
+/** A word: `key:value`, where either may be in quotes, or a text. */
+const WORD = /([a-z][a-z-]*):(?=\s|$)|(?:([a-z][a-z-]*):)?(?:"((?:[^"\\]|\\.)*)"|(\S+))/gi
+
+/** Reads `from:ada status:dead "some words"`. Throws an Error that says which word is wrong and what is understood. */
+export function parseSearch(text: string): SearchWords {
+  if ((text.replaceAll(/\\./g, '').split('"').length - 1) % 2 === 1) {
+    throw new Error('a quotation mark has no end')
+  }
+  const found: SearchWords = { words: [] }
+  for (const [whole, bare, key, quoted, plain] of text.matchAll(WORD)) {
+    const value = quoted === undefined ? plain : quoted.replaceAll(/\\(.)/g, '$1')
+    // An address is a text, and so is what is no word before a colon: `10:30`.
+    if (bare === undefined && (key === undefined || plain?.startsWith('//'))) {
+      found.words.push(key === undefined ? (value ?? '') : whole)
+      continue
+    }
+    take(found, keyOf(bare ?? key ?? '', whole), value, whole)
+  }
+  found.words = found.words.filter((word) => word !== '')
+  return found
+}
+
+function keyOf(name: string, whole: string): Key {
+  const given = name.toLowerCase()
+  const alias: Record<string, Key> = { outcome: 'status', sender: 'from', since: 'after', until: 'before' }
+  const known = alias[given] ?? given
+  if (isKey(known)) return known
+  const near = nearest(known, KEYS)
+  const meant = near === undefined ? '' : `; did you mean ${near}:?`
+  throw new Error(
+    `${name}: is not understood${meant} Understood are ${KEYS.map((each) => `${each}:`).join(' ')} and words, as in ${EXAMPLE}. Quotes make it a text: "${whole}"`,
+  )
+}
+
+function isKey(name: string): name is Key {
+  return KEYS.includes(name)
+}
+
+function take(found: SearchWords, key: Key, value: string | undefined, whole: string): void {
+  if (value === undefined || value === '') throw new Error(`${whole} needs a value: ${SEARCH_KEYS[key]}`)
+  if (key === 'status') {
+    if (found.outcome) throw new Error('status: is there twice; several are one list: status:dead,retrying')
+    found.outcome = outcomesOf(value)
+    return
+  }
+  if (Object.hasOwn(found, FIELDS[key])) throw new Error(`${key}: is there twice`)
+  if (key === 'after') found.since = timeOf(value, whole)
+  else if (key === 'before') found.until = timeOf(value, whole)
+  else if (key === 'from') found.sender = value
+  else found[key] = value
+}
+
+function outcomesOf(value: string): Outcome[] {
+  return value.split(',').map((name) => {
+    const known = OUTCOMES.find((outcome) => outcome === name.toLowerCase())
+    if (known) return known
+    const near = nearest(name, OUTCOMES)
+    const meant = near === undefined ? '' : `; did you mean ${near}?`
+    throw new Error(`status:${name} is none${meant} There are ${OUTCOMES.join(', ')}`)
+  })
+}
+
+function timeOf(value: string, whole: string): number {
+  const time = parseTime(value)
+  if (time === undefined) throw new Error(`${whole}: expected ${SEARCH_KEYS.after}`)
+  return time
+}

@@ -1,0 +1,90 @@
+import { timeOf } from '../core/message-id.ts'
+import { type MessageQuery, wordsOf } from '../core/message-query.ts'
+import type { Services } from '../core/services.ts'
+import type { CountedTimes, MessageSearch, Store } from '../core/store.ts'
+import { DAY, HOUR, MINUTE } from '../core/units.ts'
+import { searchOf } from './search.ts'
+
+const SECOND = 1_000
+/** Ms that a span of time may have, so that spans begin where people expect it. */
+const WIDTHS = [
+  ...[1, 2, 5, 10, 15, 30].map((each) => each * SECOND),
+  ...[1, 2, 5, 10, 15, 30].map((each) => each * MINUTE),
+  ...[1, 2, 3, 6, 12].map((each) => each * HOUR),
+  ...[1, 2, 7, 14, 28].map((each) => each * DAY),
+]
+const MOST_SPANS = 2_000
+/** Ms that one call takes or so, and messages of one step. */
+const LONGEST = 500
+const PAGE = 500
+
+/** How many messages came in when. */
+export function createHistogram(
+  store: Pick<Store, 'journal' | 'stats'>,
+  now: () => number,
+): Pick<Services['messages'], 'histogram'> {
+  return {
+    async histogram({ buckets, width: given = 0, ...filter }, { caller }) {
+      const query = searchOf(filter, caller)
+      const until = Math.min(query.until ?? Number.MAX_SAFE_INTEGER, now() + 1)
+      const oldest = (await store.stats()).journal.oldestAt ?? until - HOUR
+      const since = Math.min(Math.max(query.since ?? 0, oldest), until - 1)
+      const fitting = WIDTHS.find((each) => (until - since) / each <= buckets) ?? 28 * DAY
+      const width = (until - since) / given <= MOST_SPANS ? given : fitting
+      const from = Math.floor(since / width) * width
+      const search = { ...query, since: Math.max(query.since ?? 0, from), until }
+      const { counts: found, countedTo } = await countAll(store.journal, search, width)
+      const spans = Math.ceil((until - from) / width)
+      const counts = Array.from({ length: spans }, () => 0)
+      for (const { at, count } of found) counts[Math.round((at - from) / width)] = count
+      const total = found.reduce((sum, { count }) => sum + count, 0)
+      return { from, width, counts, total, ...(countedTo !== undefined && countedTo > from && { countedTo }) }
+    },
+  }
+}
+
+type Search = Omit<MessageSearch, 'limit' | 'before'>
+
+async function countAll(journal: Store['journal'], search: Search, width: number): Promise<CountedTimes> {
+  const count = isInHeads(search) ? journal.countByTime : countFound(journal)
+  const deadline = Date.now() + LONGEST
+  const counts: CountedTimes['counts'] = []
+  let { until } = search
+  for (;;) {
+    const page = await count({ ...search, until }, width)
+    counts.push(...page.counts)
+    if (page.countedTo === undefined) return { counts }
+    until = page.countedTo
+    if (Date.now() > deadline) return { counts, countedTo: until }
+  }
+}
+
+/** Whether a store need not look into messages. */
+function isInHeads(query: MessageQuery): boolean {
+  const { sender, event, transport } = query
+  return wordsOf(query).length === 0 && [sender, event, transport].every((each) => each === undefined)
+}
+
+/** Counts what a search finds, in whole spans of time. */
+function countFound(journal: Pick<Store['journal'], 'search'>): Store['journal']['countByTime'] {
+  return async (search, width) => {
+    const deadline = Date.now() + LONGEST
+    const counts = new Map<number, number>()
+    const spanOf = (id: string) => Math.floor(timeOf(id) / width) * width
+    const sorted = () => [...counts].map(([at, count]) => ({ at, count })).sort((a, b) => b.at - a.at)
+    let newest: number | undefined
+    for (let before: string | undefined; ; ) {
+      const { found, next } = await journal.search({ ...search, before, limit: PAGE })
+      for (const { message } of found)
+        counts.set(spanOf(message.id), (counts.get(spanOf(message.id)) ?? 0) + 1)
+      if (next === undefined) return { counts: sorted() }
+      const whole = spanOf(next) + width
+      newest ??= whole
+      if (Date.now() > deadline && whole < newest) {
+        for (const at of counts.keys()) if (at < whole) counts.delete(at)
+        return { counts: sorted(), countedTo: whole }
+      }
+      before = next
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import { timeOf } from '../../core/message-id.ts'
+import type { Journal } from '../../core/store.ts'
+import { type Entry, parseHead, positionIn } from './codec.ts'
+import type { Places } from './layout.ts'
+import { digest, type Server } from './scripts.ts'
+
+/** How many entries one command reads, and for how long (ms) one count goes on. */
+const SLICE = 500
+const LONGEST = 250
+
+/** Counts messages by the times in the heads of their entries, from the end of the journal. */
+export function createCount(
+  call: Server['call'],
+  main: string,
+  places: Places,
+  outcomes: Journal['outcomes'],
+): Journal['countByTime'] {
+  /** The position of the last message before a time. */
+  const lastBefore = async (time: number) => {
+    const [last] = await call<Entry[]>('XREVRANGE', `${main}journal`, '+', '-', 'COUNT', 1)
+    let [low, high] = [0, last ? positionIn(last) : 0]
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2)
+      const [found] = await call<Entry[]>('XRANGE', `${main}journal`, `${middle}-0`, '+', 'COUNT', 1)
+      if (found && parseHead(found[1][1]).time < time) low = positionIn(found)
+      else high = middle - 1
+    }
+    return low
+  }
+
+  return async ({ gateways, conversation, outcomes: wanted, since = 0, until }, width) => {
+    const deadline = Date.now() + LONGEST
+    const counts = new Map<number, number>()
+    const spanOf = (time: number) => Math.floor(time / width) * width
+    const ofConversation = conversation === undefined ? undefined : digest(conversation)
+    const own = conversation === undefined ? undefined : places.placeOf(conversation)
+    const idOf = (entry: Entry) => {
+      const { time, tail } = parseHead(entry[1][1])
+      return places.idAt(time, positionIn(entry), tail)
+    }
+    const isMeant = (entry: Entry) => {
+      const head = parseHead(entry[1][1])
+      if (head.time < since || head.time >= (until ?? Number.POSITIVE_INFINITY)) return false
+      if (gateways && !gateways.includes(head.gateway)) return false
+      return ofConversation === undefined || head.conversation === ofConversation || positionIn(entry) === own
+    }
+    const sorted = () => [...counts].map(([at, count]) => ({ at, count })).sort((a, b) => b.at - a.at)
+
+    let newest: number | undefined
+    for (let from = until === undefined ? Number.MAX_SAFE_INTEGER : await lastBefore(until); from > 0; ) {
+      const entries = await call<Entry[]>('XREVRANGE', `${main}journal`, `${from}-0`, '-', 'COUNT', SLICE)
+      const ids = entries.filter(isMeant).map(idOf)
+      const standing = wanted ? await outcomes(ids) : []
+      for (const [index, id] of ids.entries()) {
+        const outcome = standing[index]
+        if (wanted && !(outcome && wanted.includes(outcome))) continue
+        const at = spanOf(timeOf(id))
+        counts.set(at, (counts.get(at) ?? 0) + 1)
+      }
+      const last = entries.at(-1)
+      if (!last || entries.length < SLICE) break
+      const { time } = parseHead(last[1][1])
+      if (time < since) break
+      // The span of the last one that was looked at is not whole yet.
+      const next = spanOf(time) + width
+      newest ??= next
+      if (Date.now() > deadline && next < newest) {
+        for (const at of counts.keys()) if (at < next) counts.delete(at)
+        return { counts: sorted(), countedTo: next }
+      }
+      from = positionIn(last) - 1
+    }
+    return { counts: sorted() }
+  }
+}

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { after, describe, test } from 'node:test'
+import { chromium } from 'playwright-core'
+import { faultsOf } from '../fixtures/axe.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  shop: { transport: webhook, path: /hooks/shop, verify: { scheme: none } }
+  bank: { transport: webhook, path: /hooks/bank, verify: { scheme: none } }
+routes:
+  - { name: lost, match: { text: "*lost*" }, skill: fail, retry: { attempts: 1 } }
+  - { name: all, skill: echo }
+`
+const FAIL = `export default { description: 'fails', run() { throw new Error('no') } }`
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
+
+describe('searching in the console', { timeout: 120_000 }, async () => {
+  assert.ok(CHROMIUM, 'Chromium is needed: apt-get install chromium')
+  const site = openSite({ routes: ROUTES, skills: { fail: FAIL } })
+  const daemon = await site.start()
+  const browser = await chromium.launch({
+    executablePath: CHROMIUM,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+  })
+  const context = await browser.newContext({ viewport: { width: 1200, height: 800 } })
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  const page = await context.newPage()
+  page.setDefaultTimeout(15_000)
+  const faults: string[] = []
+  page.on('pageerror', (error) => faults.push(error.message))
+  after(async () => {
+    await browser.close()
+    assert.deepEqual(faults, [])
+  })
+  const post = (gateway: string, text: string) => daemon.post(`/hooks/${gateway}`, JSON.stringify({ text }))
+  await post('shop', 'the blue book')
+  await post('shop', 'a blue card is lost')
+  await post('bank', 'blue money')
+  await page.goto(`${daemon.control}/#token=${daemon.token}`)
+  await page.getByText('Live', { exact: true }).waitFor()
+
+  const box = page.getByLabel('Search messages')
+  const rows = page.getByRole('list', { name: 'Messages' }).getByRole('listitem')
+  const shows = (...texts: string[]) =>
+    until(
+      async () => {
+        const found = await rows.allTextContents()
+        return found.length === texts.length && texts.every((text, at) => found[at]?.includes(text))
+      },
+      `the rows ${texts.join(', ')}`,
+    )
+
+  test('words, from:, status: and gateway: narrow the list, live too, and are in the address', async () => {
+    await page.goto(`${daemon.control}/#/messages`)
+    await shows('blue money', 'card is lost', 'blue book')
+    await box.fill('blue gateway:shop')
+    await shows('card is lost', 'blue book')
+    await post('bank', 'more blue money')
+    await post('shop', 'a blue pen')
+    await page
+      .getByRole('button', { name: '1 new' })
+      .or(rows.filter({ hasText: 'a blue pen' }))
+      .first()
+      .waitFor()
+    await box.fill('blue status:dead')
+    await shows('card is lost')
+    await page.waitForURL('**/#/messages?search=blue+status%3Adead')
+    await page.reload()
+    await shows('card is lost')
+    await box.fill('"blue card" after:2h')
+    await shows('card is lost')
+    await box.fill('before:2h')
+    await page.getByText('Nothing matches.').waitFor()
+  })
+
+  test('a word that is not understood says what is, and nothing breaks', async () => {
+    await box.fill('stauts:dead')
+    await page.getByRole('alert').getByText('stauts: is not understood; did you mean status:?').waitFor()
+    await page.getByRole('button', { name: 'Help with search words' }).click()
+    await page.getByText('in the subject or the text, each of them').waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await page.keyboard.press('Escape')
+    await box.fill('status:dead')
+    await shows('card is lost')
+    assert.equal(await page.getByRole('alert').filter({ hasText: 'understood' }).count(), 0)
+  })
+
+  test('the histogram counts what the search finds; a click narrows the list to that time, and back leads out', async () => {
+    await box.fill('blue')
+    const histogram = page.getByRole('slider', { name: /When messages came in/ })
+    await until(async () => (await histogram.locator('.bar-of').count()) > 0, 'a bar')
+    await histogram.focus()
+    await page.keyboard.press('End')
+    const said = async () => (await histogram.getAttribute('aria-valuetext')) ?? ''
+    await until(async () => {
+      if (!/: 0 messages/.test(await said())) return true
+      await page.keyboard.press('ArrowLeft')
+      return false
+    }, 'a span with messages')
+    const [, many] = /: (\d+) message/.exec(await said()) ?? []
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/since=.*until=/)
+    await until(async () => (await rows.count()) === Number(many), `${many} messages`)
+    await page.getByLabel('From', { exact: true }).waitFor()
+    await page.goBack()
+    await page.waitForURL('**/#/messages?search=blue')
+    const before = await rows.count()
+    const place = await histogram.boundingBox()
+    assert.ok(place)
+    await page.mouse.move(place.x + 2, place.y + 10)
+    await page.mouse.down()
+    await page.mouse.move(place.x + place.width - 2, place.y + 10, { steps: 5 })
+    await page.mouse.up()
+    await page.waitForURL(/since=.*until=/)
+    await until(async () => (await rows.count()) >= Math.min(before, 4), 'all of them')
+  })
+
+  test('a time is chosen for messages, dead letters, conversations and the audit log, in the address', async () => {
+    for (const view of ['messages', 'dead-letters', 'conversations', 'audit']) {
+      await page.goto(`${daemon.control}/#/${view}`)
+      await page.getByRole('combobox', { name: 'Time' }).selectOption('last hour')
+      await page.waitForURL(`**/#/${view}?since=1h`)
+      await page.getByRole('combobox', { name: 'Time' }).selectOption('custom …')
+      await page.getByLabel('Until', { exact: true }).fill('2020-01-01T00:00:00')
+      await page.keyboard.press('Tab')
+      await page.waitForURL(/until=2020-01-01T00%3A00%3A00Z|until=20/)
+      await page.getByText(/Nothing matches\.|No entries\./).waitFor()
+    }
+  })
+
+  test('a view is saved in this browser, found again, shared as a link and removed', async () => {
+    await page.goto(`${daemon.control}/#/messages?search=status%3Adead`)
+    await page.getByRole('button', { name: 'Save view' }).click()
+    await page.getByRole('dialog').getByLabel('Name').fill('Lost ones')
+    assert.deepEqual(await faultsOf(page), [])
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    await page.getByText('The view “Lost ones” is saved in this browser.').waitFor()
+    await page.goto(`${daemon.control}/#/messages`)
+    await page.reload()
+    await page.getByRole('link', { name: 'Lost ones' }).click()
+    await shows('card is lost')
+    await page.getByRole('button', { name: 'Copy link' }).click()
+    await page.getByRole('button', { name: 'Copied' }).waitFor()
+    const copied = await page.evaluate('navigator.clipboard.readText()')
+    assert.equal(copied, `${daemon.control}/#/messages?search=status%3Adead`)
+    await page.getByRole('button', { name: 'Remove “Lost ones”' }).click()
+    await page.getByRole('link', { name: 'Lost ones' }).waitFor({ state: 'detached' })
+  })
+
+  test('the command line takes the same words', async () => {
+    const { out } = await site.run(['message', 'list', '--search', 'status:dead "blue card"'])
+    assert.match(out, /a blue card is lost/)
+    assert.doesNotMatch(out, /blue book/)
+    const { err, code } = await site.run(['message', 'list', '--search', 'form:ada'])
+    assert.match(err, /form: is not understood; did you mean from:\?/)
+    assert.notEqual(code, 0)
+  })
+})

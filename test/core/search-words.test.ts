@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { parseSearch } from '../../src/core/search-words.ts'
+
+describe('search words', () => {
+  test('are words, quoted texts, and keys before a colon', () => {
+    assert.deepEqual(parseSearch('refund "out of stock" late'), { words: ['refund', 'out of stock', 'late'] })
+    assert.deepEqual(parseSearch('from:ada status:dead,retrying gateway:shop event:order.paid'), {
+      words: [],
+      sender: 'ada',
+      outcome: ['dead', 'retrying'],
+      gateway: 'shop',
+      event: 'order.paid',
+    })
+    assert.deepEqual(parseSearch('from:"Ada Lovelace" conversation:c1 transport:email'), {
+      words: [],
+      sender: 'Ada Lovelace',
+      conversation: 'c1',
+      transport: 'email',
+    })
+    assert.deepEqual(parseSearch('after:2026-11-21T10:00:00Z before:2026-11-22'), {
+      words: [],
+      since: Date.parse('2026-11-21T10:00:00Z'),
+      until: Date.parse('2026-11-22'),
+    })
+    assert.deepEqual(parseSearch('  '), { words: [] })
+  })
+
+  test('leave addresses, times and quoted keys as texts', () => {
+    assert.deepEqual(parseSearch('https://example.org/a?b=c at 10:30'), {
+      words: ['https://example.org/a?b=c', 'at', '10:30'],
+    })
+    assert.deepEqual(parseSearch('"re: invoice" "say \\"yes\\""'), { words: ['re: invoice', 'say "yes"'] })
+    assert.deepEqual(parseSearch('ADA FROM:Ada Status:DEAD'), {
+      words: ['ADA'],
+      sender: 'Ada',
+      outcome: ['dead'],
+    })
+  })
+
+  test('say what is wrong, and what is understood', () => {
+    const wrong: [string, RegExp][] = [
+      [
+        'form:ada',
+        /form: is not understood; did you mean from:\? Understood are from: status: gateway: .*"form:ada"/,
+      ],
+      ['colour:red', /colour: is not understood Understood are/],
+      ['status:dad', /status:dad is none; did you mean dead\?/],
+      ['from:', /from: needs a value: a part of the id/],
+      ['from: status:dead', /from: needs a value/],
+      ['after:noon', /after:noon: expected since a time/],
+      ['status:dead status:done', /status: is there twice; .*status:dead,retrying/],
+      ['from:a from:b', /from: is there twice/],
+      ['"no end', /a quotation mark has no end/],
+    ]
+    for (const [text, message] of wrong) assert.throws(() => parseSearch(text), { message }, text)
+  })
+})

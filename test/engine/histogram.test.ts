@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createHistogram } from '../../src/engine/histogram.ts'
+import { saying } from '../contract/store/kit.ts'
+import { openStore, temporaryDir } from '../stores/embedded/kit.ts'
+import { callOf } from './kit.ts'
+
+const [MANY, BATCH] = [100_000, 2_000]
+const HOUR = 3_600_000
+
+test('counts 100,000 messages in bounded steps, each of them once, whatever is searched for', {
+  timeout: 120_000,
+}, async (t) => {
+  let time = Date.parse('2026-11-21T00:00:00Z')
+  const store = await openStore(temporaryDir(t), () => time)
+  t.after(() => store.close())
+  for (let at = 0; at < MANY; at += BATCH) {
+    const batch = Array.from({ length: BATCH }, (_, index) =>
+      saying(index % 100 === 0 ? `needle ${index}` : `hay ${index}`, {
+        gateway: index % 2 === 0 ? 'shop' : 'bank',
+      }),
+    )
+    await store.journal.accept(batch)
+    time += HOUR
+  }
+  const { histogram } = createHistogram(store, () => time)
+
+  /** All calls that are needed until everything is counted; the sum, and how many calls. */
+  const countAll = async (filter: object) => {
+    const first = Object(await histogram({ buckets: 60, ...filter }, callOf()))
+    let [sum, calls] = [first.total, 1]
+    for (let { countedTo } = first; countedTo !== undefined; calls++) {
+      const next = Object(await histogram({ buckets: 60, ...filter, until: countedTo }, callOf()))
+      sum += next.total
+      countedTo = next.countedTo
+      assert.ok(calls < 50, 'it has an end')
+    }
+    return { ...first, sum, calls }
+  }
+
+  const all = await countAll({})
+  t.diagnostic(`all: ${all.calls} calls`)
+  assert.equal(all.sum, MANY)
+  assert.equal(all.width, HOUR)
+  assert.equal(all.counts.at(-1), all.counts.length > MANY / BATCH ? 0 : BATCH)
+  assert.ok(all.counts.every((each: number) => each === BATCH || each === 0))
+  assert.equal((await countAll({ gateway: 'shop' })).sum, MANY / 2)
+  assert.equal((await countAll({ outcome: ['waiting'] })).sum, MANY)
+  const needles = await countAll({ search: { words: ['needle'] } })
+  t.diagnostic(`needles: ${needles.calls} calls`)
+  assert.equal(needles.sum, MANY / 100)
+  const since = Date.parse('2026-11-21T10:00:00Z')
+  const hour = await countAll({ since, until: since + HOUR, gateway: 'bank' })
+  assert.deepEqual([hour.from, hour.sum, hour.width], [since, BATCH / 2, 60_000])
+})
