@@ -29,6 +29,7 @@ export const sidebar: Group[] = [
   }),
   group('Operations', {
     operating: 'Operate',
+    'several-files': 'Configuration in several files',
     notifications: 'Notifications',
     stores: 'Stores',
     security: 'Security',

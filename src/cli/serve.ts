@@ -1,7 +1,6 @@
-import { join } from 'node:path'
 import { transports } from '../../transports/registry.ts'
 import { configJsonSchema } from '../config/json-schema.ts'
-import { watchFiles } from '../config/load-config.ts'
+import { watchConfiguration } from '../config/watch-files.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { defined } from '../lib/defined.ts'
 import { type Environs, loadFor } from './command.ts'
@@ -27,7 +26,7 @@ export async function makeServed(environs: Environs, output: Output) {
     log.error({}, `the last good configuration stays in force: ${reasonOf(error)}`)
   const reread = () => void daemon.reread().catch(failed)
   // Before the start, which reads it: what is saved meanwhile is seen too.
-  const unwatch = watchFiles([file, join(environs.cwd, '.env')], reread)
+  const unwatch = await watchConfiguration({ file, cwd: environs.cwd, env: environs.env }, reread)
   return {
     daemon,
     log,

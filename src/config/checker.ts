@@ -2,45 +2,26 @@ import { z } from 'zod'
 import { isJsonObject } from '../core/json.ts'
 import { hint, nearest, quote } from '../lib/nearest.ts'
 import { type Environment, isPublic } from './environment.ts'
-import type { Path, Problem, YamlFile } from './yaml-file.ts'
-
-/** One `${…}` in a text. `optional`: has a default. `value`: from the environment; empty counts as unset. */
-type Variable = { path: Path; name: string; optional: boolean; value: string | undefined }
+import type { MergedFiles } from './merged-files.ts'
+import { createFiller, notSet, type Variable } from './variables.ts'
+import type { Path, Problem } from './yaml-file.ts'
 
 export type Checker = ReturnType<typeof createChecker>
 
-const TOKEN = /\$?\$\{[^}]*\}?/g
-const VARIABLE = /^\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}$/
-
-/** Substitutes environment variables in every text (`${NAME}`, `${NAME:-default}`; `$${` is a literal `${`), and checks parts of the file against schemas. */
-export function createChecker(yaml: YamlFile, env: Environment) {
-  const problems: Problem[] = []
+/** Substitutes environment variables in every text, and checks parts of the configuration against schemas. */
+export function createChecker(yaml: MergedFiles, env: Environment) {
+  const problems: Problem[] = [...yaml.problems]
   const variables: Variable[] = []
 
   function report(path: Path, what: 'key' | 'value', message: string, severity?: Problem['severity']): void {
     problems.push(yaml.problem(path, what, message, severity))
   }
 
-  function filled(value: unknown, path: Path): unknown {
-    if (typeof value === 'string') return value.replaceAll(TOKEN, (token) => filledToken(token, path))
-    if (Array.isArray(value)) return value.map((item, index) => filled(item, [...path, index]))
-    if (!isJsonObject(value)) return value
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, filled(item, [...path, key])]))
-  }
-
-  function filledToken(token: string, path: Path): string {
-    if (token.startsWith('$$')) return token.slice(1)
-    const [, name, fallback] = VARIABLE.exec(token) ?? []
-    if (name === undefined) {
-      const shown = token.length > 40 ? `${token.slice(0, 39)}…` : token
-      const instead = `write \${NAME} or \${NAME:-default}, or $\${ for the text itself`
-      report(path, 'value', `${shown} is no variable; ${instead}`)
-      return token
-    }
-    const value = (Object.hasOwn(env, name) && env[name]) || undefined
-    variables.push({ path, name, optional: fallback !== undefined, value })
-    return value ?? fallback ?? ''
-  }
+  const filled = createFiller(
+    env,
+    (variable) => void variables.push(variable),
+    (path, message) => report(path, 'value', message),
+  )
 
   /** The required but unset variables under a path. */
   function missing(path: Path): Variable[] {
@@ -49,9 +30,7 @@ export function createChecker(yaml: YamlFile, env: Environment) {
 
   function reportMissing(path: Path): void {
     const places = new Map(missing(path).map((each) => [[each.name, ...each.path].join('\0'), each]))
-    for (const { path: at, name } of places.values()) {
-      report(at, 'value', `the variable ${name} is not set; set it, or write \${${name}:-default}`)
-    }
+    for (const variable of places.values()) report(variable.path, 'value', notSet(variable))
   }
 
   /**
@@ -117,8 +96,6 @@ export function createChecker(yaml: YamlFile, env: Environment) {
   return {
     /** The content of the file, with variables substituted. */
     value: filled(yaml.value, []),
-    /** The content before substitution. */
-    written: yaml.value,
     problems,
     /** The names of its variables, without their values. */
     variables() {
@@ -129,7 +106,10 @@ export function createChecker(yaml: YamlFile, env: Environment) {
     },
     /** The substituted values, for redaction in logs. */
     secrets: () => variables.flatMap(({ name, value }) => (value && !isPublic(name, value) ? [value] : [])),
-    lineOf: yaml.lineOf,
+    placeOf: yaml.placeOf,
+    fileOf: yaml.fileOf,
+    /** The absolute paths of all files, that of routes.yaml first. */
+    files: yaml.parts.map(({ file }) => file),
     report,
     missing,
     reportMissing,

@@ -12,6 +12,7 @@ import { nearest, noSuch, quote } from '../lib/nearest.ts'
 import type { Checker } from './checker.ts'
 import { checkGateways, type RouteWorld } from './routes.ts'
 import type { sections } from './sections.ts'
+import { createNames } from './unique-names.ts'
 
 /** Checks references between sections of the file. */
 export function createCrossChecks(world: RouteWorld, checker: Checker) {
@@ -38,7 +39,7 @@ export function createCrossChecks(world: RouteWorld, checker: Checker) {
     /** Parses `subscriptions:`, and checks each entry, also against other entries and the gateways. */
     subscriptions(raw: unknown): PushSubscription[] {
       const items = checker.parse(z.array(z.unknown()), raw ?? [], ['subscriptions']) ?? []
-      const names = new Set<string>()
+      const noteName = createNames('subscriptions', checker)
       return items.flatMap((item, at) => {
         const path = ['subscriptions', at]
         const subscription = checker.section(pushSchema, item, path)
@@ -46,8 +47,7 @@ export function createCrossChecks(world: RouteWorld, checker: Checker) {
         const { name, topic, match = {} } = subscription
         const report = (key: string, message: string, severity?: 'warning') =>
           checker.report([...path, key], 'value', message, severity)
-        if (names.has(name)) report('name', `there are two subscriptions ${quote(name)}`)
-        names.add(name)
+        noteName(name, path)
         if (topic === LOG_TOPIC || topic === AUDIT_TOPIC || topic.startsWith(REPLY_TOPICS))
           report('topic', 'it is kept by Trivium itself')
         if (topic === MESSAGE_TOPIC) checkGateways(match, path, world, checker)
@@ -60,11 +60,12 @@ export function createCrossChecks(world: RouteWorld, checker: Checker) {
 
     /** Checks `tokens:` against the gateways, and against the skills if they are known. */
     tokens(tokens: readonly ProgramToken[], control: string | undefined): void {
+      const noteName = createNames('tokens', checker)
       for (const [at, { name, token, ...rights }] of tokens.entries()) {
         const report = (key: string, message: string, ...index: number[]) =>
           checker.report(['tokens', at, key, ...index], 'value', message)
         const others = tokens.slice(0, at)
-        if (others.some((other) => other.name === name)) report('name', `there are two tokens ${quote(name)}`)
+        noteName(name, ['tokens', at])
         const known = [control, ...others.map((other) => other.token)]
         if (known.includes(token))
           report('token', 'it is another token too; each must be a secret of its own')

@@ -114,8 +114,8 @@ function reportSharedPaths(gateways: readonly GatewayConfig[], checker: Checker)
     const other = taken.get(options.path)
     taken.set(options.path, other ?? name)
     if (other === undefined) continue
-    const line = checker.lineOf(['gateways', other])
-    const message = `gateway ${quote(other)} (line ${line}) already listens on ${quote(options.path)}`
+    const place = checker.placeOf(['gateways', other])
+    const message = `gateway ${quote(other)} (${place}) already listens on ${quote(options.path)}`
     checker.report(['gateways', name, 'path'], 'value', message)
   }
 }

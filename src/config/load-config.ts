@@ -1,4 +1,3 @@
-import { type Stats, unwatchFile, watchFile } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { stringify } from 'yaml'
 import { z } from 'zod'
@@ -11,11 +10,13 @@ import { checkTopics, createCrossChecks } from './cross-checks.ts'
 import { type Environment, readEnvironment, secretsOf, withoutValues } from './environment.ts'
 import { parseGateways, type RoutedSkill, type TransportSchemas } from './gateways.ts'
 import { parseMcp } from './mcp.ts'
+import { mergeFiles } from './merged-files.ts'
 import { parseNotify } from './notify.ts'
+import { type Part, readFiles } from './read-files.ts'
 import { parseRoutes } from './routes.ts'
 import { parseSchedules } from './schedules.ts'
 import { DAEMON_VARIABLES, type DaemonConfig, modelSchema, sections } from './sections.ts'
-import { formatProblems, type Problem, readYaml } from './yaml-file.ts'
+import { formatProblems, type Problem } from './yaml-file.ts'
 
 /** The validated configuration from routes.yaml and the environment, with defaults. */
 export type Config = Readonly<ReturnType<typeof assemble>> & {
@@ -53,16 +54,16 @@ export async function readConfig(options: LoadOptions): Promise<{ config?: Confi
   const { cwd } = options
   const env = await readEnvironment(cwd, options.env)
   const file = configPath(cwd, env, options.path)
-  const { yaml, problems } = await readYaml(file, cwd)
-  if (!yaml) return { problems }
+  const { parts, problems } = await readFiles(file, cwd, env)
+  const [main, ...others] = parts
+  if (!main || problems.length > 0) return { problems }
+  const yaml = mergeFiles([main, ...others])
   try {
     const checker = createChecker(yaml, env)
     const config = assemble({ ...options, env, file }, checker)
-    const found = checker.problems.toSorted(
-      (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
-    )
+    const found = yaml.sorted(checker.problems)
     if (found.some((problem) => problem.severity === 'error')) return { problems: found }
-    return { config: { ...config, warnings: found, asRead: asReadOf(checker) }, problems: found }
+    return { config: { ...config, warnings: found, asRead: asReadOf(parts, checker) }, problems: found }
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     return {
@@ -74,25 +75,6 @@ export async function readConfig(options: LoadOptions): Promise<{ config?: Confi
 /** The absolute path of the configuration file, which may not exist. */
 export function configPath(cwd: string, env: Environment, path?: string): string {
   return resolve(cwd, path ?? (env.TRIVIUM_CONFIG || 'routes.yaml'))
-}
-
-/** Poll interval (ms) of files. Polling also detects changes that notifications miss: mounts, links, ConfigMaps. */
-const INTERVAL = 100
-
-/** Calls `changed` when a file (which may not exist) has changed and then been stable for `quiet` ms. Returns a function that stops watching. */
-export function watchFiles(files: readonly string[], changed: () => void, quiet = 2 * INTERVAL): () => void {
-  let timer: NodeJS.Timeout | undefined
-  const look = (now: Stats, before: Stats) => {
-    // Reading a file also changes its times.
-    if (now.mtimeMs === before.mtimeMs && now.ino === before.ino) return
-    clearTimeout(timer)
-    timer = setTimeout(changed, quiet)
-  }
-  for (const file of files) watchFile(file, { interval: INTERVAL }, look)
-  return () => {
-    clearTimeout(timer)
-    for (const file of files) unwatchFile(file, look)
-  }
 }
 
 function assemble(options: LoadOptions & { file: string }, checker: Checker) {
@@ -110,10 +92,10 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   for (const name of Object.keys(daemon.retention.gateways).filter((each) => !names.includes(each))) {
     checker.report(['daemon', 'retention', 'gateways', name], 'key', noSuch('gateway', name, names))
   }
-  const mcp = parseMcp(given.mcp, file, checker)
+  const mcp = parseMcp(given.mcp, checker)
   const servers = [...mcp.servers, ...mcp.off].map(({ name }) => name)
   const known = { gateways, servers, transports: Object.keys(transports), ...defined({ skills }) }
-  const world = { folder: dirname(file), ...known }
+  const world = known
   const check = createCrossChecks(world, checker)
   check.answers()
   const routes = parseRoutes(given.routes, world, checker)
@@ -143,8 +125,9 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   const queues = defined({ redis: daemon.redisUrl, ...section('queues', sections.queues) })
   check.queues(queues)
   return {
-    /** Absolute path of the file. */
+    /** Absolute paths of the file, and of the files that it includes. */
     file,
+    included: checker.files.slice(1),
     daemon,
     gateways,
     /** Routes of the file, then of skills, then each `fallback`. */
@@ -166,20 +149,29 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     /** Numbers in the file itself, without routes of skills and the implicit command-line gateway. */
     inFile: { gateways: sizeOf(given.gateways), routes: sizeOf(given.routes) },
     /** Absolute folders. */
-    skills: { folders: folders.map((folder) => resolve(dirname(file), folder)) },
+    skills: { folders: folders.map((folder) => resolve(dirname(checker.fileOf(['skills'])), folder)) },
     /** Texts to redact in logs. */
     secrets: secretsOf(checker.secrets(), given, daemon),
   }
 }
 
-type AsRead = { yaml: string; variables: ReturnType<Checker['variables']> }
+/** `yaml`: all files, each under its name where there are several. */
+type AsRead = {
+  yaml: string
+  files: { file: string; yaml: string }[]
+  variables: ReturnType<Checker['variables']>
+}
 
 /** Made from the content before substitution, so it cannot contain values of the environment. */
-function asReadOf({ written, variables }: Checker): AsRead {
-  return {
-    yaml: stringify(withoutValues(written), { lineWidth: 0, aliasDuplicateObjects: false }),
-    variables: variables(),
-  }
+function asReadOf(parts: readonly Part[], { variables }: Checker): AsRead {
+  const files = parts.map(({ shown, yaml }) => {
+    const options = { lineWidth: 0, aliasDuplicateObjects: false }
+    return { file: shown, yaml: stringify(withoutValues(yaml.value), options) }
+  })
+  const [only, ...others] = files
+  const isAlone = only !== undefined && others.length === 0
+  const yaml = isAlone ? only.yaml : files.map((one) => `# ${one.file}\n${one.yaml}`).join('\n')
+  return { yaml, files, variables: variables() }
 }
 
 function sizeOf(section: unknown): number {
@@ -194,10 +186,11 @@ function parseDaemon(
 ): Omit<DaemonConfig, 'redis'> {
   const parsed = checker.section(sections.daemon, raw, ['daemon'], DAEMON_VARIABLES)
   const { config, ...daemon } = parsed ?? sections.daemon.parse({})
-  if (config !== undefined && resolve(dirname(file), config) !== file) {
+  const folderOf = (key: string) => dirname(checker.fileOf(['daemon', key]))
+  if (config !== undefined && resolve(folderOf('config'), config) !== file) {
     const message = 'this can only name the file itself; set TRIVIUM_CONFIG to read another'
     checker.report(['daemon', 'config'], 'value', message)
   }
   const isOfFile = !env.TRIVIUM_DATA_DIR && isJsonObject(raw) && 'data-dir' in raw
-  return { ...daemon, dataDir: resolve(isOfFile ? dirname(file) : cwd, daemon.dataDir) }
+  return { ...daemon, dataDir: resolve(isOfFile ? folderOf('data-dir') : cwd, daemon.dataDir) }
 }

@@ -7,8 +7,8 @@ import type { Checker } from './checker.ts'
 /** The section `mcp:`: enabled servers, and why others are off. */
 export type McpConfig = { servers: McpServer[]; off: { name: string; why: string }[] }
 
-/** Parses `mcp:`, a mapping of names to servers. Commands run in the folder of `file`. */
-export function parseMcp(raw: unknown, file: string, checker: Checker): McpConfig {
+/** Parses `mcp:`, a mapping of names to servers. Commands run in the folder of the file that has them. */
+export function parseMcp(raw: unknown, checker: Checker): McpConfig {
   const config: McpConfig = { servers: [], off: [] }
   if (raw !== undefined && raw !== null && !isJsonObject(raw)) {
     checker.report(['mcp'], 'value', 'expected a mapping: the name of each server, then its settings')
@@ -28,7 +28,11 @@ export function parseMcp(raw: unknown, file: string, checker: Checker): McpConfi
       config.off.push({ name, why: `${[...unset].join(', ')} not set (enabled: auto)` })
     } else {
       checker.reportMissing(path)
-      config.servers.push({ ...server, name, folder: resolve(dirname(file), server.cwd ?? '.') })
+      config.servers.push({
+        ...server,
+        name,
+        folder: resolve(dirname(checker.fileOf(path)), server.cwd ?? '.'),
+      })
     }
   }
   return config

@@ -14,13 +14,14 @@ export function parseNotify(
   checker: Checker,
 ): NotifyRule[] {
   const items = checker.parse(z.array(z.unknown()), raw ?? [], ['notify']) ?? []
-  const ids = new Set<string>()
+  const places = new Map<string, string>()
   return items.flatMap((item, at) => {
     const path = ['notify', at]
     const rule = checker.section(notifySchema, item, path)
     if (!rule) return []
-    if (ids.has(rule.id)) checker.report(path, 'value', 'this rule is there twice')
-    ids.add(rule.id)
+    const other = places.get(rule.id)
+    if (other) checker.report(path, 'value', `this rule is there twice; ${other} has it too`)
+    else places.set(rule.id, checker.placeOf(path))
     if ('to' in rule) checkTarget(rule.to, [...path, 'to'])
     return rule
   })

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { titleFault } from '../core/approval-title.ts'
 import { isJsonObject } from '../core/json.ts'
@@ -17,8 +17,6 @@ import type { Path } from './yaml-file.ts'
 
 /** The objects that routes may refer to. `skills` is undefined until they are known, and then not checked. */
 export type RouteWorld = {
-  /** Base folder of files in routes. */
-  folder: string
   gateways: readonly GatewayConfig[]
   transports: readonly string[]
   /** MCP servers, whose tools are known only after a connection. */
@@ -54,7 +52,11 @@ export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): 
     const path = ['routes', at]
     const read = checker.section(routeSchema, one, path)
     if (!read) continue
-    const route = { ...read, concurrency: concurrencyOf(read), ...boltOf(read, world.folder) }
+    const route = {
+      ...read,
+      concurrency: concurrencyOf(read),
+      ...boltOf(read, dirname(checker.fileOf(path))),
+    }
     if (route.bolt !== undefined && !existsSync(route.bolt)) {
       checker.report([...path, 'bolt'], 'value', `there is no file ${route.bolt}`)
     }
@@ -69,7 +71,7 @@ export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): 
       const message = `this takes words of the assistant on ${where.join(', ')}: ${listOf(words)}; with \`fallback: true\` they go first`
       checker.report([...path, 'name'], 'value', message, 'warning')
     }
-    add(route, `line ${checker.lineOf([...path, 'name'])}`)
+    add(route, checker.placeOf([...path, 'name']))
   }
   const last = routes.at(-1)
   if (last && Object.keys(last.match).length === 0) routes.splice(-1, 1, { fallback: true, ...last })

@@ -6,11 +6,12 @@ import { mcpServerOf } from '../core/mcp.ts'
 import { plannedTimes } from '../core/planned-times.ts'
 import { duration } from '../core/units.ts'
 import { defined } from '../lib/defined.ts'
-import { noSuch, quote } from '../lib/nearest.ts'
+import { noSuch } from '../lib/nearest.ts'
 import { isTimeZone } from '../lib/time-zone.ts'
 import type { Checker } from './checker.ts'
 import type { RouteWorld } from './routes.ts'
 import { argsFindings } from './skill-args.ts'
+import { createNames } from './unique-names.ts'
 import type { Path, Problem } from './yaml-file.ts'
 
 const ONE_OF = 'give one of `cron`, `every` and `at`'
@@ -79,7 +80,7 @@ export type FileSchedule = Omit<z.output<typeof fileScheduleSchema>, 'at'> & { o
 /** Parses `schedules:`. A past time is only a warning, so that the file still works a year later. */
 export function parseSchedules(raw: unknown, world: RouteWorld, checker: Checker): FileSchedule[] {
   const items = checker.parse(z.array(z.unknown()), raw ?? [], ['schedules']) ?? []
-  const names = new Set<string>()
+  const noteName = createNames('schedules', checker)
   return items.flatMap((item, index): FileSchedule[] => {
     const path = ['schedules', index]
     const read = checker.section(fileScheduleSchema, item, path)
@@ -87,8 +88,7 @@ export function parseSchedules(raw: unknown, world: RouteWorld, checker: Checker
     const report = (key: string, message: string) => checker.report([...path, key], 'value', message)
     const { at, ...rest } = read
     const schedule = { ...rest, ...defined({ cron: at ?? rest.cron }) }
-    if (names.has(read.name)) report('name', `there are two schedules ${quote(read.name)}`)
-    names.add(read.name)
+    noteName(read.name, path)
     checkSkill(read, path, world, checker)
     const next = nextOf(schedule)
     if (next.error !== undefined) report(at === undefined ? 'cron' : 'at', next.error)

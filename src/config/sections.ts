@@ -219,6 +219,11 @@ const groups = z.record(
 
 /** The sections of the file, except the gateways. */
 export const sections = {
+  include: z
+    .union([z.string(), z.array(z.string())])
+    .describe(
+      'Other files with sections like these: paths or patterns such as `routes.d/*.yaml`, relative to this file.',
+    ),
   daemon: daemon.describe('How the daemon runs. Environment variables win over this section.'),
   routes: z
     .array(routeSchema)

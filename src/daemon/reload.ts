@@ -35,9 +35,10 @@ export function createReload(
 
   const warnings = () => [
     // Routes of skills have no line.
-    ...config().warnings.map(({ file, line, message }) =>
-      line === undefined ? `${file}: ${message}` : message,
-    ),
+    ...config().warnings.map(({ file, line, message }) => {
+      if (line === undefined) return `${file}: ${message}`
+      return config().included.length > 0 ? `${file}:${line}: ${message}` : message
+    }),
     ...mcp.strangers(manager.list().flatMap(({ name }) => manager.get(name) ?? [])),
   ]
   const readAgain = async () => {

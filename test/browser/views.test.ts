@@ -215,4 +215,14 @@ describe('the views of an operator', { timeout: 90_000 }, async () => {
     site.write('routes.yaml', ROUTES)
     await page.getByRole('link', { name: 'The last reload failed' }).waitFor({ state: 'detached' })
   })
+
+  test('a configuration in several files stands file by file', async () => {
+    site.write('routes.d/team.yaml', 'assistant: { timezone: Europe/Berlin }\n')
+    site.write('routes.yaml', `include: routes.d/*.yaml\n${ROUTES}`)
+    await show('configuration')
+    await page.getByLabel('routes.d/team.yaml as read').getByText('Europe/Berlin').waitFor()
+    await page.getByLabel('routes.yaml as read').getByText('BANK_SECRET').waitFor()
+    site.write('routes.yaml', ROUTES)
+    await page.getByLabel('routes.d/team.yaml as read').waitFor({ state: 'detached' })
+  })
 })

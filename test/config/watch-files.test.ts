@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { appendFile, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { watchFiles } from '../../src/config/load-config.ts'
+import { watchFiles } from '../../src/config/watch-files.ts'
 import { until } from '../fixtures/until.ts'
 import { givenFile } from './given.ts'
 

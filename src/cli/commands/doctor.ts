@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { readDotenv } from '../../config/environment.ts'
 import { reasonOf } from '../../core/errors.ts'
 import { type JsonObject, objectsIn } from '../../core/json.ts'
@@ -39,14 +39,15 @@ export const addDoctor: AddCommand = (program, context) => {
 const MIN_FREE = 1024 ** 3
 
 async function checkConfig(environs: Environs): Promise<JsonObject[]> {
-  const { file, daemon } = await loadFor(environs)
+  const { file, included, daemon } = await loadFor(environs)
+  const others = included.map((one) => relative(dirname(file), one)).join(', ')
   // Before the first start it is not there yet.
   const { bavail, bsize } = await statfs(daemon.dataDir).catch(() => statfs(environs.cwd))
   const free = bavail * bsize
   const space = `${(free / 1024 ** 3).toFixed(1)} GiB free`
   const ok = free > MIN_FREE
   return [
-    { name: 'configuration', ok: true, detail: file },
+    { name: 'configuration', ok: true, detail: others ? `${file}, with ${others}` : file },
     ...(await checkDotenv(environs)),
     ...checkWords(dirname(file)),
     { name: `disk of ${daemon.dataDir}`, ok, detail: ok ? space : `${space}; less than 1 GiB is too little` },

@@ -4,7 +4,7 @@ import { prettifyError, ZodError } from 'zod'
 import { transports } from '../../../transports/registry.ts'
 import { configJsonSchema } from '../../config/json-schema.ts'
 import { readConfig } from '../../config/load-config.ts'
-import { formatProblems, type Problem } from '../../config/yaml-file.ts'
+import { formatProblems } from '../../config/yaml-file.ts'
 import { reasonOf } from '../../core/errors.ts'
 import { type Json, toJson } from '../../core/json.ts'
 import { type Message, messageSchema } from '../../core/message.ts'
@@ -27,10 +27,13 @@ export const addRoutes: AddCommand = (program, context) => {
     .command('check', { isDefault: true })
     .description('every error and warning, with its place; exit code 2 where there is an error')
     .action(async () => {
-      const problems = await problemsOf(context.environs())
+      const { problems, files } = await checked(context.environs())
       const errors = problems.filter(({ severity }) => severity === 'error').length
-      show(context.terminal(), { ok: errors === 0, problems }, () =>
-        problems.length === 0 ? 'routes.yaml is fine.' : problems.map(({ text }) => text).join('\n\n'),
+      const [, ...included] = files
+      const fine =
+        included.length === 0 ? 'is fine.' : `and what it includes are fine: ${included.join(', ')}`
+      show(context.terminal(), { ok: errors === 0, files, problems }, () =>
+        problems.length === 0 ? `routes.yaml ${fine}` : problems.map(({ text }) => text).join('\n\n'),
       )
       if (errors > 0) context.exit(2)
     })
@@ -72,11 +75,17 @@ function replayed(found: Json, dryRun = false): string {
   ].join('\n')
 }
 
-/** `trivium config schema`. */
+/** `trivium config schema|show`. */
 export const addConfig: AddCommand = (program, context) => {
-  program
-    .command('config')
-    .description('the configuration')
+  const command = program.command('config').description('the configuration')
+  command
+    .command('show')
+    .description('routes.yaml and the files that it includes, as they are read, without secrets')
+    .action(async () => {
+      const { asRead } = await loadFor(context.environs())
+      show(context.terminal(), asRead, () => asRead.yaml.trimEnd())
+    })
+  command
     .command('schema', { isDefault: true })
     .description(
       'the JSON Schema of routes.yaml, for editors; the daemon writes it to <data dir>/routes.schema.json',
@@ -86,12 +95,16 @@ export const addConfig: AddCommand = (program, context) => {
     })
 }
 
-async function problemsOf({ env, cwd, path }: Environs): Promise<(Problem & { text: string })[]> {
+/** What is wrong, and the files of a configuration that can be read. */
+async function checked({ env, cwd, path }: Environs) {
   const base = { env, cwd, transports, ...defined({ path }) }
   const { config, problems } = await readConfig(base)
   const skills = config && (await knownSkills(config))
   const found = skills ? (await readConfig({ ...base, skills })).problems : problems
-  return found.map((problem) => ({ ...problem, text: formatProblems([problem]) }))
+  return {
+    files: config?.asRead.files.map(({ file }) => file) ?? [],
+    problems: found.map((problem) => ({ ...problem, text: formatProblems([problem]) })),
+  }
 }
 
 /** A message that may never come in; only what the file says of it is matched. */

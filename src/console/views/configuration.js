@@ -31,7 +31,7 @@ export function ConfigurationPage() {
   </section>`
 }
 
-function Shown({ configuration: { file, yaml, variables, inForce, warnings, reload } }) {
+function Shown({ configuration: { file, yaml, files, variables, inForce, warnings, reload } }) {
   return html`
     ${
       !reload.ok &&
@@ -42,11 +42,14 @@ function Shown({ configuration: { file, yaml, variables, inForce, warnings, relo
       <div>
         <h2>As read</h2>
         <p class="dim">${file}; <${Age} at=${reload.goodAt} /> ago. Variables stand by their names; other secrets are masked.</p>
-        <pre class="tall" tabindex="0" aria-label="routes.yaml as read">${yaml}</pre>
+        ${files.map(
+          (one) => html`${files.length > 1 && html`<h3>${one.file}</h3>`}
+        <pre class=${files.length > 1 ? '' : 'tall'} tabindex="0" aria-label=${`${files.length > 1 ? one.file : 'routes.yaml'} as read`}>${one.yaml}</pre>`,
+        )}
         <div class="buttons after"><${Copy} text=${yaml} /></div>
       </div>
       <div>
-        ${warnings.length > 0 && html`<h2>Odd, but it works</h2><ul class="plain">${warnings.map(({ line, message }) => html`<li key=${line + message}><${Badge} kind="warn">${line ? `line ${line}` : 'mind'}<//> ${message}</li>`)}</ul>`}
+        ${warnings.length > 0 && html`<h2>Odd, but it works</h2><ul class="plain">${warnings.map((warning) => html`<li key=${warning.file + warning.line + warning.message}><${Badge} kind="warn">${placeOf(warning, files)}<//> ${warning.message}</li>`)}</ul>`}
         <h2>In force</h2>
         <${Facts} of=${factsOf(inForce)} />
         <h2>Variables</h2>
@@ -57,6 +60,12 @@ function Shown({ configuration: { file, yaml, variables, inForce, warnings, relo
         )}</ul>
       </div>
     </div>`
+}
+
+/** What a skill brings has no line. */
+function placeOf({ file, line }, files) {
+  if (!line) return 'mind'
+  return files.length > 1 ? `${file}:${line}` : `line ${line}`
 }
 
 function factsOf({ dataDir, listen, controlListen, publicUrl, retention, grace, drainDelay }) {

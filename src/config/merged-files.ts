@@ -1,0 +1,143 @@
+import { isJsonObject, type JsonObject } from '../core/json.ts'
+import { quote } from '../lib/nearest.ts'
+import type { Part } from './read-files.ts'
+import type { Path, Problem } from './yaml-file.ts'
+
+/** The files of a configuration as one. */
+export type MergedFiles = ReturnType<typeof mergeFiles>
+
+/** Sections that are lists: those of later files come after. */
+const LISTS = new Set(['routes', 'schedules', 'notify', 'subscriptions', 'tokens'])
+/** Mappings whose keys may stand in several files; `*` is any name. What is in no other file is a name of its own. */
+const SHARED = new Set([
+  ...['gateways', 'mcp', 'topics', 'topics.*', 'topics.*.groups', 'access', 'access.roles'],
+  ...['daemon', 'daemon.retention', 'daemon.retention.gateways', 'daemon.retention.topics'],
+])
+
+/** Where an element of a list comes from. */
+type Origin = { part: Part; index: number }
+
+/** Merges files: lists follow each other, mappings of names are put together, and what is defined twice is a problem that names both places. */
+export function mergeFiles(parts: readonly [Part, ...Part[]]) {
+  const [main] = parts
+  const problems: Problem[] = []
+  const origins = new Map<string, Origin[]>()
+
+  const report = (part: Part, path: Path, message: string) =>
+    problems.push(part.yaml.problem(path, 'key', message))
+
+  const concatenate = (name: string, owners: readonly Part[]): unknown[] => {
+    const found = owners.flatMap((part) => {
+      const items = at(part, [name])
+      if (Array.isArray(items)) return items.map((item: unknown, index) => ({ item, part, index }))
+      report(part, [name], `expected a list, as in ${owners.find((one) => one !== part)?.shown}`)
+      return []
+    })
+    origins.set(name, found)
+    return found.map(({ item }) => item)
+  }
+
+  const merge = (owners: readonly Part[], path: readonly string[]): unknown => {
+    const [first = main, ...others] = owners
+    const isList = path.length === 1 && LISTS.has(String(path[0]))
+    if (others.length === 0) return at(first, path)
+    if (isList) return concatenate(String(path[0]), owners)
+    if (!isShared(path) || !owners.every((part) => isJsonObject(at(part, path)))) {
+      const message = `${quote(String(path.at(-1)))} is already defined in ${placeIn(first, path)}`
+      for (const part of others) report(part, path, message)
+      return at(first, path)
+    }
+    const keys = new Set(owners.flatMap((part) => Object.keys(Object(at(part, path)))))
+    // Each file has its own, and which files they are is settled.
+    if (path.length === 0) keys.delete('include')
+    return Object.fromEntries(
+      [...keys].map((key) => [key, merge(ownersOf(owners, [...path, key]), [...path, key])]),
+    )
+  }
+
+  const find = createFinder(parts, origins)
+  const value =
+    parts.length > 1
+      ? merge(
+          parts.filter(({ yaml }) => isJsonObject(yaml.value)),
+          [],
+        )
+      : main.yaml.value
+  return {
+    value: withoutInclude(value),
+    parts,
+    problems,
+    problem(path: Path, what: 'key' | 'value', message: string, severity?: Problem['severity']): Problem {
+      const found = find(path)
+      return found.part.yaml.problem(found.path, what, message, severity)
+    },
+    /** Where something stands, for people: `line 4`, or `routes.d/team.yaml:4` where there are several files. */
+    placeOf(path: Path): string {
+      const found = find(path)
+      return parts.length > 1 ? placeIn(found.part, found.path) : `line ${found.part.yaml.lineOf(found.path)}`
+    },
+    /** The absolute path of the file in which something stands. */
+    fileOf: (path: Path): string => find(path).part.file,
+    /** Sorts problems as people read: file by file, from top to bottom. */
+    sorted(found: readonly Problem[]): Problem[] {
+      const order = (file: string) => parts.findIndex(({ shown }) => shown === file)
+      return found.toSorted(
+        (a, b) =>
+          order(a.file) - order(b.file) || (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
+      )
+    },
+  }
+}
+
+/** Returns what finds the file that has a path, and where it is there; the first one that has most of it otherwise. */
+function createFinder(parts: readonly [Part, ...Part[]], origins: ReadonlyMap<string, readonly Origin[]>) {
+  return (path: Path): { part: Part; path: Path } => {
+    const [section, index, ...rest] = path
+    const origin = typeof index === 'number' ? origins.get(String(section))?.[index] : undefined
+    if (origin) return { part: origin.part, path: [String(section), origin.index, ...rest] }
+    let owners: readonly Part[] = parts
+    for (let depth = 1; depth <= path.length && owners.length > 1; depth += 1) {
+      const next = owners.filter((part) => at(part, path.slice(0, depth)) !== undefined)
+      if (next.length === 0) break
+      owners = next
+    }
+    return { part: owners[0] ?? parts[0], path }
+  }
+}
+
+function at({ yaml }: Part, path: Path): unknown {
+  return valueAt(yaml.value, path)
+}
+
+function ownersOf(owners: readonly Part[], path: Path): Part[] {
+  const having = owners.filter((part) => at(part, path) !== undefined)
+  const saying = having.filter((part) => at(part, path) !== null)
+  // A section that is there and empty says nothing.
+  return saying.length > 0 ? saying : having.slice(0, 1)
+}
+
+/** Whether the keys of a mapping may stand in several files. */
+function isShared(path: readonly string[]): boolean {
+  const shape = path.map((step, depth) => (path[0] === 'topics' && depth === 1 ? '*' : step))
+  return path.length === 0 || SHARED.has(shape.join('.'))
+}
+
+function placeIn({ shown, yaml }: Part, path: Path): string {
+  return `${shown}:${yaml.lineOf(path)}`
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  let found = value
+  for (const step of path) {
+    const isThere = typeof found === 'object' && found !== null && Object.hasOwn(found, step)
+    found = isThere ? Reflect.get(Object(found), step) : undefined
+  }
+  return found
+}
+
+/** Which files are included is settled. */
+function withoutInclude(value: unknown): unknown {
+  if (!isJsonObject(value)) return value
+  const { include: _, ...rest }: JsonObject = value
+  return rest
+}

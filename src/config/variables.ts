@@ -1,0 +1,45 @@
+import { isJsonObject } from '../core/json.ts'
+import type { Environment } from './environment.ts'
+import type { Path } from './yaml-file.ts'
+
+/** One `${…}` in a text. `optional`: it has a default. `value`: what the environment says; empty is unset. */
+export type Variable = { path: Path; name: string; optional: boolean; value: string | undefined }
+
+const TOKEN = /\$?\$\{[^}]*\}?/g
+const VARIABLE = /^\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}$/
+
+/**
+ * Returns what puts the environment into every text of a value (`${NAME}`, `${NAME:-default}`; `$${` is a plain `${`). `seen` hears
+ * of each variable, `bad` of what looks like one.
+ */
+export function createFiller(
+  env: Environment,
+  seen: (variable: Variable) => void,
+  bad: (path: Path, message: string) => void,
+) {
+  const fillToken = (token: string, path: Path): string => {
+    if (token.startsWith('$$')) return token.slice(1)
+    const [, name, fallback] = VARIABLE.exec(token) ?? []
+    if (name === undefined) {
+      const shown = token.length > 40 ? `${token.slice(0, 39)}…` : token
+      const instead = `write \${NAME} or \${NAME:-default}, or $\${ for the text itself`
+      bad(path, `${shown} is no variable; ${instead}`)
+      return token
+    }
+    const value = (Object.hasOwn(env, name) && env[name]) || undefined
+    seen({ path, name, optional: fallback !== undefined, value })
+    return value ?? fallback ?? ''
+  }
+  const fill = (value: unknown, path: Path): unknown => {
+    if (typeof value === 'string') return value.replaceAll(TOKEN, (token) => fillToken(token, path))
+    if (Array.isArray(value)) return value.map((item, index) => fill(item, [...path, index]))
+    if (!isJsonObject(value)) return value
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fill(item, [...path, key])]))
+  }
+  return fill
+}
+
+/** What to say of a variable that is needed and not set. */
+export function notSet({ name }: Variable): string {
+  return `the variable ${name} is not set; set it, or write \${${name}:-default}`
+}
