@@ -122,24 +122,24 @@ export function createInstalls(
         const kept = await read(id)
         if (!kept) return undefined
         const [bot, user] = [leftOf(kept.installation.bot), leftOf(kept.installation.user)]
-        // A user may have revoked theirs, which ends then and holds up nobody.
+        // A revoked user token just expires, and does not block others.
         if (bot > EARLY && (user > EARLY || user < 0)) return kept.installation
-        // Of nobody: who gave it back after a failure would be asked again at once.
+        // Not released after a failure, which would cause an immediate retry.
         if (await leases.acquire(`${prefix}${id}/renewal`, randomUUID(), LEASE)) await renew(id, kept)
         else if (bot > 0 || late.aborted) return kept.installation
         else await pause(LOOK)
       }
     },
     ids,
-    /** Ends what an event says is over, once that was taken. */
+    /** Removes an installation after an event says that it ended. */
     async heard(payload: JsonObject, { team, api }: { team: string; api: SlackApi }): Promise<void> {
       const type = textAt(payload, 'event.type') ?? ''
       const isOver = type === 'app_uninstalled' || textAt(payload, 'event.tokens.bot.0') !== undefined
       if (!isOver || !ENDING.test(type)) return
       const isAlive = () => api.auth.test().catch((error) => !slackFailure(error).isToken)
-      // Slack tells of the end of an earlier installation late, in whole seconds.
+      // Slack may report the end of an earlier installation late, and in whole seconds.
       if ((Number(payload.event_time) + 1) * 1000 <= ((await read(team))?.at ?? 0)) return
-      // One workspace of an organisation may have left.
+      // Only one workspace of the organisation may have left.
       if (team.startsWith('E') && (await isAlive())) return
       await kv.delete(prefix + team)
       log.info({ team }, 'the app was removed')
@@ -167,7 +167,7 @@ export function createInstalls(
   }
 }
 
-/** The workspace, or the organisation that has the app as a whole. */
+/** The workspace or organisation of an installation. */
 export function placeOf(installation: Installation): { id: string; name?: string } | undefined {
   return installation.isEnterpriseInstall ? installation.enterprise : installation.team
 }

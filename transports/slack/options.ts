@@ -3,7 +3,7 @@ import { patternText } from '../../src/core/pattern.ts'
 import { duration, size, timerDuration } from '../../src/core/units.ts'
 import { publicPath, secrets } from '../options.ts'
 
-// YAML 1.1 editors turn `off` into false, which means the same.
+// YAML 1.1 reads `off` as false.
 const off = z.enum(['off']).or(z.literal(false).transform((): 'off' => 'off'))
 const said = z.string().min(1)
 const prompt = z.strictObject({
@@ -11,7 +11,7 @@ const prompt = z.strictObject({
   message: said.describe('The message that it sends.'),
 })
 
-/** What the bot uses; `ops/slack-manifest.yaml` asks for all of them, and says what for. */
+/** The bot's scopes; `ops/slack-manifest.yaml` requests and explains them. */
 export const SCOPES = (
   'app_mentions:read channels:history channels:read chat:write commands files:read files:write groups:history ' +
   'groups:read im:history im:read im:write mpim:history mpim:read reactions:read reactions:write users:read'
@@ -114,7 +114,7 @@ const http = z.strictObject({
   ...shared,
 })
 
-/** What a gateway with `transport: slack` takes in routes.yaml; `docs/slack.md` explains each. */
+/** Options of a gateway with `transport: slack`; see `docs/slack.md`. */
 export const slackOptions = z
   .discriminatedUnion('mode', [socket, http])
   .refine(({ botToken, oauth }) => !botToken !== !oauth, {

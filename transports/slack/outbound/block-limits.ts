@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, pathGet } from '../../../src/core/json.ts'
 
-/** By type of block, element or view: how long texts and lists at a path may be (https://docs.slack.dev/reference/block-kit). */
+/** Maximum length of texts and lists at paths, by type of block, element or view (https://docs.slack.dev/reference/block-kit). */
 const LIMITS: Record<string, Record<string, number>> = {
   section: { 'text.text': 3000 },
   header: { 'text.text': 150 },
@@ -19,7 +19,7 @@ const LIMITS: Record<string, Record<string, number>> = {
   modal: { 'title.text': 24, 'submit.text': 24, 'close.text': 24, private_metadata: 3000, callback_id: 255 },
   table: { rows: 100, column_settings: 20 },
 }
-/** By the key under which an object without a type lies. */
+/** For objects without a type, by their key. */
 const UNTYPED: Record<string, Record<string, number>> = {
   confirm: { 'title.text': 100, 'text.text': 300, 'confirm.text': 30, 'deny.text': 30 },
   options: { 'text.text': 75, 'description.text': 75, value: 150 },
@@ -29,14 +29,14 @@ const IDS = { action_id: 255, block_id: 255 }
 const LONGEST_FIELD = 2000
 const MOST_COLUMNS = 20
 
-/** Slack counts characters as people see them written, two halves of a surrogate pair as one. */
+/** Text length as Slack counts it: code points, not UTF-16 units. */
 export function lengthOf(text: string): number {
   let pairs = 0
   for (const _ of text.matchAll(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g)) pairs++
   return text.length - pairs
 }
 
-/** Throws with the path, the size and the limit of the first thing that Slack would refuse. */
+/** Throws with path, size and limit of the first violation of Slack's limits. */
 export function checkBlocks(blocks: readonly Json[], path = 'blocks'): void {
   const seen = new Set<Json>()
   for (const [index, block] of blocks.entries()) {
@@ -48,7 +48,7 @@ export function checkBlocks(blocks: readonly Json[], path = 'blocks'): void {
   }
 }
 
-/** The same for a modal with these blocks. */
+/** Checks a modal with these blocks. */
 export function checkView(view: Json, blocks: readonly Json[]): void {
   check(isJsonObject(view) ? { ...view, blocks: [] } : view, 'view', '')
   checkBlocks(blocks, 'view.blocks')

@@ -10,52 +10,52 @@ import { findPosts, marked, openDirect } from './find-posts.ts'
 import { boundedAnswer, postedAt } from './kept-answer.ts'
 import { fingerprint, hashOf, isDone, kindOf, RESPONSE_URL } from './methods.ts'
 
-/** What only one person sees: nobody can look whether it is there. */
+/** Ephemeral posts, whose existence cannot be checked. */
 const UNSEEN = /^(chat\.postEphemeral|response_url)$/
-/** A little longer than a message, or the key of a reply, is known (ms). */
+/** Slightly longer than messages and keys of replies are kept (ms). */
 export const KEPT = 8 * 86_400_000
-/** Calls that are recorded of all runs together; later ones are made in every run. */
+/** Maximum number of recorded calls over all runs; later ones are made in every run. */
 const MAX_CALLS = 1000
 
 const callSchema = z.object({
   method: z.string(),
-  /** The how many-th of its method in all runs. */
+  /** Sequence number within its method over all runs. */
   part: z.number(),
-  /** What it said, as a hash. */
+  /** Hash of its content. */
   said: z.string(),
-  /** Where it went, as a hash. */
+  /** Hash of its destination. */
   place: z.string().default(''),
-  /** The files that it shares. */
+  /** Ids of shared files. */
   files: z.array(z.string()),
-  /** It may have been made. One that Slack refused was not, and keeps its place among the others. */
+  /** Whether it may have taken effect. A refused call did not, but keeps its place in the sequence. */
   wasMade: z.boolean(),
-  /** Where its answer was lost, nobody can tell whether it happened. */
+  /** If its answer is lost, its effect cannot be checked. */
   unseen: z.boolean(),
-  /** What Slack answered; absent until it has. */
+  /** Slack's answer, once it has arrived. */
   answer: z.string().exactOptional(),
 })
 
 type Call = z.infer<typeof callSchema>
 
-/** One run of what may be repeated. */
+/** A run of repeatable work. */
 type Run = {
   /** The same in every run. */
   key: string
-  /** Where its posts are looked for. */
+  /** The workspace in which to look for its posts. */
   workspace: Workspace | undefined
-  /** By which it may answer, besides the Web API. */
+  /** Response URLs it may use besides the Web API. */
   responseUrls: readonly (string | undefined)[]
-  /** After it aborts, nothing is called any more. */
+  /** No calls are made after it aborts. */
   signal: AbortSignal
-  /** The store may have forgotten what an earlier run called. */
+  /** The store may have lost records of an earlier run. */
   isUnsure?: boolean
 }
 
 /**
- * Calls of Slack in what may be run again after a failure or a crash: the sending of a reply, or the listeners of a Bolt app.
- * Each call that changes something is recorded before it is made, and its answer after it. A repeated run gets the recorded
- * answers (`methods.ts` says which call gets which). A call whose answer was lost is looked for where it can be seen; else it
- * is made again, and an error by which Slack says that it was done before is taken for success.
+ * Makes Slack calls of repeatable work (sending a reply, listeners of a Bolt app) safe to repeat after a failure or crash. Each call with
+ * effects is recorded before it is made, and its answer afterwards. A repeated run gets the recorded answers (`methods.ts` defines
+ * the matching). A call without a recorded answer is looked up if possible; otherwise it is made again, and errors which say that
+ * it was already done count as success.
  */
 export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gateway, log }: TransportDeps) {
   const prefixOf = (key: string) => `slack/${gateway}/call/${hashOf(key)}/`
@@ -67,11 +67,11 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
     return calls.sort((a, b) => a.part - b.part)
   }
 
-  /** The `fetch` of a run. */
+  /** The `fetch` function of a run. */
   const fetchIn = ({ key, workspace, responseUrls, signal, isUnsure = false }: Run): Fetch => {
-    /** Of earlier runs, and not called for yet in this one. */
+    /** Calls of earlier runs that this run has not repeated yet. */
     const old = new Set<Call>()
-    /** Of this run, and without an answer: made again as it was, as Bolt's client does, it is the same call. */
+    /** Calls of this run without an answer. Bolt's client repeats them unchanged, and they count as the same call. */
     const failed = new Set<Call>()
     const counts = new Map<string, number>()
     let recorded = 0
@@ -91,7 +91,7 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
       return call
     }
 
-    /** The call of an earlier run that this one repeats. */
+    /** The matching call of an earlier run. */
     const earlier = (method: string, { said, place }: ReturnType<typeof fingerprint>): Call | undefined => {
       const same = [...failed, ...old].find((call) => call.method === method && call.said === said)
       if (same) return forget(same)
@@ -101,7 +101,7 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
       const gets = kindOf(method) === 'make' ? 'gets the answer of the call it replaces' : 'is made'
       log.warn({ key, method, gets }, 'a repeated run calls Slack with other arguments than the run before')
       if (kindOf(method) === 'make') return forget(next)
-      // What was set later in the earlier run is set again.
+      // Later `set` calls of the earlier run must be made again.
       for (const call of others) old.delete(call)
       return undefined
     }
@@ -121,7 +121,7 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
       return { method, part, ...prints, files: [], wasMade: false, unseen: UNSEEN.test(method) }
     }
 
-    /** The answer to a call that may have been made; undefined where it was not. */
+    /** Finds the answer to a call that may have been made; undefined if it was not. */
     const find = async (call: Call, asked: URLSearchParams): Promise<string | undefined> => {
       const { method, part, files } = call
       const to = asked.get('channel') ?? asked.get('channel_id') ?? ''
@@ -150,7 +150,7 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
       const found = wasMade && isShown && !call.unseen && (await find(call, asked))
       call.wasMade = true
       if (found) call.answer = found
-      // An upload that is repeated has other ids.
+      // A repeated upload has new ids.
       else call.files = objectsIn(parseJson(asked.get('files') ?? '')).map(({ id }) => String(id))
       await keep(call)
       if (found) return answered(found)
@@ -166,7 +166,7 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
       const error = textAt(parseJson(answer), 'error') ?? ''
       const isThere = wasMade && isDone(call.method, error)
       if (isThere) call.answer = '{"ok":true}'
-      // Slack repeats the whole post.
+      // Slack returns the whole post.
       else if (response.ok && error === '')
         call.answer = isMarked ? postedAt(parseJson(answer)) : boundedAnswer(answer)
       else if (response.status < 500 && !MAYBE_DONE.test(error)) call.wasMade = false
@@ -199,7 +199,7 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
   }
 
   return {
-    /** Ends when `action` does or `signal` aborts. After a good end what is still called, such as by timers, is of no run. */
+    /** Runs `action` until it ends or `signal` aborts. Calls after a successful end, such as from timers, belong to no run. */
     async during(run: Run, action: () => Promise<unknown>): Promise<void> {
       let current = fetchIn(run)
       await inTime(
@@ -208,7 +208,7 @@ export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, { kv, gate
       )
       if (!run.signal.aborted) current = fetch
     },
-    /** Whether a call may have happened; and whether nobody can find out. */
+    /** Whether a call may have taken effect, and whether that cannot be checked. */
     async doubt(key: string) {
       const open = (await read(key)).filter(({ wasMade, answer }) => wasMade && answer === undefined)
       return { mayBeMade: open.length > 0, isUnclear: open.some(({ unseen }) => unseen) }

@@ -7,41 +7,41 @@ import { fitView, postsOfBlocks } from './fit-blocks.ts'
 import { splitMarkdown } from './split-text.ts'
 import { escapeText, quietBlocks, quietMarkdown } from './words.ts'
 
-/** What a click on each of our buttons means, as the journal keeps it. The value of the button is the approval's id. */
+/** Meaning of our buttons' actions, as stored in the journal. A button's value is the approval's id. */
 export const APPROVAL_ACTIONS: Record<string, string> = {
   'trivium-approve': 'approve',
   'trivium-deny': 'deny',
 }
 
 /**
- * `reply.data.approval`: asks for a decision with two buttons; with a `status` other than `pending`, shows in the
- * same post that it was taken, and by whom.
+ * `reply.data.approval`: requests a decision with two buttons. With a `status` other than `pending`, shows the decision and who made it
+ * in the same post.
  */
 const approvalSchema = z.object({
   id: z.string(),
   title: z.string(),
   status: z.enum(['pending', 'approved', 'denied', 'expired']).default('pending'),
   by: z.string().exactOptional(),
-  /** Which skill runs with what, where it is still pending; and whether somebody in this workspace may decide. */
+  /** For a pending approval: the skill, its arguments, and whether someone in this workspace may decide. */
   skill: z.string().default(''),
   args: z.string().default(''),
   buttons: z.boolean().default(true),
   reason: z.string().exactOptional(),
 })
 
-/** The button that stops an answer while it is made. */
+/** Action of the button that stops an answer in progress. */
 export const STOP_ACTION = 'trivium-stop'
 export const STOP: KnownBlock = { type: 'actions', elements: [button(STOP_ACTION, 'Stop', 'stop')] }
 
 const FORGED = "it has the action_id of a button of Trivium's own approvals"
 
-/** A button of a skill must not decide an approval under another title. */
+/** Rejects blocks of skills with our approval buttons, which could show another title. */
 function isGenuine(shown: unknown): boolean {
   const text = JSON.stringify(shown)
   return !Object.keys(APPROVAL_ACTIONS).some((id) => text.includes(JSON.stringify(id)))
 }
 
-/** A modal as a skill gives it. */
+/** A modal defined by a skill. */
 export const viewSchema = z
   .custom<ModalView>(isJsonObject, 'it is no view')
   .refine(isGenuine, FORGED)
@@ -54,30 +54,30 @@ export const viewSchema = z
     }
   })
 
-/** What a reply may ask of Slack in `data`, besides its text. `fit-blocks.ts` keeps Slack's limits; Slack checks the rest. */
+/** Slack-specific fields in a reply's `data`. `fit-blocks.ts` enforces Slack's limits; Slack validates the rest. */
 const extrasSchema = z.looseObject({
-  /** Block Kit blocks, shown in place of the text. */
+  /** Block Kit blocks, shown instead of the text. */
   blocks: z
     .preprocess(quietBlocks, z.array(z.custom<KnownBlock>(isJsonObject)).refine(isGenuine, FORGED))
     .exactOptional(),
-  /** A modal, for whoever clicked or typed the command that is answered. */
+  /** A modal for the person whose click or command is answered. */
   view: viewSchema.exactOptional(),
-  /** Only this user sees it; `true` is the one who is answered. */
+  /** Visible to this user only; `true` means the person who is answered. */
   ephemeral: z.union([z.literal(true), z.string().min(1)]).exactOptional(),
-  /** The key of an earlier reply in the same conversation whose post this one replaces: an answer that grows. */
+  /** Key of an earlier reply in the same conversation whose post this one replaces. */
   update: z.string().min(1).exactOptional(),
   approval: approvalSchema.exactOptional(),
 })
 
 export type Extras = z.infer<typeof extrasSchema>
 
-/** One post: its blocks, and the text that stands for them in notifications. */
+/** A post: its blocks, and the text for notifications. */
 export type Post = { text: string; blocks: KnownBlock[] }
 
-/** What people see of a notification, and hear of a message. */
+/** Maximum length of the notification text. */
 const LONGEST_TEXT = 4000
 
-/** Reads `reply.data`; throws `send_rejected` where it asks for what cannot be. */
+/** Reads `reply.data`; throws `send_rejected` for impossible requests. */
 export function readExtras({ data, gateway }: Reply): Extras {
   const parsed = extrasSchema.safeParse(data ?? {})
   if (parsed.success) return parsed.data
@@ -85,7 +85,7 @@ export function readExtras({ data, gateway }: Reply): Extras {
   throw new TriviumError('send_rejected', { gateway, reason })
 }
 
-/** The posts of a reply. Blocks are shown in place of all of the text. Throws `send_rejected` where Slack would not take them. */
+/** The posts of a reply. Blocks replace the whole text. Throws `send_rejected` if Slack would refuse them. */
 export function postsOf({ subject, text, gateway }: Reply, { approval, blocks }: Extras): Post[] {
   if (approval) {
     const post = approvalPost(approval)
@@ -101,7 +101,7 @@ export function postsOf({ subject, text, gateway }: Reply, { approval, blocks }:
   }
 }
 
-/** Markdown as posts: Slack itself renders it. */
+/** Splits Markdown into posts; Slack renders it. */
 export function markdownPosts(markdown: string): Post[] {
   return splitMarkdown(quietMarkdown(markdown)).map((part) => ({
     text: plain(part),
@@ -109,7 +109,7 @@ export function markdownPosts(markdown: string): Post[] {
   }))
 }
 
-/** Asks whether the answer to message `id` was good; for a route with `action: feedback`. */
+/** Feedback buttons for the answer to message `id`; clicks match routes with `action: feedback`. */
 export function feedbackBlock(id: string): KnownBlock {
   const choice = (text: string, value: string) => ({ text: { type: 'plain_text' as const, text }, value })
   const choices = { positive_button: choice('👍', 'good'), negative_button: choice('👎', 'bad') }
@@ -117,10 +117,10 @@ export function feedbackBlock(id: string): KnownBlock {
   return { type: 'context_actions', block_id: id, elements }
 }
 
-/** A person or a channel, whose name notifications show as the post does. */
+/** Escaped mentions of people and channels, which notifications show by name. */
 const MENTION = /&lt;(@[UW][A-Z0-9]+|#C[A-Z0-9]+)&gt;/g
 
-/** Without the commonest marks of markdown, as nobody renders them there. */
+/** Strips common Markdown syntax, which notifications do not render. */
 function plain(markdown: string): string {
   const bare = markdown
     .replaceAll(/\*\*|~~|^#{1,6} /gm, '')
@@ -128,7 +128,7 @@ function plain(markdown: string): string {
   return escapeText(bare.slice(0, LONGEST_TEXT)).replaceAll(MENTION, '<$1>')
 }
 
-/** Slack's limit for the text of a section is 3,000 characters. */
+/** Below Slack's limit of 3,000 characters for the text of a section. */
 const LONGEST_TITLE = 2500
 const MARKS = {
   approved: ':white_check_mark: Approved',
@@ -139,7 +139,7 @@ const MARKS = {
 const NOBODY_HERE =
   'None of its `approvers` is in this workspace, so there are no buttons. An operator decides in the console, or with '
 
-/** The post of an approval: the question, then the buttons or the answer; `text` is for notifications. */
+/** The post of an approval: question, then buttons or decision; `text` is for notifications. */
 function approvalPost(approval: z.infer<typeof approvalSchema>): Post {
   const { id, status, by, reason, skill, args } = approval
   const whole = escapeText(approval.title)
@@ -165,7 +165,7 @@ function approvalPost(approval: z.infer<typeof approvalSchema>): Post {
   return { text: `Approval needed: ${title}`, blocks: [section(asked), code, decide] }
 }
 
-/** A user of this workspace as a mention; anybody else as they are called. */
+/** A mention for a user of this workspace, else the name. */
 function personOf(by: string): string {
   const [, user] = /^[^:]+:(?:external:)?([UW][A-Z0-9]+)$/.exec(by) ?? []
   return user ? `<@${user}>` : escapeText(by)

@@ -4,24 +4,24 @@ import { readHistory } from '../api.ts'
 import type { Target } from '../conversation.ts'
 import type { Workspace } from '../workspaces.ts'
 
-/** How much of a thread or channel is read in search of one post. */
+/** Maximum number of messages read in search of a post. */
 const MAX_READ = 1000
 
-/** Opens the direct messages of the bot with a user, or finds them: Slack answers the same each time. */
+/** Opens, or finds, the direct message channel with a user. Idempotent in Slack. */
 export async function openDirect(user: string, { api }: Workspace): Promise<string> {
   const answer = await api.conversations.open({ users: user })
   return answer.channel?.id ?? user
 }
 
-/** The metadata by which a post is found again; `own` is what its sender puts there besides. */
+/** Metadata that identifies a post; `own`: the sender's own metadata. */
 export const marked = ({ key, part }: { key: string; part: number }, own?: unknown) => ({
   event_type: textAt(own, 'event_type') ?? 'trivium_reply',
   event_payload: { ...objectAt(own, 'event_payload'), trivium_key: key, trivium_part: part },
 })
 
 /**
- * Looks for what carries a key, in a thread or in the newest of a channel: its posts by part, whether one of these files was
- * shared, and the last stream of ours that has not ended. Not `complete`: there is more than is read.
+ * Searches a thread, or the newest messages of a channel, for posts with a key: posts by part, whether one of the files was shared, and
+ * our last unfinished stream. `complete` is false if there is more than was read.
  */
 export async function findPosts(
   key: string,

@@ -13,20 +13,20 @@ import { defined } from '../../../src/lib/defined.ts'
 import { checkBlocks, checkView, lengthOf } from './block-limits.ts'
 import { splitMarkdown, splitMrkdwn, splitPlain } from './split-text.ts'
 
-/** https://docs.slack.dev/reference/block-kit/blocks: blocks of a message, and of a modal. */
+/** Maximum blocks of a message and of a modal: https://docs.slack.dev/reference/block-kit/blocks */
 const MOST_BLOCKS = 50
 const MOST_IN_VIEW = 100
-/** https://docs.slack.dev/reference/block-kit/composition-objects/text-object */
+/** See https://docs.slack.dev/reference/block-kit/composition-objects/text-object. */
 const LONGEST_TEXT = 3000
 const LONGEST_HEADER = 150
-/** What all markdown blocks of a message hold together, and all cells of its table. */
+/** Maximum characters of all Markdown blocks of a message, and of all cells of its table. */
 const MARKDOWN_A_POST = 12_000
 const CELLS_A_POST = 10_000
 const MOST_ROWS = 100
 
 /**
- * The blocks of each post: what is over a limit of Slack's that can be kept by splitting is split. Throws with the block and
- * the limit where it cannot: nobody can cut the value of a button.
+ * Distributes blocks over posts, and splits blocks that exceed Slack's limits. Throws with the block and the limit if a block cannot be
+ * split, such as the value of a button.
  */
 export function postsOfBlocks(blocks: readonly KnownBlock[]): KnownBlock[][] {
   const fitting = blocks.map(toJson).flatMap(splitBlock)
@@ -39,7 +39,7 @@ export function postsOfBlocks(blocks: readonly KnownBlock[]): KnownBlock[][] {
   return posts.map((post) => asBlocks.parse(post))
 }
 
-/** A modal with the blocks that Slack takes. Throws where it cannot be made to fit: a modal is one, and shows all it has. */
+/** Fits the blocks of a modal into Slack's limits. Throws if that is impossible, as a modal cannot be distributed. */
 export function fitView(view: ModalView): ModalView {
   if (!Array.isArray(view.blocks)) return view
   const blocks = view.blocks.map(toJson).flatMap(splitBlock)
@@ -49,10 +49,10 @@ export function fitView(view: ModalView): ModalView {
   return { ...view, blocks: asBlocks.parse(blocks) }
 }
 
-/** Slack checks what else a block needs. */
+/** Slack validates the other properties of blocks. */
 const asBlocks = z.array(z.custom<KnownBlock>(isJsonObject))
 
-/** Adds a block to the last post of a reply, or puts it into one more. */
+/** Adds a block to the last post of a reply, or to a new post. */
 export function addBlock(posts: { text: string; blocks: KnownBlock[] }[], block: KnownBlock): void {
   const last = posts.at(-1)
   if (last && last.blocks.length < MOST_BLOCKS) last.blocks.push(block)
@@ -63,7 +63,7 @@ function hasRoom(post: readonly JsonObject[], block: JsonObject): boolean {
   const all = [...post, block]
   const sum = (type: string) =>
     all.filter((each) => each.type === type).reduce((total, each) => total + sizeOf(each), 0)
-  // A message has one table.
+  // A message may have only one table.
   const tables = all.filter(({ type }) => type === 'table')
   if (post.length >= MOST_BLOCKS || tables.length > 1) return post.length === 0
   return post.length === 0 || sum('markdown') <= MARKDOWN_A_POST
@@ -71,7 +71,7 @@ function hasRoom(post: readonly JsonObject[], block: JsonObject): boolean {
 
 const sizeOf = (block: JsonObject) => lengthOf(textAt(block, 'text') ?? '')
 
-/** One block as those that hold the same, each within its limits. Only the first keeps its `block_id`, which is unique. */
+/** Splits a block into blocks within the limits. Only the first keeps its unique `block_id`. */
 function splitBlock(block: Json): JsonObject[] {
   if (!isJsonObject(block)) return []
   switch (block.type) {
@@ -98,7 +98,7 @@ function splitBlock(block: Json): JsonObject[] {
   }
 }
 
-/** What stands beside the text stays with its beginning, the fields with its end. */
+/** The accessory stays with the first part of the text, fields with the last. */
 function splitSection(block: JsonObject): JsonObject[] {
   const { text, fields, accessory, ...rest } = block
   const texts = isJsonObject(text) ? splitText(text) : []
@@ -113,7 +113,7 @@ function splitSection(block: JsonObject): JsonObject[] {
   )
 }
 
-/** A text object as several, each within Slack's limit; fences of code are closed and opened again. */
+/** Splits a text object within Slack's limit; closes and reopens code fences. */
 function splitText(object: JsonObject): JsonObject[] {
   const text = textAt(object, 'text') ?? ''
   if (typeof object.text !== 'string' || lengthOf(text) <= LONGEST_TEXT) return [object]
@@ -135,7 +135,7 @@ function splitItems(block: JsonObject, key: string, most: number): JsonObject[] 
   return groups.length <= 1 ? [block] : groups.map((each, index) => part(block, index, { [key]: each }))
 }
 
-/** Each part of a table begins with its first row: a message has one table, so the parts are in posts of their own. */
+/** Splits a table into tables that repeat the first row. Each part needs its own post, as a message may have only one table. */
 function splitTable(block: JsonObject): JsonObject[] {
   const rows = Array.isArray(block.rows) ? block.rows : []
   const [head, ...body] = rows
@@ -150,7 +150,7 @@ function splitTable(block: JsonObject): JsonObject[] {
   return parts.map((each, index) => part(block, index, { rows: each }))
 }
 
-/** The characters that all cells of rows show. */
+/** Number of characters in all cells. */
 function cellsIn(value: Json): number {
   if (Array.isArray(value)) return value.reduce<number>((sum, each) => sum + cellsIn(each), 0)
   if (!isJsonObject(value)) return 0

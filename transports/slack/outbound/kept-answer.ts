@@ -1,21 +1,21 @@
 import { isJsonObject, type Json, parseJson, textAt } from '../../../src/core/json.ts'
 
-/** Characters of an answer that are kept whole. Slack repeats what it was given, such as a view of 100 KB. */
+/** Maximum length of an answer kept in full. Slack echoes its input, such as a view of 100 KB. */
 const MOST = 16_384
-/** Of longer ones: the characters of a text, and the items of a list. */
+/** For longer answers: maximum characters of texts, and items of lists. */
 const LONGEST_TEXT = 300
 const LONGEST_LIST = 10
 
-/** What is kept of Slack's answer to a post. */
+/** The stored part of Slack's answer to a post. */
 export function postedAt(answer: unknown): string {
   const [channel, ts] = [textAt(answer, 'channel'), textAt(answer, 'ts')]
   return JSON.stringify({ ok: true, channel, ts, message: { ts } })
 }
 
-/** Keys of what Slack hands out once, such as for a new app: it is not for the store. */
+/** Keys with secrets, such as for a new app, which are not stored. */
 const SECRETS = /^(credentials|\w*(token|secret))$/
 
-/** An answer without secrets, and where it is long, with its ids and what is near the top, without what apps gave Slack. */
+/** An answer without secrets. Long answers keep their ids and top levels, without the app's own input. */
 export function boundedAnswer(answer: string): string {
   const isBare = !/"(credentials|\w*(token|secret))"/.test(answer)
   if (isBare && answer.length <= MOST) return answer

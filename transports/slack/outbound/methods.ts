@@ -1,23 +1,23 @@
 import { createHash } from 'node:crypto'
 
 /**
- * What a repeated run does with a call that an earlier run made.
- * `free`: it reads, or nobody sees it happen twice; it is sent every time.
- * `make`: each call makes something new. The record answers the same call, else the next one to the same place, as texts of
- * models and titles with a time differ from run to run.
- * `set`: it sets what the next call sets again. The record answers the same calls up to the first that differs.
- * `switch`: it turns something on or off. The record answers the same call.
+ * How a repeated run treats a call made by an earlier run.
+ * `free`: reads, or can be repeated unnoticed; always sent.
+ * `make`: creates something. The record answers the same call, else the next one to the same place, because model texts and titles with
+ * times differ between runs.
+ * `set`: sets a value that the next call overwrites. The record answers the same calls up to the first difference.
+ * `switch`: turns something on or off. The record answers the same call.
  */
 export type Kind = 'free' | 'make' | 'set' | 'switch'
 
-/** Calls by which apps answer clicks and commands have no method of the Web API. */
+/** Pseudo-method of calls to response URLs. */
 export const RESPONSE_URL = 'response_url'
 
-/** By the last word of a method. */
+/** Reading methods, by the last word of their name. */
 const READS =
   /\.(test|(list|get|lookup|search)\w*|\w*[iI]nfo|history|replies|members|identity|validate|\w+Logs)$|^(search\.\w+|users\.conversations|apps\.manifest\.export)$/
 
-/** They open a way, renew a token or show for a minute that somebody works, and change nothing that stays. */
+/** Methods without lasting effects: opening connections, renewing tokens, showing a temporary status. */
 const TRANSIENT =
   /^(oauth|openid|tooling|migration|rtm)\.|^apps\.connections\.open$|^conversations\.open$|^files\.getUpload|^slackLists\.download\.|\.setStatus$/
 
@@ -32,11 +32,11 @@ export function kindOf(method: string): Kind {
   return SETS.test(method) ? 'set' : 'switch'
 }
 
-/** Arguments that say where a call goes or what it changes; all others say what is put there. */
+/** Arguments that identify the destination or object of a call; others are its content. */
 const PLACES =
   /^(bookmark_id|call|canvas_id|channel|channel_id|channels|email|external_id|file|file_id|function_execution_id|id|list_id|message_ts|team_id|thread_ts|timestamp|trigger_id|interactivity_pointer|ts|user|user_id|user_ids|usergroup|users|view_id)$/
 
-/** A call by what it says, and by where that goes: both as hashes. A token may have been renewed between two runs. */
+/** Hashes of a call's content and destination, without the token, which may be renewed between runs. */
 export function fingerprint(method: string, url: string, asked: URLSearchParams) {
   const said = [...asked].filter(([name]) => name !== 'token')
   const places = said.filter(([name]) => PLACES.test(name)).sort()
@@ -44,7 +44,7 @@ export function fingerprint(method: string, url: string, asked: URLSearchParams)
   return { said: hashOf(JSON.stringify([at, said])), place: hashOf(JSON.stringify([at, places])) }
 }
 
-/** What Slack says to a call that did its work before its answer was lost. */
+/** Errors of methods which say that the call was already done. */
 const DONE: readonly [RegExp, RegExp][] = [
   [/Stream$/, /^message_not_in_streaming_state$/],
   [/^chat\.delete$/, /^message_not_found$/],
@@ -62,10 +62,10 @@ const DONE: readonly [RegExp, RegExp][] = [
   [/./, /^already_/],
 ]
 
-/** Whether Slack refuses a call since it happened before. */
+/** Whether Slack refuses a call because it already happened. */
 export function isDone(method: string, error: string): boolean {
   return DONE.some(([methods, errors]) => methods.test(method) && errors.test(error))
 }
 
-/** A key that somebody chose, as part of a name on the store. */
+/** Hashes a chosen key for use in store keys. */
 export const hashOf = (text: string) => createHash('sha256').update(text).digest('hex')

@@ -7,30 +7,30 @@ import type { Target } from '../conversation.ts'
 import type { Workspace } from '../workspaces.ts'
 import type { Extras, Post } from './extras.ts'
 
-/** Slack's ways to say that a post is not there any more, or cannot be changed any more. */
+/** Errors for posts that no longer exist or can no longer be changed. */
 const GONE = /^(message_not_found|cant_update_message|edit_window_closed)$/
 
-/** What was sent: kept by its key, so that no daemon sends it again, and another reply may replace it. */
+/** Record of a sent reply by its key, so that no daemon sends it again and another reply may replace it. */
 export const sentSchema = z.object({
-  /** The channel that Slack says it went to: for a user's id, their direct messages. */
+  /** The channel returned by Slack; for a user id, the direct message channel. */
   channel: z.string().exactOptional(),
-  /** The conversation of a reply that `update` may replace, there alone. The question of an approval has none. */
+  /** The conversation in which `update` may replace this reply. Absent for approval requests. */
   conversation: z.string().exactOptional(),
-  /** The thread that it went to, where it went to one. */
+  /** The thread, if any. */
   thread: z.string().exactOptional(),
   /** The timestamps of the posts. */
   posted: z.array(z.string()),
-  /** The ids of files that were shared. */
+  /** Ids of shared files. */
   files: z.array(z.string()).exactOptional(),
-  /** The id of the modal that was opened. */
+  /** Id of the opened modal. */
   view: z.string().exactOptional(),
-  /** Who alone saw it: then `posted` holds no posts that could be changed. */
+  /** The only viewer of an ephemeral reply, whose posts cannot be changed. */
   seenBy: z.string().exactOptional(),
 })
 
 export type Sent = z.infer<typeof sentSchema>
 
-/** One send under way. */
+/** A send in progress. */
 export type Sending = {
   reply: Reply
   extras: Extras
@@ -43,8 +43,8 @@ export type Sending = {
 type Place = Pick<Target, 'channel' | 'thread'>
 
 /**
- * Shows the posts of a reply that were not shown yet: in the `earlier` ones that it takes over, while they are there, then in
- * posts of its own. From an earlier one on that somebody deleted, they are posted anew, to stay in order.
+ * Publishes the remaining posts of a reply: first by updating `earlier` posts that it takes over, then as new posts. If an earlier post
+ * was deleted, it and all later ones are posted again, to keep the order.
  */
 export async function postAll(
   { posts, workspace, sent }: Sending,
@@ -95,7 +95,7 @@ export async function shareFiles(
   sent.files = files.map(({ id }) => id)
 }
 
-/** Uploads from the disk, so that no file is in memory as a whole. */
+/** Streams a file from disk to Slack. */
 async function upload(url: string, file: Readable, length: number): Promise<void> {
   const headers = { 'content-type': 'application/octet-stream', 'content-length': String(length) }
   const signal = AbortSignal.timeout(UPLOAD_TIMEOUT)
@@ -110,7 +110,7 @@ async function upload(url: string, file: Readable, length: number): Promise<void
   }
 }
 
-/** What skills say of the size of a file may be wrong. */
+/** Measures a file, as sizes given by skills may be wrong. */
 async function lengthOf(file: Readable): Promise<number> {
   let length = 0
   for await (const chunk of file) length += chunk.length

@@ -6,15 +6,15 @@ import { CALL_TIMEOUT, fetchSlack, slackFailure } from '../api.ts'
 import { openDirect } from './find-posts.ts'
 import { postAll, type Sending } from './posts.ts'
 
-/** Slack's ways to say that the bot, or who should see it, is not in the channel. */
+/** Errors if the bot or the viewer is not in the channel. */
 const SHUT_OUT = /^(not_in_channel|user_not_in_channel|channel_not_found|is_archived|restricted_action)$/
 
-/** Whether only one person may see it: it was asked for, or it answers what nobody else saw. */
+/** Whether a reply is ephemeral: requested, or an answer to something that only one person saw. */
 export function isPrivate({ extras, target }: Sending): boolean {
   return extras.ephemeral !== undefined || target.responseUrl !== undefined
 }
 
-/** Who alone may see it. Throws `send_rejected` where nobody is named. */
+/** The only viewer. Throws `send_rejected` if unknown. */
 function viewerOf({ reply, extras, target }: Sending): string {
   const user = typeof extras.ephemeral === 'string' ? extras.ephemeral : target.user
   if (user !== undefined) return user
@@ -23,8 +23,8 @@ function viewerOf({ reply, extras, target }: Sending): string {
 }
 
 /**
- * Shows the posts to one person: by the response URL of what is answered, while Slack takes it; then as ephemeral posts; and
- * where the bot or they are not in the channel, in the direct messages with them.
+ * Shows posts to one person: through the response URL while Slack accepts it, else as ephemeral posts, and if the bot or the person is
+ * not in the channel, in their direct messages.
  */
 export async function whisper(sending: Sending): Promise<void> {
   const { posts, sent, target } = sending
@@ -47,8 +47,8 @@ export async function whisper(sending: Sending): Promise<void> {
 }
 
 /**
- * The direct messages with who is answered. Throws `send_rejected` where somebody else should see it: a skill may show
- * something to others in the channel, and writes to nobody who did not write.
+ * The direct message channel with the answered person. Throws `send_rejected` for another viewer: a skill may show something to others
+ * in the channel, but must not message people who did not write.
  */
 export async function directChannel(sending: Sending): Promise<string> {
   const { reply, target, workspace } = sending
@@ -58,21 +58,21 @@ export async function directChannel(sending: Sending): Promise<string> {
   throw new TriviumError('send_rejected', { gateway: reply.gateway, reason })
 }
 
-/** Whether a post was refused since the bot, or who should see it, cannot be reached in that channel. */
+/** Whether a post was refused because the bot or the viewer is not in the channel. */
 export function isShutOut(error: unknown): boolean {
   return SHUT_OUT.test(slackFailure(error).code)
 }
 
 /**
- * Answers at a response URL (https://docs.slack.dev/interactivity/handling-user-interaction), which works in channels
- * that the bot is not in. Only who typed or clicked sees it. False: Slack does not take it: mostly as the URL was used too
- * often (five times) or for too long (30 minutes), and otherwise the next way says what is wrong.
+ * Answers through a response URL (https://docs.slack.dev/interactivity/handling-user-interaction), which also works in channels without
+ * the bot. Only the person who typed or clicked sees it. False if Slack refuses, usually because the URL was used five times or
+ * is older than 30 minutes; other problems show in the next attempt.
  */
 async function respond(url: string, body: object): Promise<boolean> {
   const response = await fetchSlack(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    // What was clicked stays as it is.
+    // The clicked message stays unchanged.
     body: JSON.stringify({ response_type: 'ephemeral', replace_original: false, ...body }),
     signal: AbortSignal.timeout(CALL_TIMEOUT),
     redirect: 'error',
@@ -80,7 +80,7 @@ async function respond(url: string, body: object): Promise<boolean> {
   const answer = await response.text()
   const { status } = response
   if (status === 429) throw new SendPostponed((Number(response.headers.get('retry-after')) || 30) * 1000)
-  // Slack answers `ok`, or JSON with or without an error, also with status 200.
+  // Slack answers `ok`, or JSON that may contain an error, also with status 200.
   if (status < 500) return response.ok && textAt(parseJson(answer), 'error') === undefined
   throw new Error(`the response URL answered ${status}`)
 }

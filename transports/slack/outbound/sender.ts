@@ -16,16 +16,16 @@ import { postAll, type Sending, type Sent, sentSchema, shareFiles } from './post
 import { directChannel, isPrivate, isShutOut, whisper } from './private.ts'
 import { createStreams } from './stream.ts'
 
-/** For so long a modal may stay open and still belong to where it was opened (ms). */
+/** How long (ms) the place of an opened modal is remembered. */
 const MODAL_KEPT = 7 * 86_400_000
 
-/** Where a modal was opened. */
+/** The place in which a modal was opened. */
 const placeSchema = z.object({ channel: z.string(), thread: z.string().exactOptional() })
 
-/** Posts that a reply goes into; `after` is called once it has. */
+/** Posts that a reply takes over; `after` is called afterwards. */
 type Earlier = { channel: string; posted: readonly string[]; after?(): Promise<void> }
 
-/** What a write that failed is to the outbox: given up, looked for first, or tried again. */
+/** Errors for the outbox by kind of failure: permanent, to be probed first, or retryable. */
 const SEND_ERRORS = { rejected: 'send_rejected', unknown: 'send_ambiguous', unsent: 'send_failed' } as const
 
 /** The sending half of a Slack gateway. */
@@ -37,7 +37,7 @@ export function createSender(
   const { gateway, kv } = deps
   const stopping = new AbortController()
   const streams = createStreams(deps, workspaces, stopping.signal)
-  /** What may have been sent though the store does not know of it. */
+  /** Keys of sends that may have happened without a record in the store. */
   const unsure = new Set<string>()
   const modalName = (view: string) => `slack/${gateway}/modal/${view}`
   const sentName = (key: string) => `slack/${gateway}/sent/${hashOf(key)}`
@@ -55,7 +55,7 @@ export function createSender(
       throw new TriviumError('send_rejected', { gateway, reason })
     }
     const extras = readExtras(reply)
-    // Who is written to directly has a channel for it. A modal needs none, and there are three seconds to open it.
+    // Direct messages need a channel. A modal needs none, and must be opened within three seconds.
     const isUser = /^[UW][A-Z0-9]+$/.test(target.channel) && !isModalOnly(reply, extras)
     return {
       reply,
@@ -63,7 +63,7 @@ export function createSender(
       posts: postsOf(reply, extras),
       workspace,
       target: isUser ? { ...target, channel: await openDirect(target.channel, workspace) } : target,
-      // The question of an approval is in no conversation.
+      // Approval requests belong to no conversation.
       sent: {
         posted: [],
         ...(extras.approval ? {} : defined({ conversation: reply.conversation, thread: target.thread })),
@@ -74,7 +74,7 @@ export function createSender(
   async function deliver(sending: Sending): Promise<void> {
     const { reply, extras, sent, target, workspace } = sending
     const { approval, view } = extras
-    // Files cannot be shown to one person in a channel. Where they cannot go, none of it is shown.
+    // Files cannot be ephemeral, so everything goes to direct messages, or nothing is sent.
     const direct = reply.attachments?.length && isPrivate(sending) ? await directChannel(sending) : undefined
     if (view) await openModal(view, sending)
     if (isModalOnly(reply, extras)) return
@@ -89,8 +89,8 @@ export function createSender(
   }
 
   /**
-   * Shows a modal (https://docs.slack.dev/surfaces/modals), on top of the one that the click was in, and keeps where, as
-   * Slack does not say it later.
+   * Opens a modal (https://docs.slack.dev/surfaces/modals), on top of the modal that was clicked, and stores its place, which Slack
+   * does not report later.
    */
   async function openModal(view: ModalView, { workspace, target, sent }: Sending): Promise<void> {
     const { triggerId, inModal, channel, thread, responseUrl } = target
@@ -101,12 +101,12 @@ export function createSender(
     }
     const answer = await workspace.api.views[inModal ? 'push' : 'open']({ trigger_id: triggerId, view })
     sent.view = answer.view?.id ?? ''
-    // What only one person may see is not answered in the channel.
+    // An ephemeral interaction is not answered in the channel.
     if (responseUrl === undefined && !/^[UW]/.test(channel))
       await kv.set(modalName(sent.view), defined({ channel, thread }), { ttl: MODAL_KEPT })
   }
 
-  /** Who may decide about an approval has to see the question, whoever typed the command that raised it. */
+  /** Posts a reply. Approval requests are visible to the channel, as approvers must see them. */
   async function show(sending: Sending): Promise<void> {
     const isQuestion = sending.extras.approval?.status === 'pending'
     if (!isQuestion && isPrivate(sending)) return whisper(sending)
@@ -118,25 +118,25 @@ export function createSender(
     }
   }
 
-  /** Posts that are there already and that the reply goes into: of an earlier one, or of what showed it being written. */
+  /** Existing posts that the reply takes over: of an earlier reply, or of its stream. */
   async function takenOver(sending: Sending): Promise<Earlier | undefined> {
     const { reply, extras, posts, target, sent, workspace } = sending
     if (posts.length === 0 || extras.ephemeral !== undefined) return undefined
     const { update, approval } = extras
-    // `gateway-send` puts something in front of a key that it is given.
+    // `gateway-send` prefixes given keys.
     const given =
       update === undefined ? [] : [update, `${gateway}:${update}`, `answer:${reply.inReplyTo}:${update}`]
-    // As the daemon keys the question.
+    // The daemon's key of the approval request.
     for (const key of approval ? [`approval:${approval.id}`] : given) {
       const earlier = await read(key)
       if (!earlier?.posted.length) continue
-      // What one person saw cannot be changed.
+      // Ephemeral posts cannot be changed.
       if (earlier.seenBy !== undefined) return undefined
       const { posted, channel = target.channel } = earlier
       if (approval ? channel !== target.channel : !standsHere(earlier, reply, target)) continue
-      // The next that replaces it finds the posts as they are then.
+      // The next replacement must find the current posts.
       const after = async () => {
-        // Of a longer one, what this one did not take over. Somebody may have deleted it, or nobody may.
+        // Deletes surplus posts of a longer reply, if they still exist and may be deleted.
         for (const ts of posted.filter((each) => !sent.posted.includes(each)))
           await workspace.api.chat.delete({ channel, ts }).catch(ifRefused)
         await keep(key, { ...earlier, posted: sent.posted })
@@ -156,7 +156,7 @@ export function createSender(
     stream: streams.show,
     streamed: streams.end,
     close: () => stopping.abort(),
-    /** Where the modal was opened that an interaction came from; undefined where only one person sees that place. */
+    /** The place in which an interaction's modal was opened; undefined if it is ephemeral. */
     async placeOf(payload: JsonObject) {
       const view = textAt(payload, 'view.id')
       return placeSchema.safeParse(view && (await kv.get(modalName(view)))?.value).data
@@ -180,7 +180,7 @@ export function createSender(
         if (error instanceof TriviumError) throw error
         const { kind: failed, seconds, reason } = slackFailure(error)
         if (failed === 'rate-limited') throw new SendPostponed(seconds * 1000)
-        // The call that failed may be one that shows nothing, such as an upload.
+        // The failed call may be invisible, such as an upload.
         const isDoubtful = await doubt(key).then(
           ({ mayBeMade }) => mayBeMade,
           () => true,
@@ -189,7 +189,7 @@ export function createSender(
         throw new TriviumError(SEND_ERRORS[kind], { gateway, key, reason }, { cause: error })
       }
     },
-    /** The next `send` looks for what may be there. */
+    /** The next `send` checks for existing posts. */
     async probe({ key }: Reply): Promise<Probed> {
       const known = await read(key)
       if (known) return { sent: true, receipt: receiptOf(known) }
@@ -201,8 +201,8 @@ export function createSender(
 }
 
 /**
- * Whether a reply belongs where an earlier one stands, so that it may replace it, as keys can be guessed: it is of the same
- * conversation, or of the one in which a click on the earlier one is. The question of an approval is in none.
+ * Whether a reply may replace an earlier one, as keys can be guessed: it must belong to the same conversation, or to the one in which
+ * the earlier one was clicked. Approval requests belong to none.
  */
 function standsHere(
   { conversation, channel = '', thread, posted }: Sent,
@@ -214,7 +214,7 @@ function standsHere(
   return [conversation, ...clicked].includes(reply.conversation)
 }
 
-/** Without a text, blocks or files a modal is all of it, and nothing stands in the channel. */
+/** Whether a reply consists of a modal only, and posts nothing in the channel. */
 function isModalOnly({ text, attachments = [] }: Reply, { view, blocks }: Extras): boolean {
   return view !== undefined && text === '' && blocks === undefined && attachments.length === 0
 }

@@ -1,14 +1,14 @@
 import { LIMIT } from './words.ts'
 
-/** For code that is closed and opened again where it is cut. */
+/** Space reserved for closing and reopening code fences. */
 const ROOM = 60
 
-/** What a text is cut into: `close` ends the first part, `reopen` begins the rest. `at`: a better place for the cut. */
+/** A cut: `close` is appended to the first part, `reopen` is prepended to the rest. `at`: a better position. */
 type Seam = { close?: string; reopen?: string; at?: number }
 
 /**
- * Splits markdown into parts that Slack takes, each of which stands alone: between paragraphs where it can, else between lines
- * or words. Code that is cut is closed and opened again; a table that is cut has its header in each part.
+ * Splits Markdown into independent parts within Slack's limit: between paragraphs if possible, else between lines or words. Code is closed
+ * and reopened; tables repeat their header.
  */
 export function splitMarkdown(markdown: string, limit = LIMIT): string[] {
   return split(markdown, limit, (part, following) => {
@@ -18,7 +18,7 @@ export function splitMarkdown(markdown: string, limit = LIMIT): string[] {
   })
 }
 
-/** Splits text in Slack's own markup, where a fence may share its line with code. Links are not cut. */
+/** Splits text in Slack's markup, in which a fence may share its line with code. Does not cut links. */
 export function splitMrkdwn(text: string, limit: number): string[] {
   return split(text, limit, (part) => {
     const opening = part.lastIndexOf('<')
@@ -29,7 +29,7 @@ export function splitMrkdwn(text: string, limit: number): string[] {
   })
 }
 
-/** Splits text that has no markup. */
+/** Splits plain text. */
 export function splitPlain(text: string, limit: number): string[] {
   return split(text, limit, () => ({}))
 }
@@ -56,12 +56,12 @@ function cutOf(text: string, longest: number): number {
     const at = text.lastIndexOf(separator, longest)
     if (at > longest / 3) return at + 1
   }
-  // Never between the halves of a character.
+  // Never inside a surrogate pair.
   const code = text.charCodeAt(longest - 1)
   return code >= 0xd800 && code <= 0xdbff ? longest - 1 : longest
 }
 
-/** The line that opened the code in which a part ends. */
+/** The opening line of the code block in which a part ends, if any. */
 function openFence(text: string): string | undefined {
   let open: string | undefined
   for (const [, fence = '', marks = ''] of text.matchAll(
@@ -73,10 +73,10 @@ function openFence(text: string): string | undefined {
   return open
 }
 
-/** `| --- | :-: |`, the line below the header of a table. */
+/** The delimiter row of a table: `| --- | :-: |`. */
 const SEPARATOR = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/
 
-/** Where a table is cut between two rows, the rest begins with its header. A header without a row goes to the rest. */
+/** The cut inside a table: the rest repeats the header; a header without rows moves to the rest. */
 function tableSeam(part: string, following: string, longest: number): Seam {
   const isRow = (line: string | undefined): line is string => line?.includes('|') === true
   if (!isRow(following.split('\n', 1)[0])) return {}

@@ -15,38 +15,38 @@ import { addBlock } from './fit-blocks.ts'
 import type { Sending } from './posts.ts'
 import { LIMIT, quietMarkdown } from './words.ts'
 
-/** What is written within the first moment need not be shown. */
+/** Interval (ms) of updates, also before the first one. */
 const EVERY = 1000
-/** Slack takes about 50 updates a minute and workspace; some are for the whole replies. */
+/** Slack allows about 50 updates a minute per workspace; some are reserved for complete replies. */
 const UPDATES = { count: 40, per: 60_000 }
-/** For so long is known that a reply is shown while it is written. */
+/** How long (ms) streams are remembered. */
 const KEPT = 3_600_000
-/** Longer than two calls of Slack take: so long a daemon that was killed holds up the reply. */
+/** Longer than two Slack calls; how long (ms) a killed daemon can delay the reply. */
 const LONGEST = 2 * CALL_TIMEOUT + 5000
-/** After so long a reply looks again whether its post is still being changed. */
+/** Interval (ms) at which a reply checks whether its post is still being updated. */
 const SOON = 500
 
-/** `isOpen`: it is a stream of Slack's own, which takes no change before it is stopped. */
+/** `isOpen`: a native Slack stream, which must be stopped before other changes. */
 const shownSchema = z.object({ channel: z.string(), ts: z.string(), isOpen: z.boolean().exactOptional() })
 
-/** What all daemons know of a stream: the whole reply may be sent by another one. */
+/** Shared record of a stream, as another daemon may send the complete reply. */
 const recordSchema = z.object({
   post: shownSchema.exactOptional(),
-  /** Until when (Unix ms) a daemon may be changing it. Past, and no post: there may be one whose answer was lost. */
+  /** Until when (Unix ms) a daemon may be updating it. In the past without a post: a post may exist whose answer was lost. */
   busyUntil: z.number().exactOptional(),
-  /** The key of the reply that replaces it. */
+  /** Key of the replacing reply. */
   claimedBy: z.string().exactOptional(),
 })
 
 type Shown = z.infer<typeof shownSchema>
 type Place = Pick<Sending, 'workspace' | 'target'>
 
-/** What this daemon has still to show, and what it is showing. `said`: what a stream of Slack's own has of it, to append to. */
+/** Local state of a stream. `said`: text already in a native Slack stream, to which updates are appended. */
 type Stream = { newest?: ReplyPiece; writing?: Promise<void>; said?: string; isOver?: boolean }
 
 /**
- * Replies shown while they are being written: one post that grows, and that the whole reply then replaces. It is a stream of
- * Slack's own (https://docs.slack.dev/reference/methods/chat.startStream) where Slack takes it, and is edited otherwise.
+ * Shows replies while they are written, as a growing post that the complete reply replaces. Uses a native stream
+ * (https://docs.slack.dev/reference/methods/chat.startStream) if Slack accepts it, else edits the post.
  */
 export function createStreams(deps: SlackDeps, workspaces: Workspaces, closing: AbortSignal) {
   const { gateway, kv, now, log, router } = deps
@@ -61,10 +61,10 @@ export function createStreams(deps: SlackDeps, workspaces: Workspaces, closing: 
     return entry && { ...recordSchema.parse(entry.value), version: entry.version }
   }
 
-  /** Shows the newest piece once a second, until all is written. */
+  /** Shows the newest piece once a second until the end. */
   async function run(id: string, target: Target, stream: Stream): Promise<void> {
     try {
-      // Told first: whichever daemon sends the whole reply then looks for its beginning.
+      // Recorded first, so that the daemon that sends the complete reply looks for the post.
       await keep(id, {}, 0)
       while (!stream.isOver && !closing.aborted) {
         await pause(EVERY, closing)
@@ -75,7 +75,7 @@ export function createStreams(deps: SlackDeps, workspaces: Workspaces, closing: 
         await stream.writing
       }
       const { post: shown, claimedBy } = (await read(id)) ?? {}
-      // No reply may follow, and Slack would say that something went wrong.
+      // If no reply follows, Slack would show an error for an unfinished stream.
       if (claimedBy === undefined) await finish(shown, await workspaces.find(target.team))
     } catch (error) {
       log.debug({ messageId: id, reason: reasonOf(error) }, 'a reply was not shown while it is written')
@@ -88,20 +88,20 @@ export function createStreams(deps: SlackDeps, workspaces: Workspaces, closing: 
     const record = await read(id)
     if (!workspace || !record || record.claimedBy !== undefined) return
     const { post: shown, busyUntil, version } = record
-    // Without a turn it is left out: the next piece says all of it again.
+    // Skipped while rate-limited or busy, as the next piece contains everything.
     if (busyUntil !== undefined || (shown && nextUpdate() > 0)) return
     const before = defined({ post: shown })
     if ((await keep(id, { ...before, busyUntil: now() + LONGEST }, version)) === undefined) return
     try {
       await keep(id, { post: await put(id, text, { workspace, target }, stream, shown) })
     } catch (error) {
-      // One that may be there is not begun again.
+      // A stream that may exist is not started again.
       await keep(id, shown || slackFailure(error).kind !== 'unknown' ? before : { busyUntil: 0 })
       throw error
     }
   }
 
-  /** Shows all there is: in a stream of Slack's own while Slack takes more of it, else in a post that is edited. */
+  /** Shows the current text: appends to a native stream if possible, else edits the post. */
   async function put(id: string, text: string, place: Place, stream: Stream, shown?: Shown): Promise<Shown> {
     const { workspace, target } = place
     const { team, channel, thread, user } = target
@@ -109,7 +109,7 @@ export function createStreams(deps: SlackDeps, workspaces: Workspaces, closing: 
     const part = quietMarkdown(text)
     const said = shown ? stream.said : ''
     delete stream.said
-    // Another attempt may have said something else, and what calls somebody may be complete only now.
+    // A retry may have produced a different text, and a mention may be complete only now.
     if (thread && user && said !== undefined && part.startsWith(said) && part.length <= LIMIT) {
       const more: AnyChunk = { type: 'markdown_text', text: part.slice(said.length) }
       const all: AnyChunk[] = workspace.isAgent ? [more] : [{ type: 'blocks', blocks: [STOP] }, more]
@@ -133,26 +133,26 @@ export function createStreams(deps: SlackDeps, workspaces: Workspaces, closing: 
     return { channel: there.channel ?? channel, ts: there.ts ?? '' }
   }
 
-  /** Ends a stream of Slack's own, where Slack has not ended it already. */
+  /** Ends a native stream, unless Slack already ended it. */
   async function finish(shown: Shown | undefined, workspace: Workspace | undefined): Promise<void> {
     if (!shown?.isOpen) return
     await workspace?.api.chat.stopStream({ channel: shown.channel, ts: shown.ts }).catch(ifRefused)
   }
 
   return {
-    /** Takes what there is so far; shows it when it is time. Never throws. */
+    /** Takes the current text and shows it at the next update. Never throws. */
     show(piece: ReplyPiece): void {
       const id = piece.inReplyTo
       const known = streams.get(id)
       if (known) known.newest = piece
       const target = targetOf({ ...piece, key: id, gateway }, undefined)
-      // What only one person sees cannot be changed.
+      // Ephemeral posts cannot be changed.
       if (known || !target || target.responseUrl !== undefined) return
       const stream = { newest: piece }
       streams.set(id, stream)
       void run(id, target, stream)
     },
-    /** No more is written of the reply to a message. */
+    /** Ends the stream of the reply to a message. */
     end(id: string): void {
       Object.assign(streams.get(id) ?? {}, { isOver: true })
     },
