@@ -1,17 +1,17 @@
 import type { KeyObject } from 'node:crypto'
 import type { JWTVerifyGetKey } from 'jose'
 
-/** By the kind of key: a public key must never be taken for the secret of an HMAC. There is no `none`. */
+/** Algorithms by kind of key: a public key must never be used as an HMAC secret. `none` is not allowed. */
 export const BY_SECRET = ['HS256', 'HS384', 'HS512']
 export const BY_PUBLIC_KEY = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ')
 
-/** Ms to wait for the keys of an issuer, and between two fetches for a key that it did not have. */
+/** Timeout for an issuer's keys, and pause between fetches for an unknown key (ms). */
 const [WITHIN, COOLDOWN] = [5_000, 30_000]
 
 type TokenKey = KeyObject | Uint8Array
 type TokenKeys = () => Promise<readonly (TokenKey | JWTVerifyGetKey)[]>
 
-/** The keys that tokens are checked with: `known`, else those that an issuer publishes at `jwks`, whatever a token names. */
+/** The keys for verification: `known`, else those published at `jwks`. Key URLs in tokens are ignored. */
 export function createTokenKeys(
   jwks: string | undefined,
   known: readonly TokenKey[],
@@ -26,7 +26,7 @@ export function createTokenKeys(
   }
 }
 
-/** In words that name no expected value: a stranger reads them too. */
+/** Why a token is invalid, without expected values, as strangers see the text. */
 export function reasonForToken(
   error: { code: string; claim?: string; payload?: { exp?: number } },
   now: number,

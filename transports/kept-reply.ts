@@ -4,27 +4,28 @@ import type { Receipt, Reply, TransportDeps } from '../src/core/transport.ts'
 import { pause } from '../src/lib/pause.ts'
 import { waitFor } from '../src/lib/wait-for.ts'
 
-/** After its skill is done, a reply may still be on its way through the outbox for this long (ms). */
+/** How long (ms) a reply may still be in the outbox after its skill ended. */
 const OUTBOX_GRACE = 2_000
 
 /**
- * Keeps a reply under the message that it answers and its body, for whoever holds the request, or the job: somebody else who guesses
- * the key of a delivery is told that it is a duplicate, and not what was answered.
+ * Stores a reply under the answered message and the hash of its body, for the waiting request or job. A caller who only guessed the key
+ * of a delivery learns that it is a duplicate, but not the reply.
  */
 export async function sendToRequest({ gateway, replies }: TransportDeps, reply: Reply): Promise<Receipt> {
   if (reply.to !== undefined) refuseTarget(gateway)
   return replies.append(placeOf(reply.inReplyTo ?? '', reply.target), reply)
 }
 
-/** A transport that only answers what came in has no other targets. */
+/** Refuses explicit targets, for transports that can only reply. */
 export function refuseTarget(gateway: string): never {
   const reason = 'it answers what came in, and cannot send to another target'
   throw new TriviumError('send_rejected', { gateway, reason })
 }
 
 /**
- * What the first reply to a message says (`text`, `data`), of the newest where it came again (`duplicate`); undefined after `timeout` ms, when `gone` aborts, and soon after its skill ended without one.
- * What no route takes a worker may answer (`gateway-send`) until then. Never rejects: the message is durable whatever happens here.
+ * Waits for the first reply to a message (`text`, `data`), or for a `duplicate` the newest. Undefined after `timeout` ms, when `gone`
+ * aborts, and soon after its skill ended without a reply. An unrouted message may be answered by a worker (`gateway-send`) in
+ * that time. Never rejects, as the message is durable in any case.
  */
 export async function awaitReply(
   deps: TransportDeps,

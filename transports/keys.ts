@@ -1,10 +1,10 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
 
-/** How a secret that is shown as text becomes a key. */
+/** Encodings of secrets. */
 export const SECRET_ENCODINGS = ['text', 'hex', 'base64'] as const
 type SecretEncoding = (typeof SECRET_ENCODINGS)[number]
 
-/** The key in a secret of this encoding. Throws for anything else. */
+/** Decodes a secret to a key. Throws for an invalid encoding. */
 export function keyOfSecret(text: string, encoding: SecretEncoding): Buffer {
   if (encoding === 'text') return Buffer.from(text)
   if (encoding === 'base64') return standardKey(text)
@@ -12,26 +12,26 @@ export function keyOfSecret(text: string, encoding: SecretEncoding): Buffer {
   return Buffer.from(text.trim(), 'hex')
 }
 
-/** The key in a Standard Webhooks secret: base64, after `whsec_` or, as Supabase shows it, `v1,whsec_`. Throws for anything else. */
+/** Decodes a Standard Webhooks secret: base64 after `whsec_` or, as shown by Supabase, `v1,whsec_`. Throws for anything else. */
 export function standardKey(text: string): Buffer {
   const encoded = text.trim().replace(/^(v1,)?whsec_/, '')
   if (!/^[\w+/-]+={0,2}$/.test(encoded)) throw new TypeError('not base64')
   return Buffer.from(encoded, 'base64')
 }
 
-/** A public key as Discord shows it: 32 bytes in hex. Throws for anything else. */
+/** Reads a public key in Discord's form: 32 bytes in hex. Throws for anything else. */
 export function ed25519Key(hex: string): KeyObject {
   const x = Buffer.from(hex.trim(), 'hex').toString('base64url')
   return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
 }
 
-/** A public key as SendGrid shows it: its DER form in base64, or PEM. Throws for anything else. */
+/** Reads a public key in SendGrid's form: DER in base64, or PEM. Throws for anything else. */
 export function publicKey(text: string): KeyObject {
   if (text.includes('-----BEGIN')) return createPublicKey(text)
   return createPublicKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'spki' })
 }
 
-/** The keys that options name themselves: a public one, or secrets. */
+/** The keys in options: a public key, or secrets. */
 export function keysIn(options: {
   secret?: string[]
   'secret-encoding': SecretEncoding

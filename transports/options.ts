@@ -5,18 +5,18 @@ import type { Check, PublicHttp } from '../src/core/transport.ts'
 import { size } from '../src/core/units.ts'
 import { isLocalName, isLoopback } from '../src/lib/http.ts'
 
-/** A path on the public listener, in the options of a gateway. */
+/** Option: a path on the public listener. */
 export const publicPath = z
   .string()
   .regex(/^\/[^\s?#]*$/, 'expected a path that starts with /, without ? and #')
 
-/** How large what comes in may be that goes whole through the store, the routes and the skills. GitHub sends no more either. */
+/** Option: maximum size of a message, which passes as a whole through store, routes and skills. Also GitHub's limit. */
 export const bodySize = size.refine(
   (bytes) => bytes <= 25 * 1024 * 1024,
   'expected at most 25mb: it goes whole through the store, routes and skills; let senders link to what is larger',
 )
 
-/** One secret, or a list of them while they are rotated; parses to a list. `what` is said where there is none. */
+/** Option: one secret, or a list during rotation; parses to a list. `what`: error text if missing. */
 export function secretsOf(what?: string) {
   return z
     .union([z.string().min(1), z.array(z.string().min(1)).min(1)], {
@@ -29,8 +29,8 @@ export function secretsOf(what?: string) {
 export const secrets = secretsOf()
 
 /**
- * What lets in whoever comes is for this machine where only that reaches it, and for no web page that is open here, which could point
- * its name at 127.0.0.1 (DNS rebinding), but says whose it is. Throws `forbidden`; `option` would prove who comes.
+ * Protects gateways without authentication. On a loopback listener they are for this machine, but not for web pages open here, which could
+ * use DNS rebinding; such requests are recognised by their host and origin. Throws `forbidden`; `option` enables authentication.
  */
 export function refuseForeign({ headers }: IncomingMessage, isLocal: boolean, option: string): void {
   if (!isLocal) return
@@ -42,7 +42,7 @@ export function refuseForeign({ headers }: IncomingMessage, isLocal: boolean, op
   throw new TriviumError('forbidden', { what, reason: `set \`${option}\` on the gateway to let others in` })
 }
 
-/** For `doctor`: a gateway without `proof` of its senders is a warning, also behind a local address, where a proxy or tunnel may stand. */
+/** For `doctor`: warns about a gateway without authentication, also on a local address, which a proxy or tunnel may expose. */
 export function checkDoor({ isLocal }: PublicHttp, name: string, proof: string | undefined): Check {
   if (proof !== undefined) return { name, ok: true, detail: proof }
   const reach = isLocal

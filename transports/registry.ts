@@ -8,10 +8,10 @@ import { slack } from './slack/index.ts'
 import { webhook } from './webhook/index.ts'
 import { websocket } from './websocket/index.ts'
 
-/** What the kinds need of the daemon beyond `TransportDeps`, all together. */
+/** Union of the transports' dependencies beyond `TransportDeps`. */
 export type Hosts = QueueHost & SlackHost
 
-/** Every kind of transport. A new one is a folder here and a line in this map. */
+/** All kinds of transport. A new one needs a folder here and a line in this map. */
 export const transports: Record<string, TransportKind<unknown, Hosts>> = {
   bullmq,
   cli,

@@ -28,10 +28,10 @@ type BullmqOptions = z.output<typeof bullmqOptions>
 
 const name = z.string().min(1).max(255)
 
-/** Names of fields in `data` that mean something to the roads. */
+/** Reserved names in `data`. */
 const RESERVED = ['format', 'body', 'respond', 'replyTarget']
 
-/** What a program adds. All other fields become `data` of the message, beside those of its own `data`. */
+/** A job added by a program. Other fields become `data` of the message, along with those of its own `data`. */
 const jobData = z
   .object({
     text: z.string().default(''),
@@ -46,13 +46,13 @@ const jobData = z
     `the names ${RESERVED.join(', ')} are reserved; choose others`,
   )
 
-/** The pause (ms) before a job that could not be taken now is tried again. */
+/** Pause (ms) before a job that was refused temporarily is retried. */
 const AGAIN = 1_000
 const CLOSE_TIMEOUT = 1_000
-/** After so long (ms) without a sign of life the jobs of a daemon are taken by another. */
+/** After this time (ms) without a renewal, another daemon takes a daemon's jobs. */
 const LOCK = 10_000
 
-/** The bullmq transport: jobs that other programs add to a queue are messages, done once they are durable. */
+/** The bullmq transport: jobs that programs add to a queue become messages, and complete once these are durable. */
 export const bullmq: TransportKind<BullmqOptions, QueueHost> = {
   kind: 'bullmq',
   options: bullmqOptions,
@@ -86,8 +86,8 @@ export const bullmq: TransportKind<BullmqOptions, QueueHost> = {
 }
 
 /**
- * Starts a worker whose jobs become messages: a job that a retryable TriviumError refused is put back without counting an
- * attempt, what else fails, fails for good. Returns the function that stops it and gives back what it cannot end at once.
+ * Starts a worker whose jobs become messages. A retryable TriviumError returns the job without counting an attempt; other errors fail it
+ * permanently. Returns a function that stops the worker and releases unfinished jobs.
  */
 async function takeJobs(server: QueueServer, options: BullmqOptions, deps: TransportDeps) {
   const { DelayedError, UnrecoverableError, Worker } = await import('bullmq')
@@ -107,7 +107,7 @@ async function takeJobs(server: QueueServer, options: BullmqOptions, deps: Trans
     }
   }
 
-  /** Resolves with the value of the job. Throws `bad_request` for what is no message, and what `accept` throws. */
+  /** Resolves with the job's result. Throws `bad_request` for an invalid message, or the error of `accept`. */
   const take = async (job: Job): Promise<Json> => {
     const { id, duplicate } = await deps.accept(messageOf(job, await dataOf(job)))
     if (respond === 'accepted') return { id, ...(duplicate ? { duplicate } : {}) }
@@ -123,7 +123,7 @@ async function takeJobs(server: QueueServer, options: BullmqOptions, deps: Trans
     throw new TriviumError('no_reply', { id, why })
   }
 
-  /** BullMQ has parsed the data already; where that may have rounded a number, what the program wrote is read again. */
+  /** BullMQ has already parsed the data; if that may have rounded a number, the raw value is read again. */
   const dataOf = async ({ id, data }: Job): Promise<unknown> => {
     if (!hasLongNumber(JSON.stringify(data) ?? '')) return data
     const raw = await server.options.connection.hget(`${prefix}:${queue}:${id}`, 'data')
@@ -131,7 +131,7 @@ async function takeJobs(server: QueueServer, options: BullmqOptions, deps: Trans
   }
 
   const messageOf = ({ id = '', name: event, timestamp }: Job, given: unknown): NewMessage => {
-    // BullMQ's own ids are numbers, which begin anew in a queue that was wiped; no others may be.
+    // BullMQ's own ids are numbers, which restart in an emptied queue; custom ids cannot be numbers.
     const key = /^\d+$/.test(id) ? `${id}@${timestamp}` : id
     const { data: said, error } = jobData.safeParse(given)
     if (!said) {
@@ -158,7 +158,7 @@ async function takeJobs(server: QueueServer, options: BullmqOptions, deps: Trans
     concurrency,
     lockDuration: LOCK,
     stalledInterval: LOCK / 2,
-    // What a daemon held that died may be taken as often as it takes: it is recognised.
+    // Jobs of a dead daemon may be taken any number of times, as repetitions are deduplicated.
     maxStalledCount: Number.MAX_SAFE_INTEGER,
   })
   worker.on('error', server.failed)

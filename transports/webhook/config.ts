@@ -5,7 +5,7 @@ import { PRESETS } from '../deliveries/presets.ts'
 import { verify } from '../deliveries/verify.ts'
 import { bodySize, publicPath } from '../options.ts'
 
-/** Where in a delivery a value is found: `header.NAME`, `data.PATH`, and with `split` a path in each element. */
+/** A pointer into a delivery: `header.NAME`, `data.PATH`, or with `split` a path in each element. */
 const pointer = z.string().regex(/^\S+$/, 'expected header.NAME or data.PATH, such as data.body.id')
 const POINTER = /^(header\.[\w-]+|data\.\S+)$/
 const COOKIE = /^cookie\.[^\s;=]+$/
@@ -48,7 +48,7 @@ const options = z.strictObject({
     ),
 })
 
-/** The options of a webhook gateway in routes.yaml. */
+/** Options of a webhook gateway in routes.yaml. */
 export const webhookOptions = options.superRefine((given, context) => {
   const fault = (key: string, message: string) =>
     context.addIssue({ code: 'custom', path: [key], message, input: given })

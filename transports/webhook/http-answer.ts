@@ -3,11 +3,11 @@ import { z } from 'zod'
 import { TriviumError } from '../../src/core/errors.ts'
 import type { Json } from '../../src/core/json.ts'
 
-/** The most bytes of a body, and of all headers. */
+/** Maximum bytes of a body and of all headers. */
 const MAX_BODY = 1024 * 1024
 const MAX_HEADERS = 8 * 1024
 
-/** Of the connection, which is ours, or what keeps a browser from guessing. */
+/** Headers that skills may not set: connection headers, and security headers for browsers. */
 const FORBIDDEN =
   /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|content-length|content-encoding|host|date|x-content-type-options)$/i
 
@@ -39,13 +39,13 @@ const httpSchema = z.strictObject({
   body: z.json().optional(),
 })
 
-/** The HTTP response that a skill decides, ready to be written. */
+/** A validated HTTP response from a skill. */
 export type HttpAnswer = { status: number; headers: Record<string, string | string[]>; body: string }
 
-/** Bodies of these would be read as the next response. */
+/** Statuses without a body; a client would read a body as the next response. */
 const WITHOUT_BODY = [204, 205, 304]
 
-/** Reads `{ status?, headers?, body? }`; a body that is not text is JSON. Throws `send_rejected` with what is wrong. */
+/** Reads `{ status?, headers?, body? }`; a body that is not a string is sent as JSON. Throws `send_rejected` with the error. */
 export function readHttpAnswer(gateway: string, given: Json): HttpAnswer {
   const refuse = (reason: string) => new TriviumError('send_rejected', { gateway, reason })
   const { data, error } = httpSchema.safeParse(given)
@@ -64,7 +64,7 @@ export function readHttpAnswer(gateway: string, given: Json): HttpAnswer {
   return { status, headers: typed, body }
 }
 
-/** Writes it as the answer to a delivery. */
+/** Sends the response to a delivery. */
 export function writeHttpAnswer(response: ServerResponse, { status, headers, body }: HttpAnswer): void {
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
   response.setHeader('X-Content-Type-Options', 'nosniff')

@@ -51,8 +51,8 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
   let unmount: (() => void) | undefined
 
   /**
-   * Serves one request: method, body, proof, rate, accept, answer, in this order. Only what is authentic counts for the
-   * rate. Nothing is acknowledged before `accept` has resolved. What it throws is the answer.
+   * Serves a request: method, body, signature, rate limit, accept, response, in this order. Only authentic requests count for the
+   * rate limit. Nothing is acknowledged before `accept` resolves. A thrown error becomes the response.
    */
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let at: 'body' | 'message' | 'accept' = 'body'
@@ -80,7 +80,7 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
       await accept(response, delivery)
     } catch (error) {
       const { code, message: why } = toTriviumError(error)
-      // What `accept` refuses, it tells itself.
+      // `accept` reports its own refusals.
       if (at !== 'accept') deps.refused(code, { from: request.socket.remoteAddress, why, body: sent })
       throw error
     } finally {
@@ -126,7 +126,7 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
     answer(response, preset?.answer?.(taken, body) ?? { status, text: JSON.stringify(taken) })
   }
 
-  /** Never rejects: the message is durable. */
+  /** Never rejects, as the message is already durable. */
   async function answerLater(
     response: ServerResponse,
     taken: { id: string; duplicate?: boolean },
@@ -138,7 +138,7 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
     const signal = AbortSignal.any([gone.signal, closing.signal])
     const reply = await awaitReply(deps, taken, data.replyTarget, options.timeout, signal)
     const http = isJsonObject(reply?.data) ? reply.data.http : undefined
-    // It was checked when it was sent.
+    // Validated when it was sent.
     const decided = http === undefined ? undefined : attempt(() => readHttpAnswer(gateway, http))
     if (decided) writeHttpAnswer(response, decided)
     else acknowledge(response, { ...taken, ...(reply && { reply: String(reply.text) }) }, body)
@@ -151,13 +151,13 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
     },
     requireTarget: async () => refuseTarget(deps.gateway),
     async send(reply) {
-      // What cannot be answered so fails here, where its sender learns of it.
+      // Validated here, so that the sender sees the error.
       if (reply.data?.http !== undefined) readHttpAnswer(gateway, reply.data.http)
       return sendToRequest(deps, reply)
     },
-    // The path stays until `close`, so that senders hear "try again" and not "there is nothing here".
+    // The path stays mounted until `close`, so that senders get 503 and not 404.
     stop: accepting.stop,
-    /** Requests that wait for a reply get 202: their messages are durable. */
+    /** Requests waiting for a reply get 202, as their messages are durable. */
     async close() {
       unmount?.()
       closing.abort()
@@ -170,8 +170,8 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
 const ALLOWED = 'POST, HEAD, OPTIONS'
 
 /**
- * Providers ask so whether somebody is here (Trello), and what is allowed: CloudEvents' validation wants its origin back
- * (https://github.com/cloudevents/spec/blob/main/cloudevents/http-webhook.md). It proves nothing: each delivery still has to.
+ * Answers HEAD and OPTIONS, with which providers check the address (Trello) or validate it: CloudEvents expects its origin back
+ * (https://github.com/cloudevents/spec/blob/main/cloudevents/http-webhook.md). Each delivery is still verified.
  */
 function answerProbe({ method, headers }: IncomingMessage, response: ServerResponse) {
   response.setHeader('Allow', ALLOWED)
@@ -183,7 +183,7 @@ function answerProbe({ method, headers }: IncomingMessage, response: ServerRespo
   response.writeHead(method === 'HEAD' ? 200 : 204).end()
 }
 
-/** What is said of a delivery that became several messages: of each its id, and how many were there before. */
+/** The response to a delivery of several messages: their ids, and the number of duplicates. */
 function takenOf(accepted: readonly Accepted[]): Taken {
   const ids = accepted.map(({ id }) => id)
   const duplicates = accepted.filter(({ duplicate }) => duplicate).length
@@ -197,7 +197,7 @@ function takenOf(accepted: readonly Accepted[]): Taken {
   }
 }
 
-/** The address of a gateway as providers have it. What proxies say in headers is not believed: anybody may send those. */
+/** The public address of a gateway. Proxy headers are ignored, as anyone can send them. */
 function addressOf(publicUrl: string | undefined, path: string): string | undefined {
   return publicUrl && publicUrl.replace(/\/+$/, '') + path
 }

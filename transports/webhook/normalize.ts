@@ -13,12 +13,12 @@ import type { WebhookOptions } from './config.ts'
 import { cloudEventKey, createPartView, SENDER, type Seen, splitterFor } from './part-view.ts'
 import { createSenderFinder, proofOf } from './proof.ts'
 
-/** The messages of a delivery: one, or with `isSplit` one for each element, of which there may be none. */
+/** The messages of a delivery: one, or with `isSplit` one per element (possibly none). */
 export type Normalized = { messages: NewMessage[]; isSplit: boolean }
 
 /**
- * Makes the messages of an authentic delivery. `data`: `event`, `headers` (none secret), `format`, `body`, any `query`; of an element
- * also `split` and `envelope`.
+ * Makes the messages of an authentic delivery. `data` has `event`, `headers` (without secrets), `format`, `body` and `query`; for an
+ * element also `split` and `envelope`.
  */
 export function createNormalizer(gateway: string, options: WebhookOptions) {
   const preset = presetOf(options.verify)
@@ -31,7 +31,7 @@ export function createNormalizer(gateway: string, options: WebhookOptions) {
   const messageOf = (request: IncomingMessage, seen: Seen): NewMessage => {
     const { data, text, event, key, conversation, words, from } = seen
     if (event) data.event = bounded(event)
-    // The mark `json` says that the text is the body.
+    // The mark `json` means that the text is the body.
     if (words !== undefined) delete data.format
     const trace = traceOf(request.headers)
     const { id, isProven } = from ?? { id: peerOf(request), isProven: proof.sender }
@@ -60,7 +60,7 @@ export function createNormalizer(gateway: string, options: WebhookOptions) {
   }
 }
 
-/** Makes what finds in a delivery what it says as a whole; `element`: it stands where a list could, so paths lead into the body. */
+/** Makes a reader for a whole delivery. `element`: the body stands for a single element of `split`, so paths also apply to it. */
 function createView(
   options: WebhookOptions,
   preset: Preset | undefined,
@@ -89,7 +89,7 @@ function createView(
       data,
       text,
       event: configured(options.event) ?? found(preset?.event, delivery) ?? eventOf(delivery),
-      // What has elements falls back to the id of the delivery.
+      // With `split`, falls back to the id of the delivery.
       key: options.key ? (configured(options.key) ?? (as && ownKey())) : ownKey(),
       conversation: options.conversation
         ? configured(options.conversation)
@@ -104,17 +104,17 @@ function createView(
   }
 }
 
-/** Names of headers and of query parameters. */
+/** Names of secret headers and query parameters. */
 const SECRET =
   /auth|cookie|token|secret|signature|passw|pwd|credential|session|private|assertion|jwt|hmac|^(code|sig|pass|pin|otp)$|(?<!(event|idempotency|issue|project|object|routing|partition)[-_]?)key$/
-/** Of the connection, not of the delivery. */
+/** Headers of the connection, not of the delivery. */
 const NOISE = new Set(
   'host connection content-length transfer-encoding accept accept-encoding keep-alive te upgrade expect __proto__'.split(
     ' ',
   ),
 )
 
-/** The headers that are no secret. `carrier`: the one that has the proof. */
+/** The non-secret headers. `carrier`: the header with the signature, which is omitted. */
 function usefulHeaders(headers: IncomingHttpHeaders, carrier: string): JsonObject {
   const kept: JsonObject = {}
   for (const name in headers) {
@@ -124,7 +124,7 @@ function usefulHeaders(headers: IncomingHttpHeaders, carrier: string): JsonObjec
   return kept
 }
 
-/** By name, for the names that deliveries repeat. */
+/** Cache by name, as deliveries repeat the same names. */
 const hidden = new Map<string, boolean>()
 const MAX_HIDDEN = 1_000
 
@@ -142,8 +142,8 @@ function usefulQuery(request: IncomingMessage): JsonObject {
 }
 
 /**
- * Where providers put the name of the event: GitHub, GitLab, Gitea, Bitbucket, Shopify, Linear, Sentry, CloudEvents in binary
- * mode, and what others commonly use; Stripe, Standard Webhooks and CloudEvents name theirs in `type`.
+ * Headers with the event name: GitHub, GitLab, Gitea, Bitbucket, Shopify, Linear, Sentry, CloudEvents in binary mode, and common names.
+ * Stripe, Standard Webhooks and CloudEvents use the field `type`.
  */
 const EVENT_HEADERS =
   'header.x-github-event header.x-gitlab-event header.x-gitea-event header.x-event-key header.x-shopify-topic ' +
@@ -154,13 +154,13 @@ function eventOf(delivery: Readable): string | undefined {
   return found(EVENT_HEADERS, delivery) ?? found(field, delivery)
 }
 
-/** Ids that stay the same when a provider tries again. `X-Request-Id` is none: proxies make a new one for each attempt. */
+/** Headers with ids that are stable over retries. `X-Request-Id` is not: proxies create one per attempt. */
 const KEY_HEADERS = (
   'webhook-id svix-id x-github-delivery x-gitea-delivery x-shopify-webhook-id linear-delivery ' +
   'idempotency-key'
 ).split(' ')
 
-/** An id in the body comes before one in a header: the body is what was signed, and to a captured delivery headers can be added. */
+/** Ids in the body take precedence over headers: the body is signed, while headers can be added to a captured delivery. */
 function keyOf(delivery: Readable, keyHeaders: string): string | undefined {
   const said = (name: string) => found(name, delivery)
   return (
@@ -178,7 +178,7 @@ function traceOf(headers: IncomingHttpHeaders): string | undefined {
   return id === '0'.repeat(32) ? undefined : id
 }
 
-/** Ids become keys of the store: well-formed, and short without two becoming one. */
+/** Makes an id usable as a store key: well-formed, and shortened without collisions. */
 function bounded(id: string): string {
   const text = id.toWellFormed()
   return text.length <= 255 ? text : `${text.slice(0, 100)}…sha256:${hash('sha256', text)}`

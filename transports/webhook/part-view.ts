@@ -6,7 +6,7 @@ import type { Split } from '../deliveries/split-presets.ts'
 import type { WebhookOptions } from './config.ts'
 import type { createSenderFinder, Sender } from './proof.ts'
 
-/** What was found in a delivery, or in an element of one. */
+/** Values read from a delivery or an element. */
 export type Seen = {
   data: JsonObject
   text: string
@@ -17,10 +17,10 @@ export type Seen = {
   from: Sender | undefined
 }
 
-/** Which element of how many. */
+/** Position of an element. */
 export type Place = { index: number; of: number }
 
-/** What makes the elements of a body; undefined where deliveries stay whole. */
+/** Makes a function that splits a body into elements; undefined without `split`. */
 export function splitterFor(
   { split, respond }: WebhookOptions,
   preset: Split | undefined,
@@ -31,7 +31,7 @@ export function splitterFor(
   return (body) => partsAt(body, path)
 }
 
-/** Makes what finds in an element of a delivery what it says; the rest is what the delivery says. */
+/** Makes a reader for an element; other values come from the delivery. */
 export function createPartView(
   options: WebhookOptions,
   own: Split | undefined,
@@ -58,7 +58,7 @@ export function createPartView(
         found('type', element) ??
         found('event', element) ??
         whole.event,
-      // Of a delivery that has an id itself, an element is known by its place.
+      // Without its own key, an element is identified by the delivery's id and its position.
       key: ownKey ?? (whole.key && `${whole.key}#${place.index}`),
       conversation: options.conversation
         ? (configured(options.conversation) ?? whole.conversation)
@@ -76,7 +76,7 @@ export function createPartView(
   }
 }
 
-/** A key must be of the element: what is the same for all of them would make all but the first duplicates. */
+/** Reads a key from the element only: a value shared by all elements would make them duplicates. */
 function keyIn(element: Readable, pointer: string): string | undefined {
   return pointer.startsWith('header.') ? undefined : found(pointer.replace(/^data\.body\./, ''), element)
 }

@@ -5,8 +5,8 @@ import { SNS_SIGNED } from '../deliveries/sns.ts'
 import type { Verify } from '../deliveries/verify.ts'
 
 /**
- * What the proof of a delivery covers. `body`: all of it; `fields`: only these paths in it. `headers` in lower case. `sender`: whoever
- * sent the request, at the address of the peer.
+ * What a signature covers. `body`: the whole body; `fields`: only these paths. `headers` in lower case. `sender`: the sender of the
+ * request, identified by the peer address.
  */
 export type Proof = {
   body: boolean
@@ -17,10 +17,10 @@ export type Proof = {
 }
 
 const NOTHING: Proof = { body: false, fields: [], headers: [], query: false, sender: false }
-/** A shared secret comes from its holder, with everything else in the request. */
+/** A shared secret in the request authenticates the whole request. */
 const EVERYTHING: Proof = { body: true, fields: [], headers: 'all', query: true, sender: true }
 
-/** What a gateway with this proof may believe. */
+/** What a gateway may trust with this verification. */
 export function proofOf(verify: Verify, preset: Preset | undefined): Proof {
   switch (verify.scheme) {
     case 'none':
@@ -41,7 +41,7 @@ export function proofOf(verify: Verify, preset: Preset | undefined): Proof {
   return preset.isBodyInUrl ? { ...proof, body: true, sender: true } : proof
 }
 
-/** A delivery is proven by one of these templates: only what all of them sign is proven. */
+/** A delivery is signed by one of several templates, so only parts signed by all of them are trusted. */
 function byTemplates(templates: readonly (string | undefined)[]): Proof {
   const all = templates.map((template = '{body}') => ({
     body: template.includes('{body}'),
@@ -63,17 +63,17 @@ function byTemplates(templates: readonly (string | undefined)[]): Proof {
 
 const signedHeadersOf = ({ headers }: Pick<Proof, 'headers'>) => (headers === 'all' ? [] : headers)
 
-/** Who sent a delivery, and whether the place that says so is proven. */
+/** The sender of a delivery, and whether its source is signed. */
 export type Sender = { id: string; isProven: boolean }
 
-/** Where pointers begin: in `data`, in the body, or in one element of it. */
+/** The base of pointers: `data`, the body, or an element. */
 type Place = 'data' | 'body' | 'element'
 
-/** Makes what finds the sender by pointers, the first that leads to one. */
+/** Makes a function that finds the sender by the first matching pointer. */
 export function createSenderFinder(proof: Proof) {
   return (pointers: Preset['from'], place: Place, delivery: Readable): Sender | undefined => {
     if (pointers === undefined) return undefined
-    // A preset that reads with a function reads what its provider signs.
+    // Functions of presets read signed data only.
     if (typeof pointers === 'function') {
       const id = pointers(delivery)
       return id === undefined ? undefined : { id, isProven: true }

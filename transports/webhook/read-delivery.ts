@@ -14,10 +14,10 @@ import { createNormalizer, type Normalized } from './normalize.ts'
 /** The messages of a delivery, and its body. */
 export type Read = Normalized & { body: Json | undefined }
 
-/** A body as its sender wrote it, unpacked. */
+/** A decompressed body, raw and decoded. */
 type Opened = { whole: Buffer; decoded: DecodedBody }
 
-/** Makes what turns an authentic delivery into messages, or into the answer that it asks for. */
+/** Makes a function that turns an authentic delivery into messages, or into the response of a handshake. */
 export function createReader(
   options: WebhookOptions,
   { gateway, artifacts }: Pick<TransportDeps, 'gateway' | 'artifacts'>,
@@ -45,7 +45,7 @@ export function createReader(
     return { ...normalized, body: decoded.body }
   }
 
-  /** The files of a delivery belong to each of its messages. */
+  /** Saves the files of a delivery and attaches them to each message. */
   async function saveFiles(messages: readonly NewMessage[], files: readonly BodyFile[]) {
     const attachments: Attachment[] = []
     for (const { name, type, bytes } of files)
@@ -73,7 +73,7 @@ export function createReader(
   }
 
   return {
-    /** Throws `bad_request`, `body_too_large`, `limit_reached`, `overloaded`; waits only where there is something to wait for. */
+    /** Throws `bad_request`, `body_too_large`, `limit_reached` or `overloaded`. Synchronous unless it has to wait. */
     read(
       request: IncomingMessage,
       sent: Buffer,

@@ -10,12 +10,12 @@ import type { WebsocketOptions } from './config.ts'
 import { ISSUED, knownTokens, NAME } from './conversation-ids.ts'
 import { createJwtCheck } from './jwt.ts'
 
-/** Who is at the other end: the name of the token, or nobody in particular without tokens. A JWT is valid `until` (Unix ms). */
+/** The client: the name of its token, if any, and its address. `until`: end of its JWT (Unix ms). */
 export type Peer = { subject?: string; address: string; until?: number }
 
 /**
- * Tells who asks for an upgrade. Rejects with `forbidden` for a foreign web page, `signature_invalid` without a valid token,
- * `keys_unavailable` where the keys of an issuer cannot be fetched.
+ * Authenticates an upgrade request. Rejects with `forbidden` for a foreign web page, `signature_invalid` without a valid token, and
+ * `keys_unavailable` if an issuer's keys cannot be fetched.
  */
 export function createAuthenticator(options: WebsocketOptions, deps: TransportDeps) {
   const { gateway } = deps
@@ -31,7 +31,7 @@ export function createAuthenticator(options: WebsocketOptions, deps: TransportDe
     for (const token of givenTokens(request, query)) {
       const found = await find(token)
       if (typeof found !== 'string') return { ...found, address }
-      // Among subprotocols may be names that are no tokens.
+      // Subprotocols may include names that are not tokens.
       if (reason === MISSING || token.includes('.')) reason = found
     }
     throw new TriviumError('signature_invalid', { gateway, reason })
@@ -40,7 +40,7 @@ export function createAuthenticator(options: WebsocketOptions, deps: TransportDe
 
 const MISSING = 'a token is missing'
 
-/** Who has a token of the list, else why nobody has it. */
+/** Makes a check that returns the holder of a listed token, or the reason of the refusal. */
 function createTokenCheck(tokens: NonNullable<WebsocketOptions['tokens']>) {
   const known = knownTokens(tokens)
   const indexOf = createSecretCheck(known.map(({ token }) => token))
@@ -52,13 +52,13 @@ function createTokenCheck(tokens: NonNullable<WebsocketOptions['tokens']>) {
 
 function givenTokens(request: IncomingMessage, query: URLSearchParams): string[] {
   const [, bearer] = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '') ?? []
-  // A browser can set no other header than the subprotocols, among which a token is `bearer.TOKEN`.
+  // Browsers can only set subprotocols, so a token may be passed there as `bearer.TOKEN`.
   const offered = request.headers['sec-websocket-protocol']?.split(',', 8) ?? []
   const tokens = offered.map((name) => name.trim().replace(/^bearer\./, ''))
   return [bearer, query.get('token'), ...tokens].flatMap((token) => token || [])
 }
 
-/** Only browsers send `Origin`, and always; tokens hold other programs. Returns whether the options name the page. */
+/** Checks `Origin`, which browsers always send; other programs need tokens. Returns whether the options list the page. */
 function checkOrigin(request: IncomingMessage, allowed: string[]): boolean {
   const { origin, host } = request.headers
   if (origin !== undefined && (allowed.includes('*') || allowed.includes(origin))) return true
@@ -68,9 +68,9 @@ function checkOrigin(request: IncomingMessage, allowed: string[]): boolean {
 }
 
 /**
- * The conversation that a client asks for: an id of ours or, with a token, a name of its own; else a new one. An id of ours is 128 random
- * bits and a proof, by the key of the gateway, that we made them for this subject: nobody else can guess, make up or use it. Every
- * daemon on the store knows it. Throws `forbidden` and `store_unavailable`.
+ * The requested conversation: one of our ids or, with a token, a name chosen by the client; else a new one. Our ids are 128 random bits
+ * with a MAC (by the gateway's key) for the subject, so that nobody else can guess, forge or use them. Valid on every daemon of
+ * the store. Throws `forbidden` and `store_unavailable`.
  */
 export async function conversationFor(
   { subject, until }: Pick<Peer, 'subject' | 'until'>,
@@ -82,7 +82,7 @@ export async function conversationFor(
   if (!wanted) {
     const random = randomBytes(16).toString('base64url')
     const conversation = `${random}.${prove(subject, random)}`
-    // Nobody lists the subjects of JWTs, so it cannot be proven later that there was this one.
+    // Subjects of JWTs are not listed anywhere, so the existence of the conversation is recorded.
     if (until !== undefined) await kv.set(markOf(gateway, conversation), true, { ttl: REMEMBERED })
     return conversation
   }
@@ -100,7 +100,7 @@ export async function conversationFor(
   throw new TriviumError('forbidden', { what: 'This conversation', reason })
 }
 
-/** How long (ms) the name of a conversation counts as one that exists, after a client was last in it. */
+/** How long (ms) a named conversation counts as existing after its last connection. */
 const REMEMBERED = 90 * 86_400_000
 
 function markOf(gateway: string, conversation: string): string {
@@ -109,12 +109,12 @@ function markOf(gateway: string, conversation: string): string {
 
 type Keys = Pick<TransportDeps, 'kv' | 'gateway'>
 
-/** Makes what proves that a random id was given to a subject. */
+/** Makes the MAC function for ids and subjects. */
 async function createProof({
   kv,
   gateway,
 }: Keys): Promise<(subject: string | undefined, random: string) => string> {
-  // Made by whichever daemon needs it first.
+  // Created by the first daemon that needs it.
   const key = await updateKv(kv, `websocket:${gateway}:conversation-key`, (known) =>
     known === undefined ? { value: randomBytes(32).toString('base64') } : undefined,
   )
@@ -125,7 +125,7 @@ async function createProof({
       .slice(0, 16)
 }
 
-/** Throws `conversation_not_found` for one that no client was ever in: what is sent there would reach nobody. */
+/** Throws `conversation_not_found` for a conversation that never had a client. */
 export async function requireConversation(
   conversation: string,
   tokens: WebsocketOptions['tokens'],
@@ -138,7 +138,7 @@ export async function requireConversation(
     if (subjects.some((subject) => prove(subject, random) === proof)) return
   }
   if (await deps.kv.get(markOf(deps.gateway, conversation))) return
-  // One of an earlier version, or of a token that is gone.
+  // From an earlier version, or of a removed token.
   if ((await deps.replies.end(conversation)) > 0) return
   throw new TriviumError('conversation_not_found', { gateway: deps.gateway, conversation })
 }

@@ -29,7 +29,7 @@ const options = z.strictObject({
   'max-connections': z.int().min(1).default(5_000).describe('Connections at the same time.'),
 })
 
-/** The options of a WebSocket gateway in routes.yaml. */
+/** Options of a WebSocket gateway in routes.yaml. */
 export const websocketOptions = options.refine(
   ({ tokens, jwt }) => tokens === undefined || jwt === undefined,
   {

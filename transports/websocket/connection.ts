@@ -14,15 +14,15 @@ import { type ClientFrame, readFrame } from './frames.ts'
 
 export type Connection = ReturnType<typeof serveConnection>
 
-/** A client that may come in: the replies after `after` are sent to it; the newest that there is is `end`. */
+/** An admitted client. It gets the replies after `after`; `end` is the newest. */
 export type Admitted = { peer: Peer; conversation: string; after: number; end: number }
 
-/** Frames of one connection that may wait for the store at once; then its socket is not read. */
+/** Maximum frames of a connection waiting for the store; beyond it, the socket is paused. */
 const MAX_IN_FLIGHT = 256
-/** Replies that are read from the log at once. */
+/** Replies per read of the log. */
 const PAGE = 64
 
-/** Serves a client's socket to its end. `accepting`: what all connections of the gateway have on its way into the store. */
+/** Serves a client's socket until it closes. `accepting` counts messages of all connections that are being stored. */
 export function serveConnection(
   socket: WebSocket,
   { peer, conversation, after, end }: Admitted,
@@ -39,10 +39,10 @@ export function serveConnection(
   const rate = limit === 'off' ? '' : `${limit.count} frames in ${formatDuration(limit.per)}`
   const isFull = () => socket.bufferedAmount > options['max-buffer']
 
-  /** Resolves once there is room for more: whoever waits for that sends no reader more than it takes. */
+  /** Resolves once the socket has room again, for back-pressure. */
   async function send(frame: JsonObject): Promise<void> {
     if (socket.readyState !== socket.OPEN) return
-    // What is lost here with a broken socket is in the log, or the client repeats it by its id.
+    // Frames lost with a broken socket are in the log, or are repeated by the client.
     const written = new Promise<void>((resolve) => socket.send(JSON.stringify(frame), () => resolve()))
     if (!isFull()) return
     const tooSlow = setTimeout(() => {
@@ -54,7 +54,7 @@ export function serveConnection(
     clearTimeout(tooSlow)
   }
 
-  /** Whoever does not read the answers is not read either. */
+  /** Back-pressure: a client that does not read its responses is not read. */
   async function receive(raw: string, isBinary: boolean) {
     isAlive = true
     inFlight++
@@ -67,7 +67,7 @@ export function serveConnection(
     if (inFlight === MAX_IN_FLIGHT / 2 && socket.readyState === socket.OPEN) socket.resume()
   }
 
-  /** Takes one frame; resolves, never rejects, with the ack or the error that answers it. */
+  /** Takes a frame. Resolves with its ack or error frame; never rejects. */
   async function take(raw: string, isBinary: boolean): Promise<JsonObject> {
     const frame = readFrame(raw, isBinary)
     const { id } = frame
@@ -80,9 +80,9 @@ export function serveConnection(
     } catch (thrown) {
       const error = toTriviumError(thrown)
       const { code, message, retryable } = error
-      // What `accept` refuses, it tells itself.
+      // `accept` reports its own refusals.
       if (refusal) deps.refused(code, { from: peer.subject ?? peer.address, why: message, body: raw })
-      // A store that is away refuses thousands of times a second; its own part says so once.
+      // At debug, because an unreachable store refuses thousands of frames a second, and logs that once itself.
       log[code === 'internal' ? 'error' : 'debug']({ err: error }, 'a frame was refused')
       return { type: 'error', code, message, retryable, ...defined({ id }) }
     }
@@ -102,14 +102,14 @@ export function serveConnection(
       from: peer.subject === undefined ? { id: peer.address } : { id: peer.subject, verified: true },
       text,
       data: extra,
-      // Two clients may both call their first message `1`.
+      // Several clients may use the same message id.
       ...(id === undefined ? {} : { key: `${conversation}:${id.toWellFormed()}` }),
     }
   }
 
   /**
-   * Writes the replies after `position`, in order, each once, and tells whether there may be more. The log is the truth: signals
-   * only say when to look, so one that is late, doubled or lost in a reconnect does no harm.
+   * Sends the replies after `position`, in order, each once. Returns whether there may be more. Reads the log; signals are only
+   * hints, so late, repeated or lost ones are harmless.
    */
   async function writePage() {
     const entries = await deps.replies.read(conversation, position, PAGE)
@@ -118,12 +118,12 @@ export function serveConnection(
       await send({ ...shown(data), type: 'message', seq })
       position = seq
     }
-    // What is not there up to the end of the log at the beginning was removed.
+    // Entries missing up to the initial end of the log have expired.
     if (entries.length === 0) await tellGap(end)
     return entries.length > 0 ? 'again' : undefined
   }
 
-  /** Retention removes the oldest first: while one that was read is there, the numbers have only leapt. */
+  /** Reports expired replies. Retention removes the oldest first, so if an earlier one still exists, the numbers merely have a gap. */
   async function tellGap(seq: number) {
     if (seq <= position) return
     const [oldest] = await deps.replies.read(conversation, 0, 1)
@@ -159,10 +159,10 @@ export function serveConnection(
   following.start()
 
   return {
-    /** Called at every heartbeat: cuts a peer that did not answer the last one, and asks again. */
+    /** Called at every heartbeat: disconnects a peer that did not answer the last ping, and pings again. */
     beat() {
       if (socket.isPaused || isFull()) {
-        // Who is not read is not heard either, and how long one may not read has a limit of its own.
+        // A paused socket cannot receive pongs, and pauses have their own limit.
         isAlive = true
       } else if (isAlive) {
         isAlive = false
@@ -170,9 +170,9 @@ export function serveConnection(
       } else socket.terminate()
     },
     conversation,
-    /** Resolves when its socket is closed. */
+    /** Resolves when the socket is closed. */
     ended,
-    /** Sends a frame that the reply log does not hold; a reader that cannot keep up does without. */
+    /** Sends a frame that is not in the reply log. Skipped for clients that cannot keep up. */
     show(frame: JsonObject) {
       if (!isFull()) void send(frame)
     },
@@ -180,7 +180,7 @@ export function serveConnection(
   }
 }
 
-/** Where a file lies is nothing for the other end. */
+/** Removes local file paths from attachments. */
 function shown({ attachments, ...said }: JsonObject): JsonObject {
   if (!Array.isArray(attachments)) return said
   return {
@@ -189,7 +189,7 @@ function shown({ attachments, ...said }: JsonObject): JsonObject {
   }
 }
 
-/** The timer that closes the connection at the end of its token may be late. */
+/** An error if the token has expired, as the timer that closes the connection may be late. */
 function expiryOf({ until }: Peer, { gateway, now }: TransportDeps): TriviumError | undefined {
   if (until === undefined || until > now()) return undefined
   return new TriviumError('signature_invalid', { gateway, reason: 'the token has expired' })

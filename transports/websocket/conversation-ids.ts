@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import type { WebsocketOptions } from './config.ts'
 
-/** An id of a welcome frame: 128 random bits, and 96 bits of the proof. */
+/** An id from a welcome frame: 128 random bits and 96 bits of its MAC. */
 export const ISSUED = /^([\w-]{22})\.([\w-]{16})$/
-/** The name that a client with a token or JWT chooses for a conversation of its own. */
+/** A conversation name chosen by a client with a token or JWT. */
 export const NAME = /^[\w-]{1,64}$/
 
 export function knownTokens(
@@ -15,8 +15,8 @@ export function knownTokens(
 }
 
 /**
- * Why no client can ever be in a conversation; undefined where one may. Ids are those of welcome frames and, with tokens or
- * JWTs, `<gateway>:<client>:<name>`.
+ * Why a conversation cannot exist; undefined if it may. Valid are ids from welcome frames and, with tokens or JWTs,
+ * `<gateway>:<client>:<name>`.
  */
 export function targetFault(
   to: string,

@@ -8,9 +8,9 @@ const MAX_DEPTH = 100
 const frameId = z.union([z.string().min(1).max(200), z.number().transform(String)], {
   error: 'expected text of 1 to 200 characters',
 })
-/** The name of a field in `data` that means something to the roads. */
+/** A reserved name in `data`. */
 const reserved = z.never('is reserved; choose another name').optional()
-/** What a client may say; its other fields become `data`. */
+/** Frame of a client; other fields become `data`. */
 const clientFrame = z.object(
   {
     type: z.literal('message', 'not known; send "message"'),
@@ -22,7 +22,7 @@ const clientFrame = z.object(
 )
 const text = z.string()
 const id = { id: text.optional() }
-/** What the daemon says. */
+/** Frame of the daemon. */
 const serverFrame = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('welcome'), conversation: text, seq: z.int() }),
   z.looseObject({ type: z.literal('ack'), ...id, messageId: text, duplicate: z.boolean().optional() }),
@@ -37,9 +37,9 @@ export const frames = { client: clientFrame, server: serverFrame }
 export type ClientFrame = z.output<typeof clientFrame> & { extra: JsonObject }
 const TOO_DEEP = { path: [], message: `its fields are nested more than ${MAX_DEPTH} deep` }
 
-/** Reads what a client says; of what cannot be read the `id`, where that can, and the error. Never throws. */
+/** Parses a client's frame. For an invalid frame, returns the error and the `id` if readable. Never throws. */
 export function readFrame(raw: string, isBinary: boolean) {
-  // The parser's words would quote the frame.
+  // The parser's error would quote the frame.
   const said = isBinary ? undefined : parseJson(raw)
   const { type: _type, id: given, text: _text, ...extra } = isJsonObject(said) ? said : {}
   const { data, error } = clientFrame.safeParse(said)

@@ -16,13 +16,13 @@ import { createUnfinishedBound, fragmentLimits } from './unfinished.ts'
 const SOCKETS = {
   noServer: true,
   clientTracking: false,
-  // Compression costs 300 KB a connection and lets a small frame become a huge one.
+  // Compression costs 300 KB per connection, and allows decompression bombs.
   perMessageDeflate: false,
-  /** How long a peer may take to answer a close frame (ms). */
+  /** Timeout (ms) for the answer to a close frame. */
   closeTimeout: 2_000,
 }
 
-/** Makes one WebSocket gateway. Its connections end with `close`; `stop` only ends what comes in. */
+/** Makes a WebSocket gateway. `stop` only ends receiving; `close` ends the connections. */
 export function createGateway(
   options: WebsocketOptions,
   deps: TransportDeps,
@@ -55,7 +55,7 @@ export function createGateway(
             why: 'too many unfinished messages',
           })
           connection.close(1013, 'too many unfinished messages; try again')
-          // What it still sends would be held too.
+          // Further data would be buffered too.
           socket.pause()
         })
         void connection.ended.then(() => connections.delete(connection))
@@ -67,13 +67,13 @@ export function createGateway(
     }
   }
 
-  /** Decides whether a client gets in, as whom, into which conversation, and from which reply on. */
+  /** Authenticates a client, and determines its conversation and the first reply to send. */
   async function admit(request: IncomingMessage): Promise<Admitted> {
     const query = queryOf(request)
     const peer = await authenticate(request, query)
     const conversation = await conversationFor(peer, query.get('conversation'), deps)
     const end = await deps.replies.end(conversation)
-    // A client may know more than a log that was deleted; it must not wait for numbers that never come.
+    // After the log was deleted, a client may know higher numbers than exist, for which it must not wait.
     return { peer, conversation, after: Math.min(afterOf(query) ?? end, end), end }
   }
 
@@ -123,7 +123,7 @@ function proofOf({ tokens, jwt }: WebsocketOptions): string | undefined {
 
 const EXPIRED = 'the token has expired; reconnect with a new one and resume'
 
-/** Closes a connection when its token ends, also if that is further away than a timer reaches. */
+/** Closes a connection when its token expires, even beyond the longest timer. */
 function closeAtExpiry(connection: Connection, { until }: Peer, now: () => number): Connection {
   if (until === undefined) return connection
   let timer: NodeJS.Timeout

@@ -3,7 +3,7 @@ import { type WebsocketOptions, websocketOptions } from './config.ts'
 import { targetFault } from './conversation-ids.ts'
 import { frames } from './frames.ts'
 
-/** The WebSocket transport: a conversation over one connection after another, with nothing lost between. */
+/** The WebSocket transport: conversations that continue over reconnects without loss. */
 export const websocket: TransportKind<WebsocketOptions> = {
   kind: 'websocket',
   options: websocketOptions,
@@ -11,7 +11,7 @@ export const websocket: TransportKind<WebsocketOptions> = {
   create: async (options, deps) => (await import('./gateway.ts')).createGateway(options, deps),
   targetFault,
   eventData({ from, text, attachments, data }) {
-    // What the roads say about a message must not be overwritten by what its sender says.
+    // The sender's fields must not overwrite those set by the daemon.
     const { messageId: _id, conversation: _conversation, respond: _r, replyTarget: _t, ...said } = data
     return { ...said, from: from.id, body: text, ...(attachments.length > 0 ? { attachments } : {}) }
   },

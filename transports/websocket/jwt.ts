@@ -9,7 +9,7 @@ import { secretsOf } from '../options.ts'
 
 const texts = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)])
 
-/** `jwt:` of a WebSocket gateway: who signs the tokens of clients, for whom, and which claim names the client. */
+/** `jwt:` of a WebSocket gateway: keys, audience, and the claim with the client's name. */
 export const jwtOptions = z
   .strictObject({
     jwks: z
@@ -53,16 +53,16 @@ export const jwtOptions = z
 
 export type JwtOptions = z.output<typeof jwtOptions>
 
-/** Who a token names, and when it ends (Unix ms). */
+/** A token's subject and expiry (Unix ms). */
 export type TokenHolder = { subject: string; until: number }
 
-/** A name without what nobody sees. */
+/** A name without invisible characters. */
 const NAME = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{1,256}$/u
 const LONGEST_TOKEN = 16_384
 
 /**
- * Makes the check of tokens. The answer is the reason where a token is refused. Rejects with `keys_unavailable` where the keys of
- * the issuer cannot be fetched. `cooldown`: ms between two fetches for a key that the issuer did not have.
+ * Makes the token check, which returns the holder, or the reason of a refusal. Rejects with `keys_unavailable` if the issuer's keys
+ * cannot be fetched. `cooldown`: pause (ms) between fetches for an unknown key.
  */
 export function createJwtCheck(
   options: JwtOptions,
@@ -84,7 +84,7 @@ export function createJwtCheck(
     let reason = 'its token is malformed'
     for (const key of await keysOf()) {
       try {
-        // By its type the library tells a function from a key.
+        // The library distinguishes functions from keys by type.
         const verified =
           typeof key === 'function' ? jwtVerify(token, key, rules) : jwtVerify(token, key, rules)
         const { payload } = await verified

@@ -1,25 +1,25 @@
 import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
 
-/** The most memory (bytes) that the unfinished messages of all connections of a gateway may take. */
+/** Maximum memory (bytes) for unfinished messages of all connections of a gateway. */
 const TOTAL = 64 * 1024 * 1024
-/** What a read costs besides its bytes, and what the fragments of one message cost at most: each is an object. */
+/** Memory overhead (bytes) of a read, and maximum overhead of the fragments of one message. */
 const READ = 512
 const FRAGMENTS = 1_024
 const FRAGMENT = 128
 
-/** Limits for `ws`: within them one connection cannot take much more memory than the bytes that it sends. */
+/** Limits for `ws`, so that a connection cannot use much more memory than the bytes it sends. */
 export const fragmentLimits = (maxFrame: number) => ({
   maxFragments: FRAGMENTS,
   maxBufferedChunks: Math.max(4_096, Math.ceil(maxFrame / 256)),
 })
 
-/** The header of a frame and its mask, at most and at least. */
+/** Maximum and minimum size of a frame header with mask. */
 const [HEADER, SHORT_HEADER] = [14, 6]
 
 /**
- * Bounds what the connections of a gateway hold of messages that have not ended. Returns what watches one of them: over the bound,
- * `full` is called for the connection that sends on.
+ * Limits the memory for unfinished messages of a gateway's connections. Returns a function that watches a connection; `full` is called
+ * for a connection that sends beyond the limit.
  */
 export function createUnfinishedBound(total = TOTAL) {
   let held = 0
@@ -36,13 +36,13 @@ export function createUnfinishedBound(total = TOTAL) {
       bytes = 0
       count(0)
     }
-    // Before `ws` reads it: that may end the message.
+    // Before `ws` reads it, which may end the message.
     raw.prependListener('data', (chunk: Buffer) => {
       bytes += chunk.length
       count(counted + chunk.length + READ + (counted === 0 ? FRAGMENTS * FRAGMENT : 0))
       if (held > total && held > counted) full()
     })
-    // A message may have had one header or a thousand; what a control frame is, is known exactly.
+    // A message may have had one header or a thousand; the size of control frames is known exactly.
     socket.on('message', (data) => ended(lengthOf(data), HEADER, FRAGMENTS * HEADER))
     for (const event of ['ping', 'pong'] as const) {
       socket.on(event, (data: Buffer) => ended(data.length, SHORT_HEADER, 0))
