@@ -14,7 +14,7 @@ const LOOK = 500
 const FORGED = 'forged-by-doctor.invalid'
 const ADVICE = 'Check host, port, user and pass; many providers want an app password or OAuth2'
 
-/** For `trivium doctor`: tries both logins, IDLE, the folders, and a mail to itself, which it deletes and readers pass by. */
+/** For `trivium doctor`: tests both logins, IDLE, the folders, and a mail to itself, which it deletes and readers ignore. */
 export async function checkMailbox(
   options: EmailOptions,
   connect: ConnectImap,
@@ -64,7 +64,7 @@ async function tryMail(client: ImapFlow, options: EmailOptions, smtp: Submission
   })
   const { trust } = options
   if (!arrival.ok || !trust || trust === MICROSOFT) return [arrival]
-  // Whether the server removes what anybody may write in its name. It may let pass what its own users write.
+  // Tests whether the server removes forged results in its name. It may keep those of its own users.
   const name = `trust ${trust}`
   if (!headers.includes(FORGED)) return [arrival, { name, ok: true, detail: 'forged results are removed' }]
   const detail =
@@ -73,7 +73,7 @@ async function tryMail(client: ImapFlow, options: EmailOptions, smtp: Submission
   return [arrival, { name, ok: true, warning: true, detail }]
 }
 
-/** Sends a mail and waits for it; resolves with its headers, once it is deleted. */
+/** Sends a mail and waits for its arrival. Resolves with its headers after deleting it. */
 async function roundTrip(client: ImapFlow, options: EmailOptions, smtp: Submission): Promise<string> {
   const { address, trust } = options
   const messageId = `<trivium-check.${randomUUID()}@${address.slice(address.lastIndexOf('@') + 1)}>`

@@ -6,7 +6,7 @@ import { pause } from '../../src/lib/pause.ts'
 import { createVault } from '../../src/lib/vault.ts'
 import type { OAuth2Options } from './options.ts'
 
-/** Gives access tokens; with `renew` the one at hand was refused and a new one is fetched. */
+/** Returns an access token; `renew` fetches a new one after a refusal. */
 export type TokenSource = (use?: 'at-hand' | 'renew') => Promise<string>
 
 const tokens = z.object({
@@ -15,22 +15,22 @@ const tokens = z.object({
   refresh_token: z.string().min(1).optional(),
 })
 
-/** Renewed this long before it ends, so that a login never races the expiry. */
+/** Renewal this long (ms) before expiry, so that logins do not race it. */
 const MARGIN = 60_000
-/** Of a renewal, with all tokens that it tries. */
+/** Timeout (ms) of a renewal over all tokens tried. */
 const TIMEOUT = 15_000
-/** Longer than a renewal may take; after that a daemon that died in one stands in nobody's way. */
+/** Lease (ms) of a renewal, after which a dead daemon does not block others. */
 const LEASE = 25_000
-/** How long, and how often, to look whether another daemon has done; no longer, so that a mailbox can be stopped. */
+/** How long and how often (ms) to wait for another daemon's renewal; limited, so that a mailbox can be stopped. */
 const WAIT = 10_000
 const LOOK = 100
-/** Written anew with each renewal. A login that nobody uses for so long has ended anywhere. */
+/** How long (ms) a refresh token is kept after the last renewal. */
 const KEEP = 400 * 86_400_000
 
 /**
- * Turns a refresh token into access tokens (RFC 6749, section 6). A refresh token that replaces it is on the store, for
- * all daemons and gateways with this login, before the access token is used. Throws where the token endpoint cannot be
- * reached or says no, and `store_unavailable`; the error never carries a secret.
+ * Gets access tokens with a refresh token (RFC 6749, section 6). A rotated refresh token is stored, for all daemons and gateways with this
+ * login, before the access token is used. Throws if the token endpoint is unreachable or refuses, and `store_unavailable`. Errors
+ * contain no secrets.
  */
 export function createTokenSource(
   options: OAuth2Options,
@@ -38,14 +38,14 @@ export function createTokenSource(
 ): TokenSource {
   const configured = options['refresh-token']
   const login = JSON.stringify([options['token-url'], options['client-id'], configured])
-  // Another token in routes.yaml is another login, which begins afresh.
+  // Another token in routes.yaml is a new login.
   const name = `email-oauth2/${hash('sha256', login, 'base64url')}`
-  // Only the holder of the configured token has the key: no copy of the store opens a mailbox.
+  // The key is derived from the configured token, so a copy of the store does not give access to the mailbox.
   const vault = createVault(configured, 'trivium email refresh token')
   const owner = randomUUID()
   let current: { token: string; until: number } | undefined
   let fetching: Promise<string> | undefined
-  /** Given by the provider, and not known to be on the store. */
+  /** Issued by the provider, but possibly not stored yet. */
   let unsaved: string | undefined
 
   const refresh = async () => {
@@ -66,7 +66,7 @@ export function createTokenSource(
     throw says(options, 'refused to renew the OAuth2 token (invalid_grant); authorize again')
   }
 
-  /** Two daemons that use one refresh token at once would end it for both. */
+  /** Renews under a lease: concurrent use of a refresh token would invalidate it. */
   const refreshAlone = async () => {
     for (const end = performance.now() + WAIT; !(await leases.acquire(name, owner, LEASE)); ) {
       if (performance.now() > end)
@@ -76,7 +76,7 @@ export function createTokenSource(
     try {
       return await refresh()
     } finally {
-      // A store that is away just now: the lease ends by itself.
+      // If the store is unreachable, the lease expires.
       await leases.release(name, owner).catch(() => {})
     }
   }
@@ -90,7 +90,7 @@ export function createTokenSource(
   }
 }
 
-/** Undefined where the provider knows the refresh token no more (`invalid_grant`; RFC 6749, section 5.2). */
+/** Undefined if the refresh token is no longer valid (`invalid_grant`; RFC 6749, section 5.2). */
 async function renew(options: OAuth2Options, refreshToken: string, signal: AbortSignal) {
   const secret = options['client-secret']
   const response = await fetch(options['token-url'], {
@@ -109,7 +109,7 @@ async function renew(options: OAuth2Options, refreshToken: string, signal: Abort
   if (pathGet(await response.json().catch(() => undefined), 'error') === 'invalid_grant') return undefined
   if (status < 500 && status !== 429)
     throw says(options, `refused to renew the OAuth2 token (${status}); authorize again`)
-  // The provider's trouble, not the login's.
+  // A problem of the provider, not of the login.
   throw says(options, `cannot renew the OAuth2 token just now (${status}); it is tried again`)
 }
 

@@ -55,7 +55,7 @@ type Budget = { address: Limit; conversation: Limit; thread: Limit; domain: Limi
 
 const BUDGET: Limit = { count: 10, per: 3_600_000 }
 
-/** One rate limits answers to one correspondent. A domain has many of them, and a gateway has many domains. */
+/** Derives limits per domain and gateway from the limit per correspondent. */
 function budgetOf(limit: Limit): Budget {
   const times = (factor: number, least: number): Limit =>
     limit === 'off' ? 'off' : { count: Math.max(least, limit.count * factor), per: limit.per }

@@ -3,31 +3,31 @@ import type { KeyValues } from '../../../src/core/store.ts'
 
 const asideSchema = z.object({
   uid: z.int(),
-  /** When it was set aside (Unix ms). */
+  /** When the mail was set aside (Unix ms). */
   since: z.number(),
-  /** The server cannot give it. Without this, nobody could tell yet who wrote it. */
+  /** The server cannot deliver it. Otherwise its author could not be verified yet. */
   unfetchable: z.literal(true).exactOptional(),
 })
 
 const cursorSchema = z.object({
   uidValidity: z.string(),
-  /** Every mail up to this UID is dealt with, but for those that were set aside. */
+  /** All mails up to this UID are processed, except those set aside. */
   uid: z.number(),
-  /** Of the mails below this UID, which were there before, those are wanted that came at `floor` or later. */
+  /** Of the existing mails below this UID, only those that arrived at `floor` or later are processed. */
   until: z.number().default(0),
-  /** Unix ms: the newest mail dealt with, and `floor`. */
+  /** Unix ms: the newest processed mail, and `floor`. */
   newest: z.number(),
   floor: z.number(),
   aside: z.array(asideSchema).default([]),
 })
 
-/** A mail that was passed and is tried again. */
+/** A mail that was set aside and is retried. */
 export type Aside = z.output<typeof asideSchema>
 
-/** How far a folder was read, for one UIDVALIDITY (RFC 3501, section 2.3.1.1). UIDs mean nothing under another one. */
+/** Read position of a folder, for one UIDVALIDITY (RFC 3501, section 2.3.1.1), outside which UIDs have no meaning. */
 export type Cursor = z.output<typeof cursorSchema>
 
-/** A folder's cursor, under the fencing token of the lease. Throws where another holder wrote since: this one must stop. */
+/** Stores a folder's cursor under the lease's fencing token. Throws if another holder has written since; this one must stop. */
 export function createCursorStore(kv: KeyValues, gateway: string, folder: string, token: number) {
   const key = `email/${gateway}/cursor/${folder}`
   const storedSchema = cursorSchema.extend({ token: z.number() })

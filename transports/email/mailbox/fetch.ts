@@ -5,8 +5,8 @@ import { parseMail } from '../inbound/parse.ts'
 import type { ImapConnection } from './imap-connection.ts'
 
 /**
- * The mails of a folder whose fetch failed, over all connections: many servers drop the connection where they cannot
- * read a mail. By UID: how often it failed alone; 0 where it failed only together with others.
+ * Failed fetches of a folder over all connections, because many servers drop the connection at an unreadable mail. By UID: number of
+ * single failures; 0 if it only failed together with others.
  */
 export type Failures = Map<number, number>
 
@@ -19,26 +19,26 @@ type FetchParts = {
   maxSize: number
   failures: Failures
   isWanted(mail: Listed): boolean
-  /** The next mails may be asked for while the last are worked on: nobody else waits for the connection then. */
+  /** Whether to request the next mails while the last ones are processed. */
   readAhead: boolean
 }
 
-/** A mail that failed alone this often is set aside. */
+/** Number of single failures after which a mail is set aside. */
 export const TRIES = 3
 
-/** Mails that are asked for at once, and as much of each as comes with the first answer: most are whole by that. */
+/** Mails per request, and bytes of each in the first response, which are enough for most mails. */
 const COUNT = 200
 const START = 16 * 1024
-/** As much as one fetch of the others brings. */
+/** Maximum bytes per fetch of larger mails. */
 const BYTES = COUNT * START
 
-/** `raw`: all of it, where it came with the list. */
+/** `raw`: the whole mail, if it came with the list. */
 type Listed = { uid: number; size: number; internalDate: number; raw: Buffer | undefined }
 
-/** Fetches mails in order of UID, some at a time, without those that are gone or not wanted. All of them stay unseen. */
+/** Fetches mails in order of UID, in batches, without missing and unwanted ones. Leaves them unseen. */
 export async function* fetchAll(uids: readonly number[], parts: FetchParts): AsyncGenerator<Fetched[]> {
   const { folder, failures, maxSize, readAhead } = parts
-  // Whatever failed before is fetched alone, and so is each mail over the limit: only its headers are.
+  // Mails that failed before, and mails over the limit (headers only), are fetched one at a time.
   const groups = runsOf(
     uids,
     (run, uid) => run.length < COUNT && ![uid, ...run.slice(0, 1)].some((each) => failures.has(each)),
@@ -58,7 +58,7 @@ export async function* fetchAll(uids: readonly number[], parts: FetchParts): Asy
         for (const { uid } of batch) failures.delete(uid)
         const next = batch === batches.at(-1) && readAhead ? groups[at + 1] : undefined
         coming = next && list(next, parts)
-        // It is told of when its turn comes, if it does.
+        // An error is reported when its turn comes.
         coming?.catch(() => {})
         yield await takeApart(batch, parts)
       }
@@ -70,7 +70,7 @@ export async function* fetchAll(uids: readonly number[], parts: FetchParts): Asy
   }
 }
 
-/** Cut into runs, each as long as the next one `fits`. */
+/** Splits a list into runs, which continue while the next item `fits`. */
 function runsOf<T>(all: readonly T[], fits: (run: readonly T[], next: T) => boolean): T[][] {
   const runs: T[][] = []
   for (const each of all) {
@@ -85,7 +85,7 @@ async function list(uids: readonly number[], { connection, maxSize }: FetchParts
   const query = { uid: true, internalDate: true, size: true, source: { start: 0, maxLength: START } }
   const found = await connection.run((client) => client.fetchAll(uids.join(','), query, { uid: true }))
   const listed = found.flatMap(({ uid, internalDate = 0, size, source }) => {
-    // Without a size it is not an answer: the server tells that somebody changed the flags of any mail.
+    // Responses without a size are unsolicited flag updates.
     if (size === undefined) return []
     const raw = source && source.length < START && size <= maxSize ? source : undefined
     return [{ uid, size, internalDate: +new Date(internalDate) || 0, raw }]
@@ -103,19 +103,19 @@ async function fetchRest(batch: readonly Listed[], { connection, maxSize }: Fetc
   for (const each of rest) {
     const answers = found.filter(({ uid }) => uid === each.uid)
     each.raw = answers.map(({ source, headers }) => source || headers).find(Boolean)
-    // It is there, and the server says NIL for what is in it.
+    // The mail exists, but the server returns NIL for its content.
     if (!each.raw && answers.length > 0)
       throw new Error(`the IMAP server has no content for mail ${each.uid}`)
   }
 }
 
-/** One by one, with a turn for others after each. */
+/** Parses one by one, and yields to other work after each. */
 async function takeApart(batch: readonly Listed[], { folder, maxSize }: FetchParts): Promise<Fetched[]> {
   const incoming: Fetched[] = []
   for (const { raw, ...listed } of batch) {
     if (!raw) continue
     const reason = `It has ${listed.size} bytes; max-size is ${maxSize}. Its content stays in ${folder}.`
-    // A mail over the limit is told of by its headers. Its parts are not there, so its Content-Type must not be followed.
+    // Of a mail over the limit only the headers are known, so its Content-Type must not be followed.
     const cut = listed.size > maxSize ? { text: '', parts: [], unreadable: reason } : {}
     incoming.push({ ...listed, folder, raw, mail: { ...(await parseMail(raw)), ...cut } })
     await turn()

@@ -1,21 +1,21 @@
 import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
-// Pinned at 2.1.2: newer ones depend on versions that the registry does not have.
+// Pinned at 2.1.2: newer versions depend on unavailable packages.
 import { ImapFlow, type SearchObject } from 'imapflow'
 import { inTime } from '../../../src/lib/pause.ts'
 import type { TokenSource } from '../oauth.ts'
 import type { ServerOptions } from '../options.ts'
 
-/** A login to the IMAP server, to be disposed of. */
+/** A disposable connection to the IMAP server. */
 export type ImapConnection = Awaited<ReturnType<typeof open>>
 
-/** Opens one more connection to the mailbox's server. Rejects where it cannot log in. */
+/** Opens another connection to the mailbox's server. Rejects if the login fails. */
 export type ConnectImap = () => Promise<ImapConnection>
 
-/** A connection that nobody uses may be silent for this long: a batch of mails waits for the DNS or the store. */
+/** Maximum silence (ms) of an unused connection, for example while a batch waits for DNS or the store. */
 const SILENCE = 600_000
 
-/** Makes the function that logs in. A server that owes an answer and says nothing for `timeout` ms is taken for dead. */
+/** Makes a login function. A server that does not respond for `timeout` ms counts as dead. */
 export function imapConnector(
   server: ServerOptions,
   tokens: TokenSource | undefined,
@@ -39,15 +39,15 @@ async function open(server: ServerOptions, token: string | undefined, timeout: n
     ...(mode === 'implicit' ? {} : { doSTARTTLS: mode === 'starttls' }),
     auth: { user: server.user ?? '', ...(token ? { accessToken: token } : { pass: server.pass ?? '' }) },
     logger: false,
-    // The reader says itself when to IDLE, at once and not after a pause.
+    // The reader starts IDLE itself, without a delay.
     disableAutoIdle: true,
     connectionTimeout: 30_000,
-    // While it owes an answer it is watched below.
+    // While a response is due, it is watched below.
     socketTimeout: SILENCE,
     clientInfo: { name: 'Trivium' },
   })
   const gone = new AbortController()
-  // Attached before connect(): an `error` event that nobody listens to would end the process.
+  // Attached before connect(), because an `error` event without a listener would end the process.
   client.on('error', (error) => {
     gone.abort(error)
     client.close()
@@ -59,13 +59,13 @@ async function open(server: ServerOptions, token: string | undefined, timeout: n
     client.close()
     throw readable(error)
   }
-  /** Rejects, and closes the connection, after too long a silence: imapflow waits for ever on one that dies beginning to IDLE. */
+  /** Runs commands. Rejects and closes the connection after too long a silence: imapflow waits for ever if it dies at the start of IDLE. */
   const run = async <T>(commands: (client: ImapFlow) => Promise<T>): Promise<T> => {
     const watchdog = watch(client, timeout, gone)
     try {
       const answered = commands(client).then((result) => ({ result }))
       const answer = await inTime(answered, gone.signal)
-      // imapflow answers with nothing, and does not throw, where the connection is gone.
+      // imapflow returns nothing instead of throwing if the connection is lost.
       if (!answer || !client.usable) throw gone.signal.reason ?? new Error('the IMAP connection is gone')
       return answer.result
     } catch (error) {
@@ -74,14 +74,14 @@ async function open(server: ServerOptions, token: string | undefined, timeout: n
       clearInterval(watchdog)
     }
   }
-  // Typed by name, or `tsc` cannot write the declarations of the package.
+  // An explicit type, because `tsc` cannot emit the package's declarations otherwise.
   const closed: AbortSignal = gone.signal
   return {
     client,
-    /** Aborted, with the reason, as soon as the connection is gone. */
+    /** Aborts with the reason when the connection is lost. */
     closed,
     run,
-    /** The UIDs that are found, in order. imapflow answers false, and does not throw, where a search failed. */
+    /** The matching UIDs, in order. imapflow returns false instead of throwing if a search fails. */
     async search(query: SearchObject): Promise<number[]> {
       const found = await run(() => client.search(query, { uid: true }))
       if (!found) throw new Error('the IMAP server refused to search the folder')
@@ -91,7 +91,7 @@ async function open(server: ServerOptions, token: string | undefined, timeout: n
   }
 }
 
-/** Closes the connection when nothing comes in for `timeout` ms. */
+/** Closes the connection after `timeout` ms without data. */
 function watch(client: ImapFlow, timeout: number, gone: AbortController): NodeJS.Timeout {
   let received = client.stats().received
   let progressAt = performance.now()
@@ -105,14 +105,14 @@ function watch(client: ImapFlow, timeout: number, gone: AbortController): NodeJS
   }, timeout / 4)
 }
 
-/** How to reach a server, for IMAP and SMTP alike. At the port `implicit`, which is the default, TLS is there from the start. */
+/** Connection options for IMAP and SMTP. The port `implicit` (default) uses TLS from the start. */
 export function reach(implicit: number, { host, port = implicit, tls, ca }: ServerOptions) {
   const mode = tls ?? (port === implicit ? 'implicit' : 'starttls')
   const trusted: ConnectionOptions = { minVersion: 'TLSv1.2', ...(ca ? { ca: readFileSync(ca) } : {}) }
   return { mode, host, port, secure: mode === 'implicit', tls: trusted }
 }
 
-/** imapflow says "Command failed"; what the server said stands beside it. */
+/** Adds the server's text to imapflow's "Command failed". */
 function readable(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const said = 'responseText' in error ? error.responseText : undefined
@@ -120,7 +120,7 @@ function readable(error: unknown): unknown {
   return withTlsAdvice(error)
 }
 
-/** Adds to an error of TLS, of IMAP and SMTP alike, which option mends it. */
+/** Adds the option that helps to a TLS error of IMAP or SMTP. */
 export function withTlsAdvice<T>(error: T): T {
   if (!(error instanceof Error)) return error
   const advice = TLS_ADVICE.find(([sign]) => sign.test(error.message))?.[1]

@@ -7,9 +7,9 @@ import type { Fetched } from './fetch.ts'
 import type { ImapConnection } from './imap-connection.ts'
 
 /**
- * Does with mails of one folder what `after` and `quarantine` say, once they are dealt with. A missing folder is made.
- * What the server refuses (a quota, a right) is logged, and the mail stays where it is: it was accepted, and that
- * counts. What was not taken whole is never deleted. Rejects only where the connection is gone.
+ * Applies `after` and `quarantine` to processed mails of a folder. Creates missing folders. Refusals by the server (quota, permissions) are
+ * logged, and the mail stays in place, as it was already accepted. Mails that were not read completely are never deleted.
+ * Rejects only if the connection is lost.
  */
 export async function putAway(
   { client, run }: ImapConnection,
@@ -46,7 +46,7 @@ export async function putAway(
   if (quarantine) await attempt(refused, mover(quarantine))
 }
 
-/** Deletes mails of the open folder; without UIDPLUS (RFC 4315) only marks them: EXPUNGE would take all that are marked. */
+/** Deletes mails of the open folder. Without UIDPLUS (RFC 4315) it only marks them, as EXPUNGE would remove all marked mails. */
 export async function remove(client: ImapFlow, uids: number[]): Promise<void> {
   if (supports(client, 'UIDPLUS')) return must(client.messageDelete(uids, { uid: true }), 'delete')
   await must(client.messageFlagsAdd(uids, ['\\Deleted'], { uid: true }), 'delete')
@@ -54,10 +54,10 @@ export async function remove(client: ImapFlow, uids: number[]): Promise<void> {
 
 function mover(folder: string) {
   return async (client: ImapFlow, uids: number[]): Promise<void> => {
-    // With neither, the library would expunge what the user has marked as well.
+    // Without these, the library would also expunge mails marked by the user.
     const isSafe = supports(client, 'MOVE') || supports(client, 'UIDPLUS')
     if (!isSafe) throw new Error('the IMAP server offers neither MOVE nor UIDPLUS, so nothing can be moved')
-    // The library joins the parts with whatever the server separates folders with.
+    // The library joins the parts with the server's separator.
     const path = folder.split('/')
     if (await client.messageMove(uids, path, { uid: true })) return
     await client.mailboxCreate(path)

@@ -8,22 +8,21 @@ import { type ReadingParts, readFolder } from './folder.ts'
 import type { ConnectImap } from './imap-connection.ts'
 
 /**
- * `lease`: how long a daemon that died keeps the mailbox from the others (ms). `retry`, `maxRetry`: first and longest pause
- * before the next try after a lost connection (ms).
+ * `lease`: how long (ms) a dead daemon blocks the mailbox. `retry`, `maxRetry`: first and longest pause (ms) after a lost connection.
  */
 export const READER_TIMING = { lease: 4000, retry: 1000, maxRetry: 60_000 }
 
-/** How long (ms) a server has, once this is to stop, to answer what it was asked: it is asked again by whoever reads next. */
+/** How long (ms) a stop waits for the server's response; the next reader repeats the request. */
 const LEAVE = 2_000
 
 export type ReaderTiming = typeof READER_TIMING
 
-/** `progressAt`: when something could be read last. `read`: it could be since the start. `error`: why it cannot be right now. */
+/** `progressAt`: last successful read. `read`: succeeded since the start. `error`: current problem. */
 type FolderState = { progressAt: number; read: boolean; aside: readonly Aside[]; error?: string | undefined }
 
 type ReaderParts = ReadingParts & { connect: ConnectImap; timing: ReaderTiming }
 
-/** Reads the mailbox, on one daemon at a time. */
+/** Reads a mailbox, on one daemon at a time. */
 export function createReader(parts: ReaderParts) {
   const { options, deps, connect, timing } = parts
   const { log, now } = deps
@@ -45,7 +44,7 @@ export function createReader(parts: ReaderParts) {
     }
   }
 
-  /** Reads one folder, and again after each failure, until `signal` aborts. */
+  /** Reads a folder, with retries, until `signal` aborts. */
   const keepReading = async (folder: string, token: () => number, signal: AbortSignal) => {
     let failures = 0
     const state: FolderState = { progressAt: now(), read: false, aside: [] }
@@ -59,7 +58,7 @@ export function createReader(parts: ReaderParts) {
       try {
         using connection = await connectUntil(signal)
         if (!connection || signal.aborted) return
-        // It may owe an answer, and be silent.
+        // The server may not respond any more.
         const leave = () => setTimeout(connection.client.close.bind(connection.client), LEAVE).unref()
         signal.addEventListener('abort', leave, { signal: connection.closed })
         const folderParts = { ...parts, connection, folder, token: token(), memory, startedAt, onProgress }
@@ -87,7 +86,7 @@ export function createReader(parts: ReaderParts) {
       startedAt ||= now()
       running ??= run()
     },
-    /** Resolves when nothing is being taken in any more. */
+    /** Stops reading. Resolves when nothing is being accepted any more. */
     async stop(): Promise<void> {
       stopping.abort()
       await running
@@ -107,8 +106,8 @@ export function createReader(parts: ReaderParts) {
 }
 
 /**
- * Waits until this daemon holds the mailbox's lease, then keeps it renewed. `token()` fences what is written under it; `lost`
- * is aborted when another daemon may have it. Undefined: `signal` was aborted first. While the store is away nobody holds it.
+ * Waits for the mailbox's lease, then renews it. `token()` fences writes; `lost` aborts when another daemon may hold the lease.
+ * Undefined if `signal` aborted first. While the store is unreachable, nobody holds it.
  */
 async function holdLease({ deps, timing: { lease: ttl } }: ReaderParts, owner: string, signal: AbortSignal) {
   const { leases, log } = deps
@@ -128,14 +127,14 @@ async function holdLease({ deps, timing: { lease: ttl } }: ReaderParts, owner: s
     if (held) [token, safeUntil] = [held.token, asked + ttl]
     return held !== undefined
   }
-  // A store that does not answer must not keep a daemon from stopping.
+  // A store that does not respond must not block a stop.
   while (!(await inTime(take(), signal))) {
     if (signal.aborted) return undefined
     await pause(ttl / 6, signal)
   }
   const timer = setInterval(async () => {
-    // Given up before it ends, so that two daemons never believe at once that they hold it. A process that was too busy
-    // to ask in time, and finds that nobody else took it, goes on: what kept it busy would do so again.
+    // Given up before it expires, so that two daemons never hold it at once. A process that was too busy to renew in time,
+    // and still holds it, continues, because the load would return otherwise.
     if (!(await take()) && performance.now() > safeUntil - ttl / 3)
       lost.abort(new Error('the lease of the mailbox was lost'))
   }, ttl / 4)
@@ -144,13 +143,13 @@ async function holdLease({ deps, timing: { lease: ttl } }: ReaderParts, owner: s
     lost: lost.signal,
     async release() {
       clearInterval(timer)
-      // Where the store is away, it ends by itself.
+      // If the store is unreachable, the lease expires.
       if (!lost.signal.aborted) await leases.release(name, owner).catch(() => {})
     },
   }
 }
 
-/** The mails that were set aside, for people. */
+/** Describes the mails set aside. */
 function asideIn(states: ReadonlyMap<string, FolderState>): string[] {
   const why = (each: Aside) => (each.unfetchable ? 'cannot be fetched' : 'its sender cannot be told yet')
   const all = [...states].flatMap(([folder, { aside }]) =>

@@ -4,7 +4,7 @@ import { toUtf8Words } from './words.ts'
 
 export type Mailbox = { name: string; address: string }
 
-/** The mailboxes in the value of a From, To or similar header, members of groups included. */
+/** The mailboxes in a From, To or similar header, including members of groups. */
 export function mailboxesIn(value: string): Mailbox[] {
   return addressParser(withoutInnerGroups(toUtf8Words(value)), { flatten: true })
     .flatMap((each) => (each.group === undefined ? [each] : each.group))
@@ -12,14 +12,14 @@ export function mailboxesIn(value: string): Mailbox[] {
     .map(({ name, address }) => ({ name: oneLine(name), address: lowerCase(oneLine(address)) }))
 }
 
-/** ASCII only: lower case makes an ASCII letter of the Kelvin sign, and another address of the whole. */
+/** Lower-cases ASCII letters only: the Kelvin sign would become an ASCII letter, and the address another one. */
 export function lowerCase(address: string): string {
   return address.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }
 
 const CLOSING: Record<string, string> = { '"': '"', '(': ')', '<': '>' }
 
-/** Groups have no groups in them (RFC 5322, section 3.4), and the library reads each level of them again. */
+/** Removes nested groups, which are invalid (RFC 5322, section 3.4) and which the library reads repeatedly. */
 function withoutInnerGroups(value: string): string {
   const pieces: string[] = []
   let isGroup = false

@@ -1,13 +1,13 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import iconv from 'iconv-lite'
 
-/** What a label becomes when it says nothing about the bytes. */
+/** Labels without information about the charset. */
 const UNKNOWN =
   /^(?:|(?:us-?)?ascii|ansi_x3\.4.*|iso-?646.*|iso-ir-6|cp367|unknown.*|x-unknown|x-user-defined|default|none|null|undefined|8bit|7bit|binary|auto|charset|user-defined)$/
-/** Character sets with one byte per character: UTF-8 text in them is the sender's mistake, and never valid UTF-8 by chance. */
+/** Single-byte charsets: text in them that is valid UTF-8 is mislabelled UTF-8, not a coincidence. */
 const SINGLE_BYTE =
   /^(?:windows-?(?:125\d|874)|cp-?(?:125\d|4\d\d|8\d\d)|ibm-?\d+|dos-?\d+|iso[-_]?(?:ir-)?8859.*|latin-?\d+|l\d+|koi8.*|(?:x-)?mac.*|tis-?620|ansi)$/
-/** Character sets that write other letters with ASCII bytes. */
+/** Charsets that encode other letters with ASCII bytes. */
 const SEVEN_BIT = /^(?:utf-?7|iso-2022-.*|cp5022\d|csiso2022.*|hz.*|utf-?16.*|utf-?32.*|ucs-?\d.*)$/
 const ALIASES: Record<string, string> = {
   cp50220: 'iso-2022-jp',
@@ -20,15 +20,14 @@ const ALIASES: Record<string, string> = {
   'x-euc': 'euc-jp',
   ansi: 'windows-1252',
 }
-/** ISO-2022-JP switches to Japanese with these, also in mail without a label. */
+/** Escape sequences of ISO-2022-JP, which also appear in unlabelled mail. */
 const JAPANESE = ['$@', '$B', '(J', '(I'].map((sequence) => `\u001b${sequence}`)
 const FALLBACK = 'windows-1252'
 const FEW = 3
 
 /**
- * The text in some bytes. `label` is the character set that the sender named; many name none, a wrong one, or misspell
- * it. UTF-8 is recognised under any label that would make it unreadable. `fallback` decodes 8-bit bytes without a usable
- * label that are not UTF-8.
+ * Decodes bytes. `label` is the sender's charset, which is often missing, wrong or misspelt. UTF-8 is recognised under any label that
+ * would make it unreadable. `fallback` is used for 8-bit bytes without a usable label that are not UTF-8.
  */
 export function decodeText(bytes: Uint8Array, label = '', fallback = FALLBACK): string {
   const mark = markOf(bytes)
@@ -49,24 +48,24 @@ export function decodeText(bytes: Uint8Array, label = '', fallback = FALLBACK): 
   if (text === undefined) return utf8(bytes)
   if (!text.includes('\ufffd')) return text
   if (isUnicode) return utf8(bytes)
-  // Labelled UTF-8, and not one letter of it is.
+  // Labelled as UTF-8, but without a single valid UTF-8 letter.
   const isOther = known === 'utf-8' && !/[^\0-\x7f\ufffd]/.test(text)
   return isOther ? (decodeAs(fallback === 'utf-8' ? FALLBACK : fallback, bytes) ?? text) : text
 }
 
-/** Whether ASCII bytes mean ASCII in it, so that text around other letters can be read. */
+/** Whether ASCII bytes mean ASCII in a charset. */
 export function isAsciiCompatible(label: string): boolean {
   const name = nameOf(label)
   return !UNKNOWN.test(name) && !SEVEN_BIT.test(name) && decodeAs(name, new Uint8Array()) !== undefined
 }
 
-/** Whether bytes that are valid UTF-8 are nothing else: letters of two bytes are, by chance, while there are few of them. */
+/** Whether valid UTF-8 is probably another charset: a few two-byte letters can be valid UTF-8 by chance. */
 function isFalse(name: string, bytes: Uint8Array): boolean {
   if (UNKNOWN.test(name) || SINGLE_BYTE.test(name) || name === 'utf-7') return true
   return !/^(?:utf|ucs)/.test(name) && (utf8(bytes).match(/[^\0-\x7f]/g)?.length ?? 0) > FEW
 }
 
-/** UTF-8 that was cut within a letter, or has a byte of something else in it. */
+/** Whether bytes are UTF-8 with a truncated letter or a stray byte. */
 function isMostlyUtf8(bytes: Uint8Array): boolean {
   const text = utf8(bytes)
   const wrong = text.match(/\ufffd/g)?.length ?? 0
@@ -80,7 +79,7 @@ function markOf([first, second, third]: Uint8Array): string | undefined {
   return first === 0xfe && second === 0xff ? 'utf-16be' : undefined
 }
 
-/** `"UTF-8"`, `3Dutf-8`, `utf8; format=flowed`, `utf-8*en` and the like, as one name. */
+/** Normalises labels such as `"UTF-8"`, `3Dutf-8`, `utf8; format=flowed`, `utf-8*en`. */
 function nameOf(label: string): string {
   const [bare = ''] =
     /[^\s"'=;,*]+/.exec(
@@ -101,7 +100,7 @@ function utf8(bytes: Uint8Array): string {
 const decoders = new Map<string, TextDecoder | undefined>()
 const MAX_DECODERS = 200
 
-/** The platform knows what browsers do; the library knows UTF-7 and the code pages of DOS besides. */
+/** Decodes with the platform's decoders (as in browsers), or the library's for UTF-7 and DOS code pages. */
 function decodeAs(name: string, bytes: Uint8Array): string | undefined {
   const decoder = decoderOf(name)
   if (decoder) return decoder.decode(bytes)
@@ -112,10 +111,10 @@ function decoderOf(name: string): TextDecoder | undefined {
   if (decoders.has(name)) return decoders.get(name)
   let decoder: TextDecoder | undefined
   try {
-    // Without a mark the platform takes `utf-16` for little-endian, and RFC 2781 for big-endian: the library looks.
+    // Without a byte order mark, the platform reads `utf-16` as little-endian and RFC 2781 as big-endian; the library detects it.
     decoder = name === 'utf-16' ? undefined : new TextDecoder(name)
   } catch {
-    // Not one of the platform's.
+    // Not supported by the platform.
   }
   if (decoders.size < MAX_DECODERS) decoders.set(name, decoder)
   return decoder

@@ -1,7 +1,6 @@
 /**
- * The paragraphs of a text in `format=flowed` (RFC 3676), each on one line, and its quotes marked with `>`. A paragraph
- * ends where the depth of the quote changes (section 4.5), and at the line above a signature (section 4.3).
- * `delSp`: the blank at the end of a line belongs to the format (section 4.1).
+ * Joins the paragraphs of `format=flowed` text (RFC 3676) to one line each, with quotes marked by `>`. A paragraph ends where the quote
+ * depth changes (section 4.5), and before a signature (section 4.3). `delSp`: trailing spaces belong to the format (section 4.1).
  */
 export function fromFlowed(text: string, delSp: boolean): string {
   const paragraphs: string[] = []
@@ -34,6 +33,6 @@ function readLine(line: string): { depth: number; text: string } {
 
 function quoted(text: string, depth: number): string {
   if (depth > 0) return text === '' ? '>'.repeat(depth) : `${'>'.repeat(depth)} ${text}`
-  // It begins with a `>` that its author wrote: without the blank it would pass for a quote.
+  // Starts with a literal `>`; without the space it would look like a quote.
   return text.startsWith('>') ? ` ${text}` : text
 }

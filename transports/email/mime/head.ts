@@ -2,29 +2,29 @@ import { isUtf8 } from 'node:buffer'
 import { decodeText, isAsciiCompatible } from './charset.ts'
 import { parseStructured } from './params.ts'
 
-/** A header as it is in a mail: name in lower case, value unfolded, encoded words left as they are. */
+/** A header: lower-case name, unfolded value, with encoded words not decoded. */
 export type Header = { key: string; value: string }
 
-/** The first header of that name (lower case). */
+/** The first header with a (lower-case) name. */
 export function header(of: { headers: readonly Header[] }, name: string): string | undefined {
   return of.headers.find((each) => each.key === name)?.value.trim()
 }
 
-/** The headers of a mail, those of its parts included, may have so many bytes, line ends aside. */
+/** Maximum bytes of all headers of a mail and its parts, without line ends. */
 export const MAX_HEAD = 256 * 1024
-/** Line ends included. */
+/** Maximum bytes to search, with line ends. */
 const MAX_LOOK = 2 * MAX_HEAD
 
 const FIELD = /^[!-9;-~]+[ \t]*:/
 const BLANK = /^[ \t]/
 
 /**
- * The headers at the beginning of a message or a part, and where its body begins. Some programs leave out the empty line
- * between them: then the body begins behind the last line that is a header.
+ * Reads the headers of a message or part, and finds its body. Some programs omit the empty line between them; then the body starts after
+ * the last header line.
  */
 export function readHead(raw: Buffer): { headers: Header[]; body: number; size: number } {
   const end = endOfHead(raw)
-  // One byte per character, so that places in the text are places in the bytes.
+  // Latin-1, so that text offsets are byte offsets.
   const text = raw.toString('latin1', 0, Math.min(end.head, MAX_LOOK))
   const lines = text.split('\n')
   let count = lines.findLastIndex((line) => FIELD.test(line)) + 1
@@ -36,7 +36,7 @@ export function readHead(raw: Buffer): { headers: Header[]; body: number; size: 
   return { headers: headersIn(used), body, size }
 }
 
-/** The first line that is empty, carriage returns aside. */
+/** Finds the first empty line, ignoring carriage returns. */
 function endOfHead(raw: Buffer): { head: number; body: number } {
   for (let at = 0; at < raw.length; ) {
     const next = raw.indexOf(0x0a, at)
@@ -72,24 +72,24 @@ function headersIn(lines: readonly string[]): Header[] {
 }
 
 const HIGH = /[\x80-\xff]/
-/** How ISO-2022-JP begins, which is written with ASCII bytes. */
+/** Escape sequence of ISO-2022-JP, which uses ASCII bytes. */
 const JAPANESE = '\u001b$'
 
-/** With all that is in it, a mark of byte order too: without that, what is no header for others would be one here. */
+/** Decodes a name completely, including a byte order mark, without which it could match a known header. */
 function decodeName(name: string): string {
   const bytes = Buffer.from(name, 'latin1')
   const isUnicode = HIGH.test(name) && isUtf8(bytes)
   return isUnicode ? new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes) : name
 }
 
-/** Raw 8-bit letters are UTF-8 (RFC 6532), or else in the character set of the text, as old programs write them. */
+/** The charset of raw 8-bit letters: UTF-8 (RFC 6532), else that of the text, as in old programs. */
 function charsetOf(folded: readonly string[][]): string {
   const type = folded.find(([line]) => /^content-type[ \t]*:/i.test(line ?? ''))?.join('') ?? ''
   const charset = parseStructured(type.slice(type.indexOf(':') + 1)).params.get('charset') ?? ''
   return isAsciiCompatible(charset) ? charset : ''
 }
 
-/** Only blanks and tabs may be around a name (RFC 5322): one with another space stays another name. */
+/** Trims spaces and tabs only (RFC 5322): a name with other whitespace is a different name. */
 function trimBlanks(text: string): string {
   let start = 0
   let end = text.length

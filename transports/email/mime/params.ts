@@ -1,16 +1,16 @@
 import { decodeText } from './charset.ts'
 import { decodeWords } from './words.ts'
 
-/** A header such as `text/plain; charset=utf-8`, with names in lower case. */
+/** A parsed header such as `text/plain; charset=utf-8`, with lower-case names. */
 export type Structured = { value: string; params: ReadonlyMap<string, string> }
 
-/** Parameters that may follow without a semicolon, where a name with blanks in it might go on otherwise. */
+/** Parameters recognised without a semicolon, where other words could belong to a name with spaces. */
 const KNOWN =
   /\s(?=(?:charset|boundary|name|filename|format|delsp|method|type|protocol|micalg|report-type|smime-type|size|component)(?:\*\d*\*?)?\s*=)/i
 
 /**
- * Reads a structured header (RFC 2045, RFC 2231) as senders write them: without semicolons, all of it in an encoded
- * word, with unquoted names. Of a parameter that is there twice the first counts. Takes linear time.
+ * Parses a structured header (RFC 2045, RFC 2231), tolerating missing semicolons, encoded words around everything, and unquoted names.
+ * The first of repeated parameters counts. Takes linear time.
  */
 export function parseStructured(header: string): Structured {
   const text = withoutComments(header.trimStart().startsWith('=?') ? decodeWords(header) : header)
@@ -18,14 +18,14 @@ export function parseStructured(header: string): Structured {
   const params = new Map<string, string>()
   for (const segment of segments) {
     const at = segment.indexOf('=')
-    // Before a name whose semicolon is missing there may be anything.
+    // Anything may precede a name without a semicolon.
     const name = (at === -1 ? segment : segment.slice(0, at)).trim().split(/\s+/).at(-1)?.toLowerCase() ?? ''
     if (name !== '' && !params.has(name)) params.set(name, at === -1 ? '' : unquoted(segment.slice(at + 1)))
   }
   return { value: value.replaceAll(/[\s"]+/g, '').toLowerCase(), params: joined(params) }
 }
 
-/** The pieces between semicolons outside quotes, or between the blanks before the name of a parameter. */
+/** Splits at semicolons outside quotes, or at spaces before a parameter name. */
 function segmentsOf(text: string): string[] {
   const found: string[] = []
   let start = 0
@@ -39,7 +39,7 @@ function segmentsOf(text: string): string[] {
     if (isQuoted && char === '\\') at++
     else if (char === '"') {
       isQuoted = !isQuoted
-      // A quoted value has ended: what follows is another parameter, with a semicolon or without.
+      // After a quoted value another parameter follows, with or without a semicolon.
       if (!isQuoted && /\s/.test(text[at + 1] ?? '')) cut(at + 1)
     } else if (char === ';' && !isQuoted) cut(at)
   }
@@ -58,12 +58,12 @@ function unseparated(segment: string): string[] {
 function unquoted(text: string): string {
   const trimmed = text.trim()
   if (!trimmed.startsWith('"')) return trimmed
-  // Programs that write paths escape nothing.
+  // Programs that write paths do not escape backslashes.
   const [, quoted = ''] = /^"((?:\\["\\]|[^"])*)/.exec(trimmed) ?? []
   return quoted.replaceAll(/\\(["\\])/g, '$1')
 }
 
-/** Comments are in parentheses, where blanks may be; the parentheses in the name of a file belong to it. */
+/** Removes comments in parentheses, but not parentheses in file names. */
 function withoutComments(text: string): string {
   if (!text.includes('(')) return text
   const kept: string[] = []
@@ -88,16 +88,16 @@ function withoutComments(text: string): string {
       opened = at
     } else kept.push(char + escaped)
   }
-  // One that never ends is none, unless nothing comes after it.
+  // An unclosed comment is not a comment, unless nothing follows.
   return depth === 0 || !text.slice(opened).includes(';') ? kept.join('') : text
 }
 
-/** In a value: between blanks, as in `base64 (a comment)`, unlike `file (1).pdf`. */
+/** Whether parentheses in a value are a comment: at its end, as in `base64 (a comment)`, unlike `file (1).pdf`. */
 function isComment(text: string, at: number): boolean {
   return /[\s=]/.test(text[at - 1] ?? ' ') && !/^\([^()]*\)[^\s;]/.test(text.slice(at, at + 200))
 }
 
-/** Puts together what RFC 2231 takes apart: `name*0`, `name*1*=utf-8''…`. */
+/** Joins RFC 2231 continuations: `name*0`, `name*1*=utf-8''…`. */
 function joined(params: Map<string, string>): Map<string, string> {
   const whole = new Map<string, string>()
   const pieces = new Map<string, { index: number; isEncoded: boolean; value: string }[]>()

@@ -1,14 +1,14 @@
 import { decodeWords } from './words.ts'
 
-/** Takes the transfer encoding (RFC 2045, section 6) off: bytes as they were before it. Takes linear time. */
+/** Decodes the transfer encoding (RFC 2045, section 6). Takes linear time. */
 export function decodeTransfer(body: Buffer, encoding: string): Buffer {
   const name = encoding.includes('=?') ? decodeWords(encoding) : encoding
-  // By this name first: some write both.
+  // Checked first, as some headers name both.
   if (/quoted-printable/i.test(name)) return decodeQuotedPrintable(body)
   return /base64/i.test(name) ? decodeBase64(body) : body
 }
 
-/** Some programs pad each line. */
+/** Tolerates padding on each line. */
 function decodeBase64(body: Buffer): Buffer {
   const text = body.toString('latin1').replaceAll(/[^a-z\d+/=]+/gi, '')
   const bytes = Buffer.alloc(text.length)
@@ -17,7 +17,7 @@ function decodeBase64(body: Buffer): Buffer {
   return bytes.subarray(0, length)
 }
 
-/** A code ends with its line, and so do blanks that nobody sees. */
+/** Decodes quoted-printable. Trailing spaces of a line are removed. */
 function decodeQuotedPrintable(body: Buffer): Buffer {
   const lines = body.toString('latin1').split('\n')
   const decoded = lines.map((line, at) => {

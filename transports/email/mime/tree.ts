@@ -2,32 +2,32 @@ import { type Header, MAX_HEAD, readHead } from './head.ts'
 import { parseStructured, type Structured } from './params.ts'
 import { decodeTransfer } from './transfer.ts'
 
-/** A message or one of its parts (RFC 2045). */
+/** A message or part (RFC 2045). */
 export type Entity = {
   headers: Header[]
   type: string
   params: Structured['params']
   disposition: Structured
-  /** The bytes behind its headers, as they were sent. */
+  /** The raw bytes after the headers. */
   body: Buffer
-  /** The parts of a `multipart/…`; undefined for everything else. */
+  /** The parts of a `multipart/…`, else undefined. */
   parts?: Entity[]
 }
 
 const MAX_DEPTH = 64
 const MAX_PARTS = 10_000
 
-/** Takes a mail apart. Throws for one that no mail program wrote: too deep, too many parts, or too long headers. */
+/** Parses a mail into parts. Throws if it is nested too deep, or has too many parts or too long headers. */
 export function readEntity(raw: Buffer): Entity {
   return read(raw, 'text/plain', 0, { parts: 0, head: 0 })
 }
 
-/** The first header of that name (lower case). */
+/** The first header with a (lower-case) name. */
 export function headerOf({ headers }: Pick<Entity, 'headers'>, name: string): string {
   return headers.find(({ key }) => key === name)?.value ?? ''
 }
 
-/** The content of a part, without its transfer encoding. */
+/** The decoded content of a part. */
 export function contentOf(entity: Entity): Buffer {
   return decodeTransfer(entity.body, headerOf(entity, 'content-transfer-encoding'))
 }
@@ -64,14 +64,14 @@ function typeOf(value: string, defaultType: string): string {
   return value
 }
 
-/** The parts of a container; undefined where none begins, and its body is text all the same. */
+/** The parts of a container; undefined if there are none, so that its body is treated as text. */
 function partsOf(entity: Entity): Buffer[] | undefined {
   const boundary = entity.params.get('boundary')?.trimEnd()
   const found = boundary ? split(entity.body, boundary) : undefined
   if (found) return found
   const decoded = contentOf(entity)
   if (boundary && decoded !== entity.body) {
-    // Against RFC 2045, section 6.4, and still sent.
+    // Violates RFC 2045, section 6.4, but occurs.
     const parts = split(decoded, boundary)
     if (parts) return parts
   }
@@ -79,14 +79,14 @@ function partsOf(entity: Entity): Buffer[] | undefined {
   return guess === undefined ? undefined : split(entity.body, guess)
 }
 
-/** A line with two dashes, and the headers of a part below it. */
+/** Guesses a boundary: a line with two dashes, followed by headers of a part. */
 function guessBoundary(body: Buffer): string | undefined {
   return /^--([^\r\n]{1,200}?)[ \t]*\r?\ncontent-[a-z-]{2,40}[ \t]*:/im.exec(
     body.toString('latin1', 0, MAX_HEAD),
   )?.[1]
 }
 
-/** What is between the lines with a boundary; undefined where there is no such line. */
+/** Splits at boundary lines; undefined if there are none. */
 function split(body: Buffer, boundary: string): Buffer[] | undefined {
   const mark = Buffer.from(`--${boundary}`)
   const parts: Buffer[] = []
@@ -109,7 +109,7 @@ function split(body: Buffer, boundary: string): Buffer[] | undefined {
   return isFound ? parts : undefined
 }
 
-/** The line break before a boundary belongs to it (RFC 2046, section 5.1.1). */
+/** End of the content: the line break before a boundary belongs to the boundary (RFC 2046, section 5.1.1). */
 function lineEnd(body: Buffer, start: number, at: number): number {
   const end = at > start && body[at - 1] === 0x0a ? at - 1 : at
   return end > start && body[end - 1] === 0x0d ? end - 1 : end

@@ -1,24 +1,24 @@
 import { decodeText } from './charset.ts'
 
-/** An encoded word (RFC 2047). Takes linear time: each part ends at the next question mark. */
+/** An encoded word (RFC 2047). Linear, as each part ends at the next question mark. */
 const WORD = /=\?([^?\s]+)\?([qb])\?([^?]*)\?=/gi
 const BLANK = /^[ \t\r\n]*$/
 
 type Word = { charset: string; encoding: string; payload: string }
 
-/** A header value with its encoded words decoded. */
+/** Decodes the encoded words of a header value. */
 export function decodeWords(value: string): string {
   return mapWords(value, decodeRun)
 }
 
-/** A header value with encoded words in UTF-8 alone, one for each run of them. What structures the header stays as it is. */
+/** Re-encodes the encoded words of a header value as UTF-8, one per run. Does not change the structure. */
 export function toUtf8Words(value: string): string {
   return mapWords(value, (run) => `=?utf-8?B?${Buffer.from(decodeRun(run)).toString('base64')}?=`)
 }
 
 /**
- * A value of message ids with its encoded words decoded. An underscore stays one: some programs put ids into encoded
- * words without escaping it, and no id has a blank.
+ * Decodes encoded words in message ids. Keeps underscores: some programs do not escape them in encoded words, and ids contain no
+ * spaces.
  */
 export function decodeIdWords(value: string): string {
   return mapWords(value, (run) =>
@@ -26,7 +26,7 @@ export function decodeIdWords(value: string): string {
   )
 }
 
-/** Replaces each run of encoded words: the blanks between them belong to the encoding (RFC 2047, section 6.2). */
+/** Replaces runs of encoded words. Spaces between them belong to the encoding (RFC 2047, section 6.2). */
 function mapWords(value: string, replace: (run: readonly Word[]) => string): string {
   if (!value.includes('=?')) return value
   const pieces: string[] = []
@@ -61,7 +61,7 @@ function decodeRun(run: readonly Word[]): string {
   return groups.map(decodeGroup).join('')
 }
 
-/** A character may begin in one word and end in the next, so the bytes are joined first. */
+/** Joins the bytes first, because a character may span two words. */
 function decodeGroup(group: readonly Word[]): string {
   const charset = group[0]?.charset
   const parts: Buffer[] = []

@@ -12,7 +12,7 @@ const ANSWERS = {
   decline: { status: 'DECLINED', word: 'Declined' },
 } as const satisfies Record<Answer, { status: string; word: string }>
 
-/** What is answered to, where a reply answers an invitation. Throws `send_rejected` where its message has none to answer. */
+/** The invitation that a reply answers, if any. Throws `send_rejected` if its message has none. */
 export function invitedTo(reply: Reply, target: ReplyTarget | undefined): Invited | undefined {
   if (reply.calendar === undefined) return undefined
   if (target?.calendar) return target.calendar
@@ -20,13 +20,13 @@ export function invitedTo(reply: Reply, target: ReplyTarget | undefined): Invite
   throw new TriviumError('send_rejected', { gateway: reply.gateway, reason })
 }
 
-/** "Accepted: Weekly", as calendars write it. */
+/** The subject of a calendar answer: "Accepted: Weekly". */
 export function answerSubject(answer: Answer, { summary }: Invited): string {
   const { word } = ANSWERS[answer]
   return summary ? `${word}: ${summary}` : word
 }
 
-/** The answer as calendars exchange it (RFC 5546, section 3.2.3), for nodemailer. `at`: when it was given (Unix ms). */
+/** The iTIP reply (RFC 5546, section 3.2.3), for nodemailer. `at`: time of the answer (Unix ms). */
 export function calendarAnswer(answer: Answer, invited: Invited, at: number) {
   const { uid, organiser, attendee, name, summary, start, end, sequence, recurrenceId } = invited
   const calendar = new ICAL.Component('vcalendar')
@@ -53,7 +53,7 @@ export function calendarAnswer(answer: Answer, invited: Invited, at: number) {
   return { method: 'REPLY', filename: 'invite.ics', content: `${calendar.toString()}\r\n` }
 }
 
-/** An instant, a day, or a time without a zone, as they are read. */
+/** Adds a time: an instant, a date, or a floating time. */
 function addTime(event: ICAL.Component, property: string, text: string): void {
   const bare = text.replace(/\.\d+(?=Z?$)/, '')
   const time = bare.includes('T') ? ICAL.Time.fromDateTimeString(bare) : ICAL.Time.fromDateString(bare)

@@ -10,16 +10,16 @@ import { renderMarkdown } from './markdown.ts'
 import { recipientsOf } from './recipients.ts'
 import { childIndex, isThreadIndex } from './thread-index.ts'
 
-/** A mail that is ready to be sent. `target`: what it answers; undefined for mail to an explicit address. */
+/** A composed mail. `target`: the answered mail; undefined for mail to an explicit address. */
 export type Outgoing = ReturnType<typeof compose>
 
 const MAX_SUBJECT = 500
-/** The ids of others that are sent on (RFC 5322, section 3.6.4). Some have no `@`, and thread all the same. */
+/** Message ids accepted for References (RFC 5322, section 3.6.4). Some have no `@` but still work for threading. */
 const MESSAGE_ID = /^<[!-;=?-~]{1,500}>$/
 
 /**
- * Turns a reply into a mail that every client puts into the thread (RFC 5322, section 3.6.4) and that no machine
- * answers (RFC 3834, section 3.1.7). Throws `send_rejected` where it has nobody to go to.
+ * Composes a reply so that clients thread it (RFC 5322, section 3.6.4) and machines do not answer it (RFC 3834, section 3.1.7).
+ * Throws `send_rejected` without recipients.
  */
 export function compose(reply: Reply, options: EmailOptions) {
   const target = reply.to === undefined ? replyTargetSchema.safeParse(reply.target).data : undefined
@@ -34,7 +34,7 @@ export function compose(reply: Reply, options: EmailOptions) {
   return {
     mark,
     messageId,
-    /** The one who is answered, or the first. */
+    /** The first recipient. */
     to: to[0]?.address ?? '',
     /** All addresses. */
     recipients,
@@ -43,7 +43,7 @@ export function compose(reply: Reply, options: EmailOptions) {
     mail: {
       messageId,
       from: options.name ? { name: options.name, address: options.address } : options.address,
-      // As text an address with a quoted part would be read as a list.
+      // As a string, an address with a quoted part would be parsed as a list.
       to: to.length === 1 && to[0] ? to[0] : to,
       subject: subjectOf(reply, target, answer ?? text, answer !== undefined),
       text,
@@ -59,23 +59,23 @@ export function compose(reply: Reply, options: EmailOptions) {
         'X-Auto-Response-Suppress': 'OOF, AutoReply',
         ...threadOf(target, mark),
       },
-      // Who gets a blind copy stands here alone.
+      // Bcc recipients appear only in the envelope.
       envelope: { from: options.address, to: recipients },
-      // Servers that can (RFC 3461) put the mark into a bounce, even where they drop our headers.
+      // Servers with DSN support (RFC 3461) return this id in bounces, even if they drop our headers.
       dsn: {
         id: `trivium.${mark}`,
         return: 'headers',
         notify: ['failure', 'delay'],
         ...(recipients.length === 1 ? { recipient: `rfc822;${recipients[0]}` } : {}),
       },
-      // A reply's text comes from a skill; it must not be able to attach the host's files.
+      // A skill's text must not be able to attach local files.
       disableFileAccess: true,
       disableUrlAccess: true,
     } satisfies SendMailOptions,
   }
 }
 
-/** By these Outlook and Exchange thread, whatever the References say. The same for each attempt. */
+/** Headers that Outlook and Exchange use for threading instead of References. Stable over attempts. */
 function threadOf(target: ReplyTarget | undefined, mark: string): Record<string, string> {
   if (!isThreadIndex(target?.threadIndex)) return {}
   const topic = bareSubject(target?.subject ?? '').slice(0, MAX_SUBJECT)
@@ -85,7 +85,7 @@ function threadOf(target: ReplyTarget | undefined, mark: string): Record<string,
   }
 }
 
-/** The files of a reply, as mail carries them. Each copy of a mail needs its own: they are read once. */
+/** The attachments of a reply. Each copy of a mail needs its own, as streams are read once. */
 export function attachmentsOf({ attachments = [] }: Reply, artifacts: Artifacts) {
   return Promise.all(
     attachments.map(async ({ name: filename, type: contentType, sha256 }) => {

@@ -3,13 +3,13 @@ import type { Log } from '../../../src/core/log.ts'
 import { backoff } from '../../../src/lib/backoff.ts'
 import { pause } from '../../../src/lib/pause.ts'
 
-/** In ms: between two checks while all is well, and after the first failure, doubled up to `longest`. */
+/** Interval (ms) of checks while healthy, and pause after the first failure, doubled up to `longest`. */
 const EVERY = 900_000
 const RETRY = { first: 15_000, longest: 300_000 }
 
 /**
- * Logs in to the SMTP server from the start on, so that a wrong host, certificate or password shows before the first answer
- * is due. A mail that goes out counts as a check.
+ * Checks the SMTP login regularly from the start, so that a wrong host, certificate or password shows before the first reply. A sent mail
+ * counts as a check.
  */
 export function createLoginCheck(parts: { verify(): Promise<unknown>; log: Log; now(): number }) {
   const { verify, log, now } = parts
@@ -51,11 +51,11 @@ export function createLoginCheck(parts: { verify(): Promise<unknown>; log: Log; 
       isRunning = true
       void run()
     },
-    /** A mail went out. */
+    /** Records a sent mail. */
     good,
-    /** Why nobody can log in at present, for people. */
+    /** Describes a failing login, if any. */
     trouble: () => trouble && `no mail can be sent: ${trouble}`,
-    /** A login under way ends when the connections are closed. */
+    /** Stops checking. A login in progress ends when the connections close. */
     stop(): void {
       stopping.abort()
     },

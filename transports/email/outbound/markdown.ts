@@ -13,7 +13,7 @@ const marked = new Marked({
     image: ({ text }) => escapeText(text),
   },
 })
-/** What looks like a tag and is none, such as `<name>`, was meant to be read. */
+/** Matches tags. Unknown ones such as `<name>` are meant as text. */
 const TAG = /<\/?([a-z][a-z\d-]*)(?=[\s/>])[^<>]*>/gi
 const allowedTags = [...sanitizeHtml.defaults.allowedTags, 'del']
 const ELEMENTS = new Set([
@@ -40,14 +40,14 @@ const toText = compile({
     })),
     { selector: 'a', options: { linkBrackets: ['(', ')'], hideLinkHrefIfSameAsText: true } },
     { selector: 'ul', options: { itemPrefix: '- ' } },
-    // Without its marks it would say the opposite.
+    // Without marks, struck-out text would mean the opposite.
     { selector: 'del', format: 'inlineSurround', options: { prefix: '~~', suffix: '~~' } },
     { selector: 'pre', format: 'code' },
     { selector: 'table', format: 'dataTable', options: { uppercaseHeaderCells: false, colSpacing: 2 } },
   ],
 })
 
-/** The styles that mail clients need inline, because they drop style sheets. */
+/** Inline styles, because mail clients drop style sheets. */
 const STYLES: Record<string, string> = {
   pre: 'background:#f6f8fa;padding:12px;overflow:auto;border-radius:6px',
   code: 'font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:90%',
@@ -56,21 +56,20 @@ const STYLES: Record<string, string> = {
   th: 'border:1px solid #d0d7de;padding:4px 10px;text-align:left',
   td: 'border:1px solid #d0d7de;padding:4px 10px',
 }
-/** In what was sanitized `<` begins a tag and nothing else. */
+/** In sanitised HTML, `<` always starts a tag. */
 const STYLED = new RegExp(`<(${Object.keys(STYLES).join('|')})\\b`, 'g')
 
-/** Of longer texts, and of longer runs of spaces, the lexer can take minutes. */
+/** Maximum length, because the lexer can take minutes on longer texts and runs of spaces. */
 const MAX_MARKDOWN = 50_000
 const TOO_MANY_SPACES = / {101,}/g
-/** The lexer pairs marks of emphasis in quadratic time; nobody writes so many into one mail. */
+/** Maximum number of emphasis marks, which the lexer pairs in quadratic time. */
 const MAX_MARKS = 2000
 const MARKS = /\*+|_+|~+/g
 
 /**
- * Renders markdown for mail: as an HTML document for mail clients, and as the plain text that a person would have
- * typed. What a skill repeats from a mail may be hostile, so only harmless tags stay: no script, no form, no remote
- * image that would tell when the mail is read. What is too long, nested too deep or marked too often to be
- * read as markdown stays as it is.
+ * Renders Markdown for mail: as HTML, and as readable plain text. Text may be hostile, as skills quote mails, so only harmless tags are
+ * kept: no scripts, forms or remote images (tracking). Text that is too long, too deeply nested or has too many marks is not
+ * rendered as Markdown.
  */
 export function renderMarkdown(markdown: string): { html: string; text: string } {
   const isTooMuch = markdown.length > MAX_MARKDOWN || (markdown.match(MARKS)?.length ?? 0) > MAX_MARKS
@@ -80,7 +79,7 @@ export function renderMarkdown(markdown: string): { html: string; text: string }
     const html = sanitizeHtml(parsed, {
       allowedTags,
       allowedAttributes: { a: ['href', 'title'], ol: ['start'] },
-      // Each level of a quote or a list indents all lines in it once more.
+      // Each level of quotes and lists re-indents all its lines.
       nestingLimit: 100,
     })
     return {
@@ -89,7 +88,7 @@ export function renderMarkdown(markdown: string): { html: string; text: string }
     }
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    // The library nests calls as deep as quotes and lists are nested, and a mail can nest them as deep as it likes.
+    // The library recurses per level of quotes and lists, whose depth is not limited.
     return asItIs(markdown)
   }
 }

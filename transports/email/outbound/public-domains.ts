@@ -1,4 +1,4 @@
-/** Providers that have the same name under many top-level domains. */
+/** Providers with the same name under many top-level domains. */
 const FAMILIES =
   /^(?:gmail|googlemail|hotmail|outlook|live|yahoo|ymail|gmx|yandex|aol)\.(?:com|net|de|fr|it|es|nl|be|at|ch|[a-z]{2}|com?\.[a-z]{2})$/
 
@@ -27,7 +27,7 @@ const DOMAINS = new Set(
   ),
 )
 
-/** Whether everybody can have an address in this domain, so that two of them have nothing to do with each other. */
+/** Whether a domain is a public mail provider, whose addresses are unrelated to each other. */
 export function isPublicDomain(domain: string): boolean {
   return DOMAINS.has(domain) || FAMILIES.test(domain)
 }

@@ -6,20 +6,20 @@ import type { ReplyTarget } from '../reply-target.ts'
 
 export type Recipient = { name: string; address: string }
 
-/** To whom a mail goes; each address is in one of the lists only. */
+/** Recipients of a mail; each address is in only one list. */
 export type Recipients = { to: Recipient[]; cc: Recipient[]; bcc: Recipient[] }
 
-/** A name is never longer. What cannot be folded is refused over 998 characters (RFC 5322, section 2.1.1). */
+/** Maximum length of a name. Lines over 998 characters are refused (RFC 5322, section 2.1.1). */
 const MAX_NAME = 200
-/** RFC 5321, section 4.5.3.1; servers must take 100 recipients (4.5.3.1.8). */
+/** See RFC 5321, section 4.5.3.1; servers must accept 100 recipients (4.5.3.1.8). */
 const MAX_ADDRESS = 320
 const MAX_RECIPIENTS = 100
-/** Exactly one (RFC 5321, section 4.1.2), without quotes, which nobody has. */
+/** A single address (RFC 5321, section 4.1.2), without quoted local parts, which are not used in practice. */
 const ADDRESS = /^[^\s\p{Cc}@<>,;:"()[\]\\]+@[^\s\p{Cc}@<>,;:"()[\]\\]+$/u
 
 /**
- * The recipients of a reply: those whom the mail that it answers makes its own, or explicit ones. Our own addresses are
- * left out, and whoever is there twice. Throws `send_rejected` where nobody is left or one is not a mail address.
+ * The recipients of a reply: those of the answered mail, or explicit ones, without our own addresses and duplicates. Throws
+ * `send_rejected` if none is left, or if one is not a mail address.
  */
 export function recipientsOf(
   reply: Reply,
