@@ -42,6 +42,12 @@ export type Store = {
  */
 export type Signal = 'journal' | 'receive' | `${'topic' | 'jobs' | 'job' | 'kv'}:${string}`
 
+/**
+ * What a read gave that may stop early: at the number it was asked for, or because the items are large (`LARGE_READ`).
+ * `more: false`: nothing else was there. `more: true`: the next read goes on from here, and may find nothing.
+ */
+export type Page<Item> = { items: Item[]; more: boolean }
+
 export type Journal = {
   /**
    * Appends messages in one atomic step, which makes each visible to `receive`, the topic `gateway-message` and the pump.
@@ -65,8 +71,8 @@ export type Journal = {
   note(id: string, notes: readonly Note[]): Promise<void>
   /** The history of a message, oldest first, including the notes that the store itself writes (`receive`). */
   history(id: string): Promise<Note[]>
-  /** Messages after the dispatch cursor, oldest first; fewer than `max` where they are large (`LARGE_READ`). */
-  unpumped(max: number): Promise<{ cursor: number; messages: Message[] }>
+  /** Messages after the dispatch cursor, oldest first. */
+  unpumped(max: number): Promise<Unpumped>
   /**
    * Moves the dispatch cursor from `cursor` to the message `last` and adds the jobs, in one atomic step. False, and nothing
    * done: another daemon moved it first, or the journal has lost that message.
@@ -74,7 +80,9 @@ export type Journal = {
   pumped(cursor: number, last: string, jobs: readonly NewJob[]): Promise<boolean>
 }
 
-/** `before`: the message id from which to continue. `outcomes`: only messages with one of these outcomes. */
+export type Unpumped = Page<Message> & { cursor: number }
+
+/** `before` is a message id to page on from; `outcomes`: only with one of these. */
 export type MessageSearch = MessageQuery & {
   outcomes?: readonly Outcome[] | undefined
   before?: string | undefined
@@ -109,8 +117,8 @@ export type ReceiveQueue = {
   readonly parts: number
   /** Lists messages that can be taken without taking them, for consumers that filter by content. */
   look(request: ReceiveLook): Promise<ReceiveLooked>
-  /** The messages at these positions, oldest first; fewer if they are large (`LARGE_READ`), but at least one. */
-  lookAt(part: number, positions: readonly number[]): Promise<PlacedMessage[]>
+  /** Those of these positions, in order, at which a message is; one at least, where there is one. */
+  lookAt(part: number, positions: readonly number[]): Promise<Page<PlacedMessage>>
 }
 
 /** `only`: the message with this id, even if older ones wait. */
@@ -120,10 +128,10 @@ export type ReceiveFilter = { gateway?: string; conversation?: string; only?: st
 export type ReceiveLook = { part: number; gateway?: string | undefined; after: number; max: number }
 
 /**
- * `to`: nothing else up to this position matches the request. `isAll`: nothing else matches at all. `back`: positions of messages
- * that were taken and can be taken again, ascending.
+ * `to`: nothing else up to this position is for such a look. `back`: the positions of what may be taken again after it was taken, in
+ * order.
  */
-export type ReceiveLooked = { messages: PlacedMessage[]; to: number; isAll: boolean; back: number[] }
+export type ReceiveLooked = Page<PlacedMessage> & { to: number; back: number[] }
 
 export type PlacedMessage = { position: number; message: Message }
 
@@ -148,8 +156,8 @@ export type Topics = {
   /** With `partition`, counts only what waits there. */
   groups(topic?: string, partition?: number): Promise<GroupInfo[]>
   /**
-   * Reads for several groups of one topic in one step; undefined for a group that does not exist. If events are large
-   * (`LARGE_READ`), a group gets fewer than it asked for; an empty batch means that there are none.
+   * Reads for several groups of one topic in one step; undefined is a group that is not there. An empty batch means that there is
+   * none.
    */
   read(topic: string, requests: readonly GroupRead[]): Promise<(GroupBatch | undefined)[]>
   /**
@@ -163,16 +171,13 @@ export type Topics = {
   extend(topic: string, group: string, ids: readonly string[], lease: number): Promise<number>
   /** Redelivers a consumed event to the group, with its delivery count reset. False: the group or the event is gone. */
   restore(topic: string, group: string, id: string): Promise<boolean>
-  /** Reads without a group: events after a position (0: the start), with their positions; fewer if they are large. */
-  tail(
-    topic: string,
-    after: number,
-    max: number,
-    partition?: number,
-  ): Promise<{ position: number; event: Event }[]>
-  /** The position of the newest event; 0 for an empty topic. Positions increase by one. */
+  /** Reads without any group: events after a position (0: the start), and the position of each. */
+  tail(topic: string, after: number, max: number, partition?: number): Promise<Page<PlacedEvent>>
+  /** The position of the newest event; 0 for an empty topic. Positions count on by one. */
   end(topic: string, partition?: number): Promise<number>
 }
+
+export type PlacedEvent = { position: number; event: Event }
 
 /**
  * `consume`: returned events are consumed. `peek`: nothing changes; in a `partition`, events up to position `after` are skipped.
@@ -189,9 +194,8 @@ export type GroupRead = {
   isCounted?: boolean
 }
 
-/** `missed`: events that expired before this group read them. Reported once; peeks report it until acknowledged. */
-export type GroupBatch = {
-  events: Event[]
+/** `missed`: how many events retention removed before this group read them: told once, by peeks until it is acknowledged. */
+export type GroupBatch = Page<Event> & {
   missed: number
   nextVisible?: number
   /** With a counted lease: the delivery number of each event. */
@@ -205,8 +209,8 @@ export type Jobs = {
   /** Adds jobs, except those whose id was added to the queue within the last seven days. */
   add(queue: string, jobs: readonly NewJob[]): Promise<{ added: boolean }[]>
   /**
-   * Claims up to `max` due jobs at the heads of free lanes, those ready longest first, and at most `limits[group]` per group.
-   * A job belongs to the caller until its lease (ms) expires. Returns fewer if messages are large.
+   * Claims up to `max` due jobs at the heads of free lanes, the longest ready first; of a group as many as `limits` says,
+   * where it names it. A job is the caller's until its lease (ms) runs out. `more`: others are due, within the limits or beyond.
    */
   claim(queue: string, request: Claim): Promise<ClaimedJobs>
   /**
@@ -216,17 +220,17 @@ export type Jobs = {
   follow(queue: string, claim: { id: string; token: string; group: string }): Promise<Message[] | undefined>
   /** Ends claims with their outcomes. False: the claim expired and another process has the job. An error: its shard is unreachable. */
   settle(queue: string, outcomes: readonly Settled[]): Promise<(boolean | Error)[]>
-  /** Held heads of lanes with ids after `after`. A short page is not the end; an empty page is. */
-  held(queue: string, after: string, limit: number): Promise<HeldJob[]>
-  /** Makes held jobs claimable again at their old place. Returns their number. */
+  /** Heads of lanes that are held, by their ids from after that one on. */
+  held(queue: string, after: string, limit: number): Promise<Page<HeldJob>>
+  /** Lets held jobs be claimed, each at its old place. Returns how many. */
   unhold(queue: string, ids: readonly string[]): Promise<number>
   /** Renews leases; false for lost claims. */
   renew(queue: string, claims: readonly { id: string; token: string }[], lease: number): Promise<boolean[]>
   /** How a job ended: for dead jobs, and for jobs with `notify` that ended within seven days. Else undefined. */
   end(queue: string, id: string): Promise<JobEnd | undefined>
   deadLetters: {
-    /** Newest first, by time and then id; fewer if they are large (`LARGE_READ`): only an empty page is the end. */
-    list(filter: LetterFilter): Promise<DeadLetter[]>
+    /** Newest first, by time and then by id. */
+    list(filter: LetterFilter): Promise<Page<DeadLetter>>
     ids(): Promise<string[]>
     /** Without `queue`, the newest with that id; also in the methods below. */
     get(id: string, queue?: string): Promise<DeadLetter | undefined>
@@ -266,8 +270,8 @@ export type BusyLane = { merge?: 'collected' | 'superseded'; settle?: number }
 
 export type HeldJob = Pick<NewJob, 'id' | 'lane' | 'group'>
 
-/** `nextDue`: when a job may become claimable without a signal (a retry, an expiring lease). */
-export type ClaimedJobs = { jobs: ClaimedJob[]; nextDue?: number }
+/** `nextDue`: when something may become claimable with no signal (a retry, a lease that runs out). */
+export type ClaimedJobs = Page<ClaimedJob> & { nextDue?: number }
 
 export type ClaimedJob = NewJob & {
   token: string

@@ -52,11 +52,11 @@ export function createChoosing(store: Pick<Store, 'receive' | 'awayAt'>) {
     for (let max = FIRST; !signal.aborted; max = Math.min(LARGEST, max * 2)) {
       const looked = await receive.look({ part, gateway, after: known.after, max })
       const back = await findBack(wish, part, known, looked.back)
-      const fresh = await firstThatFits(looked.messages, wish)
+      const fresh = await firstThatFits(looked.items, wish)
       if (back && (!fresh || back.position < fresh.position)) return back
       if (fresh) return fresh
       known.after = Math.max(known.after, looked.to)
-      if (looked.isAll) return undefined
+      if (!looked.more) return undefined
     }
     return undefined
   }
@@ -72,12 +72,12 @@ export function createChoosing(store: Pick<Store, 'receive' | 'awayAt'>) {
     for (const position of refused) if (!there.has(position)) refused.delete(position)
     let open = back.filter((position) => !refused.has(position))
     while (open.length > 0) {
-      const some = await receive.lookAt(part, open.slice(0, LARGEST))
-      const found = await firstThatFits(some, wish)
-      for (const { position } of some) if (!found || position < found.position) refused.add(position)
+      const { items, more } = await receive.lookAt(part, open.slice(0, LARGEST))
+      const found = await firstThatFits(items, wish)
+      for (const { position } of items) if (!found || position < found.position) refused.add(position)
       if (found) return found
-      const last = some.at(-1)?.position ?? open[LARGEST - 1] ?? Number.POSITIVE_INFINITY
-      open = open.filter((position) => position > last)
+      const last = more ? items.at(-1)?.position : undefined
+      open = last === undefined ? open.slice(LARGEST) : open.filter((position) => position > last)
     }
     return undefined
   }

@@ -29,15 +29,15 @@ export function createDeadLetters(store: Pick<Store, 'jobs'>): Service {
     let before = from ?? (until === undefined ? undefined : { at: until, id: '' })
     for (;;) {
       const page = await deadLetters.list({ queue, group, before, limit: PAGE })
-      if (page.length === 0) return
-      for (const letter of page) {
+      for (const letter of page.items) {
         if (letter.at < since) return
         const last = lastOf(letter)
         if (code !== undefined && last.code !== code) continue
         if (pattern !== undefined && patternOf(last.message) !== pattern) continue
         if (last.message.toLowerCase().includes(wanted)) yield letter
       }
-      before = page.at(-1)
+      before = page.items.at(-1)
+      if (!page.more || !before) return
     }
   }
 

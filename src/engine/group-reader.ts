@@ -49,9 +49,9 @@ export function createGroupReader(deps: {
   /** Splits a batch into events for the group and events to acknowledge or bury. */
   const sort = async (batch: GroupBatch, group: string, { match, maxDeliveries }: GroupSettings) => {
     const fits = match && createEventFilter(match, journal)
-    const answers = fits && (await Promise.all(batch.events.map(fits)))
+    const answers = fits && (await Promise.all(batch.items.map(fits)))
     const [wanted, spent, passed]: [Event[], Event[], Event[]] = [[], [], []]
-    for (const [at, event] of batch.events.entries()) {
+    for (const [at, event] of batch.items.entries()) {
       if (answers?.[at] === false) passed.push(event)
       else if (maxDeliveries !== undefined && (batch.deliveries?.[at] ?? 0) > maxDeliveries) spent.push(event)
       else wanted.push(event)
@@ -72,16 +72,16 @@ export function createGroupReader(deps: {
         const batch = await readOrMake(topic, request)
         if (!batch) return {}
         const { wanted, passed } = isPlain(settings)
-          ? { wanted: batch.events, passed: [] }
+          ? { wanted: batch.items, passed: [] }
           : await sort(batch, group, settings)
         // A consuming read has already acknowledged them.
         if (passed.length > 0 && request.mode !== 'consume') {
           const ids = passed.map(({ id }) => id)
           await topics.ack(topic, group, ids)
         }
-        const events = withGap(topic, { ...batch, events: wanted }, deps.now(), request.mode)
+        const events = withGap(topic, { ...batch, items: wanted }, deps.now(), request.mode)
         if (events.length > 0) return { value: events }
-        if (batch.events.length === 0) return { retryAt: batch.nextVisible }
+        if (!batch.more) return { retryAt: batch.nextVisible }
       }
     },
   }

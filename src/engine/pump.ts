@@ -28,23 +28,21 @@ export function createPump(options: {
     async add(): Promise<Pumped> {
       if (read === accepted) return 'nothing'
       const before = accepted
-      const { cursor, messages } = await journal.unpumped(BATCH)
-      const last = messages.at(-1)
-      // A batch may be short if messages are large or another daemon was faster: only an empty one is the end.
-      if (!last) {
-        read = before
-        return 'nothing'
-      }
+      const { cursor, items, more } = await journal.unpumped(BATCH)
+      const last = items.at(-1)
       const jobs: NewJob[] = []
       const unmatched: Message[] = []
-      for (const message of messages) {
+      for (const message of items) {
         const route = match(message)
         if (route || isAwaited(message)) jobs.push(jobFor(message, route ?? { name: '' }))
         else unmatched.push(message)
       }
-      if (!(await journal.pumped(cursor, last.id, jobs))) return 'jobs'
+      // Another daemon may have been faster.
+      if (last && !(await journal.pumped(cursor, last.id, jobs))) return 'jobs'
+      if (!more) read = before
       for (const message of unmatched) unrouted(message)
-      return jobs.length > 0 ? 'jobs' : 'unrouted'
+      if (jobs.length > 0) return 'jobs'
+      return more ? 'unrouted' : 'nothing'
     },
   }
 }

@@ -102,8 +102,8 @@ export function createReplyLog(store: Pick<Store, 'topics' | 'onSignal'>, gatewa
       return { id: key }
     },
     async read(conversation, after, max) {
-      const found = await store.topics.tail(topicOf(conversation), after, max)
-      return found.map(({ position, event }) => ({
+      const { items } = await store.topics.tail(topicOf(conversation), after, max)
+      return items.map(({ position, event }) => ({
         seq: position,
         data: isJsonObject(event.data) ? event.data : {},
       }))

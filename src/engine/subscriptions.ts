@@ -153,7 +153,7 @@ export function createSubscriptionRunner(options: RunnerOptions) {
  * nothing changes, until it is acknowledged.
  */
 export function withGap(topic: string, batch: GroupBatch, now: number, mode: GroupRead['mode']): Event[] {
-  const { events, missed } = batch
+  const { items: events, missed } = batch
   if (missed === 0) return events
   const isPeek = mode === 'peek'
   const timestamp = (isPeek && events[0]?.timestamp) || now

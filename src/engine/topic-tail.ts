@@ -14,13 +14,13 @@ export function createTopicTail({ topics, journal }: Pick<Store, 'topics' | 'jou
     return async () => {
       for (;;) {
         const tails = await Promise.all(after.map((end, at) => topics.tail(topic, end, max, at)))
-        const next = tails.flat().map(({ event }) => event)
+        const next = tails.flatMap(({ items }) => items.map(({ event }) => event))
         const answers = fits && (await Promise.all(next.map(fits)))
         const wanted = next.filter((_, at) => answers?.[at] ?? true)
         wanted.sort((a, b) => (a.id < b.id ? -1 : 1))
         if (wanted.length > 0) return { value: wanted.slice(0, max) }
-        if (next.length === 0) return {}
-        for (const [at, tail] of tails.entries()) after[at] = tail.at(-1)?.position ?? after[at] ?? 0
+        for (const [at, { items }] of tails.entries()) after[at] = items.at(-1)?.position ?? after[at] ?? 0
+        if (!tails.some(({ more }) => more)) return {}
       }
     }
   }

@@ -113,12 +113,14 @@ export function createWorker(options: WorkerOptions) {
       if (!isSpent || (due !== undefined && due <= now())) {
         const limits = room(isFull, unplaced)
         const max = isFull ? UNPLACED : places
-        isSpent = !Object.values(limits).includes(0)
         const request = { max, lease, limits, ...defined({ busy: options.busy?.() }) }
-        const { jobs, nextDue } = await store.jobs.claim(queue, request)
+        // What comes meanwhile is heard of.
+        isSpent = true
+        const { items, more, nextDue } = await store.jobs.claim(queue, request)
+        if (more) isSpent = false
         due = nextDue
-        for (const job of jobs) begin(job)
-        brought = jobs.length > 0 ? 'jobs' : await refill()
+        for (const job of items) begin(job)
+        brought = items.length > 0 && (more || freePlaces() <= 0) ? 'jobs' : await refill()
         isIdle = brought !== 'jobs'
         if (!isIdle) isSpent = false
         if (!isIdle && (unplaced?.size || freePlaces() > 0)) return 'again'

@@ -5,6 +5,7 @@ import { journalContract } from './store/journal.ts'
 import type { StoreFactory } from './store/kit.ts'
 import { keyValueContract } from './store/kv.ts'
 import { laneModel } from './store/lane-model.ts'
+import { pagesContract } from './store/pages.ts'
 import { receiveContract } from './store/receive.ts'
 import { receiveModel } from './store/receive-model.ts'
 import { retentionContract } from './store/retention.ts'
@@ -29,5 +30,6 @@ export function storeContract(name: string, factory: StoreFactory): void {
     retentionContract(factory)
     groupModel(factory)
     laneModel(factory)
+    pagesContract(factory)
   })
 }

@@ -145,7 +145,7 @@ describe('the outbox', () => {
     const outbox = outboxOf(t, store, () => ({ ...sender, probe: async () => ({ sent: 'unknown' }) }))
     const state = await lostSend(store, outbox)
     assert.equal(state?.state, 'dead')
-    assert.equal((await store.jobs.deadLetters.list({ limit: 1 }))[0]?.reason, 'ambiguous')
+    assert.equal((await store.jobs.deadLetters.list({ limit: 1 })).items[0]?.reason, 'ambiguous')
     assert.equal(sent.length, 0)
   })
 

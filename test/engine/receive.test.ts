@@ -121,7 +121,7 @@ describe('gateway-receive', () => {
       ...store.receive,
       async look(request: Parameters<typeof store.receive.look>[0]) {
         const found = await store.receive.look(request)
-        looked.push(...found.messages.map(({ message }) => message.text))
+        looked.push(...found.items.map(({ message }) => message.text))
         return found
       },
     }

@@ -216,7 +216,7 @@ describe('a worker', () => {
     await store.jobs.add('q', [job('bad')])
     const error = { at: 0, code: 'x', message: 'x' }
     for (let attempt = 0; attempt < 9; attempt++) {
-      const { jobs } = await store.jobs.claim('q', { max: 1, lease: 1000 })
+      const { items: jobs } = await store.jobs.claim('q', { max: 1, lease: 1000 })
       await store.jobs.settle(
         'q',
         jobs.map(({ id, token }) => ({ id, token, outcome: 'retry', delay: 0, error })),

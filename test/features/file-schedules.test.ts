@@ -169,7 +169,7 @@ describe('schedules of routes.yaml', () => {
     const one = scheduler()
     for (const key of ['a', 'a', 'b']) await one.run({ id: 'digest', key }, operator)
     const claimed = async () => {
-      const { jobs } = await store.jobs.claim(SCHEDULES_QUEUE, { max: 10, lease: MINUTE })
+      const { items: jobs } = await store.jobs.claim(SCHEDULES_QUEUE, { max: 10, lease: MINUTE })
       for (const { id, token } of jobs)
         await store.jobs.settle(SCHEDULES_QUEUE, [{ id, token, outcome: 'done' }])
       return jobs.length
@@ -186,7 +186,7 @@ describe('schedules of routes.yaml', () => {
       const { scheduler, pass, fired, store, events } = await make(t, { ...digest, overlap })
       const one = scheduler()
       const claim = async () =>
-        (await store.jobs.claim(SCHEDULES_QUEUE, { max: 10, lease: 600 * MINUTE })).jobs
+        (await store.jobs.claim(SCHEDULES_QUEUE, { max: 10, lease: 600 * MINUTE })).items
       await one.tick()
       pass(60)
       await one.tick()

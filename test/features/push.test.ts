@@ -219,7 +219,9 @@ describe('a push subscription', { concurrency: 4 }, () => {
     await counted(store, 2)
     await wait(5)
     assert.deepEqual(ns(), [1, 1, 1, 1, 2])
-    const [letter] = await store.jobs.deadLetters.list({ queue: 'push/crm', limit: 5 })
+    const {
+      items: [letter],
+    } = await store.jobs.deadLetters.list({ queue: 'push/crm', limit: 5 })
     assert.ok(letter)
     assert.deepEqual(
       [letter.group, letter.reason, letter.errors.at(-1)?.code],
@@ -438,7 +440,9 @@ describe('a push subscription', { concurrency: 4 }, () => {
     const { service, show } = await pushing(t, store, [subscription(url)])
     await counted(store, 2)
     await wait(2)
-    const [, second] = await store.topics.tail('orders', 0, 9)
+    const {
+      items: [, second],
+    } = await store.topics.tail('orders', 0, 9)
     await service.pause({ name: 'crm' }, callOf({ caller: { kind: 'cli' } }))
     await counted(store, 1, 3)
     assert.partialDeepStrictEqual(await show(), { ok: true, state: 'paused', detail: 'by cli', waiting: 1 })

@@ -36,7 +36,7 @@ for (const kind of ['embedded', 'redis'] as const) {
         later: later.plan,
         newKey: () => 'random',
       })
-      const claim = async () => (await store.jobs.claim(OUTBOX_QUEUE, { max: 10, lease: HOUR })).jobs
+      const claim = async () => (await store.jobs.claim(OUTBOX_QUEUE, { max: 10, lease: HOUR })).items
       return {
         store,
         outbox,

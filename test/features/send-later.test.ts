@@ -31,7 +31,7 @@ for (const kind of ['embedded', 'redis'] as const) {
         return later
       }
       const sent = async () => {
-        const { jobs } = await store.jobs.claim(OUTBOX_QUEUE, { max: 10, lease: HOUR })
+        const { items: jobs } = await store.jobs.claim(OUTBOX_QUEUE, { max: 10, lease: HOUR })
         const done = jobs.map(({ id, token }) => ({ id, token, outcome: 'done' as const }))
         await store.jobs.settle(OUTBOX_QUEUE, done)
         return jobs.map(({ data }) => String(Object(data).text))

@@ -58,14 +58,13 @@ export function createAuditLog(deps: { topics: Topics; now(): number; log: Log }
 async function read(topics: Topics, start: number, end: number) {
   const found: { position: number; entry: AuditEntry }[] = []
   for (let after = start; after < end; ) {
-    const events = await topics.tail(AUDIT_TOPIC, after, end - after)
-    const last = events.at(-1)
-    if (!last) break
-    for (const { position, event } of events) {
+    const { items, more } = await topics.tail(AUDIT_TOPIC, after, end - after)
+    for (const { position, event } of items) {
       const entry = auditEntrySchema.safeParse(event.data).data
       if (entry && position <= end) found.push({ position, entry })
     }
-    after = last.position
+    if (!more) break
+    after = items.at(-1)?.position ?? end
   }
   return found
 }

@@ -35,8 +35,8 @@ export function createOverviewSeen(deps: OverviewDeps, readers: Readers) {
     /** Starts with the current state: existing entries are not new. */
     async begin(): Promise<void> {
       pending = await pendingNow()
-      const [letter] = await store.jobs.deadLetters.list({ limit: 1 })
-      newestDeath = letter?.at ?? 0
+      const { items } = await store.jobs.deadLetters.list({ limit: 1 })
+      newestDeath = items[0]?.at ?? 0
       shownPoint = history.points().at(-1)?.at ?? 0
     },
     /** Sends a new reader the current state. */
@@ -69,7 +69,7 @@ export function createOverviewSeen(deps: OverviewDeps, readers: Readers) {
       for (const id of ended) readers.tell('approval', (await deps.approval(id)) ?? { id, status: 'expired' })
     },
     async lookForDeaths(): Promise<void> {
-      const letters = await store.jobs.deadLetters.list({ limit: DEATHS })
+      const { items: letters } = await store.jobs.deadLetters.list({ limit: DEATHS })
       for (const letter of letters.filter(({ at }) => at > newestDeath).reverse())
         readers.tell('dead', briefLetter(letter))
       newestDeath = Math.max(newestDeath, letters[0]?.at ?? 0)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { DeadLetter, Store } from '../../core/store.ts'
+import type { DeadLetter, Page, Store } from '../../core/store.ts'
 import { MINUTE } from '../../core/units.ts'
 
 const CURSOR = 'notify:dead-letters'
@@ -23,7 +23,10 @@ export function createDeadLetterScan(store: Pick<Store, 'jobs' | 'kv' | 'stats'>
 
   /** What changes with each new letter, for little. */
   const signature = async () => {
-    const [stats, [newest]] = await Promise.all([store.stats(), deadLetters.list({ limit: 1 })])
+    const [stats, newest] = await Promise.all([
+      store.stats(),
+      deadLetters.list({ limit: 1 }).then(({ items }) => items[0]),
+    ])
     const counts = stats.jobs.map(({ queue, dead }) => [queue, dead])
     return { newest, text: JSON.stringify([counts, newest?.id, newest?.at]) }
   }
@@ -31,12 +34,12 @@ export function createDeadLetterScan(store: Pick<Store, 'jobs' | 'kv' | 'stats'>
   const since = async (after: number): Promise<DeadLetter[]> => {
     const found: DeadLetter[] = []
     let before: Pick<DeadLetter, 'at' | 'id'> | undefined
-    let page: DeadLetter[]
+    let page: Page<DeadLetter>
     do {
       page = await deadLetters.list({ limit: PAGE, before })
-      found.push(...page.filter((letter) => letter.at >= after && !seen.has(keyOf(letter))))
-      before = page.at(-1)
-    } while (before && before.at >= after)
+      found.push(...page.items.filter((letter) => letter.at >= after && !seen.has(keyOf(letter))))
+      before = page.items.at(-1)
+    } while (page.more && before && before.at >= after)
     return found.reverse()
   }
 

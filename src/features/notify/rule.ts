@@ -63,7 +63,7 @@ export function createRule(rule: NotifyRule, { store, outbox, now }: RuleDeps) {
   const waiting = async (): Promise<Event[]> => {
     const [batch] = await topics.read(OPERATIONS_TOPIC, [{ group, max: MOST, mode: 'peek' }])
     if (!batch) await topics.subscribe(OPERATIONS_TOPIC, group, 'now')
-    const events = batch?.events ?? []
+    const events = batch?.items ?? []
     const others = events.filter((event) => !isMeant(event)).map(({ id }) => id)
     if (others.length > 0) await topics.ack(OPERATIONS_TOPIC, group, others)
     return events.filter(isMeant)

@@ -104,11 +104,10 @@ async function recheck(
 ): Promise<void> {
   for (let after = ''; ; ) {
     const page = await jobs.held(queue, after, PAGE)
-    const free = page.filter((job) => !isHeld(job)).map(({ id }) => id)
+    const free = page.items.filter((job) => !isHeld(job)).map(({ id }) => id)
     if (free.length > 0) await jobs.unhold(queue, free)
-    const last = page.at(-1)
-    if (!last) return
-    after = last.id
+    if (!page.more) return
+    after = page.items.at(-1)?.id ?? after
   }
 }
 

@@ -43,7 +43,7 @@ export function createReading(deps: ReadingDeps) {
     return { partition, hasMore: true, readTo: 0, isBehind: false }
   })
 
-  const take = async (from: Partition, batch: GroupBatch = { events: [], missed: 0 }) => {
+  const take = async (from: Partition, batch: GroupBatch = { items: [], more: false, missed: 0 }) => {
     const events = withGap(topic, batch, now(), 'peek')
     const fresh = events.filter(({ id }) => !held.has(id))
     const [first] = fresh

@@ -43,12 +43,13 @@ export function shareLogs(files: Logs, { store, dataDir, log }: { store: Store; 
     const copied = existsSync(cursor) ? Number(readFileSync(cursor, 'utf8')) : 0
     const start = Math.min(copied || 0, await topics.end(LOG_TOPIC))
     const lines = await topics.tail(LOG_TOPIC, start, BATCH)
-    const writes = lines.map(({ event: { type, data } }) =>
+    const writes = lines.items.map(({ event: { type, data } }) =>
       type === 'message' ? files.message(Object(data)) : files.event(Object(data)),
     )
     await Promise.all(writes)
-    const last = lines.at(-1)
-    return last !== undefined && (await writeWhole(cursor, String(last.position)))
+    const last = lines.items.at(-1)
+    const isKept = last !== undefined && (await writeWhole(cursor, String(last.position)))
+    return isKept && lines.more
   }
   const copying = repeat(copy, COPY_EVERY, 'logs of all daemons', log)
 

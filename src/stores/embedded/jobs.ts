@@ -7,7 +7,7 @@ import { insertJob, type JobRow, toJob } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
 import { HELD } from './settling.ts'
-import { fromJson, readSome } from './sql.ts'
+import { fromJson, readPage } from './sql.ts'
 
 type LetterRow = JobRow & {
   n: number
@@ -44,8 +44,9 @@ export function createJobs(parts: Parts, journal: JournalTable): Jobs {
     held: (queue, after, limit) =>
       read(() => {
         const rows = sql.all<{ id: string; lane: string; grp: string }>`SELECT id, lane, grp FROM job
-          WHERE queue = ${queues.find(queue) ?? 0} AND id > ${after} AND state = ${HELD} ORDER BY id LIMIT ${limit} + 0`
-        return rows.map(({ id, lane, grp: group }) => ({ id, lane, group }))
+          WHERE queue = ${queues.find(queue) ?? 0} AND id > ${after} AND state = ${HELD} ORDER BY id LIMIT ${limit} + 1`
+        const items = rows.slice(0, limit).map(({ id, lane, grp: group }) => ({ id, lane, group }))
+        return { items, more: rows.length > limit }
       }),
     unhold: (queue, ids) =>
       writer.write(() => {
@@ -83,9 +84,9 @@ function createDeadLetters(parts: Parts): Jobs['deadLetters'] {
         // Sorts only the numbers, as the rows may be large.
         const rows = sql.iterate<LetterRow>`SELECT letter.* FROM
             (SELECT n FROM letter WHERE (${queue} IS NULL OR queue_name = ${queue}) AND (${group} IS NULL OR grp = ${group})
-              AND (at, id) < (${at}, ${id}) ORDER BY at DESC, id DESC LIMIT ${limit} + 0) place
+              AND (at, id) < (${at}, ${id}) ORDER BY at DESC, id DESC LIMIT ${limit} + 1) place
           CROSS JOIN letter ON letter.n = place.n ORDER BY at DESC, letter.id DESC`
-        return readSome(rows, toLetter, ({ message }) => message?.text).found
+        return readPage(rows, limit, toLetter, ({ message }) => message?.text)
       }),
     ids: () => read(() => sql.all<{ id: string }>`SELECT id FROM dead`.map(({ id }) => id)),
     get: (id, queue) =>

@@ -6,7 +6,7 @@ import { defined } from '../../lib/defined.ts'
 import { createFreshMessages } from '../shared/fresh-messages.ts'
 import { insertJob } from './job-rows.ts'
 import type { Parts } from './parts.ts'
-import { fromJson, readSome, toJson } from './sql.ts'
+import { fromJson, readPage, toJson } from './sql.ts'
 
 /** Above the numbers used by older versions. */
 const FIRST_NOTE = 1_000_000
@@ -69,11 +69,11 @@ export function createJournal(parts: Parts, searching: Pick<Journal, 'search' | 
     return row && toMessage(row)
   }
 
-  /** Messages after a position, oldest first; fewer if they are large. */
+  /** Messages after a position, oldest first. */
   const after = (seq: number, max: number) => {
-    const rows = sql.iterate<MessageRow>`SELECT * FROM message WHERE seq > ${seq} ORDER BY seq LIMIT ${max} + 0`
+    const rows = sql.iterate<MessageRow>`SELECT * FROM message WHERE seq > ${seq} ORDER BY seq LIMIT ${max} + 1`
     const toPlaced = (row: MessageRow) => ({ position: row.seq, message: toMessage(row) })
-    return readSome(rows, toPlaced, ({ message }) => message.text)
+    return readPage(rows, max, toPlaced, ({ message }) => message.text)
   }
 
   /** Adds notes to the message at a position (with that id), if it exists. Only inside a transaction. */
@@ -123,8 +123,9 @@ export function createJournal(parts: Parts, searching: Pick<Journal, 'search' | 
       fresh.unpumped(max, () =>
         parts.read(() => {
           const cursor = counters.get('pump')
-          if (cursor === counters.get('journal')) return { cursor, messages: [] }
-          return { cursor, messages: after(cursor, max).found.map(({ message }) => message) }
+          if (cursor === counters.get('journal')) return { cursor, items: [], more: false }
+          const { items, more } = after(cursor, max)
+          return { cursor, items: items.map(({ message }) => message), more }
         }),
       ),
     // Cursor and jobs are lost together, and then the pump repeats them.

@@ -1,8 +1,8 @@
 import { decodeMessage } from '../../core/message.ts'
-import type { PlacedMessage, ReceiveLook, ReceiveLooked } from '../../core/store.ts'
+import type { Page, PlacedMessage, ReceiveLook, ReceiveLooked } from '../../core/store.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
-import { readSome } from './sql.ts'
+import { readPage } from './sql.ts'
 
 type GatewayRow = { id: number; name: string; taken: number }
 type MessageRow = { seq: number; id: string; received_at: number; payload: string }
@@ -16,12 +16,11 @@ export function createLook({ sql, counters }: Parts, journal: JournalTable) {
         AND NOT EXISTS (SELECT 1 FROM conversation_taken c
           WHERE c.gateway = j.gateway AND c.conversation = coalesce(j.conversation, j.id) AND c.seq >= j.seq)
         AND NOT EXISTS (SELECT 1 FROM taken_ahead a WHERE a.gateway = j.gateway AND a.seq = j.seq)
-      ORDER BY j.seq LIMIT ${max} + 0`
+      ORDER BY j.seq LIMIT ${max} + 1`
     const toPlaced = ({ seq: position, id, received_at: receivedAt, payload }: MessageRow): PlacedMessage => {
       return { position, message: decodeMessage({ id, gateway: name, receivedAt }, payload) }
     }
-    const { found, isCut } = readSome(rows, toPlaced, (_, { payload }) => payload)
-    return { found, isCut: isCut || found.length === max }
+    return readPage(rows, max, toPlaced, (_, { payload }) => payload)
   }
 
   return {
@@ -30,21 +29,24 @@ export function createLook({ sql, counters }: Parts, journal: JournalTable) {
       const gateways = sql.all<GatewayRow>`SELECT id, name, taken FROM gateway
         WHERE ${only} IS NULL OR name = ${only}`
       const reads = gateways.map((one) => freshOf(one, after, max))
-      // If a gateway has more messages, those of other gateways beyond its last one are not safe to return yet.
-      const cuts = reads.flatMap(({ found, isCut }) => (isCut ? (found.at(-1)?.position ?? after) : []))
+      // Behind the last of a gateway of which there is more, others may be older.
+      const cuts = reads.flatMap(({ items, more }) => (more ? (items.at(-1)?.position ?? after) : []))
       const to = Math.min(counters.get('journal'), ...cuts)
-      const messages = reads
-        .flatMap(({ found }) => found)
+      const items = reads
+        .flatMap((read) => read.items)
         .filter(({ position }) => position <= to)
         .sort((a, b) => a.position - b.position)
       const back = sql.all<{ seq: number }>`SELECT r.seq FROM receive r JOIN gateway g ON g.id = r.gateway
         WHERE ${only} IS NULL OR g.name = ${only} ORDER BY r.seq`
-      return { messages, to, isAll: cuts.length === 0, back: back.map(({ seq }) => seq) }
+      return { items, more: cuts.length > 0, to, back: back.map(({ seq }) => seq) }
     },
-    lookAt(positions: readonly number[]): PlacedMessage[] {
+    lookAt(positions: readonly number[]): Page<PlacedMessage> {
       const toPlaced = (position: number) => ({ position, message: journal.at(position) })
-      const { found } = readSome(positions, toPlaced, ({ message }) => message?.text)
-      return found.flatMap(({ position, message }) => (message ? [{ position, message }] : []))
+      const { items, more } = readPage(positions, positions.length, toPlaced, ({ message }) => message?.text)
+      return {
+        items: items.flatMap(({ position, message }) => (message ? [{ position, message }] : [])),
+        more,
+      }
     },
   }
 }

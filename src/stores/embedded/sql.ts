@@ -1,5 +1,6 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { LARGE_READ } from '../../core/message.ts'
+import type { Page } from '../../core/store.ts'
 
 /**
  * Statements as templates: values in `${}` are bound, and each statement is prepared once. `Row` types the columns. Limits are written
@@ -31,21 +32,22 @@ export function createSql(db: DatabaseSync) {
   }
 }
 
-/** Reads rows until their texts exceed the read limit, but at least one. `isCut`: rows were left. */
-export function readSome<Given, Item>(
+/** Reads up to `max` rows, fewer once the texts of what they hold are large together, but one at least. Offer it one row more. */
+export function readPage<Given, Item>(
   rows: Iterable<Given>,
+  max: number,
   read: (row: Given) => Item,
   textOf: (item: Item, row: Given) => string | undefined,
-) {
-  const found: Item[] = []
+): Page<Item> {
+  const items: Item[] = []
   let size = 0
   for (const row of rows) {
-    if (size > LARGE_READ) return { found, isCut: true }
+    if (items.length >= max || size > LARGE_READ) return { items, more: true }
     const item = read(row)
     size += textOf(item, row)?.length ?? 0
-    found.push(item)
+    items.push(item)
   }
-  return { found, isCut: false }
+  return { items, more: false }
 }
 
 /** Encodes a value for a nullable JSON column. */

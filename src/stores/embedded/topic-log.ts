@@ -1,8 +1,9 @@
 import type { Event, NewEvent } from '../../core/event.ts'
 import { makeId, positionOf } from '../../core/message-id.ts'
+import type { Page, PlacedEvent } from '../../core/store.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
-import { readSome } from './sql.ts'
+import { readPage } from './sql.ts'
 
 /** The id of the topic that is a view of the journal. */
 export const MESSAGES = 1
@@ -16,6 +17,7 @@ export type TopicLog = ReturnType<typeof createTopicLog>
 const NEAR = 64
 
 type Place = { position: number }
+export type LoggedEvent = PlacedEvent & { source: string }
 type EventRow = Pick<Event, 'id' | 'type' | 'source' | 'timestamp'> & {
   position: number
   root: string | null
@@ -71,21 +73,21 @@ export function createTopicLog(parts: Parts, journal: JournalTable) {
     find,
     open,
     append,
-    /** Events after a position, each with its source text; fewer if they are large, with `isCut`. */
-    after: (topic: TopicRow, position: number, max: number) => {
+    /** Events after a position, each with the text that it was made from. */
+    after: (topic: TopicRow, position: number, max: number): Page<LoggedEvent> => {
       if (topic.id !== MESSAGES) {
         const rows = sql.iterate<EventRow>`SELECT position, id, type, source, timestamp, root, data FROM event
-          WHERE topic = ${topic.id} AND position > ${position} ORDER BY position LIMIT ${max} + 0`
+          WHERE topic = ${topic.id} AND position > ${position} ORDER BY position LIMIT ${max} + 1`
         const toPlaced = (row: EventRow) => {
           return { position: row.position, event: toEvent(row, topic.name), source: row.data }
         }
-        return readSome(rows, toPlaced, ({ source }) => source)
+        return readPage(rows, max, toPlaced, ({ source }) => source)
       }
-      const { found, isCut } = journal.after(position, max)
-      const placed = found.map(({ position, message }) => {
+      const { items, more } = journal.after(position, max)
+      const placed = items.map(({ position, message }) => {
         return { position, event: parts.toEvent(message), source: message.text }
       })
-      return { found: placed, isCut }
+      return { items: placed, more }
     },
     /** The positions of existing events in (`from`, `to`]. */
     positions: ({ id }: TopicRow, from: number, to: number) =>

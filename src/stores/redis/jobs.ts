@@ -26,13 +26,14 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
       const { size } = known
       const args = [queue, max, storable(lease), JSON.stringify(limits)]
       const names = [...known.keys().take(4 * max)].join(' ')
-      const [wait, ...claimed] = await handOver(queue, (handing) =>
-        run<[number, ...Claimed[]]>('jobs-claim', main, ...args, ...handing, names, JSON.stringify(busy)),
+      type Reply = [wait: number, isLeft: number, claimed: Claimed[]]
+      const [wait, isLeft, claimed] = await handOver(queue, (handing) =>
+        run<Reply>('jobs-claim', main, ...args, ...handing, names, JSON.stringify(busy)),
       )
-      const jobs = claimed.map((each) => claimedJob(each, known, places))
-      // If limited routes lag far behind the pump, the newest jobs are not claimed soon.
-      if (jobs.length > 0 && known.size === size) known.clear()
-      return wait < 0 ? { jobs } : { jobs, nextDue: now() + wait }
+      const items = claimed.map((each) => claimedJob(each, known, places))
+      // The pump is far ahead of routes that have limits: what it pumped last is not claimed soon.
+      if (items.length > 0 && known.size === size) known.clear()
+      return { items, more: isLeft === 1, ...(wait >= 0 && { nextDue: now() + wait }) }
     },
     follow: async (queue, { id, token, group }) =>
       (await run<Merged[] | null>('jobs-follow', main, queue, id, token, group))?.map((each) =>
@@ -44,8 +45,9 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
       return each('jobs-settle', [queue], items)
     },
     held: async (queue, after, limit) => {
-      const found = await run<[string, string, string][]>('jobs-held', main, queue, 'list', after, limit)
-      return found.map(([id, lane, group]) => ({ id, lane, group }))
+      type Reply = [isLeft: number, found: [id: string, lane: string, group: string][]]
+      const [isLeft, found] = await run<Reply>('jobs-held', main, queue, 'list', after, limit)
+      return { items: found.map(([id, lane, group]) => ({ id, lane, group })), more: isLeft === 1 }
     },
     unhold: async (queue, ids) =>
       ids.length === 0 ? 0 : await run<number>('jobs-held', main, queue, 'unhold', ...ids),
@@ -63,9 +65,9 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
     deadLetters: {
       list: async ({ queue = '', group = '', before, limit }) => {
         const place = before ? [before.at, before.id] : ['', '']
-        return (await run<Letter[]>('dead', main, 'list', queue, group, limit, ...place)).map((each) =>
-          deadLetter(each, places),
-        )
+        type Reply = [isLeft: number, letters: Letter[]]
+        const [isLeft, letters] = await run<Reply>('dead', main, 'list', queue, group, limit, ...place)
+        return { items: letters.map((each) => deadLetter(each, places)), more: isLeft === 1 }
       },
       ids: () => run<string[]>('dead', main, 'ids'),
       get: async (id, queue = '') => {

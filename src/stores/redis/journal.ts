@@ -8,12 +8,10 @@ import { briefArgs } from './jobs.ts'
 import { type Args, digest, inBatches, type Server } from './scripts.ts'
 import { createSearch } from './search.ts'
 
-/** The journal of one shard. */
-export type ShardJournal = Omit<Journal, 'unpumped'> &
+/** Of one shard. */
+export type ShardJournal = Journal &
   Pick<Store, 'ping'> & {
-    /** `isRead`: a short result is complete. */
-    unpumped(max: number): Promise<Awaited<ReturnType<Journal['unpumped']>> & { isRead: boolean }>
-    /** The shards of messages whose keys (digests) this shard keeps; `wanted`: the shard of a new one. */
+    /** Where messages belong whose keys, by their digests, this shard keeps; `wanted`: where one goes that is new. */
     place(keys: readonly { key: string; wanted: number }[]): Promise<number[]>
   }
 
@@ -113,8 +111,9 @@ export function createJournal(
       if (fresh.isEmpty()) await underWay
       forgetMoved()
       return fresh.unpumped(max, async () => {
-        const [cursor, entries] = await run<[number, Entry[]]>('journal', main, 'unpumped', max)
-        return { cursor, messages: entries.map((entry) => messageOf(entry, places)) }
+        type Reply = [cursor: number, isLeft: number, entries: Entry[]]
+        const [cursor, isLeft, entries] = await run<Reply>('journal', main, 'unpumped', max)
+        return { cursor, items: entries.map((entry) => messageOf(entry, places)), more: isLeft === 1 }
       })
     },
 

@@ -61,14 +61,14 @@ export function createReceive({ run, roots: { main }, places, now, isClosed }: S
     },
     parts: 1,
     look: async ({ gateway = '', after, max }) => {
-      type Reply = [entries: Entry[], to: number, isAll: number, back: number[]]
-      const [entries, to, isAll, back] = await run<Reply>('receive-look', main, gateway, after, max)
-      return { messages: entries.map(placed), to, isAll: isAll === 1, back }
+      type Reply = [entries: Entry[], to: number, isLeft: number, back: number[]]
+      const [entries, to, isLeft, back] = await run<Reply>('receive-look', main, gateway, after, max)
+      return { items: entries.map(placed), more: isLeft === 1, to, back }
     },
     lookAt: async (_, positions) => {
-      if (positions.length === 0) return []
-      const [entries] = await run<[Entry[]]>('receive-look', main, '', 0, 0, ...positions)
-      return entries.map(placed)
+      if (positions.length === 0) return { items: [], more: false }
+      const [entries, isLeft] = await run<[Entry[], number]>('receive-look', main, '', 0, 0, ...positions)
+      return { items: entries.map(placed), more: isLeft === 1 }
     },
   }
 }

@@ -15,16 +15,24 @@ const MAX_TAIL = 20
 
 /** Entries read at once: each may be large. */
 const WINDOW = 64
-/** Characters of one read that are many. */
+/** Characters after which a peek fetches no more events. */
 const LARGE = 1_000_000
 
-type GroupAnswer = [missed: number, wait: number, held: number, counts: number[], ...positions: number[]]
-type Known = { events: ReadonlyMap<number, Event>; size: number }
+type GroupAnswer = [
+  missed: number,
+  wait: number,
+  held: number,
+  isLeft: number,
+  counts: number[],
+  ...positions: number[],
+]
+/** Events by position, and how many characters they were read from. */
+type Known = { events: Map<number, Event>; size: number }
 
 /** `until`: consume or lease no event whose id is of a later time (Unix ms). */
 export type BoundedRead = GroupRead & { until?: number }
-/** `held`: the time of the first event that was left for that. `isLarge`: there may be more that was left for its size. */
-export type BoundedBatch = GroupBatch & { held?: number; isLarge?: boolean }
+/** `held`: the time of the first event that was left for that. `size`: how many characters were read. */
+export type BoundedBatch = GroupBatch & { held?: number; size: number }
 
 /** Of one shard: of `gateway-message` it has a part, of other topics all. */
 export type ShardTopics = Omit<Topics, 'partitions' | 'placeOf' | 'read'> & {
@@ -54,7 +62,7 @@ export function createTopics(
       const args = [...handing, topic, ...requests.flat()]
       return run<[Entry[], (GroupAnswer | null)[]]>('topic-read', roots.topic(topic), ...args)
     })
-    const known = { events: new Map<number, Event>(), size: 0 }
+    const known: Known = { events: new Map(), size: 0 }
     const learn = (some: readonly Entry[]) => {
       for (const entry of some) {
         known.events.set(positionIn(entry), eventIn(topic, entry))
@@ -65,13 +73,16 @@ export function createTopics(
     const log = `${roots.topic(topic)}journal`
     const batches: (BoundedBatch | undefined)[] = []
     for (const [index, answer] of answers.entries()) {
-      const [, , , , ...positions] = answer ?? []
-      for (const [from, to] of windows(positions.filter((position) => !known.events.has(position))))
-        if (from === positions[0] || known.size <= LARGE)
-          learn(await call('XRANGE', log, `${from}-0`, `${to}-0`))
-      const batch = answer && toBatch(answer, known, now())
+      const [, , , , , ...positions] = answer ?? []
+      const unknown = windows(positions.filter((position) => !known.events.has(position)))
+      const isFew = ([from]: Window) => from === positions[0] || known.size <= LARGE
+      for (let next = unknown[0]; next && isFew(next); next = unknown[0]) {
+        learn(await call('XRANGE', log, `${next[0]}-0`, `${next[1]}-0`))
+        unknown.shift()
+      }
+      const batch = answer && toBatch(answer, known, unknown.length > 0, now())
       // All that a peek was told of may be gone by now.
-      const isGone = batch?.events.length === 0 && positions.length > 0
+      const isGone = batch?.items.length === 0 && positions.length > 0
       batches.push(isGone ? (await readSome(topic, [requests[index] ?? []]))[0] : (batch ?? undefined))
     }
     return batches
@@ -139,8 +150,9 @@ export function createTopics(
       const start = `${Math.max(0, after) + 1}-0`
       const count = topic === MESSAGE_TOPIC ? Math.min(max, MAX_TAIL) : max
       const log = `${roots.topic(topic)}journal`
-      const entries = await call<Entry[]>('XRANGE', log, start, '+', 'COUNT', count)
-      return entries.map((entry) => ({ position: positionIn(entry), event: eventIn(topic, entry) }))
+      const entries = await call<Entry[]>('XRANGE', log, start, '+', 'COUNT', count + 1)
+      const toPlaced = (entry: Entry) => ({ position: positionIn(entry), event: eventIn(topic, entry) })
+      return { items: entries.slice(0, count).map(toPlaced), more: entries.length > count }
     },
 
     placeOf: (topic, id) => (topic === MESSAGE_TOPIC ? places.placeOf(id) : positionOf(id)),
@@ -148,22 +160,30 @@ export function createTopics(
   }
 }
 
-function toBatch(answer: GroupAnswer, { events: known, size }: Known, now: number): BoundedBatch {
-  const [missed, wait, held, counts, ...positions] = answer
-  const events = positions.flatMap((position) => known.get(position) ?? [])
+function toBatch(
+  answer: GroupAnswer,
+  { events: known, size }: Known,
+  isCut: boolean,
+  now: number,
+): BoundedBatch {
+  const [missed, wait, held, isLeft, counts, ...positions] = answer
+  const items = positions.flatMap((position) => known.get(position) ?? [])
   const deliveries = counts.filter((_, at) => known.has(positions[at] ?? 0))
   return {
-    events,
+    items,
+    more: isCut || isLeft === 1,
     missed,
+    size,
     ...defined({ held: held || undefined, nextVisible: wait < 0 ? undefined : now + wait }),
     ...(counts.length > 0 && { deliveries }),
-    ...(size > LARGE && { isLarge: true }),
   }
 }
 
+type Window = [from: number, to: number]
+
 /** The first and last of each window that the positions, in order, lie in. */
-function windows(positions: readonly number[]): [from: number, to: number][] {
-  const found: [from: number, to: number][] = []
+function windows(positions: readonly number[]): Window[] {
+  const found: Window[] = []
   for (const position of positions) {
     const last = found.at(-1)
     if (last && position < last[0] + WINDOW) last[1] = position

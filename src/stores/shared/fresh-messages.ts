@@ -1,5 +1,5 @@
 import { completeMessage, type Message, type NewMessage } from '../../core/message.ts'
-import type { NewJob } from '../../core/store.ts'
+import type { NewJob, Unpumped } from '../../core/store.ts'
 
 /** Maximum number of cached messages, and of characters of each in the store. */
 const MAX = 512
@@ -8,9 +8,7 @@ const LARGEST = 16_384
 /** A pumped job with its message. */
 export type Pumped = { job: NewJob; message: Message }
 
-type Unpumped = { cursor: number; messages: Message[] }
-
-/** A cache of recently accepted or read messages, so that the pump and the first claim need not read them again. */
+/** What was accepted or read for dispatch just now: pump and first claim need not read it again. A copy, which may lack anything. */
 export type FreshMessages = ReturnType<typeof createFreshMessages>
 
 export function createFreshMessages() {
@@ -21,28 +19,29 @@ export function createFreshMessages() {
   return {
     /** Adds a stored message, with its place in the journal and its size in characters. */
     accepted(id: string, place: number | undefined, message: NewMessage, now: number, size: number): void {
-      if (!next || next.messages.length >= MAX || size > LARGEST) return
-      if (place !== next.cursor + next.messages.length + 1) return
+      if (!next || next.items.length >= MAX || size > LARGEST) return
+      if (place !== next.cursor + next.items.length + 1) return
       const { gateway, receivedAt = now } = message
-      next.messages.push(completeMessage({ id, gateway, receivedAt }, message))
+      next.items.push(completeMessage({ id, gateway, receivedAt }, message))
     },
-    /** Like `Journal.unpumped`; `read` reads the journal. `isRead`: the journal was read, so a short result is complete. */
-    async unpumped(max: number, read: () => Promise<Unpumped>): Promise<Unpumped & { isRead: boolean }> {
-      const isRead = !next?.messages.length
+    /** As `Journal.unpumped`; `read` looks in the journal. From memory there may always be more: it may lack anything. */
+    async unpumped(max: number, read: () => Promise<Unpumped>): Promise<Unpumped> {
+      const isRead = !next?.items.length
       if (!next || isRead) next = await read()
-      if (next.messages.length === 0 && pumped.size > 0) pumped = new Map()
-      return { cursor: next.cursor, messages: next.messages.slice(0, max), isRead }
+      if (next.items.length === 0 && pumped.size > 0) pumped = new Map()
+      const { cursor, items, more } = next
+      return { cursor, items: items.slice(0, max), more: !isRead || more || items.length > max }
     },
-    isEmpty: () => !next?.messages.length,
-    /** Whether a message is cached and not pumped yet. */
-    has: (id: string): boolean => next?.messages.findLast((message) => message.id === id) !== undefined,
+    isEmpty: () => !next?.items.length,
+    /** Whether a message is known and not pumped yet. */
+    has: (id: string): boolean => next?.items.findLast((message) => message.id === id) !== undefined,
     /**
      * The dispatch cursor is at that message now, and `jobs` are of messages up to there. Undefined: the cursor is not where
      * it was thought to be.
      */
     pumpedTo(last: string | undefined, jobs: readonly NewJob[] = []): void {
-      const count = 1 + (next?.messages.findIndex(({ id }) => id === last) ?? -1)
-      const passed = next?.messages.splice(0, count) ?? []
+      const count = 1 + (next?.items.findIndex(({ id }) => id === last) ?? -1)
+      const passed = next?.items.splice(0, count) ?? []
       if (jobs.length > 0 || pumped.size > 0) pumped = pairsOf(passed, jobs)
       if (next && count > 0) next.cursor += count
       else next = undefined

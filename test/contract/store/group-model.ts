@@ -56,7 +56,7 @@ export function groupModel(factory: StoreFactory): void {
               const request = { group: 'g', max, mode, lease: MINUTE, after: each.after }
               const [batch] = await bench.store.topics.read(topic, [request])
               assert.deepEqual(
-                batch?.events.map((event) => event.id),
+                batch?.items.map((event) => event.id),
                 expected,
               )
               if (each.mode === 'consume') for (const id of expected) consumed.add(id)

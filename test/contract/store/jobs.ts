@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Message, NewMessage } from '../../../src/core/message.ts'
+import type { DeadLetter } from '../../../src/core/store.ts'
 import {
   acceptAll,
   type Bench,
@@ -15,6 +16,7 @@ import {
   type StoreFactory,
   until,
   WEEK,
+  whileMore,
 } from './kit.ts'
 
 /** Jobs in lanes, and dead letters. */
@@ -32,7 +34,7 @@ export function jobsContract(factory: StoreFactory): void {
       const [messageId = ''] = await acceptAll(store, ['hi'])
       const whole = { ...job('a', 'l'), messageId, data: { x: [1] }, group: 'rest' }
       await store.jobs.add('q', [whole, { id: 'b', lane: 'm', group: 'rest' }])
-      const { jobs } = await claimJobs(store, 'q')
+      const { items: jobs } = await claimJobs(store, 'q')
       const [first, second] = jobs
       const message = await store.journal.get(messageId)
       const claimed = { ...whole, message, token: first?.token, failures: 0, lost: 0, errors: [] }
@@ -43,7 +45,7 @@ export function jobsContract(factory: StoreFactory): void {
       async (bench) => {
         const { store, advance } = bench
         await store.jobs.add('q', [job('a', 'x/l'), job('b', 'x/l'), job('c', 'x/m'), job('d', 'x/n')])
-        const { jobs } = await claimJobs(store, 'q')
+        const { items: jobs } = await claimJobs(store, 'q')
         const hold = jobs
           .filter(({ id }) => id !== 'd')
           .map(({ id, token }) => ({ id, token, outcome: 'hold' as const }))
@@ -54,11 +56,13 @@ export function jobsContract(factory: StoreFactory): void {
         const free = async () => (await claimIds(bench.store, 'q')).filter((id) => id !== 'd')
         assert.deepEqual(await free(), [])
         const held = (after = '', limit = 10) => again.held('q', after, limit)
-        const [first, second] = await held()
+        const {
+          items: [first, second],
+        } = await held()
         assert.deepEqual(first, { id: 'a', lane: 'x/l', group: job('a', 'l').group })
         assert.equal(second?.id, 'c')
         assert.deepEqual(
-          [(await held('', 1)).length, (await held('a')).length, (await held('c')).length],
+          [(await held('', 1)).items.length, (await held('a')).items.length, (await held('c')).items.length],
           [1, 1, 0],
         )
         assert.deepEqual(await again.unhold('q', ['a', 'b', 'd', 'nobody']), 1)
@@ -70,7 +74,7 @@ export function jobsContract(factory: StoreFactory): void {
         await until(async () => (await free()).join() === 'b', 'b')
         assert.deepEqual(await again.unhold('q', ['c']), 1)
         assert.deepEqual(await free(), ['c'])
-        assert.deepEqual(await held(), [])
+        assert.deepEqual(await held(), { items: [], more: false })
       },
     'an id is added once within seven days, also when it has ended': async (bench) => {
       const { store, advance } = bench
@@ -91,7 +95,7 @@ export function jobsContract(factory: StoreFactory): void {
         'q',
         names.map((name) => job(`id${name}`, name, { group: `g${name}` })),
       )
-      const { jobs } = await claimJobs(store, 'q')
+      const { items: jobs } = await claimJobs(store, 'q')
       assert.deepEqual(jobs.map((each) => each.lane).sort(), [...names].sort())
       const outcomes = jobs.map(({ id, token }) => ({ id, token, outcome: 'done' }) as const)
       assert.deepEqual(
@@ -139,10 +143,10 @@ export function jobsContract(factory: StoreFactory): void {
         const asked = merging('collected')
         const first = await claimJobs(bench.store, 'q', asked)
         assert.deepEqual(
-          first.jobs.map(({ id, message, collected }) => [id, message?.text, textsOf(collected)]),
+          first.items.map(({ id, message, collected }) => [id, message?.text, textsOf(collected)]),
           [[c, 'c', ['a', 'b\n"ü']]],
         )
-        assert.deepEqual(first.jobs[0]?.collected?.[0], await bench.store.journal.get(a))
+        assert.deepEqual(first.items[0]?.collected?.[0], await bench.store.journal.get(a))
         const told = async (id: string) =>
           (await bench.store.journal.history(id)).map(({ road, what, detail }) => [road, what, detail])
         assert.deepEqual(await told(a), [['dispatch', 'collected', { into: c }]])
@@ -155,11 +159,11 @@ export function jobsContract(factory: StoreFactory): void {
         const [d = ''] = await busyLane(bench, ['d'])
         const fail = { error: failure('x', bench.now()), id: c }
         await bench.store.jobs.settle('q', [
-          { ...fail, token: first.jobs[0]?.token ?? '', outcome: 'retry', delay: 0 },
+          { ...fail, token: first.items[0]?.token ?? '', outcome: 'retry', delay: 0 },
         ])
         await bench.reopen()
         const {
-          jobs: [again],
+          items: [again],
         } = await claimJobs(bench.store, 'q', asked)
         assert.deepEqual(
           [again?.id, again?.failures, textsOf(again?.collected)],
@@ -169,20 +173,22 @@ export function jobsContract(factory: StoreFactory): void {
         await bench.store.jobs.settle('q', [
           { ...fail, token: again?.token ?? '', outcome: 'dead', reason: 'attempts' },
         ])
-        const [letter] = await bench.store.jobs.deadLetters.list({ limit: 9 })
+        const {
+          items: [letter],
+        } = await bench.store.jobs.deadLetters.list({ limit: 9 })
         assert.deepEqual([letter?.id, textsOf(letter?.collected)], [c, ['a', 'b\n"ü']])
         await bench.store.jobs.deadLetters.retry(c)
         const next = await claimJobs(bench.store, 'q', asked)
-        await bench.store.jobs.settle('q', [{ id: d, token: next.jobs[0]?.token ?? '', outcome: 'done' }])
+        await bench.store.jobs.settle('q', [{ id: d, token: next.items[0]?.token ?? '', outcome: 'done' }])
         const last = await claimJobs(bench.store, 'q', asked)
         assert.deepEqual(
-          [...next.jobs, ...last.jobs].map(({ id, collected }) => [id, textsOf(collected)]),
+          [...next.items, ...last.items].map(({ id, collected }) => [id, textsOf(collected)]),
           [
             [d, []],
             [c, ['a', 'b\n"ü']],
           ],
         )
-        await bench.store.jobs.settle('q', [{ id: c, token: last.jobs[0]?.token ?? '', outcome: 'done' }])
+        await bench.store.jobs.settle('q', [{ id: c, token: last.items[0]?.token ?? '', outcome: 'done' }])
         assert.deepEqual(
           (await bench.store.stats()).jobs.map(({ waiting, running }) => [waiting, running]),
           [[0, 0]],
@@ -206,7 +212,7 @@ export function jobsContract(factory: StoreFactory): void {
       const order: string[][] = []
       for (;;) {
         const {
-          jobs: [one],
+          items: [one],
         } = await claimJobs(store, 'q', merging('superseded'))
         if (!one) break
         order.push([one.id, ...textsOf(one.collected)])
@@ -227,7 +233,7 @@ export function jobsContract(factory: StoreFactory): void {
       await store.jobs.add('q', [job('x', 'other', { group: 'h' })])
       const first = await claimJobs(store, 'q', asked)
       assert.deepEqual(
-        first.jobs.map(({ id }) => id),
+        first.items.map(({ id }) => id),
         ['x'],
       )
       assert.equal(first.nextDue, bench.now() + SECOND)
@@ -235,7 +241,7 @@ export function jobsContract(factory: StoreFactory): void {
         advance(900)
         await busyLane(bench, [String(more)])
         const {
-          jobs: [one],
+          items: [one],
           nextDue,
         } = await claimJobs(store, 'q', asked)
         if (one) return assert.deepEqual([one.collected?.length, more], [12, 11])
@@ -283,7 +289,7 @@ export function jobsContract(factory: StoreFactory): void {
       const { store, advance } = bench
       await store.jobs.add('q', [job('a', 'l', { notify: true }), job('b', 'm', { notify: true })])
       const signal = new Promise<void>((resolve) => store.onSignal('job:a', () => resolve()))
-      const { jobs } = await claimJobs(store, 'q')
+      const { items: jobs } = await claimJobs(store, 'q')
       const tokens = new Map(jobs.map(({ id, token }) => [id, token]))
       await store.jobs.settle('q', [
         { id: 'a', token: tokens.get('a') ?? '', outcome: 'done', result: { ok: [1] } },
@@ -342,7 +348,7 @@ export function jobsContract(factory: StoreFactory): void {
       const all = { 'receive demo': 4 * MINUTE, 'receive mail': 3 * MINUTE }
       assert.deepEqual(await waiting(), { ...all, 'dispatch demo': 4 * MINUTE, 'dispatch mail': 3 * MINUTE })
 
-      const { cursor, messages } = await store.journal.unpumped(2)
+      const { cursor, items: messages } = await store.journal.unpumped(2)
       const jobs = messages.map(({ id, gateway: lane }) =>
         job(id, `${lane}/${id}`, { messageId: id, group: 'rest' }),
       )
@@ -429,7 +435,9 @@ export function jobsContract(factory: StoreFactory): void {
         { id: 'a', token: second.token, outcome: 'dead', error: errors[1], reason: 'attempts' },
       ])
       store = await bench.reopen()
-      const [letter, ...more] = await store.jobs.deadLetters.list({ limit: 10 })
+      const {
+        items: [letter, ...more],
+      } = await store.jobs.deadLetters.list({ limit: 10 })
       assert.ok(letter)
       assert.deepEqual(more, [])
       const { id, ...rest } = letter
@@ -459,7 +467,7 @@ export function jobsContract(factory: StoreFactory): void {
         advance(1)
       }
       const words = async (filter: Parameters<typeof store.jobs.deadLetters.list>[0]) =>
-        (await store.jobs.deadLetters.list(filter)).map(({ errors }) => errors[0]?.message)
+        (await store.jobs.deadLetters.list(filter)).items.map(({ errors }) => errors[0]?.message)
       assert.deepEqual(await words({ limit: 10 }), ['c', 'b', 'a'])
       assert.deepEqual(await words({ limit: 2 }), ['c', 'b'])
       assert.deepEqual(await words({ limit: 10, queue: 'q' }), ['c', 'a'])
@@ -470,16 +478,14 @@ export function jobsContract(factory: StoreFactory): void {
       await bury(bench, 'r', job('a', 'a', { group: 'h' }))
       const { deadLetters } = store.jobs
       for (const only of [{}, { queue: 'q' }, { group: 'g' }]) {
-        const all = await deadLetters.list({ ...only, limit: 20 })
-        const paged: typeof all = []
-        for (let page: typeof all; ; paged.push(...page)) {
-          page = await deadLetters.list({ ...only, before: paged.at(-1), limit: 2 })
-          if (page.length === 0) break
-        }
+        const { items: all } = await deadLetters.list({ ...only, limit: 20 })
+        const paged = await whileMore<DeadLetter>((last) =>
+          deadLetters.list({ ...only, before: last, limit: 2 }),
+        )
         assert.deepEqual(paged, all)
       }
       assert.deepEqual((await words({ limit: 9, queue: 'q' })).slice(0, 3), ['z', 'y', 'x'])
-      const at = Math.max(...(await deadLetters.list({ limit: 9 })).map((letter) => letter.at))
+      const at = Math.max(...(await deadLetters.list({ limit: 9 })).items.map((letter) => letter.at))
       assert.deepEqual(await words({ limit: 9, before: { at, id: '' } }), ['c', 'b', 'a'])
       assert.equal(await deadLetters.drop('a', 'q'), true)
       assert.deepEqual(
@@ -493,10 +499,12 @@ export function jobsContract(factory: StoreFactory): void {
       const [messageId = ''] = await acceptAll(store, ['again'])
       await bury(bench, 'q', job('a', 'l', { messageId, data: 7 }))
       await store.jobs.add('q', [job('b', 'l')])
-      const [letter] = await store.jobs.deadLetters.list({ limit: 1 })
+      const {
+        items: [letter],
+      } = await store.jobs.deadLetters.list({ limit: 1 })
       assert.equal(await store.jobs.deadLetters.retry(letter?.id ?? ''), true)
       assert.equal(await store.jobs.deadLetters.retry(letter?.id ?? ''), false)
-      assert.deepEqual(await store.jobs.deadLetters.list({ limit: 1 }), [])
+      assert.deepEqual(await store.jobs.deadLetters.list({ limit: 1 }), { items: [], more: false })
       const b = await claimOne(store, 'q')
       assert.equal(b.id, 'b')
       assert.deepEqual(await claimIds(store, 'q'), [])
@@ -511,13 +519,15 @@ export function jobsContract(factory: StoreFactory): void {
       const signal = new Promise<void>((resolve) => store.onSignal('job:a', () => resolve()))
       await bury(bench, 'q', job('a', 'l', { notify: true }), 'ambiguous')
       await signal
-      const [letter] = await store.jobs.deadLetters.list({ limit: 1 })
+      const {
+        items: [letter],
+      } = await store.jobs.deadLetters.list({ limit: 1 })
       assert.equal(letter?.reason, 'ambiguous')
       assert.equal(await store.jobs.deadLetters.drop(letter?.id ?? ''), true)
       assert.equal(await store.jobs.deadLetters.drop(letter?.id ?? ''), false)
       assert.equal(await store.jobs.deadLetters.get(letter?.id ?? ''), undefined)
       assert.equal(await store.jobs.deadLetters.retry('__proto__'), false)
-      assert.deepEqual(await store.jobs.deadLetters.list({ limit: 1 }), [])
+      assert.deepEqual(await store.jobs.deadLetters.list({ limit: 1 }), { items: [], more: false })
       assert.equal(await store.jobs.end('q', 'a'), undefined)
     },
   })

@@ -173,7 +173,7 @@ export function journalContract(factory: StoreFactory): void {
   part(factory, 'pump', {
     'it moves the cursor and adds the jobs in one step, once': async (bench) => {
       const ids = await acceptAll(bench.store, ['a', 'b', 'c'])
-      const { cursor, messages } = await bench.store.journal.unpumped(2)
+      const { cursor, items: messages } = await bench.store.journal.unpumped(2)
       const last = messages.at(-1)?.id ?? ''
       const jobs = messages.map(({ id, conversation: lane }) => ({ id, lane, group: 'rest', messageId: id }))
       assert.equal(await bench.store.journal.pumped(cursor, last, jobs), true)
@@ -181,13 +181,13 @@ export function journalContract(factory: StoreFactory): void {
       const store = await bench.reopen()
       const claimed = await store.jobs.claim('dispatch', { max: 10, lease: MINUTE })
       assert.deepEqual(
-        claimed.jobs.map((each) => each.message?.text),
+        claimed.items.map((each) => each.message?.text),
         ['a', 'b'],
       )
       const rest = await store.journal.unpumped(10)
       assert.equal(rest.cursor, positionOf(last))
       assert.deepEqual(
-        rest.messages.map((each) => each.id),
+        rest.items.map((each) => each.id),
         ids.slice(2),
       )
     },
@@ -199,16 +199,16 @@ export function journalContract(factory: StoreFactory): void {
         assert.ok(read.length >= 1 && read.length < 25, `${read.length} at once`)
         return read
       }
-      assert.equal((await store.topics.tail(MESSAGE_TOPIC, 0, 100)).length < 40, true)
+      assert.equal((await store.topics.tail(MESSAGE_TOPIC, 0, 100)).items.length < 40, true)
       for (let read = 0; read < 40; ) {
-        const { cursor, messages } = await store.journal.unpumped(100)
+        const { cursor, items: messages } = await store.journal.unpumped(100)
         read += few(messages).length
         const jobs = messages.map(({ id }) => ({ id, lane: id, group: 'g', messageId: id }))
         await store.journal.pumped(cursor, messages.at(-1)?.id ?? '', jobs)
       }
       const claimed: string[] = []
       while (claimed.length < 40) {
-        const { jobs } = await store.jobs.claim('dispatch', { max: 100, lease: MINUTE })
+        const { items: jobs } = await store.jobs.claim('dispatch', { max: 100, lease: MINUTE })
         claimed.push(...few(jobs).map(({ id }) => id))
         const error = { at: 0, code: 'skill_failed', message: 'x' }
         const dead = { outcome: 'dead' as const, reason: 'attempts' as const, error }
@@ -218,7 +218,8 @@ export function journalContract(factory: StoreFactory): void {
         )
       }
       assert.deepEqual(claimed, ids)
-      assert.deepEqual(few(await store.jobs.deadLetters.list({ limit: 100 }))[0]?.message?.text, texts.at(-1))
+      const { items: letters } = await store.jobs.deadLetters.list({ limit: 100 })
+      assert.deepEqual(few(letters)[0]?.message?.text, texts.at(-1))
       assert.deepEqual((await store.jobs.deadLetters.ids()).toSorted(), ids)
 
       const drain = async (mode: 'consume' | 'lease', ...groups: string[]) => {
@@ -227,8 +228,8 @@ export function journalContract(factory: StoreFactory): void {
           const requests = groups.map((group) => ({ group, max: 100, mode, lease: MINUTE }))
           const batches = await store.topics.read(MESSAGE_TOPIC, requests)
           batches.forEach((batch, index) => {
-            assert.deepEqual([batch?.missed, (batch?.events.length ?? 99) < 25], [0, true])
-            got[index]?.push(...(batch?.events.map(({ id }) => id) ?? []))
+            assert.deepEqual([batch?.missed, (batch?.items.length ?? 99) < 25], [0, true])
+            got[index]?.push(...(batch?.items.map(({ id }) => id) ?? []))
           })
         }
         for (const list of got) assert.deepEqual(list, ids)
@@ -252,12 +253,12 @@ export function journalContract(factory: StoreFactory): void {
         for (const one of messages) {
           const [{ id } = { id: '' }] = await store.journal.accept([one])
           accepted.push((await store.journal.get(id)) ?? assert.fail('it is there'))
-          const { cursor, messages: unpumped } = await store.journal.unpumped(10)
+          const { cursor, items: unpumped } = await store.journal.unpumped(10)
           assert.deepEqual(unpumped, accepted.slice(-1))
           const job = { id, lane: id, group: 'rest', messageId: id }
           assert.equal(await store.journal.pumped(cursor, id, [job]), true)
         }
-        const { jobs } = await store.jobs.claim('dispatch', { max: 10, lease: MINUTE })
+        const { items: jobs } = await store.jobs.claim('dispatch', { max: 10, lease: MINUTE })
         assert.deepEqual(
           jobs.map((job) => job.message),
           accepted,
@@ -266,7 +267,7 @@ export function journalContract(factory: StoreFactory): void {
         await store.jobs.settle('dispatch', released)
         const again = await store.jobs.claim('dispatch', { max: 10, lease: MINUTE })
         assert.deepEqual(
-          again.jobs.map((job) => job.message),
+          again.items.map((job) => job.message),
           accepted,
         )
       }

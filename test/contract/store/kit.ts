@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import type { Event } from '../../../src/core/event.ts'
 import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
 import type { Message, NewMessage } from '../../../src/core/message.ts'
-import type { Claim, DeadReason, MessageSearch, NewJob, Store } from '../../../src/core/store.ts'
+import type { Claim, DeadReason, MessageSearch, NewJob, Page, Store } from '../../../src/core/store.ts'
 
 export { until } from '../../fixtures/until.ts'
 
@@ -113,7 +113,11 @@ export function saying(text: string, rest: Partial<NewMessage> = {}): NewMessage
 }
 
 /** Accepts messages with these texts and returns their ids. */
-export async function acceptAll(store: Store, texts: readonly string[], rest: Partial<NewMessage> = {}) {
+export async function acceptAll(
+  store: Pick<Store, 'journal'>,
+  texts: readonly string[],
+  rest: Partial<NewMessage> = {},
+) {
   const answers = await store.journal.accept(texts.map((text) => saying(text, rest)))
   return answers.map((answer) => answer.id)
 }
@@ -121,6 +125,22 @@ export async function acceptAll(store: Store, texts: readonly string[], rest: Pa
 /** The newest messages that match, newest first, as far as one search goes. */
 export async function newest({ journal }: Store, limit: number, query: Omit<MessageSearch, 'limit'> = {}) {
   return (await journal.search({ ...query, limit })).found.map(({ message }) => message)
+}
+
+/**
+ * All items that a read gives, one page after the other, while it says that there is more. `next` gets the last item of the page before;
+ * a read that takes what it gives needs none.
+ */
+export async function whileMore<Item>(
+  next: (last: Item | undefined) => Promise<Page<Item>>,
+): Promise<Item[]> {
+  const all: Item[] = []
+  for (let steps = 0; ; steps++) {
+    assert.ok(steps < 1_000, 'it ends')
+    const { items, more } = await next(all.at(-1))
+    all.push(...items)
+    if (!more) return all
+  }
 }
 
 /** Publishes events with these names as data and returns their ids. */
@@ -145,8 +165,8 @@ export async function readGroup(
 }
 
 /** The data of a batch's events. */
-export function dataOf(batch: { events: readonly Event[] }) {
-  return batch.events.map((event) => event.data)
+export function dataOf(batch: { items: readonly Event[] }) {
+  return batch.items.map((event) => event.data)
 }
 
 export function job(id: string, lane: string, rest: Partial<NewJob> = {}): NewJob {
@@ -160,7 +180,7 @@ export async function claimJobs(store: Store, queue: string, options: Partial<Cl
 
 /** Claims exactly one job. */
 export async function claimOne(store: Store, queue: string) {
-  const { jobs } = await claimJobs(store, queue, { max: 1 })
+  const { items: jobs } = await claimJobs(store, queue, { max: 1 })
   const [claimed] = jobs
   assert.ok(claimed, 'a job can be claimed')
   return claimed
@@ -181,7 +201,7 @@ export async function bury(
 
 /** The claimable ids, in the order of the answer. */
 export async function claimIds(store: Store, queue: string, options: Parameters<typeof claimJobs>[2] = {}) {
-  const { jobs } = await claimJobs(store, queue, options)
+  const { items: jobs } = await claimJobs(store, queue, options)
   return jobs.map((claimed) => claimed.id)
 }
 

@@ -44,7 +44,7 @@ export function laneModel(factory: StoreFactory): void {
               advance(each.ms)
             } else if (each.do === 'claim') {
               const ready = new Map(claimable().map((head) => [head.id, head]))
-              const { jobs, nextDue } = await claimJobs(store, 'q', { max: each.max, lease: MINUTE })
+              const { items: jobs, nextDue } = await claimJobs(store, 'q', { max: each.max, lease: MINUTE })
               assert.equal(jobs.length, Math.min(each.max, ready.size))
               for (const got of jobs) {
                 const head = ready.get(got.id)

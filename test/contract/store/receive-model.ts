@@ -105,7 +105,7 @@ export function receiveModel(factory: StoreFactory): void {
             } else {
               // Retention removes what dispatch has passed.
               if (!isPumped) {
-                const { cursor, messages: next } = await bench.store.journal.unpumped(1_000)
+                const { cursor, items: next } = await bench.store.journal.unpumped(1_000)
                 const last = next.at(-1)
                 if (last) await bench.store.journal.pumped(cursor, last.id, [])
                 isPumped = true
@@ -138,14 +138,14 @@ export function receiveModel(factory: StoreFactory): void {
 /** The ids of all that a taker who chooses is shown, oldest first. */
 async function shownBy({ receive }: Store): Promise<string[]> {
   const ids: string[] = []
-  for (let after = 0, isAll = false; !isAll; ) {
+  for (let after = 0, more = true; more; ) {
     const looked = await receive.look({ part: 0, after, max: 2 })
-    ids.push(...looked.messages.map(({ message }) => message.id))
+    ids.push(...looked.items.map(({ message }) => message.id))
     after = looked.to
-    isAll = looked.isAll
-    if (!isAll) continue
+    more = looked.more
+    if (more) continue
     const back = await receive.lookAt(0, looked.back)
-    ids.push(...back.map(({ message }) => message.id))
+    ids.push(...back.items.map(({ message }) => message.id))
   }
   return ids.sort()
 }

@@ -35,7 +35,7 @@ async function trimAll(store: Store, policy: Retention): Promise<number> {
 
 async function pumpAll(store: Store): Promise<void> {
   for (;;) {
-    const { cursor, messages } = await store.journal.unpumped(1_000)
+    const { cursor, items: messages } = await store.journal.unpumped(1_000)
     const last = messages.at(-1)
     if (!last) return
     await store.journal.pumped(cursor, last.id, [])
@@ -66,7 +66,7 @@ export function retentionContract(factory: StoreFactory): void {
       assert.equal(await store.receive.take({ conversation: 'c' }), undefined)
       const partitions = Array.from({ length: store.topics.partitions(MESSAGE_TOPIC) }).keys()
       const tails = await Promise.all([...partitions].map((at) => store.topics.tail(MESSAGE_TOPIC, 0, 9, at)))
-      assert.equal(tails.flat().length, 1)
+      assert.equal(tails.flatMap(({ items }) => items).length, 1)
       assert.partialDeepStrictEqual(await store.stats(), { journal: { messages: 1 }, receive: { ready: 0 } })
     },
     'a leased message that is trimmed can no longer be acknowledged or come back': async ({
@@ -85,12 +85,12 @@ export function retentionContract(factory: StoreFactory): void {
     },
     'what the pump has not seen stays': async ({ store, advance }) => {
       await acceptAll(store, ['a', 'b', 'c'])
-      const { cursor, messages } = await store.journal.unpumped(1)
+      const { cursor, items: messages } = await store.journal.unpumped(1)
       await store.journal.pumped(cursor, messages[0]?.id ?? '', [])
       advance(DAY + HOUR)
       await trimAll(store, { journal: { maxAge: DAY, maxCount: 1 } })
       assert.deepEqual(await textsOf(store), ['b', 'c'])
-      assert.equal((await store.journal.unpumped(9)).messages.length, 2)
+      assert.equal((await store.journal.unpumped(9)).items.length, 2)
     },
     'what an unfinished job needs stays until the job ends': async ({ store, advance, now }) => {
       const [needed = ''] = await acceptAll(store, ['needed', 'not'])
@@ -107,7 +107,9 @@ export function retentionContract(factory: StoreFactory): void {
       ])
       await trimAll(store, AGES)
       assert.deepEqual(await textsOf(store), [])
-      const [letter] = await store.jobs.deadLetters.list({ limit: 1 })
+      const {
+        items: [letter],
+      } = await store.jobs.deadLetters.list({ limit: 1 })
       assert.equal(letter?.message?.text, 'needed', 'the dead letter keeps the whole message')
       assert.equal(await store.jobs.deadLetters.retry(letter?.id ?? ''), true)
       assert.equal((await claimOne(store, 'q')).message?.text, 'needed', 'and so does its retry')
@@ -187,7 +189,7 @@ export function retentionContract(factory: StoreFactory): void {
       await publishAll(bench.store, 't', ['c'])
       const after = await ends()
       assert.ok((after[0] ?? 0) > (before[0] ?? 0) && (after[1] ?? 0) > (before[1] ?? 0))
-      assert.equal((await bench.store.journal.unpumped(9)).messages.length, 1)
+      assert.equal((await bench.store.journal.unpumped(9)).items.length, 1)
     },
     'events go by age and by count, with overrides for single topics': async ({ store, advance }) => {
       await publishAll(store, 'plain', ['old'])
@@ -207,7 +209,7 @@ export function retentionContract(factory: StoreFactory): void {
         },
       })
       const left = async (topic: string) =>
-        (await store.topics.tail(topic, 0, 10)).map((entry) => entry.event.data)
+        (await store.topics.tail(topic, 0, 10)).items.map((entry) => entry.event.data)
       assert.deepEqual(await left('plain'), ['new'])
       assert.deepEqual(await left('brief'), [])
       assert.deepEqual(await left('kept'), ['old'])
@@ -235,14 +237,14 @@ export function retentionContract(factory: StoreFactory): void {
           for (const [index, mode] of modes.entries()) {
             const read = () => readGroup(store, topic, mode, mode, { lease: MINUTE })
             const first = await read()
-            assert.deepEqual([first.events.length, first.missed], [left, missed[index]], `${topic} ${mode}`)
+            assert.deepEqual([first.items.length, first.missed], [left, missed[index]], `${topic} ${mode}`)
             assert.equal((await read()).missed, mode === 'peek' ? first.missed : 0)
             const told = makeId(0, 0, mode === 'peek' ? first.missed : 0)
             if (mode === 'lease')
               await store.topics.ack(
                 topic,
                 mode,
-                first.events.map(({ id }) => id),
+                first.items.map(({ id }) => id),
               )
             assert.equal(await store.topics.ack(topic, mode, [told]), mode === 'peek' ? 1 : 0)
             assert.equal((await readGroup(store, topic, mode, 'peek')).missed, 0)
@@ -259,7 +261,7 @@ export function retentionContract(factory: StoreFactory): void {
       const keep = (maxCount: number) => trimAll(store, { ...AGES, topics: { t: { maxCount } } })
       const peek = () => readGroup(store, 't', 'g', 'peek')
       await keep(3)
-      const { events } = await peek()
+      const { items: events } = await peek()
       assert.equal(await store.topics.ack('t', 'g', [events[1]?.id ?? '']), 1)
       assert.equal(await store.topics.ack('t', 'g', [events[0]?.id ?? '']), 1)
       const after = await peek()
@@ -278,7 +280,7 @@ export function retentionContract(factory: StoreFactory): void {
       const before = await readGroup(store, 't', 'g', 'peek', { max: 3 })
       assert.deepEqual([dataOf(before), before.missed], [['c', 'd', 'e'], 2])
       await keep(1)
-      const ids = before.events.map(({ id }) => id)
+      const ids = before.items.map(({ id }) => id)
       await store.topics.ack('t', 'g', [makeId(0, 0, before.missed), ...ids])
       const after = await readGroup(store, 't', 'g', 'peek')
       assert.deepEqual([dataOf(after), after.missed], [['f'], 0])
@@ -329,7 +331,7 @@ export function retentionContract(factory: StoreFactory): void {
       }
       await trimAll(store, { ...AGES, deadLetters: 2 })
       assert.deepEqual(
-        (await store.jobs.deadLetters.list({ limit: 9 })).map(({ id }) => id),
+        (await store.jobs.deadLetters.list({ limit: 9 })).items.map(({ id }) => id),
         ['c', 'b'],
       )
       assert.equal((await store.stats()).jobs[0]?.dead, 2)

@@ -120,7 +120,7 @@ export function searchContract(factory: StoreFactory): void {
       assert.ok(await store.journal.pumped(cursor, id('again'), jobs))
       const note = (what: string) => ({ at: 1, road: 'dispatch' as const, what })
       const error = { at: 1, code: 'skill_failed', message: 'no' }
-      const { jobs: claimed } = await store.jobs.claim('dispatch', { max: 6, lease: MINUTE })
+      const { items: claimed } = await store.jobs.claim('dispatch', { max: 6, lease: MINUTE })
       const claim = (name: string) => {
         const { token = '' } = claimed.find((job) => job.id === id(name)) ?? {}
         return { id: id(name), token }
@@ -170,7 +170,7 @@ export function searchContract(factory: StoreFactory): void {
       const { cursor } = await store.journal.unpumped(20)
       const jobs = ids.slice(0, 6).map((id, at) => ({ id, lane: names[at] ?? '', group: 'g', messageId: id }))
       assert.ok(await store.journal.pumped(cursor, ids[6] ?? '', jobs))
-      const { jobs: claimed } = await store.jobs.claim('dispatch', { max: 6, lease: MINUTE })
+      const { items: claimed } = await store.jobs.claim('dispatch', { max: 6, lease: MINUTE })
       for (const [at, id] of ids.entries()) {
         const notes = told[names[at] ?? ''] ?? []
         await store.journal.note(

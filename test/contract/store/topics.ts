@@ -13,7 +13,7 @@ export function topicsContract(factory: StoreFactory): void {
         const lease = async () => {
           const request = { group: 'g', max: 1, mode: 'lease', lease: MINUTE, isCounted: true } as const
           const [batch] = await store.topics.read('counted', [request])
-          return [dataOf(batch ?? { events: [] }), batch?.deliveries ?? []]
+          return [dataOf(batch ?? { items: [] }), batch?.deliveries ?? []]
         }
         assert.deepEqual(await lease(), [['a'], [1]])
         await store.topics.nack('counted', 'g', [id], 0)
@@ -36,14 +36,14 @@ export function topicsContract(factory: StoreFactory): void {
         await store.topics.subscribe(topic, 'g', 'now')
         if (topic === MESSAGE_TOPIC) await acceptAll(store, ['a', 'b'])
         else await publishAll(store, topic, ['a', 'b'])
-        const { events } = await readGroup(store, topic, 'g', 'lease', { lease: MINUTE })
+        const { items: events } = await readGroup(store, topic, 'g', 'lease', { lease: MINUTE })
         const [a = '', b = ''] = events.map(({ id }) => id)
         advance(MINUTE - 1)
         assert.equal(await store.topics.extend(topic, 'g', [a], 2 * MINUTE), 1)
         advance(MINUTE)
         const back = await readGroup(store, topic, 'g', 'peek')
         assert.deepEqual(
-          back.events.map(({ id }) => id),
+          back.items.map(({ id }) => id),
           [b],
           topic,
         )
@@ -51,7 +51,7 @@ export function topicsContract(factory: StoreFactory): void {
         assert.equal(await store.topics.extend(topic, 'none', [a], MINUTE), 0)
         assert.equal(await store.topics.ack(topic, 'g', [a, b]), 2)
         advance(5 * MINUTE)
-        assert.deepEqual((await readGroup(store, topic, 'g', 'peek')).events, [])
+        assert.deepEqual((await readGroup(store, topic, 'g', 'peek')).items, [])
       }
     },
   })
@@ -61,7 +61,9 @@ export function topicsContract(factory: StoreFactory): void {
       const event = { type: 'x', source: 's', data, rootContextId: 'r' }
       const [id = ''] = await store.topics.publish('t', [event])
       assert.ok(isId(id))
-      const [entry] = await store.topics.tail('t', 0, 10)
+      const {
+        items: [entry],
+      } = await store.topics.tail('t', 0, 10)
       assert.equal(entry?.position, await store.topics.end('t'))
       assert.deepEqual(entry?.event, { ...event, id, topic: 't', timestamp: now() })
     },
@@ -70,16 +72,16 @@ export function topicsContract(factory: StoreFactory): void {
       await publishAll(bench.store, 't', ['b', 'c'])
       const store = await bench.reopen()
       await publishAll(store, 't', ['d'])
-      const events = (await store.topics.tail('t', 0, 10)).map((entry) => entry.event)
-      assert.deepEqual(dataOf({ events }), [1, 'b', 'c', 'd'])
-      assert.equal(events[0]?.timestamp, 5)
+      const items = (await store.topics.tail('t', 0, 10)).items.map((entry) => entry.event)
+      assert.deepEqual(dataOf({ items }), [1, 'b', 'c', 'd'])
+      assert.equal(items[0]?.timestamp, 5)
     },
     'a key is published once within seven days, also within one call': async ({ store, advance }) => {
       const event = { type: 'x', source: 's', data: 1, key: 'k' }
       const [first, again] = await store.topics.publish('t', [event, event])
       assert.equal(again, first)
       assert.deepEqual(await store.topics.publish('t', [{ ...event, data: 2 }]), [first])
-      assert.equal((await store.topics.tail('t', 0, 10)).length, 1)
+      assert.equal((await store.topics.tail('t', 0, 10)).items.length, 1)
       const [elsewhere] = await store.topics.publish('u', [event])
       assert.notEqual(elsewhere, first)
       advance(WEEK + MINUTE)
@@ -101,20 +103,22 @@ export function topicsContract(factory: StoreFactory): void {
     },
     'nothing can be published on the topic of messages': async ({ store }) => {
       await assert.rejects(publishAll(store, MESSAGE_TOPIC, ['x']), { code: 'topic_reserved' })
-      assert.deepEqual(await store.topics.tail(MESSAGE_TOPIC, 0, 10), [])
+      assert.deepEqual((await store.topics.tail(MESSAGE_TOPIC, 0, 10)).items, [])
     },
     'tail pages through a topic by position': async ({ store }) => {
       assert.equal(await store.topics.end('t'), 0)
-      assert.deepEqual(await store.topics.tail('t', 0, 10), [])
+      assert.deepEqual((await store.topics.tail('t', 0, 10)).items, [])
       await publishAll(store, 't', ['a', 'b', 'c'])
-      const [first] = await store.topics.tail('t', 0, 1)
+      const {
+        items: [first],
+      } = await store.topics.tail('t', 0, 1)
       const rest = await store.topics.tail('t', first?.position ?? -1, 10)
       assert.deepEqual(
-        rest.map((entry) => entry.event.data),
+        rest.items.map((entry) => entry.event.data),
         ['b', 'c'],
       )
-      assert.equal(rest.at(-1)?.position, await store.topics.end('t'))
-      assert.deepEqual(await store.topics.tail('t', await store.topics.end('t'), 10), [])
+      assert.equal(rest.items.at(-1)?.position, await store.topics.end('t'))
+      assert.deepEqual((await store.topics.tail('t', await store.topics.end('t'), 10)).items, [])
     },
     'publishing signals the topic and no other': async ({ store }) => {
       store.onSignal('topic:other', () => assert.fail('another topic'))
@@ -146,7 +150,7 @@ export function topicsContract(factory: StoreFactory): void {
       const requests = ['none', 'g'].map((group) => ({ group, max: 10, mode: 'peek' as const }))
       const [none, some] = await store.topics.read('t', requests)
       assert.equal(none, undefined)
-      assert.deepEqual(dataOf(some ?? { events: [] }), ['a'])
+      assert.deepEqual(dataOf(some ?? { items: [] }), ['a'])
       assert.deepEqual(await store.topics.read('void', requests), [undefined, undefined])
     },
     'a group reads past what it acknowledged early, beside one that reads more at once': async ({
@@ -161,7 +165,7 @@ export function topicsContract(factory: StoreFactory): void {
         { group: 'many', max: 16, mode: 'consume' },
         { group: 'few', max: 5, mode: 'consume' },
       ])
-      assert.deepEqual(dataOf(few ?? { events: [] }), ['e0', 'e14', 'e15', 'e16', 'e17'])
+      assert.deepEqual(dataOf(few ?? { items: [] }), ['e0', 'e14', 'e15', 'e16', 'e17'])
       assert.equal(few?.missed, 0)
       assert.deepEqual(dataOf(await readGroup(store, 't', 'few', 'consume')), ['e18', 'e19'])
     },
@@ -213,9 +217,9 @@ export function topicsContract(factory: StoreFactory): void {
       const [g] = found.filter(({ group }) => group === 'g')
       assert.deepEqual([g?.lag, g?.pending], [0, 0])
       await publishAll(store, 't', ['d'])
-      const { events, missed } = await readGroup(store, 't', 'g', 'consume')
-      assert.deepEqual([dataOf({ events }), missed], [['d'], 0])
-      assert.equal((await readGroup(store, 't', 'other', 'consume')).events.length, 4, 'others stay')
+      const { items, missed } = await readGroup(store, 't', 'g', 'consume')
+      assert.deepEqual([dataOf({ items }), missed], [['d'], 0])
+      assert.equal((await readGroup(store, 't', 'other', 'consume')).items.length, 4, 'others stay')
     },
     'seek makes no group: one that is not there is false': async ({ store }) => {
       await publishAll(store, 't', ['a'])
@@ -252,10 +256,10 @@ export function topicsContract(factory: StoreFactory): void {
       await store.topics.subscribe(MESSAGE_TOPIC, 'h', 'start')
       const batch = await readGroup(store, MESSAGE_TOPIC, 'g', 'consume')
       assert.deepEqual(
-        batch.events.map((event) => event.id),
+        batch.items.map((event) => event.id),
         ids,
       )
-      assert.deepEqual(batch.events[0], {
+      assert.deepEqual(batch.items[0], {
         id: ids[0],
         topic: MESSAGE_TOPIC,
         type: 'webhook',
@@ -263,8 +267,8 @@ export function topicsContract(factory: StoreFactory): void {
         data: { messageId: ids[0], conversation: ids[0], body: 'a' },
         timestamp: bench.now(),
       })
-      assert.equal((await readGroup(store, MESSAGE_TOPIC, 'h', 'peek')).events.length, 2)
-      assert.deepEqual((await readGroup(store, MESSAGE_TOPIC, 'g', 'peek')).events, [])
+      assert.equal((await readGroup(store, MESSAGE_TOPIC, 'h', 'peek')).items.length, 2)
+      assert.deepEqual((await readGroup(store, MESSAGE_TOPIC, 'g', 'peek')).items, [])
     },
   })
 }

@@ -143,7 +143,7 @@ describe('opening the embedded store', () => {
           Array.from({ length: count }, () => 'x'),
         )
       const pump = async (lane?: string) => {
-        const { cursor, messages } = await store.journal.unpumped(10_000)
+        const { cursor, items: messages } = await store.journal.unpumped(10_000)
         const jobs = lane ? messages.map(({ id }) => ({ id, lane, group: 'r', messageId: id })) : []
         await store.journal.pumped(cursor, messages.at(-1)?.id ?? '', jobs)
       }
@@ -268,7 +268,7 @@ describe('opening the embedded store', () => {
       t.after(() => store.close())
       time += 3 * DAY
       await store.jobs.add('q', [job('retried', 'l'), job('lost', 'm')])
-      const { jobs } = await claimJobs(store, 'q')
+      const { items: jobs } = await claimJobs(store, 'q')
       const { id = '', token = '' } = jobs.find((one) => one.id === 'retried') ?? {}
       const error = failure('x', time)
       await store.jobs.settle('q', [{ id, token, outcome: 'retry', delay: MINUTE, error }])

@@ -29,7 +29,7 @@ test('times that JavaScript cannot read are brought back when the store is opene
   const texts = [await store.receive.take({}), await store.receive.take({}), await store.receive.take({})]
   assert.deepEqual(texts.map((taken) => taken?.message.text).sort(), ['leased', 'ready', undefined])
   const [batch] = await store.topics.read('gateway-message', [{ group: 'group', max: 10, mode: 'consume' }])
-  assert.equal(batch?.events.length, 2)
+  assert.equal(batch?.items.length, 2)
   assert.equal((await store.kv.get('key'))?.value, 1)
   assert.deepEqual(
     logged.map((fields) => Object(fields).table),

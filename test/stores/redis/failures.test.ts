@@ -60,7 +60,7 @@ describe('a Redis that fails', () => {
     const redis = client()
     const [first] = await store.journal.accept([saying('first')])
     const texts = async () => {
-      const { messages } = await store.journal.unpumped(99)
+      const { items: messages } = await store.journal.unpumped(99)
       return messages.map(({ text }) => text)
     }
     const conversation = `{trivium}:conversation:${digest('c')}`
@@ -123,13 +123,13 @@ describe('a Redis that fails', () => {
     const { cursor } = await store.journal.unpumped(9)
     await redis.set('{trivium}:jobs:dispatch:lane:l1', 'of another program')
     await assert.rejects(store.journal.pumped(cursor, ids[1] ?? '', jobs), /WRONGTYPE/)
-    assert.equal((await store.journal.unpumped(9)).messages.length, 2)
+    assert.equal((await store.journal.unpumped(9)).items.length, 2)
     await redis.del('{trivium}:jobs:dispatch:lane:l1')
     assert.equal(await store.journal.pumped(cursor, ids[1] ?? '', jobs), true)
     const claimed: string[] = []
     for (let n = 0; n < 3; n++) {
       const found = await store.jobs.claim('dispatch', { max: 9, lease: 60_000 })
-      claimed.push(...found.jobs.map(({ id }) => id))
+      claimed.push(...found.items.map(({ id }) => id))
     }
     assert.deepEqual(claimed.sort(), [...ids].sort())
   })
@@ -153,7 +153,7 @@ describe('a Redis that fails', () => {
     await lossy.start()
     await until(() => other.journal.accept([saying('of the other')]).catch(() => 0), 'the other to be back')
     await until(() => one.journal.accept([saying('own')]).catch(() => 0), 'the one to be back')
-    const { messages } = await one.journal.unpumped(9)
+    const { items: messages } = await one.journal.unpumped(9)
     assert.deepEqual(
       messages.map(({ text }) => text),
       ['of the other', 'own'],
@@ -248,7 +248,7 @@ describe('a Redis that fails', () => {
     const store = await openStore(url, { prefix: 'trivium' })
     const [first] = await store.journal.accept([saying('a', { key: 'a', conversation: 'c' })])
     await store.jobs.add('q', [{ id: 'a', lane: 'l', group: 'g', messageId: first?.id ?? '' }])
-    const { jobs } = await store.jobs.claim('q', { max: 1, lease: 1_000 })
+    const { items: jobs } = await store.jobs.claim('q', { max: 1, lease: 1_000 })
     await store.jobs.settle(
       'q',
       jobs.map(({ id, token }) => ({ id, token, outcome: 'done' })),
@@ -286,7 +286,7 @@ describe('a Redis that fails', () => {
     const publish = (data: string) => store.topics.publish('handed', [{ type: 'x', source: 's', data }])
     for (const data of ['a', 'b']) await publish(data)
     const take = async () => (await store.receive.take({}))?.message.text
-    const claim = async () => (await store.jobs.claim('heard', { max: 1, lease: 60_000 })).jobs
+    const claim = async () => (await store.jobs.claim('heard', { max: 1, lease: 60_000 })).items
     const requests = ['g', 'h'].map((group) => ({ group, max: 10, mode: 'consume' as const }))
     const read = () => store.topics.read('handed', requests)
     server.freeze()
@@ -299,8 +299,8 @@ describe('a Redis that fails', () => {
     const [job] = await claim()
     assert.deepEqual([job?.id, job?.lost, job?.failures], ['a', 0, 0])
     for (const batch of await read())
-      assert.deepEqual([batch?.events.map(({ data }) => data), batch?.missed], [['a', 'b', 'c'], 0])
-    for (const batch of await read()) assert.deepEqual(batch?.events, [])
+      assert.deepEqual([batch?.items.map(({ data }) => data), batch?.missed], [['a', 'b', 'c'], 0])
+    for (const batch of await read()) assert.deepEqual(batch?.items, [])
   })
 
   for (const asks of [true, false])
@@ -308,7 +308,7 @@ describe('a Redis that fails', () => {
       const other = await openStore(server.url)
       t.after(() => other.close())
       const wait = { group: 'g', max: 9, mode: 'consume' as const }
-      const read = async (from: Store) => (await from.topics.read('elsewhere', [wait]))[0]?.events[0]?.data
+      const read = async (from: Store) => (await from.topics.read('elsewhere', [wait]))[0]?.items[0]?.data
       await store.topics.subscribe('elsewhere', 'g', 'start')
       await Promise.all([store.receive.take({}), read(store)])
       await store.journal.accept([saying('a')])

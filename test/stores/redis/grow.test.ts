@@ -33,7 +33,7 @@ async function takeAll(store: Store): Promise<string[]> {
 async function consumeAll(store: Store, group: string): Promise<string[]> {
   const ids: string[] = []
   for (;;) {
-    const { events } = await readGroup(store, MESSAGE_TOPIC, group, 'consume', { max: 50 })
+    const { items: events } = await readGroup(store, MESSAGE_TOPIC, group, 'consume', { max: 50 })
     if (events.length === 0) return ids
     ids.push(...events.map(({ id }) => id))
   }
@@ -41,7 +41,7 @@ async function consumeAll(store: Store, group: string): Promise<string[]> {
 
 async function pumpAll(store: Store): Promise<void> {
   for (;;) {
-    const { cursor, messages } = await store.journal.unpumped(50)
+    const { cursor, items: messages } = await store.journal.unpumped(50)
     const last = messages.at(-1)
     if (!last) return
     await store.journal.pumped(cursor, last.id, [])
@@ -64,7 +64,7 @@ describe('a store that gets more shards', () => {
       await store.topics.subscribe(MESSAGE_TOPIC, 'g', 'start')
       const sent = idsOf(await acceptKeyed(store))
       const taken = (await store.receive.take({ gateway: 'demo' }))?.message.id
-      const read = (await readGroup(store, MESSAGE_TOPIC, 'g', 'consume', { max: 7 })).events.map(
+      const read = (await readGroup(store, MESSAGE_TOPIC, 'g', 'consume', { max: 7 })).items.map(
         ({ id }) => id,
       )
       const note = { at: 1, road: 'outbox', what: 'sent' } as const
@@ -138,7 +138,7 @@ describe('a store that gets more shards', () => {
     const found: string[] = []
     await acceptAll(again, ['c'], { conversation: 'c' })
     while (found.length < 3) {
-      const { cursor, messages } = await again.journal.unpumped(10)
+      const { cursor, items: messages } = await again.journal.unpumped(10)
       found.push(...messages.map(({ text }) => text))
       await again.journal.pumped(cursor, messages.at(-1)?.id ?? '', [])
     }

@@ -47,7 +47,9 @@ describe('a store with several shards', { concurrency: 3 }, () => {
     assert.ok(isInOrder(taken))
     const read: string[] = []
     for (let at = 0; ; at++) {
-      const { events } = await readGroup(stores[at % 2] ?? two, MESSAGE_TOPIC, 'g', 'consume', { max: 7 })
+      const { items: events } = await readGroup(stores[at % 2] ?? two, MESSAGE_TOPIC, 'g', 'consume', {
+        max: 7,
+      })
       if (events.length === 0) break
       read.push(...events.map(({ id }) => id))
     }
@@ -99,7 +101,7 @@ describe('a store with several shards', { concurrency: 3 }, () => {
       store.onSignal('journal', bell.ring)
       while (isOpen[at]) {
         bell.clear()
-        const { cursor, messages } = await store.journal.unpumped(10)
+        const { cursor, items: messages } = await store.journal.unpumped(10)
         const last = messages.at(-1)
         if (last && (await store.journal.pumped(cursor, last.id, [])))
           pumped[at] = (pumped[at] ?? 0) + messages.length
@@ -145,7 +147,7 @@ describe('a store with several shards', { concurrency: 3 }, () => {
     await store.topics.subscribe(MESSAGE_TOPIC, 'g', 'start')
     const [back = ''] = await acceptAll(store, ['back'], { conversation: there })
     assert.equal((await store.receive.take({}, 100))?.message.id, back)
-    const [event] = (await readGroup(store, MESSAGE_TOPIC, 'g', 'lease', { lease: 100 })).events
+    const [event] = (await readGroup(store, MESSAGE_TOPIC, 'g', 'lease', { lease: 100 })).items
     assert.equal(event?.id, back)
     await acceptAll(
       store,
@@ -154,7 +156,7 @@ describe('a store with several shards', { concurrency: 3 }, () => {
     )
     for (const next of [
       async () => (await store.receive.take({}))?.message.id,
-      async () => (await readGroup(store, MESSAGE_TOPIC, 'g', 'consume', { max: 1 })).events[0]?.id,
+      async () => (await readGroup(store, MESSAGE_TOPIC, 'g', 'consume', { max: 1 })).items[0]?.id,
     ]) {
       let count = 0
       await until(async () => {
@@ -248,7 +250,7 @@ describe('a store with several shards', { concurrency: 3 }, () => {
     for (let one = await store.receive.take({}, 60_000); one; one = await store.receive.take({}, 60_000))
       taken.push(one.message.id)
     const read = async (group: string, mode: 'consume' | 'peek') =>
-      (await store.topics.read(MESSAGE_TOPIC, [{ group, mode, max: 500 }]))[0]?.events ?? []
+      (await store.topics.read(MESSAGE_TOPIC, [{ group, mode, max: 500 }]))[0]?.items ?? []
     assert.equal((await read('peeked', 'peek')).length, journal.messages)
     assert.equal((await read('consumed', 'consume')).length, journal.messages)
     assert.equal(new Set(taken).size, journal.messages)
@@ -272,7 +274,7 @@ describe('a store with several shards', { concurrency: 3 }, () => {
     const store = await openStore(cluster.url, { commandTimeout: 500 })
     t.after(() => store.close())
     const read = async () =>
-      (await store.topics.read(MESSAGE_TOPIC, [{ group: 'g', mode: 'consume', max: 500 }]))[0]?.events ?? []
+      (await store.topics.read(MESSAGE_TOPIC, [{ group: 'g', mode: 'consume', max: 500 }]))[0]?.items ?? []
     await store.topics.subscribe(MESSAGE_TOPIC, 'g', 'start')
     await store.journal.accept(CONVERSATIONS.map((conversation) => saying('x', { conversation })))
     assert.equal((await read()).length, CONVERSATIONS.length)
@@ -331,7 +333,7 @@ describe('a store with several shards', { concurrency: 3 }, () => {
     const [g] = await store.topics.groups(MESSAGE_TOPIC)
     assert.deepEqual([g?.lag, g?.pending], [0, 2])
     assert.equal(await store.topics.seek(MESSAGE_TOPIC, 'g', 'start'), true)
-    assert.equal((await readGroup(store, MESSAGE_TOPIC, 'g', 'consume')).events.length, 2)
+    assert.equal((await readGroup(store, MESSAGE_TOPIC, 'g', 'consume')).items.length, 2)
   })
 
   test('ends the jobs of the others while a master hangs that has some of those that ran with them', async (t) => {
@@ -375,7 +377,7 @@ describe('a store with several shards', { concurrency: 3 }, () => {
         deadLetters: {},
         async claim() {
           asked.push(shard)
-          if (shard === 1) return { jobs: [job] }
+          if (shard === 1) return { items: [job], more: false }
           throw new TriviumError('store_unavailable', { store: 's', reason: 'it hangs' })
         },
       },
@@ -384,7 +386,7 @@ describe('a store with several shards', { concurrency: 3 }, () => {
     const owned = createOwned(4, owners, () => () => {})
     const time = Date.now()
     const jobs = createShardedJobs(shards as never, createLayout(4), owned, () => time)
-    const { jobs: found, nextDue = 0 } = await jobs.claim('q', { max: 9, lease: 1_000 })
+    const { items: found, nextDue = 0 } = await jobs.claim('q', { max: 9, lease: 1_000 })
     assert.deepEqual([found.map(({ id }) => id), asked], [['a'], [1, 2]])
     assert.ok(nextDue > time, 'it is asked again')
   })

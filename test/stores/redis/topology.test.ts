@@ -93,9 +93,9 @@ test('a call that comes again after it was given up, by whatever way, gets nothi
   await store.topics.publish('t', [{ type: 'x', source: 's', data: 'b' }])
   for (const [name = '', ...args] of copies) await assert.rejects(admin.call(name, ...args), /nobody waits/)
   assert.equal((await store.receive.take({}))?.message.text, 'b')
-  assert.equal((await store.jobs.claim('q', { max: 1, lease: 60_000 })).jobs[0]?.id, 'b')
+  assert.equal((await store.jobs.claim('q', { max: 1, lease: 60_000 })).items[0]?.id, 'b')
   const [read] = await store.topics.read('t', [{ group: 'g', max: 9, mode: 'consume' }])
-  assert.equal(read?.events[0]?.data, 'b')
+  assert.equal(read?.items[0]?.data, 'b')
 })
 
 describe('a Redis that comes back without', () => {

@@ -4,7 +4,8 @@
 --   dead:<id>    hash: the fields of the job, y reason, z when (ms), and the message itself as h and p, as in log.lua
 --
 -- ARGV[3]  `list` queue or empty, group or empty, how many, time and id to page on from or empty: the newest first, by time and
---          then by id, each {queue, id, reason, fields as a flat list}; fewer where they are large
+--          then by id, each {queue, id, reason, fields as a flat list}, fewer where they are large; with 1 before them where
+--          more is left, else 0
 --          `ids`: the ids of all
 --          `get` id, queue or empty, as in what follows: the same of one, or false
 --          `retry` id: 1 where it is back at the end of its lane, with fresh attempts and with its message; 0 where
@@ -42,7 +43,7 @@ end
 local function list(queue, group, limit, before_at, before_id)
   local found, letters = {}, {}
   for _, each in ipairs(queue ~= '' and { queue } or queues) do
-    local last = group == '' and not before_at and limit - 1 or -1
+    local last = group == '' and not before_at and limit or -1
     local ids = redis.call('ZREVRANGE', base_of(each) .. 'dead', 0, last, 'WITHSCORES')
     for i = 1, #ids, 2 do
       local place = { queue = each, id = ids[i], at = tonumber(ids[i + 1]) }
@@ -59,7 +60,7 @@ local function list(queue, group, limit, before_at, before_id)
     letters[i] = letter(found[i].queue, found[i].id)
     bytes = bytes + redis.call('HSTRLEN', base_of(found[i].queue) .. 'dead:' .. found[i].id, 'p')
   end
-  return letters
+  return { #letters < #found and 1 or 0, letters }
 end
 
 if what == 'ids' then

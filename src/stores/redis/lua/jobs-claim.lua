@@ -6,7 +6,7 @@
 --           unheard jobs are given back, and count as neither failed nor lost
 -- ARGV[10]  ids of jobs that the caller has added as a pump, with their messages in memory, with spaces between
 -- ARGV[11]  per group what a busy lane does, as a JSON object of {merge: `collected` or `superseded`, settle: in ms}
--- Returns  in how many ms something may become claimable without a signal, or -1; then per job
+-- Returns  in how many ms something may become claimable without a signal, or -1; 1 where other jobs are due, else 0; per job
 --          {id, token, fields as a flat list, entry of its message, or false where the caller has it or it is gone};
 --          {id, token} of a job that is as the caller has added it
 -- Guarantees: a job is claimed by one caller until its lease runs out.
@@ -46,14 +46,18 @@ local function wake_due(set, score_of)
   end
 end
 
+-- Whether others are ready: beyond the limits, or left for the size of those that are claimed.
+local more
+
 -- The longest ready of all groups, each group within its limit.
 local function candidates()
   local found = {}
   for _, group in ipairs(redis.call('SMEMBERS', base .. 'groups')) do
-    local limit = math.min(max, tonumber(limits[group]) or max)
-    local ready = limit > 0 and redis.call('ZRANGE', base .. 'ready:' .. group, 0, limit - 1, 'WITHSCORES')
-    if ready and #ready == 0 then redis.call('SREM', base .. 'groups', group) end
-    for i = 1, ready and #ready or 0, 2 do
+    local limit = math.max(0, math.min(max, tonumber(limits[group]) or max))
+    local ready = redis.call('ZRANGE', base .. 'ready:' .. group, 0, limit, 'WITHSCORES')
+    if #ready == 0 then redis.call('SREM', base .. 'groups', group) end
+    more = more or #ready > 2 * limit
+    for i = 1, math.min(#ready, 2 * limit), 2 do
       found[#found + 1] = { id = ready[i], score = tonumber(ready[i + 1]), group = group }
     end
   end
@@ -120,11 +124,14 @@ wake_due('claims', function(id)
 end)
 wake_due('delayed', function() return next_sequence(queue) end)
 flush(queue)
-local claimed, bytes, waiting = { 0 }, 0, false
+local claimed, bytes, waiting = {}, 0, false
 repeat
-  waiting = false
+  waiting, more = false, false
   for _, candidate in ipairs(candidates()) do
-    if #claimed > max or bytes > LARGE then break end
+    if #claimed >= max or bytes > LARGE then
+      more = true
+      break
+    end
     remove_later(queue, base .. 'ready:' .. candidate.group, candidate.id)
     local id = chosen(candidate)
     if id then
@@ -140,6 +147,5 @@ repeat
   flush(queue)
 -- Others may be claimed in the places of those that wait.
 until not waiting
-claimed[1] = next_due()
 signal(names)
-return claimed
+return { next_due(), more and 1 or 0, claimed }

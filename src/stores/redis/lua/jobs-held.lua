@@ -2,7 +2,7 @@
 -- Heads of lanes that are held. Below `jobs:<queue>:` lies  held  zset of their ids, each with score 0
 --
 -- ARGV[3]  queue
--- ARGV[4]  `list` id or empty, how many: those after that id, each {id, lane, group}
+-- ARGV[4]  `list` id or empty, how many: 1 where more is left, else 0, and those after that id, each {id, lane, group}
 --          `unhold` ids…: how many of them are ready now
 -- Guarantees: all or nothing; repeated after a lost reply it changes nothing.
 local queue = open_queue(ARGV[3])
@@ -11,7 +11,9 @@ local held = queue.base .. 'held'
 local function list(after, limit)
   local found = {}
   local from = after == '' and '-' or '(' .. after
-  for _, id in ipairs(redis.call('ZRANGEBYLEX', held, from, '+', 'LIMIT', 0, limit)) do
+  local ids = redis.call('ZRANGEBYLEX', held, from, '+', 'LIMIT', 0, limit + 1)
+  local more = table.remove(ids, limit + 1)
+  for _, id in ipairs(ids) do
     local job = redis.call('HMGET', queue.base .. 'job:' .. id, 'l', 'g')
     if job[1] then
       found[#found + 1] = { id, job[1], job[2] }
@@ -19,7 +21,7 @@ local function list(after, limit)
       redis.call('ZREM', held, id)
     end
   end
-  return found
+  return { more and 1 or 0, found }
 end
 
 local function unhold()

@@ -2,14 +2,15 @@
 -- The journal, for the history of a message and for the pump.
 --
 -- ARGV[3]  `note` position, time and tail of an id, notes as JSON joined by line feeds: adds them where it is retained
---          `unpumped` how many: the dispatch cursor and the entries after it, oldest first; fewer where they are large
+--          `unpumped` how many: the dispatch cursor, 1 where more is left, else 0, and the entries after the cursor, oldest
+--          first; fewer where they are large
 if ARGV[3] == 'note' then
   if entry_with_id(ARGV[4], ARGV[5], ARGV[6]) then add_notes(ARGV[4], ARGV[7]) end
   flush_notes()
   return 1
 end
 local most, cursor = tonumber(ARGV[4]), tonumber(redis.call('HGET', root .. 'meta', 'cursor') or 0)
-local entries, bytes, from = {}, 0, (cursor + 1) .. '-0'
+local entries, bytes, from, more = {}, 0, (cursor + 1) .. '-0', true
 while #entries < most and bytes < LARGE do
   local count = math.min(16, most - #entries)
   local slice = redis.call('XRANGE', root .. 'journal', from, '+', 'COUNT', count)
@@ -18,6 +19,8 @@ while #entries < most and bytes < LARGE do
     bytes = bytes + #entry[2][4]
     from = '(' .. entry[1]
   end
-  if #slice < count then break end
+  more = #slice == count
+  if not more then break end
 end
-return { cursor, entries }
+if more then more = #redis.call('XRANGE', root .. 'journal', from, '+', 'COUNT', 1) > 0 end
+return { cursor, more and 1 or 0, entries }

@@ -5,18 +5,19 @@
 -- ARGV[4]  the position after which messages are shown that were never taken        ARGV[5]  how many at most
 -- ARGV[6…]  positions of messages that came back, to be shown in place of those
 -- Returns  the entries, oldest first, fewer where they are large; the position up to which nothing else is to be shown; 1 where
---          that is all, else 0; and the positions of all that came back
+--          more is left, else 0; and the positions of all that came back
 local gateway, after, max = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 
--- The entries at positions, and the last of those where they are large and more follow.
+-- The entries at positions, and the last position that was looked at where they are large and more follow.
 local function shown(positions)
-  local entries, bytes = {}, 0
+  local entries, bytes, last = {}, 0, nil
   for _, position in ipairs(positions) do
+    if bytes > LARGE then return entries, last end
     local entry = entry_at(position)
+    last = position
     if entry then
       entries[#entries + 1] = entry
       bytes = bytes + #entry[2][4]
-      if bytes > LARGE then return entries, position end
     end
   end
   return entries
@@ -25,7 +26,8 @@ end
 if #ARGV > 5 then
   local asked = {}
   for i = 6, #ARGV do asked[#asked + 1] = ARGV[i] end
-  return { (shown(asked)) }
+  local entries, last = shown(asked)
+  return { entries, last and 1 or 0 }
 end
 
 local expired = redis.call('ZRANGEBYSCORE', root .. 'receive-leases', '-inf', now, 'LIMIT', 0, 1000)
@@ -33,13 +35,13 @@ for _, receipt in ipairs(expired) do give_back(end_lease(receipt)) end
 if #expired > 0 then signal({ 'receive' }) end
 
 local fresh, back = {}, {}
--- Of each gateway as many as are asked for, so that the first of all of them are there.
+-- Of each gateway one more than is asked for: the first of all of them are there, and whether any is left.
 for _, name in ipairs(gateway ~= '' and { gateway } or redis.call('SMEMBERS', root .. 'gateways')) do
-  local runs = redis.call('ZRANGEBYSCORE', root .. 'ready:' .. name, '(' .. after, '+inf', 'WITHSCORES', 'LIMIT', 0, max)
+  local runs = redis.call('ZRANGEBYSCORE', root .. 'ready:' .. name, '(' .. after, '+inf', 'WITHSCORES', 'LIMIT', 0, max + 1)
   local count = 0
   for i = 1, #runs, 2 do
     for position = math.max(after + 1, tonumber(runs[i])), tonumber(runs[i + 1]) do
-      if count == max then break end
+      if count > max then break end
       count = count + 1
       fresh[#fresh + 1] = position
     end
@@ -53,8 +55,8 @@ for _, name in ipairs(gateway ~= '' and { gateway } or redis.call('SMEMBERS', ro
 end
 table.sort(fresh)
 table.sort(back)
-local cut = fresh[max]
+local cut = fresh[max + 1] and fresh[max]
 for i = #fresh, max + 1, -1 do fresh[i] = nil end
 local entries, last = shown(fresh)
 cut = last or cut
-return { entries, cut or tonumber(redis.call('HGET', root .. 'meta', 'end') or 0), cut and 0 or 1, back }
+return { entries, cut or tonumber(redis.call('HGET', root .. 'meta', 'end') or 0), cut and 1 or 0, back }

@@ -9,6 +9,7 @@
 --           empty; 1 where deliveries under a lease are counted, or empty; none, where nothing is to be read
 -- Returns   the entries, fewer than asked where they are large (but for peeks), then per request false (there is no such group) or
 --           {missed, in how many ms something hidden becomes visible or -1, the time of what was not handed out or 0,
+--           1 where something may be left, else 0,
 --           {which delivery it is, of each, where that is counted}, positions…}
 -- Guarantees: what is consumed or leased is given to no other read of the group, unless the caller never heard of it
 --           and says so: then it comes before what is unread, behind what others read meanwhile.
@@ -100,7 +101,7 @@ local function read_back(group, keys, max, after, positions, till)
   return missed
 end
 
--- Reads on from the group's next position. Returns where the group is then, and how many before that are gone.
+-- Reads on from the group's next position. Returns where the group is then, how many before that are gone, and whether more is left.
 local function read_fresh(start, max, keys, positions, till)
   local stop, count = start, math.min(SLICE, max)
   local before = #positions
@@ -123,7 +124,7 @@ local function read_fresh(start, max, keys, positions, till)
     end
   end
   local known = keys and redis.call('ZCOUNT', keys.ahead, start, stop - 1) or 0
-  return stop, stop - start - known - (#positions - before)
+  return stop, stop - start - known - (#positions - before), stop <= last
 end
 
 -- Looks on, for a peek, which tells of what is gone before its first event. With a time, all that comes is held.
@@ -151,7 +152,13 @@ local function look_on(start, max, keys, positions, till)
   if till and first and is_held(entry_at(first), till) then positions[#positions] = nil end
   local reach = first or stop
   local known = keys and redis.call('ZCOUNT', keys.ahead, start, reach - 1) or 0
-  return reach, reach - start - known
+  return reach, reach - start - known, stop <= last
+end
+
+-- Whether something that is visible again was left behind what was read; a read takes out what it gives, a peek does not.
+local function is_back_left(keys, mode, positions, after)
+  local from = mode == 'peek' and (positions[#positions] or after) or 0
+  return redis.call('ZCOUNT', keys.back, '(' .. from, '+inf') > 0
 end
 
 local handed, moved = {}, {}
@@ -165,7 +172,7 @@ local function serve(group, max, mode, lease, till, is_counted)
   if keys and mode ~= 'peek' and #positions > 0 then redis.call('ZREM', keys.back, unpack(positions)) end
 
   local read = mode == 'peek' and look_on or read_fresh
-  local reach, gone = read(math.max(next_of[group], after + 1), max, keys, positions, till)
+  local reach, gone, left = read(math.max(next_of[group], after + 1), max, keys, positions, till)
   if mode == 'peek' then
     if missed > 0 then redis.call('INCRBY', keys.missed, missed) end
   elseif reach > next_of[group] then
@@ -190,9 +197,11 @@ local function serve(group, max, mode, lease, till, is_counted)
       if is_counted then counts[i] = redis.call('HINCRBY', keys.deliveries, position, 1) end
     end
   end
+  left = left or (keys and is_back_left(keys, mode, positions, after))
   local soonest = keys and tonumber(redis.call('ZRANGE', keys.hidden, 0, 0, 'WITHSCORES')[2])
   if keys and not soonest then tidy(group, keys) end
-  return { before + missed + gone, soonest and math.max(0, soonest - now) or -1, held or 0, counts, unpack(positions) }
+  local wait = soonest and math.max(0, soonest - now) or -1
+  return { before + missed + gone, wait, held or 0, left and 1 or 0, counts, unpack(positions) }
 end
 
 local answers, writes = {}, {}

@@ -1,4 +1,4 @@
-import type { ClaimedJob, DeadLetter, Jobs, LetterFilter } from '../../../core/store.ts'
+import type { ClaimedJob, DeadLetter, Jobs, Page } from '../../../core/store.ts'
 import { defined } from '../../../lib/defined.ts'
 import type { Layout } from '../layout.ts'
 import type { Owned } from './owners.ts'
@@ -57,32 +57,34 @@ export function createShardedJobs(
 
     claim: async (queue, request) => {
       const limits = { ...request.limits }
-      const jobs: ClaimedJob[] = []
+      const items: ClaimedJob[] = []
+      let more = false
       for (const shard of await owned.claimable(queue, now())) {
-        const max = request.max - jobs.length
-        if (max <= 0) break
+        const max = request.max - items.length
+        if (max <= 0) {
+          more = true
+          break
+        }
         owned.asked(queue, shard)
         const found = await at(shard)
           .claim(queue, { ...request, max, limits })
           .catch((error: unknown) => {
             owned.dueAt(queue, shard, now() + AWAY)
             // What the others gave is claimed.
-            if (jobs.length === 0) throw error
+            if (items.length === 0) throw error
           })
         // Its lease runs out while those are waited for that are away as well.
         if (!found) break
-        for (const job of found.jobs) {
-          jobs.push({ ...job, token: `${shard}-${job.token}` })
+        for (const job of found.items) {
+          items.push({ ...job, token: `${shard}-${job.token}` })
           const left = limits[job.group]
           if (left !== undefined) limits[job.group] = Math.max(0, left - 1)
         }
-        // Of a group that has no place now there may be more, which nobody will tell of.
-        const isLimited = Object.values(limits).includes(0)
-        const size = found.jobs.reduce((sum, { message }) => sum + (message?.text.length ?? 0), 0)
-        if (found.jobs.length === max || isLimited || size > LARGE) owned.mayClaim(queue, shard)
+        if (found.more) owned.mayClaim(queue, shard)
+        more ||= found.more
         owned.dueAt(queue, shard, found.nextDue)
       }
-      return { jobs, ...defined({ nextDue: owned.nextDue(queue) }) }
+      return { items, more, ...defined({ nextDue: owned.nextDue(queue) }) }
     },
     follow: (queue, { token, ...claim }) =>
       at((Number.parseInt(token, 10) || 0) % of).follow(queue, { ...claim, token: tokenOf(token) }),
@@ -97,16 +99,19 @@ export function createShardedJobs(
     ...createShardedHolds(shards, owned),
     deadLetters: {
       list: async (filter) => {
-        const pages = await Promise.all(deadLetters.map((letters) => pageOf(letters, filter)))
-        // Beyond the place where one of them stopped it is not known what that one has.
-        const [horizon] = pages.flatMap(({ stop }) => stop ?? []).sort(byAge)
-        const all = pages.flatMap(({ page }) => page).sort(byAge)
-        return all.filter((letter) => !horizon || byAge(letter, horizon) <= 0).slice(0, filter.limit)
+        const pages = await Promise.all(deadLetters.map((letters) => letters.list(filter)))
+        return mergePages(pages, filter.limit, byAge)
       },
       ids: async () => (await Promise.all(deadLetters.map((letters) => letters.ids()))).flat(),
       get: (id, queue) => first(id, async (shard) => deadLetters[shard]?.get(id, queue)),
-      retry: async (id, queue) =>
-        (await first(id, async (shard) => deadLetters[shard]?.retry(id, queue))) ?? false,
+      retry: async (id, queue) => {
+        const retryOn = async (shard: number) => {
+          const isBack = await deadLetters[shard]?.retry(id, queue)
+          if (isBack) owned.mayClaimAny(shard)
+          return isBack
+        }
+        return (await first(id, retryOn)) ?? false
+      },
       drop: async (id, queue) =>
         (await first(id, async (shard) => deadLetters[shard]?.drop(id, queue))) ?? false,
     },
@@ -117,8 +122,7 @@ function createShardedHolds(shards: readonly Shard[], owned: Owned): Pick<Jobs, 
   return {
     held: async (queue, after, limit) => {
       const pages = await Promise.all(shards.map(({ jobs }) => jobs.held(queue, after, limit)))
-      const all = pages.flat().toSorted((a, b) => (a.id < b.id ? -1 : 1))
-      return all.slice(0, limit)
+      return mergePages(pages, limit, (a, b) => (a.id < b.id ? -1 : 1))
     },
     unhold: async (queue, ids) => {
       const unhold = async ({ jobs }: Shard, shard: number) => {
@@ -131,19 +135,20 @@ function createShardedHolds(shards: readonly Shard[], owned: Owned): Pick<Jobs, 
   }
 }
 
-/** The letters of one shard, and the last of them where there are more. */
-async function pageOf(letters: Jobs['deadLetters'], filter: LetterFilter) {
-  const page = await letters.list(filter)
-  const last = page.at(-1)
-  // Short are also those whose letters are large.
-  const isMore =
-    last &&
-    (page.length >= filter.limit || (await letters.list({ ...filter, before: last, limit: 1 })).length > 0)
-  return { page, stop: isMore ? last : undefined }
+/** The pages of all shards as one, in order. */
+function mergePages<Item>(
+  pages: readonly Page<Item>[],
+  limit: number,
+  order: (a: Item, b: Item) => number,
+): Page<Item> {
+  const cut = pages.filter(({ more }) => more)
+  const all = pages.flatMap(({ items }) => items).sort(order)
+  // Beyond the place where one of them stopped it is not known what that one has.
+  const ends = cut.map((page) => page.items.at(-1))
+  const known = all.filter((item) => ends.every((end) => end !== undefined && order(item, end) <= 0))
+  const items = known.slice(0, limit)
+  return { items, more: cut.length > 0 || items.length < known.length }
 }
-
-/** Characters of one claim that are many: it may have left some for their size. */
-const LARGE = 500_000
 
 /** Ms after which a shard is asked again that did not answer. */
 const AWAY = 1_000

@@ -9,9 +9,6 @@ import { byShard, type Shard } from './shard.ts'
 /** Of messages whose shard could not be asked for. */
 const NOWHERE = -1
 
-/** Characters of one read that are many: it may have left some for their size. */
-const LARGE = 500_000
-
 /**
  * The journals of several shards as one. A conversation is on one, and a key is looked for on one, which may be another: then a second
  * call tells where its first message went. What begins a conversation of its own goes where its key is, or anywhere.
@@ -98,7 +95,7 @@ export function createShardedJournal(
     unpumped: async (max) => {
       for (;;) {
         const shard = await owned.nextToPump()
-        if (shard === undefined) return { cursor: 0, messages: [] }
+        if (shard === undefined) return { cursor: 0, items: [], more: false }
         // What comes meanwhile is heard of.
         owned.pumps(shard)
         const found = await at(shard)
@@ -107,9 +104,8 @@ export function createShardedJournal(
             owned.mayPump(shard)
             throw error
           })
-        const size = found.messages.reduce((sum, { text }) => sum + text.length, 0)
-        if (!found.isRead || found.messages.length === max || size > LARGE) owned.mayPump(shard)
-        if (found.messages.length > 0) return found
+        if (found.more) owned.mayPump(shard)
+        if (found.items.length > 0) return { ...found, more: owned.hasToPump() }
       }
     },
 

@@ -137,6 +137,8 @@ export function createOwned(
       await owners.begin()
       return turned().find((shard) => toPump.has(shard) && owners.own.has(shard))
     },
+    /** Whether there may be messages to pump on any. */
+    hasToPump: () => [...toPump].some((shard) => owners.own.has(shard)),
     pumps: (shard: number) => void toPump.delete(shard),
     mayPump: (shard: number) => void toPump.add(shard),
     async claimable(queue: string, now: number): Promise<number[]> {
@@ -146,6 +148,10 @@ export function createOwned(
       return turned().filter((shard) => isMine(queue, shard) && (open.has(shard) || isDue(shard)))
     },
     mayClaim: (queue: string, shard: number) => void stateOf(queue).open.add(shard),
+    /** Something was put back on a queue that is not named. */
+    mayClaimAny(shard: number): void {
+      for (const { open } of queues.values()) open.add(shard)
+    },
     asked: (queue: string, shard: number) => void stateOf(queue).open.delete(shard),
     dueAt(queue: string, shard: number, time: number | undefined): void {
       if (time === undefined) stateOf(queue).due.delete(shard)

@@ -1,4 +1,5 @@
 import { type Event, MESSAGE_TOPIC } from '../../../core/event.ts'
+import { LARGE_READ } from '../../../core/message.ts'
 import { makeId, missedIn, timeOf } from '../../../core/message-id.ts'
 import type { GroupBatch, GroupInfo, GroupRead, Topics } from '../../../core/store.ts'
 import { createBatcher } from '../../../lib/batch.ts'
@@ -45,32 +46,38 @@ export function createShardedTopics(
     if (partition !== undefined) return readShard(partition, request)
     if (mode === 'peek') return peek({ ...request, after: 0 })
     use()
-    const found: GroupBatch = { events: [], missed: 0, ...(request.isCounted && { deliveries: [] }) }
+    // A shard that is taken for empty may have something after all.
+    const found: GroupBatch = { items: [], more: true, missed: 0 }
+    if (request.isCounted) found.deliveries = []
+    let size = 0
     let isThere = true
     let nextVisible: number | undefined
     const ask = async (shard: number, until: number) => {
       // Who only looks is told of missed events again.
       const looks = until < 0 ? ({ mode: 'peek', after: 0 } as const) : {}
-      const max = request.max - found.events.length
+      const max = request.max - found.items.length
       const batch = await readShard(shard, { ...request, max, until, ...looks })
       isThere &&= batch !== undefined
       if (batch?.nextVisible !== undefined)
         nextVisible = Math.min(batch.nextVisible, nextVisible ?? Number.POSITIVE_INFINITY)
-      const last = batch?.events.at(-1)
+      const last = batch?.items.at(-1)
       if (batch && (last || batch.missed > 0)) return { value: batch, last: last ? timeOf(last.id) : 0 }
       return batch?.held === undefined ? undefined : { held: batch.held }
     }
     do {
-      const isFirst = found.events.length + found.missed === 0
+      const isFirst = found.items.length + found.missed === 0
       const batch = await merge.take<BoundedBatch>(group, ask, isFirst).catch((error: unknown) => {
         // What the others gave is consumed.
         if (isFirst) throw error
       })
-      if (!batch) break
+      if (!batch) {
+        found.more = !isFirst
+        break
+      }
       addTo(found, batch)
-      if (batch.isLarge) break
-    } while (found.events.length < request.max)
-    return isThere || found.events.length > 0 ? { ...found, ...defined({ nextVisible }) } : undefined
+      size += batch.size
+    } while (found.items.length < request.max && size <= LARGE_READ)
+    return isThere || found.items.length > 0 ? { ...found, ...defined({ nextVisible }) } : undefined
   }
 
   async function peek(request: GroupRead): Promise<GroupBatch | undefined> {
@@ -80,13 +87,12 @@ export function createShardedTopics(
     if (!away.includes(0) && answers[0] === undefined) return undefined
     const batches = answers.filter((batch) => batch !== undefined)
     if (batches.length === 0) return undefined
-    const events = batches
-      .flatMap((batch) => batch.events)
-      .sort(byId)
-      .slice(0, request.max)
+    const all = batches.flatMap((batch) => batch.items).sort(byId)
+    const items = all.slice(0, request.max)
+    const more = items.length < all.length || batches.some((batch) => batch.more)
     const missed = batches.reduce((sum, batch) => sum + batch.missed, 0)
     const visible = batches.flatMap(({ nextVisible }) => nextVisible ?? [])
-    return { events, missed, ...(visible.length > 0 && { nextVisible: Math.min(...visible) }) }
+    return { items, more, missed, ...(visible.length > 0 && { nextVisible: Math.min(...visible) }) }
   }
 
   type Settle = (topics: Shard['topics'], ids: readonly string[]) => Promise<number>
@@ -162,8 +168,8 @@ export function createShardedTopics(
   }
 }
 
-function addTo(found: GroupBatch, { events, deliveries = [], missed }: GroupBatch): void {
-  found.events.push(...events)
+function addTo(found: GroupBatch, { items, deliveries = [], missed }: GroupBatch): void {
+  found.items.push(...items)
   found.deliveries?.push(...deliveries)
   found.missed += missed
 }

@@ -1,0 +1,59 @@
+import type { GroupBatch, GroupRead, Page } from '../../core/store.ts'
+import { HOUR, storable } from '../shared/values.ts'
+import type { Group, GroupRows } from './group-rows.ts'
+import type { Parts } from './parts.ts'
+import { readPage } from './sql.ts'
+import type { LoggedEvent, TopicLog } from './topic-log.ts'
+
+/** Reads for one group. Positions have no gaps of their own: one that is missing after `next` was removed by retention. */
+export function createGroupRead(parts: Parts, log: TopicLog, rows: GroupRows) {
+  return (group: Group, request: GroupRead, after: TopicLog['after']): GroupBatch => {
+    const { max, mode, lease = 0 } = request
+    const now = parts.now()
+    const isPeek = mode === 'peek'
+    const before = (isPeek && request.after) || 0
+    const start = Math.max(group.next, before)
+    const back = readBack(group, request, before, now)
+    const room = max - back.items.length
+    const fresh: Page<LoggedEvent> =
+      back.more || room === 0
+        ? { items: [], more: back.more || start < group.topic.last }
+        : after(group.topic, start, room)
+    const shown = [...back.items, ...fresh.items]
+    const end = fresh.more ? (fresh.items.at(-1)?.position ?? start) : group.topic.last
+    // A peek tells of what is missing before the first event, and changes nothing.
+    const passed = isPeek ? Math.max(start, (fresh.items[0]?.position ?? end + 1) - 1) : end
+    const gone = passed - start - (isPeek ? 0 : fresh.items.length)
+    const missed = group.missed + back.gone
+    const left = isPeek ? { next: group.next, missed } : { next: end, missed: 0 }
+    const until = now + storable(lease)
+    const deliveries = mode === 'lease' ? shown.map(({ position }) => rows.lease(group, position, until)) : []
+    if (left.next !== group.next || left.missed !== group.missed || now - group.used > HOUR)
+      rows.save({ ...group, ...left, used: now })
+    const nextVisible = rows.nextVisible(group, now) ?? undefined
+    return {
+      items: shown.map(({ event }) => event),
+      more: fresh.more,
+      missed: missed + gone,
+      ...(nextVisible !== undefined && { nextVisible }),
+      ...(request.isCounted && { deliveries }),
+    }
+  }
+
+  /** What was given back, or whose lease ran out, and how much of that retention has removed. */
+  function readBack(group: Group, { max, mode }: GroupRead, before: number, now: number) {
+    const visible = rows.visible(group, before, now, max + 1)
+    const lookAt = ({ position }: { position: number }) => ({
+      position,
+      next: log.after(group.topic, position - 1, 1).items[0],
+    })
+    const { items, more } = readPage(visible, max, lookAt, ({ next }) => next?.source)
+    const there: LoggedEvent[] = []
+    for (const { position, next } of items) {
+      const isThere = next?.position === position
+      if (isThere) there.push(next)
+      if (!isThere || mode === 'consume') rows.consume(group, position)
+    }
+    return { items: there, more, gone: items.length - there.length }
+  }
+}

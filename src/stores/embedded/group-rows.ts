@@ -1,0 +1,84 @@
+import type { Parts } from './parts.ts'
+import type { TopicLog, TopicRow } from './topic-log.ts'
+
+/** Positions up to `next` are consumed unless they are in `pending`. */
+type GroupRow = { id: number; next: number; missed: number; used: number }
+export type Group = GroupRow & { topic: TopicRow }
+/** A topic with one of its groups. */
+type InfoRow = TopicRow & { group: string; next: number; pending: number }
+
+export type GroupRows = ReturnType<typeof createGroupRows>
+
+/** The rows of consumer groups, and of what each of them has open. All synchronous. */
+export function createGroupRows({ sql }: Parts, log: TopicLog) {
+  return {
+    find(topic: TopicRow | undefined, name: string): Group | undefined {
+      if (!topic) return undefined
+      const row = sql.get<GroupRow>`SELECT id, next, missed, used FROM consumer
+        WHERE topic = ${topic.id} AND name = ${name}`
+      return row && { ...row, topic }
+    },
+    /** Makes a group that is new, and says of any that it is used. */
+    open: (topic: TopicRow, name: string, next: number, now: number) =>
+      sql.run`INSERT INTO consumer (topic, name, next, used) VALUES (${topic.id}, ${name}, ${next}, ${now})
+        ON CONFLICT (topic, name) DO UPDATE SET used = excluded.used`,
+    save: ({ id, next, missed, used }: Group) =>
+      sql.run`UPDATE consumer SET next = ${next}, missed = ${missed}, used = ${used} WHERE id = ${id}`,
+    remove(group: Group): void {
+      sql.run`DELETE FROM pending WHERE consumer = ${group.id}`
+      sql.run`DELETE FROM consumer WHERE id = ${group.id}`
+    },
+    list(name: string | null) {
+      const rows = sql.all<InfoRow>`SELECT t.id, t.name, t.last, c.name AS "group", c.next,
+          (SELECT count(*) FROM pending p WHERE p.consumer = c.id) AS pending
+        FROM consumer c JOIN topic t ON t.id = c.topic WHERE ${name} IS NULL OR t.name = ${name}
+        ORDER BY t.name, c.name`
+      return rows.map(({ group, next, pending, ...row }) => {
+        const topic = log.toTopic(row)
+        const unread = topic.last - Math.max(next, log.first(topic) - 1)
+        return { topic: topic.name, group, lag: Math.max(0, unread), pending }
+      })
+    },
+    ...createPendingRows({ sql }),
+  }
+}
+
+/** What a group has open at positions up to its `next`: given back, or out under a lease. */
+function createPendingRows({ sql }: Pick<Parts, 'sql'>) {
+  return {
+    isPending: ({ id }: Group, position: number) =>
+      sql.get`SELECT 1 FROM pending WHERE consumer = ${id} AND position = ${position}` !== undefined,
+    /** The first positions after one that are visible. */
+    visible: ({ id }: Group, after: number, now: number, max: number) =>
+      sql.all<{ position: number }>`SELECT position FROM pending INDEXED BY pending_hidden
+        WHERE consumer = ${id} AND hidden_until <= ${now} AND position > ${after}
+        ORDER BY position LIMIT ${max} + 0`,
+    nextVisible: ({ id }: Group, now: number) =>
+      sql.get<{ at: number | null }>`SELECT min(hidden_until) AS at FROM pending
+        WHERE consumer = ${id} AND hidden_until > ${now}`?.at,
+    /** Hides a position until a time; 0: makes it visible. */
+    hide: ({ id }: Group, position: number, until: number) =>
+      sql.run`INSERT INTO pending (consumer, position, hidden_until) VALUES (${id}, ${position}, ${until})
+        ON CONFLICT (consumer, position) DO UPDATE SET hidden_until = excluded.hidden_until`,
+    /** Shows a position as one that was never delivered. */
+    renew: ({ id }: Group, position: number) =>
+      sql.run`INSERT OR REPLACE INTO pending (consumer, position, hidden_until) VALUES (${id}, ${position}, 0)`,
+    /** Hides a position that is delivered under a lease, and returns which delivery that is. */
+    lease({ id }: Group, position: number, until: number): number {
+      const row = sql.get<{
+        deliveries: number
+      }>`INSERT INTO pending (consumer, position, hidden_until, deliveries)
+        VALUES (${id}, ${position}, ${until}, 1) ON CONFLICT (consumer, position)
+        DO UPDATE SET hidden_until = excluded.hidden_until, deliveries = deliveries + 1
+        RETURNING deliveries`
+      return row?.deliveries ?? 1
+    },
+    /** Lets a lease that has not run out run until a time. Returns how many that were. */
+    extend: ({ id }: Group, position: number, now: number, until: number) =>
+      sql.run`UPDATE pending SET hidden_until = ${until}
+        WHERE consumer = ${id} AND position = ${position} AND hidden_until > ${now}`,
+    consume: ({ id }: Group, position: number) =>
+      sql.run`DELETE FROM pending WHERE consumer = ${id} AND position = ${position}`,
+    forget: ({ id }: Group) => sql.run`DELETE FROM pending WHERE consumer = ${id}`,
+  }
+}

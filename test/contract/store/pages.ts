@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
+import type { DeadLetter, HeldJob, PlacedEvent, Store } from '../../../src/core/store.ts'
+import { acceptAll, bury, job, MINUTE, part, publishAll, type StoreFactory, whileMore } from './kit.ts'
+
+const FEW = Array.from({ length: 7 }, (_, index) => `m${index}`)
+/** Together more than one read gives. */
+const LARGE = Array.from({ length: 24 }, (_, index) => `${index} `.padEnd(300_000, 'x'))
+
+/** A reader that goes on only while it is said that there is more misses nothing, and comes to an end. */
+export function pagesContract(factory: StoreFactory): void {
+  part(factory, 'pages', {
+    ...Object.fromEntries(
+      [
+        { name: 'few at a time', texts: FEW, max: 2 },
+        { name: 'exactly all at once', texts: FEW, max: FEW.length },
+        { name: 'large ones', texts: LARGE, max: 100 },
+      ].flatMap(({ name, texts, max }) => [
+        [`unpumped, then claims: ${name}`, ({ store }: { store: Store }) => pumpAndClaim(store, texts, max)],
+        [
+          `the road of a taker who chooses: ${name}`,
+          ({ store }: { store: Store }) => look(store, texts, max),
+        ],
+        [`the tail of the messages: ${name}`, ({ store }: { store: Store }) => tail(store, texts, max)],
+        [`a group, in every mode: ${name}`, ({ store }: { store: Store }) => readGroups(store, texts, max)],
+      ]),
+    ),
+    'dead letters and held jobs, exactly to their end': async (bench) => {
+      const { store } = bench
+      for (const id of FEW) await bury(bench, 'q', job(id, id))
+      for (const limit of [2, FEW.length]) {
+        const letters = await whileMore<DeadLetter>((before) =>
+          store.jobs.deadLetters.list({ before, limit }),
+        )
+        assert.deepEqual(letters.map(({ id }) => id).toSorted(), FEW)
+      }
+      assert.equal((await store.jobs.deadLetters.list({ limit: FEW.length })).more, false)
+      assert.equal((await store.jobs.deadLetters.list({ limit: FEW.length - 1 })).more, true)
+
+      await store.jobs.add(
+        'held',
+        FEW.map((id) => job(id, id)),
+      )
+      const { items } = await store.jobs.claim('held', { max: 10, lease: MINUTE })
+      await store.jobs.settle(
+        'held',
+        items.map(({ id, token }) => ({ id, token, outcome: 'hold' })),
+      )
+      for (const limit of [2, FEW.length]) {
+        const held = await whileMore<HeldJob>((last) => store.jobs.held('held', last?.id ?? '', limit))
+        assert.deepEqual(
+          held.map(({ id }) => id),
+          FEW,
+        )
+      }
+      assert.equal((await store.jobs.held('held', '', FEW.length)).more, false)
+    },
+    'a claim says whether other jobs are due: beyond its number, beyond the limit of a group, or none':
+      async ({ store }) => {
+        await store.jobs.add(
+          'q',
+          FEW.map((id) => job(id, id)),
+        )
+        const claim = (max: number, limits = {}) => store.jobs.claim('q', { max, lease: MINUTE, limits })
+        assert.equal((await claim(2)).more, true)
+        assert.equal((await claim(100, { g: 0 })).more, true)
+        assert.equal((await claim(100, { g: 1 })).more, true)
+        const last = await claim(4)
+        assert.deepEqual([last.items.length, last.more], [4, false])
+        assert.deepEqual(await claim(1), { items: [], more: false, nextDue: (await claim(1)).nextDue })
+      },
+    'the events of a topic, exactly to their end': async ({ store }) => {
+      const ids = await publishAll(store, 't', FEW)
+      assert.equal((await store.topics.tail('t', 0, FEW.length)).more, false)
+      assert.equal((await store.topics.tail('t', 0, FEW.length - 1)).more, true)
+      await store.topics.subscribe('t', 'g', 'start')
+      const read = async (mode: 'peek' | 'consume' | 'lease', max: number) =>
+        (await store.topics.read('t', [{ group: 'g', mode, max, lease: MINUTE }]))[0]
+      assert.deepEqual([(await read('peek', 7))?.more, (await read('peek', 6))?.more], [false, true])
+      assert.equal((await read('lease', 3))?.more, true)
+      // Three of them are visible again, before those that are unread.
+      await store.topics.nack('t', 'g', ids.slice(0, 3), 0)
+      assert.deepEqual([(await read('peek', 7))?.more, (await read('peek', 2))?.more], [false, true])
+      assert.equal((await read('consume', 2))?.more, true)
+      assert.equal((await read('consume', 5))?.more, false)
+    },
+  })
+}
+
+async function pumpAndClaim(store: Store, texts: readonly string[], max: number): Promise<void> {
+  const ids = await acceptAll(store, texts)
+  const pumped = await whileMore(async () => {
+    const { cursor, items, more } = await store.journal.unpumped(max)
+    const jobs = items.map(({ id }) => ({ id, lane: id, group: 'g', messageId: id }))
+    const last = items.at(-1)
+    if (last) assert.equal(await store.journal.pumped(cursor, last.id, jobs), true)
+    return { items, more }
+  })
+  assert.deepEqual(pumped.map(({ id }) => id).toSorted(), ids)
+  const claimed = await whileMore(() => store.jobs.claim('dispatch', { max, lease: MINUTE }))
+  assert.deepEqual(claimed.map(({ id }) => id).toSorted(), ids)
+}
+
+async function look({ journal, receive }: Store, texts: readonly string[], max: number): Promise<void> {
+  const ids = await acceptAll({ journal }, texts)
+  const found: string[] = []
+  for (let part = 0; part < receive.parts; part++) {
+    let after = 0
+    const shown = await whileMore(async () => {
+      const looked = await receive.look({ part, after, max })
+      after = looked.to
+      return looked
+    })
+    const positions = shown.map(({ position }) => position)
+    const again = await whileMore<(typeof shown)[number]>((last) =>
+      receive.lookAt(
+        part,
+        positions.filter((position) => position > (last?.position ?? 0)),
+      ),
+    )
+    assert.deepEqual(again, shown)
+    found.push(...shown.map(({ message }) => message.id))
+  }
+  assert.deepEqual(found.toSorted(), ids)
+}
+
+async function tail(store: Store, texts: readonly string[], max: number): Promise<void> {
+  const ids = await acceptAll(store, texts)
+  const found: PlacedEvent[] = []
+  for (let partition = 0; partition < store.topics.partitions(MESSAGE_TOPIC); partition++) {
+    const read = (last?: PlacedEvent) => store.topics.tail(MESSAGE_TOPIC, last?.position ?? 0, max, partition)
+    found.push(...(await whileMore(read)))
+  }
+  assert.deepEqual(found.map(({ event }) => event.id).toSorted(), ids)
+}
+
+async function readGroups(store: Store, texts: readonly string[], max: number): Promise<void> {
+  const { topics } = store
+  for (const group of ['consumes', 'leases', 'peeks']) await topics.subscribe(MESSAGE_TOPIC, group, 'now')
+  const ids = await acceptAll(store, texts)
+  const read = async (group: string, mode: 'consume' | 'lease' | 'peek') => {
+    const [batch] = await topics.read(MESSAGE_TOPIC, [{ group, mode, max, lease: MINUTE }])
+    return batch ?? assert.fail('the group is there')
+  }
+  const idsOf = (events: readonly { id: string }[]) => events.map(({ id }) => id)
+  assert.deepEqual(idsOf(await whileMore(() => read('consumes', 'consume'))), ids)
+  assert.deepEqual(idsOf(await whileMore(() => read('leases', 'lease'))), ids)
+  await topics.nack(MESSAGE_TOPIC, 'leases', ids, 0)
+  assert.deepEqual(idsOf(await whileMore(() => read('leases', 'consume'))), ids)
+  const peeked = await whileMore(async () => {
+    const batch = await read('peeks', 'peek')
+    await topics.ack(MESSAGE_TOPIC, 'peeks', idsOf(batch.items))
+    return batch
+  })
+  assert.deepEqual(idsOf(peeked), ids)
+}
