@@ -5,7 +5,8 @@ import { toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { ClaimedJob, NewJob, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
-import { createWorker, type RunOutcome } from './worker.ts'
+import type { RunOutcome } from './attempts.ts'
+import { createWorker } from './worker.ts'
 
 /** The queue of dead letters for events that exceeded `max-deliveries`. */
 const QUEUE = 'events'

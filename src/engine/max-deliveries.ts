@@ -1,7 +1,8 @@
 import { TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { ClaimedJob, Note, Store, Taken } from '../core/store.ts'
-import { createWorker, type RunOutcome } from './worker.ts'
+import type { RunOutcome } from './attempts.ts'
+import { createWorker } from './worker.ts'
 
 /** The queue of dead letters for messages that exceeded `max-deliveries`. */
 const QUEUE = 'receive'

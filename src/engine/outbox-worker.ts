@@ -6,8 +6,9 @@ import type { ClaimedJob, Store } from '../core/store.ts'
 import { type Receipt, type Reply, replySchema, SendPostponed, type Transport } from '../core/transport.ts'
 import { inTime } from '../lib/pause.ts'
 import { putLast } from '../lib/put-last.ts'
+import { attemptError, attemptOf, failedAttempt, type RunOutcome } from './attempts.ts'
 import { answerOf, OUTBOX_QUEUE, outboxNote } from './outbox.ts'
-import { attemptError, attemptOf, createWorker, failedAttempt, type RunOutcome } from './worker.ts'
+import { createWorker } from './worker.ts'
 
 /** The sending half of a transport. */
 export type Sender = Pick<Transport, 'send' | 'probe' | 'requireTarget'>

@@ -88,7 +88,7 @@ async function boundary(
   let [low, high] = [0, end]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
-    const [next] = await topics.tail(topic, middle, 1, partition)
+    const [next] = (await topics.tail(topic, middle, 1, partition)).items
     if (next && next.position <= high && holds(next.event)) low = next.position
     else high = middle
   }
@@ -121,7 +121,7 @@ async function showAgain(
   partition: number,
 ): Promise<number> {
   const max = Math.min(STEP, part.last - part.after)
-  const found = await topics.tail(topic, part.after, max, partition)
+  const { items: found } = await topics.tail(topic, part.after, max, partition)
   const wanted = found.filter(({ position }) => position <= part.last)
   const restored = await Promise.all(wanted.map(({ event }) => topics.restore(topic, group, event.id)))
   // Retention may have taken an event meanwhile; without the group there is nobody to show it to.

@@ -2,7 +2,7 @@ import { requireGateway } from '../core/call.ts'
 import type { Message } from '../core/message.ts'
 import type { Services } from '../core/services.ts'
 import type { NewJob, Store } from '../core/store.ts'
-import { DISPATCH_QUEUE } from './dispatch.ts'
+import { DISPATCH_QUEUE } from './dispatch-queue.ts'
 import { isAwaited, jobFor } from './pump.ts'
 
 /** Messages read per step, and the maximum that one call routes. */

@@ -6,7 +6,7 @@ import type { ArtifactService, Services } from '../core/services.ts'
 import type { Store } from '../core/store.ts'
 import type { Transport } from '../core/transport.ts'
 import { defined } from '../lib/defined.ts'
-import { sendKey } from './dispatch.ts'
+import { sendKey } from './dispatch-queue.ts'
 import { type Outbox, refuseApproval, type Sending } from './outbox.ts'
 import { suppressedIn } from './outbox-worker.ts'
 

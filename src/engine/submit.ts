@@ -13,7 +13,7 @@ import type { Store } from '../core/store.ts'
 import type { Reply, ReplyLog } from '../core/transport.ts'
 import { defined } from '../lib/defined.ts'
 import { waitFor } from '../lib/wait-for.ts'
-import { waitUntilSettled } from './dispatch.ts'
+import { waitUntilSettled } from './dispatch-queue.ts'
 
 /** Reply target of submitted messages: always the reply log, regardless of the transport. */
 const LOG_TARGET = { log: true }

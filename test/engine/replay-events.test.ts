@@ -50,8 +50,8 @@ async function read(store: Store, topic: string): Promise<string[]> {
   const ids: string[] = []
   for (;;) {
     const [batch] = await store.topics.read(topic, [{ group: 'analytics', max: 500, mode: 'consume' }])
-    if (!batch?.events.length) return ids
-    ids.push(...batch.events.map(({ id }) => id))
+    if (!batch?.items.length) return ids
+    ids.push(...batch.items.map(({ id }) => id))
   }
 }
 

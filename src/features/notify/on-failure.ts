@@ -1,6 +1,6 @@
 import type { DeadLetter, Store } from '../../core/store.ts'
 import { HOUR } from '../../core/units.ts'
-import { DISPATCH_QUEUE } from '../../engine/dispatch.ts'
+import { DISPATCH_QUEUE } from '../../engine/dispatch-queue.ts'
 import type { Outbox } from '../../engine/outbox.ts'
 import type { Router } from '../../engine/router.ts'
 

@@ -1,62 +1,28 @@
-import { decodeMessage, encodeMessage, type Message, type NewMessage } from '../../core/message.ts'
-import { makeId, positionOf } from '../../core/message-id.ts'
+import { decodeMessage, type Message } from '../../core/message.ts'
+import { positionOf } from '../../core/message-id.ts'
 import type { Outcome } from '../../core/message-query.ts'
-import type { Journal, Note } from '../../core/store.ts'
-import { defined } from '../../lib/defined.ts'
+import type { Journal } from '../../core/store.ts'
 import { createFreshMessages } from '../shared/fresh-messages.ts'
 import { insertJob } from './job-rows.ts'
+import { createAppend } from './journal-append.ts'
+import { createNotes } from './notes.ts'
 import type { Parts } from './parts.ts'
-import { fromJson, readPage, toJson } from './sql.ts'
-
-/** Above the numbers used by older versions. */
-const FIRST_NOTE = 1_000_000
-
-const ROADS = ['dispatch', 'receive', 'outbox'] as const
+import { readPage } from './sql.ts'
 
 type Place = { seq: number }
 type MessageRow = Place & { id: string; gateway: string; received_at: number; payload: string }
-type NoteRow = { at: number; road: number; what: string; detail: string | null }
 
 export type JournalTable = ReturnType<typeof createJournal>
 
 /** The journal, and its synchronous functions for other parts of the store. */
-export function createJournal(parts: Parts, searching: Pick<Journal, 'search' | 'countByTime'>) {
-  const { sql, writer, counters, gateways, keys, signals } = parts
+export function createJournal(parts: Parts, search: Journal['search']) {
+  const { sql, writer, counters } = parts
   const fresh = createFreshMessages()
+  const append = createAppend(parts, fresh)
+  const notes = createNotes(parts)
   writer.follow({ rolledBack: () => fresh.pumpedTo(undefined) })
 
-  function append(messages: readonly NewMessage[]) {
-    const now = parts.now()
-    const before = counters.get('journal')
-    const answers = messages.map((message) => {
-      const hash = message.key === undefined ? undefined : keys.hash('message', message.gateway, message.key)
-      const first = hash && keys.find(hash, now)
-      return first ? { id: first, duplicate: true } : { id: appendOne(message, now, hash), duplicate: false }
-    })
-    const added = counters.get('journal') - before
-    if (added > 0) {
-      counters.add('messages', added)
-      counters.add('ready', added)
-      for (const name of ['journal', 'receive', 'topic:gateway-message'] as const) signals.raise(name)
-    }
-    return answers
-  }
-
-  function appendOne(message: NewMessage, now: number, hash: Buffer | undefined): string {
-    const seq = counters.add('journal', 1)
-    const id = makeId(parts.idTime(), seq)
-    const gateway = gateways.number(message.gateway)
-    const conversation = message.conversation ?? null
-    const receivedAt = message.receivedAt ?? now
-    const payload = encodeMessage(message)
-    sql.run`INSERT INTO journal (seq, id, gateway, received_at, conversation, payload)
-      VALUES (${seq}, ${id}, ${gateway}, ${receivedAt}, ${conversation}, ${payload})`
-    if (hash) keys.remember(hash, id)
-    fresh.accepted(id, seq, message, now, payload.length)
-    return id
-  }
-
-  /** The position of an id, if the journal has that message. */
+  /** The position of an id, if that very message is there. */
   function find(id: string): number | undefined {
     const seq = positionOf(id)
     if (seq === undefined) return undefined
@@ -76,22 +42,6 @@ export function createJournal(parts: Parts, searching: Pick<Journal, 'search' | 
     return readPage(rows, max, toPlaced, ({ message }) => message.text)
   }
 
-  /** Adds notes to the message at a position (with that id), if it exists. Only inside a transaction. */
-  function addNotes(seq: number, id: string | null, notes: readonly Note[]): void {
-    const row = sql.get<{ id: string }>`SELECT id FROM journal WHERE seq = ${seq}`
-    if (row && row.id === (id ?? row.id)) appendNotes(seq, notes)
-  }
-
-  /** Adds notes to an existing message. Only inside a transaction. */
-  function appendNotes(seq: number, notes: readonly Note[]): void {
-    for (const { at, road, what, detail } of notes)
-      sql.run`INSERT INTO note (seq, n, at, road, what, detail)
-        VALUES (${seq}, ${nextNote()}, ${at}, ${ROADS.indexOf(road)}, ${what}, ${toJson(detail)})`
-  }
-
-  /** Numbers notes across all messages, which needs no read. Older versions numbered them per message. */
-  const nextNote = () => counters.set('notes', Math.max(counters.get('notes'), FIRST_NOTE) + 1)
-
   const outcome = (id: string) =>
     sql.get<{ outcome: Outcome }>`SELECT outcome FROM standing
       WHERE seq = ${positionOf(id) ?? 0} AND id = ${id}`?.outcome
@@ -106,18 +56,15 @@ export function createJournal(parts: Parts, searching: Pick<Journal, 'search' | 
       }),
     ...searching,
     outcomes: (ids) => parts.read(() => ids.map(outcome)),
-    note: (id, notes) =>
+    note: (id, given) =>
       writer.write(() => {
         const seq = positionOf(id)
-        if (seq !== undefined) addNotes(seq, id, notes)
+        if (seq !== undefined) notes.addTo(seq, id, given)
       }),
     history: (id) =>
       parts.read(() => {
         const seq = find(id)
-        if (seq === undefined) return []
-        return sql.all<NoteRow>`SELECT at, road, what, detail FROM note WHERE seq = ${seq} ORDER BY n`.map(
-          toNote,
-        )
+        return seq === undefined ? [] : notes.of(seq)
       }),
     unpumped: (max) =>
       fresh.unpumped(max, () =>
@@ -146,13 +93,9 @@ export function createJournal(parts: Parts, searching: Pick<Journal, 'search' | 
     fresh.pumped().delete(id)
     return pumped?.message
   }
-  return { ...journal, at, find, after, addNotes, appendNotes, takePumped }
+  return { ...journal, at, find, after, addNotes: notes.addTo, appendNotes: notes.append, takePumped }
 }
 
 function toMessage({ id, gateway, received_at: receivedAt, payload }: MessageRow): Message {
   return decodeMessage({ id, gateway, receivedAt }, payload)
-}
-
-function toNote({ at, road, what, detail }: NoteRow): Note {
-  return { at, road: ROADS[road] ?? 'dispatch', what, ...defined({ detail: fromJson(detail) }) }
 }

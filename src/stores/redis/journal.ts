@@ -1,11 +1,11 @@
-import { encodeMessage, type Message, type NewMessage } from '../../core/message.ts'
-import { randomTail } from '../../core/message-id.ts'
+import type { Message } from '../../core/message.ts'
 import type { Outcome } from '../../core/message-query.ts'
 import type { Journal, Store } from '../../core/store.ts'
 import type { FreshMessages } from '../shared/fresh-messages.ts'
-import { append, decodeNote, type Entry, encodeNotes, messageOf } from './codec.ts'
+import { createAccepting } from './accepting.ts'
+import { decodeNote, type Entry, encodeNotes, messageOf } from './codec.ts'
 import { briefArgs } from './jobs.ts'
-import { type Args, digest, inBatches, type Server } from './scripts.ts'
+import { inBatches, type Server } from './scripts.ts'
 import { createSearch } from './search.ts'
 
 /** Of one shard. */
@@ -15,20 +15,11 @@ export type ShardJournal = Journal &
     place(keys: readonly { key: string; wanted: number }[]): Promise<number[]>
   }
 
-/** `begun`: whether the journal has or had messages. `ping`: the store's ping. */
-export function createJournal(
-  { run, call, roots: { main }, places, owner, now }: Server,
-  fresh: FreshMessages,
-  begun: boolean,
-): ShardJournal {
-  const head = () => ['', `${begun ? 1 : ''}${places.of > 1 ? `s${places.shard}` : ''}`]
-
-  let server = owner()
-  /** A new master may lack the last writes and reuse their positions, so cached messages are outdated. */
-  const forgetMoved = () => {
-    if (owner() !== server) fresh.pumpedTo(undefined)
-    server = owner()
-  }
+/** `begun`: whether the journal has messages, or had. `ping` is that of the store. */
+export function createJournal(server: Server, fresh: FreshMessages, begun: boolean): ShardJournal {
+  const { run, call, roots, places } = server
+  const { main } = roots
+  const accepting = createAccepting(server, fresh, begun)
 
   async function get(id: string): Promise<Message | undefined> {
     const place = `${places.placeOf(id) ?? 0}-0`
@@ -45,34 +36,8 @@ export function createJournal(
     return answers.map((answer) => answer || undefined)
   }
 
-  async function accept(messages: readonly NewMessage[], together?: boolean) {
-    const at = now()
-    const items = messages.map((message) => argsOf(message, at))
-    const accepted = await append(run, main, places.idAt, head(), items, together)
-    // Duplicates on another shard say nothing about this journal.
-    begun ||= accepted.some(({ shard }) => shard === undefined)
-    forgetMoved()
-    messages.forEach((message, index) => {
-      const { id, duplicate } = accepted[index] ?? { id: '', duplicate: true }
-      const size = String(items[index]?.[3]).length
-      if (!duplicate) fresh.accepted(id, places.placeOf(id), message, at, size)
-    })
-    return accepted
-  }
-
-  /** The last unfinished call of `accept`: its signal may arrive before its reply. */
-  let underWay: Promise<unknown> | undefined
-
   return {
-    accept: (messages, together) => {
-      const accepted = accept(messages, together)
-      const ended = () => {
-        if (underWay === settled) underWay = undefined
-      }
-      const settled = accepted.then(ended, ended)
-      underWay = settled
-      return accepted
-    },
+    accept: accepting.accept,
 
     place: (keys) =>
       inBatches(
@@ -81,7 +46,7 @@ export function createJournal(
       ),
 
     ping: async () => {
-      await run('append', main, ...head())
+      await run('append', main, ...accepting.head())
     },
 
     get,
@@ -107,9 +72,9 @@ export function createJournal(
     },
 
     unpumped: async (max) => {
-      // Its messages will be in memory, and reading them back would cost as much as accepting them.
-      if (fresh.isEmpty()) await underWay
-      forgetMoved()
+      // Its messages will be in memory; reading them back would cost as much as accepting them.
+      if (fresh.isEmpty()) await accepting.underWay()
+      accepting.forgetMoved()
       return fresh.unpumped(max, async () => {
         type Reply = [cursor: number, isLeft: number, entries: Entry[]]
         const [cursor, isLeft, entries] = await run<Reply>('journal', main, 'unpumped', max)
@@ -130,15 +95,4 @@ export function createJournal(
       }
     },
   }
-}
-
-function argsOf(message: NewMessage, now: number): Args {
-  return [
-    randomTail(),
-    message.receivedAt ?? now,
-    message.key === undefined ? '' : digest(message.gateway, message.key),
-    encodeMessage(message),
-    message.gateway,
-    message.conversation === undefined ? '' : digest(message.conversation),
-  ]
 }

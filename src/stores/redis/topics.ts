@@ -2,37 +2,14 @@ import { TriviumError } from '../../core/errors.ts'
 import { type Event, MESSAGE_TOPIC, type NewEvent, REPLY_TOPICS } from '../../core/event.ts'
 import type { Message } from '../../core/message.ts'
 import { idParts, makeId, positionOf, randomTail } from '../../core/message-id.ts'
-import type { GroupBatch, GroupRead, Topics } from '../../core/store.ts'
-import { defined } from '../../lib/defined.ts'
+import type { Topics } from '../../core/store.ts'
 import { storable } from '../shared/values.ts'
 import { append, type Entry, eventOf, messageOf, positionIn } from './codec.ts'
-import { type Args, createHandOver, digest, inBatches, type Server } from './scripts.ts'
+import { type Args, digest, inBatches, type Server } from './scripts.ts'
+import { type BoundedBatch, type BoundedRead, createTopicRead } from './topic-read.ts'
 
-/** How many events a group gets from one call at most, however many it asks for. */
-const MAX_EVENTS = 500
 /** How many messages one call reads at most without a group: each may be large. */
 const MAX_TAIL = 20
-
-/** Entries read at once: each may be large. */
-const WINDOW = 64
-/** Characters after which a peek fetches no more events. */
-const LARGE = 1_000_000
-
-type GroupAnswer = [
-  missed: number,
-  wait: number,
-  held: number,
-  isLeft: number,
-  counts: number[],
-  ...positions: number[],
-]
-/** Events by position, and how many characters they were read from. */
-type Known = { events: Map<number, Event>; size: number }
-
-/** `until`: consume or lease no event whose id is of a later time (Unix ms). */
-export type BoundedRead = GroupRead & { until?: number }
-/** `held`: the time of the first event that was left for that. `size`: how many characters were read. */
-export type BoundedBatch = GroupBatch & { held?: number; size: number }
 
 /** Of one shard: of `gateway-message` it has a part, of other topics all. */
 export type ShardTopics = Omit<Topics, 'partitions' | 'placeOf' | 'read'> & {
@@ -51,42 +28,8 @@ export function createTopics(
   const eventIn = (topic: string, entry: Entry) =>
     topic === MESSAGE_TOPIC ? toEvent(messageOf(entry, places)) : eventOf(topic, entry)
 
-  const handOver = createHandOver(
-    (topic, handing) => run('topic-read', roots.topic(topic), ...handing, topic),
-    isClosed,
-  )
+  const readGroups = createTopicRead({ run, call, roots, now, isClosed }, eventIn)
   const main = (set: 'topics' | 'grouped-topics') => `${roots.main}${set}`
-
-  async function readSome(topic: string, requests: readonly Args[]): Promise<(BoundedBatch | undefined)[]> {
-    const [entries, answers] = await handOver(topic, (handing) => {
-      const args = [...handing, topic, ...requests.flat()]
-      return run<[Entry[], (GroupAnswer | null)[]]>('topic-read', roots.topic(topic), ...args)
-    })
-    const known: Known = { events: new Map(), size: 0 }
-    const learn = (some: readonly Entry[]) => {
-      for (const entry of some) {
-        known.events.set(positionIn(entry), eventIn(topic, entry))
-        known.size += entry[1][3].length
-      }
-    }
-    learn(entries)
-    const log = `${roots.topic(topic)}journal`
-    const batches: (BoundedBatch | undefined)[] = []
-    for (const [index, answer] of answers.entries()) {
-      const [, , , , , ...positions] = answer ?? []
-      const unknown = windows(positions.filter((position) => !known.events.has(position)))
-      const isFew = ([from]: Window) => from === positions[0] || known.size <= LARGE
-      for (let next = unknown[0]; next && isFew(next); next = unknown[0]) {
-        learn(await call('XRANGE', log, `${next[0]}-0`, `${next[1]}-0`))
-        unknown.shift()
-      }
-      const batch = answer && toBatch(answer, known, unknown.length > 0, now())
-      // All that a peek was told of may be gone by now.
-      const isGone = batch?.items.length === 0 && positions.length > 0
-      batches.push(isGone ? (await readSome(topic, [requests[index] ?? []]))[0] : (batch ?? undefined))
-    }
-    return batches
-  }
 
   /** Consumes events, or gives them back where `args` name the topic and the delay; then whether they are known. */
   async function settle(topic: string, group: string, ids: ReadonlySet<string>, ...args: Args) {
@@ -137,7 +80,7 @@ export function createTopics(
       return (await Promise.all(lists)).flat()
     },
 
-    read: (topic, requests) => inBatches(requests.map(argsOfRead), (batch) => readSome(topic, batch)),
+    read: readGroups,
 
     ack: (topic, group, ids, areRead) => settle(topic, group, new Set(ids), '', 0, areRead ? 'read' : ''),
     nack: (topic, group, ids, delay) => settle(topic, group, new Set(ids), topic, storable(delay), ''),
@@ -160,44 +103,7 @@ export function createTopics(
   }
 }
 
-function toBatch(
-  answer: GroupAnswer,
-  { events: known, size }: Known,
-  isCut: boolean,
-  now: number,
-): BoundedBatch {
-  const [missed, wait, held, isLeft, counts, ...positions] = answer
-  const items = positions.flatMap((position) => known.get(position) ?? [])
-  const deliveries = counts.filter((_, at) => known.has(positions[at] ?? 0))
-  return {
-    items,
-    more: isCut || isLeft === 1,
-    missed,
-    size,
-    ...defined({ held: held || undefined, nextVisible: wait < 0 ? undefined : now + wait }),
-    ...(counts.length > 0 && { deliveries }),
-  }
-}
-
-type Window = [from: number, to: number]
-
-/** The first and last of each window that the positions, in order, lie in. */
-function windows(positions: readonly number[]): Window[] {
-  const found: Window[] = []
-  for (const position of positions) {
-    const last = found.at(-1)
-    if (last && position < last[0] + WINDOW) last[1] = position
-    else found.push([position, position])
-  }
-  return found
-}
-
 /** A topic keeps of an event what stands neither in its id nor in its head. */
 function argsOf({ key, timestamp, ...event }: NewEvent, now: number): Args {
   return [randomTail(), timestamp ?? now, key === undefined ? '' : digest(key), JSON.stringify(event), '', '']
-}
-
-function argsOfRead({ group, max, mode, lease = 0, after = 0, until, isCounted }: BoundedRead): Args {
-  const time = mode === 'peek' ? after : storable(lease)
-  return [group, Math.min(max, MAX_EVENTS), mode, time, until ?? '', isCounted ? 1 : '']
 }

@@ -1,4 +1,4 @@
-import type { ClaimedJob, DeadLetter, Jobs, Page } from '../../../core/store.ts'
+import type { Claim, ClaimedJob, ClaimedJobs, DeadLetter, Jobs, Page } from '../../../core/store.ts'
 import { defined } from '../../../lib/defined.ts'
 import type { Layout } from '../layout.ts'
 import type { Owned } from './owners.ts'
@@ -12,7 +12,6 @@ export function createShardedJobs(
   now: () => number,
 ): Jobs {
   const at = (shard: number) => (shards[shard] as Shard).jobs
-  const deadLetters = shards.map(({ jobs }) => jobs.deadLetters)
 
   /** Does something with claims, each on its shard. */
   function ofClaims<Claim extends { token: string }, Answer>(
@@ -55,37 +54,7 @@ export function createShardedJobs(
         },
       ),
 
-    claim: async (queue, request) => {
-      const limits = { ...request.limits }
-      const items: ClaimedJob[] = []
-      let more = false
-      for (const shard of await owned.claimable(queue, now())) {
-        const max = request.max - items.length
-        if (max <= 0) {
-          more = true
-          break
-        }
-        owned.asked(queue, shard)
-        const found = await at(shard)
-          .claim(queue, { ...request, max, limits })
-          .catch((error: unknown) => {
-            owned.dueAt(queue, shard, now() + AWAY)
-            // What the others gave is claimed.
-            if (items.length === 0) throw error
-          })
-        // Its lease runs out while those are waited for that are away as well.
-        if (!found) break
-        for (const job of found.items) {
-          items.push({ ...job, token: `${shard}-${job.token}` })
-          const left = limits[job.group]
-          if (left !== undefined) limits[job.group] = Math.max(0, left - 1)
-        }
-        if (found.more) owned.mayClaim(queue, shard)
-        more ||= found.more
-        owned.dueAt(queue, shard, found.nextDue)
-      }
-      return { items, more, ...defined({ nextDue: owned.nextDue(queue) }) }
-    },
+    claim: (queue, request) => claimOnAll(shards, owned, queue, request, now),
     follow: (queue, { token, ...claim }) =>
       at((Number.parseInt(token, 10) || 0) % of).follow(queue, { ...claim, token: tokenOf(token) }),
     settle: (queue, outcomes) =>
@@ -97,25 +66,71 @@ export function createShardedJobs(
     renew: (queue, claims, lease) => ofClaims(claims, (shard, some) => at(shard).renew(queue, some, lease)),
     end: (queue, id) => first(id, (shard) => at(shard).end(queue, id)),
     ...createShardedHolds(shards, owned),
-    deadLetters: {
-      list: async (filter) => {
-        const pages = await Promise.all(deadLetters.map((letters) => letters.list(filter)))
-        return mergePages(pages, filter.limit, byAge)
-      },
-      ids: async () => (await Promise.all(deadLetters.map((letters) => letters.ids()))).flat(),
-      get: (id, queue) => first(id, async (shard) => deadLetters[shard]?.get(id, queue)),
-      retry: async (id, queue) => {
-        const retryOn = async (shard: number) => {
-          const isBack = await deadLetters[shard]?.retry(id, queue)
-          if (isBack) owned.mayClaimAny(shard)
-          return isBack
-        }
-        return (await first(id, retryOn)) ?? false
-      },
-      drop: async (id, queue) =>
-        (await first(id, async (shard) => deadLetters[shard]?.drop(id, queue))) ?? false,
-    },
+    deadLetters: createShardedLetters(shards, owned, first),
   }
+}
+
+type First = <Answer>(id: string, ask: (shard: number) => Promise<Answer>) => Promise<Answer | undefined>
+
+function createShardedLetters(shards: readonly Shard[], owned: Owned, first: First): Jobs['deadLetters'] {
+  const deadLetters = shards.map(({ jobs }) => jobs.deadLetters)
+  return {
+    list: async (filter) => {
+      const pages = await Promise.all(deadLetters.map((letters) => letters.list(filter)))
+      return mergePages(pages, filter.limit, byAge)
+    },
+    ids: async () => (await Promise.all(deadLetters.map((letters) => letters.ids()))).flat(),
+    get: (id, queue) => first(id, async (shard) => deadLetters[shard]?.get(id, queue)),
+    retry: async (id, queue) => {
+      const retryOn = async (shard: number) => {
+        const isBack = await deadLetters[shard]?.retry(id, queue)
+        if (isBack) owned.mayClaimAny(shard)
+        return isBack
+      }
+      return (await first(id, retryOn)) ?? false
+    },
+    drop: async (id, queue) =>
+      (await first(id, async (shard) => deadLetters[shard]?.drop(id, queue))) ?? false,
+  }
+}
+
+/** Claims on one shard after the other; what one has given begins before a shard that is away is waited for. */
+async function claimOnAll(
+  shards: readonly Shard[],
+  owned: Owned,
+  queue: string,
+  request: Claim,
+  now: () => number,
+): Promise<ClaimedJobs> {
+  const limits = { ...request.limits }
+  const items: ClaimedJob[] = []
+  let more = false
+  for (const shard of await owned.claimable(queue, now())) {
+    const max = request.max - items.length
+    if (max <= 0) {
+      more = true
+      break
+    }
+    owned.asked(queue, shard)
+    const found = await shards[shard]?.jobs
+      .claim(queue, { ...request, max, limits })
+      .catch((error: unknown) => {
+        owned.dueAt(queue, shard, now() + AWAY)
+        // What the others gave is claimed.
+        if (items.length === 0) throw error
+      })
+    // Its lease runs out while those are waited for that are away as well.
+    if (!found) break
+    for (const job of found.items) {
+      items.push({ ...job, token: `${shard}-${job.token}` })
+      const left = limits[job.group]
+      if (left !== undefined) limits[job.group] = Math.max(0, left - 1)
+    }
+    if (found.more) owned.mayClaim(queue, shard)
+    more ||= found.more
+    owned.dueAt(queue, shard, found.nextDue)
+  }
+  return { items, more, ...defined({ nextDue: owned.nextDue(queue) }) }
 }
 
 function createShardedHolds(shards: readonly Shard[], owned: Owned): Pick<Jobs, 'held' | 'unhold'> {

@@ -1,0 +1,66 @@
+import { reasonOf, TriviumError } from '../core/errors.ts'
+import { pathGet } from '../core/json.ts'
+import type { AttemptError, ClaimedJob, Settled } from '../core/store.ts'
+import { type Backoff, backoff } from '../lib/backoff.ts'
+
+/** How a run ended. A throw after the abort gives the job back and is no attempt; any other is a failed attempt. */
+export type RunOutcome = WithoutClaim<Settled>
+
+type WithoutClaim<Each> = Each extends Settled ? Omit<Each, 'id' | 'token'> : never
+
+/** How often a failed job is tried, and with which pauses. */
+export type Retry = Backoff & { attempts: number }
+
+/** Whether work failed because the store, or a part of it, was away: no attempt, for it says nothing of the work. */
+export function isStoreAway(thrown: unknown): boolean {
+  return thrown instanceof TriviumError && thrown.code === 'store_unavailable'
+}
+
+/** The longest that a job waits for a budget before it is looked whether there is another one. */
+const LONGEST_PAUSE = 60_000
+
+/** How long (ms) to wait with what a budget does not allow now: that is no attempt. Undefined for any other error. */
+export function pauseOf(thrown: unknown, now: number): number | undefined {
+  if (!(thrown instanceof TriviumError) || thrown.code !== 'budget_exhausted') return undefined
+  const until = Number(pathGet(thrown.cause, 'until'))
+  return Math.max(SHORTEST_PAUSE, Math.min(until - now, LONGEST_PAUSE))
+}
+const SHORTEST_PAUSE = 1_000
+
+/** What a failed attempt comes to: another one after a pause, or a dead letter, at once where another cannot help. */
+export function failedAttempt(
+  job: Pick<ClaimedJob, 'failures' | 'lost'>,
+  thrown: unknown,
+  retry: Retry,
+  at: number,
+): Extract<RunOutcome, { outcome: 'retry' | 'dead' }> {
+  const attempt = attemptOf(job)
+  const error = attemptError(thrown, at)
+  const permanent = thrown instanceof TriviumError && !thrown.retryable
+  if (!permanent && attempt < retry.attempts) {
+    return { outcome: 'retry', delay: backoff(attempt, retry), error }
+  }
+  return { outcome: 'dead', error, reason: permanent ? 'permanent' : 'attempts' }
+}
+
+/** Which attempt of a job this is; one whose holder died counts. */
+export function attemptOf({ failures, lost }: Pick<ClaimedJob, 'failures' | 'lost'>): number {
+  return failures + lost + 1
+}
+
+/** What to say of a job whose attempts are used up before this claim: its holder died each time. */
+export function lastErrorOf({ errors, lost }: ClaimedJob): Error {
+  return new Error(errors.at(-1)?.message ?? `the process that ran it died ${lost} times`)
+}
+
+/** An error as the attempts of a job keep it. */
+export function attemptError(error: unknown, at: number): AttemptError {
+  const own = error instanceof TriviumError && error.code === 'job_failed' ? error.cause : error
+  const stack = own instanceof Error && !(own instanceof TriviumError) ? own.stack : undefined
+  return {
+    at,
+    code: error instanceof TriviumError ? error.code : 'skill_failed',
+    message: reasonOf(error),
+    ...(stack ? { stack: stack.slice(0, 2000) } : {}),
+  }
+}

@@ -1,0 +1,34 @@
+import type { Steer } from '../core/call.ts'
+import { pathGet } from '../core/json.ts'
+import type { Message } from '../core/message.ts'
+import type { ClaimedJob, Note } from '../core/store.ts'
+import type { DispatchOptions } from './dispatch-options.ts'
+import { DISPATCH_QUEUE } from './dispatch-queue.ts'
+
+/** What the history of a message says of others that went into its call. */
+const MERGES = ['collects', 'supersedes', 'is steered']
+
+/** The messages that went into the call of another one, while their conversation was busy. */
+export function createMerged({ store, steered }: Pick<DispatchOptions, 'store' | 'steered'>) {
+  return {
+    /** What went into a call that was parked: its own job is over. */
+    async of(history: readonly Note[]): Promise<Message[]> {
+      const merges = history.filter(({ road, what }) => road === 'dispatch' && MERGES.includes(what))
+      const ids = merges.flatMap(({ detail }) => pathGet(detail, 'messages') ?? []).map(String)
+      const found = await Promise.all(ids.map((id) => store.journal.get(id)))
+      return found.filter((message) => message !== undefined)
+    },
+    /** Lets a run of a model take what has come meanwhile; on the store it belongs to this job from then on. */
+    steer: (job: ClaimedJob, group: string, messages: Message[]): Steer => ({
+      messages,
+      async listen() {
+        const found = await store.jobs.follow(DISPATCH_QUEUE, { id: job.id, token: job.token, group })
+        // A claim that is lost ends the attempt by itself.
+        for (const message of found ?? []) {
+          messages.push(message)
+          await steered?.(message)
+        }
+      },
+    }),
+  }
+}

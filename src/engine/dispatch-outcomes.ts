@@ -1,0 +1,97 @@
+import { TriviumError, toTriviumError } from '../core/errors.ts'
+import type { Json } from '../core/json.ts'
+import type { ClaimedJob, Note } from '../core/store.ts'
+import { failedAttempt, isStoreAway, pauseOf, type RunOutcome } from './attempts.ts'
+import type { Dispatch, DispatchOptions } from './dispatch-options.ts'
+import { STORE_PAUSE } from './worker-settler.ts'
+
+/** Of more than so many some are told again that they wait. */
+const MOST_WAITING = 10_000
+
+const WAITS = 'waits for an approval'
+
+/** How attempts of dispatch end: on the store, in the history, in metrics and logs, and for the sender. */
+export function createOutcomes(
+  options: Pick<DispatchOptions, 'outbox' | 'metrics' | 'log' | 'now' | 'ended'>,
+) {
+  const { metrics, log, now } = options
+  /** Messages of which this process knows that a budget holds them up. */
+  const waiting = new Set<string>()
+  const note = (what: string, detail: Json): Note => ({ at: now(), road: 'dispatch', what, detail })
+
+  /** It keeps its place and begins again; who wrote is told once, and its history. */
+  async function paused({ message, route, attempt }: Dispatch, error: TriviumError, delay: number) {
+    if (waiting.has(message.id)) return { outcome: 'release', delay } as const
+    if (waiting.size >= MOST_WAITING) waiting.clear()
+    waiting.add(message.id)
+    if (route.reply !== 'none') {
+      const text = `${error.message} Your message waits until then.`
+      await options.outbox.reply(message, { key: `budget:${message.id}`, text, by: `route ${route.name}` })
+    }
+    log.warn({ messageId: message.id, route: route.name }, error.message)
+    const notes = [note('waits for its budget', { attempt, error: error.message, delay })]
+    return { outcome: 'release', delay, notes } as const
+  }
+
+  function failed(job: ClaimedJob, dispatch: Dispatch, started: number, thrown: unknown): RunOutcome {
+    const { message, route, attempt } = dispatch
+    const { retry, name } = route
+    const longest = retry.backoff === 'fixed' ? retry.delay : retry.maxDelay
+    const outcome = failedAttempt(job, thrown, { ...retry, first: retry.delay, longest }, now())
+    const fields = { messageId: message.id, route: name, attempt, err: toTriviumError(thrown) }
+    const ms = now() - started
+    metrics.dispatched(name, outcome.outcome, ms / 1000)
+    const { message: error, code } = outcome.error
+    const detail = { route: name, attempt, error, code, ms }
+    if (outcome.outcome === 'retry') {
+      const { delay } = outcome
+      log.warn({ ...fields, delay }, 'the attempt failed; the message will be dispatched again')
+      return { ...outcome, notes: [note('failed', { ...detail, delay })] }
+    }
+    options.ended?.(message)
+    log.error(fields, 'the message became a dead letter')
+    return { ...outcome, notes: [note('dead', detail)] }
+  }
+
+  return {
+    isWaiting: (messageId: string) => waiting.has(messageId),
+    failed,
+    /** `notes`: what is to be noted besides. */
+    done(job: ClaimedJob, dispatch: Dispatch, started: number, notes: readonly Note[]): RunOutcome {
+      const { message, route, attempt, sends } = dispatch
+      options.ended?.(message)
+      waiting.delete(message.id)
+      metrics.dispatched(route.name, 'done', (now() - started) / 1000)
+      const all = [...notes, note('done', { route: route.name, attempt, ms: now() - started })]
+      return job.notify
+        ? { outcome: 'done', notes: all, result: { outcome: 'done', replies: sends.count } }
+        : { outcome: 'done', notes: all }
+    },
+    /** What a throw of the target comes to. */
+    async thrown(job: ClaimedJob, dispatch: Dispatch, started: number, thrown: unknown): Promise<RunOutcome> {
+      const { message, route, sends } = dispatch
+      if (thrown instanceof TriviumError && thrown.code === 'approval_pending') {
+        // Dispatched again once somebody has decided; see `resumeDispatch`.
+        log.info({ messageId: message.id, job: job.id }, thrown.message)
+        // Who waits for the replies gets the question.
+        const result = { outcome: 'done', replies: sends.count + 1 }
+        return { outcome: 'done', result, notes: [note(WAITS, { message: thrown.message })] }
+      }
+      if (isStoreAway(thrown)) {
+        const fields = { messageId: message.id, route: route.name, err: toTriviumError(thrown) }
+        log.warn(fields, 'it runs again once the store is back')
+        return { outcome: 'release', delay: STORE_PAUSE }
+      }
+      const delay = pauseOf(thrown, now())
+      return delay === undefined
+        ? failed(job, dispatch, started, thrown)
+        : paused(dispatch, toTriviumError(thrown), delay)
+    },
+  }
+}
+
+/** Of several approvals of one message the first may have let it go on to its end. */
+export function wasDone(history: readonly Note[]): boolean {
+  const ends = ['done', 'dead', WAITS]
+  return history.findLast(({ road, what }) => road === 'dispatch' && ends.includes(what))?.what === 'done'
+}

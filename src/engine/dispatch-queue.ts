@@ -1,0 +1,36 @@
+import { pathGet } from '../core/json.ts'
+import type { Message } from '../core/message.ts'
+import type { Store } from '../core/store.ts'
+import { waitForEnd } from './outbox.ts'
+
+export const DISPATCH_QUEUE = 'dispatch'
+
+/** Dispatches a message again after the decision that its skill waited for. The same `reason` counts once. */
+export async function resumeDispatch(
+  store: Pick<Store, 'jobs'>,
+  message: Pick<Message, 'id' | 'gateway' | 'conversation'>,
+  reason: string,
+): Promise<void> {
+  const lane = `${message.gateway}/${message.conversation}`
+  const job = { id: `${message.id}:${reason}`, lane, group: '', messageId: message.id }
+  await store.jobs.add(DISPATCH_QUEUE, [job])
+}
+
+/** The idempotency key of a send: a repeated attempt makes the same keys in the same order. */
+export function sendKey(messageId: string, route: string, ordinal: string): string {
+  return `${messageId}:${route}:${ordinal}`
+}
+
+/** As `waitForEnd`, for a message with `data.respond: 'result'`: how its dispatch ended, and with how many replies. */
+export async function waitUntilSettled(
+  store: Pick<Store, 'jobs' | 'onSignal'>,
+  messageId: string,
+  timeout: number,
+  signal?: AbortSignal,
+): Promise<{ outcome: 'done' | 'failed' | 'unrouted'; replies: number } | undefined> {
+  const end = await waitForEnd(store, DISPATCH_QUEUE, messageId, timeout, signal)
+  if (end?.state === 'dead') return { outcome: 'failed', replies: 0 }
+  const unrouted = pathGet(end?.result, 'outcome') === 'unrouted'
+  const replies = Number(pathGet(end?.result, 'replies') ?? 0)
+  return end && { outcome: unrouted ? 'unrouted' : 'done', replies }
+}

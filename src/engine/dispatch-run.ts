@@ -1,0 +1,103 @@
+import { createSendCounter } from '../core/call.ts'
+import { TriviumError } from '../core/errors.ts'
+import type { Message } from '../core/message.ts'
+import type { Route } from '../core/route.ts'
+import type { ClaimedJob, Note } from '../core/store.ts'
+import { defined } from '../lib/defined.ts'
+import { asideIn } from './aside.ts'
+import { attemptOf, lastErrorOf, type RunOutcome } from './attempts.ts'
+import { createMerged } from './dispatch-merged.ts'
+import type { Dispatch, DispatchOptions } from './dispatch-options.ts'
+import { createOutcomes, wasDone } from './dispatch-outcomes.ts'
+import { sendKey } from './dispatch-queue.ts'
+import { refuseApproval, type Sending, skillReply } from './outbox.ts'
+import type { RouteTable } from './route-table.ts'
+
+/** Runs the target of the route of a claimed job. */
+export function createRun(options: DispatchOptions, routing: RouteTable) {
+  const { store, router, metrics, now } = options
+  const outcomes = createOutcomes(options)
+  const merged = createMerged(options)
+  const done = new WeakSet<ClaimedJob>()
+
+  async function run(claimed: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> {
+    const aside = asideIn(claimed)
+    const message = claimed.message ?? aside
+    if (!message) throw new TriviumError('message_not_found', { id: claimed.messageId ?? claimed.id })
+    const route = routing().byName.get(claimed.group) ?? router.match(message)
+    // What listeners alone may hear goes to no skill, though the routes have changed.
+    if (aside && route?.bolt === undefined) return { outcome: 'done' }
+    if (!route) return unrouted(message)
+
+    const history = claimed.id === message.id ? [] : await store.journal.history(message.id)
+    if (wasDone(history)) return { outcome: 'done' }
+    // A queue goes on while a daemon that waits for it dies: that is no attempt.
+    const job = route.queue === undefined ? claimed : { ...claimed, lost: 0 }
+    const started = now()
+    const dispatch = await dispatchOf(job, message, route, history, signal)
+    if (dispatch.isFirst) metrics.latency(message.gateway, (started - message.receivedAt) / 1000)
+    if (dispatch.attempt > route.retry.attempts)
+      return outcomes.failed(job, dispatch, started, lastErrorOf(job))
+    try {
+      const reply = skillReply(await options.invoke(dispatch))
+      const notes = reply ? await sendResult(dispatch, reply) : []
+      done.add(claimed)
+      return outcomes.done(job, dispatch, started, notes)
+    } catch (error) {
+      return outcomes.thrown(job, dispatch, started, thrownBy(error, signal))
+    }
+  }
+
+  async function unrouted(message: Message): Promise<RunOutcome> {
+    await options.unrouted?.(message)
+    const notes: Note[] = [{ at: now(), road: 'dispatch', what: 'unrouted' }]
+    return { outcome: 'done', result: { outcome: 'unrouted', replies: 0 }, notes }
+  }
+
+  async function dispatchOf(
+    job: ClaimedJob,
+    message: Message,
+    route: Route,
+    history: readonly Note[],
+    signal: AbortSignal,
+  ): Promise<Dispatch> {
+    const collected = job.collected ?? (history.length === 0 ? [] : await merged.of(history))
+    const attempt = attemptOf(job)
+    const steer = route['while-busy'] === 'steer' ? merged.steer(job, route.name, collected) : undefined
+    return {
+      message,
+      collected,
+      route,
+      attempt,
+      isFirst: attempt === 1 && job.id === message.id && !outcomes.isWaiting(message.id),
+      isAside: job.message === undefined,
+      sends: createSendCounter(),
+      signal,
+      ...defined({ steer }),
+    }
+  }
+
+  /** Resolves with what is to be noted of a reply that reaches nobody: that costs no step of its own. */
+  async function sendResult({ message, route, sends }: Dispatch, reply: Omit<Sending, 'key'>) {
+    if (sends.count > 0 || route.reply === 'none') return []
+    const unsent: Note[] = []
+    refuseApproval(message.gateway, reply.data)
+    const key = sendKey(message.id, route.name, sends.next())
+    const sending = { ...reply, key, by: `route ${route.name}` }
+    await options.outbox.reply(message, sending, (note) => unsent.push(note))
+    return unsent
+  }
+
+  return {
+    run,
+    /** Whether nothing is left to do for a job that was run here. */
+    isDone: (job: ClaimedJob) => done.has(job),
+  }
+}
+
+/** Why an attempt ended: an operator cancelled it, or its own error. Throws after any other abort, which gives the job back. */
+function thrownBy(error: unknown, { aborted, reason }: AbortSignal): unknown {
+  if (reason instanceof TriviumError && reason.code === 'run_cancelled') return reason
+  if (aborted) throw error
+  return error
+}

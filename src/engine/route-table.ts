@@ -1,0 +1,33 @@
+import { concurrencyOf, type Route } from '../core/route.ts'
+import type { BusyLane } from '../core/store.ts'
+import { defined } from '../lib/defined.ts'
+import type { Router } from './router.ts'
+
+export type RouteTable = ReturnType<typeof createRouteTable>
+
+/** What the worker asks of the routes for each job and claim, made anew only where they changed. */
+export function createRouteTable(routes: Router['routes']) {
+  const read = (inForce: readonly Route[]) => ({
+    inForce,
+    byName: new Map(inForce.map((route) => [route.name, route])),
+    limits: new Map(inForce.map((route) => [route.name, concurrencyOf(route)])),
+    unplaced: new Set(inForce.flatMap(({ name, bolt }) => (bolt === undefined ? [] : name))),
+    busy: busyLanes(inForce),
+  })
+  let last = read(routes())
+  return () => {
+    const inForce = routes()
+    if (inForce !== last.inForce) last = read(inForce)
+    return last
+  }
+}
+
+const MERGED_BY = { queue: undefined, steer: undefined, collect: 'collected', latest: 'superseded' } as const
+
+function busyLanes(routes: readonly Route[]): Record<string, BusyLane> | undefined {
+  const lanes = routes.flatMap(({ name, settle, 'while-busy': how = 'queue' }) => {
+    const merge = MERGED_BY[how]
+    return merge || settle ? [[name, defined({ merge, settle })] as const] : []
+  })
+  return lanes.length > 0 ? Object.fromEntries(lanes) : undefined
+}

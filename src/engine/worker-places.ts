@@ -1,0 +1,32 @@
+import type { WorkerOptions } from './worker-options.ts'
+
+/** Counts how many jobs may be claimed. `claimed`: those whose outcome is not stored yet. */
+export function createPlaces(
+  { concurrency, limits }: Pick<WorkerOptions, 'concurrency' | 'limits'>,
+  claimed: { readonly size: number },
+) {
+  const perGroup = new Map<string, number>()
+  /** Jobs whose work is under way; those in `claimed` beyond it only wait until their outcome is stored. */
+  let active = 0
+  /** Those that take no place. */
+  let elsewhere = 0
+
+  return {
+    /** Storing outcomes overlaps with the next jobs, but only so far: a slow store must not pile them up. */
+    free: () => concurrency - Math.max(active, claimed.size - elsewhere - concurrency),
+
+    /** How many jobs of each group may be claimed; where all places are taken only of groups that need none. */
+    room(isFull: boolean, unplaced: ReadonlySet<string> | undefined): Record<string, number> {
+      const left: Record<string, number> = isFull ? { '': 0 } : {}
+      for (const [group, limit] of limits?.() ?? [])
+        left[group] = isFull && !unplaced?.has(group) ? 0 : Math.max(0, limit - (perGroup.get(group) ?? 0))
+      return left
+    },
+
+    occupy(group: string, isElsewhere: boolean, change: 1 | -1): void {
+      if (isElsewhere) elsewhere += change
+      else active += change
+      perGroup.set(group, (perGroup.get(group) ?? 0) + change)
+    },
+  }
+}

@@ -1,0 +1,67 @@
+import { encodeMessage, type NewMessage } from '../../core/message.ts'
+import { randomTail } from '../../core/message-id.ts'
+import type { FreshMessages } from '../shared/fresh-messages.ts'
+import { append } from './codec.ts'
+import { type Args, digest, type Server } from './scripts.ts'
+
+/** Appends messages to the journal of one shard, and keeps them in memory for the pump. `begun`: it has messages, or had. */
+export function createAccepting(
+  { run, roots: { main }, places, owner, now }: Pick<Server, 'run' | 'roots' | 'places' | 'owner' | 'now'>,
+  fresh: FreshMessages,
+  begun: boolean,
+) {
+  let hasBegun = begun
+  let server = owner()
+  /** The last call of `accept` that has not ended: the signal of its messages may come before its answer. */
+  let underWay: Promise<unknown> | undefined
+
+  const head = () => ['', `${hasBegun ? 1 : ''}${places.of > 1 ? `s${places.shard}` : ''}`]
+
+  /** Another master may lack the last writes of the one before, and give their places to others: what is in memory is of before. */
+  const forgetMoved = () => {
+    if (owner() !== server) fresh.pumpedTo(undefined)
+    server = owner()
+  }
+
+  async function accept(messages: readonly NewMessage[], together?: boolean) {
+    const at = now()
+    const items = messages.map((message) => argsOf(message, at))
+    const accepted = await append(run, main, places.idAt, head(), items, together)
+    // What another shard has says nothing of this journal.
+    hasBegun ||= accepted.some(({ shard }) => shard === undefined)
+    forgetMoved()
+    messages.forEach((message, index) => {
+      const { id, duplicate } = accepted[index] ?? { id: '', duplicate: true }
+      const size = String(items[index]?.[3]).length
+      if (!duplicate) fresh.accepted(id, places.placeOf(id), message, at, size)
+    })
+    return accepted
+  }
+
+  return {
+    /** What stands before the messages in a call of `append`. */
+    head,
+    forgetMoved,
+    underWay: () => underWay,
+    accept(messages: readonly NewMessage[], together?: boolean) {
+      const accepted = accept(messages, together)
+      const ended = () => {
+        if (underWay === settled) underWay = undefined
+      }
+      const settled = accepted.then(ended, ended)
+      underWay = settled
+      return accepted
+    },
+  }
+}
+
+function argsOf(message: NewMessage, now: number): Args {
+  return [
+    randomTail(),
+    message.receivedAt ?? now,
+    message.key === undefined ? '' : digest(message.gateway, message.key),
+    encodeMessage(message),
+    message.gateway,
+    message.conversation === undefined ? '' : digest(message.conversation),
+  ]
+}

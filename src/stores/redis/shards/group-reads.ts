@@ -1,0 +1,119 @@
+import { type Event, MESSAGE_TOPIC } from '../../../core/event.ts'
+import { LARGE_READ } from '../../../core/message.ts'
+import { timeOf } from '../../../core/message-id.ts'
+import type { GroupBatch, GroupRead } from '../../../core/store.ts'
+import { createBatcher } from '../../../lib/batch.ts'
+import { defined } from '../../../lib/defined.ts'
+import type { BoundedBatch, BoundedRead } from '../topic-read.ts'
+import type { createMerge } from './merge.ts'
+import { askAll } from './reach.ts'
+import type { Shard } from './shard.ts'
+
+/** Reads `gateway-message` for consumer groups, whose events lie on all shards. `use` is called before what `merge` knows is used. */
+export function createGroupReads(
+  shards: readonly Shard[],
+  merge: ReturnType<typeof createMerge>,
+  use: () => void,
+) {
+  const at = (shard: number) => (shards[shard] as Shard).topics
+  /** What is read at once of one shard is one call. */
+  const readers = shards.map(({ topics }) =>
+    createBatcher<BoundedRead, BoundedBatch | undefined>({
+      max: 256,
+      run: (requests) => topics.read(MESSAGE_TOPIC, requests),
+    }),
+  )
+
+  /** The first shard knows whether a group is there; where another lacks it, it was just being made. */
+  async function readShard(shard: number, request: BoundedRead): Promise<BoundedBatch | undefined> {
+    const batch = await readers[shard]?.add(request)
+    if (batch || shard === 0) return batch
+    const known = await at(0).groups(MESSAGE_TOPIC)
+    if (!known.some(({ group }) => group === request.group)) return undefined
+    await at(shard).subscribe(MESSAGE_TOPIC, request.group, 'start')
+    return readers[shard]?.add(request)
+  }
+
+  async function readInOrder(request: GroupRead): Promise<GroupBatch | undefined> {
+    use()
+    const found = createFound(request)
+    const ask = async (shard: number, until: number) => {
+      // Who only looks is told of missed events again.
+      const looks = until < 0 ? ({ mode: 'peek', after: 0 } as const) : {}
+      const batch = await readShard(shard, { ...request, max: found.room(), until, ...looks })
+      found.learn(batch)
+      const last = batch?.items.at(-1)
+      if (batch && (last || batch.missed > 0)) return { value: batch, last: last ? timeOf(last.id) : 0 }
+      return batch?.held === undefined ? undefined : { held: batch.held }
+    }
+    do {
+      const isFirst = found.isEmpty()
+      const batch = await merge.take<BoundedBatch>(request.group, ask, isFirst).catch((error: unknown) => {
+        // What the others gave is consumed.
+        if (isFirst) throw error
+      })
+      if (!batch) return found.batch(!isFirst)
+      found.add(batch)
+    } while (!found.isFull())
+    return found.batch(true)
+  }
+
+  async function peek(request: GroupRead): Promise<GroupBatch | undefined> {
+    const { answers, away } = await askAll([...shards.keys()], (shard) => readShard(shard, request))
+    // The first shard knows whether there is such a group.
+    if (!away.includes(0) && answers[0] === undefined) return undefined
+    const batches = answers.filter((batch) => batch !== undefined)
+    return batches.length === 0 ? undefined : peeked(batches, request.max)
+  }
+
+  return {
+    readShard,
+    read: (request: GroupRead): Promise<GroupBatch | undefined> => {
+      if (request.partition !== undefined) return readShard(request.partition, request)
+      return request.mode === 'peek' ? peek({ ...request, after: 0 }) : readInOrder(request)
+    },
+  }
+}
+
+/** Gathers what one read finds, shard by shard. */
+function createFound({ max, isCounted }: GroupRead) {
+  const items: Event[] = []
+  const deliveries: number[] = []
+  let missed = 0
+  let size = 0
+  let isThere = true
+  let nextVisible: number | undefined
+
+  return {
+    room: () => max - items.length,
+    isEmpty: () => items.length + missed === 0,
+    isFull: () => items.length >= max || size > LARGE_READ,
+    /** What each answer tells, whether it has events or not. */
+    learn(batch: BoundedBatch | undefined): void {
+      isThere &&= batch !== undefined
+      if (batch?.nextVisible === undefined) return
+      nextVisible = Math.min(batch.nextVisible, nextVisible ?? Number.POSITIVE_INFINITY)
+    },
+    add(batch: BoundedBatch): void {
+      items.push(...batch.items)
+      deliveries.push(...(batch.deliveries ?? []))
+      missed += batch.missed
+      size += batch.size
+    },
+    /** `more`: a shard that was taken for empty may have something after all. */
+    batch(more: boolean): GroupBatch | undefined {
+      if (!isThere && items.length === 0) return undefined
+      return { items, more, missed, ...(isCounted && { deliveries }), ...defined({ nextVisible }) }
+    },
+  }
+}
+
+/** What a peek at all shards shows, by age. */
+function peeked(batches: readonly GroupBatch[], max: number): GroupBatch {
+  const all = batches.flatMap((batch) => batch.items).sort((a, b) => (a.id < b.id ? -1 : 1))
+  const items = all.slice(0, max)
+  const more = items.length < all.length || batches.some((batch) => batch.more)
+  const missed = batches.reduce((sum, batch) => sum + batch.missed, 0)
+  const visible = batches.flatMap(({ nextVisible }) => nextVisible ?? [])
+  return { items, more, missed, ...(visible.length > 0 && { nextVisible: Math.min(...visible) }) }
+}
