@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto'
+import { reasonOf } from '../../../src/core/errors.ts'
+import type { TransportDeps } from '../../../src/core/transport.ts'
+import { putLast } from '../../../src/lib/put-last.ts'
+import { type Channel, channelSchema, keyOf } from './channel.ts'
+
+/** Shorter than messages are recognised (7 days), less the day for which a gap is tried. */
+export const KEPT = 5 * 86_400_000
+const MAX_CHANNELS = 5000
+/** How many threads of a channel are remembered: its record stays below 2 KB. */
+const MAX_KNOWN_THREADS = 40
+/** How soon is saved (ms): late costs some calls after a crash. */
+const SAVE = 2000
+
+/**
+ * The channels in which somebody wrote, here and on the store. `whole`: until when everything was taken, where that is known;
+ * `reach`: how far back (ms) anything is of interest.
+ */
+export function createChannels(
+  { kv, log, gateway }: Pick<TransportDeps, 'kv' | 'log' | 'gateway'>,
+  reach: number,
+  whole: () => number | undefined,
+) {
+  const seen = `slack/${gateway}/seen/`
+  const wholes = `slack/${gateway}/whole/`
+  const own = wholes + randomUUID()
+  const channels = new Map<string, Channel>()
+  const dirty = new Set<Channel>()
+
+  /** Adds what is known of a channel to what was known before. */
+  function learn(more: Channel): Channel {
+    const key = keyOf(more)
+    const known = channels.get(key) ?? more
+    const { active } = known
+    for (const [root, at] of Object.entries(more.active)) active[root] = Math.max(active[root] ?? 0, at)
+    known.all ||= more.all
+    known.mentions ||= more.mentions
+    known.first = Math.min(known.first, more.first)
+    putLast(channels, key, known, MAX_CHANNELS)
+    return known
+  }
+
+  /** Remembers that a message was written. A timer that finds nothing to save is cheaper than to keep one. */
+  function note(written: Channel): Channel {
+    const channel = learn(written)
+    if (dirty.size === 0) setTimeout(save, SAVE).unref()
+    dirty.add(channel)
+    return channel
+  }
+
+  /** Keeps what is new. Never rejects. */
+  async function save(): Promise<void> {
+    const changed = [...dirty]
+    dirty.clear()
+    const until = whole()
+    try {
+      await Promise.all(changed.map(write))
+      // That of a daemon that is gone says nothing more once it is out of reach.
+      if (until !== undefined) await kv.set(own, until, { ttl: reach })
+    } catch (error) {
+      changed.forEach(note)
+      log.debug({ reason: reasonOf(error) }, 'how far Slack was read could not be kept')
+    }
+  }
+
+  /** Other daemons write it, too: what they know is kept. */
+  async function write(channel: Channel): Promise<void> {
+    const key = seen + keyOf(channel)
+    await read(key)
+    const active = Object.entries(channel.active).sort(([, a], [, b]) => a - b)
+    channel.active = Object.fromEntries(active.slice(-MAX_KNOWN_THREADS))
+    await kv.set(key, channel, { ttl: KEPT })
+  }
+
+  async function read(key: string): Promise<void> {
+    const { data } = channelSchema.safeParse((await kv.get(key))?.value)
+    if (data) learn(data)
+  }
+
+  return {
+    has: (channel: Channel) => channels.has(keyOf(channel)),
+    note,
+    save,
+    /** Reads what the store knows: the channels, the last active first, and until when other daemons had taken everything. */
+    async load(): Promise<{ known: Channel[]; untils: number[] }> {
+      await Promise.all((await kv.list(seen, MAX_CHANNELS)).map(read))
+      const others = (await kv.list(wholes, 100)).filter((key) => key !== own)
+      const untils = await Promise.all(others.map(async (key) => Number((await kv.get(key))?.value ?? 0)))
+      const lastIn = ({ active }: Channel) => Math.max(0, ...Object.values(active))
+      return { known: [...channels.values()].sort((a, b) => lastIn(b) - lastIn(a)), untils }
+    },
+  }
+}

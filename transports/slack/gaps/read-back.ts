@@ -1,0 +1,98 @@
+import type { JsonObject } from '../../../src/core/json.ts'
+import { textAt } from '../../../src/core/json.ts'
+import type { Log } from '../../../src/core/log.ts'
+import { readHistory, slackFailure } from '../api.ts'
+import type { Delivery } from '../inbound/delivery.ts'
+import type { Workspace, Workspaces } from '../workspaces.ts'
+import type { Gap } from './channel.ts'
+
+/** Slack may deliver late and in another order, and its clock may differ from ours: so much is read again (s). */
+const OVERLAP = 60
+/** The least difference between two timestamps of Slack. */
+export const TICK = 1e-6
+const MAX_MESSAGES = 500
+const MAX_THREADS = 50
+/** A remembered thread that was silent for longer is not asked for, nor is its root looked for further back (s). */
+const ACTIVE = 86_400
+/** Later than any message, however far Slack's clock and ours differ (s). */
+const FUTURE = 30 * 86_400
+
+/** Messages by their timestamps, as Slack has them. */
+type Found = Map<string, JsonObject>
+
+/** Reads what was written in a channel and its threads since a gap began, as events, in order. `reach`: how far back (ms) at most. */
+export function createReadBack(deps: {
+  workspaces: Pick<Workspaces, 'find'>
+  /** Resolves when the next call may be made. */
+  pace(): Promise<void>
+  reach: number
+  log: Log
+}) {
+  const { workspaces, pace, reach, log } = deps
+
+  return async (gap: Gap): Promise<Delivery[]> => {
+    const { team, channel, first } = gap.channel
+    const workspace = await workspaces.find(team)
+    // The app may be gone from there.
+    if (!workspace) return []
+    const from = Math.max(gap.since - OVERLAP, first - TICK, (gap.opened - reach) / 1000)
+    const found: Found = new Map()
+    const read = async (query: JsonObject) => {
+      const { messages, isCut } = await readHistory(workspace.api, { channel, ...query }, MAX_MESSAGES, pace)
+      for (const message of messages) found.set(textAt(message, 'ts') ?? '', message)
+      return isCut && messages
+    }
+    const isCut = await readChannel(gap, from, found, read)
+    if (isCut) log.warn({ channel }, 'more was missed in Slack than is read back')
+    return eventsOf(gap, from, found, workspace)
+  }
+
+  /** Reads the history and the threads that went on; whether more was written than is read. */
+  async function readChannel(
+    { channel: { active: threads } }: Gap,
+    from: number,
+    found: Found,
+    read: (query: JsonObject) => Promise<readonly JsonObject[] | false>,
+  ): Promise<boolean> {
+    const active = Object.keys(threads).filter((root) => Number(threads[root]) > from - ACTIVE)
+    // The history goes back to the threads that may have gone on: it tells which of them did.
+    const near = active.map(Number).filter((root) => root > from - ACTIVE)
+    const oldest = (Math.min(from, ...near) - TICK).toFixed(6)
+    // Without an end Slack may give what is closest to `oldest` first, and what was missed last.
+    const cut = await read({ oldest, latest: (from + FUTURE).toFixed(6) })
+    const answered = [...found].filter(([, root]) => Number(root.latest_reply ?? 0) > from).map(([ts]) => ts)
+    const roots = [...answered, ...active.filter((root) => !found.has(root)).reverse()]
+    let isCut = roots.length > MAX_THREADS || (cut !== false && Number(cut.at(-1)?.ts) > from)
+    for (const ts of roots.slice(0, MAX_THREADS)) {
+      try {
+        await pace()
+        if (await read({ ts, oldest: from.toFixed(6) })) isCut = true
+      } catch (error) {
+        if (slackFailure(error).code !== 'thread_not_found') throw error
+        // Its root was deleted, and all of it with that.
+        delete threads[ts]
+      }
+    }
+    return isCut
+  }
+}
+
+/** What was found as the events that Slack would have delivered, in order. */
+function eventsOf({ channel }: Gap, from: number, found: Found, workspace: Workspace): Delivery[] {
+  const { team, channel: id, all, mentions } = channel
+  const mention = new RegExp(`<@${workspace.botUser}[|>]`)
+  const written = [...found.values()]
+    .filter(({ ts, text }) => Number(ts) > from && (all || mention.test(String(text))))
+    .sort((a, b) => Number(a.ts) - Number(b.ts))
+  // History does not say where it is of; the events that Slack delivers do.
+  const channel_type = id.startsWith('D') ? 'im' : 'channel'
+  return written.flatMap((message) => {
+    const isMentioned = mention.test(String(message.text)) && (mentions || !all)
+    const kinds = [...(all ? ['message'] : []), ...(isMentioned ? ['app_mention'] : [])]
+    const place = { channel: id, event_ts: message.ts ?? '', channel_type }
+    return kinds.map((type) => {
+      const event = { ...message, ...place, type }
+      return { payload: { type: 'event_callback', team_id: team, event }, workspace, retry: 0 }
+    })
+  })
+}
