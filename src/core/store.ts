@@ -43,8 +43,8 @@ export type Store = {
 export type Signal = 'journal' | 'receive' | `${'topic' | 'jobs' | 'job' | 'kv'}:${string}`
 
 /**
- * What a read gave that may stop early: at the number it was asked for, or because the items are large (`LARGE_READ`).
- * `more: false`: nothing else was there. `more: true`: the next read goes on from here, and may find nothing.
+ * The result of a read that may stop early: at the requested number, or because the items are large (`LARGE_READ`).
+ * `more: false`: nothing was left. `more: true`: the next read continues from here, and may find nothing.
  */
 export type Page<Item> = { items: Item[]; more: boolean }
 
@@ -82,7 +82,7 @@ export type Journal = {
 
 export type Unpumped = Page<Message> & { cursor: number }
 
-/** `before` is a message id to page on from; `outcomes`: only with one of these. */
+/** `before`: the message id from which to continue. `outcomes`: only messages with one of these outcomes. */
 export type MessageSearch = MessageQuery & {
   outcomes?: readonly Outcome[] | undefined
   before?: string | undefined
@@ -117,7 +117,7 @@ export type ReceiveQueue = {
   readonly parts: number
   /** Lists messages that can be taken without taking them, for consumers that filter by content. */
   look(request: ReceiveLook): Promise<ReceiveLooked>
-  /** Those of these positions, in order, at which a message is; one at least, where there is one. */
+  /** The messages at these positions, oldest first, at least one. */
   lookAt(part: number, positions: readonly number[]): Promise<Page<PlacedMessage>>
 }
 
@@ -128,8 +128,8 @@ export type ReceiveFilter = { gateway?: string; conversation?: string; only?: st
 export type ReceiveLook = { part: number; gateway?: string | undefined; after: number; max: number }
 
 /**
- * `to`: nothing else up to this position is for such a look. `back`: the positions of what may be taken again after it was taken, in
- * order.
+ * `to`: nothing else up to this position matches the request. `back`: positions of messages that were taken and can be taken again,
+ * ascending.
  */
 export type ReceiveLooked = Page<PlacedMessage> & { to: number; back: number[] }
 
@@ -156,8 +156,8 @@ export type Topics = {
   /** With `partition`, counts only what waits there. */
   groups(topic?: string, partition?: number): Promise<GroupInfo[]>
   /**
-   * Reads for several groups of one topic in one step; undefined is a group that is not there. An empty batch means that there is
-   * none.
+   * Reads for several groups of one topic in one step; undefined for a group that does not exist. An empty batch means that there
+   * are none.
    */
   read(topic: string, requests: readonly GroupRead[]): Promise<(GroupBatch | undefined)[]>
   /**
@@ -171,9 +171,9 @@ export type Topics = {
   extend(topic: string, group: string, ids: readonly string[], lease: number): Promise<number>
   /** Redelivers a consumed event to the group, with its delivery count reset. False: the group or the event is gone. */
   restore(topic: string, group: string, id: string): Promise<boolean>
-  /** Reads without any group: events after a position (0: the start), and the position of each. */
+  /** Reads without a group: events after a position (0: the start), with their positions. */
   tail(topic: string, after: number, max: number, partition?: number): Promise<Page<PlacedEvent>>
-  /** The position of the newest event; 0 for an empty topic. Positions count on by one. */
+  /** The position of the newest event; 0 for an empty topic. Positions increase by one. */
   end(topic: string, partition?: number): Promise<number>
 }
 
@@ -194,7 +194,7 @@ export type GroupRead = {
   isCounted?: boolean
 }
 
-/** `missed`: how many events retention removed before this group read them: told once, by peeks until it is acknowledged. */
+/** `missed`: events that expired before this group read them. Reported once; peeks report it until acknowledged. */
 export type GroupBatch = Page<Event> & {
   missed: number
   nextVisible?: number
@@ -209,8 +209,8 @@ export type Jobs = {
   /** Adds jobs, except those whose id was added to the queue within the last seven days. */
   add(queue: string, jobs: readonly NewJob[]): Promise<{ added: boolean }[]>
   /**
-   * Claims up to `max` due jobs at the heads of free lanes, the longest ready first; of a group as many as `limits` says,
-   * where it names it. A job is the caller's until its lease (ms) runs out. `more`: others are due, within the limits or beyond.
+   * Claims up to `max` due jobs at the heads of free lanes, those ready longest first, and at most `limits[group]` per group.
+   * A job belongs to the caller until its lease (ms) expires. `more`: other jobs are due, within the limits or beyond them.
    */
   claim(queue: string, request: Claim): Promise<ClaimedJobs>
   /**
@@ -220,16 +220,16 @@ export type Jobs = {
   follow(queue: string, claim: { id: string; token: string; group: string }): Promise<Message[] | undefined>
   /** Ends claims with their outcomes. False: the claim expired and another process has the job. An error: its shard is unreachable. */
   settle(queue: string, outcomes: readonly Settled[]): Promise<(boolean | Error)[]>
-  /** Heads of lanes that are held, by their ids from after that one on. */
+  /** Held heads of lanes with ids after `after`. */
   held(queue: string, after: string, limit: number): Promise<Page<HeldJob>>
-  /** Lets held jobs be claimed, each at its old place. Returns how many. */
+  /** Makes held jobs claimable again at their old place. Returns their number. */
   unhold(queue: string, ids: readonly string[]): Promise<number>
   /** Renews leases; false for lost claims. */
   renew(queue: string, claims: readonly { id: string; token: string }[], lease: number): Promise<boolean[]>
   /** How a job ended: for dead jobs, and for jobs with `notify` that ended within seven days. Else undefined. */
   end(queue: string, id: string): Promise<JobEnd | undefined>
   deadLetters: {
-    /** Newest first, by time and then by id. */
+    /** Newest first, by time and then id. */
     list(filter: LetterFilter): Promise<Page<DeadLetter>>
     ids(): Promise<string[]>
     /** Without `queue`, the newest with that id; also in the methods below. */
@@ -270,7 +270,7 @@ export type BusyLane = { merge?: 'collected' | 'superseded'; settle?: number }
 
 export type HeldJob = Pick<NewJob, 'id' | 'lane' | 'group'>
 
-/** `nextDue`: when something may become claimable with no signal (a retry, a lease that runs out). */
+/** `nextDue`: when a job may become claimable without a signal (a retry, an expiring lease). */
 export type ClaimedJobs = Page<ClaimedJob> & { nextDue?: number }
 
 export type ClaimedJob = NewJob & {

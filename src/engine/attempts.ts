@@ -3,7 +3,7 @@ import { pathGet } from '../core/json.ts'
 import type { AttemptError, ClaimedJob, Settled } from '../core/store.ts'
 import { type Backoff, backoff } from '../lib/backoff.ts'
 
-/** How a run ended. A throw after the abort gives the job back and is no attempt; any other is a failed attempt. */
+/** Outcome of a run. An error after the abort releases the job without counting an attempt; any other error is a failed attempt. */
 export type RunOutcome = WithoutClaim<Settled>
 
 type WithoutClaim<Each> = Each extends Settled ? Omit<Each, 'id' | 'token'> : never
@@ -11,15 +11,15 @@ type WithoutClaim<Each> = Each extends Settled ? Omit<Each, 'id' | 'token'> : ne
 /** How often a failed job is tried, and with which pauses. */
 export type Retry = Backoff & { attempts: number }
 
-/** Whether work failed because the store, or a part of it, was away: no attempt, for it says nothing of the work. */
+/** Whether work failed because the store, or a part of it, was unreachable. That does not count as an attempt. */
 export function isStoreAway(thrown: unknown): boolean {
   return thrown instanceof TriviumError && thrown.code === 'store_unavailable'
 }
 
-/** The longest that a job waits for a budget before it is looked whether there is another one. */
+/** Maximum ms that a job waits for a budget before it is checked again. */
 const LONGEST_PAUSE = 60_000
 
-/** How long (ms) to wait with what a budget does not allow now: that is no attempt. Undefined for any other error. */
+/** How long (ms) to wait after a budget refusal, which does not count as an attempt. Undefined for any other error. */
 export function pauseOf(thrown: unknown, now: number): number | undefined {
   if (!(thrown instanceof TriviumError) || thrown.code !== 'budget_exhausted') return undefined
   const until = Number(pathGet(thrown.cause, 'until'))
@@ -27,7 +27,7 @@ export function pauseOf(thrown: unknown, now: number): number | undefined {
 }
 const SHORTEST_PAUSE = 1_000
 
-/** What a failed attempt comes to: another one after a pause, or a dead letter, at once where another cannot help. */
+/** Outcome of a failed attempt: a retry after a pause, or a dead letter (at once if a retry cannot help). */
 export function failedAttempt(
   job: Pick<ClaimedJob, 'failures' | 'lost'>,
   thrown: unknown,
@@ -43,17 +43,17 @@ export function failedAttempt(
   return { outcome: 'dead', error, reason: permanent ? 'permanent' : 'attempts' }
 }
 
-/** Which attempt of a job this is; one whose holder died counts. */
+/** Attempt number of a job; attempts whose holder died count. */
 export function attemptOf({ failures, lost }: Pick<ClaimedJob, 'failures' | 'lost'>): number {
   return failures + lost + 1
 }
 
-/** What to say of a job whose attempts are used up before this claim: its holder died each time. */
+/** The error of a job that ran out of attempts before this claim: its holder died each time. */
 export function lastErrorOf({ errors, lost }: ClaimedJob): Error {
   return new Error(errors.at(-1)?.message ?? `the process that ran it died ${lost} times`)
 }
 
-/** An error as the attempts of a job keep it. */
+/** An error, in the form stored with a job's attempts. */
 export function attemptError(error: unknown, at: number): AttemptError {
   const own = error instanceof TriviumError && error.code === 'job_failed' ? error.cause : error
   const stack = own instanceof Error && !(own instanceof TriviumError) ? own.stack : undefined

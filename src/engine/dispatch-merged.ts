@@ -5,25 +5,25 @@ import type { ClaimedJob, Note } from '../core/store.ts'
 import type { DispatchOptions } from './dispatch-options.ts'
 import { DISPATCH_QUEUE } from './dispatch-queue.ts'
 
-/** What the history of a message says of others that went into its call. */
+/** History entries for messages merged into a call. */
 const MERGES = ['collects', 'supersedes', 'is steered']
 
 /** The messages that went into the call of another one, while their conversation was busy. */
 export function createMerged({ store, steered }: Pick<DispatchOptions, 'store' | 'steered'>) {
   return {
-    /** What went into a call that was parked: its own job is over. */
+    /** Messages merged into a parked call; their own jobs have ended. */
     async of(history: readonly Note[]): Promise<Message[]> {
       const merges = history.filter(({ road, what }) => road === 'dispatch' && MERGES.includes(what))
       const ids = merges.flatMap(({ detail }) => pathGet(detail, 'messages') ?? []).map(String)
       const found = await Promise.all(ids.map((id) => store.journal.get(id)))
       return found.filter((message) => message !== undefined)
     },
-    /** Lets a run of a model take what has come meanwhile; on the store it belongs to this job from then on. */
+    /** Lets a running model take newly arrived messages, which then belong to this job in the store. */
     steer: (job: ClaimedJob, group: string, messages: Message[]): Steer => ({
       messages,
       async listen() {
         const found = await store.jobs.follow(DISPATCH_QUEUE, { id: job.id, token: job.token, group })
-        // A claim that is lost ends the attempt by itself.
+        // A lost claim ends the attempt by itself.
         for (const message of found ?? []) {
           messages.push(message)
           await steered?.(message)

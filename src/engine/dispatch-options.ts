@@ -6,24 +6,24 @@ import type { ClaimedJob, Store } from '../core/store.ts'
 import type { Outbox } from './outbox.ts'
 import type { Router } from './router.ts'
 
-/** What the invocation of a route's skill, or the job of its queue, brings along; `sends` numbers the replies of this attempt. */
+/** Input of a route's target (skill or queue job). `sends` numbers the replies of this attempt. */
 export type Dispatch = {
   message: Message
-  /** What went into this call while the conversation was busy, oldest first. */
+  /** Messages merged into this call while the conversation was busy, oldest first. */
   collected: readonly Message[]
-  /** Where the route says `while-busy: steer`. */
+  /** For routes with `while-busy: steer`. */
   steer?: Steer
   route: Route
   attempt: number
-  /** Neither a repeated attempt nor resumed after an approval. */
+  /** Neither a retry nor resumed after an approval. */
   isFirst: boolean
-  /** It is on none of the roads: only listeners hear it. */
+  /** The message is on no road: only listeners get it. */
   isAside: boolean
   sends: SendCounter
   signal: AbortSignal
 }
 
-/** What answers the messages of a route: resolves with what the reply is made of. */
+/** The target of a route. Resolves with the result, from which the reply is made. */
 export type Target = (dispatch: Dispatch) => Promise<unknown>
 
 /** Durations in seconds. */
@@ -37,20 +37,20 @@ export type DispatchOptions = {
   store: Pick<Store, 'jobs' | 'journal' | 'onSignal'>
   concurrency: number
   router: Pick<Router, 'match' | 'routes'>
-  /** Whether a job waits, because what it is for is paused. */
+  /** Whether a job must wait because its target is paused. */
   isHeld?(job: ClaimedJob): boolean
-  /** Whether a message goes into the call of no other one, whatever the route says. */
+  /** Whether a message must not be merged into another call, regardless of the route. */
   isAlone?(message: Message): boolean
-  /** Whether a person waits for what listeners do with a message. */
+  /** Whether a person waits for the listeners' reaction to a message. */
   isUrgent?(message: Message): boolean
-  /** Runs the target of a route, its skill or a job of its queue. Must end soon after `signal` aborts. */
+  /** Runs the target of a route, a skill or a queue job. Must end soon after `signal` aborts. */
   invoke: Target
   unrouted?(message: Message): unknown
-  /** Called for a message that goes to a model which runs. */
+  /** Called for a message that is passed to a running model. */
   steered?(message: Message): unknown
-  /** Called when a message needs no more attempts, so that what its invocations left behind can go. */
+  /** Called when a message needs no more attempts, to clean up after its invocations. */
   ended?(message: Message): void
-  /** Called once it is stored how an attempt ended; `isDone`: nothing is left to do. */
+  /** Called once the outcome of an attempt is stored; `isDone`: no more attempts. */
   settled?(message: Message, isDone: boolean): void
   outbox: Pick<Outbox, 'reply'>
   metrics: DispatchMetrics

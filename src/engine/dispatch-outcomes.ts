@@ -5,7 +5,7 @@ import { failedAttempt, isStoreAway, pauseOf, type RunOutcome } from './attempts
 import type { Dispatch, DispatchOptions } from './dispatch-options.ts'
 import { STORE_PAUSE } from './worker-settler.ts'
 
-/** Of more than so many some are told again that they wait. */
+/** Beyond this many, some senders are notified again that they wait. */
 const MOST_WAITING = 10_000
 
 const WAITS = 'waits for an approval'
@@ -15,11 +15,11 @@ export function createOutcomes(
   options: Pick<DispatchOptions, 'outbox' | 'metrics' | 'log' | 'now' | 'ended'>,
 ) {
   const { metrics, log, now } = options
-  /** Messages of which this process knows that a budget holds them up. */
+  /** Messages that wait for a budget, as far as this process knows. */
   const waiting = new Set<string>()
   const note = (what: string, detail: Json): Note => ({ at: now(), road: 'dispatch', what, detail })
 
-  /** It keeps its place and begins again; who wrote is told once, and its history. */
+  /** Keeps the place of the message and retries. Notifies the sender once, and adds to the history. */
   async function paused({ message, route, attempt }: Dispatch, error: TriviumError, delay: number) {
     if (waiting.has(message.id)) return { outcome: 'release', delay } as const
     if (waiting.size >= MOST_WAITING) waiting.clear()
@@ -71,9 +71,9 @@ export function createOutcomes(
     async thrown(job: ClaimedJob, dispatch: Dispatch, started: number, thrown: unknown): Promise<RunOutcome> {
       const { message, route, sends } = dispatch
       if (thrown instanceof TriviumError && thrown.code === 'approval_pending') {
-        // Dispatched again once somebody has decided; see `resumeDispatch`.
+        // Dispatched again after the decision; see `resumeDispatch`.
         log.info({ messageId: message.id, job: job.id }, thrown.message)
-        // Who waits for the replies gets the question.
+        // A caller who waits for replies gets the question.
         const result = { outcome: 'done', replies: sends.count + 1 }
         return { outcome: 'done', result, notes: [note(WAITS, { message: thrown.message })] }
       }
@@ -90,7 +90,7 @@ export function createOutcomes(
   }
 }
 
-/** Of several approvals of one message the first may have let it go on to its end. */
+/** With several approvals of one message, an earlier one may have completed it. */
 export function wasDone(history: readonly Note[]): boolean {
   const ends = ['done', 'dead', WAITS]
   return history.findLast(({ road, what }) => road === 'dispatch' && ends.includes(what))?.what === 'done'

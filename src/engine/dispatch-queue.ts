@@ -5,7 +5,7 @@ import { waitForEnd } from './outbox.ts'
 
 export const DISPATCH_QUEUE = 'dispatch'
 
-/** Dispatches a message again after the decision that its skill waited for. The same `reason` counts once. */
+/** Dispatches a message again after the approval decision for its skill, once per `reason`. */
 export async function resumeDispatch(
   store: Pick<Store, 'jobs'>,
   message: Pick<Message, 'id' | 'gateway' | 'conversation'>,
@@ -16,12 +16,12 @@ export async function resumeDispatch(
   await store.jobs.add(DISPATCH_QUEUE, [job])
 }
 
-/** The idempotency key of a send: a repeated attempt makes the same keys in the same order. */
+/** The idempotency key of a send: a retry produces the same keys in the same order. */
 export function sendKey(messageId: string, route: string, ordinal: string): string {
   return `${messageId}:${route}:${ordinal}`
 }
 
-/** As `waitForEnd`, for a message with `data.respond: 'result'`: how its dispatch ended, and with how many replies. */
+/** Like `waitForEnd`, for a message with `data.respond: 'result'`: the outcome and the number of replies. */
 export async function waitUntilSettled(
   store: Pick<Store, 'jobs' | 'onSignal'>,
   messageId: string,

@@ -25,13 +25,13 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
     const message = claimed.message ?? aside
     if (!message) throw new TriviumError('message_not_found', { id: claimed.messageId ?? claimed.id })
     const route = routing().byName.get(claimed.group) ?? router.match(message)
-    // What listeners alone may hear goes to no skill, though the routes have changed.
+    // Messages for listeners only must not reach a skill, even if the routes changed.
     if (aside && route?.bolt === undefined) return { outcome: 'done' }
     if (!route) return unrouted(message)
 
     const history = claimed.id === message.id ? [] : await store.journal.history(message.id)
     if (wasDone(history)) return { outcome: 'done' }
-    // A queue goes on while a daemon that waits for it dies: that is no attempt.
+    // A queue job goes on if the waiting daemon dies, so that does not count as an attempt.
     const job = route.queue === undefined ? claimed : { ...claimed, lost: 0 }
     const started = now()
     const dispatch = await dispatchOf(job, message, route, history, signal)
@@ -77,7 +77,7 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
     }
   }
 
-  /** Resolves with what is to be noted of a reply that reaches nobody: that costs no step of its own. */
+  /** Sends the result. Resolves with notes about a reply that cannot be delivered, to be stored with the outcome. */
   async function sendResult({ message, route, sends }: Dispatch, reply: Omit<Sending, 'key'>) {
     if (sends.count > 0 || route.reply === 'none') return []
     const unsent: Note[] = []
@@ -95,7 +95,7 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
   }
 }
 
-/** Why an attempt ended: an operator cancelled it, or its own error. Throws after any other abort, which gives the job back. */
+/** The reason why an attempt ended: cancelled by an operator, or its own error. Throws after any other abort, which releases the job. */
 function thrownBy(error: unknown, { aborted, reason }: AbortSignal): unknown {
   if (reason instanceof TriviumError && reason.code === 'run_cancelled') return reason
   if (aborted) throw error

@@ -8,7 +8,7 @@ import { createPump, type Place } from './pump.ts'
 import { createRouteTable } from './route-table.ts'
 import { createWorker } from './worker.ts'
 
-/** The dispatch road: the first matching route's target, at least once a message, in order in a conversation, else parallel. */
+/** The dispatch road: runs the first matching route's target at least once per message, in order within a conversation, else in parallel. */
 export function createDispatch(options: DispatchOptions) {
   const { store, router, metrics, log, now } = options
 

@@ -5,7 +5,7 @@ import type { Router } from './router.ts'
 
 export type RouteTable = ReturnType<typeof createRouteTable>
 
-/** What the worker asks of the routes for each job and claim, made anew only where they changed. */
+/** Route lookups of the worker, recomputed only when the routes change. */
 export function createRouteTable(routes: Router['routes']) {
   const read = (inForce: readonly Route[]) => ({
     inForce,

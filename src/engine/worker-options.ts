@@ -8,27 +8,27 @@ export type WorkerOptions = {
   queue: string
   store: Pick<Store, 'jobs' | 'onSignal'>
   concurrency: number
-  /** Jobs at once of each group; groups it does not name are bounded by `concurrency` only. */
+  /** Maximum concurrent jobs per group; other groups are limited by `concurrency` only. */
   limits?(): ReadonlyMap<string, number>
   /**
-   * Groups whose jobs take no place, as they mostly wait for others: they are bounded by their own limit, and are claimed also
-   * while all places are taken.
+   * Groups whose jobs mostly wait and therefore take no slot: only their own limit applies, and they are claimed even
+   * while all slots are taken.
    */
   unplaced?(): ReadonlySet<string>
-  /** What to do with lanes that are busy, by group. */
+  /** How to treat busy lanes, by group. */
   busy?(): Record<string, BusyLane> | undefined
-  /** Milliseconds after which a claim of a dead process may be claimed again; renewed at a third of it. */
+  /** Lease in ms after which another process may claim the job of a dead one; renewed after a third of it. */
   lease?: number
   run(job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome>
-  /** Whether the work on a job goes on elsewhere: it takes no place but of its group, and a stop gives it back at once. */
+  /** Whether a job's work runs elsewhere: it takes a slot of its group only, and a stop releases it at once. */
   goesOn?(job: ClaimedJob): boolean
-  /** Called once an outcome is stored; not where the claim was lost meanwhile. */
+  /** Called once an outcome is stored, unless the claim was lost. */
   settled?(job: ClaimedJob, outcome: RunOutcome['outcome']): void
-  /** What becomes of a throw of `run`; without an end, one broken job would hold its lane for ever. */
+  /** Retry policy for errors of `run`. It must end, or one broken job would block its lane for ever. */
   retry?: Retry
-  /** Whether a job waits until it is let go (`unhold`); asked once it is claimed. */
+  /** Whether a claimed job must be held until `unhold`. */
   isHeld?(job: ClaimedJob): boolean
-  /** Called when there is room for a job here and none to claim. */
+  /** Called when there is room for a job but none to claim. */
   refill?(): Promise<Pumped>
   log: Log
   now(): number

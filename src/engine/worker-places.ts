@@ -8,11 +8,11 @@ export function createPlaces(
   const perGroup = new Map<string, number>()
   /** Jobs whose work is under way; those in `claimed` beyond it only wait until their outcome is stored. */
   let active = 0
-  /** Those that take no place. */
+  /** Number of running jobs that take no slot. */
   let elsewhere = 0
 
   return {
-    /** Storing outcomes overlaps with the next jobs, but only so far: a slow store must not pile them up. */
+    /** Storing outcomes overlaps with the next jobs, up to a limit, so that a slow store does not pile them up. */
     free: () => concurrency - Math.max(active, claimed.size - elsewhere - concurrency),
 
     /** How many jobs of each group may be claimed; where all places are taken only of groups that need none. */

@@ -4,7 +4,7 @@ import { createBatcher } from '../lib/batch.ts'
 import { pause } from '../lib/pause.ts'
 import type { WorkerOptions } from './worker-options.ts'
 
-/** Pause (ms) after the store failed, so that a store that is away costs no spinning. */
+/** Pause in ms after a store failure, to avoid a busy loop. */
 export const STORE_PAUSE = 500
 
 /** Stores how jobs ended, many at once. */

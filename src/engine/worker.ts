@@ -12,7 +12,7 @@ export type Worker = ReturnType<typeof createWorker>
 
 type Running = { job: ClaimedJob; since: number; abort: AbortController; ended?: Promise<void> }
 
-/** How many jobs that take no place are claimed at once. */
+/** Claim size for jobs that take no slot. */
 const UNPLACED = 64
 
 const RETRY: Retry = { attempts: 10, first: STORE_PAUSE, longest: 60_000 }
@@ -130,7 +130,7 @@ export function createWorker(options: WorkerOptions) {
   }
 }
 
-/** Renews the claims of what runs, and aborts what another worker has meanwhile. */
+/** Renews the claims of running jobs, and aborts those that another worker has taken. */
 /** Runs a job; also a throw has an outcome. */
 async function outcomeOf(
   job: ClaimedJob,

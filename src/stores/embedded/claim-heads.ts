@@ -16,7 +16,7 @@ export function createHeads({ sql }: Parts, merging: ReturnType<typeof createMer
       ORDER BY due, n LIMIT ${Math.max(0, limit)} + 0`
 
   return {
-    /** The groups that have a head: one index step a group. */
+    /** The groups with a head, at one index step each. */
     groups(queue: number): string[] {
       const rows = sql.all<{ name: string }>`WITH RECURSIVE g (name) AS (
           SELECT (SELECT min(grp) FROM job WHERE queue = ${queue} AND state = 1)

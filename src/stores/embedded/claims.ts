@@ -17,12 +17,12 @@ export function createClaims(
   const { sql, writer, counters, queues } = parts
   const merging = createMerging(parts, journal)
   const heads = createHeads(parts, merging)
-  /** By the number of the job: what this process has claimed need not be read again. Anything may be missing. */
+  /** Jobs claimed by this process, by number, which need not be read again. A cache: entries may be missing. */
   const claimed = new Map<number, Claimed>()
   writer.follow({ rolledBack: () => claimed.clear() })
   const rows = createClaimedRows(journal, claimed)
   const settle = createSettling(parts, journal, claimed, (row) => rows.readMessage(row).message)
-  // Whoever held claims was the process before this one, and is dead.
+  // Existing claims belong to the previous process, which is dead.
   sql.run`UPDATE job SET until = min(until, ${parts.now()}) WHERE state = 2`
 
   function claim(queue: number, request: Claim): ClaimedJobs {
@@ -72,7 +72,7 @@ export function createClaims(
     claim: (queue, request) => {
       const number = queues.find(queue)
       if (number === undefined) return Promise.resolve({ items: [], more: false })
-      // A claim that is undone is made again; what came of it is flushed with its outcome.
+      // A lost claim is repeated, and its effects are flushed with the outcome.
       return writer.writeRepeatable(() => claim(number, request))
     },
     follow: (queue, one) => writer.write(() => merging.follow(queues.find(queue) ?? 0, one)),

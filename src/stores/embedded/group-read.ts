@@ -5,7 +5,7 @@ import type { Parts } from './parts.ts'
 import { readPage } from './sql.ts'
 import type { LoggedEvent, TopicLog } from './topic-log.ts'
 
-/** Reads for one group. Positions have no gaps of their own: one that is missing after `next` was removed by retention. */
+/** Reads for one group. Positions have no gaps, so a missing one after `next` was removed by retention. */
 export function createGroupRead(parts: Parts, log: TopicLog, rows: GroupRows) {
   return (group: Group, request: GroupRead, after: TopicLog['after']): GroupBatch => {
     const { max, mode, lease = 0 } = request
@@ -21,7 +21,7 @@ export function createGroupRead(parts: Parts, log: TopicLog, rows: GroupRows) {
         : after(group.topic, start, room)
     const shown = [...back.items, ...fresh.items]
     const end = fresh.more ? (fresh.items.at(-1)?.position ?? start) : group.topic.last
-    // A peek tells of what is missing before the first event, and changes nothing.
+    // A peek reports events missing before the first one, and changes nothing.
     const passed = isPeek ? Math.max(start, (fresh.items[0]?.position ?? end + 1) - 1) : end
     const gone = passed - start - (isPeek ? 0 : fresh.items.length)
     const missed = group.missed + back.gone

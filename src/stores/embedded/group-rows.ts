@@ -1,10 +1,10 @@
 import type { Parts } from './parts.ts'
 import type { TopicLog, TopicRow } from './topic-log.ts'
 
-/** Positions up to `next` are consumed unless they are in `pending`. */
+/** Positions up to `next` are consumed, except those in `pending`. */
 type GroupRow = { id: number; next: number; missed: number; used: number }
 export type Group = GroupRow & { topic: TopicRow }
-/** A topic with one of its groups. */
+/** A topic and one of its groups. */
 type InfoRow = TopicRow & { group: string; next: number; pending: number }
 
 export type GroupRows = ReturnType<typeof createGroupRows>
@@ -56,7 +56,7 @@ function createPendingRows({ sql }: Pick<Parts, 'sql'>) {
     nextVisible: ({ id }: Group, now: number) =>
       sql.get<{ at: number | null }>`SELECT min(hidden_until) AS at FROM pending
         WHERE consumer = ${id} AND hidden_until > ${now}`?.at,
-    /** Hides a position until a time; 0: makes it visible. */
+    /** Hides a position until a time; 0 makes it visible. */
     hide: ({ id }: Group, position: number, until: number) =>
       sql.run`INSERT INTO pending (consumer, position, hidden_until) VALUES (${id}, ${position}, ${until})
         ON CONFLICT (consumer, position) DO UPDATE SET hidden_until = excluded.hidden_until`,

@@ -4,7 +4,7 @@ import type { TopicLog } from './topic-log.ts'
 
 /** Takes events off a group, or hides them from it. Inside a transaction only. */
 export function createGroupSettle(log: TopicLog, rows: GroupRows) {
-  /** The positions of ids that are no longer there; `found` are those that are. */
+  /** The positions of ids whose events are gone; `found` are the existing ones. */
   function goneOf({ topic }: Group, ids: readonly string[], found: ReadonlySet<number>): number[] {
     if (found.size === ids.length) return []
     const others = ids.map((id) => positionOf(id) ?? 0)
@@ -14,7 +14,7 @@ export function createGroupSettle(log: TopicLog, rows: GroupRows) {
     })
   }
 
-  /** Moves `next` to `last`; what is there and not `settled` stays open and visible. The next read tells of what is missing. */
+  /** Moves `next` to `last`; existing events that are not `settled` stay visible. The next read reports missing ones. */
   function drawUpTo(group: Group, last: number, settled: ReadonlySet<number>): void {
     if (last === group.next) return
     const there = log.positions(group.topic, group.next, last)
@@ -27,11 +27,11 @@ export function createGroupSettle(log: TopicLog, rows: GroupRows) {
   }
 
   return {
-    /** Consumes those not consumed, or hides them until a time, drawing unread ones into `pending` with all before them. Returns how many. */
+    /** Consumes events, or hides them until a time. Moves unread ones, and all before them, into `pending`. Returns their number. */
     settle(group: Group, ids: readonly string[], until?: number): number {
       const { next } = group
       const found = new Set(log.positionsOf(group.topic, new Set(ids)))
-      // What was read and is gone by now was not missed.
+      // Events that were read and have expired since do not count as missed.
       if (until === undefined) for (const position of goneOf(group, ids, found)) found.add(position)
       const open = [...found].filter((at) => at > next || rows.isPending(group, at))
       drawUpTo(group, Math.max(...open, next), found)

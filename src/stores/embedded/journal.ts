@@ -22,7 +22,7 @@ export function createJournal(parts: Parts, search: Journal['search']) {
   const notes = createNotes(parts)
   writer.follow({ rolledBack: () => fresh.pumpedTo(undefined) })
 
-  /** The position of an id, if that very message is there. */
+  /** The position of an id, if the journal has that message. */
   function find(id: string): number | undefined {
     const seq = positionOf(id)
     if (seq === undefined) return undefined

@@ -3,7 +3,7 @@ import { defined } from '../../lib/defined.ts'
 import type { Parts } from './parts.ts'
 import { fromJson, toJson } from './sql.ts'
 
-/** Above the numbers that older versions gave. */
+/** Above the numbers used by older versions. */
 const FIRST_NOTE = 1_000_000
 
 const ROADS = ['dispatch', 'receive', 'outbox'] as const
@@ -12,7 +12,7 @@ type NoteRow = { at: number; road: number; what: string; detail: string | null }
 
 /** The histories of messages. All synchronous; writes inside a transaction only. */
 export function createNotes({ sql, counters }: Pick<Parts, 'sql' | 'counters'>) {
-  /** Ascending over all messages, so that nothing is read to number a note. Older versions counted those of each message. */
+  /** Numbers notes across all messages, which needs no read. Older versions numbered them per message. */
   const nextNote = () => counters.set('notes', Math.max(counters.get('notes'), FIRST_NOTE) + 1)
 
   /** Adds notes to a message that is there. */

@@ -82,7 +82,7 @@ function createGroups(parts: Parts, log: TopicLog): Pick<Topics, OfGroups> {
         return true
       }),
     groups: (topic) => read(() => rows.list(topic ?? null)),
-    // A power failure that undoes a read repeats it: delivery to a group is at least once.
+    // A read lost in a power failure is repeated: delivery to groups is at least once.
     read: (name, requests) =>
       writer.writeRepeatable(() => {
         const topic = log.find(name)
@@ -113,7 +113,7 @@ function createGroups(parts: Parts, log: TopicLog): Pick<Topics, OfGroups> {
       within(topic, name, false, (group) => {
         const [position] = log.positionsOf(group.topic, new Set([id]))
         if (position === undefined) return false
-        // What is unread comes by itself.
+        // Unread events are delivered anyway.
         if (position <= group.next) rows.renew(group, position)
         signals.raise(`topic:${topic}`)
         return true

@@ -12,12 +12,12 @@ export function createAccepting(
 ) {
   let hasBegun = begun
   let server = owner()
-  /** The last call of `accept` that has not ended: the signal of its messages may come before its answer. */
+  /** The last unfinished call of `accept`: its signal may arrive before its reply. */
   let underWay: Promise<unknown> | undefined
 
   const head = () => ['', `${hasBegun ? 1 : ''}${places.of > 1 ? `s${places.shard}` : ''}`]
 
-  /** Another master may lack the last writes of the one before, and give their places to others: what is in memory is of before. */
+  /** A new master may lack the last writes and reuse their positions, so cached messages are outdated. */
   const forgetMoved = () => {
     if (owner() !== server) fresh.pumpedTo(undefined)
     server = owner()
@@ -27,7 +27,7 @@ export function createAccepting(
     const at = now()
     const items = messages.map((message) => argsOf(message, at))
     const accepted = await append(run, main, places.idAt, head(), items, together)
-    // What another shard has says nothing of this journal.
+    // Duplicates on another shard say nothing about this journal.
     hasBegun ||= accepted.some(({ shard }) => shard === undefined)
     forgetMoved()
     messages.forEach((message, index) => {

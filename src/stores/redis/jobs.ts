@@ -31,7 +31,7 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
         run<Reply>('jobs-claim', main, ...args, ...handing, names, JSON.stringify(busy)),
       )
       const items = claimed.map((each) => claimedJob(each, known, places))
-      // The pump is far ahead of routes that have limits: what it pumped last is not claimed soon.
+      // If limited routes lag far behind the pump, the newest jobs are not claimed soon.
       if (items.length > 0 && known.size === size) known.clear()
       return { items, more: isLeft === 1, ...(wait >= 0 && { nextDue: now() + wait }) }
     },

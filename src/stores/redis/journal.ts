@@ -8,14 +8,14 @@ import { briefArgs } from './jobs.ts'
 import { inBatches, type Server } from './scripts.ts'
 import { createSearch } from './search.ts'
 
-/** Of one shard. */
+/** The journal of one shard. */
 export type ShardJournal = Journal &
   Pick<Store, 'ping'> & {
-    /** Where messages belong whose keys, by their digests, this shard keeps; `wanted`: where one goes that is new. */
+    /** The shards of messages whose keys (digests) this shard keeps; `wanted`: the shard of a new one. */
     place(keys: readonly { key: string; wanted: number }[]): Promise<number[]>
   }
 
-/** `begun`: whether the journal has messages, or had. `ping` is that of the store. */
+/** `begun`: whether the journal has or had messages. `ping`: the store's ping. */
 export function createJournal(server: Server, fresh: FreshMessages, begun: boolean): ShardJournal {
   const { run, call, roots, places } = server
   const { main } = roots
@@ -72,7 +72,7 @@ export function createJournal(server: Server, fresh: FreshMessages, begun: boole
     },
 
     unpumped: async (max) => {
-      // Its messages will be in memory; reading them back would cost as much as accepting them.
+      // Its messages will be in memory, and reading them back would cost as much as accepting them.
       if (fresh.isEmpty()) await accepting.underWay()
       accepting.forgetMoved()
       return fresh.unpumped(max, async () => {

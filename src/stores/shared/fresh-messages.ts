@@ -8,7 +8,7 @@ const LARGEST = 16_384
 /** A pumped job with its message. */
 export type Pumped = { job: NewJob; message: Message }
 
-/** What was accepted or read for dispatch just now: pump and first claim need not read it again. A copy, which may lack anything. */
+/** A cache of recently accepted or read messages, so that the pump and the first claim need not read them again. */
 export type FreshMessages = ReturnType<typeof createFreshMessages>
 
 export function createFreshMessages() {
@@ -33,7 +33,7 @@ export function createFreshMessages() {
       return { cursor, items: items.slice(0, max), more: !isRead || more || items.length > max }
     },
     isEmpty: () => !next?.items.length,
-    /** Whether a message is known and not pumped yet. */
+    /** Whether a message is cached and not pumped yet. */
     has: (id: string): boolean => next?.items.findLast((message) => message.id === id) !== undefined,
     /**
      * The dispatch cursor is at that message now, and `jobs` are of messages up to there. Undefined: the cursor is not where

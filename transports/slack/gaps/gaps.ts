@@ -1,4 +1,5 @@
 import { TriviumError } from '../../../src/core/errors.ts'
+import type { Log } from '../../../src/core/log.ts'
 import type { Health, TransportDeps } from '../../../src/core/transport.ts'
 import { formatDuration } from '../../../src/core/units.ts'
 import { backoff } from '../../../src/lib/backoff.ts'
@@ -68,23 +69,6 @@ export function createGaps(
     await Promise.all((await readBack(gap)).map(takeOne))
   }
 
-  /** In how many ms a channel that could not be read is tried again; undefined: never. */
-  function retryAfter(gap: Gap, error: unknown): number | undefined {
-    if (stopping.aborted) return 0
-    const { kind, reason, seconds, isToken } = slackFailure(error)
-    const { channel } = gap.channel
-    // A token that Slack does not accept may be mended.
-    const isRefused = kind === 'rejected' && !isToken
-    if (isRefused || gap.opened < now() - LONGEST) {
-      log[isRefused ? 'debug' : 'error']({ channel, reason }, 'what was missed in Slack cannot be read')
-      return undefined
-    }
-    if (kind === 'rate-limited') return Math.max(1000, seconds * 1000)
-    if (!gap.failing) log.warn({ channel, reason }, 'what was missed in Slack could not be read yet')
-    gap.failing = reason
-    return backoff(++gap.failures, BACKOFF)
-  }
-
   return {
     /** Since when something may be missing (Slack's seconds), of each channel. */
     starts: () => Array.from(gaps, ({ since }) => since),
@@ -99,7 +83,9 @@ export function createGaps(
         await pause(rest, stopping)
         // What was taken until the stop is all that the next daemon has to know.
         if (stopping.aborted) return
-        rest = await fill(gap).catch((error: unknown) => retryAfter(gap, error))
+        rest = await fill(gap).catch((error: unknown) =>
+          stopping.aborted ? 0 : retryAfter(gap, error, now(), log),
+        )
       }
       gaps.delete(gap)
       await deps.filled()
@@ -107,6 +93,22 @@ export function createGaps(
     /** For health: what is being read back; undefined where nothing is missing. */
     status: () => statusOf(gaps, now()),
   }
+}
+
+/** In how many ms a channel that could not be read is tried again; undefined: never. */
+function retryAfter(gap: Gap, error: unknown, now: number, log: Log): number | undefined {
+  const { kind, reason, seconds, isToken } = slackFailure(error)
+  const { channel } = gap.channel
+  // A token that Slack does not accept may be mended.
+  const isRefused = kind === 'rejected' && !isToken
+  if (isRefused || gap.opened < now - LONGEST) {
+    log[isRefused ? 'debug' : 'error']({ channel, reason }, 'what was missed in Slack cannot be read')
+    return undefined
+  }
+  if (kind === 'rate-limited') return Math.max(1000, seconds * 1000)
+  if (!gap.failing) log.warn({ channel, reason }, 'what was missed in Slack could not be read yet')
+  gap.failing = reason
+  return backoff(++gap.failures, BACKOFF)
 }
 
 function statusOf(gaps: ReadonlySet<Gap>, now: number): Health | undefined {
