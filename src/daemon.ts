@@ -1,9 +1,12 @@
+import { transports } from '../transports/registry.ts'
+import { createControlServer } from './api/control-server.ts'
+import { createOperator } from './api/operator.ts'
 import { createAnswering } from './daemon/answering.ts'
+import { createDoctor } from './daemon/doctor.ts'
 import { createDurableParts } from './daemon/durable.ts'
 import { type Foundation, makeFoundation } from './daemon/foundation.ts'
 import { createHousekeeping } from './daemon/housekeeping.ts'
 import { createLife } from './daemon/life.ts'
-import { createControlServer, createOperator } from './daemon/operator.ts'
 import type { DaemonOptions } from './daemon/options.ts'
 import { isOwnRoute } from './daemon/own-routes.ts'
 import { createReload } from './daemon/reload.ts'
@@ -60,18 +63,18 @@ export async function createDaemon(options: DaemonOptions) {
     retention: () => withAuditLog(withSharedLogs(config().daemon.retention)),
   })
   const draining = { isDraining: false }
+  const standing = { ...base, manager, mcp, lastReload: reloading.last, listening: http.isListening }
   const operator = createOperator({
-    ...base,
-    ...{ history, approvals: approvals.service, manager, queues, roads, mcp },
+    ...standing,
+    ...createDoctor({ ...standing, checkDocuments: durable.check, now: Date.now }),
+    ...{ history, approvals: approvals.service, queues, roads },
+    framesOf: (transport) => transports[transport]?.frames,
     explain: explainOf(router),
     reload: reloading.reload,
-    lastReload: reloading.last,
     subscriptions: push.service.list,
     running: workers.running,
     budgets: budgets.standing,
-    listening: http.isListening,
     draining: () => draining.isDraining,
-    checkDocuments: durable.check,
     assistant: async () => ({ ...(await durable.overview()), approvals: await approvals.count() }),
   })
   const control = createControlServer(base, operator, manager)

@@ -1,0 +1,87 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { Config } from '../config/load-config.ts'
+import type { RecordAudit } from '../core/audit.ts'
+import { TriviumError } from '../core/errors.ts'
+import type { Log } from '../core/log.ts'
+import type { Store } from '../core/store.ts'
+import { createOidc } from '../features/sign-in/oidc.ts'
+import { createSessions } from '../features/sign-in/sessions.ts'
+import { type Address, listenOn } from '../http/public-http.ts'
+import { logRequests } from '../lib/http.ts'
+import { inTime } from '../lib/pause.ts'
+import type { SkillManager } from '../runtime/manager.ts'
+import type { McpHttp } from '../runtime/mcp/http.ts'
+import type { Metrics } from './metrics.ts'
+import type { Operator } from './operator.ts'
+import { controlToken } from './token.ts'
+
+/** The control listener. Most commands work in their own process for a moment and never start it: it loads late. */
+export function createControlServer(
+  base: {
+    config(): Config
+    store: Pick<Store, 'kv'>
+    audit: { record: RecordAudit }
+    metrics: Metrics
+    tracing?: { serve(listener: RequestListener): RequestListener } | undefined
+    /** Whether each request is logged. */
+    isVerbose: boolean
+    log: Log
+  },
+  operator: Operator,
+  manager: SkillManager,
+) {
+  const { config, audit, metrics, tracing, isVerbose, log } = base
+  const { kv } = base.store
+  let mcp: Promise<McpHttp> | undefined
+  let server: Server | undefined
+  const answering = new Set<Promise<unknown>>()
+  let isStopping = false
+  const submit: Operator['submit'] = async (submission, signal) => {
+    if (isStopping) throw new TriviumError('stopping')
+    const answer = operator.submit(submission, signal)
+    const settled = answer.catch(() => {}).finally(() => answering.delete(settled))
+    answering.add(settled)
+    return answer
+  }
+
+  return {
+    /** Takes no more messages. Resolves when those that were put in here have their replies, after `within` ms at most. */
+    async answered(within: number): Promise<void> {
+      isStopping = true
+      await inTime(Promise.all(answering), AbortSignal.timeout(within))
+    },
+    async listen(address: Address): Promise<Address> {
+      const { createControlApi } = await import('./api.ts')
+      const token = controlToken(config().daemon.dataDir, config().daemon.token)
+      const api = createControlApi({
+        ...operator,
+        submit,
+        async mcp(request, response, caller) {
+          // Most daemons never get a request for it.
+          mcp ??= import('../runtime/mcp/http.ts').then(({ createMcpHttp }) =>
+            createMcpHttp({ manager, version: operator.version }),
+          )
+          await (await mcp).handle(request, response, caller, request.body)
+        },
+        token,
+        console: () => config().console,
+        sessions: createSessions({ kv, token, now: Date.now }),
+        record: audit.record,
+        oidc: createOidc({ token, now: Date.now }),
+        tokens: () => config().tokens,
+        metrics: async () => metrics.page(await operator.measured(), Date.now()),
+      })
+      const traced = tracing ? tracing.serve(api) : api
+      server = createServer(isVerbose ? logRequests(log, traced) : traced)
+      return listenOn(server, address, 'TRIVIUM_CONTROL_LISTEN')
+    },
+    async close() {
+      await (await mcp)?.close()
+      if (!server?.listening) return
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}

@@ -1,0 +1,56 @@
+import type { Config } from '../config/load-config.ts'
+import type { BudgetStanding } from '../core/budget.ts'
+import type { Json } from '../core/json.ts'
+import type { Accepted, NewMessage } from '../core/message.ts'
+import type { ApprovalService, ArtifactService, SubscriptionInfo } from '../core/services.ts'
+import type { Store } from '../core/store.ts'
+import type { ReplyLog } from '../core/transport.ts'
+import type { Gateways } from '../engine/gateways.ts'
+import type { RefusalCount } from '../engine/refusal-tally.ts'
+import type { Router } from '../engine/router.ts'
+import type { Queues } from '../features/bullmq/queues.ts'
+import type { History } from '../features/live/history.ts'
+import type { Pauses } from '../features/pauses/pauses.ts'
+import type { SkillManager } from '../runtime/manager.ts'
+import type { McpServers } from '../runtime/mcp/servers.ts'
+import type { Socket } from './asyncapi.ts'
+import type { ControlDeps } from './control-deps.ts'
+import type { LastReload, Readings } from './metrics.ts'
+
+/** What an operator's view of a daemon is made of. */
+export type OperatorDeps = Pick<ControlDeps, 'version' | 'doctor' | 'diagnosis'> & {
+  startedAt: number
+  store: Store
+  manager: SkillManager
+  gateways: Gateways
+  /** The BullMQ queues that routes hand to, and whether they can be reached. */
+  queues: Pick<Queues, 'list' | 'board'>
+  roads: {
+    accept: { accept(message: NewMessage): Promise<Accepted> }
+    replies(gateway: string): ReplyLog
+    refusals: { counts(): RefusalCount[] }
+    pauses: Pick<Pauses, 'view'>
+    services: { artifacts: ArtifactService }
+  }
+  /** The frames of a transport whose clients hold a socket open. */
+  framesOf(transport: string): Socket['frames'] | undefined
+  explain: Router['explain']
+  config(): Config
+  /** Other MCP servers. */
+  mcp: Pick<McpServers, 'list'>
+  reload(): Promise<Json>
+  lastReload(): LastReload
+  listening(): boolean
+  draining(): boolean
+  subscriptions(): Promise<SubscriptionInfo[]>
+  /** What is worked on in this daemon. */
+  running(): Readings['running']
+  assistant(): Promise<object>
+  budgets(): Promise<BudgetStanding[]>
+  /** Names this daemon. */
+  owner: string
+  history: History
+  approvals: Pick<ApprovalService, 'list'>
+  dataDir: string
+  now(): number
+}

@@ -1,0 +1,36 @@
+import type { Trouble } from '../core/trouble.ts'
+import { createFeed } from '../features/live/feed.ts'
+import { roadsOf } from './metrics.ts'
+import type { OperatorDeps } from './operator-deps.ts'
+import { readStanding } from './readings.ts'
+import { oldestRunning } from './trouble-readings.ts'
+
+/** What the console and `top` are shown as it happens. */
+export function createOperatorFeed(deps: OperatorDeps, troubles: () => Promise<Trouble[]>) {
+  const { store } = deps
+  const { list: approvals } = deps.approvals
+  return createFeed({
+    store,
+    history: deps.history,
+    async overview() {
+      const { stats, groups, subscriptions, waiting, reload, gateways } = await readStanding(deps)
+      return {
+        daemon: deps.owner,
+        store: store.kind,
+        roads: roadsOf(stats),
+        waiting,
+        running: oldestRunning(deps.running()),
+        gateways,
+        subscriptions,
+        groups,
+        queues: deps.queues.list(),
+        configuration: reload,
+        draining: deps.draining(),
+      }
+    },
+    approvals: () => approvals({ status: 'pending', limit: 1000 }),
+    approval: async (id) => (await approvals({ id, limit: 1 }))[0],
+    troubles,
+    now: Date.now,
+  })
+}

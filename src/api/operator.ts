@@ -1,0 +1,97 @@
+import { TriviumError } from '../core/errors.ts'
+import { pathGet, toJson } from '../core/json.ts'
+import type { Submission } from '../core/message.ts'
+import { outputJsonSchema, skillJsonSchema } from '../core/skill.ts'
+import { noGateway } from '../engine/receive.ts'
+import { draftOf, submit } from '../engine/submit.ts'
+import { createTroubles } from '../features/troubles/troubles.ts'
+import { defined } from '../lib/defined.ts'
+import { asyncApi, type Socket } from './asyncapi.ts'
+import type { OperatorDeps } from './operator-deps.ts'
+import { createOperatorFeed } from './operator-feed.ts'
+import { readMeasured } from './readings.ts'
+import { readReadiness, readStatus } from './status.ts'
+import { createTroubleReadings } from './trouble-readings.ts'
+
+export type Operator = ReturnType<typeof createOperator>
+
+/** What an operator can ask of a daemon: over HTTP, or from the command line that runs it in its own process. */
+export function createOperator(deps: OperatorDeps) {
+  const { version, store, manager, gateways, roads, history } = deps
+  const read = createTroubleReadings({ ...deps, refusals: roads.refusals, pauses: roads.pauses })
+  const { list: troubles } = createTroubles({ read, journal: store.journal, now: deps.now })
+  const feed = createOperatorFeed(deps, troubles)
+
+  const transportOf = (name: string) => {
+    const spec = gateways.spec(name)
+    if (spec) return spec.transport
+    throw noGateway(name, gateways.names())
+  }
+
+  return {
+    version,
+    history: () => ({ every: history.every, points: history.points() }),
+    read: feed.read,
+    measured: () => readMeasured(deps, troubles),
+    invoke: manager.invoke,
+    asyncapi: () => describeSockets(deps),
+    artifacts: roads.services.artifacts,
+    board: deps.queues.board,
+    skills: () => manager.list().map((info) => describeSkill(deps, info)),
+    describe: (name: string) => toJson(manager.describe(name)),
+    troubles,
+    status: () => readStatus(deps, troubles),
+    doctor: deps.doctor,
+    diagnosis: deps.diagnosis,
+    async submit(submission: Submission, signal: AbortSignal) {
+      const { accept } = roads.accept
+      return toJson(await submit(submission, { accept, transportOf, replies: roads.replies, store, signal }))
+    },
+    /** What the routes make of a message, or would make of one that is not accepted yet. */
+    async explain(what: string | Submission) {
+      const message =
+        typeof what === 'string'
+          ? await store.journal.get(what)
+          : draftOf(what, configuredTransport(deps, what))
+      if (!message) throw new TriviumError('message_not_found', { id: String(what) })
+      return toJson(deps.explain(message))
+    },
+    configuration() {
+      const { file, asRead, warnings, daemon } = deps.config()
+      const { dataDir, listen, controlListen, publicUrl, retention, grace, drainDelay } = daemon
+      const inForce = { dataDir, listen, controlListen, publicUrl, retention, grace, drainDelay }
+      return toJson({ file, ...asRead, inForce, warnings, reload: deps.lastReload() })
+    },
+    reload: deps.reload,
+    ready: () => readReadiness(deps),
+  }
+}
+
+/** The transport of a gateway that runs, or could. */
+function configuredTransport({ config }: OperatorDeps, { gateway }: Submission): string {
+  const { gateways } = config()
+  const found = gateways.find(({ name }) => name === gateway)
+  if (found) return found.transport
+  throw noGateway(
+    gateway,
+    gateways.map(({ name }) => name),
+  )
+}
+
+function describeSockets({ config, framesOf, version }: OperatorDeps): object {
+  const { gateways, subscriptions } = config()
+  const sockets = gateways.flatMap(({ name, transport, options }): Socket[] => {
+    const [frames, path] = [framesOf(transport), pathGet(options, 'path')]
+    return frames && typeof path === 'string' ? [{ name, path, frames }] : []
+  })
+  const topics = subscriptions.map(({ topic }) => topic)
+  return asyncApi(version, sockets, topics)
+}
+
+/** A skill of the list with its arguments and what it returns. */
+function describeSkill({ manager }: OperatorDeps, info: { name: string }) {
+  const skill = manager.get(info.name)
+  const { annotations } = skill?.metadata ?? {}
+  const output = skill && outputJsonSchema(skill)
+  return toJson({ ...info, annotations, args: skill ? skillJsonSchema(skill) : {}, ...defined({ output }) })
+}

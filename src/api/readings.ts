@@ -1,0 +1,47 @@
+import { isLasting } from '../engine/events.ts'
+import type { Readings } from './metrics.ts'
+import type { OperatorDeps } from './operator-deps.ts'
+import { pingStore } from './trouble-readings.ts'
+
+type ReadingDeps = Pick<
+  OperatorDeps,
+  'store' | 'gateways' | 'subscriptions' | 'budgets' | 'lastReload' | 'running'
+>
+
+/** Reads how the daemon and its store are doing. Throws `store_unavailable`. */
+export async function readStanding(deps: Omit<ReadingDeps, 'running'>) {
+  const { store, gateways } = deps
+  const [stats, groups, subscriptions, budgets, waiting] = await Promise.all([
+    store.stats(),
+    store.topics.groups(),
+    deps.subscriptions(),
+    deps.budgets(),
+    store.oldestWaiting(),
+  ])
+  const here = { reload: deps.lastReload(), gateways: gateways.list() }
+  return { stats, groups, subscriptions, budgets, waiting, ...here }
+}
+
+/** What the page of metrics tells; what belongs to a store that is away is left out. */
+export async function readMeasured(
+  deps: ReadingDeps,
+  troubles: () => Promise<Readings['troubles']>,
+): Promise<Readings> {
+  const look = async () => {
+    const { groups, ...known } = await readStanding(deps)
+    return { ...known, groups: groups.filter(({ group }) => isLasting(group)) }
+  }
+  const [writes, stored, found] = await Promise.all([
+    pingStore(deps.store),
+    look().catch(() => undefined),
+    troubles(),
+  ])
+  return {
+    takesWrites: writes.ok,
+    troubles: found,
+    stored,
+    reload: deps.lastReload(),
+    gateways: deps.gateways.list(),
+    running: deps.running(),
+  }
+}

@@ -1,0 +1,54 @@
+import { toJson } from '../core/json.ts'
+import type { Trouble } from '../core/trouble.ts'
+import { wordsOf } from '../runtime/prefix-skills.ts'
+import { roadsOf } from './metrics.ts'
+import type { OperatorDeps } from './operator-deps.ts'
+import { readStanding } from './readings.ts'
+import { pingStore } from './trouble-readings.ts'
+
+/** Everything at a glance: the answer of `status`. Throws `store_unavailable`. */
+export async function readStatus(deps: OperatorDeps, troubles: () => Promise<Trouble[]>) {
+  const { store, manager, gateways } = deps
+  const [standing, assistant, writes, found] = await Promise.all([
+    readStanding(deps),
+    deps.assistant(),
+    pingStore(store),
+    troubles(),
+  ])
+  const { stats, groups, subscriptions, budgets, waiting, reload } = standing
+  const disabled = deps.config().gateways.filter((gateway) => !gateway.enabled)
+  return toJson({
+    version: deps.version,
+    pid: process.pid,
+    startedAt: deps.startedAt,
+    store: { kind: store.kind, address: store.address, ...writes },
+    gateways: gateways.list(),
+    subscriptions,
+    disabled: disabled.map(({ name, transport, why = '' }) => ({ name, transport, why })),
+    queues: deps.queues.list(),
+    mcp: deps.mcp.list(),
+    assistant,
+    budgets,
+    skills: manager.list(),
+    registry: wordsOf(manager),
+    broken: manager.errors(),
+    configuration: reload,
+    roads: roadsOf(stats),
+    troubles: found,
+    waiting,
+    stats,
+    groups,
+  })
+}
+
+/** Whether the daemon serves: the answer of `/readyz`. */
+export async function readReadiness(deps: OperatorDeps) {
+  const store = await pingStore(deps.store)
+  const sick = deps.gateways.list().filter((gateway) => !gateway.ok)
+  const [listening, draining] = [deps.listening(), deps.draining()]
+  // Why it is not the file may quote the file, and this is open to anybody.
+  const configuration = deps.lastReload().ok ? 'as in the file' : 'the last good one; see `trivium status`'
+  // A gateway that cannot reach its provider must not take the others out of a load balancer.
+  const ok = store.ok && listening && !draining
+  return { ok, detail: toJson({ store, listening, draining, configuration, gateways: sick }) }
+}
