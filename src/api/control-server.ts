@@ -24,7 +24,7 @@ export function createControlServer(
     audit: { record: RecordAudit }
     metrics: Metrics
     tracing?: { serve(listener: RequestListener): RequestListener } | undefined
-    /** Whether each request is logged. */
+    /** Whether to log each request. */
     isVerbose: boolean
     log: Log
   },

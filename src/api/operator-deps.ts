@@ -36,7 +36,7 @@ export type OperatorDeps = Pick<ControlDeps, 'version' | 'doctor' | 'diagnosis'>
   framesOf(transport: string): Socket['frames'] | undefined
   explain: Router['explain']
   config(): Config
-  /** Other MCP servers. */
+  /** MCP servers. */
   mcp: Pick<McpServers, 'list'>
   reload(): Promise<Json>
   lastReload(): LastReload

@@ -35,7 +35,8 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
     const job = route.queue === undefined ? claimed : { ...claimed, lost: 0 }
     const started = now()
     const dispatch = await dispatchOf(job, message, route, history, signal)
-    if (dispatch.isFirst) metrics.latency(message.gateway, (started - message.receivedAt) / 1000)
+    if (dispatch.isFirst && !job.requeued)
+      metrics.latency(message.gateway, (started - message.receivedAt) / 1000)
     if (dispatch.attempt > route.retry.attempts)
       return outcomes.failed(job, dispatch, started, lastErrorOf(job))
     try {

@@ -17,10 +17,10 @@ import { SCHEDULES_QUEUE } from './schedules.ts'
 type ScheduleRunDeps = {
   store: Store
   logs: Activity
-  /** Tells who asked; the same key once. `by` says what tells it. */
+  /** Reports a result to the requester, once per key. `by`: the reporting part. */
   report(to: AskedBy, telling: { key: string; text: string; by: string }): Promise<void>
   invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
-  /** Whether runs of a skill wait. */
+  /** Whether a skill is paused. */
   isPaused(skill: string): boolean
   /** Somebody with the roles that they have now. */
   callerAs(id: string): Caller

@@ -19,13 +19,16 @@ export function createClaimedRows(journal: JournalTable, claimed: Map<number, Cl
   return {
     readMessage,
     toClaimed(queue: number, row: Running, token: string): ClaimedJob {
-      const { failures, lost } = row
-      const errors = row.errors === '[]' ? [] : JSON.parse(row.errors)
-      const job: ClaimedJob = Object.assign(toJob(row), { token, failures, lost, errors })
+      const job: ClaimedJob = Object.assign(toJob(row), { token }, triedOf(row))
       const { message, isInJournal } = readMessage(row)
       if (message) job.message = message
       claimed.set(row.n, { token, queue, row, isInJournal })
       return job
     },
   }
+}
+
+/** What is known of earlier attempts. */
+function triedOf({ failures, lost, errors, kept }: Running) {
+  return { failures, lost, errors: errors === '[]' ? [] : JSON.parse(errors), requeued: kept !== null }
 }

@@ -15,7 +15,7 @@ type MessageRow = Place & { id: string; gateway: string; received_at: number; pa
 export type JournalTable = ReturnType<typeof createJournal>
 
 /** The journal, and its synchronous functions for other parts of the store. */
-export function createJournal(parts: Parts, search: Journal['search']) {
+export function createJournal(parts: Parts, searching: Pick<Journal, 'search' | 'countByTime'>) {
   const { sql, writer, counters } = parts
   const fresh = createFreshMessages()
   const append = createAppend(parts, fresh)
