@@ -41,7 +41,7 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
       return outcomes.failed(job, dispatch, started, lastErrorOf(job))
     try {
       const reply = skillReply(await options.invoke(dispatch))
-      const notes = reply ? await sendResult(dispatch, reply) : []
+      const notes = reply ? await sendResult(options.outbox, dispatch, reply) : []
       done.add(claimed)
       return outcomes.done(job, dispatch, started, notes)
     } catch (error) {
@@ -78,17 +78,6 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
     }
   }
 
-  /** Sends the result. Resolves with notes about a reply that cannot be delivered, to be stored with the outcome. */
-  async function sendResult({ message, route, sends }: Dispatch, reply: Omit<Sending, 'key'>) {
-    if (sends.count > 0 || route.reply === 'none') return []
-    const unsent: Note[] = []
-    refuseApproval(message.gateway, reply.data)
-    const key = sendKey(message.id, route.name, sends.next())
-    const sending = { ...reply, key, by: `route ${route.name}` }
-    await options.outbox.reply(message, sending, (note) => unsent.push(note))
-    return unsent
-  }
-
   return {
     run,
     /** Whether nothing is left to do for a job that was run here. */
@@ -101,4 +90,19 @@ function thrownBy(error: unknown, { aborted, reason }: AbortSignal): unknown {
   if (reason instanceof TriviumError && reason.code === 'run_cancelled') return reason
   if (aborted) throw error
   return error
+}
+
+/** Sends the result. Resolves with notes about a reply that cannot be delivered, to be stored with the outcome. */
+async function sendResult(
+  outbox: DispatchOptions['outbox'],
+  { message, route, sends }: Dispatch,
+  reply: Omit<Sending, 'key'>,
+): Promise<Note[]> {
+  if (sends.count > 0 || route.reply === 'none') return []
+  const unsent: Note[] = []
+  refuseApproval(message.gateway, reply.data)
+  const key = sendKey(message.id, route.name, sends.next())
+  const sending = { ...reply, key, by: `route ${route.name}` }
+  await outbox.reply(message, sending, (note) => unsent.push(note))
+  return unsent
 }

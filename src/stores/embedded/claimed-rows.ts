@@ -30,5 +30,6 @@ export function createClaimedRows(journal: JournalTable, claimed: Map<number, Cl
 
 /** What is known of earlier attempts. */
 function triedOf({ failures, lost, errors, kept }: Running) {
-  return { failures, lost, errors: errors === '[]' ? [] : JSON.parse(errors), requeued: kept !== null }
+  const tried = { failures, lost, errors: errors === '[]' ? [] : JSON.parse(errors) }
+  return kept === null ? tried : { ...tried, requeued: true }
 }
