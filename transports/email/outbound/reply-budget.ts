@@ -9,7 +9,7 @@ import { bareSubject } from '../inbound/subject.ts'
 import type { EmailOptions } from '../options.ts'
 import { isPublicDomain } from './public-domains.ts'
 
-/** An automatic reply that is about to be sent. `at`: when the mail that it answers was written (Unix ms). */
+/** An automatic reply to be sent. `at`: date of the answered mail (Unix ms). */
 type Answer = {
   key: string
   to: string
@@ -17,23 +17,23 @@ type Answer = {
   conversation: string
   thread: string
   at: number
-  /** The mail names a mail of ours and came so soon after it that a robot may have written it. */
+  /** The mail refers to one of our mails and arrived so soon after it that a robot may have written it. */
   quick: boolean
 }
 
-/** Something that answers are counted by. */
+/** A counter of answers. */
 type Count = {
   name: string
   rate: Rate
-  /** For people: whose answers these are. */
+  /** Description of the counted correspondent. */
   what: string
   option: keyof EmailOptions['reply-budget']
   weigh: Weigh
 }
 
-/** Answers that were taken: when (Unix ms), under which key, and a number whose meaning is that of the count. */
+/** A counted answer: time (Unix ms), key, and a value specific to the counter. */
 type Taken = [at: number, key: string, value: number]
-/** How much is used, of how much, with one more answer; and what to note of that. */
+/** Computes usage and limit with one more answer, and the value to store. */
 type Weigh = (
   taken: readonly Taken[],
   answer: Answer,
@@ -44,23 +44,23 @@ const takenSchema = z
   .array(z.tuple([z.number(), z.string(), z.union([z.number(), z.boolean().transform(Number)])]))
   .catch([])
 
-/** About as long as a dead letter is worth sending again. */
+/** About how long a dead letter is worth retrying. */
 const DEAD_LETTERS = 30 * 86_400_000
-/** So many replies are left of a budget, however quick they were: people can be quick. */
+/** Minimum remaining budget after quick replies, as people can be quick too. */
 const FEW = 3
-/** Nobody reads a mail and answers it within so many ms. */
+/** Ms within which a person cannot read and answer a mail. */
 const QUICK = 30_000
-/** Dates of mails have no ms, and clocks differ. */
+/** Tolerance (ms) for mail dates without ms and for clock differences. */
 const SLACK = 2_000
-/** The count of a gateway is kept in so many pieces of its time, however many answers these are. */
+/** Number of buckets of a gateway's counter, which bounds its size. */
 const PIECES = 60
 
-/** A budget that is used up: for how long (ms), and of what. */
+/** An exhausted budget: remaining wait (ms) and description. */
 export type Stop = { wait: number; what: string; option: string }
 
 /**
- * Limits automatic replies over a sliding time, for all daemons together: to an address, in a conversation, in a thread, to
- * a domain, and of the gateway. What it counts is on the store, so a restart forgets nothing.
+ * Limits automatic replies within a sliding window, over all daemons: per address, conversation, thread, domain and gateway. Counts are
+ * in the store, so they survive restarts.
  */
 export function createReplyBudget(
   options: Pick<EmailOptions, 'reply-budget' | 'address' | 'aliases'>,
@@ -82,7 +82,7 @@ export function createReplyBudget(
       log.warn({ option: `reply-budget.${option}`, limit, wait }, `automatic replies ${what} are stopped`)
   }
 
-  /** Takes one answer out of a budget. `isKnown`: it was taken before. */
+  /** Counts an answer against a budget. `isKnown`: already counted. */
   const takeFrom = async (count: Count, answer: Answer): Promise<{ wait: number; isKnown: boolean }> => {
     const { name, rate, weigh } = count
     const mark = digest(answer.key)
@@ -110,7 +110,7 @@ export function createReplyBudget(
       const refused = `email/${gateway}/over-budget/${digest(answer.key)}`
       const counts = countsFor(answer, options['reply-budget'], ownDomains)
       if (counts.length === 0 || (await kv.get(refused))) return undefined
-      // The narrowest first, so that one robot does not use up what is for all.
+      // Narrowest first, so that one robot does not use up shared budgets.
       for (const count of counts) {
         const { wait, isKnown } = await takeFrom(count, answer)
         if (isKnown) return undefined
@@ -121,7 +121,7 @@ export function createReplyBudget(
       }
       return undefined
     },
-    /** The budgets that are used up at present, for people; as far as this daemon has met them. */
+    /** Descriptions of exhausted budgets known to this daemon. */
     stopped(): string[] {
       for (const [what, { until }] of stops) if (until <= now()) stops.delete(what)
       return [...stops.values()].map(({ text }) => text)
@@ -162,7 +162,7 @@ function countsFor(
     },
     { option: 'thread', rate: rates.thread, name: thread, what: `in the thread of ${thread}`, weigh: halved },
     isShared
-      ? // Thousands of people have an address there: only what looks like one robot counts.
+      ? // Public domains have thousands of users, so only robot-like answers count.
         {
           option: 'domain',
           rate: rates.domain,
@@ -187,7 +187,7 @@ function countsFor(
   })
 }
 
-/** The part of a domain that somebody owns: `a.b.example.co.uk` is `example.co.uk`. */
+/** The registrable domain: `a.b.example.co.uk` becomes `example.co.uk`. */
 function domainOf(address: string): string {
   const host = address.slice(address.lastIndexOf('@') + 1).toLowerCase()
   return getDomain(host) ?? host
@@ -200,7 +200,7 @@ const halved: Weigh = (taken, { quick }, { count }) => {
   return { used: taken.length + 1, of, value: quick ? 1 : 0 }
 }
 
-/** A mail that follows an answer of ours to the same domain at once counts twice: so robots write. */
+/** Counts a mail twice if it immediately follows our answer to the same domain, as robots do. */
 const doubled: Weigh = (taken, answer, { count }) => {
   const value = isQuick(taken, answer) ? 2 : 1
   return { used: sum(taken) + value, of: count, value }
@@ -224,7 +224,7 @@ function sum(taken: readonly Taken[]): number {
 
 function noteIn(taken: readonly Taken[], next: Taken, { weigh, rate }: Count): Taken[] {
   const last = taken.at(-1)
-  // What counts nothing is there for its time only.
+  // An entry that counts zero only stores its time.
   if (weigh === quickOnly && last?.[2] === 0) return [...taken.slice(0, -1), next]
   if (weigh !== plain) return [...taken, next]
   const start = next[0] - (next[0] % Math.max(1, Math.floor(rate.per / PIECES)))

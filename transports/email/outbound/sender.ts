@@ -22,15 +22,15 @@ import type { Submission, Taken } from './submission.ts'
 type SenderParts = {
   options: EmailOptions
   deps: TransportDeps
-  /** Absent where there is no mailbox that could have a folder with sent mail. */
+  /** Absent without a mailbox, and so without a folder of sent mail. */
   connect: ConnectImap | undefined
   submission: Submission
   sent: SentLog
-  /** Called after each mail that went out. */
+  /** Called after each sent mail. */
   onSent(): void
 }
 
-/** Sends replies: once per key, never to a machine, within the limits. */
+/** Sends replies: once per key, never to machines, within the limits. */
 export function createSender(parts: SenderParts) {
   const { options, deps, submission, sent, connect } = parts
   const { log, gateway, now } = deps
@@ -48,7 +48,7 @@ export function createSender(parts: SenderParts) {
 
     const { target } = outgoing
     const isOld = target && now() - target.at > options['reply-max-age']
-    // Calendars send invitations by themselves, and expect an answer.
+    // Invitations are sent automatically, but expect an answer.
     const isExpected = outgoing.invited && target?.suppress === 'auto-submitted'
     const reason = (isExpected ? undefined : target?.suppress) ?? (isOld ? 'too-old' : undefined)
     if (reason) {
@@ -59,7 +59,7 @@ export function createSender(parts: SenderParts) {
     }
     if (target) await withinBudget(to, reply, target)
     const wait = takePlace()
-    // The outbox calls again when there is a place: who waits here keeps others from sending.
+    // The outbox calls again later, because waiting here would block other sends.
     if (wait > 0) throw new SendPostponed(wait)
     return handOver(reply, outgoing, before)
   }
@@ -81,10 +81,10 @@ export function createSender(parts: SenderParts) {
   ): Promise<Receipt> => {
     const { mark, messageId, to, target, mail } = outgoing
     const { key, conversation, inReplyTo } = reply
-    // The same over attempts: with the Message-ID it is what a mail is known by.
+    // Stable over attempts, because date and Message-ID identify a mail.
     const at = before?.at ?? now()
     const known = before?.recipients ?? {}
-    // Who has it already, or never will, gets nothing again.
+    // Excludes recipients that already have it or permanently refused it.
     const open = outgoing.recipients.filter((each) => known[each] === undefined)
     const record = defined({
       ...{ key, at, to, conversation, inReplyTo, thread: target?.thread, said: fingerprintOf(reply.text) },
@@ -100,20 +100,20 @@ export function createSender(parts: SenderParts) {
       attachments: await attachmentsOf(reply, deps.artifacts),
     })
     let isNoted = false
-    // As late as can be, so that a crash leaves in doubt only what a server may have. Not later: what comes back, a copy
-    // or a bounce, may be here before the answer is.
+    // As late as possible, so that a crash leaves only sends in doubt that the server may have. Not later, because a copy or a
+    // bounce may arrive before the response.
     const beforeEnd = async () => {
       await sent.set(mark, { ...record, state: 'sending' })
       isNoted = true
     }
     const taken = await submission.send(await copy(), key, beforeEnd).catch(async (error) => {
       const code = error instanceof TriviumError ? error.code : ''
-      // A server that permanently refuses one mail can be used, and so can one that asks to wait.
+      // A server that refuses a single mail, or asks to wait, is still usable.
       trouble =
         error instanceof SendPostponed || code === 'send_rejected'
           ? undefined
           : `mail cannot be sent: ${reasonOf(error)}`
-      // The others have it: these are the last, and are refused.
+      // The other recipients already have it.
       if (code === 'send_rejected' && before?.recipients) return refusedAll(open, reasonOf(error))
       if (isNoted && code !== 'send_ambiguous') await sent.set(mark, { ...record, state: 'refused' })
       throw error
@@ -133,14 +133,14 @@ export function createSender(parts: SenderParts) {
     try {
       await sent.set(mark, { ...record, ...defined({ recipients }), state: 'sent', response })
     } catch (error) {
-      // The mail is sent, also where the store is just away: thrown, this would look like an attempt that failed.
+      // The mail is sent, so a store failure must not look like a failed attempt.
       log.warn({ mailId: messageId, reason: reasonOf(error) }, 'that a mail was sent could not be noted')
     }
     log.info({ messageId: inReplyTo, conversation, to, mailId: messageId }, 'mail was sent')
     try {
       await sentFolder?.keep(copy)
     } catch (error) {
-      // The mail is sent; a copy that cannot be kept must not make it be sent again.
+      // The mail is sent; a failed copy must not cause a retry.
       log.error({ mailId: messageId, reason: reasonOf(error) }, 'the copy of a sent mail could not be kept')
     }
     return { id: messageId, data: defined({ response, recipients }) }
@@ -148,15 +148,15 @@ export function createSender(parts: SenderParts) {
 
   return {
     send,
-    /** Why mail cannot be sent at present, for people. */
+    /** Describes why mail cannot be sent, if so. */
     trouble: () => trouble,
-    /** To whom no automatic replies go at present, for people. */
+    /** Describes correspondents who currently get no automatic replies. */
     stopped: budget.stopped,
     probe: createProbe(parts, sentFolder),
   }
 }
 
-/** Makes what looks whether an earlier attempt sent a mail. */
+/** Makes the probe for mails sent by earlier attempts. */
 function createProbe(
   { options, submission, sent, deps }: SenderParts,
   sentFolder: ReturnType<typeof createSentFolder> | undefined,
@@ -169,7 +169,7 @@ function createProbe(
     if (record.state === 'sending' && isRepeatable) return { sent: false }
     if (record.state === 'sent' || (await sentFolder?.has(messageId)))
       return { sent: true, receipt: { id: messageId } }
-    // A server that keeps the copies itself has none of what it never took. Our own copy comes after the send.
+    // A server that stores copies itself has none of a refused mail; our own copy is made after the send.
     if (options.sent?.copy === 'server') return { sent: false }
     const how = `look for ${messageId} in the log of your mail server, or ask ${record.to}`
     return { sent: 'unknown', how }
@@ -183,7 +183,7 @@ function refusedAll(addresses: readonly string[], reason: string): Taken {
   }
 }
 
-/** What became of each recipient: what was known, and what this attempt made of those that were open. */
+/** Outcome per recipient: earlier ones, and those of this attempt. */
 function outcomesOf(known: Record<string, string>, open: readonly string[], refused: Taken['refused']) {
   const outcomes = { ...known }
   for (const address of open) {
@@ -194,16 +194,16 @@ function outcomesOf(known: Record<string, string>, open: readonly string[], refu
   return outcomes
 }
 
-/** The folder with what was sent. Each call uses a connection of its own: the reader's is busy waiting. */
+/** The folder of sent mail. Each call opens a connection, as the reader's is busy with IDLE. */
 function createSentFolder({ folder, copy }: NonNullable<EmailOptions['sent']>, connect: ConnectImap) {
   return {
-    /** Whether a mail with this Message-ID is there. */
+    /** Whether it has a mail with this Message-ID. */
     async has(messageId: string): Promise<boolean> {
       using connection = await connect()
       await connection.run((client) => client.mailboxOpen(folder, { readOnly: true }))
       return (await connection.search({ header: { 'message-id': messageId } })).length > 0
     },
-    /** Puts a copy there, where the server does not do so by itself. `compose` opens the files of the mail. */
+    /** Stores a copy, unless the server does. `compose` opens the attachments again. */
     async keep(compose: () => Promise<SendMailOptions>): Promise<void> {
       if (copy === 'server') return
       const composer = nodemailer.createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
@@ -212,7 +212,7 @@ function createSentFolder({ folder, copy }: NonNullable<EmailOptions['sent']>, c
       using connection = await connect()
       const append = () => connection.run((client) => client.append(folder, message, ['\\Seen']))
       if (await append().catch(() => false)) return
-      // The folder may be missing. Where it is not, making it fails, and says nothing of why.
+      // Creates a missing folder; for an existing one this fails without harm.
       await connection.run((client) => client.mailboxCreate(folder)).catch(() => {})
       if (!(await append())) throw new Error(`the IMAP server refused a copy for ${folder}`)
     },

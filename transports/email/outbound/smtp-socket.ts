@@ -1,27 +1,27 @@
 import { connect, type Socket } from 'node:net'
 
-/** Time limits in ms. `step`: to connect, and for each answer. `end`: for the answer to a complete mail, which is checked first. */
+/** Timeouts in ms. `step`: for connecting and each response. `end`: for the response to a complete mail, which servers check first. */
 export type SmtpTiming = { step: number; end: number }
 
-/** Some servers make everybody wait half a minute for the greeting. */
+/** Some servers delay the greeting by half a minute. */
 export const SMTP_TIMING: SmtpTiming = { step: 60_000, end: 300_000 }
 
-/** What a connection waits for: nothing, the answer to a command, or the answer to a complete mail. */
+/** What a connection waits for: nothing, the response to a command, or the response to a complete mail. */
 export type Awaited = 'nothing' | 'step' | 'end'
 
-/** How long a connection may take to say goodbye when all are closed (ms). */
+/** Timeout (ms) for QUIT when all connections are closed. */
 const GOODBYE = 2000
 
-/** Bytes in both directions, and when the last of them passed. */
+/** Bytes in both directions, and the time of the last one. */
 type Watched = { progress: number; since: number }
 
 /**
- * Opens the sockets of SMTP connections and destroys those on which the server is silent for too long while a mail is
- * being handed over. nodemailer has one limit for all steps, and a complete mail may need minutes.
+ * Opens SMTP sockets, and destroys those with a silent server while a mail is being sent. nodemailer has a single timeout for all steps,
+ * but the response to a complete mail may take minutes.
  */
 export function createSmtpSockets(timing: SmtpTiming, awaited: () => Awaited) {
   const sockets = new Map<Socket, Watched>()
-  /** Also those that are still connecting. */
+  /** Including sockets that are still connecting. */
   const all = new Set<Socket>()
   let timer: NodeJS.Timeout | undefined
 
@@ -57,7 +57,7 @@ export function createSmtpSockets(timing: SmtpTiming, awaited: () => Awaited) {
   }
 
   return {
-    /** For nodemailer's `getSocket`: connects, and begins to watch. */
+    /** For nodemailer's `getSocket`: connects and watches. */
     open(
       host: string,
       port: number,
@@ -72,7 +72,7 @@ export function createSmtpSockets(timing: SmtpTiming, awaited: () => Awaited) {
         clearTimeout(patience)
         all.delete(socket)
       })
-      // It stays attached: an error event without a listener would end the process.
+      // Never removed, because an error event without a listener would end the process.
       socket.on('error', (error) => {
         if (!isOpen) done(error)
       })
@@ -83,14 +83,14 @@ export function createSmtpSockets(timing: SmtpTiming, awaited: () => Awaited) {
         done(null, { connection: socket })
       })
     },
-    /** Ends what is left of the connections soon, and lets the process end before. */
+    /** Closes remaining connections soon, without keeping the process alive. */
     close(): void {
       for (const socket of all) socket.unref()
       setTimeout(() => {
         for (const socket of all) socket.destroy(new Error('the gateway was stopped'))
       }, GOODBYE).unref()
     },
-    /** How long the server has been silent while something is awaited (ms), on the connection on which it is longest. */
+    /** Longest silence (ms) of the server on a connection that waits for a response. */
     longestSilence(): number {
       if (awaited() === 'nothing') return 0
       return Math.max(0, ...[...sockets].map(([socket, watched]) => silenceOf(socket, watched)))

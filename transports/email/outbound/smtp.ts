@@ -8,16 +8,16 @@ import type { ServerOptions } from '../options.ts'
 import { createSmtpSockets, SMTP_TIMING, type SmtpTiming } from './smtp-socket.ts'
 import type { Submission, Taken } from './submission.ts'
 
-/** A pool of connections to the SMTP server. The first send opens it. */
+/** A connection pool to the SMTP server, opened by the first send. */
 export function createSmtp(
   gateway: string,
   server: ServerOptions,
   tokens: TokenSource | undefined,
   timing: SmtpTiming = SMTP_TIMING,
 ): Submission {
-  /** By Message-ID: what is to be done before the server gets the end of a mail. */
+  /** Callbacks by Message-ID, to be awaited before the server gets the end of a mail. */
   const endings = new Map<string, () => Promise<void>>()
-  /** Mails and logins under way, and those mails that the server has completely. */
+  /** Number of mails and logins in progress, and of mails completely sent. */
   let [busy, whole] = [0, 0]
   const sockets = createSmtpSockets(timing, () => (busy === 0 ? 'nothing' : whole > 0 ? 'end' : 'step'))
   let pool: ReturnType<typeof createPool> | undefined
@@ -36,7 +36,7 @@ export function createSmtp(
     }
   }
 
-  /** Some servers refuse a token without asking for another: then it is tried once more, with a fresh one. */
+  /** Retries once with a fresh token, because some servers refuse a token without asking for another. */
   const withFreshToken = async <T>(work: () => Promise<T>, mayRepeat = true): Promise<T> => {
     try {
       return await during(work)
@@ -63,7 +63,7 @@ export function createSmtp(
       try {
         const { response = '', rejectedErrors = [] } = await withFreshToken(
           () => open().sendMail(mail),
-          // Files are streams, which the first attempt may have used up; the outbox opens them again.
+          // Attachments are streams that the first attempt may have consumed; the outbox opens them again.
           !mail.attachments?.length,
         )
         return { response, refused: rejectedErrors.flatMap(refusalOf) }
@@ -74,10 +74,10 @@ export function createSmtp(
         endings.delete(mail.messageId ?? '')
       }
     },
-    /** Connects and logs in. Rejects where that fails. */
+    /** Connects and logs in. Rejects on failure. */
     verify: () =>
       withFreshToken(() => open().verify()).catch((error) => Promise.reject(explained(withTlsAdvice(error)))),
-    /** How long the server has owed an answer (ms); 0 while it owes none. */
+    /** How long (ms) the server has owed a response; 0 if none is due. */
     silence: sockets.longestSilence,
     close() {
       pool?.close()
@@ -110,9 +110,9 @@ function createPool(
     ignoreTLS: mode === 'none',
     ...(user ? { auth: tokens ? { type: 'OAuth2' as const, user } : { user, pass } } : {}),
     maxConnections: 3,
-    // A mail whose connection died may have arrived. Whether to send it again is decided with that in mind.
+    // A mail may have arrived even if its connection died, so requeueing is not left to the library.
     maxRequeues: 0,
-    // Its own limits stay behind those of the sockets.
+    // Longer than the sockets' own limits.
     greetingTimeout: 2 * timing.step,
     getSocket: (_: unknown, done: Parameters<typeof openSocket>[2]) =>
       openSocket(address.host, address.port, done),
@@ -126,8 +126,8 @@ function createPool(
     })
   }
   transporter.use('stream', (mail, done) => {
-    // Only the SMTP connection reads it, after the server's 354. Once it has read the end it sends the last dot, and from
-    // then on the server may have the mail, whatever happens to the answer.
+    // The SMTP connection reads the mail after the server's 354. After its end it sends the final dot, and from then on the
+    // server may have the mail, regardless of its response.
     const ending = endings.get(mail.data.messageId ?? '')
     const ended = async function* (source: AsyncIterable<Buffer>) {
       yield* source
@@ -149,23 +149,22 @@ function failure(gateway: string, key: string, error: unknown, isWhole: boolean)
   return new TriviumError(isAboutMail(error) ? 'send_rejected' : 'send_failed', { gateway, reason }, cause)
 }
 
-/** Authentication or TLS is required, or the login failed (RFC 4954), at whatever command the server says so. */
+/** Authentication or TLS is required, or the login failed (RFC 4954), in response to any command. */
 const LOGIN_CODES = new Set([530, 534, 535, 538])
 /**
- * Servers that check everything at RCPT TO say there that they do not take mail of this client or of this sender; Exchange
- * says so after DATA.
+ * Refusals of the client or sender, which some servers return for RCPT TO, and Exchange after DATA.
  */
 const ABOUT_SENDER =
   /sender address|client host|helo command|not owned by user|authentication (?:is )?required|send as|sendasdenied/i
 const TOO_BIG = /\b5\.3\.4\b|size/i
 
 /**
- * Whether the server permanently refused this mail, and not the session or the account: those are the operator's to mend,
- * and all mails wait for it. Only the recipient, the content and the size are the mail's own.
+ * Whether the server permanently refused this mail (recipient, content or size), and not the session or account, which the operator has
+ * to fix while all mails wait.
  */
 function isAboutMail(error: unknown): boolean {
   const { responseCode, code, command = '' } = details.parse(error)
-  // nodemailer found no recipient, or one that is no address, or the mail larger than the server says it takes.
+  // nodemailer found no recipient, an invalid address, or a mail over the server's size limit.
   if (responseCode === undefined) return (code === 'EENVELOPE' && command === 'API') || code === 'EMESSAGE'
   if (responseCode < 500 || LOGIN_CODES.has(responseCode)) return false
   const said = reasonOf(error)
@@ -179,7 +178,7 @@ const STEPS: Record<string, string> = {
   'MAIL FROM': 'for the sender (MAIL FROM): check `address` and whether this login may send as it',
 }
 
-/** Adds to an error at which step of the session it came. */
+/** Adds the step of the session to an error. */
 function explained<T>(error: T): T {
   if (!(error instanceof Error)) return error
   const { command = '', responseCode } = details.parse(error)
@@ -189,7 +188,7 @@ function explained<T>(error: T): T {
   return error
 }
 
-/** What nodemailer adds to its errors. */
+/** Properties of nodemailer's errors. */
 const details = z
   .object({ responseCode: z.number(), code: z.string(), command: z.string() })
   .partial()

@@ -1,8 +1,8 @@
-/** A header block of Outlook's conversation index (MS-OXOMSG, section 2.2.1.3), and what each answer adds to it. */
+/** Sizes of the header block of Outlook's conversation index (MS-OXOMSG, section 2.2.1.3), and of the block added by each answer. */
 const HEAD = 22
 const CHILD = 5
 const MAX_CHILDREN = 100
-/** Between 1601, where Windows counts from, and 1970, in units of 100 ns. */
+/** Difference between the Windows epoch (1601) and 1970, in units of 100 ns. */
 const EPOCH = 116_444_736_000_000_000n
 
 /** Whether a header value is a conversation index. */
@@ -12,15 +12,15 @@ export function isThreadIndex(value: string | undefined): value is string {
   return length >= HEAD && (length - HEAD) % CHILD === 0 && length <= HEAD + CHILD * MAX_CHILDREN
 }
 
-/** The index of an answer to the mail with this one, so that Outlook sorts it below. `at` in Unix ms; `id` tells it from others. */
+/** The index of an answer, which Outlook sorts below its parent. `at` in Unix ms; `id` distinguishes siblings. */
 export function childIndex(parent: string, at: number, id: number): string {
   const bytes = Buffer.from(parent, 'base64')
   if (bytes.length >= HEAD + CHILD * MAX_CHILDREN) return parent
-  // The first six bytes are the high ones of the time of the first mail.
+  // The first six bytes are the high bytes of the time of the first mail.
   const began = bytes.readUIntBE(0, 6)
   const since = BigInt(at) * 10_000n + EPOCH - (BigInt(began) << 16n)
   const passed = since > 0n ? since : 0n
-  // Up to about 1.7 years are counted in units of 2^18, more in units of 2^23 with the first bit set.
+  // Differences up to about 1.7 years use units of 2^18, longer ones units of 2^23 with the first bit set.
   const isLong = passed >> 49n !== 0n
   const units = Number((passed >> (isLong ? 23n : 18n)) & 0x7fff_ffffn)
   const child = Buffer.alloc(CHILD)

@@ -3,37 +3,36 @@ import type { Mailbox } from '../mime/addresses.ts'
 import { type Header, header, MAX_HEAD } from '../mime/head.ts'
 import { domainOf } from './results.ts'
 
-/** The parts of a mail that matter for proof. `guessed`: it could not be parsed. */
+/** The parts of a mail used for authentication. `guessed`: it could not be parsed. */
 export type Mail = { headers: Header[]; from: Mailbox[]; text: string; html?: string; guessed?: true }
 
-/** Whether the sender is who the From header says. */
+/** Whether the author in the From header is authenticated. */
 export type Identity = {
-  /** `none`: nobody can tell, as the domain publishes nothing. `temperror`: the DNS did not answer for too long. */
+  /** `none`: unknown, as the domain publishes nothing. `temperror`: DNS did not answer for too long. */
   result: 'pass' | 'fail' | 'none' | 'temperror'
-  /** What decided: `dmarc`, `dkim`, `spf`, `trusted`, … */
+  /** The deciding mechanism: `dmarc`, `dkim`, `spf`, `trusted`, … */
   by: string
   detail: string
-  /** Headers (lower case) that anybody may have added: nothing but a signature proves the sender, and it leaves them out. */
+  /** Unsigned headers (lower case), which anyone may have added, if only a signature authenticates the sender. */
   unsigned?: string[]
 }
 
-/** `undecided`: the DNS failed, and may tell later. `identity` is what to say if it never does. */
+/** `undecided`: DNS failed temporarily. `identity`: the result if it stays that way. */
 export type Verdict = { identity: Identity; undecided?: boolean }
 
-/** A mail with one author, as everybody needs it who judges whether he wrote it. */
+/** A mail's claimed author and the data to verify it. */
 export type Claim = NonNullable<ReturnType<typeof readClaim>>
 
-/** A DKIM-Signature header. `isPartial`: it leaves the end of the body open (RFC 6376, section 8.2). */
+/** A DKIM-Signature. `isPartial`: does not cover the end of the body (RFC 6376, section 8.2). */
 type Signature = { signer: string; covered: Covered; isPartial: boolean }
 
-/** The names (lower case) that a signature covers, as often as it covers them; the last headers of a name first. */
+/** The header names (lower case) covered by a signature, once per covered instance; the last instances first. */
 export type Covered = readonly string[]
 
 /**
- * Reads what a mail says of itself: its author's `address`, his `domain`, and the `headers` by name (lower case), from the
- * top down. Undefined where it has not exactly one author (RFC 7489, section 6.6.1).
- * `doubt`: why the headers may be read in another way by whoever verified them than they are read here. What is proven of
- * such a mail is proven of something else than what skills would see.
+ * Reads a mail's claim: its author's `address` and `domain`, and the `headers` by name (lower case), top down. Undefined unless it has
+ * exactly one author (RFC 7489, section 6.6.1). `doubt`: why a verifier may parse the headers differently, so that its result may
+ * apply to something other than what skills see.
  */
 export function readClaim(mail: Mail, raw: Buffer) {
   const headers = Map.groupBy(mail.headers, ({ key }) => key)
@@ -61,9 +60,9 @@ function readSignature({ value }: { value: string }): Signature {
   }
 }
 
-/** Forwarders add theirs; a mail with thousands would keep the processor busy for minutes. */
+/** Maximum number of signatures checked; a mail with thousands would take minutes. */
 const MAX_SIGNATURES = 30
-/** One mailbox in letters that have one form only: no blanks, no escapes, no second `@`. */
+/** An unambiguous address: no spaces, escapes or second `@`. */
 const ADDRESS = /^("?)[^\s\p{C}<>()[\]:;,\\"@]+\1@[^\s\p{C}<>()[\]:;,\\"@]+$/u
 
 function doubtOf(mail: Mail, address: string, signatures: readonly Signature[]): string | undefined {
@@ -73,18 +72,18 @@ function doubtOf(mail: Mail, address: string, signatures: readonly Signature[]):
   return signatures.length > MAX_SIGNATURES ? `it has more than ${MAX_SIGNATURES} signatures` : undefined
 }
 
-/** Headers that are used here, or by those who verify. Their lines must be beyond doubt; the oddities of others are their own. */
+/** Headers used here or by verifiers, which must be unambiguous. */
 const READ =
   /^(?:from|sender|reply-to|to|cc|bcc|subject|date|message-id|in-reply-to|references|return-path|received|auto-submitted|precedence|mime-version|(?:resent|content|list|arc)-.*|(?:x-)?authentication-results|dkim-signature|.*-to|x-forwarded-for)$/
-/** Nobody's have more. Who verifies takes quadratic time for those that are folded. */
+/** Maximum number of lines, as verifiers take quadratic time for folded ones. */
 const MAX_LINES = 5_000
-/** Blanks may stand before the colon (RFC 5322, section 4.5). */
+/** Spaces are allowed before the colon (RFC 5322, section 4.5). */
 const FIELD = /^([!-9;-~]+)([ \t]*):/
 
-/** Every reader sees the end of a head that passes this at the same place, and the same lines in the headers that count. */
+/** Checks that all parsers see the same end of the head and the same relevant header lines. Returns the problem, if any. */
 function malformed(raw: Buffer, address: string): string | undefined {
   const ends = [raw.indexOf('\n\n'), raw.indexOf('\n\r\n'), raw.length].filter((at) => at !== -1)
-  // Of a head that is too long so much that it still is, without its last line end.
+  // A longer head is cut, but stays over the limit. Without the last line end.
   const head = raw.toString('latin1', 0, Math.min(...ends, MAX_HEAD + 3)).replace(/\r?\n?$/, '')
   if (head.length > MAX_HEAD) return `its headers are over ${MAX_HEAD} bytes`
   const lines = head.split(/\r?\n/)
@@ -95,10 +94,10 @@ function malformed(raw: Buffer, address: string): string | undefined {
     if (field) name = field[1]?.toLowerCase() ?? ''
     else if (name === undefined || !mayContinue(line, name)) return 'its headers have lines that are none'
     const isRead = READ.test(name)
-    // Who verifies may read another address there.
+    // A verifier may read another address.
     if (name === 'from' && !isAscii(Buffer.from(address)) && !isUtf8(Buffer.from(line, 'latin1')))
       return 'its sender is written in an unknown character set'
-    // To who takes a carriage return for the end of a line, another header may follow.
+    // A parser that accepts a bare carriage return as a line end would see another header.
     if (isRead ? /[\0\r]/.test(line) : /\r[!-9;-~]+\s*:/.test(line))
       return 'its headers have control characters'
     const isOdd = field ? field[2] !== '' : /^[ \t]*$/.test(line)
@@ -107,21 +106,21 @@ function malformed(raw: Buffer, address: string): string | undefined {
   return undefined
 }
 
-/** A name with a blank in it is a header to some, and to others the end of the one before. */
+/** Whether a line with a space in its name may be a header to some parsers and a continuation to others. */
 function mayContinue(line: string, name: string): boolean {
   return /^[ \t]/.test(line) || (!READ.test(name) && /^[!-9;-~]+(?: [!-9;-~]+)+:/.test(line))
 }
 
 /**
- * Headers that a mail may have once (RFC 5322, section 3.6, and MIME), and that are used here. Of two, a signature
- * covers the last, and readers show the first (RFC 6376, section 8.15).
+ * Headers used here that may occur only once (RFC 5322, section 3.6, and MIME). Of two, a signature covers the last while readers show the
+ * first (RFC 6376, section 8.15).
  */
 const SINGLE = [
   ...['sender', 'reply-to', 'subject', 'date', 'message-id', 'in-reply-to', 'references'],
   ...['content-type', 'content-transfer-encoding', 'content-disposition'],
 ]
 
-/** Why a signature does not prove all that is read here: anybody may have put a header over it. Undefined where nobody can. */
+/** Why a signature does not cover everything used here, so that headers could have been added; undefined if it does. */
 export function leftOpen(claim: Claim, { covered, isPartial }: Omit<Signature, 'signer'>) {
   const { headers, mail, raw } = claim
   if (isPartial) return 'its text is signed in part'
@@ -135,7 +134,7 @@ export function leftOpen(claim: Claim, { covered, isPartial }: Omit<Signature, '
   return free && `its ${free} is not signed, and its body looks like another`
 }
 
-/** The header of which there are several values, not all covered: which of them counts depends on who reads it. */
+/** A repeated header that is not fully covered, so that parsers may use different values. */
 export function repetition({ headers }: Claim, covered: Covered = []): string | undefined {
   const open = SINGLE.find((name) => {
     const values = headers.get(name) ?? []
@@ -145,7 +144,7 @@ export function repetition({ headers }: Claim, covered: Covered = []): string | 
   return open && `it has more than one ${open} header`
 }
 
-/** The headers by which a mail is answered and put into a conversation, and that none of these signatures covers. */
+/** Headers for replies and threading that none of the signatures covers. */
 export function unsignedHeaders({ headers }: Claim, signatures: readonly Covered[]): string[] {
   return ['reply-to', 'in-reply-to', 'references', 'to', 'cc'].filter(
     (name) => headers.has(name) && !signatures.some((covered) => covered.includes(name)),
@@ -153,19 +152,19 @@ export function unsignedHeaders({ headers }: Claim, signatures: readonly Covered
 }
 
 const MAX_START = 320 * 1024
-/** Multiparts open with a boundary and the headers of a part; before them stands at most a note for old clients, in any language. */
+/** The start of a multipart body: a boundary and part headers, after at most a note for old clients. */
 const OPENING =
   /^\s*(?:(?!--)[^\r\n]{0,200}\bmime\b[^\r\n]{0,200}\r?\n(?:(?!--)[^\r\n]{1,200}\r?\n){0,3}\s*)?--([^\r\n]{1,200}?)[ \t]*\r?\ncontent-[a-z-]+[ \t]*:/i
 const BASE64 = /^[a-z\d+/=\s]*$/i
-/** What makes a line or a tag of something that is neither, such as a text that is quoted. */
+/** Encoded characters that would create a line or tag in decoded text. */
 const HIDDEN_BREAK = /=(?:0[a-d]|3c|85|e2=80=a[89])/i
-/** A line of words that goes on in the next one, as quoted-printable has it. */
+/** A soft line break of quoted-printable. */
 const SOFT_BREAK = /^(?=[^\r\n]* )[^\r\n]{68,75}=\r?$/m
 
 /**
- * Many senders, Gmail among them, leave Content-Type or Content-Transfer-Encoding out of their signatures. With another
- * boundary, type or encoding, what the author only quotes becomes what she wrote (RFC 6376, section 8.15). The body is
- * signed, though, and shows what it is.
+ * Whether an unsigned Content-Type or Content-Transfer-Encoding may have been changed. Many senders, such as Gmail, do not sign them, and
+ * another boundary, type or encoding could turn quoted text into the author's own (RFC 6376, section 8.15). But the signed body
+ * shows its real type.
  */
 function isOtherType(mail: Mail, body: string): boolean {
   const type = header(mail, 'content-type') ?? 'text/plain'
@@ -185,7 +184,7 @@ function isOtherEncoding(mail: Mail, body: string): boolean {
   return SOFT_BREAK.test(body)
 }
 
-/** Undefined where readers may find another one. */
+/** The boundary; undefined if parsers may disagree. */
 function boundaryOf(type: string): string | undefined {
   if (/[()\\]/.test(type) || type.match(/boundary/gi)?.length !== 1) return undefined
   const [, quoted, bare] = /;\s*boundary=(?:"([^"]*)"|([^\s";]+))\s*(?:;|$)/i.exec(type) ?? []

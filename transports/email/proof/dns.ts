@@ -4,33 +4,33 @@ import { z } from 'zod'
 import { inTime } from '../../../src/lib/pause.ts'
 
 const TIMEOUT = 3000
-/** Ms for all look-ups of a mail, as senders choose how many and how slow they are; what needs longer is tried again. */
+/** Total time (ms) for a mail's lookups, whose number and speed senders control; slower ones are retried. */
 const LIMIT = 10_000
 
 /**
- * Failures of the DNS that may pass. No other counts: what a name of the sender's choice can provoke, such as EBADNAME
- * or EFORMERR for a strange selector under somebody else's domain, must not look like an outage of that domain.
+ * Temporary DNS failures. Errors that a sender can provoke, such as EBADNAME or EFORMERR for a strange selector under another domain, must
+ * not look like an outage of that domain.
  */
 const TEMPORARY =
   /^(?:ETIMEOUT|ESERVFAIL|EREFUSED|ECONNREFUSED|ECANCELLED|ENETUNREACH|EHOSTUNREACH|EAI_AGAIN|ENOTINITIALIZED|ELOADIPHLPAPI)$/
 
-// mailauth reads `{ exchange, priority }` for MX, which its type for resolvers leaves out.
+// mailauth reads `{ exchange, priority }` for MX, which is missing in its resolver type.
 const records = z.custom<string[][] | string[]>((value) => Array.isArray(value))
 
-/** The DNS, for mail authentication. */
+/** The DNS resolver for mail authentication. */
 export function createResolver(): DNSResolver {
   const dns = new Resolver({ timeout: TIMEOUT, tries: 2 })
   return async (domain, type) => records.parse(await dns.resolve(domain, type))
 }
 
-/** True for an error of a look-up that may succeed later. */
+/** Whether a failed lookup may succeed later. */
 export function isTemporary(error: unknown): boolean {
   return TEMPORARY.test(codeOf(error))
 }
 
 /**
- * A resolver for one question about a mail. A look-up that fails for good says that there is no such name
- * (ENOTFOUND); when its time is up, all fail (ETIMEOUT), also those that are under way.
+ * A resolver for one mail. Permanent failures become ENOTFOUND; after the time limit, all lookups fail with ETIMEOUT, including
+ * running ones.
  */
 export function oneTimeResolver(resolver: DNSResolver, limit = LIMIT): DNSResolver {
   let late: AbortSignal | undefined

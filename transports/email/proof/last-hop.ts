@@ -3,13 +3,13 @@ import ipaddr from 'ipaddr.js'
 import type { Mail } from './claim.ts'
 import { withoutComments } from './results.ts'
 
-/** What the receiving servers noted of whoever handed the mail to them. */
+/** The delivering client, as recorded by the receiving servers. */
 export type LastHop = {
-  /** Undefined where it is not known for sure. */
+  /** Undefined unless known for certain. */
   client?: { ip: string; helo: string }
-  /** The envelope's sender; '' for the null path. Undefined where no server noted it. */
+  /** The envelope sender; '' for the null path; undefined if not recorded. */
   sender?: string
-  /** What they noted can be read in several ways: what the client called itself may have broken it. */
+  /** The record is ambiguous, possibly because of the client's HELO name. */
   illegible?: true
 }
 
@@ -17,7 +17,7 @@ export type LastHop = {
 const MAX_OWN = 10
 
 const PRIVATE = /^(?:loopback|private|carrierGradeNat|linkLocal|uniqueLocal)$/
-/** 10.0.0.0/8 as 6to4, which Google notes for its own machines. */
+/** 10.0.0.0/8 as 6to4, used by Google for its own machines. */
 const GOOGLE = /^2002:0?a[\da-f]{2}:/i
 
 /**
