@@ -56,7 +56,7 @@ for (const step of whole ? steps : []) {
 }
 const limits = isLong
   ? { timeout: 120 * MINUTE, deadline: 150 * MINUTE }
-  : { timeout: 2 * MINUTE, deadline: 20 * MINUTE }
+  : { timeout: 5 * MINUTE, deadline: 30 * MINUTE }
 const manner = { isTalkative: isLong, isReporting: values.report, jobs: Number(values.jobs) || undefined }
 if (!(await runTests({ files, namePatterns: values.name, ...limits, ...manner }))) failed.push('tests')
 

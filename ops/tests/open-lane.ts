@@ -11,7 +11,7 @@ type Lane = Awaited<ReturnType<typeof openProcess>>
 const LANE = fileURLToPath(new URL('lane.ts', import.meta.url))
 const REPORTER = new URL('reporter.ts', import.meta.url).href
 /** How many times the limit of a test a file may take. */
-const TESTS_AT_LIMIT = 3
+const TESTS_AT_LIMIT = 2
 /** How long a process may take to end, in ms. */
 const PATIENCE_MS = 10_000
 
@@ -39,6 +39,8 @@ export function openLane(options: Options) {
 /** Starts a process for one file, or for any. */
 function openProcess({ namePatterns, timeout, signal, isTalkative }: Options, alone?: string) {
   const flags = [
+    // Modules, many of them short-lived strings: a large new space spares a tenth of the time.
+    ...['--max-semi-space-size=32', '--min-semi-space-size=16'],
     `--test-reporter=${REPORTER}`,
     '--test-reporter-destination=stderr',
     `--test-timeout=${timeout}`,

@@ -19,7 +19,7 @@ export default { description: 'refunds', run: () => { writeFileSync(new URL('../
   nested: `export default { description: 'calls refund', run: ({ manager }) => manager.invoke('refund', {}) }`,
 }
 
-describe('a skill that a route runs only after an approval', { timeout: 90_000 }, () => {
+describe('a skill that a route runs only after an approval', { timeout: 300_000 }, () => {
   const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS })
   const isRefunded = () => existsSync(join(suite.site.dir, 'refunded'))
   const pending = async () => Object(await suite.daemon.invoke('approval-list', { status: 'pending' }))[0]

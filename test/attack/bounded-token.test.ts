@@ -30,7 +30,7 @@ const SKILLS = {
 
 type Property = { type?: string; enum?: string[]; const?: unknown; items?: Property; default?: unknown }
 
-describe('a program with all skills and one gateway', { timeout: 120_000 }, async () => {
+describe('a program with all skills and one gateway', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: SKILLS })
   const daemon = await site.start()
 

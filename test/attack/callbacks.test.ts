@@ -22,7 +22,7 @@ const SKILLS = {
   asks: `export default { description: 'asks', run: async ({ manager }) => ({ text: (await manager.invoke('callback-create', {})).ref }) }`,
 }
 
-describe('callbacks and programs with a token', { timeout: 60_000 }, async () => {
+describe('callbacks and programs with a token', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: SKILLS })
   const daemon = await site.start()
   const post = async (token = '', path = '', body: object = {}) => {

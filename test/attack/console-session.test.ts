@@ -39,7 +39,7 @@ const pairOf = ({ cookies }: Answer) => cookies[0]?.split(';')[0] ?? ''
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
 for (const kind of ['embedded', 'redis'] as const) {
-  describe(`a session of the console on the ${kind} store`, { timeout: 120_000 }, async () => {
+  describe(`a session of the console on the ${kind} store`, { timeout: 300_000 }, async () => {
     const redis = kind === 'redis' ? await startRedisServer() : undefined
     after(() => redis?.stop())
     const env: Record<string, string> = redis ? { REDIS_URL: redis.url } : {}

@@ -128,7 +128,7 @@ describe('the schema of a stranger', () => {
   })
 })
 
-describe('a daemon with a hostile MCP server', { timeout: 90_000 }, async () => {
+describe('a daemon with a hostile MCP server', { timeout: 300_000 }, async () => {
   const tools = CASES.map(({ case: [schema] }, at) => ({
     name: `say-${at}`,
     inputSchema: { type: 'object', ...schema },

@@ -25,7 +25,7 @@ const SKILLS = {
   manager.invoke('approval-decide', { id: args.text.split(' ')[1], approve: true }).then(() => 'decided', ({ code }) => code) }`,
 }
 
-describe('people whose names differ in case alone', { timeout: 60_000 }, () => {
+describe('people whose names differ in case alone', { timeout: 300_000 }, () => {
   const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS })
   const enter = (name: string) =>
     suite.daemon.chat(`/chat?token=${encodeURIComponent(`${name}'s long token`)}`)

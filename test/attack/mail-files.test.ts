@@ -22,9 +22,9 @@ const FILES: Record<string, File> = {
   'a document of 15 MB': { type: 'application/pdf', name: 'a.pdf', content: ZEROS.subarray(0, 15 * MB) },
 }
 
-describe('a mail with files that grow', { timeout: 240_000 }, async () => {
+describe('a mail with files that grow', { timeout: 300_000 }, async () => {
   const dovecot = await startDovecot()
-  const site = openSite({ ownProcess: true, routes: routesFor(dovecot) })
+  const site = openSite({ ownProcess: 'measured', routes: routesFor(dovecot) })
   let daemon: DaemonProcess
 
   test('is accepted with its file, and costs the memory of the bytes that it has', async () => {

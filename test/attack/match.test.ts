@@ -11,7 +11,7 @@ tokens:
 `
 const BOMB = '/^(a+)+$/'
 
-describe('a program that chooses by a match', { timeout: 120_000 }, () => {
+describe('a program that chooses by a match', { timeout: 300_000 }, () => {
   const suite = suiteWithDaemon({ routes: ROUTES })
   const receive = async (args: object) => {
     const response = await fetch(`${suite.daemon.control}/v1/skills/gateway-receive`, {

@@ -108,7 +108,7 @@ describe('a hostile MCP server over HTTP', () => {
   })
 })
 
-describe('a hostile MCP server over stdio', { timeout: 90_000 }, () => {
+describe('a hostile MCP server over stdio', { timeout: 300_000 }, () => {
   const start = () => {
     const site = openSite({ routes: '' })
     const args = JSON.stringify([HOSTILE])

@@ -21,8 +21,8 @@ const BOUND = 64
 const SLACK = 60
 const MB = 1024 * 1024
 
-describe('what a stranger makes the daemon remember', { timeout: 180_000 }, () => {
-  const suite = suiteWithDaemon({ ownProcess: true, routes: ROUTES })
+describe('what a stranger makes the daemon remember', { timeout: 300_000 }, () => {
+  const suite = suiteWithDaemon({ ownProcess: 'measured', routes: ROUTES })
 
   /** Starts a request or a WebSocket, which never ends. */
   const begin = async (head: string): Promise<Socket> => {

@@ -207,7 +207,7 @@ describe('a sign-in at an identity provider', () => {
   })
 })
 
-describe('the door to an identity provider', { timeout: 60_000 }, async () => {
+describe('the door to an identity provider', { timeout: 300_000 }, async () => {
   const provider = await serveHttp((request, response) => {
     response.setHeader('content-type', 'application/json')
     const own = `http://${request.headers.host}`

@@ -33,7 +33,7 @@ const OBEYED = '\u001b]52;c;ZXZpbA==\u0007 \u001b[2J \u009b31m'
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
 const CONTROL = /[\u0000-\u0008\u000b-\u001a\u001c-\u001f\u007f-\u009f]|\u001b(?!\[[\d;]*m)/
 
-describe('a stranger', { timeout: 90_000 }, () => {
+describe('a stranger', { timeout: 300_000 }, () => {
   const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS })
 
   const idOf = ({ body }: { body: unknown }) => String(Object(body).id)

@@ -30,7 +30,7 @@ const HELD = `export default { description: 'held', async run({ manager }) {
   return 'the answer'
 } }`
 
-describe('tokens of programs', { timeout: 90_000 }, async () => {
+describe('tokens of programs', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { later: LATER, held: HELD } })
   site.write('.env', `WORKER_TOKEN=${WORKER}\n`)
   const daemon = await site.start()

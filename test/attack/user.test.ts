@@ -35,7 +35,7 @@ const SKILLS = {
 } }`,
 }
 
-describe('what a call may do', { timeout: 90_000 }, () => {
+describe('what a call may do', { timeout: 300_000 }, () => {
   const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS })
 
   const pending = async () => Object(await suite.daemon.invoke('approval-list', { status: 'pending' }))

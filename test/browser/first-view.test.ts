@@ -8,7 +8,7 @@ const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/go
 /** Bytes a second of a slow phone, and how long (s) its user waits for the first view. */
 const [RATE, PATIENCE] = [40_000, 3]
 
-describe('the console on a slow line', { timeout: 120_000 }, async () => {
+describe('the console on a slow line', { timeout: 300_000 }, async () => {
   assert.ok(CHROMIUM, 'Chromium is needed: apt-get install chromium')
   const site = openSite({ routes: 'routes: [{ name: all, skill: echo }]' })
   const daemon = await site.start()

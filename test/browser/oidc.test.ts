@@ -9,7 +9,7 @@ import { until } from '../fixtures/until.ts'
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
 const CLIENT = { clientId: 'trivium', clientSecret: 'a-secret-of-the-client' }
 
-describe('signing in to the console at an identity provider', { timeout: 180_000 }, async () => {
+describe('signing in to the console at an identity provider', { timeout: 300_000 }, async () => {
   assert.ok(CHROMIUM, 'Chromium is needed: apt-get install chromium')
   const provider = await startOidcProvider()
   const routes = (roles: string) => `

@@ -28,7 +28,7 @@ export default {
   run: ({ args }) => 'paid ' + args.amount,
 }`
 
-describe('pauses and approvals in the console', { timeout: 180_000 }, async () => {
+describe('pauses and approvals in the console', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { refund: REFUND } })
   const daemon = await site.start()
   const { page, dialog, show, press, answer, shots } = await openConsole(() => daemon)

@@ -16,7 +16,7 @@ const FAIL = `export default { description: 'fails', run({ message }) { throw ne
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
 const MANY = 150
 
-describe('finding the way in the console', { timeout: 120_000 }, async () => {
+describe('finding the way in the console', { timeout: 300_000 }, async () => {
   assert.ok(CHROMIUM, 'Chromium is needed: apt-get install chromium')
   const site = openSite({ routes: ROUTES, skills: { fail: FAIL } })
   const daemon = await site.start()

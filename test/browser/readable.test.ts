@@ -17,7 +17,7 @@ const SHIP = `export default { description: 'ships', run({ message: { data: { bo
 } }`
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
 
-describe('what lists and questions of the console say', { timeout: 120_000 }, async () => {
+describe('what lists and questions of the console say', { timeout: 300_000 }, async () => {
   assert.ok(CHROMIUM, 'Chromium is needed: apt-get install chromium')
   const site = openSite({ routes: ROUTES, skills: { ship: SHIP } })
   const daemon = await site.start()

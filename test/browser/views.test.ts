@@ -40,7 +40,7 @@ export default {
 const SECRET = 'of-the-environment-1'
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
 
-describe('the views of an operator', { timeout: 90_000 }, async () => {
+describe('the views of an operator', { timeout: 300_000 }, async () => {
   assert.ok(CHROMIUM, 'Chromium is needed: apt-get install chromium')
   const site = openSite({
     routes: ROUTES,

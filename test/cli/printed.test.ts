@@ -15,7 +15,7 @@ routes:
   - { name: typed, match: { gateway: cli, text: "hello*" }, skill: echo }
 `
 
-describe('what commands print for people', { timeout: 120_000 }, async () => {
+describe('what commands print for people', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES })
   const daemon = await site.start()
   const run = async (...args: string[]) => {

@@ -20,7 +20,7 @@ const CASES = `cases:
 `
 const key = 'sk-very-secret-key-1234'
 
-describe('trivium skill test', { timeout: 90_000 }, async () => {
+describe('trivium skill test', { timeout: 300_000 }, async () => {
   const set = { name: 'state-set', args: { key: 'sum', value: `4 ${key}` } }
   const model = await startOpenAiServer([
     { calls: [set], usage: { input: 20, output: 5 } },

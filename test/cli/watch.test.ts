@@ -16,7 +16,7 @@ routes:
 const FAIL = `export default { description: 'fails', run() { throw new Error('no') } }`
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'trivium.js')
 
-describe('watching a daemon from a terminal', { timeout: 60_000 }, async () => {
+describe('watching a daemon from a terminal', { timeout: 300_000 }, async () => {
   const site = openSite({ ownProcess: true, routes: ROUTES, skills: { fail: FAIL } })
   const daemon = await site.start()
   let current = daemon

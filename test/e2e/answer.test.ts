@@ -111,7 +111,7 @@ for (const store of ['embedded', 'redis'] as const) {
   })
 }
 
-test('each call of docs/api.md works as it stands there', { timeout: 60_000 }, async (t) => {
+test('each call of docs/api.md works as it stands there', { timeout: 300_000 }, async (t) => {
   const site = createSite({ routes: ROUTES })
   t.after(() => site.remove())
   const daemon = await site.start()

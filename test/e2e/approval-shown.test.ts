@@ -20,7 +20,7 @@ routes:
 const BOSS = '"support:boss@example.com"'
 const deploy = `export default { description: 'Deploys.', metadata: { approval: { approvers: ['role:lead'] } }, run: () => 'deployed' }`
 
-describe('a request for approval', { timeout: 60_000 }, async () => {
+describe('a request for approval', { timeout: 300_000 }, async () => {
   const smtp = await startSmtpServer()
   after(() => smtp.close())
   const site = openSite({ routes: routes(smtp.port, BOSS), skills: { deploy } })

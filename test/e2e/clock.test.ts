@@ -31,7 +31,7 @@ globalThis.Date = class extends Real {
 }
 `
 
-describe('a wall clock that jumps', { timeout: 120_000 }, async () => {
+describe('a wall clock that jumps', { timeout: 300_000 }, async () => {
   const site = openSite({ ownProcess: true, routes: ROUTES, skills: SKILLS })
   site.write('clock.mjs', CLOCK)
   const clock = join(site.dir, 'clock')

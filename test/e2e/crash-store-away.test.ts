@@ -28,7 +28,7 @@ const outages: Record<string, { begin(redis: RedisServer): unknown; end(redis: R
 }
 
 for (const [what, outage] of Object.entries(outages)) {
-  describe(`while Redis is ${what}`, { timeout: 60_000 }, () => {
+  describe(`while Redis is ${what}`, { timeout: 300_000 }, () => {
     const suite = suiteWithDaemon({ routes: ROUTES, store: 'redis' })
     let chat: Chat
     before(async () => {
@@ -92,7 +92,7 @@ for (const [what, outage] of Object.entries(outages)) {
   })
 }
 
-describe('while the disk of the embedded store is full', { timeout: 60_000, skip: whyNoMount() }, () => {
+describe('while the disk of the embedded store is full', { timeout: 300_000, skip: whyNoMount() }, () => {
   let site: Site
   let daemon: DaemonProcess
   let disk: string
@@ -197,7 +197,7 @@ function whyNoMount(): string | false {
   }
 }
 
-describe('while Redis is out of memory', { timeout: 60_000 }, () => {
+describe('while Redis is out of memory', { timeout: 300_000 }, () => {
   const suite = suiteWithDaemon({ routes: ROUTES, store: 'redis' })
 
   test('status says that nothing is accepted, and exits with 1', async () => {

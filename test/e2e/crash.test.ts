@@ -13,7 +13,7 @@ describe('what holds after crashes', { concurrency: true, timeout: 300_000 }, ()
   ] as const
   for (const { where, ...stage } of stages) {
     const seed = seedOf(7)
-    describe(`on ${where}, seed ${seed}`, { timeout: 280_000 }, () => {
+    describe(`on ${where}, seed ${seed}`, { timeout: 300_000 }, () => {
       let run: CrashRun
       before(async () => {
         run = await runCrashes({ ...stage, random: createRandom(seed), duration: DURATION })

@@ -14,7 +14,7 @@ topics:
 `
 
 for (const store of ['embedded', 'redis'] as const) {
-  describe(`the bounds of a delivery, on ${store}`, { timeout: 90_000 }, () => {
+  describe(`the bounds of a delivery, on ${store}`, { timeout: 300_000 }, () => {
     const suite = suiteWithDaemon({ routes: ROUTES, store })
     const send = (path: string, text: string) => suite.daemon.post(path, JSON.stringify({ text }))
     const take = async (gateway: string, lease = 60_000) =>

@@ -8,7 +8,7 @@ const BOOK = `export default {
   description: 'books', metadata: { approval: true }, run: () => 'booked',
 }`
 
-describe('a model that stands in for another, on a chat', { timeout: 90_000 }, async () => {
+describe('a model that stands in for another, on a chat', { timeout: 300_000 }, async () => {
   const away = { status: 401, message: 'this key is over' }
   const model = await startOpenAiServer([
     away,

@@ -37,7 +37,7 @@ function assertOnce(found: readonly Tick[], killed: readonly number[]) {
   assert.deepEqual(planned, [...new Set(planned)], 'a planned time fired twice')
 }
 
-describe('a schedule of routes.yaml', { timeout: 180_000, concurrency: 2 }, () => {
+describe('a schedule of routes.yaml', { timeout: 300_000, concurrency: 2 }, () => {
   test('runs, follows the file, and keeps the last good one where the file is wrong', async () => {
     const site = openSite({ ownProcess: true, routes: file(everySecond(1)), skills: SKILLS })
     const daemon = await site.start()

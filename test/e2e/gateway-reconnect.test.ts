@@ -8,7 +8,7 @@ import { until } from '../fixtures/until.ts'
 import { mail, serversOf } from '../transports/email/harness.ts'
 import { callback } from '../transports/slack/harness.ts'
 
-describe('gateway-reconnect', { timeout: 90_000 }, async () => {
+describe('gateway-reconnect', { timeout: 300_000 }, async () => {
   const [slack, dovecot] = await Promise.all([startSlackServer(), startDovecot()])
   after(() => Promise.all([slack.close(), dovecot.close()]))
   const mailbox = JSON.stringify(serversOf(dovecot.imapPort, 1, dovecot.password)).slice(1, -1)

@@ -24,7 +24,7 @@ const SKILLS = {
   careful: `export default { description: 'asks', metadata: { approval: true }, run: () => 'done' }`,
 }
 
-describe('what operators see', { timeout: 120_000 }, () => {
+describe('what operators see', { timeout: 300_000 }, () => {
   const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS })
   const accept = async (text: string, more: object = {}): Promise<string> => {
     const [control, headers] = [suite.daemon.control, authorized()]

@@ -20,7 +20,7 @@ const basic = { authorization: `Basic ${Buffer.from('postmark:sesame').toString(
 const delivery = (id: string, RawEmail: string) => JSON.stringify({ MessageID: id, RawEmail })
 
 for (const kind of ['embedded', 'redis'] as const) {
-  describe(`mail by a provider, on ${kind}`, { timeout: 240_000 }, () => {
+  describe(`mail by a provider, on ${kind}`, { timeout: 300_000 }, () => {
     test('comes by a webhook, is answered by the API, keeps its thread, and survives a kill', async (t) => {
       const redis = kind === 'redis' ? await startRedisServer() : undefined
       if (redis) t.after(() => redis.stop())

@@ -13,7 +13,7 @@ const BIN = join(import.meta.dirname, '..', '..', 'bin', 'trivium.js')
 const PASSWORD = 'a-bearer-of-the-test'
 const MACHINE = 'client-id: robot, client-secret: a-secret-of-a-robot, grant: client_credentials'
 
-describe('MCP servers over HTTP', { timeout: 90_000 }, () => {
+describe('MCP servers over HTTP', { timeout: 300_000 }, () => {
   test('take a bearer token, or the login of a person, which is kept, renewed, and asked for again once it ended', async () => {
     const remote = await startMcpHttpServer(PASSWORD)
     after(() => remote.close())

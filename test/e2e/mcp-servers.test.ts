@@ -45,7 +45,7 @@ const TOOLS = [
   tool('say it now'),
 ]
 
-describe('MCP servers over stdio', { timeout: 90_000 }, async () => {
+describe('MCP servers over stdio', { timeout: 300_000 }, async () => {
   const site = openSite({ ownProcess: true, routes: '' })
   const model = await startOpenAiServer([
     { calls: [{ name: 'files__read_text_file', args: { path: join(site.dir, 'a.txt') } }] },

@@ -32,7 +32,7 @@ const called = (...calls: [name: string, args: object][]): ModelAnswer => ({
   calls: calls.map(([name, args]) => ({ name, args })),
 })
 
-describe('a run of a model whose daemon is killed', { timeout: 120_000 }, async () => {
+describe('a run of a model whose daemon is killed', { timeout: 300_000 }, async () => {
   const script: ModelAnswer[] = []
   const model = await startOpenAiServer(
     Array.from({ length: 50 }, (_, at) => () => script[at] ?? { text: '?' }),

@@ -27,7 +27,7 @@ routes:
   - { name: chat, match: { gateway: chat }, skill: helper }
 `
 
-describe('a markdown skill on a chat', { timeout: 90_000 }, async () => {
+describe('a markdown skill on a chat', { timeout: 300_000 }, async () => {
   const model = await startOpenAiServer([
     { text: 'It is four.', usage: { input: 11, output: 4 } },
     { calls: [{ name: 'echo', args: { text: 'tool says' } }] },
@@ -98,7 +98,7 @@ describe('a markdown skill on a chat', { timeout: 90_000 }, async () => {
   })
 })
 
-describe('a budget of models', { timeout: 90_000 }, async () => {
+describe('a budget of models', { timeout: 300_000 }, async () => {
   const used = { input: 90, output: 20 }
   const model = await startOpenAiServer([
     { text: 'One.', usage: used },

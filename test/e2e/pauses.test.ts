@@ -44,7 +44,7 @@ const worked = (site: Site, ...texts: string[]) =>
   )
 
 for (const kind of ['embedded', 'redis'] as const) {
-  describe(`pauses on the ${kind} store`, { timeout: 240_000 }, () => {
+  describe(`pauses on the ${kind} store`, { timeout: 300_000 }, () => {
     test('let messages wait over kills, end cleanly, and cancel what runs', async (t) => {
       const redis = kind === 'redis' ? await startRedisServer() : undefined
       if (redis) t.after(() => redis.stop())

@@ -81,7 +81,7 @@ const makeSite = (env = {}) => openSite({ ownProcess: true, routes: ROUTES, skil
 const everySecond = { skill: 'tick', every: '1s', args: { n: 1 } }
 
 // Each in a daemon of its own; most of the time goes by in waiting.
-describe('a schedule', { timeout: 180_000, concurrency: 3 }, () => {
+describe('a schedule', { timeout: 300_000, concurrency: 3 }, () => {
   test('is made on the command line, fires once per planned time, and is in the trace', async () => {
     const site = makeSite()
     const daemon = await site.start()

@@ -14,7 +14,7 @@ const SKILLS = {
 }
 const PATH = `/chat?token=${encodeURIComponent("ada's long token")}`
 
-describe('gateway-send with a time', { timeout: 120_000 }, () => {
+describe('gateway-send with a time', { timeout: 300_000 }, () => {
   test('reaches the conversation once after a kill, or never once it is cancelled', async () => {
     const site = openSite({ ownProcess: true, routes: ROUTES, skills: SKILLS })
     const first = await site.start()

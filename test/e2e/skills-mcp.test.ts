@@ -28,7 +28,7 @@ const CAREFUL = `export default { description: 'Asks twice.', metadata: { approv
   return 'it is ' + await manager.invoke('ask-person', { question: 'Which colour?' })
 } }`
 
-describe('trivium mcp', { timeout: 90_000 }, () => {
+describe('trivium mcp', { timeout: 300_000 }, () => {
   test('offers the skills of the daemon, and those of the next one after a restart', async (t) => {
     const site = openSite({ ownProcess: true, routes: ROUTES, skills: { slow: SLOW } })
     const first = await site.start()

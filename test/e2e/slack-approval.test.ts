@@ -11,7 +11,7 @@ const skill = (title: string, timeout: string, said: string) => `export default 
   run: () => '${said}',
 }`
 
-describe('an approval on Slack', { timeout: 90_000 }, async () => {
+describe('an approval on Slack', { timeout: 300_000 }, async () => {
   const slack = await startSlackServer()
   after(() => slack.close())
   const site = openSite({

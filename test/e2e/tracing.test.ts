@@ -246,7 +246,7 @@ routes: [{ name: all, skill: ask }]
   assert.equal(type?.value.stringValue, 'message_not_found')
 })
 
-test('a receiver of traces that is down is told of', { timeout: 60_000 }, async () => {
+test('a receiver of traces that is down is told of', { timeout: 300_000 }, async () => {
   const env = {
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
     OTEL_BSP_SCHEDULE_DELAY: '100',

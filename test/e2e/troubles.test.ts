@@ -24,7 +24,7 @@ const SKILLS = {
 }
 
 for (const store of ['embedded', 'redis'] as const) {
-  describe(`the list of troubles, ${store}`, { timeout: 120_000 }, () => {
+  describe(`the list of troubles, ${store}`, { timeout: 300_000 }, () => {
     const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS, store })
     const list = async () => {
       const { result } = Object(await suite.daemon.get('/v1/troubles'))

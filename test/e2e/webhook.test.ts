@@ -19,7 +19,7 @@ const SKILLS = {
 }
 
 for (const store of ['embedded', 'redis'] as const) {
-  describe(`webhooks through a whole daemon, on ${store}`, { timeout: 240_000 }, () => {
+  describe(`webhooks through a whole daemon, on ${store}`, { timeout: 300_000 }, () => {
     const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS, store })
     const json = { 'content-type': 'application/json' }
     const post = async (path: string, body: string, headers = {}) => {

@@ -22,7 +22,7 @@ export default {
 }`
 const HELPER = '---\nname: helper\ndescription: Helps.\nallowed-tools: slow\n---\nHelp.\n'
 
-describe('a conversation that is busy', { timeout: 120_000 }, async () => {
+describe('a conversation that is busy', { timeout: 300_000 }, async () => {
   const script: ModelAnswer[] = []
   const model = await startOpenAiServer(
     Array.from({ length: 20 }, (_, at) => () => script[at] ?? { text: '?' }),

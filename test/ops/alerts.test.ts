@@ -56,7 +56,7 @@ function hourOf(series: string, before: Samples, state: Samples): string {
   return `${from === undefined ? '_x6' : `${from}+0x5`} ${to}+${step}x55`
 }
 
-describe('the alerts and the dashboard', { timeout: 60_000 }, () => {
+describe('the alerts and the dashboard', { timeout: 300_000 }, () => {
   const suite = suiteWithDaemon({
     ownProcess: true,
     routes: ROUTES,

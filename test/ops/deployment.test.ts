@@ -9,7 +9,7 @@ import { temporaryDir } from '../fixtures/folder.ts'
 
 const read = (file: string) => readFileSync(join('ops', file), 'utf8')
 
-describe('the files in ops/', { timeout: 60_000 }, () => {
+describe('the files in ops/', { timeout: 300_000 }, () => {
   test('name only variables that the daemon reads', () => {
     const known = new Set([...Object.keys(DAEMON_VARIABLES), 'TRIVIUM_CONFIG'])
     for (const file of globSync('*{.yaml,file,.service}', { cwd: 'ops' })) {

@@ -34,7 +34,7 @@ type Entry = {
 }
 
 for (const kind of ['embedded', 'redis'] as const) {
-  describe(`the audit log on the ${kind} store`, { timeout: 180_000 }, async () => {
+  describe(`the audit log on the ${kind} store`, { timeout: 300_000 }, async () => {
     const redis = kind === 'redis' ? await startRedisServer() : undefined
     after(() => redis?.stop())
     const site = openSite({ routes: ROUTES, skills: SKILLS, env: redis ? { REDIS_URL: redis.url } : {} })

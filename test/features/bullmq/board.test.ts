@@ -4,7 +4,7 @@ import { openSite } from '../../fixtures/daemon.ts'
 import { startRedisServer } from '../../fixtures/redis-server.ts'
 import { until } from '../../fixtures/until.ts'
 
-test('shows the queues at /queues to operators, and to nobody else', { timeout: 60_000 }, async (t) => {
+test('shows the queues at /queues to operators, and to nobody else', { timeout: 300_000 }, async (t) => {
   const redis = await startRedisServer()
   t.after(redis.stop)
   const site = openSite({
@@ -47,7 +47,7 @@ routes: [{ name: rest, queue: invoices }]
   assert.equal((await pause({ origin: control })).status, 200)
 })
 
-test('there is nothing at /queues where no route has a queue', { timeout: 60_000 }, async () => {
+test('there is nothing at /queues where no route has a queue', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: 'routes: [{ name: rest, skill: echo }]' })
   const { control, token } = await site.start()
   const headers = { authorization: `Bearer ${token}`, connection: 'close' }

@@ -85,7 +85,8 @@ export async function startWorld(options: DovecotOptions = {}) {
         await transport.start()
         await until(() => transport.health().detail?.startsWith('reading'), 'the mailbox to be read')
         // When the first look at the mailbox is over, what is delivered next is new.
-        await until(() => cursorOf(fixture.store, gateway), 'the cursor', 5000).catch(() => undefined)
+        const limit = Date.now() + 5000
+        await until(async () => Date.now() > limit || (await cursorOf(fixture.store, gateway)), 'the cursor')
       }
       return {
         ...fixture,
