@@ -30,6 +30,7 @@ export const sidebar: Group[] = [
   group('Operations', {
     operating: 'Operate',
     'several-files': 'Configuration in several files',
+    upgrading: 'Upgrade to 0.2',
     notifications: 'Notifications',
     stores: 'Stores',
     security: 'Security',
