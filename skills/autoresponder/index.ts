@@ -9,26 +9,29 @@ import { duration } from '../../src/core/units.ts'
 import { officeHours } from './hours.ts'
 
 const args = z.object({
-  from: z.string().default('').describe('Who wrote; default: the sender of the message'),
-  subject: z.string().default('').describe('What about'),
-  route: z.string().default('').describe('Each route answers a correspondent on its own'),
+  from: z.string().default('').describe('Sender; default: the sender of the message'),
+  subject: z.string().default('').describe('Subject'),
+  route: z.string().default('').describe('Name of the route; each route answers a correspondent separately'),
   hours: readable((hours) => officeHours(hours, 'UTC', []))
     .default('Mon-Fri 09:00-17:00')
-    .describe('When somebody is there, or 24/7'),
+    .describe('Office hours, or 24/7'),
   timezone: readable((zone) => officeHours('24/7', zone, []))
     .default(Intl.DateTimeFormat().resolvedOptions().timeZone)
-    .describe('Such as Europe/Berlin'),
-  holidays: z.array(z.iso.date()).default([]).describe('Days on which nobody is there'),
-  when: z
-    .enum(['always', 'outside-hours'])
-    .default('always')
-    .describe('Whether to answer within the hours too'),
+    .describe('Time zone, such as Europe/Berlin'),
+  holidays: z.array(z.iso.date()).default([]).describe('Holidays'),
+  when: z.enum(['always', 'outside-hours']).default('always').describe('Also answer within office hours'),
   period: duration
     .default(86_400_000)
-    .describe('Each correspondent, and conversation, is answered once in this time'),
-  away: z.string().optional().describe('Markdown for outside the hours; default: templates/away.md'),
-  received: z.string().optional().describe('Markdown for within the hours; default: templates/received.md'),
-  locale: z.string().default('en-GB').describe('How dates are written'),
+    .describe('Answer each correspondent and conversation at most once in this time'),
+  away: z
+    .string()
+    .optional()
+    .describe('Markdown file for answers outside office hours; default: templates/away.md'),
+  received: z
+    .string()
+    .optional()
+    .describe('Markdown file for answers within office hours; default: templates/received.md'),
+  locale: z.string().default('en-GB').describe('Format of dates'),
 })
 
 type Args = z.output<typeof args>

@@ -6,7 +6,7 @@ export default defineSkill({
   description: 'Answers with the text that it got.',
   args: z.object({
     text: z.string().default('').describe('The text'),
-    from: z.string().optional().describe('Who wrote it'),
+    from: z.string().optional().describe('Sender'),
   }),
   run({ args }) {
     const text = args.text.trim()

@@ -45,16 +45,16 @@ const topic = z
 const limits = z
   .strictObject({
     'max-age': duration.exactOptional().describe('How long messages are kept.'),
-    'max-count': count.exactOptional().describe('How many messages are kept.'),
+    'max-count': count.exactOptional().describe('Maximum number of messages to keep.'),
   })
   .transform(camelKeys)
 const retention = z
   .strictObject({
     'max-age': duration.default(7 * 86_400_000).describe('How long messages are kept.'),
-    'max-count': count.default(1_000_000).describe('How many messages are kept.'),
+    'max-count': count.default(1_000_000).describe('Maximum number of messages to keep.'),
     'dead-letters': count
       .default(5_000)
-      .describe('How many dead letters each queue keeps; the oldest are removed.'),
+      .describe('Maximum number of dead letters per queue; the oldest are removed.'),
     gateways: z.record(z.string(), limits).default({}).describe('Limits for single gateways.'),
     topics: z.record(topic, limits).default({}).describe('Limits for single topics.'),
   })
@@ -105,7 +105,7 @@ const daemon = z
     'drain-delay': timerDuration
       .default(0)
       .describe(
-        'How long a stopping daemon goes on serving with `/readyz` 503, so that load balancers notice.',
+        'How long a stopping daemon keeps serving while `/readyz` returns 503, so that load balancers notice.',
       ),
     grace: timerDuration.default(10_000).describe('How long a stop waits for running skills.'),
     retention: retention.prefault({}).describe('What the journal keeps.'),
@@ -146,7 +146,7 @@ const access = z.strictObject({
   default: z
     .literal('none')
     .exactOptional()
-    .describe('Documents for readers that everything not granted is denied; it is so without this key too.'),
+    .describe('For readers of the file: everything not granted is denied. This is also the default.'),
 })
 
 const modelName = z
@@ -209,10 +209,10 @@ const groups = z.record(
       match: matchSchema
         .transform((match): RouteMatch => match)
         .exactOptional()
-        .describe('As in routes. What does not fit is acknowledged for the group.'),
+        .describe('Same keys as in routes. Other events are acknowledged for the group.'),
       'max-deliveries': count
         .exactOptional()
-        .describe('After so many deliveries under a lease an event becomes a dead letter of the group.'),
+        .describe('Deliveries under a lease after which an event becomes a dead letter of the group.'),
     })
     .transform(camelKeys),
 )

@@ -17,66 +17,64 @@ const text = z.string().trim().default('')
 export const assistant = {
   remember: open({
     text: text.describe('What to remember'),
-  }).describe('Keeps a note: "remember the milk". The same text again is another note.'),
+  }).describe('Stores a note: "remember the milk". Repeating the text creates another note.'),
   /** Oldest first. */
   recall: open({
-    text: text.describe('Words that the notes contain'),
-    limit: limit.default(20).describe('The newest so many'),
-  }).describe('Gives the notes that contain each of the words; without words the newest.'),
+    text: text.describe('Words that the notes must contain'),
+    limit: limit.default(20).describe('Maximum number, newest first'),
+  }).describe('Returns the notes that contain all of the words; without words, the newest notes.'),
   /** One's own. Throws `not_found`. */
   forget: open({
     id: optional('The note, such as memory-1'),
-    text: text.describe('The same, as it comes in a message'),
+    text: text.describe('The id, as the text of a message'),
   }).describe('Removes a note: "forget memory-1".'),
   'search-notes': open({
-    text: text.describe('The words; each matches by its beginning'),
-    in: z.string().exactOptional().describe('Only this channel (gateway)'),
-    limit: z.int().min(1).max(100).default(10).describe('The best so many'),
-  }).describe('Searches notes and conversations for words; what was found is kept under searches.'),
+    text: text.describe('The words; each matches as a prefix'),
+    in: z.string().exactOptional().describe('Only from this channel (gateway)'),
+    limit: z.int().min(1).max(100).default(10).describe('Maximum number, best matches first'),
+  }).describe('Searches notes and conversations for words, and keeps the search in the list of searches.'),
   /** Without a time in `text`: since the last one. */
   'digest-now': open({
-    text: text.describe('Since when, and what about: today, of the week, 12h'),
+    text: text.describe('Period and topic: today, of the week, 12h'),
   }).describe(
-    'Sums up what was said and done: by the model where there is one, else by counts and first lines.',
+    'Summarises conversations and events: by the model if one is configured, else by counts and first lines.',
   ),
   delegate: open({
-    text: text.describe('The work; in front of it, with a colon, who does it'),
+    text: text.describe('The worker, a colon, and the work'),
     worker: optional('A skill, a person, or the name of a worker; default: whoever works as "worker"'),
   }).describe(
-    'Has a skill do work, asks a person, or queues it for a worker: "delegate to ada: check the invoices". Who asked gets the result.',
+    'Gives work to a skill, a person or a worker: "delegate to ada: check the invoices". The requester gets the result.',
   ),
   /** Of whom was asked, and of operators. Throws `not_found`. */
   'work-done': open({
-    text: text.describe('Which work, and what came of it: delegation-2: all paid'),
-  }).describe('Hands in what came of work: "done delegation-2: all paid".'),
+    text: text.describe('The delegation and its result: delegation-2: all paid'),
+  }).describe('Reports the result of delegated work: "done delegation-2: all paid".'),
   /** Throws as `schedule-create`. */
   'schedule-in-words': open({
-    text: text.describe('When, then what: every weekday at 9 digest; list; cancel schedule-1'),
-  }).describe('Plans in plain words what is to be done or said later, lists that, or cancels it.'),
+    text: text.describe('Time and action: every weekday at 9 digest; list; cancel schedule-1'),
+  }).describe('Schedules an action or a reminder in plain words, lists schedules, or cancels one.'),
   remind: open({
-    text: text.describe('What is said'),
-  }).describe('Says something again: what a schedule in words runs for words that are no skill.'),
-  'assistant-help': open({}).describe('Lists the words that the assistant understands from you here.'),
+    text: text.describe('The text'),
+  }).describe('Sends a text: used by schedules in words for reminders.'),
+  'assistant-help': open({}).describe('Lists the words that you can use here.'),
 }
 
 /** `delegation-…`: the work that the assistant hands out. */
 export const delegations = {
   /** What one gave or took, or is the worker of; of everybody for operators. */
   list: open({
-    status: delegationSchema.shape.status.exactOptional().describe('Only those'),
+    status: delegationSchema.shape.status.exactOptional().describe('Only with this status'),
     worker: optional('Only of this worker'),
-  }).describe('Lists the work that you delegated or took, oldest first.'),
+  }).describe('Lists work that you delegated or took, oldest first.'),
   take: open({
-    worker: name.default('worker').describe('Whose work: the name it was delegated to'),
+    worker: name.default('worker').describe('The worker to whom it was delegated'),
     by: optional('Who takes it; default: the caller'),
-  }).describe(
-    'Takes the oldest queued work of a worker, so that nobody else gets it; null where there is none.',
-  ),
+  }).describe('Takes the oldest queued work of a worker exclusively; null if there is none.'),
   /** A repeated one returns what stands. Throws `not_found`. */
   accept: open({
     id: name.describe('The delegation, such as delegation-1'),
     result: z.json().default(null).describe('The result, or why it failed'),
-    failed: z.boolean().default(false).describe('true: it could not be done'),
+    failed: z.boolean().default(false).describe('true if the work failed'),
   }).describe('Accepts the result of delegated work, once.'),
 }
 
@@ -89,34 +87,32 @@ export const schedules = {
     skill: name.describe('The skill to run'),
     name: optional('A name for people; default: that of the skill'),
     cron: optional('When, as cron: "0 9 * * 1-5"; several with " | " between them'),
-    step: stepSchema
-      .exactOptional()
-      .describe('Of the times of the cron only each so many days, weeks or months: 2 weeks'),
-    every: interval.exactOptional().describe('Or how often: 30s, 15m, 1d'),
+    step: stepSchema.exactOptional().describe('Only every nth day, week or month of the cron: 2 weeks'),
+    every: interval.exactOptional().describe('Interval: 30s, 15m, 1d'),
     at: optional('Or once: 2026-12-24T18:00, in `timezone` unless it names an offset'),
     timezone: optional('Of cron and at: Europe/Berlin; default UTC'),
     overlap: z
       .enum(['queue', 'skip', 'allow'])
       .exactOptional()
-      .describe('When a run is due while the last one still works: queue (the default), skip, or allow both'),
+      .describe('If a run is due while the previous one still runs: queue (default), skip, or allow both'),
     misfire: z
       .string()
       .default('once')
-      .describe('Times at which no daemon ran: skip them, run the newest late (once), or only within: 5m'),
+      .describe(
+        'Runs missed while no daemon was running: skip, run the newest late (once), or only within: 5m',
+      ),
     args: jsonObjectSchema.default({}).describe('Arguments for the skill'),
-  }).describe(
-    'Runs a skill by cron or interval, once per planned time, with the rights of who made the schedule.',
-  ),
+  }).describe('Runs a skill by cron or interval, once per planned time, with the rights of its creator.'),
   list: open({}).describe('Lists your schedules with the next planned time of each (Unix ms).'),
   /** Throws `usage` for a schedule of routes.yaml. */
-  delete: open({ id: name.describe('The schedule, such as schedule-1') }).describe('Ends a schedule.'),
+  delete: open({ id: name.describe('The schedule, such as schedule-1') }).describe('Deletes a schedule.'),
   run: open({
     id: schedule,
     key: optional('The same key runs it once'),
-  }).describe('Runs a schedule now, besides its planned times, also while it is paused.'),
-  pause: open({ id: schedule }).describe('Pauses a schedule: its planned times pass without a run.'),
+  }).describe('Runs a schedule now, in addition to its planned times, even if it is paused.'),
+  pause: open({ id: schedule }).describe('Pauses a schedule: planned times are skipped.'),
   resume: open({ id: schedule }).describe(
-    'Lets a paused schedule run again, from its next planned time on; what passed meanwhile is gone.',
+    'Resumes a schedule from its next planned time; skipped runs are not made up.',
   ),
 }
 
@@ -134,16 +130,16 @@ export const workbench = {
       .pick({ touched_files: true, assumptions: true, risks: true })
       .partial()
       .default({})
-      .describe('What to append to the lists, where it is not in them'),
+      .describe('Items to add to lists, unless present'),
     remove: workbenchStateSchema
       .pick({ touched_files: true, assumptions: true, risks: true })
       .partial()
       .default({})
-      .describe('What to take out of the lists'),
-    unset: z.array(name).default([]).describe('Fields to delete; those that every state has become empty'),
-    expect: z.int().min(0).exactOptional().describe('Only if the state still has this revision'),
+      .describe('Items to remove from lists'),
+    unset: z.array(name).default([]).describe('Fields to delete; standard fields become empty'),
+    expect: z.int().min(0).exactOptional().describe('Only if the state is still at this revision'),
   }).describe(
-    'Changes the state of the work. Refused within five seconds of an edit by a person; then read it again.',
+    "Changes the state of the work. Refused within five seconds of a person's edit; read it again then.",
   ),
 }
 
@@ -151,25 +147,22 @@ export const workbench = {
 export const tasks = {
   /** Throws `usage` for a review without a target. */
   add: open({
-    kind: z.enum(['build', 'review']).default('build').describe('What kind of task'),
-    title: name.describe('What is to be done'),
-    acceptance: z
-      .array(z.string())
-      .default([])
-      .describe('build: how to see that it is done, at least one line'),
+    kind: z.enum(['build', 'review']).default('build').describe('Kind of task'),
+    title: name.describe('Description'),
+    acceptance: z.array(z.string()).default([]).describe('For build: acceptance criteria, at least one'),
     target: optional('review: what to look at'),
     reviewer: optional('review: who should'),
-  }).describe('Puts a task on the board: to build something, or to review something.'),
+  }).describe('Adds a task to the board: to build or to review something.'),
   claim: open({
     id: task.exactOptional(),
     owner: optional('Who takes it; default: the caller'),
   }).describe(
-    'Takes a task from the board, the oldest open one without an id, which is then the active one; null where none is open.',
+    'Takes a task from the board (default: the oldest open one) and makes it the active task; null if none is open.',
   ),
   /** The same again changes nothing. */
   finish: open({
     id: task,
     owner: optional('Who had taken it; default: the caller'),
-    result: z.string().exactOptional().describe('What came of it'),
-  }).describe('Ends a task of its owner.'),
+    result: z.string().exactOptional().describe('Result'),
+  }).describe('Finishes a task of its owner.'),
 }

@@ -32,11 +32,11 @@ export const audit = {
     by: optional('Only of this person or program; a part of the name will do'),
     action: optional('Only this action; a glob such as dead-letter-* will do'),
     outcome: optional('Only with this outcome: ok, or the code of an error'),
-    since: time.exactOptional().describe('Only since a time, or from so long ago on: 2h'),
+    since: time.exactOptional().describe('Only since a time, or an age such as 2h'),
     until: time.exactOptional().describe('Only before a time'),
-    before: z.int().min(0).exactOptional().describe('Only older entries: `next` of the page before'),
-    limit: limit.default(50).describe('The most entries to list'),
-  }).describe('Lists who decided and changed what, newest first, and where to go on (`next`).'),
+    before: z.int().min(0).exactOptional().describe('Only older entries: `next` of the previous page'),
+    limit: limit.default(50).describe('Maximum number of entries'),
+  }).describe('Lists decisions and changes with their author, newest first; `next` continues the list.'),
 }
 
 /** The interface through which a caller arrived. */

@@ -23,20 +23,22 @@ const oidcSchema = z
           url.startsWith('https:') || isLoopback(URL.parse(url)?.hostname.replace(/^\[|\]$/g, '') ?? ''),
         'expected https://…; only on this machine it may be http',
       )
-      .describe('The address of the identity provider, as its discovery document says it.'),
+      .describe('The issuer URL of the identity provider, as in its discovery document.'),
     'client-id': z.string().min(1),
     'client-secret': z.string().min(1).exactOptional().describe('Absent for a public client.'),
     allow: z.array(member).min(1).describe('Who may sign in.'),
     roles: z
       .strictObject({ operator: z.array(member).default([]), viewer: z.array(member).default([]) })
       .exactOptional()
-      .describe('Who may do what. Without it everybody who may sign in is an operator.'),
+      .describe('Roles of people. Without it, everyone who may sign in is an operator.'),
     scopes: z.array(z.string().regex(/^\S+$/)).default(['openid', 'email', 'profile']),
     'name-claim': z
       .string()
       .min(1)
       .default('email')
-      .describe('The claim that names a person. An email counts only where the provider has verified it.'),
+      .describe(
+        "The claim with a person's identity. An email address counts only if the provider has verified it.",
+      ),
     'groups-claim': z.string().min(1).default('groups'),
     'allow-private': z
       .boolean()

@@ -22,19 +22,19 @@ export function isForOperators(topic: string): boolean {
 
 /** One event on a topic. */
 export const eventSchema = z.object({
-  id: z.string().describe('A UUIDv7. Of `gateway-message`: the id of the message.'),
+  id: z.string().describe('A UUIDv7. On `gateway-message`, the id of the message.'),
   topic: z.string(),
   type: z
     .string()
-    .describe('Of `gateway-message`: the transport. `gap` tells how many were missed: `data.missed`.'),
+    .describe('On `gateway-message`, the transport. `gap`: events were missed, see `data.missed`.'),
   source: z
     .string()
     .describe(
-      'Of `gateway-message`: the gateway. Else who published it: a skill, a gateway, `token:NAME`, `cli`, `http`.',
+      'On `gateway-message`, the gateway. Otherwise the publisher: a skill, a gateway, `token:NAME`, `cli`, `http`.',
     ),
   data: z.json(),
   timestamp: z.number().describe('Unix time in milliseconds.'),
-  rootContextId: z.string().exactOptional().describe('The invocation that emitted it, where there is one.'),
+  rootContextId: z.string().exactOptional().describe('The invocation that emitted it, if any.'),
 })
 
 export type Event = z.infer<typeof eventSchema>

@@ -4,22 +4,26 @@ import { closed, limit, name, optional, time } from './arguments.ts'
 /** What a long job is doing, or did. */
 export const JOB_STATES = ['running', 'done', 'failed', 'cancelled'] as const
 
-const id = name.describe('The job, as job-list gives it')
+const id = name.describe('The job, as in job-list')
 
 /** Work that takes long and survives a restart: `job-…`. `show` and `cancel` throw `job_not_found`. */
 export const longJobs = {
   list: closed({
     kind: optional('Only of this kind: replay, person-erase'),
     state: z.enum(JOB_STATES).exactOptional().describe('Only in this state'),
-    limit: limit.default(50).describe('The most jobs to list'),
-  }).describe('Lists long jobs, newest first: what runs, how far it is, and what ended within a week.'),
-  show: closed({ id }).describe('Shows a long job and how far it is.'),
-  cancel: closed({ id }).describe('Ends a long job after its current step; what it did stays done.'),
+    limit: limit.default(50).describe('Maximum number of jobs'),
+  }).describe(
+    'Lists long-running jobs and those that ended within a week, newest first, with their progress.',
+  ),
+  show: closed({ id }).describe('Shows a long-running job and its progress.'),
+  cancel: closed({ id }).describe(
+    'Cancels a long-running job after its current step; completed steps are not undone.',
+  ),
 }
 
 /** A part of a topic: each bound may be left out, and all given ones hold. */
 export const eventRange = {
-  since: time.exactOptional().describe('Only events since a time, or from so long ago on: 2h'),
+  since: time.exactOptional().describe('Only events since a time, or an age such as 2h'),
   until: time.exactOptional().describe('Only events before a time'),
   from: optional('The first event, by its id; for messages the id of the message'),
   to: optional('The last event, by its id'),

@@ -40,7 +40,7 @@ const keys = {
   thread: patterns.describe('Thread of the message; `mine` if the bot takes part in it.'),
   mention: flag.describe('Whether the bot is mentioned.'),
   direct: flag.describe('Whether it is a direct message.'),
-  verified: flag.describe('Whether the sender is proved.'),
+  verified: flag.describe('Whether the sender is verified.'),
   automatic: flag.describe('Whether a machine wrote the mail.'),
   command: patterns.describe('Slack: slash command.'),
   action: patterns.describe('Slack: action_id of a button or menu.'),
@@ -75,7 +75,7 @@ export const matchSchema = z
       .union([excludedSchema, z.array(excludedSchema).min(1).max(100)], { error: NOT_HINT })
       .transform((given) => [given].flat())
       .exactOptional()
-      .describe('Excludes messages that match all keys in it; a list excludes what any of them matches.'),
+      .describe('Excludes messages that match all of its keys; with a list, messages that match any entry.'),
   })
   .catchall(openKey)
   .superRefine((match, context) => reportUnknown(match, [...Object.keys(keys), 'not'], context))

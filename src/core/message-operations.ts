@@ -13,7 +13,7 @@ const outcome = z
 const older = name
   .refine(isId, 'expected the id of a message')
   .exactOptional()
-  .describe('Only messages older than the one with this id')
+  .describe('Only messages older than this id')
 
 const searchWords = z
   .string()
@@ -42,7 +42,7 @@ export const messageFilter = closed({
   outcome: outcome
     .exactOptional()
     .describe(`How it stands, one or several with commas: ${OUTCOMES.join(', ')}`),
-  since: time.exactOptional().describe('Only since a time, or from so long ago on: 2h'),
+  since: time.exactOptional().describe('Only since a time, or an age such as 2h'),
   until: time.exactOptional().describe('Only before a time'),
   search: searchWords,
 })
@@ -53,42 +53,44 @@ export const messages = {
     gateway: optional('Only messages of this gateway'),
     conversation: optional('Only messages of this conversation'),
     before: older,
-    limit: limit.default(20).describe('The most messages to list'),
+    limit: limit.default(20).describe('Maximum number of messages'),
   }).describe('Lists messages, newest first.'),
   /** A page is bounded in time: `next` is the `before` of the next one, absent at the end. */
   search: messageFilter
     .extend({
       before: older,
-      limit: z.int().min(1).max(500).default(50).describe('The most messages to give'),
+      limit: z.int().min(1).max(500).default(50).describe('Maximum number of messages'),
     })
-    .describe('Finds messages, newest first: in short, with how they stand, and with where to go on.'),
+    .describe(
+      'Searches messages, newest first. Returns summaries with their outcomes, and where to continue.',
+    ),
   /** Bounded in time: what is older than `countedTo` is not counted yet; ask again until there. */
   histogram: messageFilter
     .extend({
-      buckets: z.int().min(1).max(500).default(60).describe('About how many spans of time'),
+      buckets: z.int().min(1).max(500).default(60).describe('Approximate number of time spans'),
       width: z
         .int()
         .min(1_000)
         .max(28 * DAY)
         .exactOptional()
-        .describe('The length of a span in ms, to go on as before'),
+        .describe('Length of a span in ms, to continue a previous call'),
     })
-    .describe('Counts messages by when they came in, in equal spans of time, oldest first.'),
+    .describe('Counts messages by arrival, in equal time spans, oldest first.'),
   /** Throws `message_not_found`, and what accepting throws. */
   resend: closed({
-    id: name.describe('The id of the message; that of a dead letter will do'),
-    text: z.string().exactOptional().describe('Another text; its sender counts as verified no more'),
-    subject: z.string().exactOptional().describe('Another subject'),
-  }).describe('Accepts a message once more, as a new one that is answered where the first is.'),
+    id: name.describe('The id of a message or dead letter'),
+    text: z.string().exactOptional().describe('A new text; the sender then no longer counts as verified'),
+    subject: z.string().exactOptional().describe('A new subject'),
+  }).describe('Accepts a message again as a new message, which is answered in the same place.'),
   replay: closed({
-    since: time.describe('Only messages since a time, or from so long ago on: 2h'),
+    since: time.describe('Only messages since a time, or an age such as 2h'),
     gateway: optional('Only messages of this gateway'),
-    dryRun: z.boolean().default(false).describe('Say what would be routed, and route nothing'),
-  }).describe('Routes messages again that no route took, oldest first, as the routes are now.'),
+    dryRun: z.boolean().default(false).describe('Only report what would be routed'),
+  }).describe('Routes unrouted messages again with the current routes, oldest first.'),
   /** Throws `message_not_found`. */
   show: closed({
     id: name.describe('The id of the message'),
-  }).describe('Shows a whole message and what happened to it on each road.'),
+  }).describe('Shows a complete message and its history on each road.'),
 }
 
 const page = { before: optional('Page on: the `next` of the page before'), limit: limit.default(50) }
@@ -97,14 +99,12 @@ const page = { before: optional('Page on: the `next` of the page before'), limit
 export const conversations = {
   list: messageFilter
     .extend(page)
-    .describe('Lists conversations by their newest message; a later page may have one again.'),
+    .describe('Lists conversations by their newest message; later pages may repeat some.'),
   show: closed({
     gateway: name.describe('The gateway'),
     conversation: name.describe('The conversation'),
     ...page,
-  }).describe(
-    'Shows what was said in a conversation, by its senders and in reply: the newest, oldest first.',
-  ),
+  }).describe('Shows the newest messages and replies of a conversation, oldest first.'),
 }
 
 const letterQueue = { queue: optional('dispatch, receive, outbox, subscriptions or push/NAME') }
@@ -115,15 +115,15 @@ const letterFilter = {
   error: optional('A part of the last error, case aside'),
   code: optional('The code of the last error'),
   pattern: optional('The last error without its numbers and ids, as dead-letter-groups gives it'),
-  since: time.exactOptional().describe('Dead since a time, or from so long ago on: 2h'),
+  since: time.exactOptional().describe('Dead since a time, or an age such as 2h'),
   until: time.exactOptional().describe('Dead before a time'),
 }
 /** One, or with `all` those that the filter leaves: the oldest so many, as they shall keep their order. */
 const someLetters = closed({
   id: optional('The id of the dead letter'),
-  all: z.literal(true).exactOptional().describe('Without an id: all that the filter leaves'),
+  all: z.literal(true).exactOptional().describe('Without an id: all that match the filter'),
   ...letterFilter,
-  limit: limit.default(500).describe('With all: the most at once; `more` tells that there are others'),
+  limit: limit.default(500).describe('With all: maximum per call; `more` says whether there are others'),
 }).refine(({ id, all }) => (id === undefined) !== (all === undefined), 'give an id, or all: true')
 
 /** `dead-letter-…`: `show`, and `retry` and `drop` of one, throw `dead_letter_not_found`. */
@@ -131,12 +131,14 @@ export const deadLetters = {
   list: closed({
     ...letterFilter,
     before: optional('Page on from the last one: its "at/id"; an empty list is the end'),
-    limit: limit.default(20).describe('The most dead letters to list'),
+    limit: limit.default(20).describe('Maximum number of dead letters'),
   }).describe('Lists dead letters, newest first.'),
   groups: closed(letterFilter).describe(
     'Counts dead letters by queue, route and error, most frequent first.',
   ),
-  show: closed(deadLetter).describe('Shows a dead letter whole: its message, every attempt and its error.'),
-  retry: someLetters.describe('Puts dead letters back at the ends of their lanes with fresh attempts.'),
+  show: closed(deadLetter).describe('Shows a complete dead letter: its message, every attempt and error.'),
+  retry: someLetters.describe(
+    'Retries dead letters: puts them at the end of their lanes, with all attempts available.',
+  ),
   drop: someLetters.describe('Removes dead letters permanently.'),
 }

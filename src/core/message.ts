@@ -135,14 +135,14 @@ const idText = z.string().min(1).max(500).exactOptional()
 
 /** A message that an operator or a program submits through a gateway. `wait`: ms to wait for replies. */
 export const submissionSchema = z.strictObject({
-  gateway: z.string().min(1).describe('The gateway that it comes in by'),
-  text: z.string().describe('What it says'),
-  conversation: idText.describe('What it belongs to; by default it stands alone'),
-  from: idText.describe('Who writes'),
-  key: idText.describe('The same key is accepted once on a gateway'),
+  gateway: z.string().min(1).describe('The gateway through which it arrives'),
+  text: z.string().describe('The text'),
+  conversation: idText.describe('The conversation; by default a new one'),
+  from: idText.describe('The sender'),
+  key: idText.describe('Idempotency key: accepted once per gateway'),
   subject: z.string().exactOptional().describe('The subject'),
-  data: jsonObjectSchema.exactOptional().describe('Fields of the transport, as routes match them'),
-  wait: z.number().min(0).max(600_000).default(0).describe('Wait that many ms for the replies'),
+  data: jsonObjectSchema.exactOptional().describe('Fields of the transport, as matched by routes'),
+  wait: z.number().min(0).max(600_000).default(0).describe('How long to wait for replies, in ms'),
 })
 
 export type Submission = z.infer<typeof submissionSchema>

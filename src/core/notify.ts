@@ -36,7 +36,7 @@ export const notifySchema = z
       .union([z.enum(NOTIFY_ON).transform((one) => [one]), z.array(z.enum(NOTIFY_ON)).min(1)], {
         error: `expected one or several of ${NOTIFY_ON.join(', ')}`,
       })
-      .describe('What to tell of.'),
+      .describe('What to notify about.'),
     match: matchSchema
       .transform((match): RouteMatch => match)
       .exactOptional()
@@ -44,7 +44,9 @@ export const notifySchema = z
     to: z.union([toGateway, toUrl], { error: TO_HINT }),
     'at-most': rate
       .default({ count: 1, per: 60_000 })
-      .describe('So many notifications in a time; what is more is told together. off: each by itself.'),
+      .describe(
+        'Maximum number of notifications in a time; further events are combined. off: one notification per event.',
+      ),
   })
   .transform((rule, context): NotifyRule => {
     const { on, match, to, 'at-most': atMost } = rule

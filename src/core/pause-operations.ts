@@ -6,7 +6,7 @@ import { LONGEST_TIMER } from './units.ts'
 const reason = optional('Why, for whoever looks later')
 const gateway = name.describe('The gateway')
 const conversation = {
-  conversation: name.describe('The conversation, as its messages name it'),
+  conversation: name.describe('The conversation, as in its messages'),
   gateway: optional('Its gateway; needed only where several have one of that name'),
 }
 
@@ -14,43 +14,47 @@ const conversation = {
 export const pauses = {
   /** Throws `forbidden`; what is not there is `not_found`, `gateway_not_found` or `skill_not_found`. */
   'gateway-pause': closed({ gateway, reason }).describe(
-    'Lets the messages of a gateway wait for dispatch; they are still accepted.',
+    'Pauses a gateway: its messages are accepted but wait for dispatch.',
   ),
-  'gateway-resume': closed({ gateway }).describe('Dispatches the messages of a gateway again, in order.'),
+  'gateway-resume': closed({ gateway }).describe(
+    'Resumes a gateway: waiting messages are dispatched in order.',
+  ),
   'route-pause': closed({ route: name.describe('The route'), reason }).describe(
-    'Lets the messages of a route wait; they are still accepted.',
+    'Pauses a route: its messages are accepted but wait.',
   ),
   'route-resume': closed({ route: name.describe('The route') }).describe(
-    'Dispatches the messages of a route again, in order.',
+    'Resumes a route: waiting messages are dispatched in order.',
   ),
   'skill-pause': closed({ skill: name.describe('The skill'), reason }).describe(
-    'Lets the messages of all routes to a skill wait, and its schedules; calls by name go on.',
+    'Pauses a skill: messages of its routes and its schedules wait; direct calls still run.',
   ),
   'skill-resume': closed({ skill: name.describe('The skill') }).describe(
-    'Dispatches messages to a skill again, and runs its schedules.',
+    'Resumes a skill: waiting messages are dispatched, and its schedules run.',
   ),
   'conversation-pause': closed({
     ...conversation,
     for: span
       .refine((ms) => ms >= 1000 && ms <= LONGEST_TIMER, 'expected 1s to 24d')
       .exactOptional()
-      .describe('End by itself after this time: 2h'),
+      .describe('Ends automatically after this time: 2h'),
     drop: z
       .boolean()
       .default(false)
       .describe('Record its messages as handled by a person instead of letting them wait'),
     reason,
-  }).describe('A person takes over: the messages of a conversation wait, or with drop need no skill.'),
+  }).describe(
+    'Pauses a conversation because a person takes over: its messages wait, or with drop are not dispatched.',
+  ),
   'conversation-resume': closed(conversation).describe(
-    'Hands a conversation back: its messages are dispatched.',
+    'Resumes a conversation: waiting messages are dispatched.',
   ),
   'route-list': closed({}).describe(
-    'Lists the routes in the order in which they are tried: who answers, and whether it is paused.',
+    'Lists the routes in order, with their targets and whether they are paused.',
   ),
-  'pause-list': closed({}).describe('Lists what is paused: since when, by whom, and until when.'),
+  'pause-list': closed({}).describe('Lists pauses with their start, author and end.'),
   /** Throws `message_not_found`, `run_not_running`. */
   'run-cancel': closed({
-    messageId: name.describe('The message whose attempt runs'),
+    messageId: name.describe('The message with a running attempt'),
     reason,
   }).describe('Aborts the running attempt on a message, which becomes a dead letter with the reason.'),
 }

@@ -21,7 +21,7 @@ export const pushSchema = z
     match: matchSchema
       .transform((match): RouteMatch => match)
       .exactOptional()
-      .describe('As in routes; without it every event is sent.'),
+      .describe('Same keys as in routes; by default every event is sent.'),
     url: z.url({ protocol: /^https?$/, error: 'expected https://…' }).describe('Where events are POSTed to.'),
     secret: z
       .union([secret, z.array(secret).min(1).max(5)])
@@ -41,7 +41,7 @@ export const pushSchema = z
       .min(1)
       .max(256)
       .default(16)
-      .describe('Requests at the same time; each conversation has one at a time.'),
+      .describe('Concurrent requests; at most one per conversation.'),
     timeout: timerDuration.default(15_000).describe('Timeout of one request.'),
     // Doubled up to a quarter of an hour: two to three days, by chance (`backoff`) more or less.
     retry: z

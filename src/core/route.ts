@@ -64,13 +64,11 @@ const routeKeys = z.strictObject({
     .min(1)
     .max(10_000)
     .exactOptional()
-    .describe('Invocations of this route at the same time in one process.'),
+    .describe('Concurrent invocations of this route per process.'),
   order: z
     .enum(['conversation', 'none'])
     .exactOptional()
-    .describe(
-      'For `bolt`. conversation: one message of a conversation after another. none: all as they come.',
-    ),
+    .describe('For `bolt`. conversation: messages of a conversation in order. none: all concurrently.'),
   reply: z
     .enum(['auto', 'none'])
     .default('auto')
@@ -95,12 +93,12 @@ const routeKeys = z.strictObject({
     .enum(['queue', 'collect', 'latest', 'steer'])
     .exactOptional()
     .describe(
-      'Messages that come while the conversation is busy: one by one (queue), one run for all (collect), only the newest (latest), or into the running model (steer).',
+      'Messages that arrive while the conversation is busy: one by one (queue), one run for all (collect), only the newest (latest), or passed to the running model (steer).',
     ),
   settle: timerDuration
     .refine((ms) => ms <= LONGEST_SETTLE, 'settle for 10m at most')
     .exactOptional()
-    .describe('Waits until no further message has come for this long, at most ten times as long.'),
+    .describe('Waits until no further message has arrived for this long, at most ten times as long.'),
 })
 
 /** One route of routes.yaml, with its defaults filled in. Times in milliseconds. */

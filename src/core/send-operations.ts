@@ -32,8 +32,8 @@ export const sends = {
   list: closed({
     gateway: optional('Only through this gateway'),
     conversation: optional('Only into this conversation'),
-    limit: limit.default(100).describe('The most to list'),
-  }).describe('Lists what waits to be sent later, soonest first.'),
+    limit: limit.default(100).describe('Maximum number of entries'),
+  }).describe('Lists planned sends, soonest first.'),
   /** Throws `send_not_found`, `send_key_ambiguous`, and `send_decided` where it was due. */
   cancel: closed({
     id: optional('The send, as gateway-send (`key`) and send-list (`id`) give it, or its key'),
@@ -42,5 +42,5 @@ export const sends = {
     messageId: optional('With a key: only the answer to this message'),
   })
     .refine(({ id, key }) => (id === undefined) !== (key === undefined), 'give `id` or `key`')
-    .describe('Cancels what waits to be sent later: it is sent or cancelled, never both.'),
+    .describe('Cancels a planned send. It is either sent or cancelled, never both.'),
 }

@@ -48,15 +48,13 @@ const troubleSchema = z.object({
   code: z.enum(TROUBLES),
   severity: z
     .enum(['error', 'warning', 'info'])
-    .describe(
-      'error: messages are lost, refused or stuck. warning: a person should look. info: as somebody wanted it.',
-    ),
-  title: z.string().describe('What is wrong, in a few words.'),
-  text: z.string().describe('What is known about it.'),
-  todo: z.string().describe('What to do.'),
+    .describe('error: messages are lost, refused or stuck. warning: needs attention. info: intended state.'),
+  title: z.string().describe('Title.'),
+  text: z.string().describe('Details.'),
+  todo: z.string().describe('What to do about it.'),
   where,
-  count: z.int().describe('How many messages, requests or runs it is about.'),
-  since: z.number().exactOptional().describe('Since when, as far as it is known (Unix ms).'),
+  count: z.int().describe('Number of affected messages, requests or runs.'),
+  since: z.number().exactOptional().describe('Start, if known (Unix ms).'),
 })
 
 export type Trouble = z.infer<typeof troubleSchema>

@@ -28,12 +28,12 @@ const stateSkills: readonly Skill[] = [
     args: z.strictObject({
       key,
       value: z.json().describe('The value, as JSON'),
-      ttl: ttl.exactOptional().describe('Forget it after that many ms'),
+      ttl: ttl.exactOptional().describe('Expires after this many ms'),
       ifVersion: z
         .int()
         .min(0)
         .exactOptional()
-        .describe('Write only at this version (0: where it is absent)'),
+        .describe('Write only if the current version is this one (0: absent)'),
       store,
     }),
     async run({ args: { key, value, store, ...options }, services }) {
@@ -54,8 +54,8 @@ const stateSkills: readonly Skill[] = [
     name: 'state-list',
     description: 'Lists the keys with a prefix.',
     args: z.strictObject({
-      prefix: z.string().default('').describe('Only keys that begin with this'),
-      limit: z.number().int().min(1).max(100_000).default(10_000).describe('The most keys to list'),
+      prefix: z.string().default('').describe('Only keys with this prefix'),
+      limit: z.number().int().min(1).max(100_000).default(10_000).describe('Maximum number of keys'),
       store,
     }),
     run: ({ args: { prefix, limit, store }, services }) => services.state[store].list(prefix, limit),
@@ -113,7 +113,7 @@ const artifactSave = defineSkill({
   args: z.strictObject({
     name: z.string().min(1).max(255).describe('The name of the file: report.csv'),
     type: z.string().default('text/plain').describe('Its media type'),
-    text: z.string().describe('What is in it'),
+    text: z.string().describe('The content'),
   }),
   async run({ args: { name, type, text }, artifacts }) {
     const saved = await artifacts.save(name, type, text)
@@ -127,12 +127,7 @@ const askPerson = defineSkill({
     'Asks the person behind an MCP client a question, and returns the answer; null where they give none.',
   args: z.strictObject({
     question: z.string().min(1).max(4_000),
-    options: z
-      .array(z.string().min(1))
-      .min(1)
-      .max(100)
-      .exactOptional()
-      .describe('The only answers that there are'),
+    options: z.array(z.string().min(1)).min(1).max(100).exactOptional().describe('The accepted answers'),
   }),
   async run({ args, call, signal }) {
     if (call.asks) return (await call.asks(args, signal)) ?? null

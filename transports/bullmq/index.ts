@@ -14,9 +14,9 @@ import type { QueueHost, QueueServer } from './host.ts'
 
 const bullmqOptions = z.strictObject({
   queue: queueName.describe('The queue that other programs add jobs to.'),
-  redis: z.string().min(1).exactOptional().describe('Where it is; by default as `queues:` says.'),
-  prefix: z.string().min(1).exactOptional().describe('What BullMQ begins its keys with.'),
-  concurrency: z.int().min(1).max(1_000).default(16).describe('Jobs at once in one process.'),
+  redis: z.string().min(1).exactOptional().describe('Redis URL; by default that of `queues:`.'),
+  prefix: z.string().min(1).exactOptional().describe('Key prefix of BullMQ.'),
+  concurrency: z.int().min(1).max(1_000).default(16).describe('Concurrent jobs per process.'),
   respond: z
     .enum(['accepted', 'result'])
     .default('accepted')

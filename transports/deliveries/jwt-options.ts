@@ -18,20 +18,17 @@ export const jwt = z
       .describe('The header with the token, after `Bearer` or alone.'),
     secret: secretsOf('the secret that signs the tokens (HS256, HS384, HS512)').exactOptional(),
     'secret-encoding': z.enum(SECRET_ENCODINGS).default('text'),
-    'public-key': z
-      .string()
-      .exactOptional()
-      .describe('The key that proves the tokens: PEM, or its DER form in base64.'),
+    'public-key': z.string().exactOptional().describe('Public key of the issuer: PEM, or DER in base64.'),
     jwks: z
       .url({ protocol: /^https?$/, error: 'expected https://…' })
       .exactOptional()
-      .describe('Where the keys of the issuer are. They are fetched when the first token comes, and kept.'),
-    audience: texts.exactOptional().describe('Whom the tokens are for: one of these.'),
-    issuer: texts.exactOptional().describe('Who issues the tokens: one of these.'),
+      .describe('JWKS URL of the issuer. Fetched for the first token, then cached.'),
+    audience: texts.exactOptional().describe('Accepted audiences (`aud`).'),
+    issuer: texts.exactOptional().describe('Accepted issuers (`iss`).'),
     claims: z
       .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
       .exactOptional()
-      .describe('What the tokens must say besides, such as the email of a service account.'),
+      .describe('Further required claims, such as the email of a service account.'),
     'body-hash': z
       .string()
       .min(1)
@@ -41,7 +38,7 @@ export const jwt = z
       ),
     tolerance: duration
       .default(300_000)
-      .describe('How far clocks may differ; and the age of a token that says no end.'),
+      .describe('Clock tolerance, and maximum age of tokens without expiry.'),
   })
   .superRefine((options, context) => {
     const fault = (message: string) => context.addIssue({ code: 'custom', message, input: options })

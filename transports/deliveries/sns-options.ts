@@ -17,17 +17,17 @@ export const sns = z.strictObject({
     .union([arn, z.array(arn).min(1)])
     .transform((value) => [value].flat())
     .describe(
-      'The ARN of your topic, or a list. Amazon signs the messages of all its customers: others are refused.',
+      'The ARN of your topic, or a list. Messages of other topics are refused, as Amazon signs for all its customers.',
     ),
   confirm: z
     .boolean()
     .default(true)
     .describe(
-      'Whether a subscription to these topics is confirmed by itself; else its request is a message.',
+      'Confirm subscriptions to these topics automatically; otherwise the request becomes a message.',
     ),
   tolerance: duration
     .default(7_200_000)
-    .describe('How far the time of a message may be from now. Amazon tries for an hour at most.'),
+    .describe('Accepted difference between the message time and now. Amazon retries for at most an hour.'),
 })
 
 export type SnsOptions = z.output<typeof sns>

@@ -11,7 +11,7 @@ import { sns } from './sns-options.ts'
 
 const tolerance = duration
   .default(300_000)
-  .describe('How far the signed time may be from now (replay window).')
+  .describe('Accepted difference between the signed time and now (replay window).')
 
 /** Of providers whose later attempts may carry the time of the first. They sign an id too, so that no replay is taken. */
 const longTolerance = tolerance.unwrap().default(86_400_000)
@@ -59,25 +59,23 @@ const hmac = z.strictObject({
   'secret-encoding': z
     .enum(SECRET_ENCODINGS)
     .default('text')
-    .describe('How the secret is written: text is the key as it is; base64 may begin with whsec_.'),
+    .describe('Encoding of the secret: text is used as it is; base64 may start with whsec_.'),
   header: headerName.exactOptional().describe('The header that carries the signature, or several.'),
-  field: field.exactOptional().describe('The path in the body that has the signature, in place of a header.'),
+  field: field.exactOptional().describe('The path of the signature in the body, instead of a header.'),
   algorithm: z.enum(['sha256', 'sha1', 'sha384', 'sha512']).default('sha256'),
   encoding: z.enum(['hex', 'base64', 'base64url']).default('hex'),
   prefix: z
     .string()
     .default('')
-    .describe(
-      'What each signature begins with, such as sha256= or v1=. Others in the header are not looked at.',
-    ),
+    .describe('Prefix of each signature, such as sha256= or v1=. Other values in the header are ignored.'),
   'timestamp-header': headerName
     .optional()
-    .describe('The header that carries the signed time: Unix, in seconds or milliseconds, or a date.'),
-  'timestamp-field': field.exactOptional().describe('The path in the body that has the time.'),
+    .describe('The header with the signed time: Unix seconds or milliseconds, or a date.'),
+  'timestamp-field': field.exactOptional().describe('The path of the time in the body.'),
   'timestamp-prefix': z
     .string()
     .exactOptional()
-    .describe('What the time begins with, such as t=, in `timestamp-header`, else in `header`.'),
+    .describe('Prefix of the time, such as t=, in `timestamp-header`, else in `header`.'),
   template: template
     .optional()
     .describe(`What is signed: ${PLACEHOLDERS.map((name) => `{${name}}`).join(', ')}. Default {body}.`),
@@ -100,7 +98,7 @@ export const verify = z.discriminatedUnion('scheme', [
     'verify-token': z
       .string({ error: 'expected verify-token: what you enter at Meta as Verify Token' })
       .min(1)
-      .describe('What you enter at Meta as Verify Token.'),
+      .describe('The Verify Token that you enter at Meta.'),
   }),
   by('microsoft-graph', 'the clientState of your subscriptions', {}),
   by('sendgrid', 'the public key of the Event Webhook, in base64', { tolerance: longTolerance }),

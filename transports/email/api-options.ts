@@ -3,7 +3,7 @@ import { z } from 'zod'
 const url = z
   .url({ protocol: /^https?$/, error: 'expected an address such as https://api.eu.mailgun.net' })
   .optional()
-  .describe('Address of the API, where it is another than the usual one of the provider.')
+  .describe("URL of the API, if not the provider's usual one.")
 
 const token = (what: string) =>
   z
@@ -34,7 +34,7 @@ export const mailApi = z.discriminatedUnion('provider', [
       .describe('The region of SES.'),
     'access-key': z.string().min(1).describe('Access key id of a user who may ses:SendEmail.'),
     'secret-key': z.string().min(1).describe('Its secret access key.'),
-    'session-token': z.string().min(1).optional().describe('Where the key is temporary.'),
+    'session-token': z.string().min(1).optional().describe('Session token of a temporary key.'),
     url,
   }),
 ])

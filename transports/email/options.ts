@@ -116,9 +116,7 @@ const options = z.strictObject({
   sweep: timerDuration
     .default(60_000)
     .describe('How often the folders are read in full, in addition to IDLE.'),
-  'max-silence': duration
-    .default(300_000)
-    .describe('A connection that says nothing for this long is replaced.'),
+  'max-silence': duration.default(300_000).describe('A silent connection is replaced after this time.'),
 
   'allowed-senders': z
     .array(patternText)
@@ -128,8 +126,8 @@ const options = z.strictObject({
   authentication: z
     .enum(['require', 'prefer', 'off'])
     .default('prefer')
-    .describe('Whether senders must be proved by DKIM, SPF or DMARC.'),
-  trust: z.string().min(1).optional().describe('The server whose Authentication-Results header is believed.'),
+    .describe('Whether senders must be verified by DKIM, SPF or DMARC.'),
+  trust: z.string().min(1).optional().describe('The server whose Authentication-Results header is trusted.'),
 
   answer: z
     .enum(['addressed', 'any'])

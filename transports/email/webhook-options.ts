@@ -15,16 +15,16 @@ const PROOFS: Record<(typeof MAIL_PROVIDERS)[number], string> = {
 }
 
 const options = z.strictObject({
-  provider: z.enum(MAIL_PROVIDERS).describe('Who posts the mail. cloudflare: anybody who posts it as it is.'),
+  provider: z.enum(MAIL_PROVIDERS).describe('The provider. cloudflare: any service that posts raw mail.'),
   path: publicPath.describe('Where mail is posted on the public listener.'),
   verify: verify
     .optional()
-    .describe('How a delivery is proven, as for webhook gateways; none must be written as { scheme: none }.'),
-  key: z.string().min(1).optional().describe('API key with which mail is fetched that the provider stores.'),
+    .describe('Verification of deliveries, as for webhook gateways; without verification, { scheme: none }.'),
+  key: z.string().min(1).optional().describe('API key for fetching mail stored by the provider.'),
   url: z
     .url({ protocol: /^https?$/, error: 'expected an address such as https://api.eu.mailgun.net' })
     .optional()
-    .describe('Address of the API of the provider, where it is another.'),
+    .describe("URL of the provider's API, if not the usual one."),
 })
 
 /** `webhook:` of an email gateway: a provider takes the mail and posts it. */

@@ -20,20 +20,17 @@ export const jwtOptions = z
         'expected https://…; only on this machine it may be http',
       )
       .exactOptional()
-      .describe('Where the keys of the issuer are. They are fetched when the first token comes, and kept.'),
+      .describe('JWKS URL of the issuer. Fetched for the first token, then cached.'),
     secret: secretsOf('the secret that signs the tokens (HS256, HS384, HS512)').exactOptional(),
     'secret-encoding': z.enum(SECRET_ENCODINGS).default('text'),
-    'public-key': z
-      .string()
-      .exactOptional()
-      .describe('The key that proves the tokens: PEM, or its DER form in base64.'),
-    audience: texts.exactOptional().describe('Whom the tokens are for: one of these.'),
-    issuer: texts.exactOptional().describe('Who issues the tokens: one of these.'),
-    'name-claim': z.string().min(1).default('sub').describe('The claim that names the client: its identity.'),
+    'public-key': z.string().exactOptional().describe('Public key of the issuer: PEM, or DER in base64.'),
+    audience: texts.exactOptional().describe('Accepted audiences (`aud`).'),
+    issuer: texts.exactOptional().describe('Accepted issuers (`iss`).'),
+    'name-claim': z.string().min(1).default('sub').describe("The claim with the client's identity."),
     tolerance: duration
       .refine((ms) => ms <= 600_000, 'expected at most 10m')
       .default(30_000)
-      .describe('How far clocks may differ.'),
+      .describe('Clock tolerance.'),
   })
   .superRefine((options, context) => {
     const fault = (message: string) => context.addIssue({ code: 'custom', message, input: options })
