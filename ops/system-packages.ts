@@ -50,6 +50,15 @@ export function promtool(): string {
   )
 }
 
+/** Debian starts both as services when it installs them. */
+const proxies = join(cache, 'proxies')
+
+/** Where a proxy is whose example a test runs; undefined where it could not be had. */
+export function proxyServer(name: 'caddy' | 'nginx'): string | undefined {
+  if (find(name)) return name
+  return ['bin', 'sbin'].map((folder) => join(proxies, 'usr', folder, name)).find((file) => existsSync(file))
+}
+
 /** Replies of which Discourse's library says what is new in them: in the source of a package of Debian. */
 const replies = join(cache, 'reply-fixtures')
 const REPLIES = 'ruby-email-reply-trimmer'
@@ -82,6 +91,7 @@ export function ensureSystemPackages(): boolean {
   if (!existsSync(mailServers)) downloadMailServers()
   if (!find('promtool') && !existsSync(prometheus)) download(prometheus, () => ['prometheus'], unpackPromtool)
   if (find('apt-get') && !existsSync(replies)) downloadReplies()
+  if (find('apt-get') && !existsSync(proxies)) download(proxies, () => ['caddy', 'nginx'], unpackProxies)
   return !missing.some(({ file }) => file === 'redis-server')
 }
 
@@ -108,6 +118,14 @@ function downloadMailServers(): void {
     return [...new Set([...unpacked, ...libraries.filter((name) => !/clamav|mspack/.test(name))])]
   }
   download(mailServers, wanted)
+}
+
+/** 13 MB, of which 38 MB stay. */
+function unpackProxies(folder: string): void {
+  for (const file of readdirSync(folder)) {
+    spawnSync('dpkg', ['-x', file, '.'], { cwd: folder })
+    rmSync(join(folder, file))
+  }
 }
 
 /** 19 MB, of which 48 MB stay. The rest of the package is let go. */

@@ -31,6 +31,7 @@ export const sidebar: Group[] = [
     operating: 'Operate',
     'several-files': 'Configuration in several files',
     upgrading: 'Upgrade to 0.2',
+    stability: 'Stability',
     notifications: 'Notifications',
     stores: 'Stores',
     security: 'Security',

@@ -7,6 +7,7 @@ import type { Log } from '../core/log.ts'
 import type { Daemon } from '../daemon.ts'
 import type { Environs } from './command.ts'
 import { makeServed } from './serve.ts'
+import { createSystemdNotifier } from './systemd.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Runs the daemon until a signal: the first drains, a second exits at once, SIGHUP reloads. Resolves with the exit code. */
@@ -14,7 +15,8 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
   const began = performance.now()
   const served = await makeServed(environs, { pretty: terminal.isTerminal })
   const { daemon, log, reload } = served
-  const ended = untilSignalled(daemon, reload, log)
+  const systemd = createSystemdNotifier(environs.env, log)
+  const ended = untilSignalled(daemon, reload, log, systemd.stopping)
   process.on('unhandledRejection', (err) => {
     // Most likely a skill's: one that forgets an await must not take all others with it.
     log.error({ err }, 'a promise was rejected and nobody awaited it; is there an await missing in a skill?')
@@ -25,6 +27,7 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
     setFlagsFromString('--heap-growing-percent=50')
     const took = Math.round(performance.now() - began)
     terminal.out(banner(daemon, addresses, `${environs.version} is ready (${took} ms)`))
+    await systemd.ready(`listening on http://${addresses.listen}`)
     await served.writeSchema()
     collectGarbage()
     return await ended
@@ -32,6 +35,7 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
     await daemon.stop()
     throw error
   } finally {
+    systemd.close()
     served.close()
   }
 }
@@ -52,13 +56,14 @@ function collectGarbage(): void {
 const SAME_SIGNAL = 500
 
 /** Resolves with the exit code once the daemon has drained. */
-function untilSignalled(daemon: Daemon, reload: () => void, log: Log): Promise<number> {
+function untilSignalled(daemon: Daemon, reload: () => void, log: Log, stopping: () => void): Promise<number> {
   return new Promise((resolve) => {
     let stoppedAt: number | undefined
     const onSignal = (signal: NodeJS.Signals) => {
       if (stoppedAt !== undefined && performance.now() - stoppedAt < SAME_SIGNAL) return
       if (stoppedAt !== undefined) process.exit(signal === 'SIGINT' ? 130 : 143)
       stoppedAt = performance.now()
+      stopping()
       const { drainDelay, grace } = daemon.config().daemon
       log.info({ signal, drainDelay, grace }, 'draining; a second signal exits at once')
       void daemon.stop().then(() => {

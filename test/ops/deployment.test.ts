@@ -20,10 +20,14 @@ describe('the files in ops/', { timeout: 300_000 }, () => {
 
   test('are right Kubernetes objects, whose probes and mounts name what the same pod has', (t) => {
     const dir = temporaryDir(t)
-    const objects = parseAllDocuments(read('kubernetes.yaml')).map((document) => document.toJS())
-    assert.ok(objects.length > 2)
+    const files = ['kubernetes.yaml', 'kubernetes-ingress.yaml', 'kubernetes-monitor.yaml']
+    const all = files.flatMap((file) => parseAllDocuments(read(file)).map((document) => document.toJS()))
+    // The Prometheus operator brings this kind.
+    const objects = all.filter(({ kind }) => kind !== 'ServiceMonitor')
+    assert.deepEqual([all.length, objects.length], [6, 5])
+    assert.doesNotMatch(JSON.stringify(objects), /"sleep":\{/, 'needs Kubernetes 1.30')
     const lines = objects.map((object, at) => {
-      const group = object.apiVersion === 'v1' ? 'core/v1' : object.apiVersion
+      const group = object.apiVersion === 'v1' ? 'core/v1' : object.apiVersion.replace('.k8s.io/', '/')
       const type = `import('${resolve('node_modules/kubernetes-types')}/${group}').${object.kind}`
       return `export const o${at}: ${type} = ${JSON.stringify(object)}`
     })
@@ -49,6 +53,36 @@ describe('the files in ops/', { timeout: 300_000 }, () => {
     const binds = volumes.filter((one: string) => one.startsWith('.'))
     for (const bind of binds) assert.ok(existsSync(resolve('ops', bind.split(':')[0])), bind)
     for (const [file] of read('Dockerfile').matchAll(/\bops\/[\w.]+/g)) assert.ok(existsSync(file), file)
+  })
+
+  test('are a chart that names only values that it has, and that helm takes', (t) => {
+    const values = parse(read('helm/values.yaml'))
+    for (const file of globSync('ops/helm/templates/*.yaml')) {
+      for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(/\.Values\.([\w.]+)/g)) {
+        const found = path.split('.').reduce((value, key) => Object(value)[key], values)
+        assert.notEqual(found, undefined, `${file}: ${path}`)
+      }
+    }
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+    const chart = parse(read('helm/Chart.yaml'))
+    assert.deepEqual([chart.version, chart.appVersion], [version, version])
+    for (const file of ['kubernetes.yaml', 'compose.yaml'])
+      assert.match(read(file), new RegExp(`trivium:${version}$`, 'm'))
+    const { error, status, stdout } = spawnSync('helm', ['lint', '--strict', 'ops/helm'], {
+      encoding: 'utf8',
+    })
+    if (error) return t.skip('there is no helm here: the chart is not rendered')
+    assert.equal(status, 0, stdout)
+  })
+
+  test('are an image of the packages of the lock file, with a pinned base and a process 1 that collects others', () => {
+    const text = read('Dockerfile')
+    assert.match(text, /^ARG NODE=node:\d+\.\d+\.\d+-/m)
+    assert.match(text, /^ENTRYPOINT \["tini", "--"\]$/m)
+    assert.doesNotMatch(text, /npm install/)
+    for (const [, words = ''] of text.matchAll(/^COPY (?!--from)(.*) \S+$/gm)) {
+      for (const file of words.split(' ')) assert.ok(file === '.' || existsSync(file), file)
+    }
   })
 
   test('are a unit that systemd takes', (t) => {

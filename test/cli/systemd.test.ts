@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { createSystemdNotifier } from '../../src/cli/systemd.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+/** A socket as systemd has it, which Node cannot make: prints each datagram on a line of its own. */
+const LISTEN = `
+import socket, sys
+listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+listener.bind(sys.argv[1])
+print("listening", flush=True)
+while True:
+    print(listener.recv(4096).decode().replace("\\n", " "), flush=True)
+`
+
+const hasNotify = spawnSync('systemd-notify', ['--version']).error === undefined
+
+test('systemd hears that the daemon is ready, alive, and draining', {
+  timeout: 120_000,
+  skip: hasNotify ? false : 'there is no systemd-notify here',
+}, async (t) => {
+  const site = openSite({ routes: 'routes: [{ name: rest, skill: echo }]', ownProcess: true })
+  const socket = join(site.dir, 'notify')
+  const listener = spawn('python3', ['-c', LISTEN, socket], { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.after(() => listener.kill('SIGKILL'))
+  let heard = ''
+  listener.stdout.on('data', (chunk) => {
+    heard += chunk
+  })
+  await once(listener.stdout, 'data')
+
+  const daemon = await site.start({ NOTIFY_SOCKET: socket, WATCHDOG_USEC: '400000' })
+  await until(() => heard.includes('READY=1'), 'READY=1', 60_000)
+  assert.match(heard, /STATUS=.*127\.0\.0\.1/)
+  await until(() => heard.split('WATCHDOG=1').length > 2, 'two signs of life', 60_000)
+  assert.equal(await daemon.end(), 0)
+  await until(() => heard.includes('STOPPING=1'), 'STOPPING=1', 30_000)
+})
+
+test('the watchdog of another process is none of ours, and a socket that is away is one warning', async () => {
+  const warnings: unknown[] = []
+  const log = { warn: (...words: unknown[]) => void warnings.push(words) }
+  const notifier = createSystemdNotifier(
+    { NOTIFY_SOCKET: '/nowhere', WATCHDOG_USEC: '1000', WATCHDOG_PID: '1' },
+    log,
+  )
+  await notifier.ready('listening')
+  notifier.stopping()
+  notifier.close()
+  assert.ok(warnings.length <= 1)
+  await createSystemdNotifier({}, log).ready('listening')
+})

@@ -1,0 +1,72 @@
+// Everything else runs on the pinned Node; this runs the daemon, and tests of each layer, on the oldest Node.
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, describe, test } from 'node:test'
+import { otherNode } from '../../ops/other-node.ts'
+import { createSite } from '../fixtures/daemon.ts'
+import { startRedisServer } from '../fixtures/redis-server.ts'
+import { until } from '../fixtures/until.ts'
+
+/** One of each layer: files that use what differs between versions of Node (SQLite, threads, zlib, type stripping). */
+const FILES = [
+  'test/contract/embedded-store.test.ts',
+  'test/core/identity.test.ts',
+  'test/core/message.test.ts',
+  'test/http/public-http.test.ts',
+  'test/transports/websocket/protocol.test.ts',
+]
+
+describe('on Node 24', { timeout: 600_000 }, () => {
+  let node: string
+  before(() => {
+    node = otherNode()
+  })
+
+  for (const store of ['embedded', 'redis'] as const) {
+    test(`a daemon on the ${store} store starts, answers, and ends`, async (t) => {
+      const redis = store === 'redis' ? await startRedisServer() : undefined
+      const site = createSite({ routes: 'routes: [{ name: rest, skill: echo }]' })
+      t.after(async () => {
+        site.remove()
+        await redis?.stop()
+      })
+      const env = {
+        PATH: process.env.PATH,
+        HOME: site.dir,
+        TRIVIUM_LISTEN: '127.0.0.1:0',
+        TRIVIUM_CONTROL_LISTEN: '127.0.0.1:0',
+        ...(redis ? { REDIS_URL: redis.url } : {}),
+      }
+      const bin = join(process.cwd(), 'bin', 'trivium.js')
+      const daemon = spawn(node, [bin, 'start'], {
+        cwd: site.dir,
+        env,
+        stdio: ['ignore', 'ignore', 'inherit'],
+      })
+      t.after(() => daemon.kill('SIGKILL'))
+      const isReady = () => existsSync(join(site.dir, '.trivium', 'daemon.json'))
+      await until(() => isReady() || daemon.exitCode !== null, 'a daemon that is ready', 60_000)
+      const asked = spawnSync(node, [bin, 'message', 'cli', 'hello'], {
+        cwd: site.dir,
+        env,
+        encoding: 'utf8',
+      })
+      assert.equal(asked.stdout, 'You said: hello\n', asked.stderr)
+      daemon.kill()
+      const [code] = await once(daemon, 'exit')
+      assert.equal(code, 0)
+    })
+  }
+
+  test('tests of each layer pass', () => {
+    for (const file of FILES) assert.ok(existsSync(file), file)
+    const { NODE_TEST_CONTEXT: _, ...env } = process.env
+    const args = ['--test', '--test-force-exit', '--test-concurrency=1', ...FILES]
+    const { status, stdout } = spawnSync(node, args, { env, encoding: 'utf8', maxBuffer: 100_000_000 })
+    assert.equal(status, 0, stdout)
+    assert.match(stdout, /tests [1-9]/)
+  })
+})
