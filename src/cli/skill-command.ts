@@ -152,7 +152,7 @@ function commandFor(name: string, { description, args: { properties, required } 
     .option('--args <json>', 'all arguments as one JSON object')
     .argument('[values...]', positional)
   listGlobals(command)
-  if (name === 'event-wait') command.option('--follow', 'go on until interrupted; one JSON line an event')
+  if (name === 'event-wait') command.option('--follow', 'continue until interrupted; one JSON line per event')
   // An argument that is there under two names has one flag.
   const single = Object.entries(properties).filter(
     ([property], at, all) => all.findIndex(([other]) => kebabOf(other) === kebabOf(property)) === at,

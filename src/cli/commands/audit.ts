@@ -7,14 +7,14 @@ import { paint, shorten, table } from '../terminal.ts'
 export const addAudit: AddCommand = (program, context) => {
   program
     .command('audit')
-    .description('who decided and changed what, newest first')
-    .option('--by <name>', 'only of this person or program; a part of the name will do')
-    .option('--action <name>', 'only this action, or a glob such as dead-letter-*')
-    .option('--outcome <code>', 'only with this outcome: ok, or the code of an error')
-    .option('--since <time>', 'only since a time, or from so long ago on: 2h')
+    .description('decisions and changes with their author, newest first')
+    .option('--by <name>', 'only by this person or program (part of the name)')
+    .option('--action <name>', 'only this action (or a glob such as dead-letter-*)')
+    .option('--outcome <code>', 'only with this outcome: ok, or an error code')
+    .option('--since <time>', 'only since a time, or an age such as 2h')
     .option('--until <time>', 'only before a time')
-    .option('--before <number>', 'only older entries: `next` of the page before', wholeNumber('--before'))
-    .option('--limit <n>', 'the newest so many', wholeNumber('--limit'), 50)
+    .option('--before <number>', 'only older entries: `next` of the previous page', wholeNumber('--before'))
+    .option('--limit <n>', 'maximum number, newest first', wholeNumber('--limit'), 50)
     .action((filter: object) =>
       ask(context, (connection) => connection.invoke('audit-list', filter), humanAudit),
     )

@@ -44,7 +44,7 @@ const NONE_OF_IT = [...STORE_FILES, 'artifacts/incoming', 'search.db', 'search.d
 export const addBackup: AddCommand = (program, context) => {
   program
     .command('backup <file>')
-    .description('copy the store and the files of the data dir into one archive, also while the daemon runs')
+    .description('copy the store and the data directory into one archive, even while the daemon runs')
     .action(async (given: string) => {
       const file = resolve(context.environs().cwd, given)
       const { daemon } = await loadPlaced(context.environs())
@@ -142,7 +142,7 @@ export const addRestore: AddCommand = (program, context) => {
     .description(
       'put what `trivium backup` copied into a data dir, and a Redis, that are empty and that no daemon uses',
     )
-    .option('--force', 'where it is not empty, put what is there into a folder before-restore-… in it')
+    .option('--force', 'if it is not empty, move its content to a folder before-restore-… in it')
     .action(async (given: string, { force }: { force?: true }) => {
       const file = resolve(context.environs().cwd, given)
       const { daemon } = await loadPlaced(context.environs())
@@ -253,7 +253,7 @@ function isWanted(path: string, entry: fs.Stats | ReadEntry): boolean {
 export const addCompact: AddCommand = (program, context) => {
   program
     .command('compact')
-    .description('give the space that trimming left free in trivium.db back to the disk; no daemon may run')
+    .description('return free space of trivium.db to the disk; no daemon may be running')
     .action(async () => {
       const { dataDir, redisUrl } = (await loadPlaced(context.environs())).daemon
       if (redisUrl !== undefined) {

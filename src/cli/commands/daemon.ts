@@ -18,6 +18,6 @@ export const addStart: AddCommand = (program, context) => {
 export const addReload: AddCommand = (program, context) => {
   program
     .command('reload')
-    .description('make the running daemon read routes.yaml and the skills again; a bad file changes nothing')
+    .description('reload routes.yaml and the skills of the running daemon; an invalid file changes nothing')
     .action(() => ask(context, (daemon) => daemon.reload(), pretty, connect))
 }

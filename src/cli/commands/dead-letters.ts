@@ -9,15 +9,20 @@ import { age, shorten, table } from '../terminal.ts'
 export const addDeadLetters: AddCommand = (program, context) => {
   const command = program
     .command('dead-letters')
-    .description('what could not be delivered: kept whole, with every error, until someone decides')
+    .description(
+      'messages and sends that failed permanently, kept with every error until you retry or drop them',
+    )
   const filtered = (name: string, isDefault = false) =>
     command
       .command(name, { isDefault })
-      .option('--queue <name>', 'only of dispatch, receive, events, outbox, subscriptions or push/NAME')
-      .option('--route <name>', 'only of this route; in the outbox, of this gateway')
-      .option('--error <text>', 'only those whose last error has this text')
-      .option('--code <code>', 'only those whose last error has this code')
-      .option('--since <time>', 'dead since a time (2026-11-21T10:00:00Z), or so long (2h)')
+      .option(
+        '--queue <name>',
+        'only from this queue: dispatch, receive, events, outbox, subscriptions or push/NAME',
+      )
+      .option('--route <name>', 'only from this route (in the outbox: gateway)')
+      .option('--error <text>', 'only if the last error contains this text')
+      .option('--code <code>', 'only if the last error has this code')
+      .option('--since <time>', 'dead since a time (2026-11-21T10:00:00Z), or an age (2h)')
       .option('--until <time>', 'dead before a time')
 
   filtered('list', true)
@@ -27,18 +32,18 @@ export const addDeadLetters: AddCommand = (program, context) => {
       ask(context, (daemon) => daemon.invoke('dead-letter-list', { ...argsOf(filter), limit }), listed),
     )
   filtered('groups')
-    .description('how many by queue, route and error, the most first')
+    .description('counts by queue, route and error, most frequent first')
     .action((filter: Filter) =>
       ask(context, (daemon) => daemon.invoke('dead-letter-groups', argsOf(filter)), grouped),
     )
   command
     .command('show <id>')
-    .description('one, with its message and every error')
+    .description('a dead letter with its message and every error')
     .action((id: string) => ask(context, (daemon) => daemon.invoke('dead-letter-show', { id })))
   const each = (verb: string, description: string, done: string) =>
     filtered(`${verb} [id...]`)
-      .description(`${description}: those that are named, or with --all those that the filters leave`)
-      .option('--all', 'every one that the filters leave')
+      .description(`${description}: the named ones, or with --all those that match the filters`)
+      .option('--all', 'all that match the filters')
       .action((ids: string[], { all, ...filter }: Filter & { all?: true }) => {
         if (ids.length > 0 && (all || Object.keys(filter).length > 0))
           throw usage('Name dead letters, or filter them; not both.')
@@ -104,8 +109,8 @@ function grouped(result: Json): string {
 export const addRefused: AddCommand = (program, context) => {
   program
     .command('refused')
-    .description('what gateways refused last, newest first, as the running daemon remembers it')
-    .option('--gateway <name>', 'only of this gateway')
+    .description('recent refusals of gateways, newest first, from the memory of the running daemon')
+    .option('--gateway <name>', 'only from this gateway')
     .action((only: { gateway?: string }) =>
       ask(context, (daemon) => daemon.invoke('refused', only), refusedTable, connect),
     )

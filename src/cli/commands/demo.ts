@@ -4,8 +4,8 @@ import { type AddCommand, interruption, wholeNumber } from '../command.ts'
 export const addDemo: AddCommand = (program, context) => {
   program
     .command('demo')
-    .description('a throw-away daemon with a day of traffic over all gateways, to look at; needs no account')
-    .option('--messages <n>', 'about how many', wholeNumber('--messages'), 2_000)
+    .description('a temporary daemon with a day of traffic on all gateways; needs no account')
+    .option('--messages <n>', 'approximate number of messages', wholeNumber('--messages'), 2_000)
     .action(async ({ messages }: { messages: number }) => {
       const interrupted = interruption()
       // Only here: a whole daemon comes with it.

@@ -22,11 +22,11 @@ export const addEmail: AddCommand = (program, context) => {
       'log in with a code on any device, and print the refresh token for .env (Microsoft by default; docs/email.md)',
     )
     .requiredOption('--client-id <id>', 'of the app that was registered with the provider')
-    .option('--client-secret <secret>', 'where the app has one; better in the variable OAUTH_SECRET')
+    .option('--client-secret <secret>', 'if the app has one; preferably in the variable OAUTH_SECRET')
     .option('--tenant <id>', "Microsoft's directory: common, consumers, or that of a company", 'common')
-    .option('--scope <scopes>', 'what is asked for', MICROSOFT_SCOPE)
-    .option('--device-url <url>', 'of another provider: where a device login begins (RFC 8628)')
-    .option('--token-url <url>', 'of another provider: where tokens are given out')
+    .option('--scope <scopes>', 'requested scopes', MICROSOFT_SCOPE)
+    .option('--device-url <url>', 'device authorization endpoint of another provider (RFC 8628)')
+    .option('--token-url <url>', 'token endpoint of another provider')
     .action(async ({ clientId, tenant, scope, ...options }: LoginOptions) => {
       const terminal = context.terminal()
       const clientSecret = options.clientSecret || context.environs().env.OAUTH_SECRET

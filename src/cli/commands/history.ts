@@ -12,15 +12,15 @@ type Options = LogQuery & { events?: boolean }
 export const addHistory: AddCommand = (program, context) => {
   program
     .command('history')
-    .description('what was said, on every channel; with --events what was done about it')
+    .description('conversations on all channels; with --events, the operational trace')
     .option('--channel <glob>', 'only these channels (gateways)', patternOf('--channel'))
     .option('--grep <text>', 'only lines with this text, or /regex/', (text) =>
       /^\/.*\/\w*$/.test(text) ? patternOf('--grep')(text) : text,
     )
     .option('--events', 'the operational trace (events.jsonl) instead of the conversation (messages.jsonl)')
-    .option('--follow', 'go on with what comes, until interrupted')
-    .option('--limit <n>', 'the newest so many', wholeNumber('--limit'), 50)
-    .option('--before <time>', 'the newest before this time: that of the first line shown goes on back')
+    .option('--follow', 'keep following until interrupted')
+    .option('--limit <n>', 'maximum number, newest first', wholeNumber('--limit'), 50)
+    .option('--before <time>', 'only before this time; use the time of the first line to page back')
     .action(async ({ before, events, ...which }: Options) => {
       const { dataDir } = (await loadPlaced(context.environs())).daemon
       const logs = createLogs({ dir: dataDir })

@@ -12,8 +12,10 @@ const FILES = ['package.json', 'tsconfig.json', 'env.example', 'gitignore', 'ski
 export const addInit: AddCommand = (program, context) => {
   program
     .command('init')
-    .argument('[folder]', 'where; by default this folder')
-    .description('make a project in a folder: routes.yaml, a skill, what editors need; never overwrites')
+    .argument('[folder]', 'the folder; default: the current one')
+    .description(
+      'create a project in a folder: routes.yaml, a skill, editor settings; never overwrites files',
+    )
     .action((folder: string | undefined) => {
       const { cwd, env, path, version } = context.environs()
       // A folder that is named counts more than TRIVIUM_CONFIG.

@@ -17,7 +17,7 @@ export const addMcp: AddCommand = (program, context) => {
   const mcp = program.command('mcp')
   mcp
     .command('list')
-    .description('the MCP servers of routes.yaml: what they offer, and which tools are left out and why')
+    .description('the MCP servers of routes.yaml: their tools, and why some are left out')
     .action(async () => {
       const { mcp: servers } = Object(await (await connect(context.environs())).status())
       show(context.terminal(), servers, () => listOf(objectsIn(servers)))
@@ -29,8 +29,8 @@ export const addMcp: AddCommand = (program, context) => {
     .action(() => serveMcp(context.environs()))
   mcp
     .command('login <server>')
-    .description('consent, in a browser, to what an MCP server of routes.yaml is used for (OAuth)')
-    .option('--port <number>', 'of the address that the browser is sent back to; by default any', '0')
+    .description('log in to an MCP server of routes.yaml in a browser (OAuth)')
+    .option('--port <number>', 'port of the redirect address; default: any free port', '0')
     .action((server: string, { port }: { port: string }) => logIn(server, Number(port), context))
 }
 

@@ -26,20 +26,20 @@ type SendOptions = {
 export const addMessage: AddCommand = (program, context) => {
   const message = program
     .command('message')
-    .description('put a message through a gateway and print the reply, or look at one')
+    .description('send a message through a gateway and print the reply, or show messages')
     .enablePositionalOptions()
 
   message
     .command('send', { isDefault: true })
-    .description('message <gateway> <text>: as if it had come in there; the reply is printed')
-    .argument('<gateway>', 'a gateway of routes.yaml; `cli` is always there')
+    .description('message <gateway> <text>: as if it had arrived there; prints the reply')
+    .argument('<gateway>', 'a gateway of routes.yaml; `cli` always exists')
     .argument('<text...>', 'the text')
-    .option('--conversation <id>', 'go on in this conversation')
+    .option('--conversation <id>', 'continue this conversation')
     .option('--from <id>', 'who writes')
     .option('--key <key>', 'idempotency key: the same key is accepted once')
     .option('--subject <text>', 'the subject')
     .option('--wait <ms>', 'how long to wait for the reply', wholeNumber('--wait'), 60_000)
-    .option('--explain', 'only say which route would take it, and why; nothing is sent')
+    .option('--explain', 'only explain which route would match; sends nothing')
     .option('--all', 'with --explain: every route, not only those that nearly match')
     .action(async (gateway: string, words: string[], { explain, all, ...options }: SendOptions) => {
       const conversation = `cli-${randomUUID()}`
@@ -74,13 +74,13 @@ export const addMessage: AddCommand = (program, context) => {
 
   message
     .command('show')
-    .description('a message and what became of it on the three roads')
+    .description('a message and its history on the three roads')
     .argument('<id>', 'the message id')
     .action((id: string) => ask(context, (daemon) => daemon.invoke('message-show', { id }), showMessage))
 
   filtered(message.command('list'))
-    .description('the newest messages, or those that are searched for')
-    .option('--since <time>', 'since a time (2026-11-21T10:00:00Z), or how long ago (2h)')
+    .description('the newest messages, or the matches of a search')
+    .option('--since <time>', 'since a time (2026-11-21T10:00:00Z), or an age (2h)')
     .option('--until <time>', 'before a time')
     .option('--before <id>', 'older than this message')
     .option('--limit <n>', 'how many', wholeNumber('--limit'), 20)
@@ -92,14 +92,14 @@ export const addMessage: AddCommand = (program, context) => {
 /** Adds the filters of messages. */
 export function filtered(command: Command): Command {
   return command
-    .option('--gateway <name>', 'only of this gateway')
-    .option('--transport <kind>', 'only of this transport')
-    .option('--conversation <id>', 'only of this conversation')
-    .option('--event <name>', 'only with this event, as webhooks and Slack name it')
-    .option('--sender <text>', 'only where id, name or address has this part')
-    .option('--text <text>', 'only where subject or text has this part')
+    .option('--gateway <name>', 'only from this gateway')
+    .option('--transport <kind>', 'only from this transport')
+    .option('--conversation <id>', 'only from this conversation')
+    .option('--event <name>', 'only with this event name of webhooks or Slack')
+    .option('--sender <text>', 'only if id, name or address contains this')
+    .option('--text <text>', 'only if subject or text contains this')
     .option('--search <words>', 'as in the console: from:ada status:dead after:2h "some words"')
-    .option('--outcome <names>', `how it stands, with commas: ${OUTCOMES.join(',')}`)
+    .option('--outcome <names>', `outcomes, separated by commas: ${OUTCOMES.join(',')}`)
 }
 
 type SearchArgs = { limit: number; before?: string }

@@ -21,11 +21,13 @@ import { show } from '../terminal.ts'
 
 /** `trivium routes check|explain|replay`. */
 export const addRoutes: AddCommand = (program, context) => {
-  const command = program.command('routes').description('check routes.yaml, and see why a message goes where')
+  const command = program
+    .command('routes')
+    .description('check routes.yaml, and explain how messages are routed')
 
   command
     .command('check', { isDefault: true })
-    .description('every error and warning, with its place; exit code 2 where there is an error')
+    .description('all errors and warnings with their places; exit code 2 if there is an error')
     .action(async () => {
       const { problems, files } = await checked(context.environs())
       const errors = problems.filter(({ severity }) => severity === 'error').length
@@ -40,7 +42,7 @@ export const addRoutes: AddCommand = (program, context) => {
 
   command
     .command('explain')
-    .description('why a message goes where: the route that answers, and those that nearly match')
+    .description('explain the route of a message: the one that answers, and those that nearly match')
     .argument('<message>', 'a message id, or a JSON file with a message')
     .option('--all', 'every route; --json always has every route')
     .action(async (target: string, options: { all?: true }) => {
@@ -52,10 +54,10 @@ export const addRoutes: AddCommand = (program, context) => {
 
   command
     .command('replay')
-    .description('route messages again that no route took, as the routes of the running daemon are now')
+    .description('route unrouted messages again, with the current routes of the running daemon')
     .requiredOption('--since <time>', 'how long ago (2h), or a time (2026-11-21T10:00:00Z)')
-    .option('--gateway <name>', 'only of this gateway')
-    .option('--dry-run', 'say what would be routed, and route nothing')
+    .option('--gateway <name>', 'only from this gateway')
+    .option('--dry-run', 'only report what would be routed')
     .action((args: { dryRun?: true }) =>
       ask(
         context,
@@ -80,7 +82,7 @@ export const addConfig: AddCommand = (program, context) => {
   const command = program.command('config').description('the configuration')
   command
     .command('show')
-    .description('routes.yaml and the files that it includes, as they are read, without secrets')
+    .description('routes.yaml and its included files as loaded, without secrets')
     .action(async () => {
       const { asRead } = await loadFor(context.environs())
       show(context.terminal(), asRead, () => asRead.yaml.trimEnd())

@@ -8,8 +8,8 @@ import { show } from '../terminal.ts'
 export const addShards: AddCommand = (program, context) => {
   program
     .command('shards')
-    .argument('<count>', 'how many it shall have', wholeNumber('<count>'))
-    .description('give a store in Redis more shards; no daemon may run')
+    .argument('<count>', 'the new number of shards', wholeNumber('<count>'))
+    .description('add shards to a Redis store; no daemon may be running')
     .option(
       '--force',
       'also where messages and jobs wait: what follows in their conversations may overtake them',

@@ -12,11 +12,11 @@ import { paint, shorten, show, table } from '../terminal.ts'
 
 /** `trivium skill list|show|new|test`. */
 export const addSkill: AddCommand = (program, context) => {
-  const command = program.command('skill').description('the skills: what there is, what they take, a new one')
+  const command = program.command('skill').description('list, show, create and test skills')
 
   command
     .command('list', { isDefault: true })
-    .description('every skill by name')
+    .description('all skills by name')
     .action(async () => {
       let broken: unknown
       await ask(
@@ -31,12 +31,12 @@ export const addSkill: AddCommand = (program, context) => {
 
   command
     .command('show <name>')
-    .description('what a skill takes, and the layers around it')
+    .description('the arguments and middleware of a skill')
     .action((name: string) => ask(context, (daemon) => daemon.describe(name), humanSkill))
 
   command
     .command('new <name>')
-    .description('make the folder of a new skill')
+    .description('create the folder of a new skill')
     .option('--markdown', 'a prompt for a model (SKILL.md) instead of code')
     .action(async (name: string, { markdown }: { markdown?: true }) => {
       const example = ownFile(markdown ? 'project/skills/SKILL.md' : 'project/skills/hello/index.ts')
@@ -47,10 +47,10 @@ export const addSkill: AddCommand = (program, context) => {
 
   command
     .command('test <name>')
-    .description('run the cases of a skill (cases.yaml in its folder), as they were recorded')
-    .option('--live', 'ask the model and run the tools')
-    .option('--record', 'the same, and keep what they answer beside the cases')
-    .option('--case <glob>', 'only the cases of that name')
+    .description("run a skill's cases (cases.yaml in its folder) against their recordings")
+    .option('--live', 'call the model and run the tools')
+    .option('--record', 'like --live, and save the answers beside the cases')
+    .option('--case <glob>', 'only cases with this name')
     .action(async (name: string, { live, record, case: only }: TestOptions) => {
       const { evaluate } = await import('../evaluation/run.ts')
       const terminal = context.terminal()

@@ -22,7 +22,7 @@ const DIR = 'the folder of the workbench; default: workbench/ beside routes.yaml
 export const addState: AddCommand = (program, context) => {
   const command = program
     .command('state')
-    .description('durable documents: look at them, now or as they were, migrate and repair them')
+    .description('durable documents: show current and past versions, migrate, repair')
 
   /** An action on one document, with the manager that knows it. */
   const on =
@@ -36,15 +36,15 @@ export const addState: AddCommand = (program, context) => {
 
   command
     .command('show', { isDefault: true })
-    .description('a document as it is')
+    .description('the current document')
     .argument('[name]', NAME, 'state')
     .action(on(async (manager, name) => showDocument(name, await manager.load(name))))
   command
     .command('replay')
-    .description('a document as it was, from its events')
+    .description('a past version of a document, from its events')
     .argument('[name]', NAME, 'state')
-    .option('--until <time>', 'a time (2026-11-21T10:00:00Z), or how long ago (2h)')
-    .option('--revision <n>', 'or after so many changes', wholeNumber('--revision'))
+    .option('--until <time>', 'a time (2026-11-21T10:00:00Z), or an age (2h)')
+    .option('--revision <n>', 'or a revision number', wholeNumber('--revision'))
     .action(
       on(async (manager, name, options: ReplayOptions) => {
         const found = await manager.replay(name, momentOf(options))
@@ -55,7 +55,7 @@ export const addState: AddCommand = (program, context) => {
     )
   command
     .command('migrate')
-    .description('bring documents to the current version; the old ones are kept beside them')
+    .description('migrate documents to the current version; keeps the old ones beside them')
     .argument('[name]', NAME)
     .action(async (only: string | undefined, { dir }: DirOption) => {
       const environs = context.environs()
@@ -74,7 +74,7 @@ export const addState: AddCommand = (program, context) => {
     })
   command
     .command('repair')
-    .description('make an unreadable document usable again; what it replaces is kept and named')
+    .description('repair an unreadable document; keeps and names what it replaces')
     .argument('<name>', NAME)
     .action(
       on(async (manager, name) => {

@@ -9,7 +9,7 @@ import { troubleLines } from '../troubles.ts'
 export const addStatus: AddCommand = (program, context) => {
   program
     .command('status')
-    .description('gateways, skills, the three roads and what waits on them, at a glance')
+    .description('overview of gateways, skills and the backlog of the three roads')
     .action(() =>
       ask(
         context,

@@ -15,9 +15,12 @@ const FINAL = new Set(['done', 'dead', 'dropped', 'merged', 'unrouted'])
 /** `trivium tail`. */
 export const addTail: AddCommand = (program, context) => {
   filtered(program.command('tail'))
-    .description('messages as they come in, one line each, until Ctrl-C')
-    .option('--match <json>', 'only what fits, by the keys of a route: {"data.body.kind":"invoice"}')
-    .option('--max <n>', 'end after so many', wholeNumber('--max'))
+    .description('print messages as they arrive, one line each, until Ctrl-C')
+    .option(
+      '--match <json>',
+      'only matching messages, with the keys of a route: {"data.body.kind":"invoice"}',
+    )
+    .option('--max <n>', 'stop after this many messages', wholeNumber('--max'))
     .action(async ({ max, ...filter }: { max?: number } & Record<string, string>) => {
       const terminal = context.terminal()
       const ended = new AbortController()

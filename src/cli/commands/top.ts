@@ -10,7 +10,7 @@ const HOUR_OF_POINTS = 720
 export const addTop: AddCommand = (program, context) => {
   program
     .command('top')
-    .description('what happens now, live: rates, roads, gateways and what is wrong; q ends it')
+    .description('live view of rates, roads, gateways and troubles; q quits')
     .action(async () => {
       const terminal = context.terminal()
       const ended = new AbortController()

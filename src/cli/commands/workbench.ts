@@ -27,7 +27,7 @@ type AddOptions = { acceptance?: string[]; review?: string; reviewer?: string }
 export const addWorkbench: AddCommand = (program, context) => {
   const command = program
     .command('workbench')
-    .description('the state of the work and the task board that agents and people share')
+    .description('the work state and task board shared by agents and people')
 
   const at = async <T>(
     work: (workbench: Workbench, actor: Actor) => Promise<T>,
@@ -47,15 +47,15 @@ export const addWorkbench: AddCommand = (program, context) => {
     .action(() => at((workbench) => workbench.get(), workbenchText))
   command
     .command('update')
-    .description('change the state; what is given for the lists is appended')
-    .option('--active-task <id>', 'the task in work; none for no task')
-    .option('--next-action <text>', 'what comes next')
-    .option('--touched <file...>', 'files that were changed')
-    .option('--assumption <text...>', 'what was taken for granted')
-    .option('--risk <text...>', 'what may go wrong')
-    .option('--remove <text...>', 'take these out of the lists')
-    .option('--unset <field...>', 'delete these fields; those that every state has become empty')
-    .option('--expect <revision>', 'only if the state still has this revision', wholeNumber('--expect'))
+    .description('change the state; list values are appended')
+    .option('--active-task <id>', 'the active task; `none` for no task')
+    .option('--next-action <text>', 'the next action')
+    .option('--touched <file...>', 'changed files')
+    .option('--assumption <text...>', 'an assumption')
+    .option('--risk <text...>', 'a risk')
+    .option('--remove <text...>', 'items to remove from the lists')
+    .option('--unset <field...>', 'fields to delete; standard fields become empty')
+    .option('--expect <revision>', 'only if the state is still at this revision', wholeNumber('--expect'))
     .action((options: UpdateOptions) =>
       at(
         (workbench, actor) => workbench.update(changesOf(options), actor),
@@ -64,17 +64,17 @@ export const addWorkbench: AddCommand = (program, context) => {
     )
   command
     .command('add')
-    .description('put a task on the board')
-    .argument('<title...>', 'what is to be done')
-    .option('--acceptance <line...>', 'to build something: how to see that it is done')
-    .option('--review <target>', 'to review something: what to look at')
+    .description('add a task to the board')
+    .argument('<title...>', 'description of the task')
+    .option('--acceptance <line...>', 'for building: acceptance criteria')
+    .option('--review <target>', 'for a review: its target')
     .option('--reviewer <name>', 'who should review it')
     .action((words: string[], options: AddOptions) =>
       at((workbench, actor) => workbench.add(taskOf(words.join(' '), options), actor), taskLine),
     )
   command
     .command('claim [id]')
-    .description('take a task, the oldest open one without an id')
+    .description('take a task; default: the oldest open one')
     .action((id: string | undefined) =>
       at(
         (workbench, actor) => workbench.claim(defined({ id }), actor),
@@ -83,8 +83,8 @@ export const addWorkbench: AddCommand = (program, context) => {
     )
   command
     .command('finish <id>')
-    .description('end a task that you have')
-    .option('--result <text>', 'what came of it')
+    .description('finish your task')
+    .option('--result <text>', 'result')
     .action((id: string, { result }: { result?: string }) =>
       at((workbench, actor) => workbench.finish({ id, ...defined({ result }) }, actor), taskLine),
     )
