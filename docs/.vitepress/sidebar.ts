@@ -13,6 +13,7 @@ export const sidebar: Group[] = [
     websocket: 'WebSocket',
     queues: 'BullMQ queues',
     push: 'Push events to your services',
+    listen: 'Develop against real events',
     'send-later': 'Send later',
   }),
   group('Skills', {

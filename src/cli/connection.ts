@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type IncomingMessage, type RequestOptions, request } from 'node:http'
 import { hostname } from 'node:os'
-import { text } from 'node:stream/consumers'
+import { buffer, text } from 'node:stream/consumers'
 import { proofOf } from '../api/token.ts'
 import { catalogue, type ErrorCode, TriviumError } from '../core/errors.ts'
 import { isJsonObject, type Json, parseJson, pathGet, toJson } from '../core/json.ts'
@@ -13,7 +13,7 @@ import { lockPatiently } from './patience.ts'
 import { pretty, show } from './terminal.ts'
 
 /** What commands talk to: a running daemon, or one made in this process for a moment. */
-export type Connection = Omit<ReturnType<typeof remote>, 'stream' | 'mcp' | 'isDraining'>
+export type Connection = Omit<ReturnType<typeof remote>, 'stream' | 'file' | 'mcp' | 'isDraining'>
 
 /** Connects, asks, prints the answer and closes the connection: what most commands do. */
 export async function ask(
@@ -130,6 +130,13 @@ function remote(control: string, token: string) {
     explain: (what: string | Submission) =>
       typeof what === 'string' ? get(`messages/${encodeURIComponent(what)}/explain`) : post('explain', what),
     reload: () => post('reload', {}),
+    /** The bytes of a file that a message brought. */
+    async file(sha256: string, message: string): Promise<Buffer> {
+      const url = `http://${control}/v1/artifacts/${sha256}?message=${encodeURIComponent(message)}`
+      const response = await send(url, { headers })
+      if (response.statusCode !== 200) await answerOf(response, url)
+      return buffer(response)
+    },
     /** The stream of events, in chunks of text as they come; from behind the message `last` on. */
     async stream(query: string, last: string | undefined, signal: AbortSignal) {
       const since = last === undefined ? {} : { 'last-event-id': last }

@@ -13,6 +13,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   status: async () => (await import('./commands/status.ts')).addStatus,
   top: async () => (await import('./commands/top.ts')).addTop,
   tail: async () => (await import('./commands/tail.ts')).addTail,
+  listen: async () => (await import('./commands/listen.ts')).addListen,
   doctor: async () => (await import('./commands/doctor.ts')).addDoctor,
   message: async () => (await import('./commands/message.ts')).addMessage,
   history: async () => (await import('./commands/history.ts')).addHistory,

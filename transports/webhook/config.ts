@@ -29,6 +29,12 @@ const options = z.strictObject({
     .enum(['auto', 'json', 'form', 'multipart', 'text', 'binary'])
     .default('auto')
     .describe('How the body is read; auto: by its content type.'),
+  'keep-original': z
+    .boolean()
+    .default(false)
+    .describe(
+      'For development: keeps the request as it came, with its signatures, for `trivium listen --forward`. Not of deliveries that are split.',
+    ),
   split: z
     .union([z.literal(false), z.string().regex(/^data\.body(\[\]|\.\S+)*$/)], {
       error: 'expected data.body or data.body.PATH, where the list is, or false',

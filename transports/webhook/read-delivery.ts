@@ -9,6 +9,7 @@ import type { Answer, Own, Preset } from '../deliveries/preset.ts'
 import { createUnpack, createWorkroom } from '../deliveries/unpack.ts'
 import type { Verifier } from '../deliveries/verifier-types.ts'
 import type { WebhookOptions } from './config.ts'
+import { withOriginal } from './keep-original.ts'
 import { createNormalizer, type Normalized } from './normalize.ts'
 
 /** The messages of a delivery, and its body. */
@@ -42,7 +43,11 @@ export function createReader(
     if (options.respond === 'result') {
       for (const { data } of normalized.messages) data.replyTarget = { body: hash('sha256', whole) }
     }
-    return { ...normalized, body: decoded.body }
+    const isKept = options['keep-original'] && !normalized.isSplit
+    const messages = isKept
+      ? normalized.messages.map((message) => withOriginal(message, request, whole))
+      : normalized.messages
+    return { ...normalized, messages, body: decoded.body }
   }
 
   /** Saves the files of a delivery and attaches them to each message. */

@@ -1,0 +1,132 @@
+import { hostname } from 'node:os'
+import { MESSAGE_TOPIC } from '../../core/event.ts'
+import { isJsonObject, type JsonObject, parseJson } from '../../core/json.ts'
+import { parseDuration } from '../../core/units.ts'
+import { type AddCommand, interruption, usage, wholeNumber } from '../command.ts'
+import type { Deliver } from '../listen/delivery.ts'
+import { createExec, DROP } from '../listen/exec.ts'
+import { createForward, forwardUrl } from '../listen/forward.ts'
+import { listen } from '../listen/listen.ts'
+import { createPatientCalls } from '../listen/patient-calls.ts'
+import type { Terminal } from '../terminal.ts'
+
+type Flags = {
+  forward?: string
+  exec?: string
+  topic: string
+  gateway?: string
+  match?: string
+  group?: string
+  replay?: true
+  header: string[]
+  timeout?: string
+  attempts?: number
+  max?: number
+}
+
+/** How long (ms) a request may take. */
+const REQUEST = 30_000
+
+/** `trivium listen`. */
+export const addListen: AddCommand = (program, context) => {
+  program
+    .command('listen')
+    .description('pass events to a program that you develop, one at a time, until Ctrl-C')
+    .option('--forward <url>', 'send each event there: webhooks as they came, anything else as JSON')
+    .option(
+      '--exec <command>',
+      `run this for each event, which is JSON on stdin; exit 0: done, ${DROP}: drop`,
+    )
+    .option('--gateway <name>', 'only messages of this gateway')
+    .option('--match <json>', 'only what fits, by the keys of a route: {"event":"push"}')
+    .option('--topic <name>', 'another topic than that of messages', MESSAGE_TOPIC)
+    .option('--group <name>', 'a consumer group that is kept, and goes on where it ended')
+    .option('--replay', 'begin with the oldest event that is kept')
+    .option('--header <name: value>', 'a further header for --forward; may be repeated', collect, [])
+    .option('--timeout <duration>', 'how long one delivery may take (30s; no limit for --exec)')
+    .option(
+      '--attempts <n>',
+      'drop an event after so many failures; unlimited by default',
+      wholeNumber('--attempts'),
+    )
+    .option('--max <n>', 'end after so many events', wholeNumber('--max'))
+    .action(async (flags: Flags) => {
+      const terminal = context.terminal()
+      const environs = context.environs()
+      const match = matchOf(flags)
+      const signal = interruption()
+      const tell = (text: string) =>
+        terminal.err(terminal.json ? `${JSON.stringify({ notice: text })}\n` : `${text}\n`)
+      const calls = createPatientCalls(environs, signal, tell)
+      const where = { cwd: environs.cwd, env: environs.env, calls, tell }
+      const { deliver, target } = delivererFor(flags, where, terminal)
+      const group = flags.group ?? `listen-${hostname()}-${process.pid}-${Date.now().toString(36)}`
+      const settings = {
+        ...{
+          topic: flags.topic,
+          group,
+          isKept: flags.group !== undefined,
+          match,
+          replay: flags.replay === true,
+        },
+        attempts: flags.attempts || Number.POSITIVE_INFINITY,
+        max: flags.max || Number.POSITIVE_INFINITY,
+        ready: () => tell(`Listening on ${flags.topic}, ${target}. Ctrl-C ends it.`),
+      }
+      await listen(settings, calls, deliver, terminal, signal)
+    })
+}
+
+type Where = {
+  cwd: string
+  env: Readonly<Record<string, string | undefined>>
+  calls: ReturnType<typeof createPatientCalls>
+  tell(text: string): void
+}
+
+function delivererFor(flags: Flags, { cwd, env, calls, tell }: Where, terminal: Terminal) {
+  const { forward, exec: command } = flags
+  const timeout = flags.timeout === undefined ? undefined : durationOf(flags.timeout)
+  if ((forward === undefined) === (command === undefined))
+    throw usage('listen takes either --forward URL or --exec COMMAND; to look only, use `trivium tail`')
+  if (command !== undefined) {
+    const deliver: Deliver = createExec({ command, cwd, timeout }, { ...env }, terminal)
+    return { deliver, target: `running ${command}` }
+  }
+  const url = forwardUrl(forward ?? '')
+  const incomplete = (gateway: string) =>
+    tell(
+      `${gateway} does not keep signatures and exact bodies; set \`keep-original: true\` on it to forward them.`,
+    )
+  const headers = Object.fromEntries(flags.header.map(headerOf))
+  const options = { url, headers, timeout: timeout ?? REQUEST, file: calls.file, incomplete }
+  return { deliver: createForward(options), target: `forwarding to ${url.href}` }
+}
+
+function matchOf({ gateway, match }: Flags): JsonObject | undefined {
+  const given = match === undefined ? undefined : parseJson(match)
+  if (match !== undefined && !isJsonObject(given))
+    throw usage(`--match is a JSON object with keys of a route, not ${match}`)
+  const keys = isJsonObject(given) ? given : {}
+  if (gateway !== undefined && keys.gateway !== undefined)
+    throw usage('--gateway and the gateway in --match: give one of them')
+  const whole = gateway === undefined ? keys : { ...keys, gateway }
+  return Object.keys(whole).length > 0 ? whole : undefined
+}
+
+function headerOf(text: string): [string, string] {
+  const [, name, value = ''] = /^([\w-]+)\s*:\s*(.*)$/s.exec(text) ?? []
+  if (name === undefined) throw usage(`--header is written as "Name: value", not ${JSON.stringify(text)}`)
+  return [name.toLowerCase(), value]
+}
+
+function durationOf(text: string): number {
+  const ms = parseDuration(text)
+  if (ms === undefined || ms === 0)
+    throw usage(`--timeout is a duration such as 30s, not ${JSON.stringify(text)}`)
+  return ms
+}
+
+function collect(value: string, before: readonly string[]): string[] {
+  return [...before, value]
+}

@@ -1,0 +1,130 @@
+import { type IncomingMessage, type OutgoingHttpHeaders, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { reasonOf } from '../../core/errors.ts'
+import { isJsonObject, type JsonObject, pathGet } from '../../core/json.ts'
+import type { Message } from '../../core/message.ts'
+import { usage } from '../command.ts'
+import type { Deliver, Delivery } from './delivery.ts'
+
+type Options = {
+  url: URL
+  /** Further headers, which win over those of the delivery. */
+  headers: Record<string, string>
+  /** Ms. */
+  timeout: number
+  /** The bytes of a file that a message brought. */
+  file(sha256: string, message: string): Promise<Buffer>
+  /** Told once per gateway whose deliveries are not kept as they came. */
+  incomplete(gateway: string): void
+}
+
+type Sending = { method: string; headers: OutgoingHttpHeaders; body: Buffer; query: string }
+
+/**
+ * Delivers an event as a request: a webhook with its method, headers and body as they came, as far as they are known, anything else as
+ * JSON. A status of 2xx means done. Redirects are not followed.
+ */
+export function createForward({ url, headers, timeout, file, incomplete }: Options): Deliver {
+  const warned = new Set<string>()
+  return async (delivery, signal) => {
+    const { event, message } = delivery
+    const gateway = message?.gateway ?? ''
+    if (message?.transport === 'webhook' && originalOf(message) === undefined && !warned.has(gateway)) {
+      warned.add(gateway)
+      incomplete(gateway)
+    }
+    try {
+      const sending = await sendingFor(delivery, file)
+      sending.headers = {
+        ...sending.headers,
+        'trivium-event': String(event.id),
+        'trivium-attempt': String(delivery.attempt),
+        ...headers,
+      }
+      const response = await post(url, sending, AbortSignal.any([signal, AbortSignal.timeout(timeout)]))
+      const status = response.statusCode ?? 0
+      return { ok: status >= 200 && status < 300, said: String(status), fields: { status } }
+    } catch (error) {
+      const isLate = error instanceof Error && error.name === 'TimeoutError'
+      const said = isLate ? 'timeout' : String(pathGet(error, 'code') ?? reasonOf(error))
+      return { ok: false, said, fields: { error: said } }
+    }
+  }
+}
+
+/** `http://localhost:3000/hook` from that, `localhost:3000/hook` or `3000`. Throws `usage` for anything else. */
+export function forwardUrl(text: string): URL {
+  const full = /^\d{1,5}$/.test(text) ? `http://localhost:${text}/` : text
+  const url = URL.parse(/^https?:\/\//i.test(full) ? full : `http://${full}`)
+  if (url && !/^\w+:\/\/.*\s/.test(full) && url.hostname !== '') return url
+  throw usage(`--forward takes a URL such as http://localhost:3000/hook, not ${JSON.stringify(text)}`)
+}
+
+async function sendingFor({ event, message }: Delivery, file: Options['file']): Promise<Sending> {
+  const original = message && originalOf(message)
+  if (original) return original
+  if (message?.transport === 'webhook') return rebuilt(message, file)
+  const body = Buffer.from(JSON.stringify({ ...event, ...(message && { message }) }))
+  return { method: 'POST', headers: { 'content-type': 'application/json' }, body, query: '' }
+}
+
+/** The request as it came, where the gateway keeps it. */
+function originalOf({ data }: Message): Sending | undefined {
+  const { original } = data
+  if (!isJsonObject(original)) return undefined
+  const { method, url, headers, text, base64 } = original
+  const body = typeof text === 'string' ? Buffer.from(text) : Buffer.from(String(base64 ?? ''), 'base64')
+  const [, query = ''] = /\?(.*)$/s.exec(String(url)) ?? []
+  return { method: String(method), headers: headersOf(headers), body, query }
+}
+
+/** What is known of a request that is not kept: its text is the body, unless the gateway takes the text from inside it. */
+async function rebuilt({ id, text, data, attachments }: Message, file: Options['file']): Promise<Sending> {
+  const query = isJsonObject(data.query) ? new URLSearchParams(textsOf(data.query)).toString() : ''
+  const headers = headersOf(data.headers)
+  const [attached] = attachments
+  if (data.format === 'file' && attached)
+    return { method: 'POST', headers, query, body: await file(attached.sha256, id) }
+  const isRaw = data.split === undefined && (data.format === 'json' || data.format === 'text')
+  if (isRaw && data.body === undefined) return { method: 'POST', headers, query, body: Buffer.from(text) }
+  if (isRaw && data.format === 'json') return { method: 'POST', headers, query, body: Buffer.from(text) }
+  const body = Buffer.from(JSON.stringify(data.body ?? text))
+  return { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, query, body }
+}
+
+/** Headers of a delivery, but for those that say how its body was packed. */
+function headersOf(given: unknown): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = {}
+  for (const [name, value] of Object.entries(isJsonObject(given) ? given : {})) {
+    if (/^(content-encoding|content-length|transfer-encoding|host|connection)$/i.test(name)) continue
+    headers[name] = Array.isArray(value) ? value.map(String) : String(value)
+  }
+  return headers
+}
+
+function textsOf(fields: JsonObject): Record<string, string> {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value)]))
+}
+
+function post(
+  url: URL,
+  { method, headers, body, query }: Sending,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const target = new URL(url)
+  if (query !== '' && target.search === '') target.search = query
+  const send = target.protocol === 'https:' ? requestHttps : requestHttp
+  return new Promise((resolve, reject) => {
+    const outgoing = send(
+      target,
+      { method, headers: { ...headers, 'content-length': body.length }, signal, agent: false },
+      (response) => {
+        response.resume()
+        response.once('end', () => resolve(response))
+        response.once('error', reject)
+      },
+    )
+    outgoing.once('error', (error) => reject(signal.aborted ? signal.reason : error))
+    outgoing.end(body)
+  })
+}

@@ -1,0 +1,37 @@
+import { type JsonObject, pathGet } from '../../core/json.ts'
+import { formatDuration } from '../../core/units.ts'
+import { defined } from '../../lib/defined.ts'
+import { paint, shorten, type Terminal } from '../terminal.ts'
+import type { Outcome } from './delivery.ts'
+
+export type Line = {
+  event: JsonObject
+  attempt: number
+  ms: number
+  done: 'done' | 'retry' | 'dropped'
+  outcome: Outcome
+  /** Ms until the next attempt. */
+  retryIn: number | undefined
+}
+
+/** `10:31:07  200      12ms  hub         push        019…`; one JSON object for machines. */
+export function lineOf({ json }: Terminal, { event, attempt, ms, done, outcome, retryIn }: Line): string {
+  const { id = null, source = null, type = null } = event
+  const kind = pathGet(event, 'data.event') ?? type
+  if (json) {
+    const told = { type: 'delivery', id, source, event: kind, attempt, outcome: done, ms: Math.round(ms) }
+    return `${JSON.stringify({ ...told, ...outcome.fields, ...defined({ retryIn }) })}\n`
+  }
+  const said = outcome.said.padEnd(12)
+  const next = retryIn === undefined ? '' : `  attempt ${attempt}, again in ${formatDuration(retryIn)}`
+  const end = done === 'dropped' ? `  dropped after attempt ${attempt}` : next
+  const columns = [
+    new Date().toTimeString().slice(0, 8),
+    paint(outcome.ok ? 'green' : 'red', said),
+    `${Math.round(ms)}ms`.padStart(7),
+    shorten(String(source), 16).padEnd(16),
+    shorten(String(kind), 24).padEnd(24),
+    String(id),
+  ]
+  return `${columns.join('  ')}${end}\n`
+}
