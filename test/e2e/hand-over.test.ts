@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { suiteWithDaemon } from '../fixtures/suite.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  desk: { transport: webhook, path: /desk, verify: { scheme: none }, text: data.body.text, conversation: data.body.chat }
+routes:
+  - { name: all, skill: work, retry: { attempts: 3, delay: 10ms } }
+`
+const SKILLS = {
+  work: `import { appendFileSync } from 'node:fs'
+export default { description: 'works', async run({ args, signal }) {
+  appendFileSync('done', args.text + '\\n')
+  if (!args.text.startsWith('stubborn')) return
+  signal.addEventListener('abort', () => appendFileSync('aborted', args.text + '\\n'))
+  await new Promise(() => setInterval(() => {}, 1_000))
+} }`,
+}
+
+for (const store of ['embedded', 'redis'] as const) {
+  describe(`a person takes over, on ${store}`, { timeout: 240_000 }, () => {
+    const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS, store, ownProcess: true })
+    const linesOf = (name: string) => {
+      const path = join(suite.site.dir, name)
+      return existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(Boolean) : []
+    }
+    const done = (start: string) => linesOf('done').filter((text) => text.startsWith(start))
+    const post = async (chat: string, text: string) => {
+      const { status, body } = await suite.daemon.post('/desk', JSON.stringify({ chat, text }))
+      assert.equal(status, 202)
+      return String(Object(body).id)
+    }
+    const show = async (id: string) => Object(await suite.daemon.invoke('message-show', { id }))
+    /** Only then a kill cannot run it again. */
+    const finished = (id: string) =>
+      until(async () => (await show(id)).outcome === 'done', 'the end of a message', 30_000)
+    const pauses = async () => [await suite.daemon.invoke('pause-list')].flat()
+
+    test('with drop, messages are recorded as handled by a person, and the other roads have them', async () => {
+      const group = { topic: 'gateway-message', queue: 'watcher' }
+      await suite.daemon.invoke('event-subscribe', group)
+      const ids = [await post('a', 'drop 1')]
+      await until(() => done('drop').length === 1, 'the first')
+      await suite.daemon.invoke('conversation-pause', {
+        conversation: 'desk:a',
+        drop: true,
+        reason: 'Ada has it',
+      })
+      ids.push(await post('a', 'drop 2'))
+      await post('b', 'other')
+      await until(() => done('other').length === 1, 'another conversation')
+      const shown = await until(async () => {
+        const found = await show(ids[1] ?? '')
+        const note = found.history.find(({ what }: { what: string }) => what === 'handled by a person')
+        return note && { ...found, note }
+      }, 'the note')
+      assert.equal(shown.outcome, 'done')
+      assert.equal(typeof shown.note.detail.since, 'number')
+      assert.deepEqual(done('drop'), ['drop 1'])
+      const received: string[] = []
+      for (let left = 3; left > 0; left--)
+        received.push(
+          Object(await suite.daemon.invoke('gateway-receive', { gateway: 'desk', timeout: 0 })).text,
+        )
+      assert.deepEqual(received, ['drop 1', 'drop 2', 'other'])
+      const events = Object(await suite.daemon.invoke('event-wait', { ...group, timeout: 0 }))
+      assert.deepEqual(events.map(({ id }: { id: string }) => id).slice(0, 2), ids)
+      await suite.daemon.invoke('conversation-resume', { conversation: 'desk:a' })
+      await post('a', 'drop 3')
+      await until(() => done('drop').length === 2, 'the third')
+      assert.deepEqual(done('drop'), ['drop 1', 'drop 3'], 'what a person handled stays handled')
+    })
+
+    test('what waited runs in order after the resume, over a kill', async () => {
+      await finished(await post('c', 'order 0'))
+      await suite.daemon.invoke('conversation-pause', { conversation: 'desk:c' })
+      for (const at of [1, 2, 3]) await post('c', `order ${at}`)
+      await suite.restart('SIGKILL')
+      for (const at of [4, 5]) await post('c', `order ${at}`)
+      await post('d', 'beside')
+      await until(() => done('beside').length === 1, 'another conversation')
+      assert.deepEqual(done('order'), ['order 0'])
+      await suite.daemon.invoke('conversation-resume', { conversation: 'desk:c' })
+      await post('c', 'order 6')
+      await until(() => done('order').length === 7, 'all')
+      assert.deepEqual(
+        done('order'),
+        [0, 1, 2, 3, 4, 5, 6].map((at) => `order ${at}`),
+      )
+    })
+
+    for (const [round, isLater] of [false, true].entries()) {
+      test(`a kill ${isLater ? 'after' : 'during'} a pause or a resume leaves one or the other, and loses nothing`, async () => {
+        const chat = `kill-${round}`
+        await finished(await post(chat, `${chat} 0`))
+        const at = { conversation: `desk:${chat}` }
+        const killDuring = async (name: string) => {
+          const call = suite.daemon.invoke(name, at).catch(() => undefined)
+          if (isLater) await suite.daemon.get('/v1/status')
+          await suite.restart('SIGKILL')
+          await call
+          assert.ok((await pauses()).length <= 1)
+        }
+        await killDuring('conversation-pause')
+        await suite.daemon.invoke('conversation-pause', at)
+        assert.equal((await pauses()).length, 1, 'a pause of what is paused is no second one')
+        const waiting = await post(chat, `${chat} 1`)
+        await post('free', `free ${round}`)
+        await until(() => done(`free ${round}`).length === 1, 'another conversation')
+        assert.equal(done(chat).length, 1)
+        await killDuring('conversation-resume')
+        await suite.daemon.invoke('conversation-resume', at)
+        assert.equal((await pauses()).length, 0)
+        await finished(waiting)
+        // The second kill may have hit its first attempt.
+        assert.deepEqual([...new Set(done(chat))], [`${chat} 0`, `${chat} 1`])
+      })
+    }
+
+    test('a kill during run-cancel ends the run all the same, without another attempt', async () => {
+      const id = await post('e', 'stubborn')
+      await until(() => done('stubborn').length === 1, 'the run')
+      const cancelling = suite.daemon
+        .invoke('run-cancel', { messageId: id, reason: 'wrong customer' })
+        .catch(() => undefined)
+      await until(() => linesOf('aborted').length === 1, 'the abort')
+      await suite.restart('SIGKILL')
+      await cancelling
+      await until(async () => (await show(id)).outcome === 'dead', 'the dead letter', 60_000)
+      assert.deepEqual(done('stubborn'), ['stubborn'])
+      const letter = JSON.stringify(await suite.daemon.invoke('dead-letter-show', { id }))
+      assert.match(letter, /run_cancelled.*wrong customer/)
+      await post('e', 'after')
+      await until(() => done('after').length === 1, 'the next of the conversation')
+    })
+  })
+}
