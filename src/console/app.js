@@ -1,4 +1,4 @@
-import { effect } from '@preact/signals'
+import { effect, signal } from '@preact/signals'
 import { render } from 'preact'
 import { useEffect, useErrorBoundary, useState } from 'preact/hooks'
 import { findPerson, isViewer, person, provider, signIn, signInError, signOut } from './lib/api.js'
@@ -24,6 +24,7 @@ function App() {
     <main id="main" tabindex="-1" key=${view?.path}><${Guarded} of=${rest.join('/')}>${view ? html`<${view.Page} path=${rest} query=${route.value.query} />` : html`<${NoSuchPage} path=${route.value.path} />`}<//></main>
     <${Place} />
     <${Keys} />
+    <${GoTo} />
     <${Question} />
     <${Toast} />
   </div>`
@@ -59,6 +60,8 @@ function skip(event) {
   document.getElementById('main').focus()
 }
 
+const MAC = /Mac|iPhone|iPad/.test(navigator.userAgent)
+
 function Navigation({ current }) {
   // On a phone the names are a strip that scrolls.
   useEffect(() => {
@@ -66,6 +69,9 @@ function Navigation({ current }) {
   }, [current])
   return html`<header class="side">
     <a class="name" href=${link('now')}><img src=${ICON} alt="" width="22" height="22" />Trivium</a>
+    <button type="button" class="go-to" aria-label="Go to … (Ctrl-K)" onClick=${() => {
+      isGoingTo.value = true
+    }}><span>Go to …</span> <kbd>${MAC ? '⌘' : 'Ctrl'} K</kbd></button>
     <nav aria-label="Views">
       <ul>
         ${VIEWS.map(({ path, title, count }) => {
@@ -121,9 +127,41 @@ function Keys() {
   return html`<dialog ref=${(dialog) => dialog?.open === false && dialog.showModal()} onClose=${() => setOpen(false)} aria-labelledby="keys-title">
     <h2 id="keys-title">Keys</h2>
     <dl class="facts">${keysNow().map(([key, what]) => html`<div key=${key}><dt><kbd>${key}</kbd></dt><dd>${what}</dd></div>`)}
-      <div><dt><kbd>Enter</kbd></dt><dd>opens the row</dd></div></dl>
+      <div><dt><kbd>Enter</kbd></dt><dd>opens the row</dd></div>
+      <div><dt><kbd>${MAC ? '⌘' : 'Ctrl'} K</kbd></dt><dd>go to anything by its name</dd></div></dl>
     <form method="dialog" class="buttons"><button>Close</button></form>
   </dialog>`
+}
+
+const isGoingTo = signal(false)
+/** Loaded when it is first wanted: the first view needs none of it. */
+let palette
+
+/** Ctrl-K, or ⌘K. */
+function GoTo() {
+  const [Palette, setPalette] = useState()
+  useEffect(() => {
+    const press = (event) => {
+      if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== 'k' || event.shiftKey) return
+      event.preventDefault()
+      if (!document.querySelector('dialog[open]')) isGoingTo.value = true
+    }
+    addEventListener('keydown', press)
+    return () => removeEventListener('keydown', press)
+  }, [])
+  useEffect(() => {
+    if (!isGoingTo.value) return
+    palette ??= import('./lib/palette.js')
+    act(async () => {
+      const loaded = await palette
+      setPalette(() => loaded.Palette)
+    })
+  }, [isGoingTo.value])
+  return isGoingTo.value && Palette
+    ? html`<${Palette} close=${() => {
+        isGoingTo.value = false
+      }} />`
+    : null
 }
 
 /** Between what a page marks with `data-row`: links, or parts with a tabindex. */

@@ -1,0 +1,176 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { call, invoke, isViewer, signOut } from './api.js'
+import { html } from './html.js'
+import { now } from './live.js'
+import { act, ask, preview, useLoaded } from './parts.js'
+import { go, titles } from './router.js'
+
+/** Entries that are shown at most, of a kind and in all; ms after the last key until conversations are searched. */
+const MOST = { kind: 6, all: 30 }
+const SETTLE = 250
+const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
+
+/** Goes to any view, gateway, skill, conversation or message, and does what is often done, by its name. */
+export function Palette({ close }) {
+  const [text, setText] = useState('')
+  const [at, setAt] = useState(0)
+  const dialog = useRef()
+  const entries = useEntries(text.trim())
+  const chosen = Math.min(at, entries.length - 1)
+  useEffect(() => dialog.current.showModal(), [])
+  useEffect(() => {
+    document.getElementById(`palette-${chosen}`)?.scrollIntoView({ block: 'nearest' })
+  }, [chosen, entries.length])
+  const run = (entry) => {
+    dialog.current.close()
+    entry?.run()
+  }
+  const press = (event) => {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (by) setAt(Math.min(Math.max(chosen + by, 0), entries.length - 1))
+    else if (event.key === 'Enter') run(entries[chosen])
+    else return
+    event.preventDefault()
+  }
+  return html`<dialog ref=${dialog} class="palette" aria-label="Go to" onClose=${close} onClick=${(event) => event.target === dialog.current && dialog.current.close()}>
+    <input type="text" role="combobox" aria-expanded="true" aria-controls="palette-list" aria-autocomplete="list" aria-label="Go to a view, gateway, skill, conversation or message"
+      aria-activedescendant=${entries.length > 0 ? `palette-${chosen}` : undefined} placeholder="Go to … (a name, an action, the id of a message)" autocomplete="off" spellcheck=${false}
+      value=${text} onKeyDown=${press} onInput=${(event) => {
+        setText(event.target.value)
+        setAt(0)
+      }} />
+    <ul id="palette-list" role="listbox" aria-label="What there is">${entries.map(
+      (
+        entry,
+        index,
+      ) => html`<li key=${`${entry.kind} ${entry.name}`} id=${`palette-${index}`} role="option" aria-selected=${index === chosen}
+        onPointerMove=${() => setAt(index)} onClick=${() => run(entry)}><span>${entry.name}</span><span class="dim">${entry.about ? `${entry.about} · ` : ''}${entry.kind}</span></li>`,
+    )}</ul>
+    ${entries.length === 0 && html`<p class="dim">Nothing has that name.</p>`}
+  </dialog>`
+}
+
+const to = (path, query) => () => go(path, query)
+
+/** What the words leave, the best first within each kind. */
+function useEntries(text) {
+  const { value: skills = [] } = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
+  const conversations = useConversations(text)
+  const fixed = useMemo(
+    () => [
+      ...[...titles].map(([path, title]) => ({ kind: 'view', name: title, run: to(path) })),
+      ...(now.value?.gateways ?? []).map(({ name, transport }) => ({
+        kind: 'gateway',
+        name,
+        about: transport,
+        run: to(['gateways', name]),
+      })),
+      ...actions(),
+      ...skills.map(({ name, description }) => ({
+        kind: 'skill',
+        name,
+        about: description?.slice(0, 60),
+        run: to(['skills', name]),
+      })),
+    ],
+    [skills, now.value?.gateways, isViewer.value],
+  )
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
+  const found = fixed
+    .map((entry) => ({ entry, rank: rankOf(entry, words) }))
+    .filter(({ rank }) => rank !== undefined)
+    .toSorted((a, b) => a.rank - b.rank)
+    .map(({ entry }) => entry)
+  const few = [...new Set(found.map(({ kind }) => kind))].flatMap((kind) =>
+    found
+      .filter((entry) => entry.kind === kind)
+      .slice(0, text === '' && kind === 'view' ? MOST.all : MOST.kind),
+  )
+  return [...message(text), ...few, ...conversations, ...search(text)].slice(0, MOST.all)
+}
+
+/** Lower is better: a name that begins with a word, then one that has it, then what is said about it. */
+function rankOf({ name, about = '' }, words) {
+  const own = name.toLowerCase()
+  let rank = 0
+  for (const word of words) {
+    if (own.startsWith(word)) continue
+    if (own.split(/[\s-]/).some((part) => part.startsWith(word))) rank += 1
+    else if (own.includes(word)) rank += 2
+    else if (about.toLowerCase().includes(word)) rank += 5
+    else return undefined
+  }
+  return rank
+}
+
+function message(text) {
+  return ID.test(text) ? [{ kind: 'message', name: text, run: to(['messages', text.toLowerCase()]) }] : []
+}
+
+function search(text) {
+  if (text === '' || ID.test(text)) return []
+  return [
+    { kind: 'search', name: `Search messages for “${text}”`, run: to('messages', { search: wordsIn(text) }) },
+  ]
+}
+
+/** Search words as they are; what is none of them, such as `re: order`, as one text. */
+function wordsIn(text) {
+  return /(^|\s)[a-z-]+:(\s|$)/i.test(text) ? `"${text.replaceAll('"', '\\"')}"` : text
+}
+
+function actions() {
+  const reload = async () => {
+    const body = 'What is right takes effect at once. If something is wrong, what is in force stays.'
+    if (!(await ask({ title: 'Read the configuration and the skills again?', body, action: 'Reload' })))
+      return
+    await act(async () => {
+      await call('POST', '/v1/reload', {})
+      return 'The configuration is read again.'
+    })
+  }
+  const changing = [
+    { name: 'Reload the configuration', run: reload },
+    { name: 'Send a test message', run: to('compose') },
+    { name: 'Check the gateways', run: to('gateways') },
+  ]
+  const copy = () =>
+    act(async () => {
+      await navigator.clipboard.writeText(location.href)
+      return 'The link is copied.'
+    })
+  const looking = [
+    { name: 'Copy the link of this page', run: copy },
+    { name: 'Show dead messages', run: to('messages', { outcome: 'dead' }) },
+    { name: 'Sign out', run: () => act(signOut) },
+  ]
+  return [...(isViewer.value ? [] : changing), ...looking].map((each) => ({ kind: 'action', ...each }))
+}
+
+/** Conversations by what was written in them, once somebody stops typing. */
+function useConversations(text) {
+  const [found, setFound] = useState([])
+  useEffect(() => {
+    setFound([])
+    if (text.length < 2 || ID.test(text)) return
+    const end = new AbortController()
+    const load = async () => {
+      const { conversations } = await invoke('conversation-list', { text, limit: MOST.kind }, end.signal)
+      setFound(conversations.map(entryOf))
+    }
+    const timer = setTimeout(() => load().catch(() => undefined), SETTLE)
+    return () => {
+      end.abort()
+      clearTimeout(timer)
+    }
+  }, [text])
+  return found
+}
+
+function entryOf({ gateway, conversation, from = {}, subject, summary, text }) {
+  const name = `${from.name || from.address || from.id || ''}: ${subject ?? summary ?? preview(text)}`.slice(
+    0,
+    80,
+  )
+  return { kind: 'conversation', name, about: gateway, run: to(['conversations', gateway, conversation]) }
+}

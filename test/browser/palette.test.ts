@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+
+const ROUTES = `
+gateways:
+  shop: { transport: webhook, path: /hooks/shop, verify: { scheme: none } }
+routes:
+  - { name: all, skill: echo }
+`
+
+describe('going anywhere in the console by the keyboard, and on a phone', { timeout: 120_000 }, async () => {
+  const site = openSite({ routes: ROUTES })
+  const daemon = await site.start()
+  const { page, dialog, show } = await openConsole(() => daemon)
+  const id = String(Object((await daemon.post('/hooks/shop', '{"text":"the blue book"}')).body).id)
+  const input = page.getByRole('combobox', { name: /Go to a view/ })
+  const open = async () => {
+    await page.keyboard.press('Control+k')
+    await input.waitFor()
+  }
+  const option = (name: string | RegExp) => dialog.getByRole('option', { name })
+
+  test('Ctrl-K leads to views, gateways, skills, conversations and messages, and searches', async () => {
+    await open()
+    assert.deepEqual(await faultsOf(page), [])
+    await input.fill('appro')
+    await option(/^Approvals/).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Approvals', level: 1 }).waitFor()
+    for (const [words, name, heading] of [
+      ['shop', /^shop.*gateway$/, /^shop/],
+      ['message-search', /^message-search.*skill$/, /^message-search/],
+      ['blue', /the blue book.*conversation$/, /in shop$/],
+      [id, /message$/, /at shop/],
+    ] as const) {
+      await open()
+      await input.fill(words)
+      await option(name).click()
+      await page.getByRole('heading', { name: heading, level: 1 }).waitFor()
+    }
+    await open()
+    await input.fill('status:done blue')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/#/messages?search=status%3Adone+blue')
+    await page.getByRole('listitem').filter({ hasText: 'the blue book' }).waitFor()
+  })
+
+  test('arrows choose, Escape closes, and an action asks as its button does', async () => {
+    await open()
+    await input.fill('reload')
+    await option(/^Reload the configuration/).waitFor()
+    for (const key of ['ArrowDown', 'ArrowUp']) await page.keyboard.press(key)
+    await page.keyboard.press('Enter')
+    await dialog.getByText('Read the configuration and the skills again?').waitFor()
+    await dialog.getByRole('button', { name: 'Reload' }).click()
+    await page.getByText('The configuration is read again.').waitFor()
+    await open()
+    await page.keyboard.press('Escape')
+    await input.waitFor({ state: 'detached' })
+    await page.keyboard.press('?')
+    await dialog.getByText('go to anything by its name').waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await page.keyboard.press('Escape')
+  })
+
+  test('on a phone the status, the way to everything, the filters and the actions are there', async () => {
+    await page.setViewportSize({ width: 390, height: 844 })
+    await show('messages')
+    await page.getByText('Live', { exact: true }).waitFor()
+    for (const name of ['Gateway', 'Outcome', 'Time']) await page.getByRole('combobox', { name }).waitFor()
+    const row = page.getByRole('listitem').filter({ hasText: 'the blue book' })
+    await row.getByText('shop', { exact: true }).waitFor()
+    await row.getByText('done').waitFor()
+    await page.getByRole('button', { name: /^Go to/ }).click()
+    await input.fill('configuration')
+    assert.deepEqual(await faultsOf(page), [])
+    await option(/^Configuration/).click()
+    await page.getByRole('button', { name: 'Reload' }).waitFor()
+    await show(`messages/${id}`)
+    for (const name of ['Answer …', 'Edit and send again …'])
+      await page.getByRole('button', { name }).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await page.getByRole('button', { name: 'Sign out' }).waitFor()
+  })
+})
