@@ -71,6 +71,7 @@ export async function createDaemon(options: DaemonOptions) {
     framesOf: (transport) => transports[transport]?.frames,
     explain: explainOf(router),
     reload: reloading.reload,
+    previous: reloading.previous,
     subscriptions: push.service.list,
     running: workers.running,
     budgets: budgets.standing,

@@ -7,6 +7,7 @@ import type { Store } from '../core/store.ts'
 import type { ReplyLog } from '../core/transport.ts'
 import type { Gateways } from '../engine/gateways.ts'
 import type { RefusalCount } from '../engine/refusal-tally.ts'
+import type { RouteTally } from '../engine/route-tally.ts'
 import type { Router } from '../engine/router.ts'
 import type { Queues } from '../features/bullmq/queues.ts'
 import type { History } from '../features/live/history.ts'
@@ -16,6 +17,7 @@ import type { McpServers } from '../runtime/mcp/servers.ts'
 import type { Socket } from './asyncapi.ts'
 import type { ControlDeps } from './control-deps.ts'
 import type { LastReload, Readings } from './metrics.ts'
+import type { Previous } from './shown-configuration.ts'
 
 /** What an operator's view of a daemon is made of. */
 export type OperatorDeps = Pick<ControlDeps, 'version' | 'doctor' | 'diagnosis'> & {
@@ -40,6 +42,8 @@ export type OperatorDeps = Pick<ControlDeps, 'version' | 'doctor' | 'diagnosis'>
   mcp: Pick<McpServers, 'list'>
   reload(): Promise<Json>
   lastReload(): LastReload
+  previous(): Previous | undefined
+  routeTally: RouteTally
   listening(): boolean
   draining(): boolean
   subscriptions(): Promise<SubscriptionInfo[]>

@@ -10,6 +10,7 @@ import { asyncApi, type Socket } from './asyncapi.ts'
 import type { OperatorDeps } from './operator-deps.ts'
 import { createOperatorFeed } from './operator-feed.ts'
 import { readMeasured } from './readings.ts'
+import { showConfiguration } from './shown-configuration.ts'
 import { readReadiness, readStatus } from './status.ts'
 import { createTroubleReadings } from './trouble-readings.ts'
 
@@ -56,12 +57,7 @@ export function createOperator(deps: OperatorDeps) {
       if (!message) throw new TriviumError('message_not_found', { id: String(what) })
       return toJson(deps.explain(message))
     },
-    configuration() {
-      const { file, asRead, warnings, daemon } = deps.config()
-      const { dataDir, listen, controlListen, publicUrl, retention, grace, drainDelay } = daemon
-      const inForce = { dataDir, listen, controlListen, publicUrl, retention, grace, drainDelay }
-      return toJson({ file, ...asRead, inForce, warnings, reload: deps.lastReload() })
-    },
+    configuration: () => showConfiguration(deps),
     reload: deps.reload,
     ready: () => readReadiness(deps),
   }

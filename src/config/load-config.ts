@@ -1,5 +1,4 @@
 import { dirname, resolve } from 'node:path'
-import { stringify } from 'yaml'
 import { z } from 'zod'
 import { TriviumError } from '../core/errors.ts'
 import { isJsonObject } from '../core/json.ts'
@@ -7,7 +6,7 @@ import { defined } from '../lib/defined.ts'
 import { noSuch } from '../lib/nearest.ts'
 import { type Checker, createChecker } from './checker.ts'
 import { checkTopics, createCrossChecks } from './cross-checks.ts'
-import { type Environment, readEnvironment, secretsOf, withoutValues } from './environment.ts'
+import { type Environment, readEnvironment, secretsOf } from './environment.ts'
 import { parseGateways, type RoutedSkill, type TransportSchemas } from './gateways.ts'
 import { parseMcp } from './mcp.ts'
 import { mergeFiles } from './merged-files.ts'
@@ -164,10 +163,7 @@ type AsRead = {
 
 /** Made from the content before substitution, so it cannot contain values of the environment. */
 function asReadOf(parts: readonly Part[], { variables }: Checker): AsRead {
-  const files = parts.map(({ shown, yaml }) => {
-    const options = { lineWidth: 0, aliasDuplicateObjects: false }
-    return { file: shown, yaml: stringify(withoutValues(yaml.value), options) }
-  })
+  const files = parts.map(({ shown, yaml }) => ({ file: shown, yaml: yaml.shown() }))
   const [only, ...others] = files
   const isAlone = only !== undefined && others.length === 0
   const yaml = isAlone ? only.yaml : files.map((one) => `# ${one.file}\n${one.yaml}`).join('\n')

@@ -4,6 +4,7 @@ import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, vi
 import { reasonOf } from '../core/errors.ts'
 import { isMissing } from '../lib/disk.ts'
 import { createHider } from './environment.ts'
+import { shownSource } from './shown-source.ts'
 
 /** A problem in the configuration. `line` and `column` count from 1; absent for the environment. */
 export type Problem = {
@@ -76,6 +77,8 @@ export async function readYaml(path: string, cwd: string) {
       problems,
       yaml: {
         value: document.toJS(),
+        /** The file for display: the same lines, without secrets. */
+        shown: () => shownSource(text, document),
         /** A problem at the key or value of a path, or at the nearest existing parent. */
         problem: (path: Path, what: 'key' | 'value', message: string, severity?: Problem['severity']) =>
           problemAt(offsetOf(path, what), message, severity),

@@ -69,7 +69,7 @@ function Navigation({ current }) {
   }, [current])
   return html`<header class="side">
     <a class="name" href=${link('now')}><img src=${ICON} alt="" width="22" height="22" />Trivium</a>
-    <button type="button" class="go-to" aria-label="Go to … (Ctrl-K)" onClick=${() => {
+    <button type="button" class="go-to" onClick=${() => {
       isGoingTo.value = true
     }}><span>Go to …</span> <kbd>${MAC ? '⌘' : 'Ctrl'} K</kbd></button>
     <nav aria-label="Views">

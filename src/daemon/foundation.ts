@@ -9,6 +9,7 @@ import { createGateways } from '../engine/gateways.ts'
 import { createLongWork } from '../engine/long-work.ts'
 import { createRefusals } from '../engine/refusals.ts'
 import { createReplayEvents } from '../engine/replay-events.ts'
+import { createRouteTally } from '../engine/route-tally.ts'
 import { createRouter } from '../engine/router.ts'
 import { createArtifactService, createArtifacts } from '../features/artifacts/artifacts.ts'
 import { createAuditLog } from '../features/audit/audit-log.ts'
@@ -65,6 +66,7 @@ export async function makeFoundation(options: DaemonOptions) {
     sharedLogs: shared,
     files: createArtifactService({ artifacts, store, keepFor }),
     router: createRouter(withOwnRoutes(current)),
+    routeTally: createRouteTally(now),
     access: createAccess(current, (kind) => transports[kind]?.caseless ?? false),
     gateways: createGateways({ kinds: new Map(Object.entries(transports)), log }),
     refusals: createRefusals({ count: metrics.refused, secrets: () => current.secrets, log, now }),

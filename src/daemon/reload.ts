@@ -1,4 +1,5 @@
 import type { LastReload } from '../api/metrics.ts'
+import type { Previous } from '../api/shown-configuration.ts'
 import type { Config } from '../config/load-config.ts'
 import { reasonOf } from '../core/errors.ts'
 import { toJson } from '../core/json.ts'
@@ -30,6 +31,7 @@ export function createReload(
   const { config, gateways, startedAt, now, log } = base
   const { load, manager, mcp } = parts
   let last: LastReload = { ok: true, at: startedAt, goodAt: startedAt }
+  let previous: Previous | undefined
   const inTurn = createTurns()
   const apply = createApply(base, parts)
 
@@ -46,7 +48,9 @@ export function createReload(
     try {
       const next = await load(manager.known())
       refuseMistakes(config(), next)
+      const { asRead } = config()
       await apply(next)
+      if (asRead.yaml !== next.asRead.yaml) previous = { ...asRead, at: last.goodAt }
       last = { ok: true, at, goodAt: at }
     } catch (error) {
       last = { ok: false, at, goodAt: last.goodAt, error: reasonOf(error) }
@@ -69,6 +73,8 @@ export function createReload(
       return reread()
     },
     last: () => last,
+    /** What was in force before; undefined if nothing has changed since the start. */
+    previous: () => previous,
     warnings,
   }
 }

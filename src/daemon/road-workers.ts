@@ -116,6 +116,7 @@ function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transc
   return createDispatch({
     ...sharedBy(base),
     router,
+    matched: base.routeTally.matched,
     async invoke(dispatched) {
       const { message, route } = dispatched
       if (dispatched.isAside) return run(dispatched)

@@ -37,6 +37,8 @@ export type DispatchOptions = {
   store: Pick<Store, 'jobs' | 'journal' | 'onSignal'>
   concurrency: number
   router: Pick<Router, 'match' | 'routes'>
+  /** Called with the route of each message when it is first dispatched; must cost almost nothing. */
+  matched?(route: string): void
   /** Whether a job must wait because its target is paused. */
   isHeld?(job: ClaimedJob): boolean
   /** Whether a message must not be merged into another call, regardless of the route. */

@@ -24,6 +24,7 @@ export function createDispatch(options: DispatchOptions) {
     journal: store.journal,
     match(message) {
       const route = router.match(message)
+      if (route) options.matched?.(route.name)
       if (route?.bolt !== undefined) return placeOf(route, message)
       const merges = (route?.['while-busy'] ?? 'queue') !== 'queue' || route?.settle !== undefined
       // Like a resumed job it has no group, and its route is looked up again.

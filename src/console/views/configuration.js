@@ -1,7 +1,12 @@
+import { useState } from 'preact/hooks'
 import { call } from '../lib/api.js'
+import { Diff, Yaml } from '../lib/code.js'
+import { around, diffOf } from '../lib/diff.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { Age, act, ask, Badge, Copy, Facts, Problem, span, useLoaded } from '../lib/parts.js'
+import { link } from '../lib/router.js'
+import { count } from '../lib/troubles.js'
 
 /** What the daemon goes by: routes.yaml as it was read, and what became of the last reload. */
 export function ConfigurationPage() {
@@ -31,7 +36,14 @@ export function ConfigurationPage() {
   </section>`
 }
 
-function Shown({ configuration: { file, yaml, files, variables, inForce, warnings, reload } }) {
+function Shown({ configuration }) {
+  const { files, variables, inForce, warnings, reload, previous } = configuration
+  const [what, setWhat] = useState('file')
+  const tabs = [
+    ['file', files.length > 1 ? 'Files' : 'File'],
+    ['change', 'Last change'],
+    ['routes', 'Routes'],
+  ]
   return html`
     ${
       !reload.ok &&
@@ -40,16 +52,13 @@ function Shown({ configuration: { file, yaml, files, variables, inForce, warning
     }
     <div class="columns configuration">
       <div>
-        <h2>As read</h2>
-        <p class="dim">${file}; <${Age} at=${reload.goodAt} /> ago. Variables stand by their names; other secrets are masked.</p>
-        ${files.map(
-          (one) => html`${files.length > 1 && html`<h3>${one.file}</h3>`}
-        <pre class=${files.length > 1 ? '' : 'tall'} tabindex="0" aria-label=${`${files.length > 1 ? one.file : 'routes.yaml'} as read`}>${one.yaml}</pre>`,
-        )}
-        <div class="buttons after"><${Copy} text=${yaml} /></div>
+        <p class="segments" role="group" aria-label="What is shown">${tabs.map(([name, title]) => html`<button key=${name} type="button" aria-pressed=${what === name} onClick=${() => setWhat(name)}>${title}</button>`)}</p>
+        ${what === 'file' && html`<${Files} files=${files} warnings=${warnings} readAt=${reload.goodAt} />`}
+        ${what === 'change' && html`<${Change} files=${files} previous=${previous} changedAt=${reload.goodAt} since=${configuration.countedSince} />`}
+        ${what === 'routes' && html`<${RouteTable} routes=${configuration.routes} since=${configuration.countedSince} />`}
       </div>
       <div>
-        ${warnings.length > 0 && html`<h2>Odd, but it works</h2><ul class="plain">${warnings.map((warning) => html`<li key=${warning.file + warning.line + warning.message}><${Badge} kind="warn">${placeOf(warning, files)}<//> ${warning.message}</li>`)}</ul>`}
+        ${warnings.length > 0 && html`<h2>Odd, but it works</h2><ul class="plain">${warnings.map(({ file, line, message }) => html`<li key=${file + line + message}><${Badge} kind="warn">${line ? `${files.length > 1 ? `${file}:` : 'line '}${line}` : 'note'}<//> ${message}</li>`)}</ul>`}
         <h2>In force</h2>
         <${Facts} of=${factsOf(inForce)} />
         <h2>Variables</h2>
@@ -62,10 +71,64 @@ function Shown({ configuration: { file, yaml, files, variables, inForce, warning
     </div>`
 }
 
-/** What a skill brings has no line. */
-function placeOf({ file, line }, files) {
-  if (!line) return 'mind'
-  return files.length > 1 ? `${file}:${line}` : `line ${line}`
+function Files({ files, warnings, readAt }) {
+  const linesIn = (name) =>
+    warnings.flatMap(({ file, line }) => (line && (files.length === 1 || file === name) ? [line] : []))
+  return html`<p class="dim">As read <${Age} at=${readAt} /> ago. Variables are shown by name; other secrets are masked, and comments left out.</p>
+    ${files.map(
+      ({ file, yaml }) => html`<section key=${file}><h2 class="file-name">${file}</h2>
+      <${Yaml} text=${yaml} label=${`${files.length > 1 ? file : 'routes.yaml'} as read`} marked=${linesIn(file)} />
+      <div class="buttons after"><${Copy} text=${yaml} /></div></section>`,
+    )}`
+}
+
+/** What the last reload changed, by file. The daemon remembers it until it stops. */
+function Change({ files, previous, changedAt, since }) {
+  if (!previous)
+    return html`<p class="dim">Nothing has changed since the daemon started <${Age} at=${since} /> ago. Earlier versions are not kept.</p>`
+  const { files: before } = previous
+  const names = [...new Set([...before, ...files].map(({ file }) => file))]
+  const textOf = (all, name) => all.find(({ file }) => file === name)?.yaml ?? ''
+  const changed = names.filter((name) => textOf(before, name) !== textOf(files, name))
+  return html`<p class="dim">What was in force from <${Time} at=${previous.at} />, against what is since <${Time} at=${changedAt} />.</p>
+    ${changed.map((name) => html`<section key=${name}><h2 class="file-name">${name}</h2><${Diff} label=${`Changes of ${name}`} lines=${around(diffOf(textOf(before, name), textOf(files, name)))} /></section>`)}`
+}
+
+function Time({ at }) {
+  return html`<time datetime=${new Date(at).toISOString()}>${new Date(at).toLocaleString()}</time>`
+}
+
+/** Routes in the order in which they are asked, with how many messages each took. */
+function RouteTable({ routes = [], since }) {
+  if (routes.length === 0) return html`<p class="dim">There are no routes.</p>`
+  // Skills bring many, which most sites never use.
+  const isShown = ({ name, day }) => !name.includes('@') || day > 0
+  const others = routes.filter((route) => !isShown(route))
+  return html`<p class="dim">The first that matches takes a message. Counted by this daemon, for a day at most; it runs for <${Age} at=${since} />.</p>
+    <${RouteRows} label="Routes" routes=${routes.filter(isShown)} />
+    ${others.length > 0 && html`<details><summary>${count(others.length, 'route')} of skills that took nothing</summary><${RouteRows} label="Routes of skills" routes=${others} /></details>`}`
+}
+
+function RouteRows({ label, routes }) {
+  return html`<div class="scrolls" tabindex="0" role="region" aria-label=${label}><table class="route-table">
+    <thead><tr><th scope="col">route</th><th scope="col">matches</th><th scope="col">goes to</th><th scope="col" class="number">last hour</th><th scope="col" class="number">last day</th><th scope="col">last</th></tr></thead>
+    <tbody>${routes.map(
+      ({ name, match, skill, queue, bolt, hour, day, lastAt }) => html`<tr key=${name}>
+        <td><b>${name}</b></td><td><code>${match && Object.keys(match).length > 0 ? matchOf(match) : 'everything'}</code></td>
+        <td>${skill ? html`<a href=${link(['skills', skill])}>${skill}</a>` : queue ? `queue ${queue}` : bolt ? `app ${bolt}` : 'nothing'}</td>
+        <td class="number">${hour.toLocaleString('en')}</td><td class="number">${day.toLocaleString('en')}</td>
+        <td>${lastAt ? html`<${Age} at=${lastAt} />` : ''}</td></tr>`,
+    )}</tbody></table></div>`
+}
+
+function matchOf(match) {
+  return Object.entries(match)
+    .map(([key, value]) => `${key}: ${[value].flat().map(wordOf).join(' or ')}`)
+    .join(', ')
+}
+
+function wordOf(value) {
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 function factsOf({ dataDir, listen, controlListen, publicUrl, retention, grace, drainDelay }) {

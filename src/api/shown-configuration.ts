@@ -1,0 +1,35 @@
+import type { Config } from '../config/load-config.ts'
+import { type Json, toJson } from '../core/json.ts'
+import type { Route } from '../core/route.ts'
+import type { RouteTally } from '../engine/route-tally.ts'
+import { defined } from '../lib/defined.ts'
+import type { LastReload } from './metrics.ts'
+
+/** What was in force before the last reload that changed something, and since when. */
+export type Previous = Config['asRead'] & { at: number }
+
+/** The configuration for operators, without secrets: as read, in force, before the last change, and what its routes take. */
+export function showConfiguration(deps: {
+  config(): Config
+  lastReload(): LastReload
+  previous(): Previous | undefined
+  routeTally: Pick<RouteTally, 'list'>
+  startedAt: number
+}): Json {
+  const { file, asRead, warnings, daemon, routes } = deps.config()
+  const { dataDir, listen, controlListen, publicUrl, retention, grace, drainDelay } = daemon
+  const inForce = { dataDir, listen, controlListen, publicUrl, retention, grace, drainDelay }
+  const counts = new Map(deps.routeTally.list().map(({ route, ...count }) => [route, count]))
+  return toJson({
+    ...{ file, ...asRead, inForce, warnings },
+    reload: deps.lastReload(),
+    routes: routes.map((route) => ({ ...shownRoute(route), hour: 0, day: 0, ...counts.get(route.name) })),
+    /** Counts are of this daemon, since then. */
+    countedSince: deps.startedAt,
+    ...defined({ previous: deps.previous() }),
+  })
+}
+
+function shownRoute({ name, match, skill, queue, bolt }: Route) {
+  return { name, ...defined({ match, skill, queue, bolt }) }
+}

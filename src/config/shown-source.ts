@@ -1,0 +1,68 @@
+import { type Document, isPair, isScalar as isScalarNode, isSeq, Lexer, type Scalar, visit } from 'yaml'
+import { withoutValues } from './environment.ts'
+
+/**
+ * The text of a YAML file with the same lines, and with secrets masked as `withoutValues` does. Comments are left out:
+ * anything may be in them.
+ */
+export function shownSource(text: string, document: Document): string {
+  const masked = withoutValues(document.toJS())
+  const changes = commentsIn(text).map((range) => ({ ...range, text: '# …' }))
+  visit(document, {
+    Scalar(key, node, ancestors) {
+      if (key === 'key' || typeof node.value !== 'string' || !node.range) return
+      const path = pathOf(node, ancestors)
+      const shown = path.length === 0 ? masked : path.reduce<unknown>(stepInto, masked)
+      if (shown === node.value) return
+      const [from, to] = node.range
+      changes.push({ from, to, text: replacement(text.slice(from, to), shown) })
+    },
+  })
+  let result = text
+  for (const { from, to, text: shown } of changes.toSorted((a, b) => b.from - a.from)) {
+    result = result.slice(0, from) + shown + result.slice(to)
+  }
+  return result
+}
+
+/** What the lexer says of the next lexeme: the document, an error, a scalar. */
+const [DOCUMENT, FLOW_END, SCALAR] = ['\u0002', '\u0018', '\u001f']
+const MARKS: readonly (string | undefined)[] = [DOCUMENT, FLOW_END, SCALAR]
+
+function commentsIn(text: string): { from: number; to: number }[] {
+  const found: { from: number; to: number }[] = []
+  let [at, isScalar] = [0, false]
+  for (const lexeme of new Lexer().lex(text)) {
+    // Marks of the lexer that are not in the text.
+    if (MARKS.includes(lexeme)) {
+      isScalar = lexeme === SCALAR
+      continue
+    }
+    if (!isScalar && lexeme.startsWith('#')) found.push({ from: at, to: at + lexeme.length })
+    isScalar = false
+    at += lexeme.length
+  }
+  return found
+}
+
+/** In the place of a value, with as many line ends: later lines keep their numbers. What is not known to be shown is masked. */
+function replacement(source: string, shown: unknown): string {
+  const lines = source.split('\n').length - 1
+  const value = typeof shown === 'string' ? JSON.stringify(shown) : '"[secret]"'
+  return value + '\n'.repeat(lines)
+}
+
+type Ancestors = readonly unknown[]
+
+/** The keys and indexes that lead to a value. */
+function pathOf(node: Scalar, ancestors: Ancestors): string[] {
+  const chain = [...ancestors, node]
+  return chain.flatMap((one, at) => {
+    if (isPair(one) && isScalarNode(one.key)) return [String(one.key.value)]
+    return isSeq(one) ? [String(one.items.findIndex((item) => item === chain[at + 1]))] : []
+  })
+}
+
+function stepInto(value: unknown, step: string): unknown {
+  return Object.hasOwn(Object(value), step) ? Object(value)[step] : undefined
+}

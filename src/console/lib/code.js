@@ -1,0 +1,29 @@
+import { html } from './html.js'
+import { tokensOf } from './yaml.js'
+
+/** A file with numbers of lines and colours. `marked`: lines that somebody should look at. */
+export function Yaml({ text, label, marked = [] }) {
+  const lines = tokensOf(text)
+  return html`<div class="code" tabindex="0" role="region" aria-label=${label}><table><tbody>${lines.map(
+    (tokens, at) =>
+      html`<tr key=${at} id=${`line-${at + 1}`} class=${marked.includes(at + 1) ? 'marked' : ''}><td class="line-number" data-line=${at + 1}></td><td class="line-text">${coloured(tokens)}</td></tr>`,
+  )}</tbody></table></div>`
+}
+
+/** What changed between two texts. */
+export function Diff({ lines, label }) {
+  const tokens = lines.map(({ line = '' }) => tokensOf(line)[0] ?? [])
+  return html`<div class="code diff" tabindex="0" role="region" aria-label=${label}><table><tbody>${lines.map(
+    ({ kind, before, after, many }, at) =>
+      kind === 'skipped'
+        ? html`<tr key=${at} class="skipped"><td></td><td></td><td>… ${many} more</td></tr>`
+        : html`<tr key=${at} class=${kind}><td class="line-number" data-line=${before ?? ''}></td><td class="line-number" data-line=${after ?? ''}></td>
+          <td class="line-text"><span class="sign">${{ added: '+', removed: '−' }[kind] ?? ' '}</span>${coloured(tokens[at])}</td></tr>`,
+  )}</tbody></table></div>`
+}
+
+function coloured(tokens) {
+  return tokens.map(({ kind, text }, at) =>
+    kind ? html`<span key=${at} class=${`y-${kind}`}>${text}</span>` : text,
+  )
+}

@@ -1,0 +1,54 @@
+/**
+ * The parts of lines of YAML, for colours: `[[{ kind, text }, …], …]`. `kind` is `key`, `text`, `number`, `word`, `variable`, `comment`
+ * or absent. It knows what our configuration files are made of; what it does not know has no colour.
+ */
+export function tokensOf(yaml) {
+  let block
+  return yaml
+    .replace(/\n$/, '')
+    .split('\n')
+    .map((line) => {
+      const indent = line.search(/\S|$/)
+      if (block !== undefined && (indent > block || line.trim() === '')) return valuesIn(line, 'text')
+      block = /(?:^|[:\s-])[|>][+-]?\d?\s*(#.*)?$/.test(line) ? indent : undefined
+      return partsOf(line)
+    })
+}
+
+const KEY = /^(\s*(?:- +)*)((?:"[^"]*"|'[^']*'|[^\s#'"{[][^#:]*?))(:)(?=\s|$)/
+/** In order: a text in quotes, a comment, a variable, a key inside braces, a number, a word of YAML, and what else there is. */
+const PARTS =
+  /"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|(?:^|\s)#.*$|\$\{[^}]*\}|[\w.-]+(?=:\s)|(?<![\w./:-])-?\d[\d_.]*(?:ms|[smhdw]|kb|mb|gb)?(?![\w./:-])|\b(?:true|false|null)\b|[{}[\],]|[^\s"'#${}[\],]+|./g
+
+function partsOf(line) {
+  const [, space, key, colon] = KEY.exec(line) ?? []
+  if (key === undefined) return tokens(line)
+  return [
+    { text: space },
+    { kind: 'key', text: key },
+    { text: colon },
+    ...tokens(line.slice(space.length + key.length + 1)),
+  ]
+}
+
+function tokens(text) {
+  return [...text.matchAll(PARTS)].flatMap(([part]) =>
+    /^["']/.test(part) ? valuesIn(part, 'text') : [{ kind: kindOf(part), text: part }],
+  )
+}
+
+function kindOf(part) {
+  if (/^\s?#/.test(part)) return 'comment'
+  if (part.startsWith('${')) return 'variable'
+  if (/^-?\d[\d_.]*(ms|[smhdw]|kb|mb|gb)?$/.test(part)) return 'number'
+  if (/^(true|false|null)$/.test(part)) return 'word'
+  return undefined
+}
+
+/** A text with the variables in it. */
+function valuesIn(text, kind) {
+  return text
+    .split(/(\$\{[^}]*\})/)
+    .filter(Boolean)
+    .map((part) => ({ kind: part.startsWith('${') ? 'variable' : kind, text: part }))
+}

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+
+const ROUTES = `# what the shop sends: the old secret was hunter2
+gateways:
+  shop: { transport: webhook, path: /hooks/shop, verify: { scheme: none } }
+  bank:
+    transport: webhook
+    path: /hooks/bank
+    verify: { scheme: github, secret: "written-in-the-file" } # not here
+include: routes.d/*.yaml
+routes:
+  - { name: refunds, match: { gateway: shop, text: "*refund*" }, skill: echo }
+  - { name: rest, match: { gateway: shop }, skill: echo }
+`
+const MORE = 'routes:\n  - { name: bank, match: { gateway: bank }, skill: echo }\n'
+
+describe('the configuration in the console', { timeout: 120_000 }, async () => {
+  const site = openSite({ routes: ROUTES })
+  site.write('routes.d/bank.yaml', MORE)
+  const daemon = await site.start()
+  const { page, show, press, shots } = await openConsole(() => daemon)
+  const file = page.getByRole('region', { name: 'routes.yaml as read' })
+  const lines = () => file.locator('.line-text').allTextContents()
+
+  test('is each file with its own lines, numbers and colours, without secrets and comments', async () => {
+    await show('configuration')
+    await file.waitFor()
+    const shown = await lines()
+    const written = ROUTES.trimEnd().split('\n')
+    assert.equal(shown.length, written.length)
+    assert.deepEqual(shown.slice(1, 6), written.slice(1, 6))
+    assert.equal(shown[6], '    verify: { scheme: github, secret: "[secret]" } # …')
+    assert.doesNotMatch(shown.join('\n'), /hunter2|written-in-the-file/)
+    assert.equal(await file.locator('tr').nth(9).locator('.line-number').getAttribute('data-line'), '10')
+    assert.deepEqual((await file.locator('.y-key').allTextContents()).slice(0, 2), ['gateways', 'shop'])
+    await page
+      .getByRole('region', { name: 'routes.d/bank.yaml as read' })
+      .getByText('/hooks')
+      .waitFor({ state: 'detached' })
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('configuration')
+  })
+
+  test('says what the last reload changed, line by line, and since when', async () => {
+    await press('Last change')
+    await page.getByText('Nothing has changed since the daemon started').waitFor()
+    site.write('routes.yaml', ROUTES.replace('*refund*', '*money back*'))
+    const changes = page.getByRole('region', { name: 'Changes of routes.yaml' })
+    await changes.waitFor()
+    const removed = await changes.locator('.removed .line-text').allTextContents()
+    const added = await changes.locator('.added .line-text').allTextContents()
+    assert.deepEqual([removed.length, added.length], [1, 1])
+    assert.match(`${removed[0]} ${added[0]}`, /−.*\*refund\*.* \+.*\*money back\*/)
+    assert.equal(await changes.locator('.added .line-number').last().getAttribute('data-line'), '10')
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('configuration-change')
+  })
+
+  test('shows the routes in their order with how many messages each took', async () => {
+    for (const text of ['money back, please', 'hello', 'hello again'])
+      await daemon.post('/hooks/shop', JSON.stringify({ text }))
+    await press('Routes')
+    const table = page.getByRole('region', { name: 'Routes', exact: true })
+    await page.reload()
+    await press('Routes')
+    await table.getByRole('row').filter({ hasText: 'refunds' }).waitFor()
+    const rows = await table
+      .locator('tbody tr')
+      .evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent)))
+    assert.deepEqual(
+      rows.map(([name, match, target, hour, day]) => [name, match, target, hour, day]),
+      [
+        ['refunds', 'gateway: shop, text: *money back*', 'echo', '1', '1'],
+        ['rest', 'gateway: shop', 'echo', '2', '2'],
+        ['bank', 'gateway: bank', 'echo', '0', '0'],
+      ],
+    )
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('configuration-routes')
+  })
+})
