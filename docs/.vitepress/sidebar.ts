@@ -36,6 +36,7 @@ export const sidebar: Group[] = [
     notifications: 'Notifications',
     stores: 'Stores',
     security: 'Security',
+    console: 'The console',
     'console-sign-in': 'Sign in to the console',
     capacity: 'Capacity',
     performance: 'Performance',

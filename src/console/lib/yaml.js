@@ -15,7 +15,7 @@ export function tokensOf(yaml) {
     })
 }
 
-const KEY = /^(\s*(?:- +)*)((?:"[^"]*"|'[^']*'|[^\s#'"{[][^#:]*?))(:)(?=\s|$)/
+const KEY = /^(\s*(?:- +)*)((?:"[^"]*"|'[^']*'|(?!- )[^\s#'"{[][^#:]*?))(:)(?=\s|$)/
 /** In order: a text in quotes, a comment, a variable, a key inside braces, a number, a word of YAML, and what else there is. */
 const PARTS =
   /"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|(?:^|\s)#.*$|\$\{[^}]*\}|[\w.-]+(?=:\s)|(?<![\w./:-])-?\d[\d_.]*(?:ms|[smhdw]|kb|mb|gb)?(?![\w./:-])|\b(?:true|false|null)\b|[{}[\],]|[^\s"'#${}[\],]+|./g
@@ -32,8 +32,18 @@ function partsOf(line) {
 }
 
 function tokens(text) {
-  return [...text.matchAll(PARTS)].flatMap(([part]) =>
-    /^["']/.test(part) ? valuesIn(part, 'text') : [{ kind: kindOf(part), text: part }],
+  return [...text.matchAll(PARTS)].flatMap(({ 0: part, index }) =>
+    /^["']/.test(part)
+      ? valuesIn(part, 'text')
+      : [
+          {
+            kind:
+              /^:\s/.test(text.slice(index + part.length, index + part.length + 2)) && /^[\w.-]+$/.test(part)
+                ? 'key'
+                : kindOf(part),
+            text: part,
+          },
+        ],
   )
 }
 
