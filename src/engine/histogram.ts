@@ -6,6 +6,8 @@ import { DAY, HOUR, MINUTE } from '../core/units.ts'
 import { searchOf } from './search.ts'
 
 const SECOND = 1_000
+/** Ms that are shown at least, and at most. */
+const [SHORTEST_SPAN, LONGEST_SPAN] = [MINUTE, 400 * DAY]
 /** Ms that a span of time may have, so that spans begin where people expect it. */
 const WIDTHS = [
   ...[1, 2, 5, 10, 15, 30].map((each) => each * SECOND),
@@ -28,7 +30,10 @@ export function createHistogram(
       const query = searchOf(filter, caller)
       const until = Math.min(query.until ?? Number.MAX_SAFE_INTEGER, now() + 1)
       const oldest = (await store.stats()).journal.oldestAt ?? until - HOUR
-      const since = Math.min(Math.max(query.since ?? 0, oldest), until - 1)
+      const since = Math.min(
+        query.since ? Math.max(query.since, until - LONGEST_SPAN) : oldest,
+        until - SHORTEST_SPAN,
+      )
       const fitting = WIDTHS.find((each) => (until - since) / each <= buckets) ?? 28 * DAY
       const width = (until - since) / given <= MOST_SPANS ? given : fitting
       const from = Math.floor(since / width) * width
