@@ -1,3 +1,4 @@
+import { spokenName } from '../../src/cli/grammar.ts'
 import { COMMAND_NAMES, main } from '../../src/cli/program.ts'
 import { builtInSkills } from '../../src/runtime/built-in.ts'
 import { code, page } from './markdown.ts'
@@ -10,7 +11,10 @@ export async function commandsPage(): Promise<string> {
   const sections: string[] = []
   for (const name of COMMAND_NAMES) sections.push(`### ${code(name)}`, await helpOf(name))
   sections.push('## Skills as commands', 'Your own skills are commands in the same way.')
-  for (const { name } of builtInSkills) sections.push(`### ${code(name)}`, await helpOf(name))
+  for (const { name } of builtInSkills) {
+    const spoken = spokenName(name)
+    sections.push(`### ${code(spoken)}`, await helpOf(spoken))
+  }
   return page('Commands', INTRODUCTION, ['## Commands', ...sections])
 }
 
@@ -19,7 +23,7 @@ async function helpOf(name: string): Promise<string> {
   const out = (piece: string) => {
     text += piece
   }
-  const code = await main([name, '--help'], {
+  const code = await main([...name.split(' '), '--help'], {
     env: { PATH: process.env.PATH },
     cwd: process.cwd(),
     out,

@@ -3,7 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { toTriviumError } from '../core/errors.ts'
 import { type AddCommand, type CommandContext, type Environs, ownFile } from './command.ts'
 import { environsOf, listGlobals, takeGlobals } from './global-options.ts'
-import { createTerminal, paint, type Streams, type Terminal, usageOutput } from './terminal.ts'
+import { createTerminal, hintAt, paint, type Streams, type Terminal, usageOutput } from './terminal.ts'
 
 /** Every command that is no skill, in the order of the help; only what a command line names is loaded. */
 const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
@@ -21,7 +21,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   routes: async () => (await import('./commands/routes.ts')).addRoutes,
   config: async () => (await import('./commands/routes.ts')).addConfig,
   reload: async () => (await import('./commands/daemon.ts')).addReload,
-  'dead-letters': async () => (await import('./commands/dead-letters.ts')).addDeadLetters,
+  'dead-letter': async () => (await import('./commands/dead-letters.ts')).addDeadLetters,
   audit: async () => (await import('./commands/audit.ts')).addAudit,
   refused: async () => (await import('./commands/dead-letters.ts')).addRefused,
   state: async () => (await import('./commands/state.ts')).addState,
@@ -38,9 +38,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
 
 export const COMMAND_NAMES = Object.keys(COMMANDS)
 
-/** Words that stand for the name of one skill. */
-const GROUP =
-  /^(subscription [^ ]+|job (list|show|cancel)(?= |$)|schedule (list|create|delete|run|pause|resume)(?= |$)|send (list|cancel)(?= |$)|(gateway|route|skill|conversation) (pause|resume)(?= |$)|pause list(?= |$)|route list(?= |$)|skill usage(?= |$)|run cancel(?= |$)|slack installs( remove)?(?= |$))/
+/** Commands by the names that they had before. */
+const RENAMED: Readonly<Record<string, string>> = { 'dead-letters': 'dead-letter' }
 
 /** What the shells call at a Tab: `complete -- <the words so far>`. It is in no help. */
 const COMPLETE = 'complete'
@@ -82,29 +81,32 @@ export async function main(argv: string[], world: World = THIS_PROCESS): Promise
     .configureOutput(usageOutput(terminal))
     .addHelpText(
       'after',
-      '\nEvery skill is a command too: trivium <skill> --arg value. `trivium skill list` names them.',
+      '\nEvery skill is a command too: trivium <noun> <verb> --arg value, such as `trivium event wait`; your own by their names.\n`trivium skill list` names them.',
     )
 
   try {
     if (problem) throw problem
     const at = rest.findIndex((word) => !word.startsWith('-'))
-    // `subscription pause NAME` is the skill `subscription-pause`.
-    const [group] = at < 0 ? [] : (GROUP.exec(rest.slice(at).join(' ')) ?? [])
-    const name = group?.replaceAll(' ', '-') ?? rest[at]
+    const name = renamed(rest, at, terminal)
     if (name !== undefined && name !== 'help' && name !== COMPLETE && !Object.hasOwn(COMMANDS, name)) {
-      const { invokeByName } = await import('./skill-command.ts')
-      await invokeByName(name, rest.toSpliced(at, group?.split(' ').length ?? 1), context)
+      const { invokeSpoken } = await import('./skill-command.ts')
+      await invokeSpoken(rest, at, context)
       return code
-    }
-    if (name === COMPLETE) {
-      const { skillCommands } = await import('./skill-command.ts')
-      for (const command of await skillCommands(context)) program.addCommand(command)
     }
     // Flags before a command may ask for the help of all.
     const named = name !== undefined && at === 0 ? COMMANDS[name] : undefined
-    for (const load of named ? [named] : Object.values(COMMANDS)) {
+    const loads = named ? [named] : Object.values(COMMANDS)
+    for (const load of loads) {
+      if (load === COMMANDS.completion && name === COMPLETE)
+        await (await import('./skill-command.ts')).addSkillCommands(program, context)
       const addCommand = await load()
       addCommand(program, context)
+    }
+    // What a group of commands lacks may be a skill: `skill pause NAME`, `state get KEY`.
+    if (named && lacks(program, rest) && (await import('./grammar.ts')).skillIn(rest)) {
+      const { invokeSpoken } = await import('./skill-command.ts')
+      await invokeSpoken(rest, at, context)
+      return code
     }
     listGlobals(program)
     await program.parseAsync(rest, { from: 'user' })
@@ -112,6 +114,24 @@ export async function main(argv: string[], world: World = THIS_PROCESS): Promise
   } catch (error) {
     return report(error, terminal)
   }
+}
+
+/** The first word, by its name today; says so where it was another, and puts it into the words. */
+function renamed(rest: string[], at: number, terminal: Terminal): string | undefined {
+  const given = rest[at]
+  const now = given === undefined || !Object.hasOwn(RENAMED, given) ? undefined : RENAMED[given]
+  if (now === undefined) return given
+  rest[at] = now
+  hintAt(terminal, `trivium ${given}`, `trivium ${now}`)
+  return now
+}
+
+/** Whether the second word is no command of the group that the first one names, though the group has commands. */
+function lacks(program: Command, [noun, verb]: readonly string[]): boolean {
+  if (verb === undefined || verb.startsWith('-') || verb === 'help') return false
+  const group = program.commands.find((command) => command.name() === noun)
+  if (!group || group.commands.length === 0) return false
+  return !group.commands.some((command) => command.name() === verb || command.aliases().includes(verb))
 }
 
 function report(error: unknown, terminal: Terminal): number {

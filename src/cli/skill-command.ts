@@ -10,10 +10,11 @@ import { isCallbackName } from '../runtime/callbacks/callback-service.ts'
 import { type CommandContext, type Environs, EXIT_NOTHING, interruption, loadFor, usage } from './command.ts'
 import { type Connection, connect, connectOrOpen, isNotRunning } from './connection.ts'
 import { GLOBAL_NAMES, listGlobals } from './global-options.ts'
+import { groupOf, skillIn, spokenName } from './grammar.ts'
 import { humanResult } from './skill-output.ts'
 import { readValue, typeName } from './skill-value.ts'
 import { isStoreOnly, withoutDaemon } from './store-only.ts'
-import { show, type Terminal, usageOutput } from './terminal.ts'
+import { hintAt, show, type Terminal, usageOutput } from './terminal.ts'
 
 /** Flags of the command itself. A property named like one stands behind a word of its own: `--skill-args`. */
 const RESERVED = new Set([...GLOBAL_NAMES, 'args', 'follow', 'help', 'version'])
@@ -34,8 +35,32 @@ const described = z.object({
 
 type Described = z.output<typeof described>
 
+/**
+ * Runs the skill that the words from `at` on name: as noun and verb, or by its name. A noun alone prints the help of its verbs. A skill of
+ * one's own whose name begins with a noun is found by its name.
+ */
+export async function invokeSpoken(rest: readonly string[], at: number, context: CommandContext) {
+  const words = rest.slice(at)
+  const end = words.findIndex((word) => word.startsWith('-'))
+  const spoken = skillIn(end < 0 ? words : words.slice(0, end))
+  const [first = '', second] = words
+  const name = spoken?.name ?? first
+  const group = spoken ? undefined : groupOf(name)
+  const isHelp = second === undefined || second === '--help' || second === '-h'
+  if (group && isHelp) return group.configureOutput(usageOutput(context.terminal())).outputHelp()
+  if (group && second !== undefined && !(await isSkill(name, context)))
+    throw usage(`${name} has no ${second}. \`trivium ${name} --help\` lists what it has.`)
+  if (!spoken && spokenName(name) !== name)
+    hintAt(context.terminal(), `trivium ${name}`, `trivium ${spokenName(name)}`)
+  await invokeByName(name, rest.toSpliced(at, spoken?.count ?? 1), context)
+}
+
+async function isSkill(name: string, context: CommandContext): Promise<boolean> {
+  return objectsIn(await skillsAsTold(context.environs())).some((skill) => skill.name === name)
+}
+
 /** Runs `trivium <skill> --arg value`: the flags are made from the skill's schema. `argv` is what follows the name. */
-export async function invokeByName(name: string, argv: readonly string[], context: CommandContext) {
+async function invokeByName(name: string, argv: readonly string[], context: CommandContext) {
   if (argv.includes('--help') || argv.includes('-h')) return showHelp(name, context)
   await using connection = await open(name, context)
   const skill = await find(connection, name, context)
@@ -73,14 +98,22 @@ async function showHelp(name: string, context: CommandContext): Promise<void> {
   await command.configureOutput(usageOutput(context.terminal())).parseAsync(['--help'], { from: 'user' })
 }
 
-/** All skills as commands, for a shell to complete: those of the running daemon, else what is in the folders. */
-export async function skillCommands(context: CommandContext): Promise<Command[]> {
-  const told = await skillsAsTold(context.environs())
-  const others = context.commands()
-  return objectsIn(told).flatMap((skill) => {
+/** Adds all skills as commands, for a shell to complete: those of the running daemon, else what is in the folders. */
+export async function addSkillCommands(program: Command, context: CommandContext): Promise<void> {
+  for (const skill of objectsIn(await skillsAsTold(context.environs()))) {
     const name = String(skill.name)
-    return others.includes(name) ? [] : commandFor(name, described.parse(skill)).command.name(name)
-  })
+    const [verb, ...nouns] = spokenName(name)
+      .split(/ (?=[^ ]+$)/)
+      .reverse()
+    const path = nouns.length === 0 ? [] : (nouns[0]?.split(' ') ?? [])
+    const parent = path.reduce((above, noun) => childOf(above, noun) ?? above.command(noun), program)
+    if (verb === undefined || childOf(parent, verb)) continue
+    parent.addCommand(commandFor(name, described.parse(skill)).command.name(verb))
+  }
+}
+
+function childOf(command: Command, name: string): Command | undefined {
+  return command.commands.find((child) => child.name() === name)
 }
 
 /** The skills of the running daemon, else those in the folders, each with its arguments. */
@@ -145,7 +178,7 @@ function commandFor(name: string, { description, args: { properties, required } 
       : 'id' in properties
         ? '`id` may stand without its flag'
         : 'none'
-  const command = new Command(`trivium ${name}`)
+  const command = new Command(`trivium ${spokenName(name)}`)
     .description(description)
     .exitOverride()
     .showSuggestionAfterError()

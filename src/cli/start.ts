@@ -109,7 +109,7 @@ function tries({ gateways }: Config, listen: string): string[] {
     'npx trivium message cli "hello"',
     hook ? `curl -s http://${listen}${hook} -H 'content-type: application/json' -d '{"hello":"world"}'` : [],
     ws ? `npx wscat -c ws://${listen}${ws}      then type  {"type":"message","text":"hello"}` : [],
-    'npx trivium event-wait --topic gateway-message --follow',
+    'npx trivium event wait --topic gateway-message --follow',
     'npx trivium status',
   ].flat()
 }

@@ -75,6 +75,11 @@ export function usageOutput({ json, out, err }: Terminal) {
   return { writeOut: out, writeErr: json ? () => {} : err }
 }
 
+/** Tells a person that a command has another name today. */
+export function hintAt({ json, err }: Terminal, old: string, now: string): void {
+  if (!json) err(`(${old} is now called: ${now})\n`)
+}
+
 /** Prints a value: as JSON for machines, else as `human` makes it. */
 export function show(terminal: Terminal, value: unknown, human: () => string): void {
   terminal.out(terminal.json ? `${JSON.stringify(value)}\n` : `${human()}\n`)

@@ -49,7 +49,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     assert.deepEqual([said.code, said.out], [0, 'You said: hello there\n'])
     const failed = await site.run(['message', 'cli', 'bad'])
     assert.equal(failed.code, 1)
-    assert.match(failed.out, /It could not be handled; see: trivium dead-letters show/)
+    assert.match(failed.out, /It could not be handled; see: trivium dead-letter show/)
     const result = await json('message', 'cli', 'again', '--conversation', 'c', '--key', 'k')
     assert.deepEqual([result.conversation, result.outcome, result.duplicate], ['c', 'done', false])
     const unknown = await site.run(['message', 'nobody', 'hello'])
@@ -83,26 +83,20 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
 
   test('dead-letters lists, shows, drives again and drops', async () => {
     const { id } = JSON.parse((await site.run(['message', 'cli', 'bad', '--json'])).out)
-    assert.match(
-      (await site.run(['dead-letters', 'list'])).out,
-      new RegExp(`${id} .*dispatch .*bad .*I fail`),
-    )
-    assert.equal((await json('dead-letters', 'show', id)).errors.length, 1)
-    assert.match((await site.run(['dead-letters', 'retry', id])).out, /1 back in their lanes/)
-    await until(
-      async () => (await site.run(['dead-letters', 'show', id])).code === 0,
-      'the dead letter again',
-    )
-    assert.match((await site.run(['dead-letters', 'drop', id])).out, /1 dropped/)
-    assert.equal((await site.run(['dead-letters', 'drop', id])).code, 1)
+    assert.match((await site.run(['dead-letter', 'list'])).out, new RegExp(`${id} .*dispatch .*bad .*I fail`))
+    assert.equal((await json('dead-letter', 'show', id)).errors.length, 1)
+    assert.match((await site.run(['dead-letter', 'retry', id])).out, /1 back in their lanes/)
+    await until(async () => (await site.run(['dead-letter', 'show', id])).code === 0, 'the dead letter again')
+    assert.match((await site.run(['dead-letter', 'drop', id])).out, /1 dropped/)
+    assert.equal((await site.run(['dead-letter', 'drop', id])).code, 1)
 
-    await site.run(['dead-letters', 'drop', '--all'])
+    await site.run(['dead-letter', 'drop', '--all'])
     await site.run(['message', 'cli', 'bad'])
-    const many = ['dead-letters', 'drop', '--route', 'bad', '--error', 'i FAIL']
+    const many = ['dead-letter', 'drop', '--route', 'bad', '--error', 'i FAIL']
     assert.match((await site.run(many)).err, /1 matches\. Add --all/)
     await site.run(['message', 'cli', 'bad'])
     assert.match(
-      (await site.run(['dead-letters', 'groups', '--route', 'bad'])).out,
+      (await site.run(['dead-letter', 'groups', '--route', 'bad'])).out,
       /\n2 +dispatch +bad .*I fail/,
     )
     const asked = await site.run(many)
@@ -199,12 +193,30 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
 
   test('the help names every command, wherever it is asked for', async () => {
     const { out } = await site.run(['help'])
-    assert.match(out, /status[\s\S]*dead-letters[\s\S]*workbench/)
+    assert.match(out, /status[\s\S]*dead-letter[\s\S]*workbench/)
     const asked = [[], ['--help', 'status'], ['--json', '-h']].map((args) => site.run(args))
     for (const { out: text, err } of await Promise.all(asked)) assert.equal(text + err, out)
     assert.match((await site.run(['status', '--help'])).out, /Usage: trivium status/)
     assert.match((await site.run(['help', 'status'])).out, /Usage: trivium status/)
     assert.match((await site.run(['--version'])).out, /^\d+\.\d+\.\d+\n$/)
+  })
+
+  test('every command is a noun and a verb; the older spellings work and say the new one', async () => {
+    const spoken = ['event', 'wait', 'grammar', '--timeout', '1', '--json']
+    assert.deepEqual(await site.run(spoken), { code: 4, out: '[]\n', err: '' })
+    const older = await site.run(['event-wait', 'grammar', '--timeout', '1'])
+    assert.equal(older.code, 4)
+    assert.match(older.err, /trivium event-wait is now called: trivium event wait/)
+    const renamed = await site.run(['dead-letters', 'list'])
+    assert.deepEqual([renamed.code, /now called: trivium dead-letter/.test(renamed.err)], [0, true])
+    assert.equal((await site.run(['dead-letters', 'list', '--json'])).err, '', 'programs are told nothing')
+    // What a group of commands lacks is a skill.
+    await site.run(['state', 'set', 'grammar', '{"a":1}'])
+    assert.deepEqual(JSON.parse((await site.run(['state', 'get', 'grammar', '--json'])).out), { a: 1 })
+    const group = await site.run(['gateway'])
+    assert.match(group.out, /Usage: trivium gateway <verb>[\s\S]*receive +Takes the oldest/)
+    const unknown = await site.run(['gateway', 'receiv'])
+    assert.deepEqual([unknown.code, /gateway has no receiv/.test(unknown.err)], [2, true])
   })
 
   test('what is wrong with a command line exits with 2 and says what', async () => {
@@ -226,7 +238,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
       [['status', '--frob'], /unknown option '--frob'/],
       [['message', 'cli'], /missing required argument/],
       [['message', 'cli', 'x', '--wait', 'abc'], /--wait is a whole number/],
-      [['dead-letters', 'list', '--limit', '-1'], /--limit/],
+      [['dead-letter', 'list', '--limit', '-1'], /--limit/],
       [['routes', 'explain', 'no-such-file.json'], /neither a message id nor a file/],
     ] as const
     await Promise.all(
@@ -358,7 +370,7 @@ describe('trivium, without a daemon', { timeout: 300_000 }, () => {
   test('looks at messages without starting a skill or sending anything', async () => {
     const { out } = await site.run(['message', 'cli', 'bad', '--json'])
     const { id } = JSON.parse(out)
-    assert.equal((await site.run(['dead-letters', 'retry', id])).code, 0)
+    assert.equal((await site.run(['dead-letter', 'retry', id])).code, 0)
     await site.run(['status'])
     const { history } = JSON.parse((await site.run(['message', 'show', id, '--json'])).out)
     assert.equal(history.filter(({ what }: { what: string }) => what === 'dead').length, 1)

@@ -22,7 +22,7 @@ const LINES: Record<string, string> = {
   email: 'email login nobody',
   routes: 'routes explain 01a1fe02-9a5e-7000-8000-000b6b2d7e20',
   config: 'config schema',
-  'dead-letters': 'dead-letters list',
+  'dead-letter': 'dead-letter list',
   reload: 'reload',
   state: 'state show',
   workbench: 'workbench',

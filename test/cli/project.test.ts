@@ -52,9 +52,11 @@ describe('the package in an empty folder', { timeout: 300_000 }, () => {
 
   test('a shell completes commands, skills and flags, with the script for each shell', () => {
     const complete = (...words: string[]) => run(['complete', '--', ...words]).out
-    assert.match(complete('dead-letters', 're'), /^retry\t/m)
+    assert.match(complete('dead-letter', 're'), /^retry\t/m)
+    assert.match(complete('gateway', 'rec'), /^receive\t/m)
+    assert.match(complete('skill', 'pau'), /^pause\t/m)
     assert.match(complete('he'), /^hello\t/m)
-    assert.match(complete('event-wait', '--to'), /^--topic\t/m)
+    assert.match(complete('event', 'wait', '--to'), /^--topic\t/m)
     const scripts = ['bash', 'zsh', 'fish'].map((shell) => run(['completion', shell]).out)
     for (const script of scripts) assert.match(script, /trivium complete --/)
     assert.equal(run(['completion', 'tcl']).code, 2)

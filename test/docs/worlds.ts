@@ -70,11 +70,11 @@ export const worlds: Readonly<Record<string, World>> = {
   'docs/operating.md': {
     routes: `gateways: ${GATEWAYS}`,
     before: {
-      'dead-letters groups': `
+      'dead-letter groups': `
 mkdir -p skills/failing && printf %s ${quote(FAILING.skills.failing)} > skills/failing/index.ts
 trivium ${MERGE} ${quote(FAILING.routes)}; trivium reload
 dead=$(trivium message cli "something" --wait 0 --json | jq -r .id)
-until trivium dead-letters show $dead > /dev/null 2>&1; do :; done
+until trivium dead-letter show $dead > /dev/null 2>&1; do :; done
 `,
     },
     placeholders: {
@@ -101,7 +101,7 @@ until trivium dead-letters show $dead > /dev/null 2>&1; do :; done
     prepare: `${SENT}conversation=$(trivium message show $id --json | jq -r .message.conversation)\n`,
     before: {
       'run cancel':
-        'message=$(trivium message cli slow --wait 0 --json | jq -r .id)\ntrivium state-wait --key begun\n',
+        'message=$(trivium message cli slow --wait 0 --json | jq -r .id)\ntrivium state wait --key begun\n',
     },
     placeholders: { CONVERSATION: '"$conversation"', MESSAGE: '$message' },
   },
@@ -111,7 +111,7 @@ until trivium dead-letters show $dead > /dev/null 2>&1; do :; done
     before: {
       'subscription show': 'until trivium subscription show local --json | grep -q 200; do :; done\n',
       'subscription replay': `trivium ${MERGE} ${quote(CRM)}; trivium reload\n`,
-      'event-replay': 'trivium event-subscribe --topic orders --queue audit\n',
+      'event replay': 'trivium event subscribe --topic orders --queue audit\n',
     },
   },
   'docs/queues.md': {
@@ -128,8 +128,8 @@ until trivium dead-letters show $dead > /dev/null 2>&1; do :; done
     prepare: SENT,
     before: {
       'mail:W3': `
-for key in W3 W4; do trivium gateway-send "Hi." --gateway mail --to ada@example.com --in 2h --key $key; done
-trivium gateway-send "Hi." --message-id $id --in 2h --key W5
+for key in W3 W4; do trivium gateway send "Hi." --gateway mail --to ada@example.com --in 2h --key $key; done
+trivium gateway send "Hi." --message-id $id --in 2h --key W5
 `,
     },
     placeholders: { ' ID': ' $id' },
@@ -144,7 +144,7 @@ trivium gateway-send "Hi." --message-id $id --in 2h --key W5
     },
     prepare: `
 dead=$(trivium message cli order --wait 0 --json | jq -r .id)
-until trivium dead-letters show $dead > /dev/null 2>&1; do :; done
+until trivium dead-letter show $dead > /dev/null 2>&1; do :; done
 `,
     placeholders: { ' ID\n': ' $dead\n' },
   },

@@ -126,7 +126,7 @@ notify:
       await submit('quiet one')
       const mail = await until(async () => (await mails())[0], 'a mail')
       assert.match(mail.subject ?? '', /\[Trivium\] Dead letter: route quiet failed/)
-      assert.match(mail.text ?? '', /no luck with quiet one[\s\S]*trivium dead-letters show/)
+      assert.match(mail.text ?? '', /no luck with quiet one[\s\S]*trivium dead-letter show/)
       const told = await until(() => receiver.told[0], 'a POST')
       assert.deepEqual([told.count, told.types], [1, ['dead-letter']])
       assert.match(told.text, /no luck with quiet one/)

@@ -5,10 +5,10 @@ import { type AddCommand, usage, wholeNumber } from '../command.ts'
 import { ask, type Connection, connect } from '../connection.ts'
 import { age, shorten, table } from '../terminal.ts'
 
-/** `trivium dead-letters list|groups|show|retry|drop`. */
+/** `trivium dead-letter list|groups|show|retry|drop`. */
 export const addDeadLetters: AddCommand = (program, context) => {
   const command = program
-    .command('dead-letters')
+    .command('dead-letter')
     .description(
       'messages and sends that failed permanently, kept with every error until you retry or drop them',
     )

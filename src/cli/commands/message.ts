@@ -159,7 +159,7 @@ function replyText(result: Json): string {
   const id = String(pathGet(result, 'id'))
   const why: Record<string, string> = {
     done: 'The skill ran and sent no reply.',
-    failed: `It could not be handled; see: trivium dead-letters show ${id}`,
+    failed: `It could not be handled; see: trivium dead-letter show ${id}`,
     unrouted: `No route matches it; see: trivium routes explain ${id}`,
   }
   const outcome = String(pathGet(result, 'outcome'))

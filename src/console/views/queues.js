@@ -13,7 +13,7 @@ export function QueuesPage() {
     <header class="bar"><h1 id="title">Groups and queues</h1></header>
     <${StoreAway} />
     <h2>Consumer groups</h2>
-    ${own.length === 0 ? html`<p class="dim">Nobody reads events as a group. <code>npx trivium event-wait --topic gateway-message --queue mine</code> makes one.</p>` : html`<${Groups} groups=${own} />`}
+    ${own.length === 0 ? html`<p class="dim">Nobody reads events as a group. <code>npx trivium event wait --topic gateway-message --queue mine</code> makes one.</p>` : html`<${Groups} groups=${own} />`}
     <h2>Push subscriptions</h2>
     ${subscriptions.length === 0 && html`<p class="dim">None; <code>subscriptions:</code> in routes.yaml pushes events to other programs.</p>`}
     <div class="cards broad">${subscriptions.map((each) => html`<${Subscription} key=${each.name} known=${each} />`)}</div>

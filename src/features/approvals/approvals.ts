@@ -202,7 +202,7 @@ function briefArguments(approval: Approval): string {
   const whole = argumentsOf(approval)
   const more = whole.length - LONGEST
   if (more <= 0) return whole
-  return `${whole.slice(0, LONGEST)}…\n(${more} characters more: trivium approval-list --id ${approval.id})`
+  return `${whole.slice(0, LONGEST)}…\n(${more} characters more: trivium approval list --id ${approval.id})`
 }
 
 type HowToDecide = { link?: string | undefined; byWords?: boolean }
@@ -211,6 +211,6 @@ type HowToDecide = { link?: string | undefined; byWords?: boolean }
 function askForApproval(approval: Approval, { link, byWords = false }: HowToDecide): string {
   const how = link
     ? `Look at the whole and decide: ${link}${byWords ? '\n\nOr answer yes or no.' : ''}`
-    : `This needs an approval: ${byWords ? 'who may decide says yes or no here, or ' : ''}trivium approval-decide --id ${approval.id} --approve`
+    : `This needs an approval: ${byWords ? 'who may decide says yes or no here, or ' : ''}trivium approval decide --id ${approval.id} --approve`
   return `${describeApproval(approval, `\`\`\`\n${briefArguments(approval)}\n\`\`\``)}\n\n${how}`
 }

@@ -19,7 +19,7 @@ function approvalTroubles(approvals: StoredReadings['approvals']): Trouble[] {
   const count = approvals.length
   const title = `${counted(count, 'request waits', 'requests wait')} for an approval`
   const text = `The oldest one: ${firstLine(oldest.title)}.`
-  const todo = 'Decide in the console, or with `trivium approval-list --status pending`.'
+  const todo = 'Decide in the console, or with `trivium approval list --status pending`.'
   return [warning('approval-waiting', {}, { title, text, todo, count, since: oldest.requestedAt })]
 }
 
@@ -30,7 +30,7 @@ function scheduleTrouble({ id, name, skill, error: reason, since, count }: Faili
     {
       title: `Schedule ${firstLine(name)} fails`,
       text: `The last ${count === 1 ? 'run' : `${count} runs`} of ${skill} failed. ${firstLine(reason)}`,
-      todo: '`trivium dead-letters list --queue schedules` has the runs; repair the skill, then retry them.',
+      todo: '`trivium dead-letter list --queue schedules` has the runs; repair the skill, then retry them.',
       count,
       since,
     },

@@ -47,7 +47,7 @@ function deadLetterTroubles({ jobs }: StoreStats): Trouble[] {
   if (count === 0) return []
   const queues = dead.map((queue) => `${queue.queue} ${queue.dead}`).join(', ')
   const text = `They used up their attempts (${queues}). Nothing happens to them until they are retried or dropped.`
-  const todo = '`trivium dead-letters groups` shows the causes; repair them, then retry or drop.'
+  const todo = '`trivium dead-letter groups` shows the causes; repair them, then retry or drop.'
   return [error('dead-letters', {}, { title: counted(count, 'dead letter'), text, todo, count })]
 }
 

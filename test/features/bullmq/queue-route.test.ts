@@ -109,7 +109,7 @@ describe('a route to a BullMQ queue', { timeout: 300_000 }, async () => {
     assert.match(error.stack, /queue-worker/)
     assert.equal(begun(working, asked.id), 2)
     const { id } = asked
-    assert.equal((await site.run(['dead-letters', 'retry', id])).code, 0)
+    assert.equal((await site.run(['dead-letter', 'retry', id])).code, 0)
     await until(() => begun(working, id) === 4, 'two more attempts')
     await deadLetter(id)
   })
@@ -152,7 +152,7 @@ describe('a route to a BullMQ queue', { timeout: 300_000 }, async () => {
       working.go()
       return (await queue.getJobState(asked.id)) === 'completed'
     }, 'the result')
-    assert.equal((await site.run(['dead-letters', 'retry', asked.id])).code, 0)
+    assert.equal((await site.run(['dead-letter', 'retry', asked.id])).code, 0)
     assert.equal((await reply(asked)).text, 'did wait late')
     assert.equal(begun(working, asked.id), 1)
   })

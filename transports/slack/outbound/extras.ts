@@ -160,7 +160,7 @@ function approvalPost(approval: z.infer<typeof approvalSchema>): Post {
           { ...button('trivium-deny', 'Deny', id), style: 'danger' },
         ],
       }
-    : section(`${NOBODY_HERE}\`trivium approval-decide --id ${escapeText(id)} --approve\``)
+    : section(`${NOBODY_HERE}\`trivium approval decide --id ${escapeText(id)} --approve\``)
   const code: KnownBlock = { type: 'markdown', text: quietMarkdown(`\`\`\`\n${args || '{}'}\n\`\`\``) }
   return { text: `Approval needed: ${title}`, blocks: [section(asked), code, decide] }
 }
