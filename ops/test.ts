@@ -51,17 +51,24 @@ process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 if (values.seed !== undefined) process.env.PROPERTY_SEED = values.seed
 
 const failed: string[] = []
-for (const step of whole ? steps : []) {
-  if (!(await runStep(step))) failed.push(step.name)
-}
+// Beside the tests: the first of those, which take longest, mostly wait.
+const checked = whole ? runSteps() : Promise.resolve()
 const limits = isLong
   ? { timeout: 120 * MINUTE, deadline: 150 * MINUTE }
   : { timeout: 5 * MINUTE, deadline: 30 * MINUTE }
 const manner = { isTalkative: isLong, isReporting: values.report, jobs: Number(values.jobs) || undefined }
 if (!(await runTests({ files, namePatterns: values.name, ...limits, ...manner }))) failed.push('tests')
+await checked
 
 console.log(failed.length === 0 ? 'All green.' : `Failed: ${failed.join(', ')}.`)
 process.exit(failed.length === 0 ? 0 : 1)
+
+/** The checks of the tree, one after the other. */
+async function runSteps(): Promise<void> {
+  for (const step of steps) {
+    if (!(await runStep(step))) failed.push(step.name)
+  }
+}
 
 /** Test files in the given files, folders and patterns; all of them where none is given. */
 function find(places: string[]): string[] {

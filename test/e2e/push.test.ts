@@ -21,7 +21,6 @@ describe('push from a running daemon', () => {
     })
     after(close)
     const site = openSite({
-      ownProcess: true,
       routes: `gateways: { in: { transport: webhook, path: /in } }
 routes: [{ name: all, skill: echo }]
 subscriptions:
@@ -30,7 +29,7 @@ subscriptions:
 `,
       env: { CRM_SECRET: SECRET },
     })
-    const first = await site.start()
+    const first = await site.spawn()
     await first.post('/in', '{"text":"one"}')
     await until(() => got.length === 1, 'the first push')
     await first.end('SIGKILL')
@@ -82,7 +81,7 @@ subscriptions:
         routes: `subscriptions: [{ name: crm, topic: orders, url: "${url}/hook", secret: "${SECRET}", allow-private: true }]\n`,
         env: redis ? { TRIVIUM_REDIS_URL: redis.url } : {},
       })
-      const first = await site.start()
+      const first = await site.spawn()
       const ids: string[] = []
       for (let n = 0; n < 30; n++)
         ids.push(String(Object(await first.invoke('event-emit', { topic: 'orders', data: { n } })).id))

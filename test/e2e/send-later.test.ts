@@ -16,8 +16,8 @@ const PATH = `/chat?token=${encodeURIComponent("ada's long token")}`
 
 describe('gateway-send with a time', { timeout: 300_000 }, () => {
   test('reaches the conversation once after a kill, or never once it is cancelled', async () => {
-    const site = openSite({ ownProcess: true, routes: ROUTES, skills: SKILLS })
-    const first = await site.start()
+    const site = openSite({ routes: ROUTES, skills: SKILLS })
+    const first = await site.spawn()
     const chat = await first.chat(PATH)
     chat.send({ text: '1h' })
     chat.send({ text: '2s' })

@@ -30,8 +30,8 @@ const CAREFUL = `export default { description: 'Asks twice.', metadata: { approv
 
 describe('trivium mcp', { timeout: 300_000 }, () => {
   test('offers the skills of the daemon, and those of the next one after a restart', async (t) => {
-    const site = openSite({ ownProcess: true, routes: ROUTES, skills: { slow: SLOW } })
-    const first = await site.start()
+    const site = openSite({ routes: ROUTES, skills: { slow: SLOW } })
+    const first = await site.spawn()
     const client = new Client({ name: 'an editor', version: '1' })
     const transport = new StdioClientTransport({
       command: process.execPath,

@@ -15,7 +15,6 @@ describe('an approval on Slack', { timeout: 300_000 }, async () => {
   const slack = await startSlackServer()
   after(() => slack.close())
   const site = openSite({
-    ownProcess: true,
     routes: `
 gateways:
   team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}", ping: 200ms, progress: off }
@@ -29,7 +28,7 @@ routes:
       hasty: skill('Quickly?', '1s', 'done in haste'),
     },
   })
-  let daemon = await site.start()
+  let daemon = await site.spawn()
 
   const shows = (what: string | RegExp) => (post?: Posted) =>
     new RegExp(what).test(JSON.stringify(post?.blocks ?? ''))

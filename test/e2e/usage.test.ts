@@ -54,7 +54,7 @@ for (const kind of ['embedded', 'redis'] as const) {
     })
     site.write('skills/helper/SKILL.md', HELPER)
     site.write('skills/plain/SKILL.md', PLAIN)
-    let daemon = await site.start()
+    let daemon = await site.spawn()
     const cost = async (args: object = {}) => Object(await daemon.invoke('cost', args))
 
     test('each step counts once for its model, skill, sender and day, over kills and with several daemons', async () => {

@@ -13,7 +13,6 @@ test('of the mails that a killed daemon was sending only those are in doubt that
   const { imapPort, password } = world.dovecot
   const user = 'killed@example.com'
   const site = openSite({
-    ownProcess: true,
     routes: `
 gateways:
   support:
@@ -27,7 +26,7 @@ routes: [{ name: all, skill: echo, match: { gateway: support } }]
 `,
   })
   const all = Array.from({ length: 30 }, (_, at) => `to-${at}@example.net`)
-  const first = await site.start()
+  const first = await site.spawn()
   const send = (to: string) => first.invoke('gateway-send', { gateway: 'support', to, text: to, key: to })
   await Promise.all(all.map(send))
   await until(() => smtp.taken.length >= 10, 'mails on their way')

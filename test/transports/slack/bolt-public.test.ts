@@ -37,7 +37,7 @@ describe('public samples of Bolt do behind Trivium what they do alone', { skip: 
           // What a listener throws is tried again behind Trivium; here it is counted once.
           const routes = routesFor(slack, file).replace('attempts: 4', 'attempts: 1')
           return {
-            site: openSite({ ownProcess: true, routes, env: { SLACK_SIGNING_SECRET: 'any', ...env } }),
+            site: openSite({ routes, env: { SLACK_SIGNING_SECRET: 'any', ...env } }),
             file,
           }
         },

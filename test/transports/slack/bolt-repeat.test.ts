@@ -56,7 +56,7 @@ export default (app) => {
 const slack = await startSlackServer()
 after(() => slack.close())
 const site = openApp(slack, APP, 'apps/app.mjs')
-const daemon = await site.start()
+const daemon = await site.spawn()
 await until(() => slack.sockets.open() === 1, 'a socket', 30_000)
 
 const say = (text: string, channel: string) =>

@@ -139,14 +139,14 @@ describe('Bolt apps of the shape of Slack’s samples', () => {
       const called = (name: string) =>
         until(() => slack.calls.some(({ method }) => method === name), name, 30_000)
       const site = openApp(slack, source)
-      let daemon = await site.start()
+      let daemon = await site.spawn()
       for (const [call, type, payload, then] of acts) {
         const answer = slack.hold(call)
         await slack.sockets.deliver(type, payload)
         await called(call)
         await daemon.end('SIGKILL')
         answer()
-        daemon = await site.start()
+        daemon = await site.spawn()
         await called(then)
       }
       return slack.posts.map(({ text }) => text)

@@ -126,7 +126,7 @@ module.exports.registerListeners = (app) => {
 }
 `,
     )
-    const daemon = await site.start()
+    const daemon = await site.spawn()
     const answered = slack.hold('chat.postMessage')
     await say('go')
     await posted('one')

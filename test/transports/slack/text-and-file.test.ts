@@ -58,7 +58,6 @@ describe('a reply with a text and a file arrives whole and once after', () => {
     const slack = await startSlackServer()
     t.after(() => slack.close())
     const site = openSite({
-      ownProcess: true,
       routes: `
 gateways:
   team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}" }
@@ -76,7 +75,7 @@ routes:
   }),
 }`,
     )
-    const daemon = await site.start()
+    const daemon = await site.spawn()
     await until(() => slack.sockets.open() === 1, 'a socket')
     const answered = slack.hold('files.getUploadURLExternal')
     await slack.sockets.deliver('events_api', callback({ text: 'report', ts: slack.nextTs() }))
