@@ -41,7 +41,10 @@ routes:
   /** What Ann writes; resolves with its timestamp, which is its thread, once it is acknowledged. */
   const say = async (text: string): Promise<string> => {
     const ts = slack.nextTs()
-    assert.ok((await slack.sockets.deliver('events_api', callback({ text, ts }))).acked)
+    const payload = callback({ text, ts })
+    // As Slack does, again where no ack came: on a busy machine the gateway gives up a socket that answers no ping.
+    const sent = async () => (await slack.sockets.deliver('events_api', payload, { within: 5000 })).acked
+    await until(sent, 'the ack')
     return ts
   }
 
