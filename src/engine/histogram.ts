@@ -7,7 +7,7 @@ import { searchOf } from './search.ts'
 
 const SECOND = 1_000
 /** Ms that are shown at least, and at most. */
-const [SHORTEST_SPAN, LONGEST_SPAN] = [MINUTE, 400 * DAY]
+const [SHORTEST_SPAN, LONGEST_SPAN] = [SECOND, 400 * DAY]
 /** Ms that a span of time may have, so that spans begin where people expect it. */
 const WIDTHS = [
   ...[1, 2, 5, 10, 15, 30].map((each) => each * SECOND),
