@@ -9,6 +9,7 @@ import { createHousekeeping } from './daemon/housekeeping.ts'
 import { createLife } from './daemon/life.ts'
 import type { DaemonOptions } from './daemon/options.ts'
 import { isOwnRoute } from './daemon/own-routes.ts'
+import { makePeople } from './daemon/people.ts'
 import { createReload } from './daemon/reload.ts'
 import { createRoadWorkers } from './daemon/road-workers.ts'
 import { createRoads } from './daemon/roads.ts'
@@ -52,6 +53,7 @@ export async function createDaemon(options: DaemonOptions) {
     ...{ manager, outbox, isPaused: roads.pauses.view.holdsSkill },
     ended: (rootId) => Promise.all([roads.events.releaseOwn(rootId), runs.end(rootId)]),
   })
+  const people = makePeople(base, { ...durable.kept, values: skills.services.values })
   const queues = makeQueues(base)
   const http = makePublicHttp(base)
   const answer = createAnswering({ ...base, manager, queues, decide: approvals.decide })
@@ -79,12 +81,13 @@ export async function createDaemon(options: DaemonOptions) {
     assistant: async () => ({ ...(await durable.overview()), approvals: await approvals.count() }),
   })
   const control = createControlServer(base, operator, manager)
-  const parts = { http, control, workers, durable, push, skills, queues, housekeeping, reloading, draining }
-  const life = createLife(base, { ...parts, notify, troubles: operator.troubles })
+  const moving = { http, control, workers, durable, people, push, notify }
+  const parts = { ...moving, skills, queues, housekeeping, reloading, draining }
+  const life = createLife(base, { ...parts, troubles: operator.troubles })
 
   // Connect: those that must know each other.
   manager.connect({
-    services: skillServices(base, { roads, skills, durable, approvals, push }),
+    services: skillServices(base, { roads, skills, durable, approvals, people, push }),
     skills: [troublesSkill(operator.troubles, now)],
     ended: roads.events.releaseOwn,
   })

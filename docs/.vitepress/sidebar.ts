@@ -37,6 +37,7 @@ export const sidebar: Group[] = [
     stores: 'Stores',
     security: 'Security',
     console: 'The console',
+    'personal-data': 'Export and erase a person',
     'console-sign-in': 'Sign in to the console',
     capacity: 'Capacity',
     performance: 'Performance',

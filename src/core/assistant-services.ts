@@ -42,6 +42,8 @@ export const searchSchema = z.strictObject({
   id: z.string(),
   query: z.string(),
   channel: z.string(),
+  /** Whose it is, as of a note. Absent: of before. */
+  owner: z.string().exactOptional(),
   time,
   results: z.array(
     z.strictObject({

@@ -12,6 +12,7 @@ export { audit } from './audit.ts'
 export { longJobs } from './job-operations.ts'
 export { conversations, deadLetters, messages } from './message-operations.ts'
 export { pauses } from './pause-operations.ts'
+export { people } from './person-operations.ts'
 export { sends } from './send-operations.ts'
 export { usage } from './usage-operations.ts'
 

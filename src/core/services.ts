@@ -30,14 +30,15 @@ export type Services = {
   calls: CallService
   usage: ServiceOf<typeof offered.usage>
   audit: ServiceOf<typeof offered.audit>
+  people: ServiceOf<typeof offered.people>
   longJobs: ServiceOf<typeof offered.longJobs>
   artifacts: ArtifactService
 }
 
 /** Exactly-once calls with external effects: the service behind `ctx.once`. */
 export type CallService = ServiceOf<typeof offered.calls> & {
-  /** See `SkillContext.once`; here `key` is the full key. */
-  once(key: string, run: () => Promise<Json> | Json): Promise<Json>
+  /** See `SkillContext.once`; here `key` is the full key. `messageId`: the message the call is for. */
+  once(key: string, run: () => Promise<Json> | Json, messageId?: string): Promise<Json>
 }
 
 /** The caller who requests a file, and the conversation. */

@@ -1,3 +1,4 @@
+import type { Erasing } from './erasing.ts'
 import type { Event, NewEvent } from './event.ts'
 import type { Json } from './json.ts'
 import type { Accepted, Message, NewMessage } from './message.ts'
@@ -17,6 +18,7 @@ export type Store = {
   readonly jobs: Jobs
   readonly kv: KeyValues
   readonly leases: Leases
+  readonly erasing: Erasing
   /** Absent if all processes that share the store also share its data directory. */
   readonly blobs?: Blobs
   /**
@@ -324,10 +326,15 @@ export type DeadLetter = Pick<
   reason: DeadReason
 }
 
+export type SetOptions = { ttl?: number; ifVersion?: number; keepTtl?: boolean }
+
 export type KeyValues = {
   get(key: string): Promise<{ value: Json; version: number } | undefined>
-  /** Returns the new version; undefined if the current version is not `ifVersion` (0: absent). `ttl` in ms. */
-  set(key: string, value: Json, options?: { ttl?: number; ifVersion?: number }): Promise<number | undefined>
+  /**
+   * Returns the new version; undefined if the current version is not `ifVersion` (0: absent). `ttl` in ms; `keepTtl` keeps the expiry of
+   * the previous value.
+   */
+  set(key: string, value: Json, options?: SetOptions): Promise<number | undefined>
   delete(key: string): Promise<boolean>
   /** Keys with the prefix, sorted. */
   list(prefix: string, limit: number): Promise<string[]>
@@ -337,6 +344,7 @@ export type KeyValues = {
 export type Blobs = {
   set(name: string, bytes: Uint8Array, ttl: number): Promise<void>
   get(name: string): Promise<Uint8Array | undefined>
+  delete(name: string): Promise<void>
   /** Extends the expiry to at least `ttl` ms from now. False: no such entry. */
   renew(name: string, ttl: number): Promise<boolean>
 }

@@ -7,6 +7,7 @@ import { createArtifactSweep } from '../features/artifacts/artifacts.ts'
 import { createAssistant } from '../features/assistant/assistant.ts'
 import { assistantDocument } from '../features/assistant/assistant-state.ts'
 import { createAssistantContext } from '../features/assistant/daemon-context.ts'
+import { createForgetting } from '../features/assistant/forget-person.ts'
 import { createTranscriptIndex } from '../features/assistant/transcript-index.ts'
 import { createCallLedger } from '../features/calls/ledger.ts'
 import { createStateDocuments, keepStateCopy } from '../features/documents/state-documents.ts'
@@ -47,15 +48,8 @@ export function createDurableParts(base: Foundation, { manager, outbox, isPaused
   const schedules = createSchedules({ ...base, ...live, permit, state, fire, record: logs.event })
   const runs = createScheduleRuns({ ...base, isPaused, invoke, callerAs, report: world.report }, schedules)
   const index = createTranscriptIndex({ dir: dataDir, logs })
-  const { overview, ...talk } = createAssistant({
-    ...base,
-    ...live,
-    world,
-    kv: store.kv,
-    state,
-    index,
-    schedules,
-  })
+  const used = { world, state, index, schedules }
+  const { overview, ...talk } = createAssistant({ ...base, ...live, ...used, kv: store.kv })
   const sweep = repeat(createArtifactSweep({ ...base, workbenchDir }), SWEEP_EVERY, 'artifacts', log)
   const firing = repeat(schedules.tick, ROUND_AGAIN, 'schedules', log)
   let running = false
@@ -69,6 +63,8 @@ export function createDurableParts(base: Foundation, { manager, outbox, isPaused
       workbench: { ...workbench, get: async () => ({ dir: workbenchDir, ...(await workbench.get()) }) },
       calls: ledger,
     } satisfies Partial<Services>,
+    /** What is remembered of people, and the index of what they said. */
+    kept: { memory: createForgetting(state, () => documents.forgetHistory(assistantDocument.name)), index },
     /** Counts for `trivium status`, or why the state cannot be read. */
     overview: () => overview().catch((error: unknown) => ({ error: reasonOf(error) })),
     /** Unusable documents, and why. */

@@ -7,6 +7,7 @@ import { pause } from '../lib/pause.ts'
 import type { createDurableParts } from './durable.ts'
 import type { Foundation } from './foundation.ts'
 import type { createHousekeeping } from './housekeeping.ts'
+import type { makePeople } from './people.ts'
 import type { createReload } from './reload.ts'
 import type { RoadWorkers } from './road-workers.ts'
 import type { makeSkills } from './skills.ts'
@@ -19,6 +20,7 @@ type Parts = {
   control: ReturnType<typeof createControlServer>
   workers: RoadWorkers
   durable: ReturnType<typeof createDurableParts>
+  people: Pick<ReturnType<typeof makePeople>, 'start' | 'stop'>
   push: Pick<ReturnType<typeof createPush>, 'start' | 'stop'>
   notify: Pick<Notify, 'start' | 'stop'>
   troubles: Parameters<Notify['start']>[0]
@@ -47,6 +49,7 @@ export function createLife(base: Foundation, parts: Parts) {
       durable.start()
       push.start()
       base.longWork.start()
+      parts.people.start()
       parts.notify.start(parts.troubles)
       base.sharedLogs?.start()
       const address = await control.listen(config().daemon.controlListen)
@@ -85,9 +88,10 @@ function closingSteps(
   { store, logs, tracing, longWork }: Foundation,
   parts: Parts,
 ): (() => Promise<unknown>)[] {
-  const { skills, queues, control, housekeeping, durable } = parts
+  const { skills, queues, control, housekeeping, durable, people } = parts
   return [
     longWork.stop,
+    people.stop,
     () => skills.manager.close(),
     () => skills.mcp.close(),
     () => queues.close(),

@@ -4,6 +4,7 @@ import { withPauseList } from '../features/pauses/pause-list.ts'
 import type { createPush } from '../features/push/push.ts'
 import type { createDurableParts } from './durable.ts'
 import type { Foundation } from './foundation.ts'
+import type { makePeople } from './people.ts'
 import type { Roads } from './roads.ts'
 import type { makeSkills } from './skills.ts'
 
@@ -15,10 +16,11 @@ export function skillServices(
     skills: ReturnType<typeof makeSkills>
     durable: ReturnType<typeof createDurableParts>
     approvals: Approvals
+    people: ReturnType<typeof makePeople>
     push: ReturnType<typeof createPush>
   },
 ): Services {
-  const { roads, skills, durable, approvals, push } = parts
+  const { roads, skills, durable, approvals, people, push } = parts
   return {
     ...{ ...roads.services, ...skills.services, ...durable.services },
     pauses: withPauseList(roads.services.pauses, { roads, push, durable }),
@@ -27,5 +29,6 @@ export function skillServices(
     usage: skills.usage.service,
     subscriptions: push.service,
     longJobs: base.longWork.service,
+    people: people.service,
   }
 }

@@ -10,6 +10,7 @@ import type { Store } from '../core/store.ts'
 import { updateKv } from '../core/update-kv.ts'
 import { defined } from '../lib/defined.ts'
 import { repeat } from '../lib/loop.ts'
+import { waitFor } from '../lib/wait-for.ts'
 
 /** What its kind keeps of a job between two steps; gone when the job ends. */
 const storedSchema = longJobSchema.extend({ data: z.json().default(null) })
@@ -25,7 +26,7 @@ export type JobTools = { save(progress: JobProgress): Promise<void>; signal: Abo
  */
 export type WorkKind = {
   kind: string
-  run(job: Pick<Stored, 'id' | 'data' | 'done' | 'total'>, tools: JobTools): Promise<Json>
+  run(job: Pick<Stored, 'id' | 'by' | 'data' | 'done' | 'total'>, tools: JobTools): Promise<Json>
 }
 
 export type NewLongJob = { kind: string; target: JsonObject; data: Json; total?: number }
@@ -42,7 +43,7 @@ const LOOK_EVERY = 2_000
 
 /** Durable work with progress: begun by a call, done by one daemon at a time, gone on with by another after a crash. */
 export function createLongWork(deps: {
-  store: Pick<Store, 'kv' | 'leases'>
+  store: Pick<Store, 'kv' | 'leases' | 'onSignal'>
   owner: string
   log: Log
   now(): number
@@ -88,6 +89,8 @@ export function createLongWork(deps: {
       loop.wake()
       return shown(job)
     },
+    wait: (id: string, timeout: number, signal: AbortSignal) =>
+      waitForEnd(deps, records, id, timeout, signal),
     service: {
       async list({ kind, state, limit }) {
         const all = (await records.all()).filter(
@@ -108,6 +111,26 @@ export function createLongWork(deps: {
       await Promise.all(running.values())
     },
   }
+}
+
+/** Waits up to `timeout` ms for the end of a job; resolves with what stands then. */
+async function waitForEnd(
+  { store }: Parameters<typeof createLongWork>[0],
+  records: Records,
+  id: string,
+  timeout: number,
+  signal: AbortSignal,
+): Promise<LongJob> {
+  const ended = await waitFor<Stored>({
+    async attempt() {
+      const job = await records.find(id)
+      return job.state === 'running' ? {} : { value: job }
+    },
+    watch: (wake) => store.onSignal(`kv:${PREFIX}${id}`, wake),
+    timeout,
+    signal,
+  })
+  return shown(ended ?? (await records.find(id)))
 }
 
 function shown({ data: _, ...job }: Stored): LongJob {
@@ -183,7 +206,8 @@ async function save(records: Records, id: string, progress: JobProgress): Promis
 
 /** What may work later is tried again at the next look. */
 async function failed(error: unknown, id: string, { records, log }: AttemptDeps): Promise<void> {
-  const { code, message, retryable } = toTriviumError(error)
+  const { code, message } = toTriviumError(error)
+  const retryable = error instanceof TriviumError && error.retryable
   if (code === 'job_cancelled') return
   log.warn({ job: id, err: error }, retryable ? 'a long job goes on later' : 'a long job failed')
   const told = { error: { code, message } }

@@ -93,7 +93,7 @@ const REPEATS = createNameMatcher(
 )
 /** Irreversible skills, for which interfaces ask for confirmation. */
 const DESTROYS = createNameMatcher(
-  '*-delete *-drop slack-installs-remove event-seek event-unsubscribe callback-release forget approval-decide subscription-replay event-replay send-cancel run-cancel',
+  '*-delete *-drop slack-installs-remove event-seek event-unsubscribe callback-release forget approval-decide subscription-replay event-replay person-erase send-cancel run-cancel',
 )
 
 function annotated(skill: Skill): Skill {
@@ -157,6 +157,7 @@ export const builtInSkills: readonly Skill[] = [
   ...skillsOf('dead-letter-', operations.deadLetters, ({ deadLetters }) => deadLetters),
   ...skillsOf('subscription-', operations.subscriptions, ({ subscriptions }) => subscriptions),
   ...skillsOf('audit-', operations.audit, ({ audit }) => audit),
+  ...skillsOf('person-', operations.people, ({ people }) => people),
   ...skillsOf('job-', operations.longJobs, ({ longJobs }) => longJobs),
   ...skillsOf('', operations.usage, ({ usage }) => usage),
   ...skillsOf('call-', operations.calls, ({ calls }) => calls),

@@ -52,8 +52,9 @@ export function createContexts(shared: {
     }
 
     get once(): SkillContext['once'] {
-      const { skill } = this.call
-      return (key, effect) => services.calls.once(`${skill}/${key}`, async () => toJson(await effect()))
+      const { skill, message } = this.call
+      const run = (effect: () => unknown) => async () => toJson(await effect())
+      return (key, effect) => services.calls.once(`${skill}/${key}`, run(effect), message?.id)
     }
 
     get artifacts(): SkillContext['artifacts'] {

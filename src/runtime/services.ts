@@ -27,6 +27,8 @@ export function createRuntimeServices(options: {
   const backends = [ofState, ofSessions].flatMap(({ file, memory }) => [file, memory])
   return {
     state: ofState,
+    /** Where state and sessions lie, for whoever looks through all of them. */
+    values: { state: ofState, sessions: ofSessions },
     callbacks: createCallbackService({ store, now }),
     sessions: createSessionService(ofSessions),
     /** For the manager's `globals`: the Maps in which `store: memory` keeps sessions and state, by their keys. */

@@ -1,4 +1,5 @@
 import { describe } from 'node:test'
+import { erasingContract } from './store/erasing.ts'
 import { groupModel } from './store/group-model.ts'
 import { jobsContract } from './store/jobs.ts'
 import { journalContract } from './store/journal.ts'
@@ -27,6 +28,7 @@ export function storeContract(name: string, factory: StoreFactory): void {
     jobsContract(factory)
     searchContract(factory)
     keyValueContract(factory)
+    erasingContract(factory)
     retentionContract(factory)
     groupModel(factory)
     laneModel(factory)

@@ -78,8 +78,9 @@ subscriptions:
       const redis = store === 'redis' ? await startRedisServer() : undefined
       after(() => redis?.stop())
       const site = openSite({
+        ownProcess: true,
         routes: `subscriptions: [{ name: crm, topic: orders, url: "${url}/hook", secret: "${SECRET}", allow-private: true }]\n`,
-        env: redis ? { TRIVIUM_REDIS_URL: redis.url } : {},
+        env: redis ? { REDIS_URL: redis.url } : {},
       })
       const first = await site.spawn()
       const ids: string[] = []

@@ -14,6 +14,9 @@ import type { Artifacts } from '../../core/transport.ts'
 import { disk, syncDir, temporaryName } from '../../lib/disk.ts'
 
 export type ArtifactStore = Artifacts & {
+  has(sha256: string): Promise<boolean>
+  /** Removes a file here and from the store. */
+  remove(sha256: string): Promise<void>
   /** Removes artifacts that are not `named` and were saved before `before` (Unix ms); renews the others on the store. */
   sweep(before: number, named: ReadonlySet<string>): Promise<{ removed: number; bytes: number }>
 }
@@ -83,6 +86,7 @@ export function createArtifacts(dataDir: string, shared?: SharedArtifacts): Arti
       if (!isHash || !existsSync(pathOf(sha256))) throw new TriviumError('artifact_not_found', { sha256 })
       return createReadStream(pathOf(sha256))
     },
+    ...createRemoval(pathOf, shared),
     async sweep(before, named) {
       const kept = new Set(named)
       const swept = { removed: 0, bytes: 0 }
@@ -99,6 +103,21 @@ export function createArtifacts(dataDir: string, shared?: SharedArtifacts): Arti
       }
       if (shared) for (const sha256 of kept) await renew(shared, sha256)
       return swept
+    },
+  }
+}
+
+function createRemoval(
+  pathOf: (sha256: string) => string,
+  shared: SharedArtifacts | undefined,
+): Pick<ArtifactStore, 'has' | 'remove'> {
+  return {
+    has: async (sha256) =>
+      existsSync(pathOf(sha256)) || (await shared?.blobs.get(`${sha256}:0`)) !== undefined,
+    async remove(sha256) {
+      disk.remove(pathOf(sha256))
+      for (let index = 0; await shared?.blobs.renew(`${sha256}:${index}`, RENEWED); index++)
+        await shared?.blobs.delete(`${sha256}:${index}`)
     },
   }
 }
@@ -223,7 +242,31 @@ function scopesOf({ caller, message }: FileAsking): string[] {
 }
 
 function rightOf(sha256: string, scope: string): string {
-  return `artifact:${sha256}:${hash('sha256', scope, 'base64url')}`
+  return `${RIGHT}${sha256}:${hash('sha256', scope, 'base64url')}`
+}
+
+const RIGHT = 'artifact:'
+
+/**
+ * Files that were saved in the name of one of `scopes` (people, or conversations as `gateway/conversation`), and in no other name but
+ * that of an operator or of one of `beside`.
+ */
+export async function filesSavedFor(
+  kv: Pick<Store['kv'], 'list'>,
+  scopes: readonly string[],
+  beside: readonly string[],
+): Promise<string[]> {
+  const digest = (scope: string) => hash('sha256', scope, 'base64url')
+  const theirs = new Set(scopes.map(digest))
+  const others = new Set([...beside, 'operator'].map(digest))
+  const rights = (await kv.list(RIGHT, Number.MAX_SAFE_INTEGER)).map((key) => {
+    const [sha256 = '', scope = ''] = key.slice(RIGHT.length).split(':')
+    return { sha256, scope }
+  })
+  return [...Map.groupBy(rights, ({ sha256 }) => sha256)].flatMap(([sha256, all]) => {
+    const isTheirs = all.some(({ scope }) => theirs.has(scope))
+    return isTheirs && all.every(({ scope }) => theirs.has(scope) || others.has(scope)) ? [sha256] : []
+  })
 }
 
 /** The files of a message. Other hashes in `data` may have been written by the sender. */

@@ -109,7 +109,7 @@ export function createAssistant(deps: {
           draft.memory.push(made)
           return made
         },
-        ({ id }) => ({ event: 'note_stored', channel, id }),
+        ({ id }) => ({ event: 'note_stored', channel, owner, id }),
       )
       return { text: `Stored note ${note.id}.`, note }
     },
@@ -144,14 +144,14 @@ export function createAssistant(deps: {
       const query = said(text, 'Say what to search for: search invoices.')
       requireRoom(LIMITS.query, query)
       const results = await find(query, within, limit, call)
-      const channel = channelOf(call)
+      const [channel, { owner }] = [channelOf(call), viewer(call)]
       const search = await change(
         (draft) => {
-          const made = { id: nextId(draft, 'search'), query, channel, time: time(), results }
+          const made = { id: nextId(draft, 'search'), query, channel, owner, time: time(), results }
           draft.searches = [...draft.searches, made].slice(-KEPT_SEARCHES)
           return made
         },
-        ({ id }) => ({ event: 'search_recorded', channel, id, query, results: results.length }),
+        ({ id }) => ({ event: 'search_recorded', channel, owner, id, query, results: results.length }),
       )
       const lines = results.map((one) => {
         return `${one.ref} (${one.channel}): ${shorten(one.text.replaceAll(/\s+/g, ' '), 200)}`

@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
@@ -130,8 +130,7 @@ export function createTranscriptIndex({ dir, logs }: { dir: string; logs: Messag
         return await attempt()
       } catch (error) {
         if (!UNREADABLE.has(Number(pathGet(error, 'errcode')))) throw error
-        close()
-        for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true })
+        removeFiles(path, close)
         return attempt()
       }
     })
@@ -165,7 +164,35 @@ export function createTranscriptIndex({ dir, logs }: { dir: string; logs: Messag
       )
       return line?.message
     },
+    ...createRemoval({ path, inTurn, database, close }),
     close,
+  }
+}
+
+function removeFiles(path: string, close: () => void): void {
+  close()
+  for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true })
+}
+
+type Who = Pick<Line, 'channel' | 'conversation' | 'message' | 'sender'>
+
+function createRemoval(deps: {
+  path: string
+  inTurn<T>(work: () => Promise<T>): Promise<T>
+  database(): DatabaseSync
+  close(): void
+}) {
+  const { path, inTurn } = deps
+  return {
+    /** How many lines are theirs. */
+    count: (isTheirs: (line: Who) => boolean) =>
+      inTurn(async () => {
+        if (!existsSync(path)) return 0
+        const rows = deps.database().prepare(`SELECT ${COLUMNS} FROM line l`).all()
+        return rows.map(toLine).filter(isTheirs).length
+      }),
+    /** Removes the file; the next question makes it anew. */
+    remove: () => inTurn(async () => removeFiles(path, deps.close)),
   }
 }
 

@@ -7,7 +7,7 @@ import { createNameMatcher } from '../../runtime/names.ts'
 
 /** Skills that make permanent changes or decisions. */
 const CHANGES = createNameMatcher(
-  '*-drop *-retry *-pause *-resume *-replay *-cancel *-resend *-redrive *-remove *-erase session-delete schedule-create ' +
+  '*-drop *-retry *-pause *-resume *-replay *-cancel *-resend *-redrive *-remove *-erase *-export session-delete schedule-create ' +
     'schedule-delete schedule-run subscription-* call-settle gateway-reconnect event-seek approval-decide forget',
 )
 /** Read-only skills, and frequent operations of programs on their own data. */
@@ -61,7 +61,7 @@ function whoOf({ caller }: Call): Pick<AuditEntry, 'by' | 'via'> {
 
 /** Keys of arguments that are names or ids; texts, reasons and addresses are not recorded. */
 const NAMED =
-  'id ids gateway conversation name key topic queue group route skill subscription team messageId since until at happened all'.split(
+  'id ids gateway conversation name key topic queue group route skill subscription team messageId since until at happened all confirm'.split(
     ' ',
   )
 const LONGEST = 200

@@ -3,9 +3,10 @@ import { isJsonObject, type Json } from '../../core/json.ts'
 import type { CallService } from '../../core/services.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { updateKv } from '../../core/update-kv.ts'
+import { defined } from '../../lib/defined.ts'
 
 /** Record of a call. `unknown`: it ended with an error that does not show whether it took effect. */
-export type CallRecord = { key: string; time: string; by: string } & (
+export type CallRecord = { key: string; time: string; by: string; messageId?: string } & (
   | { state: 'started' }
   | { state: 'done'; result: Json }
   | { state: 'unknown' | 'failed'; error: string }
@@ -24,7 +25,7 @@ export function createCallLedger(deps: {
 }) {
   const { kv, by, note, now } = deps
   const running = new Map<string, Promise<Json>>()
-  const entry = (key: string) => ({ key, time: new Date(now()).toISOString(), by })
+  const entry = (key: string, messageId?: string) => entryOf(key, by, now(), messageId)
 
   /** Calls with an unknown outcome never expire. */
   const kept = (record: CallRecord) => (isUnfinished(record) ? {} : { ttl: KEEP_CALLS })
@@ -41,10 +42,10 @@ export function createCallLedger(deps: {
     return before
   }
 
-  const run = async (key: string, call: () => Promise<Json> | Json): Promise<Json> => {
+  const run = async (key: string, call: () => Promise<Json> | Json, messageId?: string): Promise<Json> => {
     const mayRun = (found: CallRecord | undefined) => !found || found.state === 'failed'
     const earlier = await swap(key, (found) =>
-      mayRun(found) ? { ...entry(key), state: 'started' } : undefined,
+      mayRun(found) ? { ...entry(key, messageId), state: 'started' } : undefined,
     )
     if (earlier?.state === 'done') return earlier.result
     if (earlier && !mayRun(earlier)) throw new TriviumError('call_unknown', { key, time: earlier.time })
@@ -53,19 +54,19 @@ export function createCallLedger(deps: {
       result = (await call()) ?? null
     } catch (error) {
       const state = didNotHappen(error) ? 'failed' : 'unknown'
-      await swap(key, () => ({ ...entry(key), state, error: reasonOf(error) }))
+      await swap(key, () => ({ ...entry(key, messageId), state, error: reasonOf(error) }))
       throw error
     }
-    await swap(key, () => ({ ...entry(key), state: 'done', result }))
+    await swap(key, () => ({ ...entry(key, messageId), state: 'done', result }))
     return result
   }
 
   return {
     // Concurrent calls in this process share one run.
-    once(key, call) {
+    once(key, call, messageId?: string) {
       const current = running.get(key)
       if (current) return current
-      const started = run(key, call).finally(() => running.delete(key))
+      const started = run(key, call, messageId).finally(() => running.delete(key))
       running.set(key, started)
       return started
     },
@@ -102,6 +103,10 @@ export function createCallLedger(deps: {
 }
 
 /** Whether a call is running or its outcome is unknown. */
+function entryOf(key: string, by: string, now: number, messageId: string | undefined) {
+  return { key, time: new Date(now).toISOString(), by, ...defined({ messageId }) }
+}
+
 function isUnfinished({ state }: CallRecord): boolean {
   return state === 'started' || state === 'unknown'
 }

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync, type Stats, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileFailure, unwritable } from '../../core/errors.ts'
 import { type Disk, disk, syncDir, writeWhole } from '../../lib/disk.ts'
@@ -64,12 +64,12 @@ export function createFileBackend(options: {
       await writeWhole(kept, readFileSync(documentOf(name)), target)
       return kept
     },
+    forgetHistory: (name) => locked(name, async () => forget(target, dir, name, await look(name))),
     putEventsAside: (name, label) =>
       locked(name, async () => {
         const events = eventsOf(name)
-        for (const file of [events, ...fullFiles(events)]) {
-          if (existsSync(file)) renameSync(file, `${file}.${label}`)
-        }
+        const files = [events, ...fullFiles(events)].filter((file) => existsSync(file))
+        for (const file of files) renameSync(file, `${file}.${label}`)
         await syncDir(dir, target)
         return `${events}.${label}`
       }),
@@ -114,6 +114,21 @@ export function createFileBackend(options: {
       throw unwritable(path, error)
     }
   }
+}
+
+/** Begins the events with the document as it is, and removes copies of earlier ones. */
+async function forget(target: Disk, dir: string, name: string, { stored }: Seen): Promise<void> {
+  const events = join(dir, `${name}.events.jsonl`)
+  const last = await lastChange(name, events)
+  if (!last || !('document' in stored)) return
+  const { patch: _, ...change } = last
+  await writeWhole(events, `${JSON.stringify({ ...change, document: stored.document })}\n`, target)
+  const isCopy = (file: string) => file.startsWith(`${name}.`) && file.endsWith('.backup.json')
+  const copies = readdirSync(dir)
+    .filter(isCopy)
+    .map((copy) => join(dir, copy))
+  for (const file of [...fullFiles(events), ...copies]) target.remove(file)
+  await syncDir(dir, target)
 }
 
 function storedOf(

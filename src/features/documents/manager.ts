@@ -54,6 +54,8 @@ export function createStateManager(options: Options) {
       }
       return done
     },
+    /** Forgets what a document was before. */
+    forgetHistory: (name: string) => inTurn(() => backend.forgetHistory(name)),
     /** A declared document with its type. */
     document<T extends JsonObject>(spec: DocumentSpec<T>): StateDocument<T> {
       named(spec.name)

@@ -168,6 +168,8 @@ export type DocumentBackend = {
   changes(name: string): AsyncIterable<Change>
   /** Keeps a copy of the document as it is stored, and returns where; undefined where there is none. */
   keep(name: string, label: string): Promise<string | undefined>
+  /** Forgets what the document was before, copies of it too: its events begin with the document as it is. */
+  forgetHistory(name: string): Promise<void>
   /** Puts an unreadable event log away, so that a new one begins; returns where it is kept. Of files alone. */
   putEventsAside?(name: string, label: string): Promise<string>
   close(): Promise<void>

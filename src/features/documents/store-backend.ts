@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { TriviumError, unwritable } from '../../core/errors.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
+import { isJsonObject, type Json, type JsonObject, toJson } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { updateKv } from '../../core/update-kv.ts'
 import { disk } from '../../lib/disk.ts'
@@ -89,8 +89,21 @@ export function createStoreBackend(options: {
       if (found) await values.set(key, found.value)
       return found && key
     },
+    async forgetHistory(name) {
+      await updateKv(values, headKey(name), (value) => withoutPatch(headIn(name, value)))
+      const kept = await values.list(`document-kept:${name}.`, Number.MAX_SAFE_INTEGER)
+      for (const key of [...(await eventKeys(name)), ...kept]) await values.delete(key)
+    },
     close: async () => void (await options.close?.()),
   }
+}
+
+/** The document with its last event alone, which carries the whole of it. */
+function withoutPatch(head: Head | undefined) {
+  const last = head?.changes.at(-1)
+  if (!head || !last) return undefined
+  const { patch: _, ...change } = last
+  return { value: toJson({ ...head, changes: [{ ...change, document: head.document }] }) }
 }
 
 function isHead(value: Json | undefined): value is Json & Head {

@@ -9,8 +9,8 @@ export function placeOf({ id, created }: Place): string {
 }
 
 /** What a line of the trace says of a schedule. */
-export function aboutSchedule({ channel, id, name }: Schedule) {
-  return { channel, schedule: id, name }
+export function aboutSchedule({ channel, id, name, by }: Schedule) {
+  return { channel, schedule: id, name, ...(by && { owner: by.id }) }
 }
 
 /** What is kept of schedules, and the number that the next one gets. */

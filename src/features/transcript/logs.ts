@@ -7,7 +7,7 @@ import type { Log } from '../../core/log.ts'
 import { compilePattern } from '../../core/pattern.ts'
 import { createBatcher } from '../../lib/batch.ts'
 import { defined } from '../../lib/defined.ts'
-import { disk } from '../../lib/disk.ts'
+import { disk, writeWhole } from '../../lib/disk.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
 import { appendLines, fullFiles, linesAfter, openIfThere, rotate } from '../../lib/line-file.ts'
 import { pause } from '../../lib/pause.ts'
@@ -82,6 +82,8 @@ export function createLogs(options: LogsOptions) {
     /** Appends to pending_calls.jsonl what became of a call. */
     call: (record: LogEntry) => calls.append(record),
     newestCalls: () => newestFirst(calls.path),
+    /** Each log as lines, for whoever removes some. */
+    lines: { messages: messages.lines, events: events.lines, calls: calls.lines },
     async close() {
       await Promise.all([messages.close(), events.close(), calls.close()])
     },
@@ -107,11 +109,36 @@ function createLog(name: string, { dir, maxSize = FULL, log }: LogsOptions, flus
       queue
         .add(entry)
         .catch((error) => log?.error({ err: unwritable(path, error) }, `${name} could not be written`)),
+    lines: {
+      async *entries(): AsyncGenerator<LogEntry> {
+        for (const file of [...fullFiles(path), path])
+          for (const line of await linesOf(file)) yield* entryOf(line)
+      },
+      filter: (isKept: (entry: LogEntry) => boolean) =>
+        lock.during(async () => {
+          for (const file of [...fullFiles(path), path]) {
+            const lines = await linesOf(file)
+            const kept = lines.filter((line) => entryOf(line).every(isKept))
+            if (kept.length < lines.length) await writeWhole(file, kept.map((line) => `${line}\n`).join(''))
+          }
+        }),
+    },
     async close() {
       await queue.idle()
       lock.close()
     },
   }
+}
+
+async function linesOf(file: string): Promise<string[]> {
+  await using handle = await openIfThere(file)
+  return handle ? await linesAfter(handle, { offset: 0 }) : []
+}
+
+/** What a line says; nothing where it is no entry. */
+function entryOf(line: string): LogEntry[] {
+  const entry = parseJson(line)
+  return isJsonObject(entry) && typeof entry.time === 'string' ? [{ ...entry, time: entry.time }] : []
 }
 
 /** How often (ms) a log that is followed is looked at. */

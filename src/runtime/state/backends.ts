@@ -7,6 +7,7 @@ import { fileFailure, reasonOf, TriviumError, unwritable } from '../../core/erro
 import { isJsonObject, type Json, pathGet } from '../../core/json.ts'
 import type { StateBackend } from '../../core/services.ts'
 import type { Store } from '../../core/store.ts'
+import { defined } from '../../lib/defined.ts'
 import { disk, orNothing, syncDir, writeWhole } from '../../lib/disk.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
 import { parseSettings } from '../onion.ts'
@@ -129,13 +130,15 @@ function createBackend(entries: Entries, now: () => number) {
       const entry = live(await entries.get(key))
       return entry && { value: entry.value, version: entry.version }
     },
-    async set(key, value, { ttl, ifVersion } = {}) {
+    async set(key, value, { ttl, ifVersion, keepTtl } = {}) {
       let version: number | undefined
       await entries.change(key, (current) => {
         const before = live(current)?.version ?? 0
+        const left = keepTtl ? live(current)?.expires_at : undefined
         if (ifVersion !== undefined && ifVersion !== before) return undefined
         version = before + 1
-        return { value, version, ...(ttl === undefined ? {} : { expires_at: now() + ttl }) }
+        const expires_at = ttl === undefined ? left : now() + ttl
+        return { value, version, ...defined({ expires_at }) }
       })
       return version
     },

@@ -9,11 +9,11 @@ import type { Parts } from './parts.ts'
 import { createSettling } from './settling.ts'
 import { readPage } from './sql.ts'
 
+/** `forget`: the job of that number is gone, whoever has claimed it. */
+type Claims = Pick<Jobs, 'claim' | 'follow' | 'settle' | 'renew'> & { forget(n: number): void }
+
 /** Claims of the heads of lanes. In each lane only the job with the lowest n may be in state 1 or 2 (FIFO). A token is `n.serial`. */
-export function createClaims(
-  parts: Parts,
-  journal: JournalTable,
-): Pick<Jobs, 'claim' | 'follow' | 'settle' | 'renew'> {
+export function createClaims(parts: Parts, journal: JournalTable): Claims {
   const { sql, writer, counters, queues } = parts
   const merging = createMerging(parts, journal)
   const heads = createHeads(parts, merging)
@@ -69,6 +69,7 @@ export function createClaims(
   }
 
   return {
+    forget: (n) => void claimed.delete(n),
     claim: (queue, request) => {
       const number = queues.find(queue)
       if (number === undefined) return Promise.resolve({ items: [], more: false })

@@ -38,8 +38,9 @@ const textOf = (name: string) => readFileSync(new URL(`./${name}.sql`, import.me
 
 /**
  * NORMAL: a returned commit is in the log, and on disk once the writer has flushed the log. Pages of 16 KB hold eleven messages of
- * 1 KB, and avoid overflow pages for larger ones. Free pages are reused, so trimming needs no vacuum. The checkpointer copies the
- * log into the database; above 4,000 pages each commit copies the rest, so that the log restarts.
+ * 1 KB, and avoid overflow pages for larger ones. Free pages are reused, so trimming needs no vacuum. Deleted rows are
+ * overwritten in pages that are written anyway. The checkpointer copies the log into the database; above 4,000 pages each commit
+ * copies the rest, so that the log restarts.
  */
 function configure(db: DatabaseSync): void {
   db.exec(`
@@ -50,6 +51,7 @@ function configure(db: DatabaseSync): void {
     PRAGMA journal_size_limit = 67108864;
     PRAGMA cache_size = -10240;
     PRAGMA temp_store = MEMORY;
+    PRAGMA secure_delete = FAST;
     PRAGMA foreign_keys = OFF;
   `)
 }

@@ -8,6 +8,7 @@ import { syncDir } from '../../lib/disk.ts'
 import { createLeases } from '../shared/leases.ts'
 import { oldestOf, WAITING, waitingJob } from '../shared/values.ts'
 import { createCheckpointer, lockDirectory, openDatabase } from './database.ts'
+import { createErasing, createOverwrite } from './erasing.ts'
 import { createJobs } from './jobs.ts'
 import { createJournal } from './journal.ts'
 import { createKeyValues } from './key-values.ts'
@@ -45,6 +46,7 @@ async function openStore(options: EmbeddedOptions, address: string): Promise<Sto
   const search = opened.adopt(createSearch(parts, address), ({ close }) => close())
   const journal = createJournal(parts, { search: search.search, countByTime: search.countByTime })
   const kv = createKeyValues(parts)
+  const { forgetClaim, ...jobs } = createJobs(parts, journal)
   opened.adopt(createCheckpointer(writer, address, log), async (end) => void (await end()))
   opened.defer(writer.close)
   const store = opened.move()
@@ -54,8 +56,9 @@ async function openStore(options: EmbeddedOptions, address: string): Promise<Sto
     journal,
     receive: createReceive(parts, journal),
     topics: createTopics(parts, journal),
-    jobs: createJobs(parts, journal),
+    jobs,
     kv,
+    erasing: createErasing(parts, journal, forgetClaim, createOverwrite(parts, db)),
     leases: createLeases(kv),
     onSignal: parts.signals.on,
     awayAt: () => 0,

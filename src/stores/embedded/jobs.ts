@@ -18,7 +18,7 @@ type LetterRow = JobRow & {
 }
 
 /** The job queues, with their lanes. */
-export function createJobs(parts: Parts, journal: JournalTable): Jobs {
+export function createJobs(parts: Parts, journal: JournalTable): Jobs & { forgetClaim(n: number): void } {
   const { sql, writer, queues, keys, read, signals } = parts
 
   function addOne(queue: string, job: NewJob): { added: boolean } {
@@ -38,9 +38,11 @@ export function createJobs(parts: Parts, journal: JournalTable): Jobs {
     return done && { state: 'done', ...defined({ result: fromJson(done.result) }) }
   }
 
+  const { forget: forgetClaim, ...claims } = createClaims(parts, journal)
   return {
+    forgetClaim,
     add: (queue, jobs) => writer.write(() => jobs.map((job) => addOne(queue, job))),
-    ...createClaims(parts, journal),
+    ...claims,
     held: (queue, after, limit) =>
       read(() => {
         const rows = sql.all<{ id: string; lane: string; grp: string }>`SELECT id, lane, grp FROM job

@@ -20,7 +20,8 @@ export function createJournal(parts: Parts, searching: Pick<Journal, 'search' | 
   const fresh = createFreshMessages()
   const append = createAppend(parts, fresh)
   const notes = createNotes(parts)
-  writer.follow({ rolledBack: () => fresh.pumpedTo(undefined) })
+  const forgetFresh = () => fresh.pumpedTo(undefined)
+  writer.follow({ rolledBack: forgetFresh })
 
   /** The position of an id, if the journal has that message. */
   function find(id: string): number | undefined {
@@ -61,11 +62,7 @@ export function createJournal(parts: Parts, searching: Pick<Journal, 'search' | 
         const seq = positionOf(id)
         if (seq !== undefined) notes.addTo(seq, id, given)
       }),
-    history: (id) =>
-      parts.read(() => {
-        const seq = find(id)
-        return seq === undefined ? [] : notes.of(seq)
-      }),
+    history: (id) => parts.read(() => notes.of(find(id) ?? 0)),
     unpumped: (max) =>
       fresh.unpumped(max, () =>
         parts.read(() => {
@@ -93,7 +90,8 @@ export function createJournal(parts: Parts, searching: Pick<Journal, 'search' | 
     fresh.pumped().delete(id)
     return pumped?.message
   }
-  return { ...journal, at, find, after, addNotes: notes.addTo, appendNotes: notes.append, takePumped }
+  const table = { at, find, after, addNotes: notes.addTo, appendNotes: notes.append, takePumped }
+  return { ...journal, ...table, forgetFresh }
 }
 
 function toMessage({ id, gateway, received_at: receivedAt, payload }: MessageRow): Message {

@@ -11,13 +11,15 @@ export function createKeyValues({ sql, writer, counters, signals, now, read }: P
       WHERE key = ${key} AND (expires IS NULL OR expires > ${now()})`
     return row && { value: JSON.parse(row.value), version: row.version }
   }
+  const expiryOf = (key: string) =>
+    sql.get<{ expires: number | null }>`SELECT expires FROM kv WHERE key = ${key}`?.expires ?? null
   return {
     get: (key) => read(() => find(key)),
-    set: (key, value, { ttl, ifVersion } = {}) =>
+    set: (key, value, { ttl, ifVersion, keepTtl } = {}) =>
       writer.write(() => {
         if (ifVersion !== undefined && (find(key)?.version ?? 0) !== ifVersion) return undefined
         const version = counters.set('kv', Math.max(counters.get('kv') + 1, now()))
-        const expires = ttl === undefined ? null : now() + storable(ttl)
+        const expires = ttl === undefined ? (keepTtl ? expiryOf(key) : null) : now() + storable(ttl)
         sql.run`INSERT OR REPLACE INTO kv (key, value, version, expires)
           VALUES (${key}, ${JSON.stringify(value)}, ${version}, ${expires})`
         signals.raise(`kv:${key}`)

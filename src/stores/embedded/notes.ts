@@ -6,7 +6,7 @@ import { fromJson, toJson } from './sql.ts'
 /** Above the numbers used by older versions. */
 const FIRST_NOTE = 1_000_000
 
-const ROADS = ['dispatch', 'receive', 'outbox'] as const
+export const ROADS = ['dispatch', 'receive', 'outbox'] as const
 
 type NoteRow = { at: number; road: number; what: string; detail: string | null }
 

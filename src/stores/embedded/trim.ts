@@ -2,20 +2,21 @@ import { makeId, timeOf } from '../../core/message-id.ts'
 import type { Retention } from '../../core/store.ts'
 import { groupAge, ownOf, WEEK } from '../shared/values.ts'
 import type { Parts } from './parts.ts'
-import { MESSAGES, type TopicRow } from './topic-log.ts'
+import { createRemoval } from './removal.ts'
+import type { TopicRow } from './topic-log.ts'
 
 /** Maximum rows removed per transaction, to keep turns of the event loop short. */
 const SLICE = 500
 const TOPICS = 500
 
 type Message = { seq: number; id: string }
-type Removed = { gateway: number; id: string; conversation: string | null }
 type Named = { id: number; name: string }
 type TopicAge = TopicRow & { oldest: number | null }
 
 /** Removes in slices: messages and events beyond retention, expired data, unused groups, and excess dead letters. */
 export function createTrim(parts: Parts): (policy: Retention) => Promise<{ removed: number }> {
-  const { sql, writer, counters, keys, ready, now } = parts
+  const { sql, writer, counters, keys, now } = parts
+  const removal = createRemoval(parts)
   let nextTopic = 0
   /** While there are too many messages: jobs need the remaining ones up to here. */
   let needed = 0
@@ -51,27 +52,6 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
     return gone
   }
 
-  function removeMessages(seqs: readonly number[]): number {
-    if (seqs.length === 0) return 0
-    const gateways = new Set<number>()
-    for (const seq of seqs) {
-      const row = sql.get<Removed>`DELETE FROM journal WHERE seq = ${seq} RETURNING gateway, id, conversation`
-      if (!row) continue
-      const { gateway, id } = row
-      gateways.add(gateway)
-      sql.run`DELETE FROM note WHERE seq = ${seq}`
-      const wasReady = ready.forget({ gateway, seq }, row)
-      if (wasReady) counters.add('ready', -1)
-      const wasLeased = sql.run`DELETE FROM leased WHERE seq = ${seq}` > 0
-      const isTakenFrom = timeOf(id) - counters.get(`taken ${gateway}`) < WEEK
-      if ((wasReady || wasLeased) && isTakenFrom) counters.add(`lost ${gateway}`, 1)
-    }
-    ready.skipRemoved(gateways)
-    counters.add('messages', -seqs.length)
-    losePending(MESSAGES, Math.max(...seqs))
-    return seqs.length
-  }
-
   /** Topics with their own policy, topics with old events, and a part of the others, which may have too many. */
   function trimTopics(policy: Retention, max: number): number {
     const { topics = {}, journal } = policy
@@ -99,20 +79,11 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
         (SELECT position, id FROM event WHERE topic = ${id} ORDER BY position LIMIT ${max} + 0)
       WHERE position <= ${last - maxCount} OR id < ${makeId(now() - maxAge, 0, 0)}` ?? { end: null }
     const removed = sql.run`DELETE FROM event WHERE topic = ${id} AND position <= ${end ?? 0}`
-    if (removed > 0) losePending(id, end ?? 0)
+    if (removed > 0) removal.losePending(id, end ?? 0)
     if (removed === 0 && oldest !== 0) return 0
     const first = sql.get<{ id: string }>`SELECT id FROM event WHERE topic = ${id} ORDER BY position LIMIT 1`
     sql.run`UPDATE topic SET oldest = ${first ? timeOf(first.id) : null}, emptied = ${first ? null : now()} WHERE id = ${id}`
     return removed
-  }
-
-  /** Removes pending events of groups too, and adds them to their missed counts. */
-  function losePending(topic: number, to: number): void {
-    for (const { id } of sql.all<Named>`SELECT id FROM consumer WHERE topic = ${topic}`) {
-      const lost = sql.run`DELETE FROM pending WHERE consumer = ${id} AND position <= ${to} AND NOT EXISTS
-        (SELECT 1 FROM place WHERE topic = ${topic} AND place.position = pending.position)`
-      if (lost > 0) sql.run`UPDATE consumer SET missed = missed + ${lost} WHERE id = ${id}`
-    }
   }
 
   /** Returns the number of removed rows, if there may be more. */
@@ -139,7 +110,7 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
   return async (policy) => {
     const removed = await writer.write(() => {
       parts.followClock()
-      const messages = removeMessages(tooManyOrOld(policy))
+      const messages = removal.messages(tooManyOrOld(policy), true)
       return messages + (messages < SLICE ? trimTopics(policy, SLICE - messages) : 0)
     })
     return { removed: removed > 0 ? removed : await writer.write(() => clearAway(policy)) }

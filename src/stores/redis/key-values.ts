@@ -9,7 +9,7 @@ export function createKeyValues({ run, roots: { kv } }: Server): KeyValues {
       const [version, json] = (await run<[string, string] | null>('kv', kv, 'get', key)) ?? []
       return json === undefined ? undefined : { value: JSON.parse(json), version: Number(version) }
     },
-    set: async (key, value, { ttl, ifVersion } = {}) =>
+    set: async (key, value, { ttl, ifVersion, keepTtl } = {}) =>
       (await run<number | null>(
         'kv',
         kv,
@@ -18,6 +18,7 @@ export function createKeyValues({ run, roots: { kv } }: Server): KeyValues {
         JSON.stringify(value),
         ttl === undefined ? '' : storable(ttl),
         ifVersion ?? '',
+        keepTtl ? 1 : '',
       )) ?? undefined,
     delete: async (key) => (await run('kv', kv, 'delete', key)) === 1,
     list: (prefix, limit) => run<string[]>('kv', kv, 'list', prefix, limit),
@@ -34,6 +35,9 @@ export function createBlobs({ client, address }: Connection, prefix: string): Bl
       await client.set(keyOf(name), Buffer.from(bytes), 'PX', storable(ttl)).catch(rethrow)
     },
     get: async (name) => (await client.getBuffer(keyOf(name)).catch(rethrow)) ?? undefined,
+    delete: async (name) => {
+      await client.del(keyOf(name)).catch(rethrow)
+    },
     renew: async (name, ttl) => {
       const left = await client.pttl(keyOf(name)).catch(rethrow)
       if (left >= 0 && left < ttl) await client.pexpire(keyOf(name), ttl).catch(rethrow)

@@ -1,6 +1,6 @@
 import { hash, randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import { Command, Redis } from 'ioredis'
+import { Cluster, Command, Redis } from 'ioredis'
 import { TriviumError } from '../../core/errors.ts'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
 import { type Batcher, createBatcher } from '../../lib/batch.ts'
@@ -57,6 +57,7 @@ export function createServer(
         now: now ?? Date.now,
         isClosed: () => client.status === 'end',
         call,
+        scan: (begin: string, part: string) => scanKeys(connection, begin, part),
         /** Runs the script `lua/<name>.lua`. `root`: the prefix of its keys, with the hash tag. */
         run: async <Reply>(name: string, root: string, ...args: Args): Promise<Reply> => {
           const script = scripts.get(name)
@@ -216,6 +217,8 @@ export function createHandOver(
 /** Maximum items and characters per call, so that no script blocks others for long. */
 const MAX_ITEMS = 256
 const MAX_SIZE = 1_000_000
+/** Keys that one command looks at. */
+const SCANNED = 1_000
 
 /**
  * Sends items (each a list of script arguments) in successive calls of bounded size. Returns the results in order. If a call fails,
@@ -236,6 +239,22 @@ export async function inBatches<Answer>(
     start = end
   }
   return answers
+}
+
+/** The keys of all masters that begin with a text and then have another one in them. */
+async function* scanKeys(
+  { client, address }: Connection,
+  begin: string,
+  part: string,
+): AsyncGenerator<string[]> {
+  const escaped = (text: string) => text.replaceAll(/[\\*?[\]]/g, '\\$&')
+  const match = `${escaped(begin)}*${part === '' ? '' : `${escaped(part)}*`}`
+  const servers = client instanceof Cluster ? client.nodes('master') : [client]
+  try {
+    for (const server of servers) yield* server.scanStream({ match, count: SCANNED })
+  } catch (error) {
+    throw toStoreError(error, address)
+  }
 }
 
 function loadScripts(): Map<string, { text: string; hash: string }> {

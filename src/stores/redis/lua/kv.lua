@@ -1,8 +1,8 @@
 -- Keys and values: `value:<key>` is a hash (n version, v value as JSON, x when it runs out), `index` has all keys.
 --
 -- ARGV[3]   `get` key: {version, value}, or false
---           `set` key, value as JSON, ttl in ms or empty, expected version or empty: the new version, or false where
---           the key has another version
+--           `set` key, value as JSON, ttl in ms or empty, expected version or empty, 1 to keep the ttl or empty: the new
+--           version, or false where the key has another version
 --           `delete` key: 1, or 0 where there is none
 --           `list` prefix, how many: the keys, sorted by bytes
 -- Guarantees: versions come from one counter, so none comes back after a delete; and none is below the time, so that
@@ -17,9 +17,11 @@ local function read(from)
   return false
 end
 
-local function set(value, ttl, expected)
+local function set(value, ttl, expected, keeps)
   local found = read(key)
   if expected ~= '' and expected ~= (found and found[1] or '0') then return false end
+  local left = keeps == '1' and tonumber(redis.call('HGET', key, 'x') or nil)
+  if left then ttl = math.max(1, left - now) end
   local version = math.max(tonumber(redis.call('GET', root .. 'version') or 0) + 1, now)
   redis.call('SET', root .. 'version', version)
   redis.call('DEL', key)
@@ -60,6 +62,6 @@ local function list(limit)
 end
 
 if what == 'get' then return read(key) end
-if what == 'set' then return set(ARGV[5], ARGV[6], ARGV[7]) end
+if what == 'set' then return set(ARGV[5], ARGV[6], ARGV[7], ARGV[8]) end
 if what == 'delete' then return delete() end
 return list(tonumber(ARGV[5]))

@@ -3,6 +3,7 @@ import type { KeyValues, Leases, Retention, StoreStats } from '../../../core/sto
 import { mergeWaiting } from '../../shared/values.ts'
 import type { Layout } from '../layout.ts'
 import type { createSignals } from '../signals.ts'
+import { createShardedErasing } from './erasing.ts'
 import { createShardedJobs } from './jobs.ts'
 import { createShardedJournal } from './journal.ts'
 import { createOwned, createOwners } from './owners.ts'
@@ -46,6 +47,7 @@ export function openShards(
     receive: createShardedReceive(shards, layout, (heard) => signals.follow('receive', heard)),
     topics: createShardedTopics(shards, layout, (heard) => signals.follow('topic:gateway-message', heard)),
     jobs: createShardedJobs(shards, layout, owned, Date.now),
+    erasing: createShardedErasing(shards, layout),
     // Others may be able to go on while a part of the store is away.
     ping: () =>
       Promise.any(shards.map(({ ping }) => ping())).catch(({ errors: [first] }: AggregateError) => {

@@ -5,6 +5,7 @@ import type { Store, StoreStats, Waiting } from '../../../core/store.ts'
 import { defined } from '../../../lib/defined.ts'
 import { createFreshMessages } from '../../shared/fresh-messages.ts'
 import { oldestOf, WAITING, waitingJob } from '../../shared/values.ts'
+import { createErasing } from '../erasing.ts'
 import { createJobs } from '../jobs.ts'
 import { createJournal } from '../journal.ts'
 import { createReceive } from '../receive.ts'
@@ -27,6 +28,7 @@ export async function createShard(server: Server, toEvent: (message: Message) =>
     receive: createReceive(server),
     topics: createTopics(server, toEvent),
     jobs: createJobs(server, fresh),
+    erasing: createErasing(server, () => fresh.pumpedTo(undefined)),
     trim: createTrim(server),
     /** A Redis that lost its last writes gives their places to others: what is in memory may be of before. */
     forget: () => fresh.pumpedTo(undefined),
@@ -79,7 +81,7 @@ export async function byShard<Item, Answer>(
 
 export type Parts = Pick<
   Store,
-  'journal' | 'receive' | 'topics' | 'jobs' | 'stats' | 'oldestWaiting' | 'trim' | 'ping'
+  'journal' | 'receive' | 'topics' | 'jobs' | 'erasing' | 'stats' | 'oldestWaiting' | 'trim' | 'ping'
 > & {
   onSignal?: Store['onSignal']
   /** Called before the store is closed. */

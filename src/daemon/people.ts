@@ -1,0 +1,43 @@
+import { transports } from '../../transports/registry.ts'
+import { filesSavedFor } from '../features/artifacts/artifacts.ts'
+import { assistantDocument } from '../features/assistant/assistant-state.ts'
+import { createForgetting } from '../features/assistant/forget-person.ts'
+import { createStateManager } from '../features/documents/manager.ts'
+import { type AssistantMemory, createFilePlaces, type SearchIndex } from '../features/person/file-places.ts'
+import { createPeople } from '../features/person/people.ts'
+import { createJournalPlace, createStorePlaces } from '../features/person/store-places.ts'
+import { createValuePlaces, type SkillValues } from '../features/person/value-places.ts'
+import type { Foundation } from './foundation.ts'
+
+/** Makes what exports and erases one person: the list of all places where something about people is kept. */
+export function makePeople(
+  base: Foundation,
+  kept: { values: SkillValues; memory: AssistantMemory; index: SearchIndex },
+) {
+  const { config, store, artifacts, logs, audit, dataDir, longWork, log, now } = base
+  const places = [
+    ...createStorePlaces(store),
+    ...createValuePlaces(store.kv, kept.values),
+    ...createFilePlaces({ ...kept, logs: logs.lines, artifacts, copy: copyOf(base) }),
+    createJournalPlace(store),
+  ]
+  return createPeople({
+    ...{ store, artifacts, places, dataDir, log, now },
+    work: longWork,
+    record: audit.record,
+    transcript: logs.lines.messages.entries,
+    savedFor: (scopes, wroteIn) => filesSavedFor(store.kv, scopes, wroteIn),
+    isCaseless(gateway) {
+      const kind = config().gateways.find(({ name }) => name === gateway)?.transport
+      return (kind !== undefined && transports[kind]?.caseless) ?? false
+    },
+  })
+}
+
+/** On Redis the document of the assistant is copied into each data dir. */
+function copyOf({ store, dataDir, log }: Foundation): AssistantMemory | undefined {
+  if (store.kind !== 'redis') return undefined
+  const files = createStateManager({ dir: dataDir, documents: [assistantDocument], log })
+  const state = files.document(assistantDocument)
+  return createForgetting(state, () => files.forgetHistory(assistantDocument.name))
+}

@@ -1,0 +1,139 @@
+import type { LogEntry } from '../../core/activity.ts'
+import { type Json, pathGet, toJson } from '../../core/json.ts'
+import type { ErasableArtifacts } from './collect.ts'
+import { definePlace, type Place, type Subject } from './place.ts'
+
+/** A log of lines in a data dir. */
+export type Lines = {
+  entries(): AsyncIterable<LogEntry>
+  /** Writes the files again without the lines that are not kept. */
+  filter(isKept: (entry: LogEntry) => boolean): Promise<void>
+}
+
+/** What the assistant remembers: in its document, or in the copy of that in a data dir. */
+export type AssistantMemory = {
+  find(isTheirs: (record: Json, keys: readonly string[]) => boolean): Promise<Json[]>
+  erase(isTheirs: (record: Json, keys: readonly string[]) => boolean): Promise<void>
+}
+
+export type SearchIndex = {
+  count(
+    isTheirs: (line: Record<'channel' | 'conversation' | 'message' | 'sender', string>) => boolean,
+  ): Promise<number>
+  /** Removes the index; it is made anew from the transcript. */
+  remove(): Promise<void>
+}
+
+const BATCH = 500
+
+/** What each daemon keeps in its data dir. */
+export function createFilePlaces(deps: {
+  logs: Record<'messages' | 'events' | 'calls', Lines>
+  index: SearchIndex
+  artifacts: ErasableArtifacts
+  memory: AssistantMemory
+  /** The copy in the data dir, where the document is on the store. */
+  copy?: AssistantMemory | undefined
+}): Place[] {
+  const { logs, memory, copy } = deps
+  return [
+    memoryPlace('assistant', copy ? 'store' : 'data dir', memory),
+    ...(copy ? [memoryPlace('copy of the assistant', 'data dir', copy)] : []),
+    linesPlace('transcript', logs.messages, isSaidBy),
+    linesPlace('activity', logs.events, isNamedIn),
+    linesPlace('calls', logs.calls, isNamedIn),
+    indexPlace(deps.index),
+    filesPlace(deps.artifacts),
+  ]
+}
+
+function linesPlace(
+  name: string,
+  lines: Lines,
+  isTheirs: (entry: LogEntry, subject: Subject) => boolean,
+): Place {
+  return definePlace<LogEntry>({
+    name,
+    where: 'data dir',
+    async *find(subject) {
+      let batch: LogEntry[] = []
+      for await (const entry of lines.entries()) {
+        if (isTheirs(entry, subject)) batch.push(entry)
+        if (batch.length < BATCH) continue
+        yield batch
+        batch = []
+      }
+      yield batch
+    },
+    record: (entry) => toJson(entry),
+    erase: (_, subject) => lines.filter((entry) => !isTheirs(entry, subject)),
+  })
+}
+
+/** What they said, and what was said to them; what others said stays, also where it names them. */
+function isSaidBy({ channel, role, meta }: LogEntry, { about, person }: Subject): boolean {
+  const text = (path: string) => String(pathGet(meta, path) ?? '')
+  const on = String(channel)
+  if (person.messages.has(text('messageId')) || person.messages.has(text('inReplyTo'))) return true
+  if (person.conversations.has(`${on}/${text('conversation')}`)) return true
+  return role === 'user' ? about.isOn(on, text('from')) : about.isOn(on, text('to'))
+}
+
+function isNamedIn(entry: LogEntry, { about }: Subject): boolean {
+  return about.refersTo(toJson(entry))
+}
+
+function memoryPlace(name: string, where: Place['where'], memory: AssistantMemory): Place {
+  const isTheirs =
+    ({ about }: Subject) =>
+    (record: Json, keys: readonly string[]) =>
+      about.refersTo(record) || keys.some(about.isInKey)
+  return definePlace<Json>({
+    name,
+    where,
+    async *find(subject) {
+      yield await memory.find(isTheirs(subject))
+    },
+    record: (record) => record,
+    erase: (_, subject) => memory.erase(isTheirs(subject)),
+  })
+}
+
+/** It is made from the transcript, which is erased before it. */
+function indexPlace(index: SearchIndex): Place {
+  return definePlace<number>({
+    name: 'search index',
+    where: 'data dir',
+    async *find({ about, person }) {
+      const count = await index.count(
+        ({ channel, conversation, message, sender }) =>
+          person.messages.has(message) ||
+          person.conversations.has(`${channel}/${conversation}`) ||
+          (sender !== '' && about.isOn(channel, sender)),
+      )
+      yield count > 0 ? [count] : []
+    },
+    record: (lines) => ({ lines }),
+    erase: () => index.remove(),
+  })
+}
+
+/** The bytes of what they sent. */
+function filesPlace(artifacts: ErasableArtifacts): Place {
+  return definePlace<string>({
+    name: 'files',
+    where: 'data dir',
+    async *find({ person }) {
+      const found = [...person.files].map(async (sha256) => ((await artifacts.has(sha256)) ? [sha256] : []))
+      yield (await Promise.all(found)).flat()
+    },
+    async record(sha256, { withFiles }) {
+      if (!withFiles) return { sha256 }
+      const bytes = Buffer.concat(await (await artifacts.open(sha256)).toArray())
+      return { sha256, size: bytes.length, base64: bytes.toString('base64') }
+    },
+    async erase(found) {
+      for (const sha256 of found) await artifacts.remove(sha256)
+    },
+  })
+}

@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { z } from 'zod'
+import type { LogEntry } from '../../core/activity.ts'
+import type { RecordAudit } from '../../core/audit.ts'
+import type { Call } from '../../core/call.ts'
+import { TriviumError } from '../../core/errors.ts'
+import { isOperator, isViewer } from '../../core/identity.ts'
+import type { Log } from '../../core/log.ts'
+import type { people, ServiceOf } from '../../core/operations.ts'
+import type { Store } from '../../core/store.ts'
+import type { Artifacts } from '../../core/transport.ts'
+import type { LongWork } from '../../engine/long-work.ts'
+import { collectPerson, type ErasableArtifacts, type Scopes } from './collect.ts'
+import { createDataDirs } from './data-dirs.ts'
+import { createEraseKind, KIND } from './erase.ts'
+import { createIdentities, createReferences, type Person } from './person.ts'
+import type { Place, Subject } from './place.ts'
+
+export type PeopleDeps = {
+  store: Store
+  work: LongWork
+  artifacts: Pick<Artifacts, 'save'> & ErasableArtifacts
+  /** Where something about a person may be: first all else, and last the messages, by which the rest is found. */
+  places: readonly Place[]
+  transcript(): AsyncIterable<LogEntry>
+  /** Files that were saved for these people or conversations, and for nobody else but in conversations in which they `wroteIn`. */
+  savedFor(scopes: readonly string[], wroteIn: readonly string[]): Promise<string[]>
+  /** Whether the identities of a gateway have no case. */
+  isCaseless(gateway: string): boolean
+  record: RecordAudit
+  dataDir: string
+  log: Log
+  now(): number
+}
+
+/** Exports of somebody, so that these go when that person is erased. */
+const EXPORT = 'person-export:'
+const exportSchema = z.object({ identities: z.array(z.string()), sha256: z.string() })
+const EXPORT_KEPT = 7 * 86_400_000
+const LARGEST_EXPORT = 16 * 2 ** 30
+const MOST_EXPORTS = 10_000
+
+/** Exports and erases what is kept about one person, over one list of places. */
+export function createPeople(deps: PeopleDeps) {
+  const { store, work, places, now } = deps
+  const subjectOf = (person: Person): Subject => {
+    const who = createIdentities(person.identities, deps.isCaseless)
+    return { person, about: createReferences(person, who) }
+  }
+  const made = async ({ identities, conversations, wroteIn }: Scopes) => {
+    const keys = await store.kv.list(EXPORT, MOST_EXPORTS)
+    const found = await Promise.all(
+      keys.map(async (key) => exportSchema.safeParse((await store.kv.get(key))?.value)),
+    )
+    const exports = found.flatMap(({ data }) =>
+      data?.identities.some((identity) => identities.includes(identity)) ? [data.sha256] : [],
+    )
+    return [...exports, ...(await deps.savedFor([...conversations, ...identities], wroteIn))]
+  }
+  const collect = (identities: readonly string[], signal?: AbortSignal) =>
+    collectPerson(identities, createIdentities(identities, deps.isCaseless), { ...deps, made, signal })
+  const dirs = createDataDirs({ ...deps, kv: store.kv, subjectOf })
+  work.offer(createEraseKind({ ...deps, collect, subjectOf, dirs }))
+
+  const service = {
+    async export({ identity, attachments }, call) {
+      requireOperator(call, 'Exporting a person')
+      const subject = { ...subjectOf(await collect(identity, call.signal)), withFiles: attachments }
+      const counts: Record<string, number> = {}
+      const lines = linesOf(places, subject, identity, now(), counts, call.signal)
+      const name = `person-${new Date(now()).toISOString().slice(0, 10)}.jsonl`
+      const file = await deps.artifacts.save(name, 'application/jsonl', Readable.from(lines), LARGEST_EXPORT)
+      const { sha256 } = file
+      await store.kv.set(EXPORT + sha256, { identities: identity, sha256 }, { ttl: EXPORT_KEPT })
+      return { file, counts, total: sumOf(counts) }
+    },
+    async erase({ identity, confirm, wait }, call) {
+      requireOperator(call, 'Erasing a person')
+      if (!confirm) {
+        const counts = await countsOf(places, subjectOf(await collect(identity, call.signal)), call.signal)
+        return { confirm, counts, total: sumOf(counts) }
+      }
+      const data = { identities: identity }
+      const { id } = await work.begin({ kind: KIND, target: {}, data, total: places.length }, call)
+      return { confirm, job: await work.wait(id, wait, call.signal) }
+    },
+  } satisfies ServiceOf<typeof people>
+
+  return { service, start: dirs.start, stop: dirs.stop }
+}
+
+function requireOperator({ caller }: Call, what: string): void {
+  if (isOperator(caller) && !isViewer(caller)) return
+  throw new TriviumError('forbidden', { what, reason: 'it is for operators' })
+}
+
+function sumOf(counts: Record<string, number>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0)
+}
+
+async function countsOf(places: readonly Place[], subject: Subject, signal: AbortSignal) {
+  const counts: Record<string, number> = {}
+  for (const { name, records } of places) {
+    let count = 0
+    for await (const _ of records(subject)) {
+      signal.throwIfAborted()
+      count++
+    }
+    counts[name] = count
+  }
+  return counts
+}
+
+/** The first line says what it is, the last how much there is of each place: without that it is not the whole. */
+async function* linesOf(
+  places: readonly Place[],
+  subject: Subject,
+  identities: readonly string[],
+  at: number,
+  counts: Record<string, number>,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  const hash = createHash('sha256')
+  const line = (value: object) => {
+    const text = `${JSON.stringify(value)}\n`
+    hash.update(text)
+    return text
+  }
+  yield line({ place: 'export', at: new Date(at).toISOString(), identities })
+  for (const { name, records } of places) {
+    let count = 0
+    for await (const record of records(subject)) {
+      signal.throwIfAborted()
+      count++
+      yield line({ place: name, record })
+    }
+    counts[name] = count
+  }
+  yield `${JSON.stringify({ place: 'end', counts, sha256: hash.digest('hex') })}\n`
+}

@@ -1,0 +1,167 @@
+import { AUDIT_TOPIC } from '../../core/audit.ts'
+import type { KeptJob, KeptNote, Part } from '../../core/erasing.ts'
+import { type Event, REPLY_TOPICS } from '../../core/event.ts'
+import { isJsonObject, type Json, toJson } from '../../core/json.ts'
+import type { Message } from '../../core/message.ts'
+import type { DeadLetter, Note, Store } from '../../core/store.ts'
+import { definePlace, type Place, type Subject } from './place.ts'
+
+type Kept = Pick<Store, 'journal' | 'jobs' | 'topics' | 'erasing'>
+
+const PAGE = 200
+
+/** Who did it, where the entry of the audit log of a person who was erased stays without them. */
+export const ERASED = 'an erased person'
+
+export function createStorePlaces(store: Kept): Place[] {
+  return [jobsPlace(store), lettersPlace(store), notesPlace(store), topicsPlace(store)]
+}
+
+/** The last: what is elsewhere is found by the ids of messages. */
+export function createJournalPlace({ journal, erasing }: Kept): Place {
+  type Found = { message: Message; history: Note[] }
+  return definePlace<Found>({
+    name: 'messages',
+    where: 'store',
+    async *find({ person }) {
+      const ids = [...person.messages]
+      for (let at = 0; at < ids.length; at += PAGE) {
+        const found = ids.slice(at, at + PAGE).map(async (id): Promise<Found[]> => {
+          const message = await journal.get(id)
+          return message ? [{ message, history: await journal.history(id) }] : []
+        })
+        yield (await Promise.all(found)).flat()
+      }
+    },
+    record: (found) => toJson(found),
+    erase: (found) => erasing.dropMessages(found.map(({ message }) => message.id)),
+  })
+}
+
+/** Goes through the parts of a list; what is removed of one does not move the next. */
+async function* partsOf<T>(read: (after?: string) => Promise<Part<T>>): AsyncGenerator<T[]> {
+  let after: string | undefined
+  do {
+    const { items, next } = await read(after)
+    yield items
+    after = next
+  } while (after !== undefined)
+}
+
+/** Unfinished jobs: messages that wait for dispatch or run, replies in the outbox, pushes; and remembered results. */
+function jobsPlace({ erasing }: Kept): Place {
+  return definePlace<KeptJob>({
+    name: 'jobs',
+    where: 'store',
+    async *find({ about }) {
+      for await (const jobs of partsOf(erasing.jobs))
+        yield jobs.filter(({ id, content }) => about.mentions(id) || about.refersTo(content))
+    },
+    record: (job) => toJson(job),
+    erase: (jobs) => erasing.dropJobs(jobs),
+  })
+}
+
+function lettersPlace({ jobs: { deadLetters } }: Kept): Place {
+  return definePlace<DeadLetter>({
+    name: 'dead letters',
+    where: 'store',
+    async *find(subject) {
+      let before: DeadLetter | undefined
+      for (;;) {
+        const { items } = await deadLetters.list({ before, limit: PAGE })
+        if (items.length === 0) return
+        before = items.at(-1)
+        yield items.filter((letter) => isAbout(letter, subject))
+      }
+    },
+    record: (letter) => toJson(letter),
+    async erase(letters) {
+      for (const { id, queue } of letters) await deadLetters.drop(id, queue)
+    },
+  })
+}
+
+/** The message of a letter says whose it is: what somebody else wrote may name anybody. */
+function isAbout(
+  { message, id, lane, data, errors, collected = [] }: DeadLetter,
+  { about }: Subject,
+): boolean {
+  if ([...collected, ...(message ? [message] : [])].some(about.isSender)) return true
+  return about.mentions(id) || about.mentions(lane) || about.refersTo(toJson({ data: data ?? null, errors }))
+}
+
+/** Lines in the histories of messages of others that name them, such as who cancelled a run. */
+function notesPlace({ erasing }: Kept): Place {
+  return definePlace<KeptNote>({
+    name: 'histories',
+    where: 'store',
+    async *find({ about, person }) {
+      for await (const notes of partsOf(erasing.notes))
+        yield notes.filter(({ content }) => {
+          const { messageId, detail = null } = Object(content)
+          return !person.messages.has(messageId) && about.refersTo(detail)
+        })
+    },
+    record: ({ content }) => content,
+    erase: (notes) => erasing.dropNotes(notes),
+  })
+}
+
+type FoundEvent = { topic: string; event: Event; isWhole: boolean }
+
+/** Replies that programs fetch, the audit log, copies of logs, and what was published. */
+function topicsPlace({ topics, erasing }: Kept): Place {
+  const isTheirs = (topic: string, { person }: Subject) =>
+    topic.startsWith(REPLY_TOPICS) && person.conversations.has(topic.slice(REPLY_TOPICS.length))
+
+  async function* find(subject: Subject): AsyncGenerator<FoundEvent[]> {
+    for (const topic of await erasing.topics()) {
+      const isWhole = isTheirs(topic, subject)
+      for (let after = 0; ; ) {
+        const { items } = await topics.tail(topic, after, PAGE)
+        const last = items.at(-1)
+        if (!last) break
+        after = last.position
+        yield items
+          .map(({ event }) => ({ topic, event, isWhole }))
+          .filter(({ event }) => isWhole || isOf(event, subject))
+      }
+    }
+  }
+
+  return definePlace<FoundEvent>({
+    name: 'events',
+    where: 'store',
+    find,
+    record: ({ event }) => toJson(event),
+    async erase(found, subject) {
+      for (const [topic, some] of Map.groupBy(found, (each) => each.topic)) {
+        if (topic === AUDIT_TOPIC) await publishWithout(some, subject)
+        await erasing.dropEvents(
+          topic,
+          some.map(({ event }) => event.id),
+        )
+        if (some[0]?.isWhole && (await topics.tail(topic, 0, 1)).items.length === 0)
+          await erasing.dropTopic(topic)
+      }
+    },
+  })
+
+  /** Entries of the audit log stay, without the person. Their key keeps a repeated call from adding them again. */
+  async function publishWithout(found: readonly FoundEvent[], { about }: Subject): Promise<void> {
+    const entries = found.map(({ event: { id, type, data, timestamp } }) => {
+      const { by, from: _, target, ...entry } = isJsonObject(data) ? data : {}
+      const who = typeof by === 'string' && about.mentions(by) ? ERASED : (by ?? ERASED)
+      const kept = target === undefined ? undefined : about.without(target)
+      const left: Json = { ...entry, by: who, ...(kept !== undefined && { target: kept }) }
+      return { type, source: String(who), data: left, timestamp, key: `erased:${id}` }
+    })
+    await topics.publish(AUDIT_TOPIC, entries)
+  }
+}
+
+/** An event that tells of a message is the sender's; what others wrote in another one may name them. */
+function isOf({ source, data, rootContextId = '' }: Event, { about, person }: Subject): boolean {
+  return person.messages.has(rootContextId) || about.mentions(source) || about.refersTo(data)
+}

@@ -1,0 +1,125 @@
+import { isJsonObject, type Json, toJson } from '../../core/json.ts'
+import type { StateBackend, StateStoreName } from '../../core/services.ts'
+import type { KeyValues } from '../../core/store.ts'
+import { definePlace, type Place, type Subject } from './place.ts'
+import { ERASED } from './store-places.ts'
+
+/** Keys and values of skills, by where they lie, and their sessions. */
+export type SkillValues = Record<'state' | 'sessions', Record<StateStoreName, StateBackend>>
+
+/** Values that are read at once. */
+const BATCH = 100
+const ALL = Number.MAX_SAFE_INTEGER
+
+/** `left`: what stays of the value; undefined: nothing. */
+type Found = { key: string; value: Json; left: Json | undefined }
+type Values = Pick<KeyValues, 'get' | 'set' | 'delete' | 'list'>
+/** What stays of a value; the same value where it is not about them. */
+type Left = (key: string, value: Json, subject: Subject) => Json | undefined
+
+/** What lies elsewhere too, or is about the erasing itself, or is configuration of operators. */
+const NOT =
+  /^(document(-events|-kept)?:|session:|state:|lease\/|long-job:|person-erase|data-dir:|trivium:groups$)/
+/** Values of all people together, of which only theirs goes. */
+const SHARED = /^(pauses$|schedules-paused$|trivium:push:.*:report$|usage-)/
+
+export function createValuePlaces(kv: KeyValues, values: SkillValues): Place[] {
+  const { state, sessions } = values
+  return [
+    valuesPlace('records', 'store', kv, leftOfRecord, (key) => !NOT.test(key)),
+    valuesPlace('shared state of skills', 'store', state.shared, leftOfState),
+    valuesPlace('shared sessions', 'store', sessions.shared, leftOfSession),
+    valuesPlace('state of skills', 'data dir', state.file, leftOfState),
+    valuesPlace('state of skills in memory', 'data dir', state.memory, leftOfState),
+    valuesPlace('sessions', 'data dir', sessions.file, leftOfSession),
+    valuesPlace('sessions in memory', 'data dir', sessions.memory, leftOfSession),
+  ]
+}
+
+function valuesPlace(
+  name: string,
+  where: Place['where'],
+  values: Values,
+  leftOf: Left,
+  isWanted: (key: string) => boolean = () => true,
+): Place {
+  return definePlace<Found>({
+    name,
+    where,
+    async *find(subject) {
+      const keys = (await values.list('', ALL)).filter(isWanted)
+      for (let at = 0; at < keys.length; at += BATCH) {
+        const found = keys.slice(at, at + BATCH).map(async (key): Promise<Found[]> => {
+          const value = (await values.get(key))?.value
+          if (value === undefined) return []
+          const left = leftOf(key, value, subject)
+          return left === value ? [] : [{ key, value, left }]
+        })
+        yield (await Promise.all(found)).flat()
+      }
+    },
+    record: ({ key, value, left }, { about }) =>
+      left === undefined ? { key, value } : { key, parts: about.partsOf(value) },
+    async erase(found, subject) {
+      for (const { key } of found) await eraseOne(values, key, leftOf, subject)
+    },
+  })
+}
+
+/** Looks again, as somebody may have written the value meanwhile. */
+async function eraseOne(values: Values, key: string, leftOf: Left, subject: Subject): Promise<void> {
+  for (;;) {
+    const found = await values.get(key)
+    if (!found) return
+    const left = leftOf(key, found.value, subject)
+    if (left === found.value) return
+    if (left === undefined) return void (await values.delete(key))
+    const version = await values.set(key, left, { ifVersion: found.version, keepTtl: true })
+    if (version !== undefined) return
+  }
+}
+
+/** A record of Trivium is about one thing: it goes whole. */
+const leftOfRecord: Left = (key, value, { about, person }) => {
+  if (key === 'pauses') return withoutOwnPauses(value, person.conversations, about)
+  if (SHARED.test(key)) return about.without(value)
+  return about.isInKey(key) || about.refersTo(value) ? undefined : value
+}
+
+/** A pause goes on, whoever made it; those of their own conversations end. */
+function withoutOwnPauses(value: Json, own: ReadonlySet<string>, about: Subject['about']): Json {
+  const { pauses = [], cancels = [] } = Object(value)
+  const isOwn = (pause: Json) => isJsonObject(pause) && own.has(`${pause.gateway}/${pause.name}`)
+  const isTheirs = (record: Json) => isJsonObject(record) && about.mentions(String(record.by))
+  const without = (record: Json) => (isTheirs(record) ? { ...Object(record), by: ERASED } : record)
+  const all: Json[] = [...pauses, ...cancels]
+  if (!all.some((record) => isOwn(record) || isTheirs(record) || about.refersTo(record))) return value
+  const kept = pauses.filter((pause: Json) => !isOwn(pause))
+  const open = cancels.filter((cancel: Json) => !about.mentions(String(Object(cancel).messageId)))
+  return toJson({ pauses: kept.map(without), cancels: open.map(without) })
+}
+
+/** The smallest part that names them goes. */
+const leftOfState: Left = (key, value, { about }) => (about.isInKey(key) ? undefined : about.without(value))
+
+/**
+ * Entries that their messages made go, and where there are any, what was made of all entries: the summary, and what models were
+ * given of earlier ones.
+ */
+const leftOfSession: Left = (key, value, { about, person }) => {
+  const { session, entries } = Object(value)
+  const isOwn = [...person.conversations].some((place) => place.slice(place.indexOf('/') + 1) === session)
+  if (isOwn || about.isInKey(key) || !Array.isArray(entries)) return undefined
+  const isTheirs = (entry: Json) => {
+    const { agent: _, ...rest } = Object(entry)
+    return about.refersTo(rest)
+  }
+  const kept: Json[] = entries.filter((entry) => !isTheirs(entry))
+  if (kept.length === entries.length && !about.refersTo(entries)) return value
+  if (kept.length === 0) return undefined
+  const plain = kept.map((entry) => {
+    const { agent: _, summary: __, ...rest } = Object(entry)
+    return rest
+  })
+  return { ...Object(value), entries: plain }
+}

@@ -1,0 +1,211 @@
+import { setTimeout } from 'node:timers/promises'
+import type { Erasing, KeptJob, KeptNote } from '../../core/erasing.ts'
+import { defined } from '../../lib/defined.ts'
+import type { JobRow } from './job-rows.ts'
+import type { JournalTable } from './journal.ts'
+import { ROADS } from './notes.ts'
+import type { Parts } from './parts.ts'
+import { createRemoval } from './removal.ts'
+import { fromJson } from './sql.ts'
+import type { TopicRow } from './topic-log.ts'
+
+/** Rows of one part. */
+const PART = 500
+const NOTES = 2_000
+
+type Job = JobRow & { n: number; queue_name: string }
+type Done = { queue: number; queue_name: string; id: string; at: number; result: string | null }
+type NoteRow = {
+  seq: number
+  n: number
+  at: number
+  road: number
+  what: string
+  detail: string | null
+  id: string | null
+}
+
+/** `forgetClaim`: what this process remembers of a job that it has claimed. */
+export function createErasing(
+  parts: Parts,
+  journal: JournalTable,
+  forgetClaim: (n: number) => void,
+  overwrite: Erasing['overwrite'],
+): Erasing {
+  const { sql, writer, queues, read } = parts
+  const removal = createRemoval(parts)
+  const jobs = createJobRemoval(parts, forgetClaim)
+
+  return {
+    dropMessages: (ids) =>
+      writer.write(() => {
+        const seqs = [...new Set(ids)].flatMap((id) => journal.find(id) ?? [])
+        if (seqs.length === 0) return 0
+        // What dispatch has in memory.
+        journal.forgetFresh()
+        const list = JSON.stringify(seqs)
+        jobs.remove(
+          sql.all<{
+            n: number
+          }>`SELECT n FROM job WHERE message IN (SELECT value FROM json_each(${list}))`.map(({ n }) => n),
+        )
+        const conversations = sql.all<{
+          gateway: number
+          conversation: string
+        }>`SELECT DISTINCT gateway, conversation
+          FROM journal WHERE conversation IS NOT NULL AND seq IN (SELECT value FROM json_each(${list}))`
+        const count = removal.messages(seqs, false)
+        // A cursor of a conversation of which nothing is left would keep its name.
+        for (const { gateway, conversation } of conversations)
+          sql.run`DELETE FROM conversation_taken WHERE gateway = ${gateway} AND conversation = ${conversation}
+            AND NOT EXISTS (SELECT 1 FROM journal WHERE gateway = ${gateway} AND conversation = ${conversation})`
+        return count
+      }),
+    jobs: (after = 'job 0') =>
+      read(() => (after.startsWith('job ') ? unfinished(parts, after) : ended(parts, after))),
+    dropJobs: (some) =>
+      writer.write(() => {
+        for (const { state, queue, id } of some) {
+          const number = queues.find(queue) ?? 0
+          if (state === 'done') sql.run`DELETE FROM done WHERE queue = ${number} AND id = ${id}`
+          else
+            jobs.remove(
+              sql.all<{ n: number }>`SELECT n FROM job WHERE queue = ${number} AND id = ${id}`.map(
+                ({ n }) => n,
+              ),
+            )
+        }
+      }),
+    notes: (after = '0 0') => read(() => notesAfter(parts, after)),
+    dropNotes: (notes) =>
+      writer.write(() => {
+        for (const { place } of notes) {
+          const [seq = 0, n = 0] = place.split(' ').map(Number)
+          sql.run`DELETE FROM note WHERE seq = ${seq} AND n = ${n}`
+        }
+      }),
+    ...createTopicRemoval(parts, removal.losePending),
+    overwrite,
+  }
+}
+
+function unfinished({ sql }: Parts, after: string) {
+  const rows = sql.all<Job>`SELECT job.*, q.name AS queue_name FROM job JOIN queue q ON q.id = job.queue
+    WHERE n > ${Number(after.slice('job '.length))} ORDER BY n LIMIT ${PART} + 0`
+  const items = rows.map(({ queue_name: queue, id, lane, grp, message_id, data, errors, kept }): KeptJob => {
+    const content = { lane, group: grp, errors: JSON.parse(errors) }
+    const rest = defined({
+      messageId: message_id ?? undefined,
+      data: fromJson(data),
+      message: fromJson(kept),
+    })
+    return { state: 'unfinished', queue, id, content: { ...content, ...rest } }
+  })
+  const last = rows.at(-1)
+  return { items, next: last && rows.length === PART ? `job ${last.n}` : 'done 0 ' }
+}
+
+function ended({ sql }: Parts, after: string) {
+  const [, queue = '0', id = ''] = /^done (\d+) (.*)$/s.exec(after) ?? []
+  const rows = sql.all<Done>`SELECT done.*, q.name AS queue_name FROM done JOIN queue q ON q.id = done.queue
+    WHERE (done.queue, done.id) > (${Number(queue)}, ${id}) ORDER BY done.queue, done.id LIMIT ${PART} + 0`
+  const items = rows.map(({ queue_name: queue, id, at, result }): KeptJob => {
+    return { state: 'done', queue, id, content: { at, ...defined({ result: fromJson(result) }) } }
+  })
+  const last = rows.at(-1)
+  return { items, ...(last && rows.length === PART && { next: `done ${last.queue} ${last.id}` }) }
+}
+
+function notesAfter({ sql }: Parts, after: string) {
+  const [seq = 0, n = 0] = after.split(' ').map(Number)
+  const rows = sql.all<NoteRow>`SELECT note.*, journal.id FROM note LEFT JOIN journal ON journal.seq = note.seq
+    WHERE (note.seq, note.n) > (${seq}, ${n}) ORDER BY note.seq, note.n LIMIT ${NOTES} + 0`
+  const items = rows.map(({ id, at, road, what, detail, ...place }): KeptNote => {
+    const content = { messageId: id, at, road: ROADS[road] ?? 'dispatch', what }
+    return {
+      place: `${place.seq} ${place.n}`,
+      content: { ...content, ...defined({ detail: fromJson(detail) }) },
+    }
+  })
+  const last = items.at(-1)
+  return { items, ...(last && items.length === NOTES && { next: last.place }) }
+}
+
+/** Removes jobs wherever they are in their lanes. Inside a transaction only. */
+function createJobRemoval({ sql, counters, signals, now }: Parts, forgetClaim: (n: number) => void) {
+  type Row = { n: number; queue: number; name: string; lane: string }
+  return {
+    remove(numbers: readonly number[]): void {
+      const rows = sql.all<Row>`SELECT job.n, job.queue, q.name, job.lane FROM job JOIN queue q ON q.id = job.queue
+        WHERE n IN (SELECT value FROM json_each(${JSON.stringify(numbers)}))`
+      for (const { n, queue, name, lane } of rows) {
+        forgetClaim(n)
+        sql.run`DELETE FROM job WHERE n = ${n}`
+        counters.add(`jobs ${queue}`, -1)
+        // The first of its lane may run, unless it does already.
+        sql.run`UPDATE job SET state = 1, due = max(due, ${now()}) WHERE state = 0 AND n =
+          (SELECT n FROM job WHERE queue = ${queue} AND lane = ${lane} ORDER BY n LIMIT 1)`
+        signals.raise(`jobs:${name}`)
+      }
+    },
+  }
+}
+
+function createTopicRemoval(
+  { sql, writer, read, now }: Parts,
+  losePending: (topic: number, to: number) => void,
+): Pick<Erasing, 'topics' | 'dropEvents' | 'dropTopic'> {
+  const find = (name: string) =>
+    sql.get<TopicRow>`SELECT id, name, last FROM topic WHERE name = ${name} AND id > 1`
+  return {
+    topics: () => read(() => sql.all<TopicRow>`SELECT name FROM topic WHERE id > 1`.map(({ name }) => name)),
+    dropEvents: (name, ids) =>
+      writer.write(() => {
+        const topic = find(name)
+        if (!topic) return
+        const list = JSON.stringify(ids)
+        sql.run`DELETE FROM event WHERE topic = ${topic.id} AND id IN (SELECT value FROM json_each(${list}))`
+        losePending(topic.id, topic.last)
+        sql.run`UPDATE topic SET oldest = NULL, emptied = ${now()} WHERE id = ${topic.id}
+          AND NOT EXISTS (SELECT 1 FROM event WHERE event.topic = ${topic.id})`
+      }),
+    dropTopic: (name) =>
+      writer.write(() => {
+        const topic = find(name)
+        if (!topic) return
+        sql.run`DELETE FROM event WHERE topic = ${topic.id}`
+        sql.run`DELETE FROM pending WHERE consumer IN (SELECT id FROM consumer WHERE topic = ${topic.id})`
+        sql.run`DELETE FROM consumer WHERE topic = ${topic.id}`
+        sql.run`DELETE FROM topic WHERE id = ${topic.id}`
+      }),
+  }
+}
+
+/** Pages of 16 KB that one transaction overwrites. */
+const SLICE = 256
+/** How often, and after how many ms, a log that somebody reads is tried again. */
+const [TRIES, AGAIN] = [100, 50]
+
+/**
+ * Removed rows are overwritten where they were (`secure_delete = FAST`), but not pages that became free. This fills those with
+ * zeros, a bounded number at a time, and moves the log into the database.
+ */
+export function createOverwrite(
+  { writer }: Pick<Parts, 'writer'>,
+  db: { exec(sql: string): void; prepare(sql: string): { get(): Record<string, unknown> | undefined } },
+): Erasing['overwrite'] {
+  const free = () => Number(db.prepare('PRAGMA freelist_count').get()?.freelist_count)
+  return async () => {
+    await writer.write(() => db.exec('CREATE TABLE IF NOT EXISTS overwritten (bytes BLOB)'))
+    // What becomes free meanwhile was never of somebody who is erased.
+    for (let left = free(); left > 0; left -= SLICE) {
+      const pages = Math.min(SLICE, left)
+      await writer.write(() => db.exec(`INSERT INTO overwritten VALUES (zeroblob(${pages} * 16384))`))
+    }
+    await writer.write(() => db.exec('DROP TABLE overwritten'))
+    for (let attempt = 0; attempt < TRIES; attempt++) {
+      if (db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0) return
+      await setTimeout(AGAIN)
+    }
+  }
+}

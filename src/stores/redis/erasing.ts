@@ -1,0 +1,121 @@
+import type { Erasing, KeptJob, KeptNote, Part } from '../../core/erasing.ts'
+import { parseJson } from '../../core/json.ts'
+import { positionOf } from '../../core/message-id.ts'
+import { decodeNote } from './codec.ts'
+import { inBatches, type Server } from './scripts.ts'
+
+/** Jobs of one part, and buckets of 32 histories. */
+const PART = 200
+const BUCKETS = 64
+
+type Found = [sequence: string, id: string, fields: string[]]
+
+/** Of one shard; topics but `gateway-message` are all on the first. */
+export function createErasing(server: Server, forgetFresh: () => void): Erasing {
+  const { run, call, scan, places, roots } = server
+  const { main } = roots
+
+  const unfinished = async (queue: string, after: string): Promise<Part<KeptJob>> => {
+    const found = await run<Found[]>('erase', main, 'unfinished', queue, after, PART)
+    const items = found.map(([, id, fields]): KeptJob => {
+      return { state: 'unfinished', queue, id, content: fields.map((text) => parseJson(text) ?? text) }
+    })
+    const last = found.at(-1)
+    return { items, ...(last && found.length === PART && { next: `${queue} ${last[0]}` }) }
+  }
+
+  const results = async (): Promise<KeptJob[]> => {
+    const items: KeptJob[] = []
+    for await (const keys of scan(`${main}jobs:`, ':done:')) {
+      for (const key of keys) {
+        const [, queue = '', id = ''] = /^(.*?):done:(.*)$/s.exec(key.slice(`${main}jobs:`.length)) ?? []
+        const [, at, result = ''] = /^(\d+) (.*)$/s.exec((await call<string | null>('GET', key)) ?? '') ?? []
+        if (at !== undefined)
+          items.push({
+            state: 'done',
+            queue,
+            id,
+            content: { at: Number(at), result: parseJson(result) ?? null },
+          })
+      }
+    }
+    return items
+  }
+
+  return {
+    dropMessages: async (ids) => {
+      forgetFresh()
+      const items = ids.flatMap((id) => {
+        const parts = places.partsOf(id)
+        return parts ? [parts] : []
+      })
+      const counts = await inBatches(items, async (some) => [
+        await run<number>('erase', main, 'messages', ...some.flat()),
+      ])
+      return counts.reduce((sum, count) => sum + count, 0)
+    },
+    jobs: async (after = '') => {
+      const queues = (await call<string[]>('SMEMBERS', `${main}queues`)).toSorted()
+      const [, at = queues[0] ?? '', sequence = '0'] = /^(\S+) (\S+)$/.exec(after) ?? []
+      if (after === 'done' || queues.length === 0) return { items: await results() }
+      const part = await unfinished(at, sequence)
+      const next = queues[queues.indexOf(at) + 1]
+      return { next: next === undefined ? 'done' : `${next} 0`, ...part }
+    },
+    dropJobs: async (jobs) => {
+      for (const [queue, some] of Map.groupBy(jobs, (job) => job.queue))
+        await inBatches(
+          some.map(({ id }) => [id]),
+          async (batch) => [await run('erase', main, 'jobs', queue, ...batch.flat())],
+        )
+    },
+    ...noteErasing(server),
+    ...topicErasing(server),
+    overwrite: async () => {},
+  }
+}
+
+function noteErasing({ call, roots: { main } }: Server): Pick<Erasing, 'notes' | 'dropNotes'> {
+  return {
+    notes: async (after) => {
+      const end = Number((await call<string | null>('HGET', `${main}meta`, 'end')) ?? 0)
+      const first = Number((await call<string | null>('HGET', `${main}meta`, 'notes')) ?? 0)
+      const from = after === undefined ? first : Number(after)
+      const buckets = Array.from({ length: BUCKETS }, (_, at) => from + at).filter((at) => at <= end / 32)
+      const lists = buckets.map((bucket) => call<string[]>('LRANGE', `${main}notes:${bucket}`, 0, -1))
+      const items = (await Promise.all(lists)).flatMap((lines, at) =>
+        lines.map((line): KeptNote => {
+          const { road, what, detail = null, at: time } = decodeNote(line.slice(line.indexOf(' ') + 1))
+          return { place: `${buckets[at]} ${line}`, content: { at: time, road, what, detail } }
+        }),
+      )
+      const next = from + BUCKETS
+      return { items, ...(next <= end / 32 && { next: String(next) }) }
+    },
+    dropNotes: async (notes) => {
+      for (const { place } of notes) {
+        const space = place.indexOf(' ')
+        await call('LREM', `${main}notes:${place.slice(0, space)}`, 0, place.slice(space + 1))
+      }
+    },
+  }
+}
+
+function topicErasing({ call, scan, roots }: Server): Pick<Erasing, 'topics' | 'dropEvents' | 'dropTopic'> {
+  const { main } = roots
+  const topics = `${main}topics`
+  return {
+    topics: async () =>
+      (await call<string[]>('SMEMBERS', topics)).filter((name) => roots.topic(name) !== main),
+    dropEvents: async (topic, ids) => {
+      const positions = ids.flatMap((id) => positionOf(id) ?? []).map((at) => `${at}-0`)
+      if (positions.length > 0) await call('XDEL', `${roots.topic(topic)}journal`, ...positions)
+    },
+    dropTopic: async (topic) => {
+      const root = roots.topic(topic)
+      for await (const keys of scan(root, '')) for (const key of keys) await call('DEL', key)
+      await call('SREM', topics, topic)
+      await call('SREM', `${main}grouped-topics`, topic)
+    },
+  }
+}

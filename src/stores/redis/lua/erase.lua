@@ -1,0 +1,56 @@
+-- include: log notes ready available lanes remove
+-- Removes what is about a person.
+--
+-- ARGV[3]  `messages` position, time and tail of ids…: removes them with their history, their jobs and their places on the roads;
+--          returns how many were there
+--          `jobs` queue, id…: removes unfinished jobs and remembered ends; returns how many jobs there were
+--          `unfinished` queue, after which sequence, how many: {sequence, id, fields as a flat list} of each
+-- Guarantees: repeated it changes nothing.
+local what, removed = ARGV[3], 0
+local journal = root .. 'journal'
+
+local function forget_history(position)
+  local key, mark = notes_of(position), position .. ' '
+  for _, line in ipairs(redis.call('LRANGE', key, 0, -1)) do
+    if string.sub(line, 1, #mark) == mark then redis.call('LREM', key, 0, line) end
+  end
+end
+
+local function remove_message(position, entry)
+  local gateway, conversation = origin_of(entry)
+  for _, need in ipairs(redis.call('ZRANGEBYSCORE', root .. 'needs', position, position)) do
+    local queue, id = string.match(need, '^(%S+) (.*)$')
+    remove_job(open_queue(queue), id)
+  end
+  redis.call('XDEL', journal, position .. '-0')
+  if tonumber(position) <= tonumber(redis.call('HGET', root .. 'meta', 'counted') or 0) then
+    redis.call('HINCRBY', root .. 'kept', gateway, -1)
+  end
+  make_unavailable(gateway, conversation, position)
+  for _, receipt in ipairs(redis.call('ZRANGEBYSCORE', root .. 'receive-holders', position, position)) do end_lease(receipt) end
+  forget_history(position)
+  removed = removed + 1
+end
+
+if what == 'messages' then
+  for i = 4, #ARGV, 3 do
+    local entry = entry_with_id(ARGV[i], ARGV[i + 1], ARGV[i + 2])
+    if entry then remove_message(ARGV[i], entry) end
+  end
+  return removed
+end
+
+local queue = open_queue(ARGV[4])
+if what == 'jobs' then
+  for i = 5, #ARGV do
+    if remove_job(queue, ARGV[i]) then removed = removed + 1 end
+    redis.call('DEL', queue.base .. 'done:' .. ARGV[i])
+  end
+  return removed
+end
+local found = redis.call('ZRANGEBYSCORE', queue.base .. 'all', '(' .. ARGV[5], '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[6])
+local answers = {}
+for i = 1, #found, 2 do
+  answers[#answers + 1] = { found[i + 1], found[i], redis.call('HGETALL', queue.base .. 'job:' .. found[i]) }
+end
+return answers

@@ -1,0 +1,43 @@
+import type { Erasing, Part } from '../../../core/erasing.ts'
+import type { Layout } from '../layout.ts'
+import type { Shard } from './shard.ts'
+
+/** Erasing on several shards: messages are where their ids say, jobs and histories on all, topics on the first. */
+export function createShardedErasing(shards: readonly Shard[], { shardIn }: Layout): Erasing {
+  const all = shards.map(({ erasing }) => erasing)
+  const [first] = all
+  if (!first) throw new RangeError('a store has at least one shard')
+
+  /** Part after part of shard after shard: `shard:where`. */
+  const inTurn =
+    <T>(read: (erasing: Erasing, after?: string) => Promise<Part<T>>) =>
+    async (after = '0:'): Promise<Part<T>> => {
+      const shard = Number.parseInt(after, 10)
+      const place = after.slice(after.indexOf(':') + 1)
+      const { items, next } = await read(all[shard] ?? first, place === '' ? undefined : place)
+      if (next !== undefined) return { items, next: `${shard}:${next}` }
+      return { items, ...(shard + 1 < all.length && { next: `${shard + 1}:` }) }
+    }
+
+  return {
+    dropMessages: async (ids) => {
+      const groups = Map.groupBy(ids, (id) => shardIn(id) ?? 0)
+      const counts = [...groups].map(async ([shard, some]) => (await all[shard]?.dropMessages(some)) ?? 0)
+      return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
+    },
+    jobs: inTurn((erasing, after) => erasing.jobs(after)),
+    dropJobs: async (jobs) => {
+      for (const erasing of all) await erasing.dropJobs(jobs)
+    },
+    notes: inTurn((erasing, after) => erasing.notes(after)),
+    dropNotes: async (notes) => {
+      for (const erasing of all) await erasing.dropNotes(notes)
+    },
+    topics: first.topics,
+    dropEvents: first.dropEvents,
+    dropTopic: first.dropTopic,
+    overwrite: async () => {
+      for (const erasing of all) await erasing.overwrite()
+    },
+  }
+}

@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { Redis } from 'ioredis'
+import { defined } from '../../src/lib/defined.ts'
+import { type DaemonProcess, openSite } from '../fixtures/daemon.ts'
+import { startRedisServer } from '../fixtures/redis-server.ts'
+import { until } from '../fixtures/until.ts'
+
+/** In everything that alice writes, and in nothing of others. */
+const MARK = 'xyzzy-4711'
+const ALICE = 'alice@example.com'
+const BOB = 'bob@example.com'
+
+const ROUTES = `
+gateways:
+  desk: { transport: websocket, path: /desk, open: true, tokens: { ada: "a long token for ada" } }
+  upload: { transport: webhook, path: /upload, verify: { scheme: none }, from: data.body.email, text: data.body.note, conversation: data.body.ticket }
+assistant: { scope: person }
+topics: { orders: { groups: { audit: {} } } }
+routes:
+  - { name: boom, match: { prefix: boom }, skill: boom, retry: { attempts: 1 } }
+  - { name: ask, match: { prefix: ask }, skill: ask }
+  - { name: all, skill: keep }
+`
+
+const SKILLS = {
+  keep: `export default { description: 'keeps all it can', metadata: { session: { store: 'shared', key: 'args.sessionId' } },
+  async run({ args, message, manager, once, artifacts, services }) {
+    const { text } = args
+    const who = message.from.address ?? message.from.id
+    const value = { who, text }
+    for (const store of ['file', 'memory', 'shared']) {
+      await manager.invoke('state-set', { key: 'last/' + who, value: text, store })
+      const list = (await manager.invoke('state-get', { key: 'everybody', store })) ?? []
+      await manager.invoke('state-set', { key: 'everybody', value: [...list, value], store })
+    }
+    await manager.invoke('event-emit', { topic: 'orders', data: { text } })
+    await once('charge-' + who.length, () => ({ text }))
+    const saved = await artifacts.save('note.txt', 'text/plain', 'file of ' + text)
+    await manager.invoke('gateway-send', { text: 'later: ' + text, in: '1h' })
+    await manager.invoke('remember', { text: 'note of ' + text })
+    await manager.invoke('delegate', { text: 'nobody: work on ' + text })
+    await manager.invoke('search-notes', { text: text.split(' ')[0] })
+    return { text: 'reply to ' + text, attachments: [saved] }
+  } }`,
+  own: `export default { description: 'remembers in files', metadata: { session: { store: 'file', key: 'args.sessionId' } }, run: ({ args }) => 'own ' + args.text }`,
+  boom: `export default { description: 'fails', run({ args }) { throw new Error('cannot do ' + args.text) } }`,
+  ask: `export default { description: 'needs approval', metadata: { approval: { approvers: ['role:lead'] } }, run: () => 'done' }`,
+}
+
+/** What is in all files of a folder that has one of these texts: by name, or inside. */
+function filesWith(dir: string, texts: readonly string[]): string[] {
+  const files = readdirSync(dir, { recursive: true, encoding: 'utf8' })
+  return files.filter((file) => {
+    const path = join(dir, file)
+    if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return false
+    const bytes = readFileSync(path)
+    return texts.some((text) => file.includes(text) || bytes.includes(text))
+  })
+}
+
+/** The same of all keys of a Redis, as clients read them. */
+async function keysWith(url: string, texts: readonly string[]): Promise<string[]> {
+  const client = new Redis(url)
+  const found: string[] = []
+  try {
+    for (const key of await client.keys('*')) {
+      const type = await client.type(key)
+      const value = await readKey(client, key, type)
+      const said = key + JSON.stringify(value)
+      if (texts.some((text) => said.includes(text))) found.push(`${type} ${key}`)
+    }
+  } finally {
+    client.disconnect()
+  }
+  return found
+}
+
+function readKey(client: Redis, key: string, type: string): Promise<unknown> {
+  if (type === 'string') return client.get(key)
+  if (type === 'hash') return client.hgetall(key)
+  if (type === 'list') return client.lrange(key, 0, -1)
+  if (type === 'set') return client.smembers(key)
+  if (type === 'zset') return client.zrange(key, 0, '-1')
+  return client.xrange(key, '-', '+')
+}
+
+async function submit(
+  daemon: DaemonProcess,
+  from: string,
+  text: string,
+  conversation: string,
+): Promise<string> {
+  const response = await fetch(`${daemon.control}/v1/messages`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${daemon.token}`,
+      'content-type': 'application/json',
+      connection: 'close',
+    },
+    body: JSON.stringify({ gateway: 'desk', from, text, conversation, subject: text, data: { said: text } }),
+  })
+  const { result, ...rest } = Object(await response.json())
+  assert.equal(response.status, 200, JSON.stringify(rest))
+  return String(Object(result).id)
+}
+
+async function upload(daemon: DaemonProcess, email: string, text: string): Promise<string> {
+  const form = new FormData()
+  form.set('email', email)
+  form.set('note', text)
+  form.set('ticket', `ticket-${email}`)
+  form.set('file', new File([`attached ${text}`], 'attached.txt', { type: 'text/plain' }))
+  const body = await fetch(`${daemon.url}/upload`, { method: 'POST', body: form })
+  return String(Object(await body.json()).id)
+}
+
+const settled = (daemon: DaemonProcess, id: string) =>
+  until(
+    async () => {
+      const { outcome } = Object(await daemon.invoke('message-show', { id }))
+      return ['done', 'dead', 'approval', 'unrouted'].includes(outcome) ? outcome : undefined
+    },
+    `the outcome of ${id}`,
+    60_000,
+  )
+
+/** Lets somebody leave something in every place. */
+async function fill(daemon: DaemonProcess, who: string, text: string): Promise<void> {
+  const own = `thread of ${who}`
+  const ids: string[] = []
+  for (const said of [text, `boom ${text}`, `ask ${text}`]) ids.push(await submit(daemon, who, said, own))
+  ids.push(await submit(daemon, who, `${text} to all`, 'shared'))
+  await daemon.invoke('gateway-resume', { gateway: 'upload' })
+  ids.push(await upload(daemon, who, text))
+  for (const id of ids) await settled(daemon, id)
+  await daemon.invoke('own', { text, sessionId: `own of ${who}` })
+  const leased = await daemon.invoke('gateway-receive', { conversation: own, lease: 600_000, timeout: 0 })
+  assert.ok(leased)
+  await daemon.invoke('gateway-pause', { gateway: 'upload' })
+  await upload(daemon, who, `waits ${text}`)
+}
+
+for (const kind of ['embedded', 'redis'] as const) {
+  describe(`what is kept about one person, on ${kind}`, { timeout: 300_000 }, () => {
+    const begin = async () => {
+      const redis = kind === 'redis' ? await startRedisServer() : undefined
+      if (redis) after(() => redis.stop())
+      const site = openSite({
+        ownProcess: true,
+        routes: ROUTES,
+        skills: SKILLS,
+        env: redis ? { REDIS_URL: redis.url } : {},
+      })
+      const dataDir = join(site.dir, '.trivium')
+      const left = async (...texts: string[]) => [
+        ...filesWith(dataDir, texts),
+        ...(redis ? await keysWith(redis.url, texts) : []),
+      ]
+      return { site, dataDir, left }
+    }
+
+    test('is exported whole, erased everywhere, and leaves what others wrote', async () => {
+      const { site, left } = await begin()
+      const daemon = await site.start()
+      await daemon.invoke('event-subscribe', { topic: 'orders', queue: 'audit' })
+      await fill(daemon, ALICE, MARK)
+      await fill(daemon, BOB, 'harmless words')
+      assert.notDeepEqual(await left(MARK), [])
+      const identity = [`desk:${ALICE}`, `upload:${ALICE}`]
+      const dry = Object(await daemon.invoke('person-erase', { identity }))
+      assert.equal(dry.confirm, false)
+      for (const place of [
+        'messages',
+        'dead letters',
+        'events',
+        'records',
+        'transcript',
+        'assistant',
+        'files',
+      ])
+        assert.ok(dry.counts[place] > 0, `${place}: ${JSON.stringify(dry.counts)}`)
+      const { file, counts } = Object(await daemon.invoke('person-export', { identity }))
+      const text = readFileSync(join(site.dir, '.trivium', file.path), 'utf8')
+      const lines = text
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+      assert.equal(statSync(join(site.dir, '.trivium', file.path)).mode & 0o777, 0o600)
+      assert.deepEqual(lines.at(-1).counts, counts)
+      // What is counted again meanwhile: the export itself, and a copy that is made every two seconds.
+      const again = {
+        records: dry.counts.records,
+        'copy of the assistant': dry.counts['copy of the assistant'],
+      }
+      assert.deepEqual({ ...counts, ...defined(again) }, dry.counts)
+      assert.match(text, /attached.txt/)
+      assert.ok(text.includes(Buffer.from(`attached ${MARK}`).toString('base64')))
+      assert.doesNotMatch(text, /harmless words/)
+      const { job } = Object(await daemon.invoke('person-erase', { identity, confirm: true, wait: 120_000 }))
+      assert.equal(job.state, 'done', JSON.stringify(job))
+      assert.deepEqual(await left(MARK, ALICE), [])
+      assert.deepEqual(Object(await daemon.invoke('person-erase', { identity })).total, 0)
+      const found = Object(await daemon.invoke('message-search', { text: 'harmless' })).messages
+      assert.ok(found.length >= 4, `${found.length} messages of the other`)
+      assert.notDeepEqual(await left('harmless words'), [])
+      const audit = JSON.stringify(await daemon.invoke('audit-list', { action: 'person-*' }))
+      assert.match(audit, /person-erased/)
+      assert.equal(await daemon.end(), 0)
+      assert.deepEqual(await left(MARK, ALICE), [])
+    })
+
+    test('erasing that is killed goes on with the next start', async () => {
+      const { site, left } = await begin()
+      const first = await site.start()
+      for (let n = 0; n < 60; n++) await submit(first, ALICE, `boom ${MARK} ${n}`, `c-${n % 7}`)
+      const { job } = Object(await first.invoke('person-erase', { identity: `*:${ALICE}`, confirm: true }))
+      await until(
+        async () => Object(await first.invoke('job-show', { id: job.id })).done > 0,
+        'its first step',
+        60_000,
+      )
+      await first.end('SIGKILL')
+      const second = await site.start()
+      const ended = await until(
+        async () => {
+          const found = Object(await second.invoke('job-show', { id: job.id }))
+          return found.state === 'running' ? undefined : found
+        },
+        'the end',
+        120_000,
+      )
+      assert.equal(ended.state, 'done', JSON.stringify(ended))
+      assert.deepEqual(await left(MARK, ALICE), [])
+    })
+
+    test('is for operators, and names who is meant', async () => {
+      const { site } = await begin()
+      const daemon = await site.start()
+      for (const identity of ['alice@example.com', 'desk:*', ''])
+        await assert.rejects(daemon.invoke('person-erase', { identity }), /<gateway>:<identity>/)
+      const told = await site.run(['person-erase', '--identity', `desk:${ALICE}`])
+      assert.equal(told.code, 0, told.err)
+    })
+  })
+}
