@@ -1,3 +1,4 @@
+import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
 import { AUDIT_TOPIC } from '../core/audit.ts'
 import type { ProgramToken } from '../core/call.ts'
@@ -13,6 +14,14 @@ import type { Checker } from './checker.ts'
 import { checkGateways, type RouteWorld } from './routes.ts'
 import type { sections } from './sections.ts'
 import { createNames } from './unique-names.ts'
+
+/** Paths of `tls` are relative to the file that names them. */
+function withPaths(subscription: PushSubscription, folder: string): PushSubscription {
+  const entries = Object.entries(subscription.tls ?? {}).map(([name, value]) => {
+    return [name, value.startsWith('-----BEGIN ') ? value : resolve(folder, value)]
+  })
+  return subscription.tls ? { ...subscription, tls: Object.fromEntries(entries) } : subscription
+}
 
 /** Checks references between sections of the file. */
 export function createCrossChecks(world: RouteWorld, checker: Checker) {
@@ -54,7 +63,7 @@ export function createCrossChecks(world: RouteWorld, checker: Checker) {
         else if (nearest(topic, [MESSAGE_TOPIC])) {
           report('topic', `only event-emit writes to it; did you mean "${MESSAGE_TOPIC}"?`, 'warning')
         }
-        return subscription
+        return withPaths(subscription, dirname(checker.fileOf(path)))
       })
     },
 

@@ -4,11 +4,35 @@ import { camelKeys } from '../lib/camel.ts'
 import { isPrivateAddress } from '../lib/private-address.ts'
 import { MESSAGE_TOPIC } from './event.ts'
 import { matchSchema, type RouteMatch } from './match.ts'
-import { timerDuration } from './units.ts'
+import { rate, timerDuration } from './units.ts'
 
 const secret = z
   .string()
   .regex(/^whsec_(?=.{32,90}$)[A-Za-z0-9+/]+={0,2}$/, 'expected whsec_ and 24 to 64 bytes in base64')
+
+const pem = z.string().min(1)
+
+/** The client's side of TLS: PEM text, or the path of a file. */
+const tls = z
+  .strictObject({
+    cert: pem.exactOptional().describe('Client certificate.'),
+    key: pem.exactOptional().describe('Private key of the client certificate.'),
+    ca: pem
+      .exactOptional()
+      .describe('Certificates that may sign that of the receiver, in place of the public ones.'),
+  })
+  .refine(({ cert, key }) => (cert === undefined) === (key === undefined), '`cert` and `key` belong together')
+
+/** OAuth 2.0 client credentials. */
+const oauth = z
+  .strictObject({
+    'token-url': z.url({ protocol: /^https?$/, error: 'expected https://…' }).describe('Token endpoint.'),
+    'client-id': z.string().min(1).describe('Client id.'),
+    'client-secret': z.string().min(1).describe('Client secret.'),
+    scope: z.string().min(1).exactOptional().describe('Scopes, separated by spaces.'),
+    audience: z.string().min(1).exactOptional().describe('Audience, for providers that want one.'),
+  })
+  .transform(camelKeys)
 
 /** One of `subscriptions:` in routes.yaml: a consumer group of a topic whose events are POSTed. Times in milliseconds. */
 export const pushSchema = z
@@ -21,7 +45,7 @@ export const pushSchema = z
     match: matchSchema
       .transform((match): RouteMatch => match)
       .exactOptional()
-      .describe('Same keys as in routes; by default every event is sent.'),
+      .describe('As in routes; without it every event is sent.'),
     url: z.url({ protocol: /^https?$/, error: 'expected https://…' }).describe('Where events are POSTed to.'),
     secret: z
       .union([secret, z.array(secret).min(1).max(5)])
@@ -36,12 +60,17 @@ export const pushSchema = z
       .default({})
       .describe('Further headers of each request.'),
     'allow-private': z.boolean().default(false).describe('Allow private addresses and plain http.'),
+    tls: tls
+      .exactOptional()
+      .describe('Client certificate (mTLS) and trusted CAs: PEM text or paths of files.'),
+    oauth: oauth.exactOptional().describe('Access tokens by OAuth 2.0 client credentials.'),
+    rate: rate.default('off').describe('Maximum rate of requests, spread evenly: 10/s.'),
     concurrency: z
       .int()
       .min(1)
       .max(256)
       .default(16)
-      .describe('Concurrent requests; at most one per conversation.'),
+      .describe('Requests at the same time; each conversation has one at a time.'),
     timeout: timerDuration.default(15_000).describe('Timeout of one request.'),
     // Doubled up to a quarter of an hour: two to three days, by chance (`backoff`) more or less.
     retry: z
@@ -56,9 +85,17 @@ export const pushSchema = z
       .transform(({ attempts, delay, 'max-delay': longest }) => ({ attempts, first: delay, longest })),
   })
   .transform(camelKeys)
-  .superRefine(({ url, allowPrivate }, context) => {
+  .superRefine(({ url, allowPrivate, oauth, headers }, context) => {
     const message = faultOf(new URL(url), allowPrivate)
     if (message) context.addIssue({ code: 'custom', path: ['url'], message, input: url })
+    const tokenUrl = oauth?.tokenUrl
+    const fault = tokenUrl === undefined ? undefined : faultOf(new URL(tokenUrl), allowPrivate)
+    if (fault)
+      context.addIssue({ code: 'custom', path: ['oauth', 'token-url'], message: fault, input: tokenUrl })
+    if (oauth && Object.keys(headers).some((name) => /^authorization$/i.test(name))) {
+      const reason = '`oauth` sets this header; remove one of the two'
+      context.addIssue({ code: 'custom', path: ['headers'], message: reason, input: headers })
+    }
   })
 
 export type PushSubscription = z.output<typeof pushSchema>

@@ -89,8 +89,9 @@ function retriesOf(road: unknown, waiting: readonly JsonObject[]): string {
   if (retrying.length === 0) return ''
   const count = retrying.reduce((sum, one) => sum + Number(one.count), 0)
   const nextAt = Math.min(...retrying.map((one) => Number(one.nextAt)))
-  const time = new Date(nextAt).toISOString().slice(11, 16)
-  return `; ${counted(count, 'is', 'are')} tried again, next attempt at ${time} UTC`
+  // Due, but not begun yet: its lane or its receiver has no room.
+  const time = nextAt <= Date.now() ? 'due now' : `at ${new Date(nextAt).toISOString().slice(11, 16)} UTC`
+  return `; ${counted(count, 'is', 'are')} tried again, next attempt ${time}`
 }
 
 /** The consumer groups that are behind, the worst first. */

@@ -1,0 +1,45 @@
+import { Client } from 'undici'
+import type { PushSubscription } from '../../core/push.ts'
+import { publicLookup } from '../../lib/public-lookup.ts'
+import { tlsOptions } from './tls.ts'
+
+/** What is read of an answer (bytes). */
+const MAX_ANSWER = 65_536
+
+/** The kept connections to one receiver, each for one request at a time. */
+export function createConnections({ url, allowPrivate, concurrency, timeout, tls }: PushSubscription) {
+  const { origin } = new URL(url)
+  /** One a connection, made at its first event: a pool of undici costs more than to say here which is free. */
+  let clients: Client[] | undefined
+  const free: Client[] = []
+  const waiting: ((client: Client) => void)[] = []
+
+  /** Throws for files of `tls` that cannot be read; the next call tries again. */
+  const open = () => {
+    const settings: Client.Options = {
+      allowH2: false,
+      maxResponseSize: MAX_ANSWER,
+      // Each request has a timer of its own.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: { timeout, ...tlsOptions(tls), ...(allowPrivate ? {} : { lookup: publicLookup }) },
+    }
+    clients = Array.from({ length: concurrency }, () => new Client(origin, settings))
+    free.push(...clients)
+  }
+
+  return {
+    take(use: (client: Client) => void): void {
+      if (!clients) open()
+      const client = free.pop()
+      if (client) use(client)
+      else waiting.push(use)
+    },
+    giveBack(client: Client): void {
+      const next = waiting.shift()
+      if (next) next(client)
+      else free.push(client)
+    },
+    close: () => Promise.all((clients ?? []).map((client) => client.destroy())),
+  }
+}
