@@ -16,6 +16,7 @@ const NOUNS = [
   'job',
   'message',
   'pause',
+  'person',
   'route',
   'run',
   'schedule',
