@@ -25,6 +25,19 @@ const LISTS: Readonly<Record<string, (rows: readonly JsonObject[]) => string>> =
       gateways,
       ({ name, transport, ok, detail }) => [name, transport, stateOf(ok, 'ok', detail)],
     ),
+  'gateway-traffic': (gateways) =>
+    list(
+      'No gateway runs.',
+      ['gateway', 'state', 'a minute', 'last hour', 'refused', 'last message'],
+      gateways,
+      ({ gateway, ok, perMinute, accepted, refused, errorShare, lastAt }) => [
+        gateway,
+        stateOf(ok, ok ? 'ok' : 'FAILING', undefined),
+        ...[perMinute, accepted],
+        Number(refused) > 0 ? paint('red', `${refused} (${(100 * Number(errorShare)).toFixed(1)} %)`) : 0,
+        timeOf(lastAt),
+      ],
+    ),
   'subscription-list': (subscriptions) =>
     list(
       'There are no push subscriptions in routes.yaml.',

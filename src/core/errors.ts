@@ -95,6 +95,10 @@ export const catalogue = {
     'The receipt {receipt} holds no message any more: its lease ran out, or it was acknowledged. Nothing was sent. Answer with `messageId`, or receive again.',
   ),
   run_cancelled: final(409, 'The attempt on message {id} was cancelled by {by}: {reason}.'),
+  refused_gone: final(
+    404,
+    'Gateway {gateway} keeps no such refused delivery here. The newest 20 are kept for an hour, in the memory of the daemon that refused them.',
+  ),
   run_not_running: final(409, 'No attempt on message {id} runs; the message is {outcome}.'),
   send_not_found: final(
     404,

@@ -191,6 +191,15 @@ export const refusals = {
   refused: closed({
     gateway: optional('Only refusals of this gateway'),
   }).describe('Lists recent refusals of gateways: time, origin, reason, and the start of the body.'),
+  /** Throws `gateway_not_found`, `forbidden`, `refused_gone`. The secret is neither stored nor logged. */
+  'refused-try': closed({
+    gateway: name.describe('The gateway'),
+    id: optional('The refused delivery, as `refused` gives it; without it the newest'),
+    secret: name.max(4_000).describe('The secret to try; it is neither stored nor logged'),
+  }).describe('Checks a delivery that was refused with another secret, and accepts nothing.'),
+  'gateway-traffic': closed({
+    gateway: optional('Only this gateway'),
+  }).describe('Shows the traffic of each gateway in the last hour: rate, last message, share of refusals.'),
 }
 
 /** `callback-…`: they throw `callback_not_found`, `callback_released`. */

@@ -67,6 +67,8 @@ export type Transport = {
         remove(team: string): Promise<boolean>
       }
     | undefined
+  /** Checks refused deliveries with another secret; the newest without `id`. Throws `refused_gone` if none is kept. */
+  tryRefused?(what: { id?: string | undefined; secret: string }): Promise<RefusedTry>
   /** Stops receiving. Once it resolves, `accept` is not called any more; `send` works until `close`. */
   stop(): Promise<void>
   /** Releases all resources. */
@@ -176,8 +178,16 @@ export type TransportDeps = {
   refused(reason: string, what?: Refused): void
 }
 
-/** Details of a refused delivery: origin, reason in words, and body. */
-export type Refused = { from?: string | undefined; why?: string; body?: string | Buffer | undefined }
+/** Details of a refused delivery: origin, reason in words, and body; `id` if another secret can be tried on it (`tryRefused`). */
+export type Refused = {
+  from?: string | undefined
+  why?: string
+  body?: string | Buffer | undefined
+  id?: string | undefined
+}
+
+/** Result of `tryRefused`: whether the secret fits the delivery, and how many of the `tried` kept deliveries it fits. */
+export type RefusedTry = { ok: boolean; reason?: string; at: number; fits: number; tried: number }
 
 /** The public listener, shared by all gateways. */
 export type PublicHttp = {

@@ -14,6 +14,7 @@ export const VIEWER_SKILLS: readonly string[] = [
   'dead-letter-show',
   'delegation-list',
   'gateway-list',
+  'gateway-traffic',
   'job-list',
   'job-show',
   'message-histogram',

@@ -1,4 +1,4 @@
-import { type Call, requireGateway } from '../core/call.ts'
+import type { Call } from '../core/call.ts'
 import { makeId } from '../core/message-id.ts'
 import type { Services } from '../core/services.ts'
 import type { createAccept } from '../engine/accept.ts'
@@ -8,15 +8,15 @@ import { createHistogram } from '../engine/histogram.ts'
 import type { MaxDeliveries } from '../engine/max-deliveries.ts'
 import { createMessages } from '../engine/messages.ts'
 import type { Outbox } from '../engine/outbox.ts'
-import { createReceive, noGateway } from '../engine/receive.ts'
+import { createReceive } from '../engine/receive.ts'
 import { createReplay } from '../engine/replay.ts'
 import { createResend } from '../engine/resend.ts'
 import { createSearch } from '../engine/search.ts'
 import { createSend, type SendLater } from '../engine/send.ts'
 import type { Pauses } from '../features/pauses/pauses.ts'
 import { createPauseService, type PauseService } from '../features/pauses/service.ts'
-import { NO_GATEWAY } from '../http/missed.ts'
 import type { Foundation } from './foundation.ts'
+import { createGatewayService } from './gateway-services.ts'
 
 /** The services of the roads for skills. */
 export function createRoadServices(
@@ -75,19 +75,7 @@ export function createRoadServices(
         newKey,
       }),
       ...gateways.installs,
-      list: async (_, { caller }) =>
-        gateways.list().filter(({ name }) => caller.gateways?.includes(name) ?? true),
-      async reconnect({ gateway: name }, { caller }) {
-        requireGateway(caller, name)
-        return gateways.reconnect(name)
-      },
-      async refused({ gateway: name }, { caller }) {
-        const known = gatewayNames()
-        if (name !== undefined) requireGateway(caller, name)
-        if (name !== undefined && !known.includes(name)) throw noGateway(name, known)
-        const seen = name === undefined ? (caller.gateways ?? [...known, NO_GATEWAY]) : [name]
-        return { daemon: owner, refusals: refusals.list(seen) }
-      },
+      ...createGatewayService({ gateways, refusals, journal: store.journal, known: gatewayNames, owner }),
     },
   } satisfies Partial<Omit<Services, 'pauses'>> & { pauses: PauseService }
 }

@@ -24,6 +24,9 @@ export type RefusalCount = {
   why: { name: string; count: number }[]
 }
 
+/** Deliveries per minute of the last hour, the current minute last. */
+export type Traffic = { accepted: number[]; refused: number[]; lastGoodAt?: number }
+
 type Minutes = { counts: Float64Array; minute: number }
 type Refusals = {
   minutes: Minutes
@@ -66,6 +69,20 @@ export function createRefusalTally(now: () => number) {
       add(known.minutes, at)
       countName(known.from, from)
       countName(known.why, why)
+    },
+    /** Accepted and refused deliveries of a gateway, minute by minute, oldest first. */
+    traffic(gateway: string): Traffic {
+      const at = now()
+      const accepted = good.get(gateway)
+      const reasons = [...(refused.get(gateway) ?? new Map<string, Refusals>()).values()]
+      const perMinute = reasons.map(({ minutes }) => series(minutes, at))
+      return {
+        accepted: series(accepted?.minutes ?? minutesAt(at), at),
+        refused: series(minutesAt(at), at).map((_, index) =>
+          perMinute.reduce((total, counts) => total + (counts[index] ?? 0), 0),
+        ),
+        ...(accepted && { lastGoodAt: accepted.last }),
+      }
     },
     /** Refusals of the last hour, by gateway and reason. */
     list(): RefusalCount[] {
@@ -115,6 +132,15 @@ function sum(minutes: Minutes, at: number, since: number): number {
   let total = 0
   for (let minute = oldest; minute <= minutes.minute; minute++) total += minutes.counts[minute % MINUTES] ?? 0
   return total
+}
+
+/** The counts of the last hour, oldest first. */
+function series(minutes: Minutes, at: number): number[] {
+  move(minutes, at)
+  return Array.from(
+    { length: MINUTES },
+    (_, index) => minutes.counts[(minutes.minute + 1 + index) % MINUTES] ?? 0,
+  )
 }
 
 function countName(names: Map<string, number>, name = 'unknown'): void {

@@ -40,6 +40,8 @@ export function createRefusals(options: {
     accepted: tally.accepted,
     /** This daemon's refusals of the last hour, by gateway and reason. */
     counts: tally.list,
+    /** Deliveries of a gateway in the last hour. */
+    traffic: tally.traffic,
     /** Refusals of the given gateways, newest first. Secrets are redacted only here, so that a flood does not cost a search each. */
     list: (gateways: readonly string[]): Refusal[] =>
       gateways

@@ -86,7 +86,7 @@ const stateSkills: readonly Skill[] = [
 
 /** Skills that a model run may safely repeat after a crash; `gateway-send` deduplicates by its own keys. */
 const READS = createNameMatcher(
-  '*-list *-show state-get state-wait recall search-notes workbench-get refused cost skill-usage slack-installs',
+  '*-list *-show state-get state-wait recall search-notes workbench-get refused gateway-traffic cost skill-usage slack-installs',
 )
 const REPEATS = createNameMatcher(
   'state-set state-delete gateway-send event-subscribe event-unsubscribe forget',

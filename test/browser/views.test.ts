@@ -144,7 +144,7 @@ describe('the views of an operator', { timeout: 300_000 }, async () => {
   test('a gateway shows how it stands, its checks and what it refused, as text', async () => {
     await daemon.post('/hooks/bank', '{"x":"<i>no</i>"}')
     await show('gateways/bank')
-    await page.getByText('signature_invalid').waitFor()
+    await page.getByText('signature_invalid').first().waitFor()
     await page.getByText('What was sent').click()
     await page.getByText('{"x":"<i>no</i>"}').waitFor()
     assert.equal(await page.locator('main i').count(), 0)

@@ -10,6 +10,7 @@ import { createInFlight } from '../../src/lib/in-flight.ts'
 import { answerQuickly } from '../../src/lib/quick-answer.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
 import type { Answer, Own, Taken } from '../deliveries/preset.ts'
+import { createRefusedDeliveries } from '../deliveries/refused-deliveries.ts'
 import { createVerifier, presetOf } from '../deliveries/verifier.ts'
 import { awaitReply, refuseTarget, sendToRequest } from '../kept-reply.ts'
 import { checkDoor, refuseForeign } from '../options.ts'
@@ -35,14 +36,13 @@ export const webhook: TransportKind<WebhookOptions> = {
 function createGateway(options: WebhookOptions, deps: TransportDeps): Transport {
   const { gateway, http } = deps
   const address = () => addressOf(http.publicUrl?.(), options.path)
-  const verifier = createVerifier(options.verify, {
-    ...{ gateway, now: deps.now, log: deps.log },
-    ...{ address, body: options.body },
-  })
+  const proof = { gateway, now: deps.now, log: deps.log, address, body: options.body }
+  const verifier = createVerifier(options.verify, proof)
+  const refusedDeliveries = createRefusedDeliveries(options.verify, proof)
   const preset = presetOf(options.verify)
   const own: Own = { secret: [], ...options.verify }
   const reader = createReader(options, deps, preset, verifier)
-  const takeToken = createTokenBucket(options['rate-limit'], deps.now)
+  const requireToken = createRateLimit(options['rate-limit'], deps)
   const limit = options['max-body']
   const accepting = createInFlight()
   const closing = new AbortController()
@@ -57,6 +57,8 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let at: 'body' | 'message' | 'accept' = 'body'
     let sent: Buffer | undefined
+    /** By which another secret can be tried. */
+    let id: string | undefined
     try {
       const { method = '', url = '', headers } = request
       const greeting = preset?.greet?.(method, queryOf(request), own)
@@ -66,22 +68,25 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
       requirePost(method, response)
       if (scheme === 'none') refuseForeign(request, http.isLocal, 'verify')
       sent = await http.readBody(request, limit, gateway)
-      const verdict = verifier.check({ method, headers, raw: sent, url })
-      requireProof(response, verdict instanceof Promise ? await verdict : verdict)
+      const delivery = { method, headers, raw: sent, url }
+      const checked = verifier.check(delivery)
+      const verdict = checked instanceof Promise ? await checked : checked
+      if (verdict !== undefined) id = refusedDeliveries.keep(delivery)
+      requireProof(response, verdict)
       sent = verifier.conceal?.(sent) ?? sent
       requireToken(response)
       if (accepting.isStopping()) throw stoppingError()
       accepting.enter()
       at = 'message'
       const read = reader.read(request, sent)
-      const delivery = read instanceof Promise ? await read : read
-      if ('greeting' in delivery) return answer(response, delivery.greeting)
+      const found = read instanceof Promise ? await read : read
+      if ('greeting' in found) return answer(response, found.greeting)
       at = 'accept'
-      await accept(response, delivery)
+      await accept(response, found)
     } catch (error) {
       const { code, message: why } = toTriviumError(error)
       // `accept` reports its own refusals.
-      if (at !== 'accept') deps.refused(code, { from: request.socket.remoteAddress, why, body: sent })
+      if (at !== 'accept') deps.refused(code, { from: request.socket.remoteAddress, why, body: sent, id })
       throw error
     } finally {
       if (at !== 'body') accepting.leave()
@@ -93,15 +98,6 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
     response.setHeader('Allow', ALLOWED)
     const allowed = `POST, for example: curl -d 'hello' http://HOST${options.path}`
     throw new TriviumError('method_not_allowed', { method, path: options.path, allowed })
-  }
-
-  function requireToken(response: ServerResponse) {
-    const wait = takeToken()
-    if (wait === 0) return
-    response.setHeader('Retry-After', Math.ceil(wait / 1000))
-    const { 'rate-limit': limit } = options
-    const rate = limit === 'off' ? '' : `${limit.count} deliveries in ${formatDuration(limit.per)}`
-    throw new TriviumError('rate_limited', { gateway, rate })
   }
 
   function requireProof(response: ServerResponse, reason: string | undefined) {
@@ -164,6 +160,19 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
     },
     health: () => (unmount ? { ok: true, detail: options.path } : { ok: false, detail: 'not started' }),
     check: async () => [door],
+    tryRefused: refusedDeliveries.try,
+  }
+}
+
+/** Throws `rate_limited`, and says in the answer when to try again. */
+function createRateLimit(limit: WebhookOptions['rate-limit'], { gateway, now }: TransportDeps) {
+  const takeToken = createTokenBucket(limit, now)
+  return (response: ServerResponse) => {
+    const wait = takeToken()
+    if (wait === 0) return
+    response.setHeader('Retry-After', Math.ceil(wait / 1000))
+    const rate = limit === 'off' ? '' : `${limit.count} deliveries in ${formatDuration(limit.per)}`
+    throw new TriviumError('rate_limited', { gateway, rate })
   }
 }
 

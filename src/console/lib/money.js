@@ -10,3 +10,9 @@ export function tokens(count) {
   const [size, unit] = count >= 1e6 ? [1e6, 'M'] : count >= 1e3 ? [1e3, 'k'] : [1, '']
   return `${Number((count / size).toPrecision(3))}${unit}`
 }
+
+/** A share of 1: `33 %`, `0.4 %`; what is not nothing is never shown as nothing. */
+export function percent(share) {
+  const text = (100 * share).toFixed(share < 0.1 ? 1 : 0)
+  return `${share > 0 && Number(text) === 0 ? '< 0.1' : text} %`
+}

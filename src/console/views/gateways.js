@@ -1,11 +1,28 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { call, invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { clock, now } from '../lib/live.js'
-import { Age, act, Badge, Empty, Facts, Problem, StoreAway, span, useLoaded } from '../lib/parts.js'
+import { percent } from '../lib/money.js'
+import { Age, act, Badge, Empty, Facts, Problem, StoreAway, span, useLoaded, useOnce } from '../lib/parts.js'
 import { Pause } from '../lib/pause.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
+
+/** Ms between two looks at the traffic. */
+const AGAIN = 10_000
+
+/** The traffic of the last hour, by gateway; looked at again while the page is shown. */
+function useTraffic(gateway) {
+  const { value, reload } = useLoaded(
+    (signal) => invoke('gateway-traffic', gateway ? { gateway } : {}, signal),
+    [gateway, now.value?.rates?.refused ?? 0],
+  )
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || reload(), AGAIN)
+    return () => clearInterval(timer)
+  }, [gateway])
+  return Object.fromEntries((value ?? []).map((each) => [each.gateway, each]))
+}
 
 /** Every gateway, and the newest refusals of all. */
 export function GatewaysPage() {
@@ -14,26 +31,55 @@ export function GatewaysPage() {
     (signal) => call('GET', '/v1/status', undefined, signal),
     [gateways.length],
   )
+  const traffic = useTraffic()
   return html`<section class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Gateways</h1><${CheckAll} names=${gateways.map(({ name }) => name)} /></header>
     <${StoreAway} />
-    <div class="cards">${gateways.map((each) => html`<${Card} key=${each.name} gateway=${each} />`)}
+    <div class="cards">${gateways.map((each) => html`<${Card} key=${each.name} gateway=${each} traffic=${traffic[each.name]} />`)}
       ${(status?.disabled ?? []).map(
         ({ name, transport, why }) => html`<article class="card" key=${name}>
         <header class="card-head"><h2>${name}</h2><${Badge}>off<//></header><p class="dim">${transport}</p><p>${why}</p></article>`,
       )}
     </div>
-    <h2>Newest refusals</h2>
+    <h2>Refusals</h2>
     <${Refusals} />
   </section>`
 }
 
-function Card({ gateway: { name, transport, ok, detail } }) {
-  return html`<article class="card">
-    <header class="card-head"><h2><a data-row href=${link(['gateways', name])}>${name}</a></h2><${Standing} ok=${ok} /></header>
+function Card({ gateway: { name, transport, ok, detail }, traffic }) {
+  return html`<article class="card gateway-card" aria-labelledby=${`gateway-${name}`}>
+    <header class="card-head"><h2 id=${`gateway-${name}`}><a href=${link(['gateways', name])}>${name}</a></h2><${Standing} ok=${ok} /></header>
     <p class="dim">${transport}</p>
     <p class=${ok ? 'detail' : 'detail error'}>${detail ?? ''}</p>
+    <${Traffic} of=${traffic} />
   </article>`
+}
+
+/** Rate, last message, refusals, and the last hour as a line. */
+function Traffic({ of }) {
+  if (!of) return html`<p class="traffic dim">…</p>`
+  const { perMinute, lastAt, refused, errorShare, minutes } = of
+  return html`<div class="traffic"><${Sparkline} of=${minutes} />
+    <p>${perMinute} a minute <span class="dim">${lastAt === undefined ? 'no message yet' : html`last <${Age} at=${lastAt} /> ago`}</span>
+    ${refused > 0 && html`<span class="error">${refused.toLocaleString('en')} refused (${percent(errorShare)})</span>`}</p></div>`
+}
+
+const [WIDTH, HEIGHT] = [240, 32]
+
+/** Two lines, a minute a step: what was accepted, and what was refused. The numbers beside it say the same in words. */
+function Sparkline({ of: { accepted, refused } }) {
+  const most = Math.max(1, ...accepted, ...refused)
+  const path = (counts) =>
+    counts
+      .map(
+        (count, at) =>
+          `${((at * WIDTH) / (counts.length - 1)).toFixed(1)},${(HEIGHT - 1 - ((HEIGHT - 2) * count) / most).toFixed(1)}`,
+      )
+      .join(' ')
+  return html`<svg class="sparkline" viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+    <polyline class="good" points=${path(accepted)} />
+    ${refused.some((count) => count > 0) && html`<polyline class="bad" points=${path(refused)} />`}
+  </svg>`
 }
 
 function Standing({ ok }) {
@@ -44,6 +90,7 @@ function Standing({ ok }) {
 export function GatewayPage({ name }) {
   const found = now.value?.gateways?.find((each) => each.name === name)
   const { connections, secondsSinceEvent } = found?.gauges ?? {}
+  const { [name]: traffic } = useTraffic(name)
   return html`<section class="page" aria-labelledby="title">
     <${Back} to="gateways" title="Gateways" />
     <header class="bar"><h1 id="title">${name} ${found && html`<${Standing} ok=${found.ok} />`}</h1>
@@ -65,6 +112,7 @@ export function GatewayPage({ name }) {
         'may send to': found.open ? 'anybody (open: true)' : 'whoever wrote to it',
       }} />`
     }
+    ${found && html`<h2>Last hour</h2><div class="wide-traffic"><${Traffic} of=${traffic} /></div>`}
     <h2>Checks</h2>
     <${Checks} name=${name} />
     <h2>Refusals</h2>
@@ -128,7 +176,7 @@ function CheckAll({ names }) {
     <button changes type="button" disabled=${done !== undefined || names.length === 0} onClick=${run}>Check all</button></span>`
 }
 
-/** When, from where, why, and how it began: as text, whoever wrote it. */
+/** Refusals by gateway and reason, with the likely cause; then each of the newest. */
 function Refusals({ gateway }) {
   const refused = now.value?.rates?.refused ?? 0
   const { value, error, reload } = useLoaded(
@@ -136,13 +184,67 @@ function Refusals({ gateway }) {
     [gateway, refused],
   )
   if (error) return html`<${Problem} error=${error} retry=${reload} />`
-  const refusals = value?.refusals ?? []
+  const { refusals = [], groups = [] } = value ?? {}
   if (value && refusals.length === 0) return html`<p class="dim">None since this daemon started.</p>`
-  return html`<ul class="refusals">${refusals.slice(0, 50).map(
-    ({ at, gateway: by, reason, from, why, body }, index) => html`<li key=${`${at} ${index}`}>
-      <p><${Age} at=${at} /> <b>${by}</b> <code>${reason}</code> ${from && html`<span class="dim">from ${from}</span>`}</p>
-      ${why && html`<p>${why}</p>`}
-      ${body && html`<details><summary>What was sent</summary><pre tabindex="0" aria-label="What was sent">${body}</pre></details>`}
-    </li>`,
-  )}</ul>`
+  return html`<ul class="refusal-groups">${groups.map((group) => html`<li key=${`${group.gateway} ${group.reason}`} class="card"><${RefusalGroup} of=${group} isOne=${gateway !== undefined} refusals=${refusals} /></li>`)}</ul>
+    <details open=${groups.length === 0 || gateway !== undefined}><summary>Each refusal, newest first</summary>
+    <ul class="refusals">${refusals.slice(0, 50).map((one, index) => html`<li key=${`${one.at} ${index}`}><${Refusal} of=${one} /></li>`)}</ul></details>`
+}
+
+/** How many were refused for a reason in the last hour, since when, which share, and why most likely. */
+function RefusalGroup({ of: group, isOne, refusals }) {
+  const { gateway, reason, count: many, since, last, share, lastGoodAt, likely, todo, from, why } = group
+  const tried = refusals.find((one) => one.id && one.gateway === gateway && one.reason === reason)
+  return html`<p class="group-head"><b class="many">${many.toLocaleString('en')}</b> ${isOne || gateway === '-' ? html`<code>${reason}</code>` : html`<a href=${link(['gateways', gateway])}>${gateway}</a> <code>${reason}</code>`} <span class="dim">for <${Age} at=${since} />, last <${Age} at=${last} /> ago${gateway === '-' ? '' : `; ${percent(share)} of the deliveries since then`}</span></p>
+    <p>${why[0]?.name}</p>
+    <p><b>${likely}</b> <${Words} text=${todo} /></p>
+    <p class="dim">${gateway !== '-' && (lastGoodAt === undefined ? 'It has accepted none since this daemon started.' : html`Last good delivery <${Age} at=${lastGoodAt} /> ago.`)} From ${from
+      .slice(0, 5)
+      .map(({ name, count }) => `${name} (${count})`)
+      .join(', ')}${from.length > 5 ? ` and ${from.length - 5} more` : ''}.</p>
+    ${tried && html`<${TrySecret} gateway=${gateway} />`}`
+}
+
+/** What stands between backticks is code. */
+function Words({ text }) {
+  return text.split('`').map((part, at) => (at % 2 === 1 ? html`<code key=${at}>${part}</code>` : part))
+}
+
+function Refusal({ of: { at, gateway, reason, from, why, body } }) {
+  return html`<p><${Age} at=${at} /> <b>${gateway}</b> <code>${reason}</code> ${from && html`<span class="dim">from ${from}</span>`}</p>
+    ${why && html`<p>${why}</p>`}
+    ${body && html`<details><summary>What was sent</summary><pre tabindex="0" aria-label="What was sent">${body}</pre></details>`}`
+}
+
+/** Checks the newest refused delivery with another secret. What is typed goes to the daemon once, and is kept nowhere. */
+function TrySecret({ gateway }) {
+  const [secret, setSecret] = useState('')
+  const [came, setCame] = useState()
+  const [isBusy, once] = useOnce()
+  const id = `secret-${gateway}`
+  const check = async () => {
+    setCame(undefined)
+    await invoke('refused-try', { gateway, secret }).then(
+      (found) => setCame(found),
+      (error) => setCame({ error }),
+    )
+  }
+  return html`<form class="try-secret" autocomplete="off" onSubmit=${(event) => {
+    event.preventDefault()
+    once(check)
+  }}>
+    <label for=${id}>Try another secret on the refused deliveries</label>
+    <div class="buttons"><input id=${id} type="password" autocomplete="new-password" spellcheck=${false} required value=${secret} onInput=${(event) => setSecret(event.target.value)} />
+      <button disabled=${isBusy}>Try</button></div>
+    <p class="hint">It is checked in the memory of the daemon, and neither stored nor logged. Nothing is accepted.</p>
+    <p role="status">${came && html`<${Verdict} of=${came} gateway=${gateway} />`}</p>
+  </form>`
+}
+
+function Verdict({ of: { error, ok, reason, at, fits, tried }, gateway }) {
+  if (error) return html`<${Badge} kind="bad">not tried<//> ${error.message}`
+  const share = `It fits ${fits} of the ${tried} that are kept.`
+  return ok
+    ? html`<${Badge} kind="good">it fits<//> the delivery of <${Age} at=${at} /> ago. ${share} Put it into <code>verify</code> of ${gateway}, which may list the old and the new secret; the sender then tries again.`
+    : html`<${Badge} kind="bad">it does not fit<//> ${reason}. ${share}`
 }

@@ -3,7 +3,7 @@ import { call, invoke } from '../lib/api.js'
 import { DecideHere } from '../lib/approval.js'
 import { SchemaForm } from '../lib/form.js'
 import { html } from '../lib/html.js'
-import { money, tokens } from '../lib/money.js'
+import { money, percent, tokens } from '../lib/money.js'
 import { Age, ask, Badge, Copy, Empty, Facts, Json, Problem, took, useLoaded } from '../lib/parts.js'
 import { Pause } from '../lib/pause.js'
 import { link } from '../lib/router.js'
@@ -132,11 +132,6 @@ function Usage({ name }) {
 
 function Figure({ name, value, isBad = false }) {
   return html`<div class="figure"><span class="dim">${name}</span><b class=${isBad ? 'bad' : ''}>${value}</b></div>`
-}
-
-function percent(share) {
-  const text = (100 * share).toFixed(share < 0.1 ? 1 : 0)
-  return `${share > 0 && Number(text) === 0 ? '< 0.1' : text} %`
 }
 
 const FEW = 8

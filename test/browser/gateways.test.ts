@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+
+const ROUTES = `
+gateways:
+  hub: { transport: webhook, path: /hub, verify: { scheme: github, secret: "old-secret-of-the-hub" } }
+  shop: { transport: webhook, path: /shop, verify: { scheme: none } }
+routes: [{ name: all, skill: echo }]
+`
+const NEW = 'new-secret-of-the-hub'
+
+describe('gateways in the console', { timeout: 120_000 }, async () => {
+  const site = openSite({ routes: ROUTES })
+  const daemon = await site.start()
+  const { page, show, press, shots } = await openConsole(() => daemon)
+  const deliver = (n: number) => {
+    const body = `{"text":"<i>${n}</i>"}`
+    const signature = createHmac('sha256', NEW).update(body).digest('hex')
+    return daemon.post('/hub', body, {
+      'x-github-event': 'ping',
+      'x-hub-signature-256': `sha256=${signature}`,
+    })
+  }
+
+  test('a card shows rate, last message and refusals; refusals stand together with their likely cause', async () => {
+    for (let n = 0; n < 12; n++) await deliver(n)
+    for (let n = 0; n < 3; n++) await daemon.post('/shop', `{"n":${n}}`)
+    await show('gateways')
+    await page.getByRole('article', { name: 'shop' }).getByText('0.6 a minute').waitFor()
+    await page.getByRole('article', { name: 'hub' }).getByText('12 refused (100 %)').waitFor()
+    await page.getByRole('article', { name: 'hub' }).getByText('no message yet').waitFor()
+    const group = page.locator('.refusal-groups > li')
+    await group.getByText('the secret here is probably not that of the sender').waitFor()
+    assert.match((await group.textContent()) ?? '', /^12 hub/)
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('gateways')
+  })
+
+  test('another secret is tried on a refused delivery, and the field shows nothing of it', async () => {
+    await show('gateways/hub')
+    const field = page.getByLabel('Try another secret on the refused deliveries')
+    assert.equal(await field.getAttribute('type'), 'password')
+    await field.fill('not-it-either')
+    await press('Try')
+    await page.getByText('it does not fit').waitFor()
+    await field.fill(NEW)
+    await press('Try')
+    await page.getByText('it fits').waitFor()
+    await page.getByText('It fits 12 of the 12 that are kept.').waitFor()
+    assert.ok(!(await page.locator('main').textContent())?.includes(NEW))
+    assert.equal(await page.locator('main i').count(), 0)
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('gateway')
+  })
+})

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { openSite } from '../fixtures/daemon.ts'
+
+const [OLD, NEW] = ['old-secret-of-the-hub', 'new-secret-of-the-hub']
+const ROUTES = `
+gateways:
+  hub: { transport: webhook, path: /hub, verify: { scheme: github, secret: "${OLD}" } }
+  shop: { transport: webhook, path: /shop, verify: { scheme: stripe, secret: "whsec_of-the-shop" } }
+  open: { transport: webhook, path: /open, verify: { scheme: none } }
+tokens:
+  - { name: ops, token: "a-token-of-operations", skills: ["*"], gateways: [shop] }
+routes: [{ name: all, skill: echo }]
+`
+const hex = (secret: string, text: string) => createHmac('sha256', secret).update(text).digest('hex')
+const github = (secret: string, body: string) => ({
+  'content-type': 'application/json',
+  'x-github-event': 'ping',
+  'x-github-delivery': hex('id', body),
+  'x-hub-signature-256': `sha256=${hex(secret, body)}`,
+})
+
+describe('another secret on a refused delivery', { timeout: 120_000 }, async () => {
+  const site = openSite({ routes: ROUTES, env: { TRIVIUM_LOG_LEVEL: 'trace' } })
+  const daemon = await site.start()
+  const attempt = async (args: object) => Object(await daemon.invoke('refused-try', args))
+  const refused = async (gateway: string) => Object(await daemon.invoke('refused', { gateway }))
+
+  test('tells whether it fits, for one delivery and for all that are kept, and accepts nothing', async () => {
+    for (const [n, secret] of [NEW, NEW, 'of a stranger'].entries())
+      assert.equal((await daemon.post('/hub', `{"n":${n}}`, github(secret, `{"n":${n}}`))).status, 401)
+    const { groups, refusals } = await refused('hub')
+    assert.partialDeepStrictEqual(groups, [
+      { gateway: 'hub', reason: 'signature_invalid', count: 3, share: 1, cause: 'wrong-secret' },
+    ])
+    const [stranger, rotated] = refusals
+    assert.equal((await attempt({ gateway: 'hub', id: rotated.id, secret: OLD })).ok, false)
+    assert.partialDeepStrictEqual(await attempt({ gateway: 'hub', id: rotated.id, secret: NEW }), {
+      ...{ ok: true, fits: 2, tried: 3 },
+    })
+    const other = await attempt({ gateway: 'hub', id: stranger.id, secret: NEW })
+    assert.partialDeepStrictEqual(other, { ok: false, fits: 2, tried: 3 })
+    assert.equal(typeof other.reason, 'string')
+    assert.equal(Object(await daemon.invoke('message-search', {})).messages.length, 0)
+  })
+
+  test('a signed time is compared with the moment at which the delivery came', async () => {
+    const body = '{"id":"evt_1","type":"charge.succeeded"}'
+    const at = Math.floor(Date.now() / 1000)
+    const sign = (time: number) => `t=${time},v1=${hex('whsec_of-another-shop', `${time}.${body}`)}`
+    const post = (time: number) =>
+      daemon.post('/shop', body, { 'content-type': 'application/json', 'stripe-signature': sign(time) })
+    await post(at - 3_600)
+    assert.match((await attempt({ gateway: 'shop', secret: 'whsec_of-another-shop' })).reason, /clock/)
+    await post(at)
+    assert.equal((await attempt({ gateway: 'shop', secret: 'whsec_of-another-shop' })).ok, true)
+  })
+
+  test('what is not there, or has no secret, is said', async () => {
+    await assert.rejects(attempt({ gateway: 'hub', id: 'gone', secret: NEW }), /refused_gone/)
+    await assert.rejects(attempt({ gateway: 'open', secret: NEW }), /usage: .*scheme: none/)
+    await assert.rejects(attempt({ gateway: 'nowhere', secret: NEW }), /gateway_not_found/)
+    const response = await fetch(`${daemon.control}/v1/skills/refused-try`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer a-token-of-operations', 'content-type': 'application/json' },
+      body: JSON.stringify({ gateway: 'hub', secret: NEW }),
+    })
+    assert.equal(response.status, 403)
+  })
+
+  test('of many the newest are kept, within bounds', async () => {
+    for (let n = 0; n < 25; n++) await daemon.post('/hub', `{"m":${n}}`, github(NEW, `{"m":${n}}`))
+    assert.partialDeepStrictEqual(await attempt({ gateway: 'hub', secret: NEW }), { fits: 20, tried: 20 })
+    const large = JSON.stringify('x'.repeat(700_000))
+    for (let n = 0; n < 2; n++) await daemon.post('/hub', large, github(NEW, large))
+    assert.equal((await attempt({ gateway: 'hub', secret: NEW })).tried, 1)
+  })
+
+  test('traffic counts what was accepted and refused, and when the last message came', async () => {
+    const good = await daemon.post('/hub', '{"ok":1}', github(OLD, '{"ok":1}'))
+    assert.equal(good.status, 202)
+    const [hub] = [await daemon.invoke('gateway-traffic', { gateway: 'hub' })]
+      .flat()
+      .map((each) => Object(each))
+    assert.partialDeepStrictEqual(hub, { gateway: 'hub', accepted: 1, refused: 30, errorShare: 0.9677 })
+    assert.ok(Date.now() - hub.lastAt < 60_000)
+    assert.equal(hub.minutes.accepted.length, 60)
+    assert.match((await site.run(['gateway', 'traffic'])).out, /hub +ok +0\.2 +1 +30 \(96\.8 %\)/)
+  })
+
+  test('no secret that was tried is on disk or in the log', async () => {
+    await daemon.end()
+    const files = readdirSync(site.dir, { recursive: true, withFileTypes: true })
+      .filter((each) => each.isFile() && each.name !== 'routes.yaml')
+      .map((each) => join(each.parentPath, each.name))
+    const holding = files.filter((path) => readFileSync(path).includes(NEW))
+    assert.deepEqual(holding, [])
+    assert.ok(!daemon.output().includes(NEW))
+  })
+})
