@@ -1,6 +1,6 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
 import { formatDuration } from '../core/units.ts'
-import { paint, pretty, shorten, table } from './terminal.ts'
+import { age, paint, pretty, shorten, table } from './terminal.ts'
 import { humanTroubles } from './troubles.ts'
 import { humanCost, humanSkillUsage } from './usage-output.ts'
 
@@ -36,6 +36,19 @@ const LISTS: Readonly<Record<string, (rows: readonly JsonObject[]) => string>> =
         ...[perMinute, accepted],
         Number(refused) > 0 ? paint('red', `${refused} (${(100 * Number(errorShare)).toFixed(1)} %)`) : 0,
         timeOf(lastAt),
+      ],
+    ),
+  'event-groups': (groups) =>
+    list(
+      'No consumer group reads events.',
+      ['topic', 'group', 'behind', 'for', 'being read', 'a minute', 'readers'],
+      groups,
+      ({ topic, group, lag, oldestAt, pending, perMinute, skill, readers }) => [
+        ...[topic, group, lag, oldestAt === undefined ? '' : age(oldestAt), pending, perMinute],
+        [
+          ...(skill === undefined ? [] : [`skill ${Object(skill).name}`]),
+          ...objectsIn(readers).map(({ name, lastAt }) => `${name} ${age(lastAt)} ago`),
+        ].join(', '),
       ],
     ),
   'subscription-list': (subscriptions) =>

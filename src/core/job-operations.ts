@@ -9,7 +9,7 @@ const id = name.describe('The job, as in job-list')
 /** Work that takes long and survives a restart: `job-…`. `show` and `cancel` throw `job_not_found`. */
 export const longJobs = {
   list: closed({
-    kind: optional('Only of this kind: replay, person-erase'),
+    kind: optional('Only of this kind: replay, dead-letters, person-erase'),
     state: z.enum(JOB_STATES).exactOptional().describe('Only in this state'),
     limit: limit.default(50).describe('Maximum number of jobs'),
   }).describe(

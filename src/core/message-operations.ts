@@ -141,4 +141,8 @@ export const deadLetters = {
     'Retries dead letters: puts them at the end of their lanes, with all attempts available.',
   ),
   drop: someLetters.describe('Removes dead letters permanently.'),
+  bulk: closed({
+    do: z.enum(['retry', 'drop']).describe('What to do with them'),
+    ...letterFilter,
+  }).describe('Retries or drops all dead letters that the filter leaves, as a job with progress.'),
 }

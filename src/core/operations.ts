@@ -72,6 +72,14 @@ export const events = {
     queue: name.describe('The consumer group'),
     ...eventRange,
   }).describe('Redelivers consumed events to a consumer group, all or a range, as a job (see job-show).'),
+  }).describe(
+    'Shows a consumer group again what it has consumed, all of it or a part, as a job that job-show follows.',
+  ),
+  groups: closed({
+    topic: optional('Only the groups of this topic'),
+  }).describe(
+    'Lists consumer groups: how far each is behind, in events and in time, its rate, and who reads.',
+  ),
   wait: closed({
     topic: name.describe('The topic, for example gateway-message'),
     queue: optional('The consumer group; without it that of this invocation, or what comes next'),

@@ -12,6 +12,7 @@ export const VIEWER_SKILLS: readonly string[] = [
   'dead-letter-groups',
   'dead-letter-list',
   'dead-letter-show',
+  'event-groups',
   'delegation-list',
   'gateway-list',
   'gateway-traffic',

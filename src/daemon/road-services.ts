@@ -57,7 +57,7 @@ export function createRoadServices(
     },
     conversations: createConversations(store),
     artifacts: files,
-    deadLetters: createDeadLetters(store),
+    deadLetters: createDeadLetters(base),
     gateways: {
       ...createReceive({
         store,

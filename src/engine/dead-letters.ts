@@ -4,6 +4,8 @@ import type { Services } from '../core/services.ts'
 import type { DeadLetter, Store } from '../core/store.ts'
 import { headOf } from '../lib/head-of.ts'
 import { summaryOf } from '../lib/summary-of.ts'
+import { createDeadLetterWork } from './dead-letter-work.ts'
+import type { LongWork } from './long-work.ts'
 
 type Service = Services['deadLetters']
 type Filter = Parameters<Service['groups']>[0]
@@ -16,8 +18,12 @@ const PAGE = 100
 const SHOWN = 200
 
 /** Operations on the dead letters of all queues. */
-export function createDeadLetters(store: Pick<Store, 'jobs'>): Service {
-  const { deadLetters } = store.jobs
+export function createDeadLetters(deps: {
+  store: Pick<Store, 'jobs'>
+  longWork: LongWork
+  now(): number
+}): Service {
+  const { deadLetters } = deps.store.jobs
   const orThrow = <Found>(id: string, found: Found | undefined): Found => {
     if (!found) throw new TriviumError('dead_letter_not_found', { id })
     return found
@@ -51,7 +57,24 @@ export function createDeadLetters(store: Pick<Store, 'jobs'>): Service {
     return { ok: true, count: done.filter(Boolean).length, more: found.length > limit }
   }
 
+  const bulk = createDeadLetterWork(
+    {
+      async oldest(filter, limit) {
+        const found: Parameters<Act>[] = []
+        for await (const letter of matching(filter)) found.push([letter.id, letter.queue])
+        return { found: found.slice(-limit).reverse(), total: found.length }
+      },
+      async act(verb, found) {
+        const done = await Promise.all(found.map((one) => deadLetters[verb](...one)))
+        return done.filter(Boolean).length
+      },
+    },
+    deps.longWork,
+    deps.now,
+  )
+
   return {
+    bulk,
     async list({ before, limit, ...filter }) {
       const found: (DeadLetter & { summary: string })[] = []
       let size = 0
@@ -62,38 +85,41 @@ export function createDeadLetters(store: Pick<Store, 'jobs'>): Service {
       }
       return found
     },
-    async groups(filter) {
-      const groups = new Map<string, LetterGroup>()
-      for await (const letter of matching(filter)) {
-        const { queue, group, at } = letter
-        const { code, message: error } = lastOf(letter)
-        const pattern = patternOf(error)
-        const key = JSON.stringify([queue, group, code, pattern])
-        const known = groups.get(key)
-        if (known) {
-          const isAlike = known.alike && known.error === headOf(error, SHOWN)
-          Object.assign(known, { count: known.count + 1, first: at, alike: isAlike })
-        } else {
-          const fresh = {
-            queue,
-            group,
-            code,
-            pattern,
-            error: headOf(error, SHOWN),
-            alike: true,
-            count: 1,
-            first: at,
-            last: at,
-          }
-          groups.set(key, { ...fresh, newest: letter.id, sample: headOf(textOf(letter), SHOWN) })
-        }
-      }
-      return [...groups.values()].sort((a, b) => b.count - a.count)
-    },
+    groups: (filter) => countGroups(matching(filter)),
     show: async ({ id, queue }) => orThrow(id, await deadLetters.get(id, queue)),
     retry: (args) => some(args, deadLetters.retry),
     drop: (args) => some(args, deadLetters.drop),
   }
+}
+
+/** Counts dead letters by queue, route and error; the letters come newest first. */
+async function countGroups(letters: AsyncIterable<DeadLetter>): Promise<LetterGroup[]> {
+  const groups = new Map<string, LetterGroup>()
+  for await (const letter of letters) {
+    const { queue, group, at } = letter
+    const { code, message: error } = lastOf(letter)
+    const pattern = patternOf(error)
+    const key = JSON.stringify([queue, group, code, pattern])
+    const known = groups.get(key)
+    if (known) {
+      const isAlike = known.alike && known.error === headOf(error, SHOWN)
+      Object.assign(known, { count: known.count + 1, first: at, alike: isAlike })
+    } else {
+      const fresh = {
+        queue,
+        group,
+        code,
+        pattern,
+        error: headOf(error, SHOWN),
+        alike: true,
+        count: 1,
+        first: at,
+        last: at,
+      }
+      groups.set(key, { ...fresh, newest: letter.id, sample: headOf(textOf(letter), SHOWN) })
+    }
+  }
+  return [...groups.values()].sort((a, b) => b.count - a.count)
 }
 
 /** `error`: the newest one, which is that of all where they are `alike`. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { AUDIT_TOPIC } from '../core/audit.ts'
-import type { Call } from '../core/call.ts'
+import { type Call, whoCalls } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { type Event, isForOperators, LOG_TOPIC, MESSAGE_TOPIC, REPLY_TOPICS } from '../core/event.ts'
 import { isOperator } from '../core/identity.ts'
@@ -8,7 +8,9 @@ import type { Services } from '../core/services.ts'
 import type { Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { waitFor } from '../lib/wait-for.ts'
+import { createGroupActivity } from './group-activity.ts'
 import type { GroupDeliveries } from './group-deliveries.ts'
+import { listGroups } from './group-list.ts'
 import { createGroupReader } from './group-reader.ts'
 import type { createGroupSettings, GroupSettings } from './group-settings.ts'
 import type { ReplayEvents } from './replay-events.ts'
@@ -28,13 +30,12 @@ export function createEvents(deps: {
   const { store, settings, permit, now } = deps
   const subscriptions = createSubscriptions(store, now)
   const { topics } = store
+  const activity = createGroupActivity(now)
   const reader = createGroupReader(deps)
   /** Topics on which running invocations have their own groups. */
   const own = new Map<string, Set<string>>()
-
   const tail = createTopicTail(store)
   const settingsFor = createSettingsFor(topics, settings)
-
   return {
     async emit({ topic, type, data }, call) {
       refuseForeign(topic)
@@ -67,18 +68,19 @@ export function createEvents(deps: {
       return { ok }
     },
     ...createMoves(topics, deps.replay),
+    groups: ({ topic }) => listGroups({ topics, activity, skills: subscriptions.list, isLasting }, topic),
     async wait(args, call) {
       const group = groupOf(args, call)
       const grouped = args.queue !== undefined || (await hasGroup(topics, args.topic, group))
       const bounds = grouped ? await settingsFor(args, group) : {}
       const readNext = grouped ? undefined : await tail(args)
-      const events = await waitFor<Event[]>({
+      const waited = waitFor<Event[]>({
         attempt: () => readNext?.() ?? reader.next(args, group, bounds),
         watch: (wake) => store.onSignal(`topic:${args.topic}`, wake),
         timeout: args.timeout,
         signal: call.signal,
       })
-      return events ?? []
+      return (await (grouped ? activity.note(waited, { ...args, group, by: whoCalls(call) }) : waited)) ?? []
     },
     async ack({ topic, queue, ids, nack, delay }, call) {
       groupOf({ topic, queue }, call)

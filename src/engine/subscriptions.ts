@@ -18,6 +18,8 @@ const jobSchema = z.object({
 })
 const subscriptionSchema = jobSchema.omit({ event: true }).extend({ topic: z.string(), group: z.string() })
 
+const listedSchema = subscriptionSchema.extend({ since: z.number().exactOptional() })
+
 /** A consumer group whose events invoke a skill. */
 export type Subscription = z.infer<typeof subscriptionSchema>
 
@@ -43,6 +45,12 @@ export function createSubscriptions({ kv }: Pick<Store, 'kv'>, now: () => number
       // With the time, so that a recreated subscription differs from the old one.
       await kv.set(keyOf(subscription), { ...subscription, since: now() })
       await kv.set(CHANGED, now())
+    },
+    /** All, with the skill of each and since when (Unix ms). */
+    async list() {
+      const keys = await kv.list(PREFIX, 10_000)
+      const found = await Promise.all(keys.map((key) => kv.get(key)))
+      return found.flatMap((entry) => listedSchema.safeParse(entry?.value).data ?? [])
     },
     /** Removes a subscription; with `ref`, only if it matches. Returns whether there was one. */
     async remove(ref: string | undefined, named: Pick<Subscription, 'topic' | 'group'>): Promise<boolean> {

@@ -86,14 +86,14 @@ const stateSkills: readonly Skill[] = [
 
 /** Skills that a model run may safely repeat after a crash; `gateway-send` deduplicates by its own keys. */
 const READS = createNameMatcher(
-  '*-list *-show state-get state-wait recall search-notes workbench-get refused gateway-traffic cost skill-usage slack-installs',
+  '*-list *-show state-get state-wait recall search-notes workbench-get refused gateway-traffic event-groups cost skill-usage slack-installs',
 )
 const REPEATS = createNameMatcher(
   'state-set state-delete gateway-send event-subscribe event-unsubscribe forget',
 )
 /** Irreversible skills, for which interfaces ask for confirmation. */
 const DESTROYS = createNameMatcher(
-  '*-delete *-drop slack-installs-remove event-seek event-unsubscribe callback-release forget approval-decide subscription-replay event-replay person-erase send-cancel run-cancel',
+  '*-delete *-drop dead-letter-bulk slack-installs-remove event-seek event-unsubscribe callback-release forget approval-decide subscription-replay event-replay person-erase send-cancel run-cancel',
 )
 
 function annotated(skill: Skill): Skill {

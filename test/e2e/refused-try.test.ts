@@ -24,7 +24,7 @@ const github = (secret: string, body: string) => ({
 })
 
 describe('another secret on a refused delivery', { timeout: 120_000 }, async () => {
-  const site = openSite({ routes: ROUTES, env: { TRIVIUM_LOG_LEVEL: 'trace' } })
+  const site = openSite({ routes: ROUTES, ownProcess: true, env: { TRIVIUM_LOG_LEVEL: 'trace' } })
   const daemon = await site.start()
   const attempt = async (args: object) => Object(await daemon.invoke('refused-try', args))
   const refused = async (gateway: string) => Object(await daemon.invoke('refused', { gateway }))

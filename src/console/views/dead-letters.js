@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
+import { begun, Jobs } from '../lib/jobs.js'
 import { List } from '../lib/list.js'
 import { changes, isNarrow } from '../lib/live.js'
 import {
@@ -80,6 +81,7 @@ function Groups({ filter }) {
     </header>
     <${SavedViews} of="dead-letters" query=${filter} />
     ${error && html`<${Problem} error=${error} retry=${reload} />`}
+    <${Jobs} picked=${({ kind }) => kind === 'dead-letters'} ended=${reload} />
     ${groups?.length === 0 && html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No dead letters.'}>What cannot be delivered after all its attempts is kept here whole, until somebody decides.<//>`}
     <div ref=${box}>
       ${total > 0 && html`<p class="dim">${total.toLocaleString('en')} in ${count(groups.length, 'kind')}, most first.</p>`}
@@ -115,6 +117,9 @@ function Group({ group, within, reload }) {
 }
 
 /** Retry or drop for all that a filter leaves. Both say how many of what, and ask once. */
+/** More than so many are a job with progress. */
+const AT_ONCE = 200
+
 function Decide({ filter, many, of, done }) {
   const all = many === 1 ? 'the dead letter' : `all ${count(many, 'dead letter')}`
   const decide = async (verb, { title, body, danger }) => {
@@ -122,6 +127,11 @@ function Decide({ filter, many, of, done }) {
     const about = html`<p>${body}</p><p>${count(many, 'dead letter')} of “${of}”:</p><${Reasons} letters=${meant} />`
     if (!(await ask({ title, body: about, action: title.split(' ')[0], danger }))) return
     await act(async () => {
+      if (many > AT_ONCE) {
+        await invoke('dead-letter-bulk', { do: verb, ...filter })
+        begun.value++
+        return 'A job has begun. It goes on when this page is closed.'
+      }
       let sum = 0
       for (let more = true; more; ) {
         const answer = await invoke(`dead-letter-${verb}`, { all: true, ...filter })

@@ -235,7 +235,7 @@ function TrySecret({ gateway }) {
   }}>
     <label for=${id}>Try another secret on the refused deliveries</label>
     <div class="buttons"><input id=${id} type="password" autocomplete="new-password" spellcheck=${false} required value=${secret} onInput=${(event) => setSecret(event.target.value)} />
-      <button disabled=${isBusy}>Try</button></div>
+      <button changes disabled=${isBusy}>Try</button></div>
     <p class="hint">It is checked in the memory of the daemon, and neither stored nor logged. Nothing is accepted.</p>
     <p role="status">${came && html`<${Verdict} of=${came} gateway=${gateway} />`}</p>
   </form>`

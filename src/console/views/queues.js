@@ -1,7 +1,10 @@
+import { useEffect } from 'preact/hooks'
 import { invoke, isViewer } from '../lib/api.js'
 import { html } from '../lib/html.js'
+import { Jobs } from '../lib/jobs.js'
 import { now, points } from '../lib/live.js'
 import { Age, act, ask, Badge, Empty, Problem, StoreAway, took, useLoaded } from '../lib/parts.js'
+import { replayRange } from '../lib/replay.js'
 import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 
@@ -9,40 +12,47 @@ import { count } from '../lib/troubles.js'
 export function QueuesPage() {
   const { groups = [], subscriptions = [], queues = [] } = now.value ?? {}
   const own = groups.filter(({ group }) => !subscriptions.some(({ name }) => name === group))
+  const { known, reload } = useGroups(groups.map(({ topic, group }) => `${topic}/${group}`).join())
   return html`<section class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Groups and queues</h1></header>
     <${StoreAway} />
+    <${Jobs} picked=${({ kind }) => kind === 'replay'} ended=${reload} />
     <h2>Consumer groups</h2>
-    ${own.length === 0 ? html`<p class="dim">Nobody reads events as a group. <code>npx trivium event wait --topic gateway-message --queue mine</code> makes one.</p>` : html`<${Groups} groups=${own} />`}
+    ${own.length === 0 ? html`<p class="dim">Nobody reads events as a group. <code>npx trivium event wait --topic gateway-message --queue mine</code> makes one.</p>` : html`<${Groups} groups=${own} known=${known} />`}
     <h2>Push subscriptions</h2>
     ${subscriptions.length === 0 && html`<p class="dim">None; <code>subscriptions:</code> in routes.yaml pushes events to other programs.</p>`}
-    <div class="cards broad">${subscriptions.map((each) => html`<${Subscription} key=${each.name} known=${each} />`)}</div>
+    <div class="cards broad">${subscriptions.map((each) => html`<${Subscription} key=${each.name} known=${each} group=${known.get(`${each.topic}/${each.name}`)} />`)}</div>
     <h2>BullMQ queues</h2>
     ${queues.length === 0 ? html`<p class="dim">None; <code>queue:</code> on a route hands its messages to one.</p>` : html`<${Queues} queues=${queues} />`}
     ${now.value === undefined && html`<${Empty} title="…" />`}
   </section>`
 }
 
-function Groups({ groups }) {
-  const seek = async ({ topic, group, lag }, to) => {
-    const isYes = await ask(
-      to === 'start'
-        ? {
-            title: `Have ${group} read ${topic} again from its start?`,
-            body: 'Every event of the topic that is still kept goes to the group once more.',
-            action: 'Read again',
-          }
-        : {
-            title: `Skip what ${group} has not read of ${topic}?`,
-            body: `${count(lag, 'event')} will never be read by it. Other groups keep theirs.`,
-            action: `Skip ${count(lag, 'event')}`,
-            danger: true,
-          },
-    )
+/** Ms between two looks at who reads. */
+const AGAIN = 5_000
+
+/** What only `event-groups` knows, by topic and group: lag in time, rate, who reads. */
+function useGroups(names) {
+  const { value = [], reload } = useLoaded((signal) => invoke('event-groups', {}, signal), [names])
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || reload(), AGAIN)
+    return () => clearInterval(timer)
+  }, [])
+  return { known: new Map(value.map((each) => [`${each.topic}/${each.group}`, each])), reload }
+}
+
+function Groups({ groups, known }) {
+  const skip = async ({ topic, group, lag }) => {
+    const isYes = await ask({
+      title: `Skip what ${group} has not read of ${topic}?`,
+      body: `${count(lag, 'event')} will never be read by it. Other groups keep theirs.`,
+      action: `Skip ${count(lag, 'event')}`,
+      danger: true,
+    })
     if (!isYes) return
     await act(async () => {
-      await invoke('event-seek', { topic, queue: group, to })
-      return to === 'start' ? `${group} reads ${topic} again.` : `${group} goes on with what comes now.`
+      await invoke('event-seek', { topic, queue: group, to: 'now' })
+      return `${group} goes on with what comes now.`
     })
   }
   return html`<div class="cards">${groups.map(
@@ -51,25 +61,46 @@ function Groups({ groups }) {
     ) => html`<article class="card" key=${`${each.topic}/${each.group}`} aria-label=${`Group ${each.group} of ${each.topic}`}>
       <header class="card-head"><h3>${each.group}</h3><${Badge} kind=${each.lag > 0 ? 'warn' : 'good'}>${each.lag > 0 ? 'behind' : 'up to date'}<//></header>
       <p class="dim">${each.topic}</p>
-      <p class="figures">${count(each.lag, 'event')} behind, ${each.pending.toLocaleString('en')} being read</p>
+      <p class="figures"><${Behind} lag=${each.lag} group=${known.get(`${each.topic}/${each.group}`)} />${each.pending > 0 && `, ${each.pending.toLocaleString('en')} handed out or to be read again`}</p>
+      <${Readers} group=${known.get(`${each.topic}/${each.group}`)} />
       <div class="buttons">
-        <button changes type="button" onClick=${() => seek(each, 'start')} aria-label=${`Read again ${each.topic} as ${each.group}`}>Read again …</button>
-        <button changes type="button" class="danger" disabled=${each.lag === 0} onClick=${() => seek(each, 'now')} aria-label=${`Skip what ${each.group} has not read of ${each.topic}`}>Skip …</button>
+        <button changes type="button" onClick=${() => replayGroup(each)} aria-label=${`Replay ${each.topic} to ${each.group}`}>Replay …</button>
+        <button changes type="button" class="danger" disabled=${each.lag === 0} onClick=${() => skip(each)} aria-label=${`Skip what ${each.group} has not read of ${each.topic}`}>Skip …</button>
       </div>
     </article>`,
   )}</div>`
 }
 
 const STATES = { active: 'good', failing: 'bad', disabled: 'bad', paused: 'warn' }
-const SINCE = [
-  ['15m', '15 minutes'],
-  ['1h', 'the last hour'],
-  ['6h', 'six hours'],
-  ['24h', 'a day'],
-  ['7d', 'a week'],
-]
+function replayGroup({ topic, group }) {
+  return replayRange({
+    skill: 'event-replay',
+    of: { topic, queue: group },
+    title: `Replay events of ${topic} to ${group}?`,
+    effect: 'The group gets what it has read in that time once more. Other groups do not.',
+  })
+}
 
-function Subscription({ known }) {
+/** How far behind a group is: in events, and in time. */
+function Behind({ lag, group }) {
+  if (lag === 0 && group?.oldestAt === undefined) return 'up to date'
+  return html`${count(lag, 'event')} behind${group?.oldestAt !== undefined && html`, oldest <b><${Age} at=${group.oldestAt} /></b>`}`
+}
+
+const FEW_READERS = 3
+
+/** Who reads, since when, and how fast, as this daemon sees it. */
+function Readers({ group }) {
+  if (!group) return html`<p class="dim readers">…</p>`
+  const { perMinute, waiting, readers, skill } = group
+  return html`<div class="readers"><p>${perMinute} a minute${waiting > 0 && html` <span class="dim">${waiting} waiting now</span>`}</p>
+    ${skill && html`<p>Runs the skill <a href=${link(['skills', skill.name])}>${skill.name}</a>${skill.since !== undefined && html` <span class="dim">for <${Age} at=${skill.since} /></span>`}</p>`}
+    ${readers.slice(0, FEW_READERS).map(({ name, since, lastAt, events }) => html`<p key=${name}><b>${name}</b> <span class="dim">reads for <${Age} at=${since} />, last <${Age} at=${lastAt} /> ago, ${count(events, 'event')}</span></p>`)}
+    ${readers.length > FEW_READERS && html`<p class="dim">and ${count(readers.length - FEW_READERS, 'other reader')}</p>`}
+    ${readers.length === 0 && !skill && html`<p class="dim">Nobody has read here since this daemon started.</p>`}</div>`
+}
+
+function Subscription({ known, group }) {
   const { name, topic, url, state, detail, waiting, dead } = known
   const { value, error, reload } = useLoaded(
     (signal) => invoke('subscription-show', { name }, signal),
@@ -103,23 +134,20 @@ function Subscription({ known }) {
       },
       `${name} is pushed to again.`,
     )
-  const replay = () => {
-    let since = '1h'
-    const pick = html`<p>Each event goes to ${url} once more, with the id that it had.</p>
-      <label>Since <select onChange=${(event) => {
-        since = event.target.value
-      }}>${SINCE.map(([value, shown]) => html`<option key=${value} value=${value} selected=${value === since}>${shown}</option>`)}</select></label>`
-    return change(
-      { skill: 'replay', args: () => ({ since }) },
-      { title: `Replay events to ${name}?`, body: pick, action: 'Replay' },
-      `What is retained goes to ${name} again.`,
-    )
+  const replay = async () => {
+    await replayRange({
+      skill: 'subscription-replay',
+      of: { name },
+      title: `Replay events to ${name}?`,
+      effect: `Each event goes to ${url} once more, with the id that it had.`,
+    })
+    reload()
   }
   return html`<article class="card" aria-labelledby=${`push-${name}`}>
     <header class="card-head"><h3 id=${`push-${name}`}>${name}</h3><${Badge} kind=${STATES[state]}>${state}<//></header>
     <p class="dim">${topic} → ${url}</p>
     <p class="detail">${state === 'paused' ? `Paused ${detail}` : (detail ?? '')}</p>
-    <p class="figures">${count(waiting, 'event')} waiting, ${dead > 0 ? html`<a href=${link('dead-letters', { queue: `push/${name}` })}>${count(dead, 'dead letter')}</a>` : 'none dead'}</p>
+    <p class="figures">${count(waiting, 'event')} waiting${waiting > 0 && group?.oldestAt !== undefined && html`, oldest <b><${Age} at=${group.oldestAt} /></b>`}, ${dead > 0 ? html`<a href=${link('dead-letters', { queue: `push/${name}` })}>${count(dead, 'dead letter')}</a>` : 'none dead'}</p>
     <div class="buttons">
       ${
         state === 'active' || state === 'failing'

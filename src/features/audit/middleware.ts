@@ -7,7 +7,7 @@ import { createNameMatcher } from '../../runtime/names.ts'
 
 /** Skills that make permanent changes or decisions. */
 const CHANGES = createNameMatcher(
-  '*-drop *-retry *-pause *-resume *-replay *-cancel *-resend *-redrive *-remove *-erase *-export session-delete schedule-create ' +
+  '*-drop *-retry *-bulk *-pause *-resume *-replay *-cancel *-resend *-redrive *-remove *-erase *-export session-delete schedule-create ' +
     'schedule-delete schedule-run subscription-* call-settle gateway-reconnect event-seek approval-decide forget',
 )
 /** Read-only skills, and frequent operations of programs on their own data. */

@@ -45,7 +45,7 @@ export function createAccessMiddleware(rules?: () => readonly AccessRule[]): Mid
 
 /** Skills that see or affect all gateways. */
 const BEYOND_GATEWAYS = createNameMatcher(
-  'route-pause route-resume route-list skill-pause skill-resume dead-letter-* subscription-* approval-* session-* audit-* call-* cost skill-usage slack-installs* troubles',
+  'route-pause route-resume route-list skill-pause skill-resume event-groups dead-letter-* subscription-* approval-* session-* audit-* call-* cost skill-usage slack-installs* troubles',
 )
 
 /** Checks a program's token. Schedules are refused, because they run when the token may be gone. */

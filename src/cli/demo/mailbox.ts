@@ -1,0 +1,88 @@
+import type { Socket } from 'node:net'
+import { createInterface } from 'node:readline'
+
+const CAPABILITIES = 'IMAP4rev1 IDLE'
+const EMPTY = ['* 0 EXISTS', '* 0 RECENT', '* OK [UIDVALIDITY 1]', '* OK [UIDNEXT 1]']
+/** As much of IMAP (RFC 3501) as a client that reads one folder uses: what a command is answered before its last line. */
+const ANSWERS: Readonly<Record<string, readonly string[]>> = {
+  CAPABILITY: [`* CAPABILITY ${CAPABILITIES}`],
+  LIST: ['* LIST (\\HasNoChildren) "/" INBOX'],
+  LSUB: ['* LSUB (\\HasNoChildren) "/" INBOX'],
+  LOGIN: [],
+  NOOP: [],
+  EXAMINE: EMPTY,
+  SELECT: EMPTY,
+  LOGOUT: ['* BYE'],
+  'UID SEARCH': ['* SEARCH'],
+  'UID FETCH': [],
+  'UID STORE': [],
+}
+/** The mail that `trivium doctor` sends to itself. Everything else that is sent goes nowhere. */
+const CHECK = /<trivium-check\.[^>]+>/i
+const MOST_CHECKS = 100
+
+/** A mailbox that is empty but for the mails of `trivium doctor`, and a mail server: both for anybody, without a password. */
+export function createMailbox() {
+  /** The headers of the mails of `doctor` by their Message-ID. */
+  const checks = new Map<string, string>()
+  return {
+    serveImap: (socket: Socket) => serveImap(socket, checks),
+    serveSmtp: (socket: Socket) => serveSmtp(socket, checks),
+  }
+}
+
+function serveImap(socket: Socket, checks: ReadonlyMap<string, string>): void {
+  let idling = ''
+  /** The mail that this client looks for. */
+  let headers = ''
+  const say = (...lines: string[]) => socket.write(lines.map((line) => `${line}\r\n`).join(''))
+  const answerTo = (command: string, line: string): readonly string[] | undefined => {
+    const [wanted = ''] = command === 'UID SEARCH' ? (CHECK.exec(line) ?? []) : []
+    headers = checks.get(wanted) ?? headers
+    if (checks.has(wanted)) return ['* 1 EXISTS', '* SEARCH 1']
+    if (command !== 'UID FETCH' || headers === '') return ANSWERS[command]
+    return [`* 1 FETCH (UID 1 BODY[HEADER] {${Buffer.byteLength(headers)}}\r\n${headers})`]
+  }
+  say(`* OK [CAPABILITY ${CAPABILITIES}] the mailbox of the demo`)
+  createInterface({ input: socket }).on('line', (line) => {
+    const [, tag = '*', name = ''] = /^(\S+) (UID \S+|\S+)/.exec(line) ?? []
+    const command = name.toUpperCase()
+    if (idling && /^done$/i.test(line)) {
+      say(`${idling} OK IDLE is over`)
+      idling = ''
+    } else if (command === 'IDLE') {
+      idling = tag
+      say('+ idling')
+    } else {
+      const answer = answerTo(command, line)
+      say(...(answer ?? []), answer ? `${tag} OK ${command} is done` : `${tag} BAD ${command} is not known`)
+    }
+    if (command === 'LOGOUT') socket.end()
+  })
+}
+
+/** As much of SMTP (RFC 5321) as a client that sends uses. */
+function serveSmtp(socket: Socket, checks: Map<string, string>): void {
+  const say = (line: string) => socket.write(`${line}\r\n`)
+  let isData = false
+  let isHeader = false
+  let header: string[] = []
+  const end = () => {
+    const text = `${header.join('\r\n')}\r\n\r\n`
+    const [id] = CHECK.exec(text) ?? []
+    if (id !== undefined && checks.size < MOST_CHECKS) checks.set(id, text)
+  }
+  say('220 mail.harbour.example ESMTP')
+  createInterface({ input: socket }).on('line', (line) => {
+    if (isData && line !== '.') {
+      isHeader &&= line !== ''
+      if (isHeader) header.push(line)
+      return
+    }
+    if (isData) end()
+    isData = /^data/i.test(line)
+    if (isData) [isHeader, header] = [true, []]
+    say(isData ? '354 go on' : '250 2.0.0 mail.harbour.example')
+    if (/^quit/i.test(line)) socket.end()
+  })
+}

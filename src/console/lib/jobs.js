@@ -1,0 +1,81 @@
+import { signal } from '@preact/signals'
+import { useEffect, useState } from 'preact/hooks'
+import { invoke } from './api.js'
+import { html } from './html.js'
+import { Age, act, ask, Badge, span, useLoaded } from './parts.js'
+
+/** Ms between two looks, while something runs and otherwise. */
+const AGAIN = { running: 1_000, idle: 10_000 }
+const KINDS = { running: 'busy', done: 'good', failed: 'bad', cancelled: 'dim' }
+const SHOWN = 5
+
+/** Counts the jobs that this page began. */
+export const begun = signal(0)
+
+/**
+ * Long jobs with their progress, newest first. They run in the daemon: closing the page, or a restart, ends none. `picked(job)` says
+ * which ones; `ended` is called when one of them ends.
+ */
+export function Jobs({ picked = () => true, ended }) {
+  const { value, reload } = useLoaded((signal) => invoke('job-list', { limit: 50 }, signal), [begun.value])
+  const [isAll, setAll] = useState(false)
+  const jobs = (value ?? []).filter(picked)
+  const running = jobs.filter(({ state }) => state === 'running').length
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || reload(), running > 0 ? AGAIN.running : AGAIN.idle)
+    return () => clearInterval(timer)
+  }, [running])
+  const [before, setBefore] = useState(0)
+  useEffect(() => {
+    if (running < before) ended?.()
+    setBefore(running)
+  }, [running])
+  if (jobs.length === 0) return null
+  const shown = isAll ? jobs : jobs.slice(0, SHOWN)
+  return html`<section class="jobs" aria-label="Jobs"><h2>Jobs</h2><ul>${shown.map((job) => html`<${Job} key=${job.id} job=${job} reload=${reload} />`)}</ul>
+    ${jobs.length > shown.length && html`<p><button type="button" onClick=${() => setAll(true)}>Show all ${jobs.length}</button></p>`}</section>`
+}
+
+function Job({ job, reload }) {
+  const { id, state, by, startedAt, endedAt, done, total, result, error } = job
+  const cancel = async () => {
+    const title = 'Cancel this job?'
+    const body = html`<p>${aboutJob(job)}</p><p>It ends after the step that runs now. What is done stays done.</p>`
+    if (!(await ask({ title, body, action: 'Cancel the job', danger: true }))) return
+    await act(async () => {
+      await invoke('job-cancel', { id })
+      return 'The job is cancelled.'
+    })
+    reload()
+  }
+  return html`<li class="card job" aria-label=${aboutJob(job)}>
+    <div><p><${Badge} kind=${KINDS[state]}>${state}<//> <b>${aboutJob(job)}</b></p>
+    ${state === 'running' && html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>`}
+    <p class="dim">${done.toLocaleString('en')} of ${total.toLocaleString('en')}${result && `; ${resultOf(result)}`} · by ${by} <${Age} at=${startedAt} /> ago${endedAt !== undefined && `, took ${span(Math.max(0, endedAt - startedAt))}`}</p>
+    ${error && html`<p class="error">${error.message}</p>`}</div>
+    ${state === 'running' && html`<button changes type="button" onClick=${cancel}>Cancel …</button>`}
+  </li>`
+}
+
+/** What a job does, in words. */
+function aboutJob({ kind, target }) {
+  const { topic, group, subscription, since, until, from, to } = target
+  if (kind === 'replay') {
+    const range = [(since ?? from) && `from ${since ?? from}`, (until ?? to) && `to ${until ?? to}`].filter(
+      Boolean,
+    )
+    return `Replay ${topic} to ${subscription ? `push ${subscription}` : `group ${group}`}${range.length > 0 ? `, ${range.join(' ')}` : ', all that is kept'}`
+  }
+  if (kind === 'dead-letters') {
+    const { do: verb, ...filter } = target
+    const words = Object.entries(filter).map(([key, value]) => `${key} ${value}`)
+    return `${verb === 'retry' ? 'Retry' : 'Drop'} dead letters${words.length > 0 ? `: ${words.join(', ')}` : ''}`
+  }
+  return `${kind} ${Object.values(target ?? {}).join(' ')}`
+}
+
+function resultOf(result) {
+  if (result.events !== undefined) return `${result.events.toLocaleString('en')} events are shown again`
+  if (result.count !== undefined) return `${result.count.toLocaleString('en')} were there`
+  return JSON.stringify(result).slice(0, 200)
+}

@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import type { Call } from '../core/call.ts'
+import type { Services } from '../core/services.ts'
+import { defined } from '../lib/defined.ts'
+import type { LongWork, WorkKind } from './long-work.ts'
+
+type Bulk = Parameters<Services['deadLetters']['bulk']>[0]
+type Filter = Omit<Bulk, 'do'>
+type Verb = Bulk['do']
+
+const DEAD_LETTERS_KIND = 'dead-letters'
+
+/** The oldest dead letters that match, and how many match altogether; and what is done to them. Returns how many were there. */
+type LetterActions = {
+  oldest(
+    filter: Filter,
+    limit: number,
+  ): Promise<{ found: readonly [id: string, queue: string][]; total: number }>
+  act(verb: Verb, found: readonly [id: string, queue: string][]): Promise<number>
+}
+
+/** Letters between two saves. */
+const STEP = 500
+
+const dataSchema = z.object({
+  verb: z.enum(['retry', 'drop']),
+  filter: z.object({
+    queue: z.string().exactOptional(),
+    group: z.string().exactOptional(),
+    error: z.string().exactOptional(),
+    code: z.string().exactOptional(),
+    pattern: z.string().exactOptional(),
+    since: z.number().exactOptional(),
+    until: z.number(),
+  }),
+  count: z.number(),
+})
+
+/** `dead-letter-bulk`: retries or drops all that match and are dead when it begins, as a job. */
+export function createDeadLetterWork(actions: LetterActions, work: LongWork, now: () => number) {
+  work.offer(workKind(actions))
+  return async ({ do: verb, ...given }: Bulk, call: Call) => {
+    // What dies again meanwhile is not meant.
+    const until = Math.min(given.until ?? Number.POSITIVE_INFINITY, now() + 1)
+    const filter = { ...defined(given), until }
+    const { total } = await actions.oldest(filter, 1)
+    const { since, until: _, ...names } = filter
+    const target = {
+      do: verb,
+      ...names,
+      ...defined({ since: since === undefined ? undefined : new Date(since).toISOString() }),
+    }
+    const data = { verb, filter, count: 0 }
+    return { job: await work.begin({ kind: DEAD_LETTERS_KIND, target, data, total }, call) }
+  }
+}
+
+/** A step that is repeated after a crash finds those that are left. */
+function workKind({ oldest, act }: LetterActions): WorkKind {
+  return {
+    kind: DEAD_LETTERS_KIND,
+    async run(job, { save, signal }) {
+      const data = dataSchema.parse(job.data)
+      for (;;) {
+        signal.throwIfAborted()
+        const { found, total } = await oldest(data.filter, STEP)
+        const done = found.length === 0 ? 0 : await act(data.verb, found)
+        data.count += done
+        if (done === 0) return { count: data.count }
+        await save({ data, done: Math.max(0, job.total - (total - found.length)) })
+      }
+    },
+  }
+}

@@ -1,0 +1,73 @@
+/** Rates are taken over so many minutes; activity is kept of so many groups, and so many readers of each. */
+const MINUTE = 60_000
+const RATE_MINUTES = 5
+const MOST_GROUPS = 1_000
+const MOST_READERS = 20
+
+/** Someone who read for a group on this daemon. Times in Unix ms. */
+type GroupReaderInfo = { name: string; since: number; lastAt: number; events: number }
+
+type Activity = { readers: Map<string, GroupReaderInfo>; taken: Map<number, number>; waiting: number }
+
+type GroupWait = { topic: string; group: string; by: string; ack: boolean; lease?: number | undefined }
+
+export type GroupActivity = ReturnType<typeof createGroupActivity>
+
+/** Who reads events for consumer groups through this daemon, since when and how many, in memory. */
+export function createGroupActivity(now: () => number) {
+  const groups = new Map<string, Activity>()
+  const of = (topic: string, group: string): Activity => {
+    const key = JSON.stringify([topic, group])
+    const known = groups.get(key) ?? { readers: new Map(), taken: new Map(), waiting: 0 }
+    // The most recently used group is last.
+    groups.delete(key)
+    groups.set(key, known)
+    const [oldest] = groups.keys()
+    if (groups.size > MOST_GROUPS && oldest !== undefined) groups.delete(oldest)
+    return known
+  }
+
+  const took = (activity: Activity, name: string, taken: number) => {
+    const at = now()
+    const reader = activity.readers.get(name) ?? { name, since: at, lastAt: at, events: 0 }
+    activity.readers.delete(name)
+    activity.readers.set(name, { ...reader, lastAt: at, events: reader.events + taken })
+    const [oldest] = activity.readers.keys()
+    if (activity.readers.size > MOST_READERS && oldest !== undefined) activity.readers.delete(oldest)
+    const minute = Math.floor(at / MINUTE)
+    activity.taken.set(minute, (activity.taken.get(minute) ?? 0) + taken)
+    for (const each of activity.taken.keys()) if (each <= minute - RATE_MINUTES) activity.taken.delete(each)
+  }
+
+  return {
+    /** Notes who waits and what they get; a peek (neither `ack` nor `lease`) takes nothing. Settles as `waited` does. */
+    async note<Events extends readonly unknown[] | undefined>(
+      waited: Promise<Events>,
+      { topic, group, by, ack, lease }: GroupWait,
+    ): Promise<Events> {
+      const activity = of(topic, group)
+      activity.waiting++
+      let taken = 0
+      try {
+        const events = await waited
+        if (ack || lease !== undefined) taken = events?.length ?? 0
+        return events
+      } finally {
+        activity.waiting--
+        took(activity, by, taken)
+      }
+    },
+    /** What is known of a group: events per minute over the last minutes, and its readers, the latest first. */
+    info(topic: string, group: string) {
+      const activity = groups.get(JSON.stringify([topic, group]))
+      const minute = Math.floor(now() / MINUTE)
+      let taken = 0
+      for (const [at, count] of activity?.taken ?? []) if (at > minute - RATE_MINUTES) taken += count
+      return {
+        perMinute: Number((taken / RATE_MINUTES).toFixed(2)),
+        waiting: activity?.waiting ?? 0,
+        readers: [...(activity?.readers.values() ?? [])].toReversed(),
+      }
+    },
+  }
+}

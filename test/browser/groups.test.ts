@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+
+describe('consumer groups in the console', { timeout: 120_000 }, async () => {
+  const site = openSite({
+    routes: `
+gateways: { shop: { transport: webhook, path: /shop, verify: { scheme: none } } }
+subscriptions:
+  - { name: crm, topic: orders, url: "http://127.0.0.1:9/crm", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)} }
+routes: [{ name: all, skill: echo }]
+`,
+  })
+  const daemon = await site.start()
+  const { page, dialog, show, press, answer, shots } = await openConsole(() => daemon)
+
+  test('a group shows its lag in time, its rate and who reads, and is replayed by a range as a job', async () => {
+    await daemon.invoke('event-subscribe', { topic: 'orders', queue: 'audit' })
+    for (const data of [1, 2, 3]) await daemon.invoke('event-emit', { topic: 'orders', data })
+    await daemon.invoke('event-wait', { topic: 'orders', queue: 'audit', max: 2, timeout: 0 })
+    await show('queues')
+    const card = page.getByRole('article', { name: 'Group audit of orders' })
+    await card.getByText(/1 event behind, oldest \d+ s/).waitFor()
+    await card.getByText('0.4 a minute').waitFor()
+    await card.getByText(/^reads for .* 2 events$/).waitFor()
+    await press('Replay orders to audit')
+    await dialog.getByLabel('What').selectOption('range')
+    await dialog.getByRole('textbox', { name: 'From' }).fill('2026-01-01T00:00:00')
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('replay-dialog')
+    await answer('Replay')
+    const jobs = page.getByRole('region', { name: 'Jobs' })
+    await jobs.getByText('Replay orders to group audit').first().waitFor()
+    await jobs.getByText('done', { exact: true }).waitFor()
+    await jobs.getByText('3 events are shown again').waitFor()
+    await card.getByText(/1 event behind.*2 handed out or to be read again/).waitFor()
+    await page.reload()
+    await jobs.getByText('Replay orders to group audit').first().waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('groups')
+    await press('Replay crm')
+    await answer('Replay')
+    await jobs.getByText('Replay orders to push crm').first().waitFor()
+  })
+})

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { openSite } from '../fixtures/daemon.ts'
+import { startRedisServer } from '../fixtures/redis-server.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways: { shop: { transport: webhook, path: /shop, verify: { scheme: none }, rate-limit: off } }
+routes: [{ name: all, skill: work, retry: { attempts: 1 } }]
+`
+const WORK = `import { appendFileSync, existsSync } from 'node:fs'
+export default { description: 'works', run({ args }) {
+  if (!existsSync('open')) throw new Error('the shop is closed, order ' + args.text)
+  appendFileSync('done', args.text + '\\n')
+} }`
+const MANY = 600
+
+for (const kind of ['embedded', 'redis'] as const) {
+  describe(`groups and bulk work on the ${kind} store`, { timeout: 240_000 }, async () => {
+    const redis = kind === 'redis' ? await startRedisServer() : undefined
+    if (redis) after(() => redis.stop())
+    const site = openSite({
+      routes: ROUTES,
+      ownProcess: true,
+      skills: { work: WORK },
+      env: { TRIVIUM_LOG_LEVEL: 'fatal', ...(redis ? { REDIS_URL: redis.url } : {}) },
+    })
+    site.write('done', '')
+    let daemon = await site.start()
+    const group = async () => {
+      const found = [await daemon.invoke('event-groups', { topic: 'orders' })]
+        .flat()
+        .map((each) => Object(each))
+      return found.find((each) => each.group === 'audit')
+    }
+
+    test('a group tells how far it is behind in events and in time, its rate, and who reads', async () => {
+      await daemon.invoke('event-subscribe', { topic: 'orders', queue: 'audit' })
+      const before = Date.now()
+      for (const data of [1, 2, 3]) await daemon.invoke('event-emit', { topic: 'orders', data })
+      const behind = await group()
+      assert.partialDeepStrictEqual(behind, { lag: 3, pending: 0, perMinute: 0, waiting: 0, readers: [] })
+      assert.ok(Math.abs(behind.oldestAt - before) < 60_000)
+      await daemon.invoke('event-wait', { topic: 'orders', queue: 'audit', ack: false, timeout: 0 })
+      await daemon.invoke('event-wait', { topic: 'orders', queue: 'audit', max: 2, timeout: 0 })
+      const read = await group()
+      assert.partialDeepStrictEqual(read, { lag: 1, perMinute: 0.4 })
+      assert.partialDeepStrictEqual(read.readers, [{ events: 2 }])
+      assert.ok(read.oldestAt >= behind.oldestAt)
+      assert.match(read.readers[0].name, /^http /)
+      assert.match((await site.run(['event-groups'])).out, /orders +audit +1 /)
+    })
+
+    test('many dead letters are retried as a job that a kill does not end, in their order, each once', async () => {
+      const posts = Array.from({ length: MANY }, (_, at) => at)
+      for (let at = 0; at < MANY; at += 50)
+        await Promise.all(
+          posts
+            .slice(at, at + 50)
+            .map((n) => daemon.post('/shop', String(n), { 'content-type': 'text/plain' })),
+        )
+      const dead = async () => {
+        const groups = [await daemon.invoke('dead-letter-groups')].flat()
+        return groups.reduce((sum: number, one) => sum + Number(Object(one).count), 0)
+      }
+      await until(async () => (await dead()) === MANY, 'all dead letters', 120_000)
+      site.write('open', '')
+      const { job } = Object(await daemon.invoke('dead-letter-bulk', { do: 'retry', code: 'skill_failed' }))
+      assert.partialDeepStrictEqual(job, { kind: 'dead-letters', state: 'running', total: MANY })
+      await daemon.end('SIGKILL')
+      daemon = await site.start()
+      const ended = await until(
+        async () => {
+          const found = Object(await daemon.invoke('job-show', { id: job.id }))
+          return found.state === 'running' ? undefined : found
+        },
+        'the end of the job',
+        120_000,
+      )
+      assert.partialDeepStrictEqual(ended, { state: 'done', done: MANY })
+      const done = () => readFileSync(join(site.dir, 'done'), 'utf8').trim().split('\n')
+      await until(() => done().length >= MANY, 'all messages', 120_000)
+      assert.deepEqual(new Set(done()).size, MANY)
+      assert.equal(await dead(), 0)
+    })
+
+    test('dropping takes only what the filter leaves and was dead before', async () => {
+      const { job } = Object(
+        await daemon.invoke('dead-letter-bulk', { do: 'drop', error: 'nothing like it' }),
+      )
+      const ended = await until(async () => {
+        const found = Object(await daemon.invoke('job-show', { id: job.id }))
+        return found.state === 'running' ? undefined : found
+      }, 'the end of the job')
+      assert.partialDeepStrictEqual(ended, { state: 'done', result: { count: 0 }, target: { do: 'drop' } })
+      assert.match((await site.run(['job', 'list'])).out, /dead-letters-/)
+    })
+  })
+}
