@@ -72,9 +72,6 @@ export const events = {
     queue: name.describe('The consumer group'),
     ...eventRange,
   }).describe('Redelivers consumed events to a consumer group, all or a range, as a job (see job-show).'),
-  }).describe(
-    'Shows a consumer group again what it has consumed, all of it or a part, as a job that job-show follows.',
-  ),
   groups: closed({
     topic: optional('Only the groups of this topic'),
   }).describe(

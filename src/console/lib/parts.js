@@ -63,6 +63,11 @@ export function Badge({ kind, children }) {
   return html`<span class=${`badge ${kind ?? 'dim'}`}>${children}</span>`
 }
 
+/** A text in which what stands between backticks is code. */
+export function Words({ text }) {
+  return text.split('`').map((part, at) => (at % 2 === 1 ? html`<code key=${at}>${part}</code>` : part))
+}
+
 export function Outcome({ outcome }) {
   return html`<${Badge} kind=${OUTCOMES[outcome] ?? 'busy'}>${outcome ?? '…'}<//>`
 }

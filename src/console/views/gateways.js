@@ -3,7 +3,19 @@ import { call, invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { clock, now } from '../lib/live.js'
 import { percent } from '../lib/money.js'
-import { Age, act, Badge, Empty, Facts, Problem, StoreAway, span, useLoaded, useOnce } from '../lib/parts.js'
+import {
+  Age,
+  act,
+  Badge,
+  Empty,
+  Facts,
+  Problem,
+  StoreAway,
+  span,
+  useLoaded,
+  useOnce,
+  Words,
+} from '../lib/parts.js'
 import { Pause } from '../lib/pause.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
@@ -203,11 +215,6 @@ function RefusalGroup({ of: group, isOne, refusals }) {
       .map(({ name, count }) => `${name} (${count})`)
       .join(', ')}${from.length > 5 ? ` and ${from.length - 5} more` : ''}.</p>
     ${tried && html`<${TrySecret} gateway=${gateway} />`}`
-}
-
-/** What stands between backticks is code. */
-function Words({ text }) {
-  return text.split('`').map((part, at) => (at % 2 === 1 ? html`<code key=${at}>${part}</code>` : part))
 }
 
 function Refusal({ of: { at, gateway, reason, from, why, body } }) {

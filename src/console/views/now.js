@@ -1,7 +1,7 @@
 import { Chart } from '../lib/chart.js'
 import { html } from '../lib/html.js'
 import { now, points } from '../lib/live.js'
-import { Age, Badge, took } from '../lib/parts.js'
+import { Age, Badge, took, Words } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { placeOf } from '../lib/troubles.js'
 
@@ -56,7 +56,7 @@ function TroubleItem({ trouble }) {
   return html`<li class=${`trouble ${{ error: 'bad', warning: 'warn', info: '' }[severity]}`}>
     <a data-row href=${link(path, query)}>${title}</a>
     <p>${text}${since && html` <span class="since">For <${Age} at=${since} />.</span>`}</p>
-    <p class="todo">${todo}</p></li>`
+    <p class="todo"><${Words} text=${todo} /></p></li>`
 }
 
 const ROADS = {

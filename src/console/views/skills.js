@@ -116,7 +116,7 @@ function Usage({ name }) {
         ? html`<p class="dim">It has not run.</p>`
         : html`<div class="figures-row">
         <${Figure} name="Runs" value=${runs.toLocaleString('en')} />
-        <${Figure} name="Failed" value=${`${failed.toLocaleString('en')} (${percent(errorRate)})`} isBad=${failed > 0} />
+        <${Figure} name="Failed" value=${failed === 0 ? '0' : `${failed.toLocaleString('en')} (${percent(errorRate)})`} isBad=${failed > 0} />
         <${Figure} name="p50 / p95" value=${`${took(p50)} / ${took(p95)}`} />
         ${cost && html`<${Figure} name=${`Cost, ${tokens(cost.inputTokens + cost.outputTokens)} tokens`} value=${cost.money === undefined ? 'no price' : money(cost.money, currency)} />`}
       </div>`
