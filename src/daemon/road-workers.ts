@@ -11,12 +11,14 @@ import { createSubscriptionRunner } from '../engine/subscriptions.ts'
 import { withoutLinks } from '../features/approvals/approvals.ts'
 import { isDecision } from '../features/approvals/words.ts'
 import { cancelError } from '../features/pauses/pauses.ts'
+import { HANDOVER_CLICK } from '../features/pauses/records.ts'
 import { SCHEDULED } from '../features/schedules/schedule-runs.ts'
 import { createTranscript, type Transcript } from '../features/transcript/transcript.ts'
 import type { SkillManager } from '../runtime/manager.ts'
 import type { RunRecords } from '../runtime/model/run-record.ts'
 import { targetOf } from './answering.ts'
 import type { Foundation } from './foundation.ts'
+import { isOwnRoute } from './own-routes.ts'
 import type { Roads } from './roads.ts'
 
 /** Maximum concurrent invocations and sends per process; routes may limit theirs further. */
@@ -140,6 +142,7 @@ function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transc
     },
     isHeld: roads.pauses.view.holds,
     isAlone: isDecision,
+    isApart: (route) => route === HANDOVER_CLICK,
     isUrgent: gateways.isUrgent,
     unrouted: transcript.received,
     steered: transcript.received,
@@ -160,12 +163,12 @@ function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transc
 function handledByPerson(
   { store, now }: Foundation,
   view: Roads['pauses']['view'],
-  { message, attempt }: Dispatch,
+  { message, route, attempt }: Dispatch,
 ): Promise<boolean> | false {
   const cancelled = attempt > 1 && view.cancelOf(message.id)
   if (cancelled) throw cancelError(cancelled)
   const pause = view.handledIn(message)
-  if (!pause) return false
+  if (!pause || isOwnRoute(route.name)) return false
   const { by, since } = pause
   const note = { at: now(), road: 'dispatch' as const, what: 'handled by a person', detail: { by, since } }
   return store.journal.note(message.id, [note]).then(() => true)

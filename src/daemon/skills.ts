@@ -1,6 +1,7 @@
 import { currencyOf } from '../core/budget.ts'
 import type { Approvals } from '../features/approvals/create-approvals.ts'
 import { createAuditMiddleware } from '../features/audit/middleware.ts'
+import { handOverClick } from '../features/pauses/click.ts'
 import { createUsage } from '../features/usage/usage.ts'
 import { builtInSkills } from '../runtime/built-in.ts'
 import { createSkillManager } from '../runtime/manager.ts'
@@ -13,6 +14,7 @@ import { createRunRecords } from '../runtime/model/run-record.ts'
 import { createRuntimeServices } from '../runtime/services.ts'
 import type { Foundation } from './foundation.ts'
 import { SHIPPED_SKILLS } from './known-skills.ts'
+import { isOwnRoute } from './own-routes.ts'
 
 /** Skills built into the daemon. */
 const BUILT_IN = new Set(builtInSkills.map(({ name }) => name))
@@ -42,11 +44,15 @@ export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 
   const manager = createSkillManager({
     folders: [...config().skills.folders, SHIPPED_SKILLS],
     globals: services.globals,
-    skills: [...builtInSkills, ...approvals.skills],
+    skills: [
+      ...builtInSkills,
+      ...approvals.skills,
+      handOverClick({ gateways: base.gateways, record: audit.record }),
+    ],
     middleware: [
       createAuditMiddleware({ record: audit.record, isBuiltIn }),
       usage.middleware,
-      ...createMiddleware({ access: access.rules, ask: approvals.ask }),
+      ...createMiddleware({ access: access.rules, isOpen: isOwnRoute, ask: approvals.ask }),
       ...(tracing ? [tracing.middleware] : []),
     ],
     loadMarkdown: createMarkdownLoader({

@@ -5,6 +5,7 @@ import type { PublicHttp, TransportDeps } from '../core/transport.ts'
 import { waitUntilSettled } from '../engine/dispatch-queue.ts'
 import type { Queues } from '../features/bullmq/queues.ts'
 import type { Notify } from '../features/notify/notify.ts'
+import { createTakeOver } from '../features/pauses/take-over.ts'
 import type { SkillManager } from '../runtime/manager.ts'
 import { watchSkills } from '../runtime/watch-skills.ts'
 import type { Foundation } from './foundation.ts'
@@ -23,6 +24,8 @@ export function createTransportDeps(
 ): (gateway: string) => TransportDeps & Hosts {
   const { store, artifacts, access, router, refusals, note, log, now } = base
   const { roads, http, queues, manager, notify } = parts
+  const { pauses, services } = roads
+  const takeOver = createTakeOver({ pauses, service: services.pauses, record: base.audit.record, now })
   return (gateway) => ({
     gateway,
     ...roads.doors,
@@ -43,6 +46,7 @@ export function createTransportDeps(
     settled: async (id, timeout) => notify.settled(id, (await waitUntilSettled(store, id, timeout))?.outcome),
     log: log.child({ gateway }),
     now,
+    takeOver: (seen) => takeOver(gateway, seen),
     note: (messageId, what, detail) => note(messageId, { road: 'outbox', what, detail }),
     refused: (reason, what) => refusals.add(gateway, reason, what),
   })

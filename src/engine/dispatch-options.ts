@@ -43,6 +43,8 @@ export type DispatchOptions = {
   isHeld?(job: ClaimedJob): boolean
   /** Whether a message must not be merged into another call, regardless of the route. */
   isAlone?(message: Message): boolean
+  /** Whether the messages of a route do not wait for others of their conversation. */
+  isApart?(route: string): boolean
   /** Whether a person waits for the listeners' reaction to a message. */
   isUrgent?(message: Message): boolean
   /** Runs the target of a route, a skill or a queue job. Must end soon after `signal` aborts. */

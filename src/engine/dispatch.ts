@@ -26,6 +26,7 @@ export function createDispatch(options: DispatchOptions) {
       const route = router.match(message)
       if (route) options.matched?.(route.name)
       if (route?.bolt !== undefined) return placeOf(route, message)
+      if (route && options.isApart?.(route.name)) return { name: route.name, isUnordered: true }
       const merges = (route?.['while-busy'] ?? 'queue') !== 'queue' || route?.settle !== undefined
       // Like a resumed job it has no group, and its route is looked up again.
       return route && merges && options.isAlone?.(message) ? { name: '' } : route

@@ -1,8 +1,9 @@
 import type { TransportKind } from '../../src/core/transport.ts'
+import type { HandOverHost } from './host.ts'
 import { type EmailOptions, emailOptions } from './options.ts'
 
 /** `transport: email` in routes.yaml: one mailbox, read by IMAP and answered by SMTP. */
-export const email: TransportKind<EmailOptions> = {
+export const email: TransportKind<EmailOptions, HandOverHost> = {
   kind: 'email',
   caseless: true,
   options: emailOptions,

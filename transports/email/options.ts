@@ -88,6 +88,30 @@ const replyBudget = z
   )
   .default(wide)
 
+const DAY = 86_400_000
+
+const handover = z
+  .union(
+    [
+      z.literal('on-human-reply').transform(() => ({ for: DAY, drop: false })),
+      z.strictObject({
+        when: z.literal('on-human-reply'),
+        for: z
+          .union([z.literal('resume').transform(() => undefined), timerDuration])
+          .default(DAY)
+          .describe(
+            'How long the conversation is theirs after the last such mail; resume: until it is resumed.',
+          ),
+        drop: z
+          .boolean()
+          .default(false)
+          .describe('Record its mail as handled by a person instead of letting it wait.'),
+      }),
+    ],
+    { error: 'expected on-human-reply, or { when: on-human-reply, for: 4h, drop: true }' },
+  )
+  .describe('A person who answers from the mailbox takes over the conversation: it is paused.')
+
 const options = z.strictObject({
   address: address.describe('The address of the mailbox; replies come from it.'),
   name: z.string().min(1).optional().describe('Display name of the sender in replies.'),
@@ -144,6 +168,7 @@ const options = z.strictObject({
     })
     .optional()
     .describe('The folder with sent mail.'),
+  handover: handover.optional(),
   'rate-limit': rate
     .default({ count: 60, per: 60_000 })
     .describe('How much mail is sent in a time, such as 60/min.'),
@@ -176,7 +201,7 @@ export const emailOptions = options.superRefine((given, context) => {
 
 /** What is missing for the roads that are chosen, and what belongs to others. */
 function faultsOf(given: z.output<typeof options>): [string, string][] {
-  const { inbound, outbound, imap, webhook, smtp, api, sent, quarantine, after } = given
+  const { inbound, outbound, imap, webhook, smtp, api, sent, quarantine, after, handover } = given
   const faults: [string, string | false][] = [
     [
       'imap',
@@ -190,6 +215,10 @@ function faultsOf(given: z.output<typeof options>): [string, string][] {
     ],
     ['api', outbound === 'api' && !api && 'missing key "api": the provider that sends'],
     ['api', outbound === 'smtp' && api !== undefined && 'mail is sent by smtp: set outbound: api'],
+    [
+      'handover',
+      handover !== undefined && !sent && 'needs `sent: { folder }`, where the answers of people are',
+    ],
     ['sent', sent !== undefined && !imap && 'a folder with sent mail needs `imap`, where it is'],
     ['quarantine', inbound === 'webhook' && quarantine !== undefined && 'mail of a webhook is in no folder'],
     ['after', inbound === 'webhook' && after !== 'keep' && 'mail of a webhook is in no folder'],

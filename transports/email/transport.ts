@@ -1,10 +1,14 @@
 import type { DNSResolver } from 'mailauth'
 import { TriviumError } from '../../src/core/errors.ts'
-import type { Transport, TransportDeps } from '../../src/core/transport.ts'
+import type { Health, Transport, TransportDeps } from '../../src/core/transport.ts'
 import { createMailApi } from './api/submit.ts'
 import { checkMailbox, checkSubmission } from './check.ts'
+import type { HandOverHost } from './host.ts'
+import { createConversations } from './inbound/conversation.ts'
+import { createHumanReplies } from './inbound/human-replies.ts'
 import { createIngest } from './inbound/ingest.ts'
-import { imapConnector } from './mailbox/imap-connection.ts'
+import type { FolderReading } from './mailbox/folder.ts'
+import { type ConnectImap, imapConnector } from './mailbox/imap-connection.ts'
 import { createReader, READER_TIMING, type ReaderTiming } from './mailbox/reader.ts'
 import { createTokenSource } from './oauth.ts'
 import type { EmailOptions, ServerOptions } from './options.ts'
@@ -16,6 +20,7 @@ import { createResolver } from './proof/dns.ts'
 import { domainOf } from './proof/results.ts'
 import { createSentLog } from './sent-log.ts'
 import { createMailDoor } from './webhook/door.ts'
+import type { TakeParts } from './webhook/take.ts'
 
 /** What a test may put in place of the world. */
 export type EmailWorld = {
@@ -29,7 +34,7 @@ export type EmailWorld = {
 /** Wires one mailbox: mail comes by IMAP or a webhook, and answers go by SMTP or an API. Does no I/O before `start`. */
 export function createEmailTransport(
   options: EmailOptions,
-  deps: TransportDeps,
+  deps: TransportDeps & HandOverHost,
   world: EmailWorld = {},
 ): Transport {
   const { resolver = createResolver(), patience = 300_000, smtpTiming = SMTP_TIMING } = world
@@ -38,8 +43,12 @@ export function createEmailTransport(
   const connect = imap && imapConnector(imap, tokensFor(imap), world.imapTimeout)
   const { submission, isRenamed } = createSubmission(options, deps, tokensFor, smtpTiming)
   const sent = createSentLog(deps.kv, deps.gateway, isRenamed)
-  const ingest = createIngest({ options, deps, sent, resolver, patience })
-  const inbound = createInbound({ options, deps, connect, ingest, patience, timing: world.timing })
+  const own = new Set([options.address, ...options.aliases].map((each) => each.toLowerCase()))
+  const findConversation = createConversations(deps.kv, deps.gateway, sent, options['thread-window'])
+  const ingest = createIngest({ options, deps, sent, own, findConversation, resolver, patience })
+  const replies = sentFolder(options, { own, deps, sent, findConversation })
+  const { timing } = world
+  const inbound = createInbound({ options, deps, connect, ingest, replies, patience, timing })
   const login = createLoginCheck({ verify: submission.verify, log: deps.log, now: deps.now })
   const sender = createSender({ options, deps, connect, submission, sent, onSent: login.good })
 
@@ -98,23 +107,46 @@ function createSubmission(
   return { submission: createSmtp(deps.gateway, smtp, tokensFor(smtp), timing), isRenamed: false }
 }
 
-type InboundParts = Omit<Parameters<typeof createReader>[0], 'connect' | 'timing'> & {
-  connect: Parameters<typeof createReader>[0]['connect'] | undefined
+/** The folder with sent mail, where it shows who takes over. */
+function sentFolder(
+  options: EmailOptions,
+  parts: Omit<Parameters<typeof createHumanReplies>[0], 'handover'>,
+): FolderReading[] {
+  const { handover, sent } = options
+  if (!handover || !sent) return []
+  const ingest = createHumanReplies({ handover, ...parts })
+  const untouched = { since: 'now', after: 'keep', quarantine: undefined } as const
+  return [{ folder: sent.folder, options: { ...options, ...untouched }, ingest }]
+}
+
+type InboundParts = Omit<TakeParts, 'webhook'> & {
+  connect: ConnectImap | undefined
+  replies: FolderReading[]
   timing: ReaderTiming | undefined
 }
 
-/** Where mail comes from. */
-function createInbound({ connect, timing = READER_TIMING, ...parts }: InboundParts) {
-  const { inbound, webhook } = parts.options
-  if (inbound === 'webhook' && webhook) return createMailDoor({ ...parts, webhook })
-  if (!connect) throw missing(parts.deps.gateway, 'imap')
-  const reader = createReader({ ...parts, connect, timing })
+/** Where mail comes from, and where answers of people are seen. */
+function createInbound({ connect, replies, timing = READER_TIMING, ...parts }: InboundParts) {
+  const { options, deps, ingest, patience } = parts
+  const { inbound, webhook, 'max-silence': maxSilence } = options
+  const door = inbound === 'webhook' && webhook && createMailDoor({ ...parts, webhook })
+  const mailbox = door ? [] : options.folders.map((folder) => ({ folder, options, ingest }))
+  const folders = [...mailbox, ...replies]
+  if (!connect && !door) throw missing(deps.gateway, 'imap')
+  const reader =
+    connect && folders.length > 0 && createReader({ deps, patience, folders, maxSilence, connect, timing })
+  const roads = [...(door ? [door] : []), ...(reader ? [reader] : [])]
   return {
-    start: async () => reader.start(),
-    stop: () => reader.stop(),
-    close: async () => {},
-    health: () => reader.health(),
-    check: async () => [],
+    async start() {
+      for (const road of roads) await road.start()
+    },
+    stop: async () => void (await Promise.all(roads.map((road) => road.stop()))),
+    close: async () => (door ? door.close() : undefined),
+    health(): Health {
+      const all = roads.map((road) => road.health())
+      return { ok: all.every(({ ok }) => ok), detail: all.map(({ detail }) => detail).join('; ') }
+    },
+    check: async () => (door ? door.check() : []),
   }
 }
 

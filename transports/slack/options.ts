@@ -73,6 +73,27 @@ const shared = {
     .describe(
       'Skills that answer within the request: from the action_id of a select menu, or the callback_id of a modal, to the skill.',
     ),
+  handover: z
+    .union(
+      [
+        z.literal('button').transform(() => ({ by: ['role:operator'], drop: false })),
+        z.strictObject({
+          by: z
+            .array(z.string().min(1))
+            .min(1)
+            .default(['role:operator'])
+            .describe('Who may take over and hand back: members as in access roles.'),
+          for: timerDuration.exactOptional().describe('The pause ends by itself after this time.'),
+          drop: z
+            .boolean()
+            .default(false)
+            .describe('Record messages as handled by a person instead of letting them wait.'),
+        }),
+      ],
+      { error: 'expected button, or { by: [role:support], for: 4h }' },
+    )
+    .exactOptional()
+    .describe('Answers have a button "Take over", by which a person pauses the conversation.'),
   'user-groups': z
     .array(z.string().regex(/^S[A-Z0-9]{4,}$/, 'a user group has an id such as S0123ABCD'))
     .max(20)

@@ -29,7 +29,7 @@ export function createSlackTransport(options: SlackOptions, deps: SlackDeps): Tr
   const progress = createProgress(options, deps, workspaces)
   const calls = createCalls(options, deps)
   const bolt = createBolt(options, deps, workspaces, calls)
-  const sender = createSender(deps, workspaces, calls)
+  const sender = createSender(options, deps, workspaces, calls)
   const assistant = createAssistant(options, deps, workspaces, sender.streamed)
   const accepted: Parameters<typeof createInbound>[3] = (draft, taken) => {
     if (taken.isFollowed) progress.follow(draft, taken)

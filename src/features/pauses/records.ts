@@ -31,6 +31,8 @@ const stateSchema = z.object({ pauses: z.array(pauseSchema), cancels: z.array(ca
 export type PauseState = z.infer<typeof stateSchema>
 
 export const PAUSES_KEY = 'pauses'
+/** The route and the skill of clicks by which a person takes over or hands back: no pause of the conversation holds them. */
+export const HANDOVER_CLICK = 'handover-click'
 export const NOTHING_PAUSED: PauseState = { pauses: [], cancels: [] }
 
 /** All that is paused, in one value of the store that every daemon reads. */

@@ -1,5 +1,5 @@
 import { defined } from '../../lib/defined.ts'
-import { NOTHING_PAUSED, type Pause, type PauseState } from './records.ts'
+import { HANDOVER_CLICK, NOTHING_PAUSED, type Pause, type PauseState } from './records.ts'
 
 /** What is asked about a job of dispatch. */
 export type Held = { id: string; lane: string; group: string }
@@ -40,6 +40,7 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
       if (isEmpty) return false
       const gateway = job.lane.slice(0, job.lane.indexOf('/'))
       if (find('gateway', gateway) || find('route', job.group)) return true
+      if (job.group === HANDOVER_CLICK) return false
       const conversation = conversationOf(job) ?? find('conversation', job.lane)
       if (conversation?.kind === 'conversation' && !conversation.drop) return true
       if (names.skill.size === 0) return false

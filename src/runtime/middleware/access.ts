@@ -15,8 +15,12 @@ const settingsSchema = z.union([z.string().transform((one) => [one]), z.array(z.
 /**
  * The `rules` (read for each call) apply to the skill of a route and to the tools of a model. `access` in metadata applies to every
  * run that a message started. Operators may do everything, programs what their token names.
+ * `isOpen`: skills that check each caller themselves; the rules do not apply to them.
  */
-export function createAccessMiddleware(rules?: () => readonly AccessRule[]): Middleware {
+export function createAccessMiddleware(
+  rules?: () => readonly AccessRule[],
+  isOpen: (skill: string) => boolean = () => false,
+): Middleware {
   return defineMiddleware({
     name: 'access',
     order: 100,
@@ -33,7 +37,7 @@ export function createAccessMiddleware(rules?: () => readonly AccessRule[]): Mid
         }
         if (own && !own(call.caller))
           throw refused(call, skill.name, `its access setting does not name the sender`)
-        const all = isAskedFor(call) ? rules?.() : undefined
+        const all = isAskedFor(call) && !isOpen(skill.name) ? rules?.() : undefined
         const grants = ({ who, skills }: AccessRule) => skills.matches(skill.name) && who(call.caller)
         if (all?.length && !all.some(grants))
           throw refused(call, skill.name, 'no access rule grants it to the sender')

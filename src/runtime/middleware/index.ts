@@ -13,11 +13,13 @@ import { sessionMiddleware } from './session.ts'
 export function createMiddleware(
   options: {
     access?: () => readonly AccessRule[]
+    /** Skills that the rules of access do not concern. */
+    isOpen?: (skill: string) => boolean
     ask?: (approval: Approval, ctx: SkillContext) => Promise<void>
   } = {},
 ): Middleware[] {
   return [
-    createAccessMiddleware(options.access),
+    createAccessMiddleware(options.access, options.isOpen),
     createApprovalMiddleware(options.ask),
     timeoutMiddleware,
     sessionMiddleware,

@@ -3,6 +3,7 @@ import { isJsonObject } from '../../../src/core/json.ts'
 import type { TransportKind } from '../../../src/core/transport.ts'
 import { email } from '../../../transports/email/index.ts'
 import { type EmailOptions, emailOptions } from '../../../transports/email/options.ts'
+import type { Hosts } from '../../../transports/registry.ts'
 import { transportContract } from '../../contract/transport.contract.ts'
 import { until } from '../../fixtures/until.ts'
 import { cursorOf, mail, readMails, serversOf, startWorld } from './harness.ts'
@@ -12,7 +13,7 @@ const world = await startWorld()
 /** What each message says of its reply target; the outbox puts it into the reply. */
 const targets = new Map<string, JsonObject>()
 
-const kind: TransportKind<EmailOptions> = {
+const kind: TransportKind<EmailOptions, Hosts> = {
   ...email,
   async create(options, deps) {
     const transport = await email.create(options, deps)

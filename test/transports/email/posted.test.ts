@@ -333,5 +333,13 @@ describe('bad deliveries of mail', () => {
       /missing key \\"region\\"/,
     )
     assert.match(await wrong({ provider: 'postmark', verify: BASIC }, { after: 'delete' }), /in no folder/)
+    assert.match(
+      await wrong({ provider: 'postmark', verify: BASIC }, { handover: 'on-human-reply' }),
+      /needs `sent: \{ folder \}`/,
+    )
+    assert.match(
+      await wrong({ provider: 'postmark', verify: BASIC }, { handover: 'sometimes' }),
+      /expected on-human-reply/,
+    )
   })
 })

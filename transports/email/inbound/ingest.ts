@@ -14,7 +14,7 @@ import { type ReplyTarget, replyTarget } from '../reply-target.ts'
 import type { SentLog } from '../sent-log.ts'
 import { automaticReason, isAddressed } from './automatic.ts'
 import { createBounces } from './bounce.ts'
-import { createConversations } from './conversation.ts'
+import type { createConversations } from './conversation.ts'
 import type { Incoming } from './incoming.ts'
 import type { Mail } from './parse.ts'
 import { toMessage } from './to-message.ts'
@@ -55,17 +55,17 @@ export function createIngest(parts: {
   options: EmailOptions
   deps: TransportDeps
   sent: SentLog
+  own: ReadonlySet<string>
+  findConversation: ReturnType<typeof createConversations>
   resolver: DNSResolver
   patience: number
 }) {
-  const { options, deps, sent, patience } = parts
+  const { options, deps, sent, own, findConversation, patience } = parts
   const { authentication, answer, 'allowed-senders': globs, 'reply-max-age': maxAge } = options
   const { log, gateway } = deps
   const senders = globs?.map(compilePattern)
   const isAllowed = (address: string) => !senders || senders.some((each) => each.test(address))
-  const own = new Set([options.address, ...options.aliases].map((each) => each.toLowerCase()))
   const verify = createIdentityCheck(options, parts.resolver)
-  const findConversation = createConversations(deps.kv, gateway, sent, options['thread-window'])
   const bounceOf = createBounces(deps, sent)
 
   const read = async (incoming: Incoming, waited: Waited): Promise<Ingested | Ready> => {

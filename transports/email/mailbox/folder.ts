@@ -1,6 +1,6 @@
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { pause } from '../../../src/lib/pause.ts'
-import type { Ingest, Ingested } from '../inbound/ingest.ts'
+import type { Ingested } from '../inbound/ingest.ts'
 import type { EmailOptions } from '../options.ts'
 import { type Aside, type Cursor, createCursorStore } from './cursor.ts'
 import { type Failures, type Fetched, fetchAll, TRIES } from './fetch.ts'
@@ -9,25 +9,30 @@ import { putAway } from './put-away.ts'
 
 /** Dependencies of reading, for all folders. */
 export type ReadingParts = {
-  options: EmailOptions
   deps: TransportDeps
-  ingest: Ingest
   /** How long (ms) a mail may stay undecided. */
   patience: number
 }
 
-type FolderParts = ReadingParts & {
-  connection: ImapConnection
+/** A folder that is read, and what becomes of its mails. `waited`: for how long one has been undecided (ms). */
+export type FolderReading = {
   folder: string
-  /** The lease's fencing token for the cursor. */
-  token: number
-  /** State across connections: failed fetches, and last retries of mails set aside (Unix ms). */
-  memory: { failures: Failures; tried: Map<number, number> }
-  /** Start time, from which mail is new (Unix ms). */
-  startedAt: number
-  /** Called after mails were processed, and when the server has no more. */
-  onProgress(aside: readonly Aside[]): void
+  options: Pick<EmailOptions, 'since' | 'after' | 'quarantine' | 'max-size' | 'sweep'>
+  ingest(batch: readonly Fetched[], waited: (mail: Fetched) => number): Promise<Ingested[]>
 }
+
+type FolderParts = ReadingParts &
+  FolderReading & {
+    connection: ImapConnection
+    /** The lease's fencing token for the cursor. */
+    token: number
+    /** State across connections: failed fetches, and last retries of mails set aside (Unix ms). */
+    memory: { failures: Failures; tried: Map<number, number> }
+    /** Start time, from which mail is new (Unix ms). */
+    startedAt: number
+    /** Called after mails were processed, and when the server has no more. */
+    onProgress(aside: readonly Aside[]): void
+  }
 
 const DAY = 86_400_000
 /** Overlap for mails delivered late, with an earlier date than already read ones. */

@@ -4,7 +4,7 @@ import type { Health } from '../../../src/core/transport.ts'
 import { backoff } from '../../../src/lib/backoff.ts'
 import { inTime, pause } from '../../../src/lib/pause.ts'
 import type { Aside } from './cursor.ts'
-import { type ReadingParts, readFolder } from './folder.ts'
+import { type FolderReading, type ReadingParts, readFolder } from './folder.ts'
 import type { ConnectImap } from './imap-connection.ts'
 
 /**
@@ -20,11 +20,17 @@ export type ReaderTiming = typeof READER_TIMING
 /** `progressAt`: last successful read. `read`: succeeded since the start. `error`: current problem. */
 type FolderState = { progressAt: number; read: boolean; aside: readonly Aside[]; error?: string | undefined }
 
-type ReaderParts = ReadingParts & { connect: ConnectImap; timing: ReaderTiming }
+type ReaderParts = ReadingParts & {
+  folders: readonly FolderReading[]
+  /** After so long without news (ms) it cannot be read. */
+  maxSilence: number
+  connect: ConnectImap
+  timing: ReaderTiming
+}
 
 /** Reads a mailbox, on one daemon at a time. */
 export function createReader(parts: ReaderParts) {
-  const { options, deps, connect, timing } = parts
+  const { folders, deps, connect, timing } = parts
   const { log, now } = deps
   const owner = randomUUID()
   const stopping = new AbortController()
@@ -37,7 +43,7 @@ export function createReader(parts: ReaderParts) {
       const lease = await holdLease(parts, owner, stopping.signal)
       if (!lease) return
       const signal = AbortSignal.any([stopping.signal, lease.lost])
-      await Promise.all(options.folders.map((folder) => keepReading(folder, lease.token, signal)))
+      await Promise.all(folders.map((reading) => keepReading(reading, lease.token, signal)))
       states.clear()
       await lease.release()
       if (lease.lost.aborted) log.warn({}, 'the mailbox went to another daemon')
@@ -45,7 +51,8 @@ export function createReader(parts: ReaderParts) {
   }
 
   /** Reads a folder, with retries, until `signal` aborts. */
-  const keepReading = async (folder: string, token: () => number, signal: AbortSignal) => {
+  const keepReading = async (reading: FolderReading, token: () => number, signal: AbortSignal) => {
+    const { folder } = reading
     let failures = 0
     const state: FolderState = { progressAt: now(), read: false, aside: [] }
     states.set(folder, state)
@@ -61,8 +68,8 @@ export function createReader(parts: ReaderParts) {
         // The server may not respond any more.
         const leave = () => setTimeout(connection.client.close.bind(connection.client), LEAVE).unref()
         signal.addEventListener('abort', leave, { signal: connection.closed })
-        const folderParts = { ...parts, connection, folder, token: token(), memory, startedAt, onProgress }
-        await readFolder(folderParts, signal)
+        const held = { connection, token: token(), memory, startedAt, onProgress }
+        await readFolder({ ...parts, ...reading, ...held }, signal)
       } catch (error) {
         if (signal.aborted) return
         const wait = backoff(++failures, { first: timing.retry, longest: timing.maxRetry })
@@ -91,17 +98,25 @@ export function createReader(parts: ReaderParts) {
       stopping.abort()
       await running
     },
-    health(): Health {
-      if (states.size === 0) return { ok: true, detail: 'another daemon reads the mailbox, or nobody yet' }
-      for (const [folder, { progressAt, read, error }] of states) {
-        const silence = now() - progressAt
-        const why = error ? `: ${error}` : ''
-        const detail = `${folder} could not be read for ${Math.round(silence / 1000)} s${why}`
-        if (silence > options['max-silence']) return { ok: false, detail }
-        if (error) return { ok: read, detail: `${folder} cannot be read${why}; trying again` }
-      }
-      return { ok: true, detail: [`reading ${options.folders.join(', ')}`, ...asideIn(states)].join('; ') }
-    },
+    health: () => healthOf(states, parts),
+  }
+}
+
+function healthOf(
+  states: ReadonlyMap<string, FolderState>,
+  { folders, maxSilence, deps: { now } }: ReaderParts,
+): Health {
+  if (states.size === 0) return { ok: true, detail: 'another daemon reads the mailbox, or nobody yet' }
+  for (const [folder, { progressAt, read, error }] of states) {
+    const silence = now() - progressAt
+    const why = error ? `: ${error}` : ''
+    const detail = `${folder} could not be read for ${Math.round(silence / 1000)} s${why}`
+    if (silence > maxSilence) return { ok: false, detail }
+    if (error) return { ok: read, detail: `${folder} cannot be read${why}; trying again` }
+  }
+  return {
+    ok: true,
+    detail: [`reading ${folders.map(({ folder }) => folder).join(', ')}`, ...asideIn(states)].join('; '),
   }
 }
 

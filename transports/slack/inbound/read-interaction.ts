@@ -3,7 +3,7 @@ import { type Json, type JsonObject, objectAt, textAt } from '../../../src/core/
 import { defined } from '../../../src/lib/defined.ts'
 import type { Target } from '../conversation.ts'
 import type { SlackOptions } from '../options.ts'
-import { APPROVAL_ACTIONS, STOP_ACTION } from '../outbound/extras.ts'
+import { APPROVAL_ACTIONS, HANDOVER_ACTIONS, STOP_ACTION } from '../outbound/extras.ts'
 import { contentOf } from './content.ts'
 import type { Delivery, Draft, Read } from './delivery.ts'
 import { threadsIn } from './read-event.ts'
@@ -76,6 +76,7 @@ function saidIn(payload: JsonObject): Pick<Draft, 'key' | 'extra' | 'content'> {
   const action = at('actions.0.action_id') ?? ''
   const value = chosenIn(objectAt(payload, 'actions.0'))
   const decision = APPROVAL_ACTIONS[action]
+  const handover = HANDOVER_ACTIONS[action]
   return {
     key: `action:${trigger}:${at('actions.0.action_ts') ?? ''}`,
     content: contentOf({ text: typeof value === 'string' ? value : '' }),
@@ -89,6 +90,7 @@ function saidIn(payload: JsonObject): Pick<Draft, 'key' | 'extra' | 'content'> {
       values: state === undefined ? undefined : objectAt(state, 'values'),
       messageTs: at('container.message_ts'),
       approval: decision && typeof value === 'string' ? { id: value, decision } : undefined,
+      handover: handover && typeof value === 'string' ? { conversation: value, action: handover } : undefined,
     }),
   }
 }

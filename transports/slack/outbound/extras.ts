@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
 import { isJsonObject } from '../../../src/core/json.ts'
 import type { Reply } from '../../../src/core/transport.ts'
+import { formatDuration } from '../../../src/core/units.ts'
 import { fitView, postsOfBlocks } from './fit-blocks.ts'
 import { splitMarkdown } from './split-text.ts'
 import { escapeText, quietBlocks, quietMarkdown } from './words.ts'
@@ -33,12 +34,35 @@ const approvalSchema = z.object({
 export const STOP_ACTION = 'trivium-stop'
 export const STOP: KnownBlock = { type: 'actions', elements: [button(STOP_ACTION, 'Stop', 'stop')] }
 
-const FORGED = "it has the action_id of a button of Trivium's own approvals"
+/** What a click on the buttons of a hand-over does. The value of the button is the conversation. */
+export const HANDOVER_ACTIONS: Record<string, 'take' | 'back'> = {
+  'trivium-take-over': 'take',
+  'trivium-hand-back': 'back',
+}
+
+/** `reply.data.handover`: a person has taken over, or handed back; `for` in ms. */
+const handoverSchema = z.object({
+  state: z.enum(['taken', 'back']),
+  by: z.string(),
+  for: z.number().exactOptional(),
+})
+
+/** The button below an answer by which a person takes over its conversation, or hands it back. */
+export function handOverBlock(conversation: string, action: 'take' | 'back'): KnownBlock {
+  const shown =
+    action === 'take'
+      ? button('trivium-take-over', 'Take over', conversation)
+      : button('trivium-hand-back', 'Hand back', conversation)
+  return { type: 'actions', elements: [shown] }
+}
+
+const FORGED = "it has the action_id of a button of Trivium's own, such as those of approvals"
 
 /** Rejects blocks of skills with our approval buttons, which could show another title. */
 function isGenuine(shown: unknown): boolean {
   const text = JSON.stringify(shown)
-  return !Object.keys(APPROVAL_ACTIONS).some((id) => text.includes(JSON.stringify(id)))
+  const own = [...Object.keys(APPROVAL_ACTIONS), ...Object.keys(HANDOVER_ACTIONS)]
+  return !own.some((id) => text.includes(JSON.stringify(id)))
 }
 
 /** A modal defined by a skill. */
@@ -67,6 +91,7 @@ const extrasSchema = z.looseObject({
   /** Key of an earlier reply in the same conversation whose post this one replaces. */
   update: z.string().min(1).exactOptional(),
   approval: approvalSchema.exactOptional(),
+  handover: handoverSchema.exactOptional(),
 })
 
 export type Extras = z.infer<typeof extrasSchema>
@@ -86,11 +111,13 @@ export function readExtras({ data, gateway }: Reply): Extras {
 }
 
 /** The posts of a reply. Blocks replace the whole text. Throws `send_rejected` if Slack would refuse them. */
-export function postsOf({ subject, text, gateway }: Reply, { approval, blocks }: Extras): Post[] {
+export function postsOf({ subject, text, gateway, conversation }: Reply, extras: Extras): Post[] {
+  const { approval, blocks, handover } = extras
   if (approval) {
     const post = approvalPost(approval)
     return [{ ...post, text: plain(text) || post.text }]
   }
+  if (handover) return [handOverPost(handover, conversation)]
   const markdown = subject === undefined ? text : `**${subject}**\n\n${text}`
   if (!blocks) return markdownPosts(markdown)
   try {
@@ -163,6 +190,21 @@ function approvalPost(approval: z.infer<typeof approvalSchema>): Post {
     : section(`${NOBODY_HERE}\`trivium approval decide --id ${escapeText(id)} --approve\``)
   const code: KnownBlock = { type: 'markdown', text: quietMarkdown(`\`\`\`\n${args || '{}'}\n\`\`\``) }
   return { text: `Approval needed: ${title}`, blocks: [section(asked), code, decide] }
+}
+
+/** The post that says who has the conversation now. */
+function handOverPost({ state, by, for: ms }: z.infer<typeof handoverSchema>, conversation: string): Post {
+  const time = ms === undefined ? '' : `, for ${formatDuration(ms)}`
+  const said =
+    state === 'taken'
+      ? `:raising_hand: ${personOf(by)} has taken over${time}. The bot is silent here.`
+      : `:robot_face: ${personOf(by)} has handed this conversation back to the bot.`
+  const context: KnownBlock = { type: 'context', elements: [{ type: 'mrkdwn', text: said }] }
+  const next = state === 'taken' ? [handOverBlock(conversation, 'back')] : []
+  return {
+    text: state === 'taken' ? 'A person has taken over' : 'The bot answers again',
+    blocks: [context, ...next],
+  }
 }
 
 /** A mention for a user of this workspace, else the name. */

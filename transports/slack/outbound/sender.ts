@@ -7,10 +7,12 @@ import { defined } from '../../../src/lib/defined.ts'
 import { ifRefused, slackFailure } from '../api.ts'
 import { conversationOf, type Target, targetOf } from '../conversation.ts'
 import type { SlackDeps } from '../host.ts'
+import type { SlackOptions } from '../options.ts'
 import type { Workspaces } from '../workspaces.ts'
 import { type createCalls, KEPT } from './calls.ts'
-import { type Extras, postsOf, readExtras } from './extras.ts'
+import { type Extras, handOverBlock, type Post, postsOf, readExtras } from './extras.ts'
 import { openDirect } from './find-posts.ts'
+import { addBlock } from './fit-blocks.ts'
 import { hashOf } from './methods.ts'
 import { postAll, type Sending, type Sent, sentSchema, shareFiles } from './posts.ts'
 import { directChannel, isPrivate, isShutOut, whisper } from './private.ts'
@@ -30,6 +32,7 @@ const SEND_ERRORS = { rejected: 'send_rejected', unknown: 'send_ambiguous', unse
 
 /** The sending half of a Slack gateway. */
 export function createSender(
+  options: Pick<SlackOptions, 'handover'>,
   deps: SlackDeps,
   workspaces: Workspaces,
   { during, doubt }: ReturnType<typeof createCalls>,
@@ -48,19 +51,14 @@ export function createSender(
     await workspaces.ready()
     const target = targetOf(reply, workspaces.only()?.team)
     const workspace = target && (await workspaces.find(target.team))
-    if (!workspace) {
-      const reason = target
-        ? `there is no bot token for the workspace ${target.team}`
-        : `${reply.to ?? reply.conversation} is no place in Slack; expected CHANNEL or CHANNEL/THREAD`
-      throw new TriviumError('send_rejected', { gateway, reason })
-    }
+    if (!workspace) throw noPlace(reply, target)
     const extras = readExtras(reply)
     // Direct messages need a channel. A modal needs none, and must be opened within three seconds.
     const isUser = /^[UW][A-Z0-9]+$/.test(target.channel) && !isModalOnly(reply, extras)
     return {
       reply,
       extras,
-      posts: postsOf(reply, extras),
+      posts: options.handover ? withTakeOver(reply, extras, target) : postsOf(reply, extras),
       workspace,
       target: isUser ? { ...target, channel: await openDirect(target.channel, workspace) } : target,
       // Approval requests belong to no conversation.
@@ -198,6 +196,23 @@ export function createSender(
       return { sent: false }
     },
   }
+}
+
+function noPlace({ gateway, to, conversation }: Reply, target: Target | undefined): TriviumError {
+  const reason = target
+    ? `there is no bot token for the workspace ${target.team}`
+    : `${to ?? conversation} is no place in Slack; expected CHANNEL or CHANNEL/THREAD`
+  return new TriviumError('send_rejected', { gateway, reason })
+}
+
+/** The posts of a reply, with the button by which a person takes over, below an answer that all can see. */
+function withTakeOver(reply: Reply, extras: Extras, { responseUrl }: Target): Post[] {
+  const posts = postsOf(reply, extras)
+  const isOwn = extras.approval !== undefined || extras.handover !== undefined
+  const isShown = posts.length > 0 && extras.ephemeral === undefined && responseUrl === undefined
+  if (reply.inReplyTo !== undefined && isShown && !isOwn)
+    addBlock(posts, handOverBlock(reply.conversation, 'take'))
+  return posts
 }
 
 /**

@@ -1,0 +1,123 @@
+import { z } from 'zod'
+import type { RecordAudit } from '../../core/audit.ts'
+import type { Call } from '../../core/call.ts'
+import { TriviumError } from '../../core/errors.ts'
+import { compileMember, isOperator } from '../../core/identity.ts'
+import { pathGet } from '../../core/json.ts'
+import type { Message } from '../../core/message.ts'
+import { routeSchema } from '../../core/route.ts'
+import type { Services } from '../../core/services.ts'
+import { defineSkill, type Skill } from '../../core/skill.ts'
+import type { Gateways } from '../../engine/gateways.ts'
+import { defined } from '../../lib/defined.ts'
+import { HANDOVER_CLICK } from './records.ts'
+
+/** Clicks on "Take over" and "Hand back" are answered by the runtime, also while the conversation is paused. */
+export const HANDOVER_ROUTE = routeSchema.parse({
+  name: HANDOVER_CLICK,
+  match: { transport: 'slack', 'data.handover.conversation': '*' },
+  skill: HANDOVER_CLICK,
+})
+
+const clickSchema = z.object({ conversation: z.string(), action: z.enum(['take', 'back']) })
+
+/** What a gateway says of it: `by`: who may, `for`: for how long (ms). */
+const optionsSchema = z.object({
+  by: z.array(z.string()),
+  for: z.number().exactOptional(),
+  drop: z.boolean(),
+})
+
+/** The skill that takes a click. Clicks of a message come once; an attempt that a crash cut off comes again. */
+export function handOverClick(deps: { gateways: Pick<Gateways, 'spec'>; record: RecordAudit }): Skill {
+  return defineSkill<unknown>({
+    name: HANDOVER_CLICK,
+    description: 'Takes a click on the buttons by which a person takes over a conversation.',
+    args: z.looseObject({}),
+    async run({ message, call, services }) {
+      const click = clickSchema.safeParse(message?.data.handover).data
+      if (!message || !click) return undefined
+      const { gateway } = message
+      const options = optionsSchema.safeParse(pathGet(deps.gateways.spec(gateway)?.options, 'handover')).data
+      const action = click.action === 'take' ? 'conversation-pause' : 'conversation-resume'
+      const note = (outcome: string) =>
+        deps.record({
+          ...{ by: call.caller.id ?? 'unknown', via: 'gateway', action, outcome },
+          target: { gateway, conversation: click.conversation },
+        })
+      if (!options || !mayTakeOver(options, call)) {
+        await note('forbidden')
+        const what = click.action === 'take' ? 'Taking over' : 'Handing back'
+        return privately(`${what} is not allowed: you are not among those whom \`handover: { by }\` names.`)
+      }
+      const reply = click.action === 'take' ? take : handBack
+      return reply({ message, click, options, call, services, note })
+    },
+  })
+}
+
+const pausesSchema = z.array(
+  z.object({
+    ...{ kind: z.string(), name: z.string(), by: z.string(), since: z.number() },
+    gateway: z.string().exactOptional(),
+  }),
+)
+
+type Clicked = {
+  message: Message
+  click: z.infer<typeof clickSchema>
+  options: z.infer<typeof optionsSchema>
+  call: Call
+  services: Pick<Services, 'pauses'>
+  note(outcome: string): Promise<void>
+}
+
+async function take({
+  message,
+  click: { conversation },
+  options,
+  call,
+  services: { pauses },
+  note,
+}: Clicked) {
+  const { gateway, receivedAt } = message
+  const by = call.caller.id ?? call.caller.kind
+  const all = pausesSchema.parse(await pauses['pause-list']({}, call))
+  const standing = all.find(
+    (one) => one.kind === 'conversation' && one.gateway === gateway && one.name === conversation,
+  )
+  // Of this very click, where the daemon was killed before it had answered.
+  const isDone = standing?.by === by && standing.since >= receivedAt
+  if (standing && !isDone) return privately(`Taken over already, by ${standing.by}.`)
+  if (!isDone) {
+    const how = { drop: options.drop, reason: 'taken over in Slack', ...defined({ for: options.for }) }
+    await pauses['conversation-pause']({ conversation, gateway, ...how }, call)
+    await note('ok')
+  }
+  return { text: '', data: { handover: { state: 'taken', by, ...defined({ for: options.for }) } } }
+}
+
+async function handBack({ message, click: { conversation }, call, services: { pauses }, note }: Clicked) {
+  const by = call.caller.id ?? call.caller.kind
+  try {
+    const ended = await pauses['conversation-resume']({ conversation, gateway: message.gateway }, call)
+    const { existed } = z.object({ existed: z.boolean() }).parse(ended)
+    if (!existed) return privately('Nobody has taken over: messages here go to the bot.')
+  } catch (error) {
+    if (error instanceof TriviumError && error.code === 'not_found')
+      return privately('There is nothing to hand back.')
+    throw error
+  }
+  await note('ok')
+  return { text: '', data: { handover: { state: 'back', by } } }
+}
+
+function mayTakeOver({ by }: z.infer<typeof optionsSchema>, { caller }: Call): boolean {
+  if (isOperator(caller)) return true
+  return caller.id !== undefined && by.some((member) => compileMember(member)(caller))
+}
+
+/** Only who clicked sees it. */
+function privately(text: string) {
+  return { text, data: { ephemeral: true } }
+}

@@ -1,0 +1,50 @@
+import type { RecordAudit } from '../../core/audit.ts'
+import { type Call, createSendCounter } from '../../core/call.ts'
+import { TriviumError } from '../../core/errors.ts'
+import type { Services } from '../../core/services.ts'
+import { defined } from '../../lib/defined.ts'
+import type { Pauses } from './pauses.ts'
+
+/** A person was seen to take over. `by`: who, for people. `for`: ms. */
+export type TakeOver = { conversation: string; by: string; reason: string; for?: number; drop: boolean }
+
+/**
+ * Pauses a conversation in which a gateway saw a person. False: nobody knows it. A pause that lasts longer stays as it is.
+ */
+export function createTakeOver(deps: {
+  pauses: Pick<Pauses, 'view'>
+  service: Pick<Services['pauses'], 'conversation-pause'>
+  record: RecordAudit
+  now(): number
+}) {
+  return async (gateway: string, { conversation, by, reason, drop, for: ms }: TakeOver): Promise<boolean> => {
+    const standing = deps.pauses.view
+      .list()
+      .find((one) => one.kind === 'conversation' && one.gateway === gateway && one.name === conversation)
+    const until = ms === undefined ? Number.POSITIVE_INFINITY : deps.now() + ms
+    if (standing?.kind === 'conversation' && (standing.until ?? Number.POSITIVE_INFINITY) >= until)
+      return true
+    const target = { gateway, conversation }
+    try {
+      await deps.service['conversation-pause'](
+        { ...target, reason, drop, ...defined({ for: ms }) },
+        callOf(by),
+      )
+    } catch (error) {
+      if (error instanceof TriviumError && error.code === 'not_found') return false
+      throw error
+    }
+    await deps.record({ by, via: 'gateway', action: 'conversation-pause', outcome: 'ok', target })
+    return true
+  }
+}
+
+/** The call of whoever was seen; it is theirs by what they did, and needs no right. */
+function callOf(by: string): Call {
+  return {
+    ...{ rootId: '', trace: '', skill: 'conversation-pause', depth: 0 },
+    caller: { kind: 'code', id: by },
+    sends: createSendCounter(),
+    signal: new AbortController().signal,
+  }
+}

@@ -1,0 +1,53 @@
+import type { TransportDeps } from '../../../src/core/transport.ts'
+import { defined } from '../../../src/lib/defined.ts'
+import type { HandOverHost } from '../host.ts'
+import type { EmailOptions } from '../options.ts'
+import { marksIn, type SentLog } from '../sent-log.ts'
+import { automaticReason } from './automatic.ts'
+import type { createConversations } from './conversation.ts'
+import type { Incoming } from './incoming.ts'
+import type { Ingested } from './ingest.ts'
+import { kindOfMail } from './subject.ts'
+
+/** As long as a mail may come again whose conversation was paused. */
+const KEEP = 60 * 86_400_000
+
+/**
+ * Makes what looks through the folder with sent mail. An answer there that this gateway did not send is a person's: they
+ * have taken over its conversation. Nothing else there is of account, and nothing in the folder is changed.
+ */
+export function createHumanReplies(parts: {
+  handover: NonNullable<EmailOptions['handover']>
+  own: ReadonlySet<string>
+  deps: TransportDeps & HandOverHost
+  sent: SentLog
+  findConversation: ReturnType<typeof createConversations>
+}) {
+  const { handover, own, deps, sent, findConversation } = parts
+  const { kv, gateway, log } = deps
+
+  const look = async ({ mail }: Incoming): Promise<void> => {
+    const { messageId: id = '', inReplyTo, references } = mail
+    if (id === '' || (inReplyTo === undefined && references.length === 0)) return
+    if (kindOfMail(mail) !== 'reply' || marksIn(id).length > 0 || (await sent.of(id))) return
+    const auto = automaticReason(mail, own)
+    if (auto !== undefined && auto !== 'own-address') return
+    const mark = `email/${gateway}/human-reply/${id}`
+    if (await kv.get(mark)) return
+    const identity = { result: 'none' as const, by: 'sent', detail: 'it is in the folder with sent mail' }
+    const { conversation, remember } = await findConversation(mail, identity)
+    const by = `${gateway}:${mail.from[0]?.address ?? 'a person'}`
+    const how = { by, reason: 'a person answered', drop: handover.drop, ...defined({ for: handover.for }) }
+    const isKnown = await deps.takeOver({ conversation, ...how })
+    if (!isKnown) return
+    // What answers the person belongs to the same conversation.
+    await Promise.all([remember(), kv.set(mark, true, { ttl: KEEP })])
+    log.info({ conversation, by, mailId: id }, 'a person answered; the conversation is theirs')
+  }
+
+  return async (batch: readonly Incoming[]): Promise<Ingested[]> => {
+    // In order: an answer may be to one before it. Where one fails, the folder is read again from there.
+    for (const mail of batch) await look(mail)
+    return batch.map(() => ({ outcome: 'own' }))
+  }
+}
