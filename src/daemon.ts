@@ -26,6 +26,7 @@ import { createNotify } from './features/notify/notify.ts'
 import { createPush } from './features/push/push.ts'
 import { withSharedLogs } from './features/transcript/shared-logs.ts'
 import { troublesSkill } from './features/troubles/troubles.ts'
+import { createVoice } from './features/voice/voice.ts'
 import { createMissed } from './http/missed.ts'
 import { createPublicHttp } from './http/public-http.ts'
 
@@ -56,8 +57,9 @@ export async function createDaemon(options: DaemonOptions) {
   const people = makePeople(base, { ...durable.kept, values: skills.services.values })
   const queues = makeQueues(base)
   const http = makePublicHttp(base)
+  const voice = createVoice({ ...base, kv: store.kv, transcribe: () => config().transcribe, budgets })
   const answer = createAnswering({ ...base, manager, queues, decide: approvals.decide })
-  const workers = createRoadWorkers(base, { roads, manager, runs, answer })
+  const workers = createRoadWorkers(base, { roads, manager, runs, answer, voice })
   const reloading = createReload(base, { load: options.load, manager, mcp, queues, push, notify, workers })
   const history = createHistory({ counts: metrics.counts, stats: store.stats, now })
   const housekeeping = createHousekeeping({

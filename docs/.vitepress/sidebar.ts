@@ -19,6 +19,7 @@ export const sidebar: Group[] = [
   group('Skills', {
     skills: 'Skills in code',
     models: 'Skills on a model',
+    voice: 'Voice messages',
     memory: 'Memory',
     state: 'Durable state',
     approvals: 'Approvals',

@@ -15,6 +15,7 @@ import { type Part, readFiles } from './read-files.ts'
 import { parseRoutes } from './routes.ts'
 import { parseSchedules } from './schedules.ts'
 import { DAEMON_VARIABLES, type DaemonConfig, modelSchema, sections } from './sections.ts'
+import { parseTranscribe } from './transcribe.ts'
 import { formatProblems, type Problem } from './yaml-file.ts'
 
 /** The validated configuration from routes.yaml and the environment, with defaults. */
@@ -118,6 +119,7 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   const named = typeof given.model === 'string' ? { name: given.model } : given.model
   const isModel = (named ?? (env.TRIVIUM_MODEL || undefined)) !== undefined
   const model = isModel && checker.section(modelSchema, named ?? {}, ['model'], { TRIVIUM_MODEL: 'name' })
+  const transcribe = parseTranscribe(given.transcribe, names, checker)
   const tokens = section('tokens', sections.tokens)
   check.tokens(tokens, daemon.token)
   const { folders } = section('skills', sections.skills)
@@ -138,7 +140,7 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     topics,
     access,
     assistant: section('assistant', sections.assistant),
-    ...defined({ model: model || undefined }),
+    ...defined({ model: model || undefined, transcribe }),
     /** Location of the BullMQ queues; `redis` is absent if none is used. */
     queues,
     tokens,

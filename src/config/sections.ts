@@ -7,6 +7,7 @@ import { mcpServerSchema } from '../core/mcp.ts'
 import { notifySchema } from '../core/notify.ts'
 import { pushSchema } from '../core/push.ts'
 import { routeSchema } from '../core/route.ts'
+import { transcribeSchema } from '../core/transcribe.ts'
 import { duration, timerDuration } from '../core/units.ts'
 import { camelKeys } from '../lib/camel.ts'
 import { isTimeZone } from '../lib/time-zone.ts'
@@ -255,6 +256,11 @@ export const sections = {
   mcp: z
     .record(z.string(), mcpServerSchema)
     .describe('Other MCP servers; their tools become skills named `<server>.<tool>`.'),
+  transcribe: z
+    .union([z.string(), transcribeSchema])
+    .describe(
+      'What people say in recordings becomes text before messages are routed: the model, or a mapping.',
+    ),
   model: z.union([z.string(), modelSchema]).describe('The model of markdown skills: its name, or a mapping.'),
   skills: z
     .strictObject({ folders: names.default(['skills']).describe('Folders with skills.') })

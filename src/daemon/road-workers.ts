@@ -14,6 +14,7 @@ import { cancelError } from '../features/pauses/pauses.ts'
 import { HANDOVER_CLICK } from '../features/pauses/records.ts'
 import { SCHEDULED } from '../features/schedules/schedule-runs.ts'
 import { createTranscript, type Transcript } from '../features/transcript/transcript.ts'
+import type { Voice } from '../features/voice/voice.ts'
 import type { SkillManager } from '../runtime/manager.ts'
 import type { RunRecords } from '../runtime/model/run-record.ts'
 import { targetOf } from './answering.ts'
@@ -30,6 +31,8 @@ type Parts = {
   roads: Roads
   manager: Pick<SkillManager, 'invoke'>
   runs: RunRecords
+  /** Writes down what is said in recordings. */
+  voice: Voice
   /** Runs the target of a message's route. */
   answer: Target
 }
@@ -141,6 +144,7 @@ function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transc
       }
     },
     isHeld: roads.pauses.view.holds,
+    voice: parts.voice,
     isAlone: isDecision,
     isApart: (route) => route === HANDOVER_CLICK,
     isUrgent: gateways.isUrgent,

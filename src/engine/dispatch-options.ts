@@ -3,6 +3,7 @@ import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
 import type { Route } from '../core/route.ts'
 import type { ClaimedJob, Store } from '../core/store.ts'
+import type { Voice } from './dispatch-heard.ts'
 import type { Outbox } from './outbox.ts'
 import type { Router } from './router.ts'
 
@@ -47,6 +48,7 @@ export type DispatchOptions = {
   isApart?(route: string): boolean
   /** Whether a person waits for the listeners' reaction to a message. */
   isUrgent?(message: Message): boolean
+  voice?: Voice | undefined
   /** Runs the target of a route, a skill or a queue job. Must end soon after `signal` aborts. */
   invoke: Target
   unrouted?(message: Message): unknown

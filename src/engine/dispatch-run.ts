@@ -6,25 +6,31 @@ import type { ClaimedJob, Note } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { asideIn } from './aside.ts'
 import { attemptOf, lastErrorOf, type RunOutcome } from './attempts.ts'
+import { HELD_PAUSE, heardIn } from './dispatch-heard.ts'
 import { createMerged } from './dispatch-merged.ts'
 import type { Dispatch, DispatchOptions } from './dispatch-options.ts'
 import { createOutcomes, wasDone } from './dispatch-outcomes.ts'
 import { sendKey } from './dispatch-queue.ts'
 import { refuseApproval, type Sending, skillReply } from './outbox.ts'
 import type { RouteTable } from './route-table.ts'
+import { STORE_PAUSE } from './worker-settler.ts'
 
 /** Runs the target of the route of a claimed job. */
 export function createRun(options: DispatchOptions, routing: RouteTable) {
-  const { store, router, metrics, now } = options
+  const { store, router, metrics, voice, now } = options
   const outcomes = createOutcomes(options)
   const merged = createMerged(options)
   const done = new WeakSet<ClaimedJob>()
 
   async function run(claimed: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> {
     const aside = asideIn(claimed)
-    const message = claimed.message ?? aside
-    if (!message) throw new TriviumError('message_not_found', { id: claimed.messageId ?? claimed.id })
+    const found = claimed.message ?? aside
+    if (!found) throw new TriviumError('message_not_found', { id: claimed.messageId ?? claimed.id })
+    const message = !aside && voice?.wants(found) ? await heardIn(found, voice, signal) : found
+    if (!message) return { outcome: 'release', delay: STORE_PAUSE }
     const route = routing().byName.get(claimed.group) ?? router.match(message)
+    const isPaused = message !== found && route && options.isHeld?.({ ...claimed, group: route.name })
+    if (isPaused) return { outcome: 'release', delay: HELD_PAUSE }
     // Messages for listeners only must not reach a skill, even if the routes changed.
     if (aside && route?.bolt === undefined) return { outcome: 'done' }
     if (!route) return unrouted(message)

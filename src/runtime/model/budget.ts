@@ -12,7 +12,7 @@ import { updateKv } from '../../core/update-kv.ts'
 import { defined } from '../../lib/defined.ts'
 
 /** What one step of a model used. */
-export type Spent = { model: string; inputTokens: number; outputTokens: number }
+export type Spent = { model: string; inputTokens: number; outputTokens: number; money?: number }
 
 export type Budgets = ReturnType<typeof createBudgets>
 
@@ -63,7 +63,7 @@ export function createBudgets(deps: {
   /** A model without a price counts by its tokens alone. */
   const moneyOf = (spent: Spent): number | undefined => {
     const [{ model }, prices] = [spent, deps.prices()]
-    const money = moneyFor(prices, spent)
+    const money = spent.money ?? moneyFor(prices, spent)
     if (money === undefined && Object.keys(prices).length > 0 && !unpriced.has(model) && unpriced.add(model))
       log.warn({ model }, 'the model has no price in `prices`: budgets in money do not see it')
     return money

@@ -1,0 +1,42 @@
+import { z } from 'zod'
+import { camelKeys } from '../lib/camel.ts'
+import { size, timerDuration } from './units.ts'
+
+const MINUTE = 60_000
+
+const options = z.strictObject({
+  model: z
+    .string()
+    .regex(
+      /^openai(-compatible)?:\S+$/,
+      'expected openai:MODEL or openai-compatible:MODEL, such as openai:gpt-4o-mini-transcribe',
+    )
+    .describe('The model that writes down what is said.'),
+  gateways: z
+    .array(z.string().min(1))
+    .min(1)
+    .default(['*'])
+    .describe('The gateways whose messages are transcribed; globs are allowed.'),
+  language: z
+    .string()
+    .regex(/^[a-z]{2,3}$/, 'expected a language such as de')
+    .exactOptional()
+    .describe('The language that is spoken, where it is known.'),
+  'max-size': size.default(25 * 1024 * 1024).describe('Larger recordings stay files.'),
+  'max-duration': timerDuration
+    .default(15 * MINUTE)
+    .describe('Longer recordings stay files, where their length can be read.'),
+  timeout: timerDuration.default(2 * MINUTE).describe('How long the model has for one recording.'),
+  price: z.number().nonnegative().exactOptional().describe('Price of a minute, for budgets in money.'),
+  'base-url': z.url().exactOptional().describe('Address of a compatible API.'),
+  'api-key': z
+    .string()
+    .min(1)
+    .exactOptional()
+    .describe('API key; by default the environment variable of the provider.'),
+})
+
+/** `transcribe:` in routes.yaml: recordings in messages become text before they are routed. */
+export const transcribeSchema = options.transform(camelKeys)
+
+export type Transcribe = z.output<typeof transcribeSchema>

@@ -1,0 +1,80 @@
+import { reasonOf, TriviumError } from '../../core/errors.ts'
+import { pathGet } from '../../core/json.ts'
+import { defined } from '../../lib/defined.ts'
+import type { ModelSources } from './run-model.ts'
+
+/** What was said, and what it used: tokens, where the provider says how many. */
+export type Transcribed = {
+  text: string
+  language?: string
+  seconds?: number
+  inputTokens: number
+  outputTokens: number
+}
+
+export type TranscriptionModel = {
+  /** `openai:…` or `openai-compatible:…`. */
+  model: string
+  baseUrl?: string | undefined
+  apiKey?: string | undefined
+  language?: string | undefined
+}
+
+const RETRIES = 1
+
+/**
+ * Has a model write down what is said in a recording. Throws `model_unusable` where it cannot be asked, or refuses, and
+ * `model_failed` where it may work later.
+ */
+export async function transcribeAudio(
+  { model: id, language, ...own }: TranscriptionModel,
+  env: ModelSources['env'],
+  audio: Uint8Array,
+  signal: AbortSignal,
+): Promise<Transcribed> {
+  const [, provider = '', name = ''] = /^([^:]+):(.+)$/s.exec(id) ?? []
+  const model = await resolve(id, provider, name, own, env)
+  const { APICallError, RetryError, transcribe } = await import('ai')
+  try {
+    const said = await transcribe({
+      ...{ model, audio, abortSignal: signal, maxRetries: RETRIES },
+      ...(language === undefined ? {} : { providerOptions: { openai: { language } } }),
+    })
+    const usage = pathGet(said.responses[0], 'body.usage')
+    const count = (key: string) => Number(pathGet(usage, key) ?? 0)
+    return {
+      text: said.text.trim(),
+      ...defined({ language: said.language, seconds: said.durationInSeconds }),
+      ...{ inputTokens: count('input_tokens'), outputTokens: count('output_tokens') },
+    }
+  } catch (error) {
+    const last = RetryError.isInstance(error) ? error.lastError : error
+    const isFinal = APICallError.isInstance(last) && !last.isRetryable
+    const reason = reasonOf(last)
+    throw new TriviumError(
+      isFinal ? 'model_unusable' : 'model_failed',
+      { model: id, reason },
+      { cause: error },
+    )
+  }
+}
+
+async function resolve(
+  id: string,
+  provider: string,
+  name: string,
+  { baseUrl, apiKey: key }: Pick<TranscriptionModel, 'baseUrl' | 'apiKey'>,
+  env: ModelSources['env'],
+) {
+  const unusable = (reason: string) => new TriviumError('model_unusable', { model: id, reason })
+  if (!/^openai(-compatible)?$/.test(provider))
+    throw unusable('known for transcription: openai, openai-compatible')
+  const prefix = provider.toUpperCase().replaceAll('-', '_')
+  const apiKey = (key ?? env[`${prefix}_API_KEY`]) || undefined
+  const baseURL = (baseUrl ?? env[`${prefix}_BASE_URL`]) || undefined
+  if (provider === 'openai' && !apiKey) throw unusable('set OPENAI_API_KEY, in the environment or in .env')
+  if (provider !== 'openai' && !baseURL) throw unusable(`set ${prefix}_BASE_URL, or \`base-url\``)
+  // Servers that speak the same need no key, and the SDK asks for one.
+  const settings = defined({ apiKey: apiKey ?? 'none', baseURL })
+  return (await import('@ai-sdk/openai')).createOpenAI(settings).transcription(name)
+}
