@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { parseDocument } from 'yaml'
 import { parseDotenv } from '../../src/config/dotenv.ts'
 import { type Block, blocksOf, pages, placeOf, root } from './blocks.ts'
 import { commandProblem } from './command-lines.ts'
@@ -58,6 +59,8 @@ describe('the code blocks of the docs', { timeout: 600_000 }, () => {
   test('in YAML are taken by the checker that the daemon uses', async () => {
     const wrong: string[] = []
     for (const block of blocks.filter(({ language }) => language === 'yaml')) {
+      if (!isRun(block)) assert.deepEqual(parseDocument(block.code).errors, [], placeOf(block))
+      if (!isRun(block)) continue
       const problem = await yamlProblem(block.code, workshop.dir, worlds[block.page]?.routes)
       if (problem !== undefined) wrong.push(`${placeOf(block)}\n${problem}`)
     }
