@@ -95,7 +95,23 @@ function asComponent(name: string, schema: unknown): Json {
   const text = JSON.stringify(named ? { ...rest, $defs } : rest, (key, value) =>
     CIRCLE.test(key === '$ref' ? value : key) ? undefined : value,
   )
-  return JSON.parse(text.replaceAll('"$ref":"#', `"$ref":"#/components/schemas/${name}`))
+  return loosened(JSON.parse(text.replaceAll('"$ref":"#', `"$ref":"#/components/schemas/${name}`)))
+}
+
+/**
+ * Client generators make an index signature of `additionalProperties`, which all properties would have to fit. Objects whose own
+ * properties may hold objects, such as `match` with `not`, therefore allow anything there.
+ */
+function loosened(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(loosened)
+  if (!isJsonObject(schema)) return schema
+  const all = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, loosened(value)]))
+  const { properties, additionalProperties } = schema
+  if (!isJsonObject(properties) || !isJsonObject(additionalProperties)) return all
+  const mayHoldObjects = Object.values(properties).some((one) =>
+    /"type":"object"|"not":/.test(JSON.stringify(one)),
+  )
+  return mayHoldObjects ? { ...all, additionalProperties: {} } : all
 }
 
 /** The API description as an HTML page: a heading per call, a row per argument. Loads nothing from elsewhere. */

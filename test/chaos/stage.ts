@@ -37,6 +37,7 @@ export async function createStage(options: {
     options.store === 'redis' && !options.redisUrl ? await startRedisServer({ isRelayed }) : undefined
   const redisUrl = options.redisUrl ?? redis?.url
   const site = createSite({
+    ownProcess: true,
     routes: options.routes,
     skills: options.skills,
     env: { ...(redisUrl ? { REDIS_URL: redisUrl } : {}), ...options.env },

@@ -15,6 +15,7 @@ const ROUTES = 'routes: [{ name: rest, skill: echo, fallback: true }]'
 const LINES: Record<string, string> = {
   status: 'status',
   tail: 'tail --max x',
+  listen: 'listen',
   doctor: 'doctor',
   message: 'message cli hello',
   history: 'history',
@@ -38,7 +39,7 @@ const LINES: Record<string, string> = {
 const NOT_RUN = ['start', 'demo', 'init', 'top', 'completion']
 
 describe('global options', { timeout: 300_000 }, async () => {
-  const other = openSite({ routes: ROUTES })
+  const other = openSite({ ownProcess: true, routes: ROUTES })
   const daemon = await other.start()
   const here = openSite({ ownProcess: true, routes: ROUTES })
   // Stands for the daemon of this folder: nothing may reach it.

@@ -114,7 +114,7 @@ describe('what a daemon tells about itself', { timeout: 300_000 }, () => {
     chat.close()
     const { daemon: name, refusals } = JSON.parse((await suite.site.run(['refused', '--json'])).out)
     assert.match(name, new RegExp(`:${suite.daemon.pid}:`))
-    const shown = refusals.map(({ at: _at, from, why: _why, ...rest }: JsonObject) => ({
+    const shown = refusals.map(({ at: _at, from, why: _why, id: _id, ...rest }: JsonObject) => ({
       ...rest,
       local: /127/.test(String(from)),
     }))
@@ -176,6 +176,6 @@ test('a file that is saved while the daemon starts is taken, too', async () => {
       return listen.apply(this, args)
     }
     export default { description: 'saves', run() {} }`
-  const daemon = await openSite({ routes: routes('/old'), skills: { saver } }).start()
+  const daemon = await openSite({ ownProcess: true, routes: routes('/old'), skills: { saver } }).start()
   await until(async () => (await daemon.post('/new', '{}')).status === 202, 'the new path')
 })

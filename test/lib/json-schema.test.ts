@@ -1,3 +1,4 @@
+// Own process: it looks at what is loaded.
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { test } from 'node:test'

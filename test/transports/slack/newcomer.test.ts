@@ -139,7 +139,7 @@ describe('a person who follows the page', () => {
         const theirs = await say()
         return (
           !blocksOf(theirs).includes('trivium-approve') &&
-          /None of its `approvers`.*trivium approval-decide/.test(blocksOf(theirs))
+          /None of its `approvers`.*trivium approval decide/.test(blocksOf(theirs))
         )
       },
       'a question without buttons',
