@@ -54,7 +54,7 @@ describe('finding the way in the console', { timeout: 300_000 }, async () => {
     }, 'a list of several pages')
     const before = await top()
     await row('number 25.').click()
-    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.getByRole('heading', { level: 1, name: /at demo/ }).waitFor()
     await page.keyboard.press('Escape')
     await row('number 25.').waitFor()
     await isChosen('number 25.')
