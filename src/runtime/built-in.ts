@@ -93,7 +93,7 @@ const REPEATS = createNameMatcher(
 )
 /** Irreversible skills, for which interfaces ask for confirmation. */
 const DESTROYS = createNameMatcher(
-  '*-delete *-drop dead-letter-bulk slack-installs-remove event-seek event-unsubscribe callback-release forget approval-decide subscription-replay event-replay person-erase send-cancel run-cancel',
+  '*-delete *-drop dead-letter-bulk slack-installs-remove event-seek event-unsubscribe callback-release forget approval-decide subscription-replay event-replay person-erase send-cancel run-cancel job-cancel',
 )
 
 function annotated(skill: Skill): Skill {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { defined } from '../../src/lib/defined.ts'
 import { type DaemonProcess, openSite } from '../fixtures/daemon.ts'
@@ -22,6 +23,7 @@ topics: { orders: { groups: { audit: {} } } }
 routes:
   - { name: boom, match: { prefix: boom }, skill: boom, retry: { attempts: 1 } }
   - { name: ask, match: { prefix: ask }, skill: ask }
+  - { name: plain, match: { prefix: plain }, skill: plain }
   - { name: all, skill: keep }
 `
 
@@ -46,6 +48,7 @@ const SKILLS = {
     return { text: 'reply to ' + text, attachments: [saved] }
   } }`,
   own: `export default { description: 'remembers in files', metadata: { session: { store: 'file', key: 'args.sessionId' } }, run: ({ args }) => 'own ' + args.text }`,
+  plain: `export default { description: 'answers', run: () => 'fine' }`,
   boom: `export default { description: 'fails', run({ args }) { throw new Error('cannot do ' + args.text) } }`,
   ask: `export default { description: 'needs approval', metadata: { approval: { approvers: ['role:lead'] } }, run: () => 'done' }`,
 }
@@ -234,6 +237,64 @@ for (const kind of ['embedded', 'redis'] as const) {
       )
       assert.equal(ended.state, 'done', JSON.stringify(ended))
       assert.deepEqual(await left(MARK, ALICE), [])
+    })
+
+    test('of one gateway leaves who has the same id on another', { timeout: 120_000 }, async () => {
+      const { site } = await begin()
+      const daemon = await site.start()
+      // Ids that are also words in every entry of the audit log.
+      for (const id of ['42', 'ok', 'by']) {
+        await settled(daemon, await submit(daemon, id, `words of ${id}`, `thread of ${id}`))
+        await settled(daemon, await upload(daemon, id, `${MARK} of the other ${id}`))
+      }
+      await settled(daemon, await submit(daemon, '42', 'boom here', 'one'))
+      await daemon.invoke('event-subscribe', { topic: 'shop', queue: 'q' })
+      await daemon.invoke('event-emit', { topic: 'shop', type: 'order', data: { order: '42', text: MARK } })
+      await daemon.invoke('state-set', {
+        key: 'shop/settings',
+        value: { retries: '42', x: 1 },
+        store: 'shared',
+      })
+      const identity = ['desk:42', 'desk:ok', 'desk:by']
+      const { file } = Object(await daemon.invoke('person-export', { identity }))
+      const text = readFileSync(join(site.dir, '.trivium', file.path), 'utf8')
+      assert.match(text, /words of 42/)
+      assert.doesNotMatch(text, new RegExp(MARK))
+      const { job } = Object(await daemon.invoke('person-erase', { identity, confirm: true, wait: 90_000 }))
+      assert.equal(job.state, 'done', JSON.stringify(job))
+      const event = await daemon.invoke('event-wait', { topic: 'shop', queue: 'q', timeout: 0 })
+      assert.match(JSON.stringify(event), new RegExp(MARK))
+      assert.deepEqual(await daemon.invoke('state-get', { key: 'shop/settings', store: 'shared' }), {
+        retries: '42',
+        x: 1,
+      })
+      const kept = Object(await daemon.invoke('message-search', { gateway: 'upload', limit: 10 })).messages
+      assert.equal(kept.length, 3)
+      const gone = Object(await daemon.invoke('message-search', { gateway: 'desk', limit: 10 })).messages
+      assert.deepEqual(gone, [])
+    })
+
+    test('what they send while they are erased is dispatched', { timeout: 120_000 }, async () => {
+      const { site } = await begin()
+      const daemon = await site.start()
+      for (let n = 0; n < 20; n++) await submit(daemon, ALICE, `boom ${n}`, `c-${n}`)
+      const { job } = Object(await daemon.invoke('person-erase', { identity: `*:${ALICE}`, confirm: true }))
+      await until(
+        async () => Object(await daemon.invoke('job-show', { id: job.id })).done > 0,
+        'its first step',
+        60_000,
+      )
+      const later: string[] = []
+      for (let n = 0; n < 3; n++) {
+        later.push(await submit(daemon, ALICE, `plain ${n}`, 'meanwhile'))
+        await setTimeout(2_000)
+      }
+      await until(
+        async () => Object(await daemon.invoke('job-show', { id: job.id })).state === 'done',
+        'the end',
+        90_000,
+      )
+      for (const id of later) assert.equal(await settled(daemon, id), 'done')
     })
 
     test('is for operators, and names who is meant', async () => {

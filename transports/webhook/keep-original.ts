@@ -2,25 +2,53 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { NewMessage } from '../../src/core/message.ts'
+import type { Verify } from '../deliveries/verify.ts'
 
 /** Headers of the connection, or about how the body was packed. */
 const CONNECTION =
   /^(host|connection|content-length|content-encoding|transfer-encoding|accept-encoding|keep-alive|te|upgrade|expect)$/
 /** What proves a sender and can be used again: signatures cannot, they are of one body. */
-const SECRET = /auth|cookie|token|secret|passw|credential|session|assertion|jwt/
+const SECRET =
+  /auth|cookie|token|secret|passw|credential|session|assertion|jwt|(api|access|shared|private)[-_]?key$/i
 const SIGNATURE = /signature|hmac|digest/
+const HIDDEN = 'redacted'
 
 /**
  * Adds the request as it came under `data.original`, for who forwards it: method, URL, headers with signatures, and the exact body, as
- * `text`, or as `base64` where it is no UTF-8. Shared secrets (`Authorization`, `X-Gitlab-Token`) are left out.
+ * `text`, or as `base64` where it is no UTF-8. Shared secrets (`Authorization`, `X-Gitlab-Token`, the header of
+ * `verify: { scheme: header }`) are left out, and query parameters with such a name are redacted.
  */
-export function withOriginal(message: NewMessage, request: IncomingMessage, body: Buffer): NewMessage {
+export function withOriginal(
+  message: NewMessage,
+  request: IncomingMessage,
+  body: Buffer,
+  verify: Verify,
+): NewMessage {
   const { method = 'POST', url = '' } = request
+  const own = verify.scheme === 'header' ? verify.header : undefined
   const headers: JsonObject = {}
   for (const [name, value] of Object.entries(request.headers)) {
-    if (value === undefined || CONNECTION.test(name)) continue
-    if (!SECRET.test(name) || SIGNATURE.test(name)) headers[name] = value
+    if (value === undefined || name === own || CONNECTION.test(name)) continue
+    if (!isSecret(name)) headers[name] = value
   }
   const shown = isUtf8(body) ? { text: body.toString() } : { base64: body.toString('base64') }
-  return { ...message, data: { ...message.data, original: { method, url, headers, ...shown } } }
+  return {
+    ...message,
+    data: { ...message.data, original: { method, url: withoutSecrets(url), headers, ...shown } },
+  }
+}
+
+function isSecret(name: string): boolean {
+  return SECRET.test(name) && !SIGNATURE.test(name)
+}
+
+/** The rest of a URL stays as it came: signatures are made of it. */
+function withoutSecrets(url: string): string {
+  return url.replace(/([?&])([^=&#]*)=[^&#]*/g, (all, before, name) =>
+    isSecret(readable(name)) ? `${before}${name}=${HIDDEN}` : all,
+  )
+}
+
+function readable(name: string): string {
+  return [...new URLSearchParams(`${name}=`).keys()].join()
 }

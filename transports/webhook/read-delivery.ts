@@ -45,7 +45,7 @@ export function createReader(
     }
     const isKept = options['keep-original'] && !normalized.isSplit
     const messages = isKept
-      ? normalized.messages.map((message) => withOriginal(message, request, whole))
+      ? normalized.messages.map((message) => withOriginal(message, request, whole, options.verify))
       : normalized.messages
     return { ...normalized, messages, body: decoded.body }
   }

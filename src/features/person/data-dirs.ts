@@ -23,6 +23,8 @@ const MOST = 10_000
 /** Erases in the data dirs of the other daemons of a store: each does its own. */
 export function createDataDirs(deps: {
   kv: KeyValues
+  /** Whether several daemons may have this store. */
+  isShared: boolean
   dataDir: string
   places: readonly Place[]
   subjectOf(person: Person): Subject
@@ -52,6 +54,7 @@ export function createDataDirs(deps: {
     stop: loop.stop,
     /** Resolves when all others have done it. */
     async eraseOthers(job: string, { save, signal }: JobTools): Promise<void> {
+      if (!deps.isShared) return
       const others = (await kv.list(DIR, MOST))
         .map((key) => key.slice(DIR.length))
         .filter((dir) => dir !== own)

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { RecordAudit } from '../../core/audit.ts'
+import { TriviumError } from '../../core/errors.ts'
 import type { Store } from '../../core/store.ts'
 import type { JobTools, WorkKind } from '../../engine/long-work.ts'
 import { pause } from '../../lib/pause.ts'
@@ -39,7 +40,13 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
     kind: KIND,
     async run({ id, by, data: given }, tools) {
       const data = dataSchema.parse(given)
-      if (!data.isErased) await eraseAll(id, data, tools)
+      try {
+        if (!data.isErased) await eraseAll(id, data, tools)
+      } catch (error) {
+        // A job that goes on later needs it.
+        if (isEnd(error, tools.signal)) await store.kv.delete(SUBJECT + id)
+        throw error
+      }
       await store.kv.delete(SUBJECT + id)
       await tools.save({ data: { ...data, identities: [], isErased: true }, at: 'free space' })
       await store.erasing.overwrite()
@@ -76,6 +83,12 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
     await store.kv.set(SUBJECT + id, toStored(person), { ttl: SUBJECT_KEPT })
     return person
   }
+}
+
+/** Whether the job is cancelled or has failed for good, and no daemon goes on with it. */
+function isEnd(error: unknown, { aborted }: AbortSignal): boolean {
+  if (!(error instanceof TriviumError)) return !aborted
+  return error.code === 'job_cancelled' || (!aborted && !error.retryable)
 }
 
 /** How long (ms) what runs is waited for, and how often it is looked at. */

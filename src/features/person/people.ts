@@ -48,8 +48,9 @@ export function createPeople(deps: PeopleDeps) {
     const who = createIdentities(person.identities, deps.isCaseless)
     return { person, about: createReferences(person, who) }
   }
+  const exported = () => store.kv.list(EXPORT, MOST_EXPORTS)
   const made = async ({ identities, conversations, wroteIn }: Scopes) => {
-    const keys = await store.kv.list(EXPORT, MOST_EXPORTS)
+    const keys = await exported()
     const found = await Promise.all(
       keys.map(async (key) => exportSchema.safeParse((await store.kv.get(key))?.value)),
     )
@@ -60,13 +61,14 @@ export function createPeople(deps: PeopleDeps) {
   }
   const collect = (identities: readonly string[], signal?: AbortSignal) =>
     collectPerson(identities, createIdentities(identities, deps.isCaseless), { ...deps, made, signal })
-  const dirs = createDataDirs({ ...deps, kv: store.kv, subjectOf })
+  const dirs = createDataDirs({ ...deps, kv: store.kv, isShared: store.kind === 'redis', subjectOf })
   work.offer(createEraseKind({ ...deps, collect, subjectOf, dirs }))
 
   const service = {
     async export({ identity, attachments }, call) {
       requireOperator(call, 'Exporting a person')
-      const subject = { ...subjectOf(await collect(identity, call.signal)), withFiles: attachments }
+      const person = withoutExports(await collect(identity, call.signal), await exported())
+      const subject = { ...subjectOf(person), withFiles: attachments }
       const counts: Record<string, number> = {}
       const lines = linesOf(places, subject, identity, now(), counts, call.signal)
       const name = `person-${new Date(now()).toISOString().slice(0, 10)}.jsonl`
@@ -88,6 +90,12 @@ export function createPeople(deps: PeopleDeps) {
   } satisfies ServiceOf<typeof people>
 
   return { service, start: dirs.start, stop: dirs.stop }
+}
+
+/** An export holds no earlier one. */
+function withoutExports(person: Person, keys: readonly string[]): Person {
+  const exports = new Set(keys.map((key) => key.slice(EXPORT.length)))
+  return { ...person, files: new Set([...person.files].filter((sha256) => !exports.has(sha256))) }
 }
 
 function requireOperator({ caller }: Call, what: string): void {

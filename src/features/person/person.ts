@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { partsOf, withoutCase } from '../../core/identity.ts'
-import { isJsonObject, type Json } from '../../core/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 
 /**
@@ -50,6 +50,8 @@ export const placeOf = ({ gateway, conversation }: Pick<Message, 'gateway' | 'co
 const ANY = '*'
 const ID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g
 const HASH = /\b[0-9a-f]{64}\b/g
+/** Where objects with a gateway say who is meant. */
+const NAMED_IN = ['from', 'sender', 'user', 'by', 'to', 'recipient']
 /** Longer texts are what somebody wrote: a name in them does not make them the person's. */
 const NAMING = 500
 
@@ -60,8 +62,10 @@ export function createIdentities(identities: readonly string[], isCaseless: (gat
     const caseless = name.includes('@') || (gateway !== ANY && isCaseless(gateway))
     return { gateway, external, caseless, name: caseless ? withoutCase(name) : name }
   })
+  /** An id without its gateway may be somebody else's on another: only addresses, and ids that are meant everywhere, name alone. */
+  const alone = wanted.filter(({ gateway, name }) => gateway === ANY || name.includes('@'))
   const isName = (text: string) =>
-    wanted.some(({ name, caseless }) => (caseless ? withoutCase(text) : text) === name)
+    alone.some(({ name, caseless }) => (caseless ? withoutCase(text) : text) === name)
   const isOn = (on: string, who: string, isExternal = false) =>
     wanted.some(
       ({ gateway, name, external, caseless }) =>
@@ -70,8 +74,7 @@ export function createIdentities(identities: readonly string[], isCaseless: (gat
         (caseless ? withoutCase(who) : who) === name,
     )
   return {
-    wanted,
-    isName,
+    ...{ wanted, alone, isName },
     /** Whether that is who they are on a gateway: by their address or id. */
     isOn,
     isSender: ({ gateway, from }: Pick<Message, 'gateway' | 'from'>) =>
@@ -85,13 +88,13 @@ export type Identities = ReturnType<typeof createIdentities>
 export type References = ReturnType<typeof createReferences>
 
 /** Tells which values are about a person: by their names, or by what leads to them. */
-export function createReferences(person: Person, { wanted, isName, isOn, isSender }: Identities) {
+export function createReferences(person: Person, { wanted, alone, isName, isOn, isSender }: Identities) {
   const tokens = wanted.map(({ gateway, name, external, caseless }) => {
     const on = gateway === ANY ? String.raw`[\w.-]+` : RegExp.escape(gateway)
     const who = `${on}[:/]${external ? 'external:' : ''}${RegExp.escape(name)}`
     return new RegExp(String.raw`(?<![\w.@+-])${who}(?![\w@+-]|\.\w)`, caseless ? 'i' : '')
   })
-  const names = wanted
+  const names = alone
     .filter(({ name }) => name.includes('@') || name.length >= 8)
     .map(({ name, caseless }) => {
       const source = String.raw`(?<![\w.@+-])${RegExp.escape(name)}(?![\w@+-]|\.\w)`
@@ -110,10 +113,26 @@ export function createReferences(person: Person, { wanted, isName, isOn, isSende
     return isName(text) || tokens.some((token) => token.test(text)) || isTheirPlace(text)
   }
 
+  /** Whether an object says of itself who it is about, and on which gateway. */
+  function isTheirs(value: JsonObject): boolean {
+    const on = value.gateway ?? value.channel
+    if (typeof on !== 'string') return false
+    return NAMED_IN.some((key) => {
+      const { address, id, external } = Object(value[key])
+      const given = typeof value[key] === 'string' ? [value[key]] : [address, id]
+      return given.some((who) => typeof who === 'string' && isOn(on, who, external === true))
+    })
+  }
+
+  /** Whether an object is about them as a whole. */
+  const isAbout = (value: JsonObject) =>
+    isTheirs(value) || Object.values(value).some((each) => typeof each === 'string' && mentions(each))
+
   function refersTo(value: Json): boolean {
     if (typeof value === 'string') return mentions(value)
     if (Array.isArray(value)) return value.some(refersTo)
-    return isJsonObject(value) && Object.entries(value).some(([key, each]) => mentions(key) || refersTo(each))
+    if (!isJsonObject(value)) return false
+    return isTheirs(value) || Object.entries(value).some(([key, each]) => mentions(key) || refersTo(each))
   }
 
   /** What is left of a value without the smallest parts that are about them; undefined: nothing. */
@@ -121,7 +140,7 @@ export function createReferences(person: Person, { wanted, isName, isOn, isSende
     if (!refersTo(value)) return value
     if (Array.isArray(value)) return value.map(without).filter((each) => each !== undefined)
     if (!isJsonObject(value)) return undefined
-    if (Object.values(value).some((each) => typeof each === 'string' && mentions(each))) return undefined
+    if (isAbout(value)) return undefined
     const left = Object.entries(value).flatMap(([key, each]) => {
       const kept = mentions(key) ? undefined : without(each)
       return kept === undefined ? [] : [[key, kept] as const]
@@ -134,7 +153,7 @@ export function createReferences(person: Person, { wanted, isName, isOn, isSende
     if (!refersTo(value)) return []
     if (Array.isArray(value)) return value.flatMap(partsOf)
     if (!isJsonObject(value)) return [value]
-    if (Object.values(value).some((each) => typeof each === 'string' && mentions(each))) return [value]
+    if (isAbout(value)) return [value]
     return Object.entries(value).flatMap(([key, each]) => (mentions(key) ? [{ [key]: each }] : partsOf(each)))
   }
 

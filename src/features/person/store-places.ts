@@ -4,11 +4,13 @@ import { type Event, REPLY_TOPICS } from '../../core/event.ts'
 import { isJsonObject, type Json, toJson } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import type { DeadLetter, Note, Store } from '../../core/store.ts'
+import type { Person } from './person.ts'
 import { definePlace, type Place, type Subject } from './place.ts'
 
 type Kept = Pick<Store, 'journal' | 'jobs' | 'topics' | 'erasing'>
 
 const PAGE = 200
+const MESSAGE_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 /** Who did it, where the entry of the audit log of a person who was erased stays without them. */
 export const ERASED = 'an erased person'
@@ -53,13 +55,20 @@ function jobsPlace({ erasing }: Kept): Place {
   return definePlace<KeptJob>({
     name: 'jobs',
     where: 'store',
-    async *find({ about }) {
+    async *find({ about, person }) {
       for await (const jobs of partsOf(erasing.jobs))
-        yield jobs.filter(({ id, content }) => about.mentions(id) || about.refersTo(content))
+        yield jobs.filter(
+          (job) => !isLater(job, person) && (about.mentions(job.id) || about.refersTo(job.content)),
+        )
     },
     record: (job) => toJson(job),
     erase: (jobs) => erasing.dropJobs(jobs),
   })
+}
+
+/** What arrived while the person is erased is dispatched as always. */
+function isLater({ state, queue, id }: KeptJob, { messages }: Person): boolean {
+  return state === 'unfinished' && queue === 'dispatch' && MESSAGE_ID.test(id) && !messages.has(id)
 }
 
 function lettersPlace({ jobs: { deadLetters } }: Kept): Place {
@@ -118,14 +127,17 @@ function topicsPlace({ topics, erasing }: Kept): Place {
   async function* find(subject: Subject): AsyncGenerator<FoundEvent[]> {
     for (const topic of await erasing.topics()) {
       const isWhole = isTheirs(topic, subject)
-      for (let after = 0; ; ) {
+      // Not what is published meanwhile, as entries of the audit log are again without the person.
+      const end = await topics.end(topic)
+      for (let after = 0; after < end; ) {
         const { items } = await topics.tail(topic, after, PAGE)
         const last = items.at(-1)
         if (!last) break
         after = last.position
         yield items
+          .filter(({ position }) => position <= end)
           .map(({ event }) => ({ topic, event, isWhole }))
-          .filter(({ event }) => isWhole || isOf(event, subject))
+          .filter(({ event }) => isWhole || isOf(topic, event, subject))
       }
     }
   }
@@ -162,6 +174,14 @@ function topicsPlace({ topics, erasing }: Kept): Place {
 }
 
 /** An event that tells of a message is the sender's; what others wrote in another one may name them. */
-function isOf({ source, data, rootContextId = '' }: Event, { about, person }: Subject): boolean {
+function isOf(
+  topic: string,
+  { source, data, rootContextId = '' }: Event,
+  { about, person }: Subject,
+): boolean {
+  if (topic === AUDIT_TOPIC) {
+    const { by = null, target = null } = Object(data)
+    return about.refersTo(by) || about.refersTo(target)
+  }
   return person.messages.has(rootContextId) || about.mentions(source) || about.refersTo(data)
 }

@@ -49,7 +49,7 @@ export function createAccessMiddleware(
 
 /** Skills that see or affect all gateways. */
 const BEYOND_GATEWAYS = createNameMatcher(
-  'route-pause route-resume route-list skill-pause skill-resume event-groups dead-letter-* subscription-* approval-* session-* audit-* call-* cost skill-usage slack-installs* troubles',
+  'route-pause route-resume route-list skill-pause skill-resume event-groups dead-letter-* subscription-* approval-* session-* audit-* call-* cost skill-usage slack-installs* troubles job-*',
 )
 
 /** Checks a program's token. Schedules are refused, because they run when the token may be gone. */

@@ -21,9 +21,9 @@ export const mailgun: MailProvider = {
     if (whole) return { id, raw: Buffer.from(whole) }
     const stored = textAt(fields, 'message-url')
     if (stored && key) {
-      const { origin } = URL.canParse(stored) ? new URL(stored) : { origin: '' }
+      const origin = originOf(stored)
       // The key goes to nobody else.
-      if (!MAILGUN.test(origin) && !url?.startsWith(origin || ' '))
+      if (!MAILGUN.test(origin) && (origin === '' || origin !== originOf(url)))
         throw incomplete('Mailgun', `its message-url is at ${origin || 'no address'}, and not at Mailgun`)
       const headers = {
         accept: 'message/rfc2822',
@@ -42,6 +42,11 @@ export const mailgun: MailProvider = {
     const html = textAt(fields, 'body-html') ?? ''
     return { id, pieces: { headers, text: textAt(fields, 'body-plain') ?? '', html, files } }
   },
+}
+
+/** Empty where it is no URL. */
+function originOf(url = ''): string {
+  return URL.canParse(url) ? new URL(url).origin : ''
 }
 
 function mailgunHeaders(fields: JsonObject): Header[] {
