@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { IncomingMessage } from 'node:http'
+import { Socket } from 'node:net'
+import { test } from 'node:test'
+import type { Verify } from '../../../transports/deliveries/verify.ts'
+import { withOriginal } from '../../../transports/webhook/keep-original.ts'
+
+function originalOf(url: string, headers: Record<string, string>, verify: Verify) {
+  const request = Object.assign(new IncomingMessage(new Socket()), { method: 'POST', url })
+  Object.assign(request.headers, headers)
+  const message = { conversation: 'c', from: { id: 'a' }, text: '', data: {} }
+  return Object(
+    withOriginal(
+      { ...message, gateway: 'hub', transport: 'webhook', attachments: [] },
+      request,
+      Buffer.from('{}'),
+      verify,
+    ).data,
+  ).original
+}
+
+test('the original of a delivery has its signatures and none of its secrets', () => {
+  const kept = { 'x-hub-signature-256': 'sha256=1', 'idempotency-key': 'k', 'x-request-id': '7' }
+  const secret = { authorization: 'Bearer s', 'x-gitlab-token': 's', 'x-api-key': 's', 'x-house': 's' }
+  const url = '/hub?token=s&a=1&api%5Fkey=s&signature=ok&a=%20'
+  const found = originalOf(
+    url,
+    { ...kept, ...secret },
+    { scheme: 'header', header: 'x-house', secret: ['s'] },
+  )
+  assert.deepEqual(found.headers, kept)
+  assert.equal(found.url, '/hub?token=redacted&a=1&api%5Fkey=redacted&signature=ok&a=%20')
+  const other = originalOf('/hub', { 'x-house': 'blue' }, { scheme: 'none' })
+  assert.deepEqual(other, { method: 'POST', url: '/hub', headers: { 'x-house': 'blue' }, text: '{}' })
+})
