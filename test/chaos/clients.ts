@@ -16,6 +16,8 @@ export type Load = { isOver(): boolean }
 
 type ClientOptions = {
   stage: Stage
+  /** What each client waits for, by its name, for the error of a run that gives up. */
+  waits: Map<string, () => unknown>
   name: string
   load: Load
   random: Random
@@ -28,14 +30,16 @@ type ClientOptions = {
  * once more after that.
  */
 export async function runWebhookClient(options: ClientOptions & { gateway: string }): Promise<void> {
-  const { name, gateway, load, random, promised } = options
+  const { name, gateway, load, random, promised, waits } = options
   for (let n = 0; !load.isOver(); n++) {
+    waits.set(name, () => `the answer to ${name}-${n}`)
     const poison = random.chance(0.01)
     const body = { conversation: name, n, poison, ...trouble(random) }
     const key = `${name}-${n}`
     const ids = new Set([await deliver(options, gateway, key, body)])
     if (random.chance(0.1)) ids.add(await deliver(options, gateway, key, body))
     promised.push({ gateway, conversation: name, n, ids, poison })
+    waits.delete(name)
     await pause(random.between(5, 40))
   }
 }
@@ -115,12 +119,18 @@ export async function runChatClient(options: ClientOptions): Promise<void> {
     }
   }
   const isDone = () => load.isOver() && unacknowledged.size === 0 && unanswered.size === 0
+  let state: () => unknown = () => 'no socket'
+  options.waits.set(name, () => ({
+    ...{ conversation, seq, socket: state() },
+    ...{ unacknowledged: [...unacknowledged.keys()], unanswered: [...unanswered] },
+  }))
 
   while (!isDone()) {
     const { url } = await stage.daemon()
     const query = conversation === '' ? '' : `?conversation=${encodeURIComponent(conversation)}&after=${seq}`
     const socket = new WebSocket(`${url.replace('http', 'ws')}/ws${query}`)
     let open = true
+    state = () => ({ readyState: socket.readyState, url: socket.url })
     socket.on('error', () => {})
     socket.on('close', () => {
       open = false
@@ -141,6 +151,7 @@ export async function runChatClient(options: ClientOptions): Promise<void> {
     socket.terminate()
     await until(() => !open, 'the end of a connection')
   }
+  options.waits.delete(name)
 }
 
 function trySend(socket: WebSocket, frame: JsonObject) {

@@ -115,9 +115,10 @@ async function runOn(stage: Stage, options: CrashOptions) {
   const modes = ['peek', 'lease', 'consume'] as const
   for (const queue of modes) await stage.invoke('event-subscribe', { topic: MESSAGE_TOPIC, queue })
 
+  const waits = new Map<string, () => unknown>()
   const client = (name: string) => {
     const load = { isOver: () => loadIsOver }
-    return { stage, name, load, random: random.fork(), promised, complaints }
+    return { stage, waits, name, load, random: random.fork(), promised, complaints }
   }
   const clients = Promise.all([
     runWebhookClient({ ...client('alice'), gateway: 'orders' }),
@@ -143,7 +144,8 @@ async function runOn(stage: Stage, options: CrashOptions) {
   await until(() => promised.length > LEAST, 'messages worth looking at', 60_000)
   loadIsOver = true
   const ended = performance.now()
-  await within(clients, PATIENCE, 'clients that have what they were promised')
+  const waiting = () => JSON.stringify(Array.from(waits, ([name, what]) => [name, what()]))
+  await within(clients, PATIENCE, () => `clients that have what they were promised: ${waiting()}`)
   await drained(stage, PATIENCE)
   const drainedIn = performance.now() - ended
   isRead = true
@@ -264,12 +266,12 @@ function emptyReading(): Reading {
   return { seen: [], cuts: 0, seenAfterAck: [] }
 }
 
-async function within<T>(work: Promise<T>, ms: number, what: string): Promise<void> {
+async function within<T>(work: Promise<T>, ms: number, what: string | (() => string)): Promise<void> {
   assert.ok(
     await inTime(
       work.then(() => true),
       AbortSignal.timeout(ms),
     ),
-    `waited ${ms} ms in vain for: ${what}`,
+    `waited ${ms} ms in vain for: ${typeof what === 'string' ? what : what()}`,
   )
 }
