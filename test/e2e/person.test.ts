@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { defined } from '../../src/lib/defined.ts'
 import { type DaemonProcess, openSite } from '../fixtures/daemon.ts'
@@ -286,8 +285,9 @@ for (const kind of ['embedded', 'redis'] as const) {
       )
       const later: string[] = []
       for (let n = 0; n < 3; n++) {
-        later.push(await submit(daemon, ALICE, `plain ${n}`, 'meanwhile'))
-        await setTimeout(2_000)
+        const id = await submit(daemon, ALICE, `plain ${n}`, 'meanwhile')
+        later.push(id)
+        await settled(daemon, id)
       }
       await until(
         async () => Object(await daemon.invoke('job-show', { id: job.id })).state === 'done',

@@ -46,10 +46,10 @@ export const addListen: AddCommand = (program, context) => {
     .option('--timeout <duration>', 'how long one delivery may take (30s; no limit for --exec)')
     .option(
       '--attempts <n>',
-      'drop an event after so many failures; unlimited by default',
+      'drop an event after this many failed attempts; unlimited by default',
       wholeNumber('--attempts'),
     )
-    .option('--max <n>', 'end after so many events', wholeNumber('--max'))
+    .option('--max <n>', 'stop after this many events', wholeNumber('--max'))
     .action(async (flags: Flags) => {
       const terminal = context.terminal()
       const environs = context.environs()
