@@ -96,7 +96,8 @@ export function erasingContract(factory: StoreFactory): void {
         ['c'],
       )
       assert.equal(await store.jobs.end('outbox', 'a'), undefined)
-      assert.equal((await claim())?.id, 'c')
+      // Over shards the signal that there is a job may come a moment later.
+      assert.equal((await until(claim, 'the job that is left')).id, 'c')
       assert.equal((await store.stats()).jobs.find(({ queue }) => queue === 'outbox')?.running, 1)
     },
     'events and whole topics go, and groups learn what they missed': async ({ store }) => {
