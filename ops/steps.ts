@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import type { Failed } from './tests/failed.ts'
 
 /** A check of the whole tree. */
 export type Step = { name: string; command: string; args: string[] }
@@ -23,17 +24,17 @@ export const steps: Step[] = [
   { name: 'knip', command: 'knip', args: ['--no-progress', '--no-config-hints'] },
 ]
 
-/** Runs one step: a line when it is green, its output when not. Resolves with whether the build may go on. */
-export async function runStep({ name, command, args }: Step): Promise<boolean> {
+/** Runs one step: a line when it is green, its output when not. Resolves with what failed. */
+export async function runStep({ name, command, args }: Step): Promise<Failed[]> {
   const began = performance.now()
   const { status, output } = await run(`node_modules/.bin/${command}`, args)
   const took = `${((performance.now() - began) / 1000).toFixed(1)} s`
   if (status === 0) {
     console.log(`✔ ${name} (${took})`)
-    return true
+    return []
   }
   console.log(`✖ ${name} (${took})\n${output.trim()}\n`)
-  return false
+  return [{ name, failures: [output.trim()], output: '' }]
 }
 
 function run(file: string, args: string[]): Promise<{ status: number; output: string }> {

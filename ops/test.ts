@@ -8,6 +8,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { runStep, steps } from './steps.ts'
 import { ensureSystemPackages } from './system-packages.ts'
+import { type Failed, tellAgain } from './tests/failed.ts'
 import { runTests } from './tests/run.ts'
 
 const MINUTE = 60_000
@@ -50,24 +51,24 @@ process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 
 if (values.seed !== undefined) process.env.PROPERTY_SEED = values.seed
 
-const failed: string[] = []
-// Beside the tests: the first of those, which take longest, mostly wait.
-const checked = whole ? runSteps() : Promise.resolve()
 const limits = isLong
   ? { timeout: 120 * MINUTE, deadline: 150 * MINUTE }
   : { timeout: 5 * MINUTE, deadline: 30 * MINUTE }
 const manner = { isTalkative: isLong, isReporting: values.report, jobs: Number(values.jobs) || undefined }
-if (!(await runTests({ files, namePatterns: values.name, ...limits, ...manner }))) failed.push('tests')
-await checked
-
-console.log(failed.length === 0 ? 'All green.' : `Failed: ${failed.join(', ')}.`)
+// Beside each other: the first of those tests that take longest mostly wait.
+const ended = await Promise.all([
+  whole ? runSteps() : [],
+  runTests({ files, namePatterns: values.name, ...limits, ...manner }),
+])
+const failed = ended.flat()
+console.log(failed.length === 0 ? 'All green.' : `\n${tellAgain(failed)}`)
 process.exit(failed.length === 0 ? 0 : 1)
 
 /** The checks of the tree, one after the other. */
-async function runSteps(): Promise<void> {
-  for (const step of steps) {
-    if (!(await runStep(step))) failed.push(step.name)
-  }
+async function runSteps(): Promise<Failed[]> {
+  const failed: Failed[] = []
+  for (const step of steps) failed.push(...(await runStep(step)))
+  return failed
 }
 
 /** Test files in the given files, folders and patterns; all of them where none is given. */

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { relative } from 'node:path'
+import type { Failed } from './failed.ts'
 import { openLane } from './open-lane.ts'
 import { inOrder } from './order.ts'
 import type { FileResult } from './result.ts'
@@ -28,34 +29,42 @@ const ALONE = /^\/\/ Own process: /m
 /**
  * Runs test files in a few processes side by side, each file after another in one of them unless it asks for a process of its
  * own, and prints one line a file, what failed in full, and the slowest files. `timeout` (ms) is for each test and
- * `deadline` for all. Resolves with whether everything passed.
+ * `deadline` for all. Resolves with what failed.
  */
-export async function runTests(options: TestRun): Promise<boolean> {
+export async function runTests(options: TestRun): Promise<Failed[]> {
   const { files, deadline, isReporting, jobs = availableParallelism() * JOBS_PER_CORE } = options
   const stop = new AbortController()
-  const timer = setTimeout(() => {
-    console.log(`✖ not done after ${deadline / MINUTE} minutes: the files without a line above still ran`)
-    stop.abort()
-  }, deadline)
+  const timer = setTimeout(
+    () => stop.abort(new Error(`not done after ${deadline / MINUTE} minutes`)),
+    deadline,
+  )
   process.once('SIGINT', () => stop.abort())
   process.once('SIGTERM', () => stop.abort())
 
   const began = performance.now()
   const queue = inOrder(files)
   const results: FileResult[] = []
+  const failed: Failed[] = []
   const lanes = Array.from({ length: Math.min(jobs, files.length) }, () =>
-    work(queue, options, stop.signal, results),
+    work(queue, options, stop.signal, results, failed),
   )
   await Promise.all(lanes)
   clearTimeout(timer)
   if (results.length > 3) printSlowest(results)
   if (isReporting) printReport(results)
   printTotals(results, performance.now() - began)
-  return results.length === files.length && results.every(({ passed }) => passed) && !stop.signal.aborted
+  if (stop.signal.aborted || results.length < files.length) failed.push(cutOff(files, results, stop.signal))
+  return failed
 }
 
 /** Takes files from the queue until it is empty. */
-async function work(queue: string[], options: TestRun, signal: AbortSignal, results: FileResult[]) {
+async function work(
+  queue: string[],
+  options: TestRun,
+  signal: AbortSignal,
+  results: FileResult[],
+  failed: Failed[],
+) {
   const { isTalkative, namePatterns, timeout } = options
   const lane = openLane({ namePatterns, timeout, signal, isTalkative })
   for (let file = queue.shift(); file !== undefined && !signal.aborted; file = queue.shift()) {
@@ -68,10 +77,23 @@ async function work(queue: string[], options: TestRun, signal: AbortSignal, resu
       `${result.passed ? '✔' : '✖'} ${name(file)}  ${result.tests} tests${skipped}, ${seconds(result.ms)}`,
     )
     if (result.passed) continue
+    failed.push({ name: name(file), failures: result.failures, output: isTalkative ? '' : output })
     if (!isTalkative) console.log(output)
     console.log(`${result.failures.join('\n\n')}\n`)
   }
   await lane.close()
+}
+
+/** Says why a run ended early, and which files have no result. */
+function cutOff(files: string[], results: FileResult[], { reason }: AbortSignal): Failed {
+  const ended = new Set(results.map(({ file }) => file))
+  const left = files.filter((file) => !ended.has(file)).map(name)
+  const why = reason instanceof Error ? reason.message : 'some files have no result'
+  return {
+    name: 'the run',
+    failures: [`✖ ${why}; without a result: ${left.join(', ') || 'none'}`],
+    output: '',
+  }
 }
 
 function printSlowest(results: FileResult[]): void {
@@ -96,12 +118,10 @@ function printReport(results: FileResult[]): void {
 
 function printTotals(results: FileResult[], took: number): void {
   const sum = (of: (result: FileResult) => number) => results.reduce((total, one) => total + of(one), 0)
-  const failed = results.filter(({ passed }) => !passed).map(({ file }) => name(file))
   console.log(
     `${sum(({ tests }) => tests)} tests in ${results.length} files, ${sum(({ skipped }) => skipped)} skipped; ` +
       `${seconds(took)}, processor time ${seconds(sum(({ user }) => user))} + ${seconds(sum(({ system }) => system))}`,
   )
-  if (failed.length > 0) console.log(`Failed: ${failed.join(', ')}`)
 }
 
 function spent({ user, system }: FileResult): number {

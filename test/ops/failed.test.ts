@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { tellAgain } from '../../ops/tests/failed.ts'
+import { temporaryDir } from '../fixtures/folder.ts'
+
+const one = (name: string, text: string, output = '') => ({ name, failures: [`✖ ${text}`], output })
+
+describe('the end of the log of a test run', () => {
+  test('tells what failed again, with the last of what was written, and ends with the names', () => {
+    const text = tellAgain([one('a.test.ts', 'adds › wrongly', 'first\nlast line'), one('types', 'TS2345')])
+    assert.match(text, /── a\.test\.ts\n\nfirst\nlast line\n\n✖ adds › wrongly\n\n── types\n\n✖ TS2345/)
+    assert.equal(text.split('\n').at(-1), 'Failed: a.test.ts, types')
+    assert.equal(tellAgain([]), '')
+  })
+
+  test('is bounded, however much failed: the beginning of an error, the end of the output', () => {
+    const long = tellAgain([one('a', `first ${'x'.repeat(9_000)}`, `${'old\n'.repeat(9_000)}newest`)])
+    assert.match(long, /✖ first x+\n… \(6\d{3} more characters\)/)
+    assert.match(long, /… old\n[\s\S]*newest/)
+    assert.ok(long.length < 5_000, `${long.length} characters`)
+    const many = Array.from({ length: 20 }, (_, n) => one(`f${n}`, 'y'.repeat(9_000), 'z'.repeat(9_000)))
+    assert.ok(tellAgain(many).length < 16_000)
+  })
+
+  test('is what `npm test` prints last', (t) => {
+    const file = join(temporaryDir(t), 'wrong.test.mts')
+    writeFileSync(
+      file,
+      `import { test } from 'node:test'
+console.log('what it wrote')
+test('says what is wrong', () => { throw new Error('because of this') })`,
+    )
+    const { NODE_TEST_CONTEXT: _, ...env } = process.env
+    const run = spawnSync(process.execPath, ['ops/test.ts', file], { env, encoding: 'utf8' })
+    assert.equal(run.status, 1, run.stdout + run.stderr)
+    const [, again = ''] = run.stdout.split('What failed, again:')
+    assert.match(again, /what it wrote[\s\S]*says what is wrong[\s\S]*because of this/)
+    assert.match(again.trim().split('\n').at(-1) ?? '', /^Failed: .*wrong\.test\.mts$/)
+  })
+})
