@@ -50,7 +50,7 @@ async function startSite(t: TestContext, store: 'embedded' | 'redis') {
   })
   t.after(() => receiver.close())
   const site = createSite({
-    ownProcess: true,
+    ownProcess: 'measured',
     skills: { tick: TICK },
     env: store === 'redis' ? { REDIS_URL: redis.url } : {},
     routes: `
