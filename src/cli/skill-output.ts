@@ -54,12 +54,12 @@ const LISTS: Readonly<Record<string, (rows: readonly JsonObject[]) => string>> =
   'subscription-list': (subscriptions) =>
     list(
       'There are no push subscriptions in routes.yaml.',
-      ['subscription', 'state', 'topic', 'waiting', 'dead', 'url'],
+      ['subscription', 'state', 'topic', 'queued', 'unread', 'dead', 'url'],
       subscriptions,
-      ({ name, ok, state, detail, topic, waiting, dead, url }) => [
+      ({ name, ok, state, detail, topic, queued, unread, dead, url }) => [
         name,
         stateOf(ok, String(state), detail),
-        ...[topic, waiting, dead, url],
+        ...[topic, queued, unread, dead, url],
       ],
     ),
   'job-list': (jobs) =>

@@ -59,7 +59,10 @@ export type ArtifactService = {
 
 export type FileData = string | Uint8Array | Readable
 
-/** `waiting`: events not sent yet. `dead`: dead letters in the queue `push/NAME`. */
+/**
+ * `waiting`: events not sent yet; of these `queued` are chosen and wait for an attempt, and `unread` have not been looked at: what `match`
+ * leaves out is among them. `dead`: dead letters in the queue `push/NAME`.
+ */
 export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
   ok: boolean
   state: 'active' | 'failing' | 'paused' | 'disabled'
@@ -67,6 +70,8 @@ export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
   /** Where it is paused: by whom, and since when (Unix ms). */
   paused?: { by: string; since?: number }
   waiting: number
+  queued: number
+  unread: number
   dead: number
   attempts?: object[]
 }

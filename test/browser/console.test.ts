@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
-import { after, describe, test } from 'node:test'
-import { chromium } from 'playwright-core'
+import { describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
+import { openPage } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -19,29 +18,16 @@ routes:
 const SLOW = `export default { description: 'takes its time', run: () => new Promise((resolve) => setTimeout(resolve, 1500)) }`
 const FAIL = `export default { description: 'fails', run() { throw new Error('<b>no</b>') } }`
 const COUNTED = `export default { description: 'fails by number', run({ args }) { throw new Error('order ' + args.text.replace(/\\D/g, '') + ' is lost') } }`
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
 
 describe('the operator console', { timeout: 300_000 }, async () => {
-  assert.ok(CHROMIUM, 'Chromium is needed: apt-get install chromium')
   const site = openSite({
     ownProcess: true,
     routes: ROUTES,
     skills: { fail: FAIL, counted: COUNTED, slow: SLOW },
   })
   const daemon = await site.start()
-  const browser = await chromium.launch({
-    executablePath: CHROMIUM,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
-  })
-  const page = await browser.newPage({ viewport: { width: 1200, height: 900 } })
-  page.setDefaultTimeout(10_000)
+  const page = await openPage({ timeout: 10_000 })
   const rows = page.getByRole('list', { name: 'Messages' }).getByRole('listitem')
-  const faults: string[] = []
-  page.on('pageerror', (error) => faults.push(error.message))
-  after(async () => {
-    await browser.close()
-    assert.deepEqual(faults, [])
-  })
   const post = async (text: string) =>
     String(Object((await daemon.post('/hooks/demo', JSON.stringify({ text }))).body).id)
 

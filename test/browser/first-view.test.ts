@@ -1,22 +1,15 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
-import { after, describe, test } from 'node:test'
-import { chromium } from 'playwright-core'
+import { describe, test } from 'node:test'
+import { launchChromium } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
 /** Bytes a second of a slow phone, and how long (s) its user waits for the first view. */
 const [RATE, PATIENCE] = [40_000, 3]
 
 describe('the console on a slow line', { timeout: 300_000 }, async () => {
-  assert.ok(CHROMIUM, 'Chromium is needed: apt-get install chromium')
   const site = openSite({ routes: 'routes: [{ name: all, skill: echo }]' })
   const daemon = await site.start()
-  const browser = await chromium.launch({
-    executablePath: CHROMIUM,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
-  })
-  after(() => browser.close())
+  const browser = await launchChromium()
   const context = await browser.newContext()
   const headers = { authorization: `Bearer ${daemon.token}` }
   assert.equal((await context.request.post(`${daemon.control}/v1/session`, { headers })).status(), 200)

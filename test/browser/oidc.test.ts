@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
 import { after, describe, test } from 'node:test'
-import { chromium, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
+import { launchChromium } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { startOidcProvider } from '../fixtures/oidc-provider.ts'
 import { until } from '../fixtures/until.ts'
 
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
 const CLIENT = { clientId: 'trivium', clientSecret: 'a-secret-of-the-client' }
 
 describe('signing in to the console at an identity provider', { timeout: 300_000 }, async () => {
-  assert.ok(CHROMIUM, 'Chromium is needed: apt-get install chromium')
   const provider = await startOidcProvider()
   const routes = (roles: string) => `
 gateways: { demo: { transport: cli } }
@@ -30,12 +28,8 @@ console:
   })
   const daemon = await site.start()
   const callback = `${daemon.control}/auth/callback`
-  const browser = await chromium.launch({
-    executablePath: CHROMIUM,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
-  })
+  const browser = await launchChromium()
   after(async () => {
-    await browser.close()
     await provider.close()
   })
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
-import { after, describe, test } from 'node:test'
-import { chromium } from 'playwright-core'
+import { describe, test } from 'node:test'
+import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -13,29 +12,14 @@ routes:
   - { name: all, match: { gateway: demo }, skill: echo }
 `
 const FAIL = `export default { description: 'fails', run({ message }) { throw new Error('no such order: ' + message.data.body.text) } }`
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
 const MANY = 150
 
 describe('finding the way in the console', { timeout: 300_000 }, async () => {
-  assert.ok(CHROMIUM, 'Chromium is needed: apt-get install chromium')
   const site = openSite({ routes: ROUTES, skills: { fail: FAIL } })
   const daemon = await site.start()
-  const browser = await chromium.launch({
-    executablePath: CHROMIUM,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
-  })
-  const page = await browser.newPage({ viewport: { width: 1200, height: 700 } })
-  page.setDefaultTimeout(15_000)
-  const faults: string[] = []
-  page.on('pageerror', (error) => faults.push(error.message))
-  after(async () => {
-    await browser.close()
-    assert.deepEqual(faults, [])
-  })
   const post = (text: string) => daemon.post('/hooks/demo', JSON.stringify({ text }))
   for (let at = 0; at < MANY; at++) await post(`number ${at}.`)
-  await page.goto(`${daemon.control}/#token=${daemon.token}`)
-  await page.getByText('Live', { exact: true }).waitFor()
+  const { page } = await openConsole(() => daemon, { height: 700, timeout: 15_000 })
 
   const list = page.locator('.list')
   const top = () => list.evaluate((element) => Object(element).scrollTop)

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
-import { after, describe, test } from 'node:test'
-import { chromium } from 'playwright-core'
+import { describe, test } from 'node:test'
+import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -15,22 +14,13 @@ routes:
 const SHIP = `export default { description: 'ships', run({ message: { data: { body } } }) {
   throw new Error(body.reason ?? 'The warehouse has no stock of order ' + body.order + ' in Rotterdam, as it says')
 } }`
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
 
 describe('what lists and questions of the console say', { timeout: 300_000 }, async () => {
-  assert.ok(CHROMIUM, 'Chromium is needed: apt-get install chromium')
   const site = openSite({ routes: ROUTES, skills: { ship: SHIP } })
   const daemon = await site.start()
-  const browser = await chromium.launch({
-    executablePath: CHROMIUM,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
-  })
-  const page = await browser.newPage({ viewport: { width: 1200, height: 700 } })
-  page.setDefaultTimeout(15_000)
-  after(() => browser.close())
+  const { page } = await openConsole(() => daemon, { height: 700, timeout: 15_000 })
   const post = (body: object) => daemon.post('/hooks/shop', JSON.stringify(body))
   const row = (text: string) => page.getByRole('listitem').filter({ hasText: text })
-  await page.goto(`${daemon.control}/#token=${daemon.token}`)
 
   test('a row of a webhook says what came, and not the id of the event', async () => {
     const charge = {

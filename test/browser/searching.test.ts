@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
-import { after, describe, test } from 'node:test'
-import { chromium } from 'playwright-core'
+import { describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
+import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -15,32 +14,15 @@ routes:
   - { name: all, skill: echo }
 `
 const FAIL = `export default { description: 'fails', run() { throw new Error('no') } }`
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
 
 describe('searching in the console', { timeout: 120_000 }, async () => {
-  assert.ok(CHROMIUM, 'Chromium is needed: apt-get install chromium')
   const site = openSite({ routes: ROUTES, skills: { fail: FAIL } })
   const daemon = await site.start()
-  const browser = await chromium.launch({
-    executablePath: CHROMIUM,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
-  })
-  const context = await browser.newContext({ viewport: { width: 1200, height: 800 } })
-  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
-  const page = await context.newPage()
-  page.setDefaultTimeout(15_000)
-  const faults: string[] = []
-  page.on('pageerror', (error) => faults.push(error.message))
-  after(async () => {
-    await browser.close()
-    assert.deepEqual(faults, [])
-  })
   const post = (gateway: string, text: string) => daemon.post(`/hooks/${gateway}`, JSON.stringify({ text }))
   await post('shop', 'the blue book')
   await post('shop', 'a blue card is lost')
   await post('bank', 'blue money')
-  await page.goto(`${daemon.control}/#token=${daemon.token}`)
-  await page.getByText('Live', { exact: true }).waitFor()
+  const { page } = await openConsole(() => daemon, { height: 800, timeout: 15_000 })
 
   const box = page.getByLabel('Search messages')
   const rows = page.getByRole('list', { name: 'Messages' }).getByRole('listitem')

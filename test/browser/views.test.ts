@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
-import { after, describe, test } from 'node:test'
-import { chromium } from 'playwright-core'
+import { describe, test } from 'node:test'
+import { openPage } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -38,28 +37,15 @@ export default {
   run: ({ args }) => 'wiped ' + args.disk,
 }`
 const SECRET = 'of-the-environment-1'
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
 
 describe('the views of an operator', { timeout: 300_000 }, async () => {
-  assert.ok(CHROMIUM, 'Chromium is needed: apt-get install chromium')
   const site = openSite({
     routes: ROUTES,
     skills: { fail: FAIL, pay: PAY, wipe: WIPE },
     env: { BANK_SECRET: SECRET },
   })
   const daemon = await site.start()
-  const browser = await chromium.launch({
-    executablePath: CHROMIUM,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
-  })
-  const page = await browser.newPage({ viewport: { width: 1200, height: 900 } })
-  page.setDefaultTimeout(15_000)
-  const faults: string[] = []
-  page.on('pageerror', (error) => faults.push(error.message))
-  after(async () => {
-    await browser.close()
-    assert.deepEqual(faults, [])
-  })
+  const page = await openPage({ timeout: 15_000 })
   const show = (view: string) => page.goto(`${daemon.control}/#/${view}`)
   const press = (name: string | RegExp) => page.getByRole('button', { name }).click()
   const dialog = page.getByRole('dialog')

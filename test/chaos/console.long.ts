@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
-import { after, describe, test } from 'node:test'
-import { chromium } from 'playwright-core'
+import { describe, test } from 'node:test'
+import { launchChromium } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -12,7 +11,6 @@ routes:
   - { name: all, match: { gateway: demo }, skill: quiet }
 `
 const QUIET = `export default { description: 'does nothing', run() { return { ok: true } } }`
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
 const SEEDED = 5_000
 const CALM = 60_000
 const BUSY = { perSecond: 1_000, ms: 20_000 }
@@ -30,11 +28,9 @@ const WATCH = `
 `
 
 describe('the console on a long day', { timeout: 600_000 }, async () => {
-  assert.ok(CHROMIUM, 'Chromium is needed: apt-get install chromium')
   const site = openSite({ routes: ROUTES, skills: { quiet: QUIET } })
   let daemon = await site.start()
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] })
-  after(() => browser.close())
+  const browser = await launchChromium()
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
   const devtools = await page.context().newCDPSession(page)
   const list = page.locator('.list')

@@ -1,21 +1,17 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
-import { after, describe, test } from 'node:test'
-import { chromium } from 'playwright-core'
+import { describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
+import { launchChromium } from '../fixtures/console-page.ts'
 import { startDemo } from '../fixtures/demo.ts'
 
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
 const SIZES = [
   { width: 1440, height: 900 },
   { width: 390, height: 844 },
 ]
 
 describe('the console on the day of the demo', { timeout: 600_000 }, async () => {
-  assert.ok(CHROMIUM, 'Chromium is needed: apt-get install chromium')
   const demo = await startDemo({ messages: 5_000 })
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] })
-  after(() => browser.close())
+  const browser = await launchChromium()
   for (const viewport of SIZES) {
     for (const colorScheme of ['light', 'dark'] as const) {
       test(`each view is whole at ${viewport.width} px, ${colorScheme}`, async () => {

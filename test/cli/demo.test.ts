@@ -35,6 +35,17 @@ describe('trivium demo', () => {
       ({ name }: { name: string }) => name === 'crm',
     )
     assert.equal(crm.ok, false)
+    assert.ok(crm.queued > 0)
+    assert.equal(crm.waiting, crm.queued + crm.unread)
+    const { rows, budgets } = await invoke('cost', { by: 'skill' })
+    const cost = new Map<string, { money: number; unpriced?: number }>(
+      rows.map((row: { name: string }) => [row.name, row]),
+    )
+    for (const skill of ['concierge', 'triage']) {
+      assert.ok((cost.get(skill)?.money ?? 0) > 0, skill)
+      assert.equal(cost.get(skill)?.unpriced ?? 0, 0)
+    }
+    assert.ok(budgets.some(({ used }: { used: number }) => used > 0))
 
     await demo.stop()
     assert.equal(existsSync(dirname(demo.config)), false)

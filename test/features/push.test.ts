@@ -383,6 +383,8 @@ describe('a push subscription', { concurrency: 4 }, () => {
     assert.equal(got.length, tried + 1)
     const [jobs] = (await store.stats()).jobs
     assert.ok(jobs && jobs.waiting + jobs.running <= 5, 'only what opened the circuit left the group')
+    const { queued, unread } = await show()
+    assert.deepEqual([queued, unread], [jobs.waiting + jobs.running, 30 - queued])
     isWell = true
     held?.end()
     await until(() => new Set(got.slice(tried).map(({ n }) => n)).size === 30, 'all events')

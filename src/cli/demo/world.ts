@@ -3,13 +3,18 @@ import { createServer as createHttpServer } from 'node:http'
 import { createServer, type Socket } from 'node:net'
 import { listenOn } from '../../http/public-http.ts'
 import { createMailbox } from './mailbox.ts'
+import { answerAsModel } from './model.ts'
 
 /**
  * What lies around the daemon of the demo, on loopback and until the process ends: a mailbox that anybody may log in to, a mail
- * server, Slack's Web API, and two receivers of pushed events. Resolves with their ports.
+ * server, Slack's Web API, two models, and two receivers of pushed events. Resolves with their ports.
  */
 export async function startWorld() {
   const server = createHttpServer((request, response) => {
+    if (request.url === '/v1/chat/completions') {
+      void answerAsModel(request, response).catch(() => response.destroy())
+      return
+    }
     request.resume()
     // A service that is out of order: its subscription falls behind.
     if (request.url === '/crm') return response.writeHead(503).end('the CRM is being upgraded')

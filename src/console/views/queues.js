@@ -101,7 +101,7 @@ function Readers({ group }) {
 }
 
 function Subscription({ known, group }) {
-  const { name, topic, url, state, detail, waiting, dead } = known
+  const { name, topic, url, state, detail, waiting, queued = waiting, unread = 0, dead } = known
   const { value, error, reload } = useLoaded(
     (signal) => invoke('subscription-show', { name }, signal),
     [name, state, dead, points.value],
@@ -147,7 +147,7 @@ function Subscription({ known, group }) {
     <header class="card-head"><h3 id=${`push-${name}`}>${name}</h3><${Badge} kind=${STATES[state]}>${state}<//></header>
     <p class="dim">${topic} → ${url}</p>
     <p class="detail">${state === 'paused' ? `Paused ${detail}` : (detail ?? '')}</p>
-    <p class="figures">${count(waiting, 'event')} waiting${waiting > 0 && group?.oldestAt !== undefined && html`, oldest <b><${Age} at=${group.oldestAt} /></b>`}, ${dead > 0 ? html`<a href=${link('dead-letters', { queue: `push/${name}` })}>${count(dead, 'dead letter')}</a>` : 'none dead'}</p>
+    <p class="figures">${count(queued, 'event')} queued, <span title="Events of the topic that this push has not looked at yet; those that it does not match go nowhere.">${unread.toLocaleString('en')} unread</span>${unread > 0 && group?.oldestAt !== undefined && html`, oldest <b><${Age} at=${group.oldestAt} /></b>`}, ${dead > 0 ? html`<a href=${link('dead-letters', { queue: `push/${name}` })}>${count(dead, 'dead letter')}</a>` : 'none dead'}</p>
     <div class="buttons">
       ${
         state === 'active' || state === 'failing'

@@ -3,7 +3,7 @@ import { TriviumError } from '../../core/errors.ts'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
 import type { PushSubscription } from '../../core/push.ts'
 import type { Services, SubscriptionInfo } from '../../core/services.ts'
-import type { Store } from '../../core/store.ts'
+import type { GroupInfo, Store, StoreStats } from '../../core/store.ts'
 import type { ReplayEvents } from '../../engine/replay-events.ts'
 import { defined } from '../../lib/defined.ts'
 import { createLoop } from '../../lib/loop.ts'
@@ -55,12 +55,10 @@ export function createPush(deps: PushDeps) {
         const [control, report] = await Promise.all([records.control(), records.report()])
         const jobs = stats.jobs.find(({ queue }) => queue === queueOf(name))
         const group = groups.find((each) => each.topic === topic && each.group === name)
-        const counts = [group?.lag, group?.pending, jobs?.waiting, jobs?.running]
-        const waiting = counts.reduce((sum: number, count = 0) => sum + count, 0)
         // What stands behind a `?` may be a key.
         const where = { name, topic, url: url.split('?')[0] ?? '' }
         const { attempts } = report
-        return { ...where, ...standing(control, report), waiting, dead: jobs?.dead ?? 0, attempts }
+        return { ...where, ...standing(control, report), ...countsOf(jobs, group), attempts }
       }),
     )
   }
@@ -175,6 +173,12 @@ function serve(subscription: PushSubscription, deps: PushDeps) {
       await store.leases.release(lease, owner).catch(() => {})
     },
   }
+}
+
+function countsOf(jobs: StoreStats['jobs'][number] | undefined, group: GroupInfo | undefined) {
+  const queued = (jobs?.waiting ?? 0) + (jobs?.running ?? 0)
+  const unread = (group?.lag ?? 0) + (group?.pending ?? 0)
+  return { waiting: queued + unread, queued, unread, dead: jobs?.dead ?? 0 }
 }
 
 function standing(

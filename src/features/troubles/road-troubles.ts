@@ -27,9 +27,21 @@ export function roadTroubles(stored: StoredReadings, readings: TroubleReadings, 
   ]
 }
 
-function subscriptionTrouble({ name, state, detail, waiting }: SubscriptionInfo): Trouble[] {
+function subscriptionTrouble({
+  name,
+  topic,
+  state,
+  detail,
+  waiting,
+  queued,
+  unread,
+}: SubscriptionInfo): Trouble[] {
   if (state === 'active') return []
-  const text = `${capital(detail)}.${waiting > 0 ? ` ${counted(waiting, 'event waits', 'events wait')}.` : ''}`
+  const backlog = [
+    queued > 0 && `${counted(queued, 'event waits', 'events wait')} for an attempt`,
+    unread > 0 && `${counted(unread, 'event')} of ${topic} not read yet`,
+  ].filter((part) => part !== false)
+  const text = `${capital(detail)}.${waiting > 0 ? ` ${capital(backlog.join(', '))}.` : ''}`
   const where = { subscription: name }
   const count = waiting
   if (state === 'paused') {

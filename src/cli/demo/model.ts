@@ -1,0 +1,73 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { json } from 'node:stream/consumers'
+import { z } from 'zod'
+
+const requestSchema = z.object({
+  model: z.string(),
+  messages: z.array(z.object({ role: z.string(), content: z.json().optional() })),
+  tools: z.array(z.object({ function: z.object({ name: z.string() }) })).default([]),
+})
+type Request = z.output<typeof requestSchema>
+
+/** Characters of a token, about. */
+const TOKEN = 4
+/** What the small model says of an event of a repository, the first that fits. */
+const LABELS: readonly [RegExp, string][] = [
+  [/payment|checkout|basket/i, 'bug · checkout · urgent'],
+  [/search|accent|japanese/i, 'bug · languages'],
+  [/conclusion\W+failure/i, 'tests failed on main · urgent'],
+  [/workflow_run/i, 'tests passed · nothing to do'],
+  [/pull_request/i, 'change · needs a review'],
+]
+
+/**
+ * The models of the demo: as much of OpenAI's streamed chat completions as the AI SDK reads. One that has the tool `desk` asks it and says
+ * what it answered; another labels what it is given.
+ */
+export async function answerAsModel(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const asked = requestSchema.safeParse(await json(request))
+  if (!asked.success) return void response.writeHead(400).end()
+  const { delta, finish } = nextStep(asked.data)
+  const [prompt, completion] = [asked.data.messages, delta].map((part) =>
+    Math.ceil(JSON.stringify(part).length / TOKEN),
+  )
+  const usage = { prompt_tokens: prompt, completion_tokens: completion }
+  const envelope = { id: 'demo', object: 'chat.completion.chunk', created: 1, model: asked.data.model }
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  for (const [index, part] of [{ role: 'assistant', ...delta }, {}].entries()) {
+    const choice = { index: 0, delta: part, finish_reason: index === 0 ? null : finish }
+    response.write(`data: ${JSON.stringify({ ...envelope, choices: [choice] })}\n\n`)
+  }
+  response.end(`data: ${JSON.stringify({ ...envelope, choices: [], usage })}\n\ndata: [DONE]\n\n`)
+}
+
+function nextStep({ messages, tools }: Request): { delta: object; finish: string } {
+  const { role, content } = messages.at(-1) ?? { role: 'user' }
+  const text = textOf(content)
+  if (role === 'tool') return say(/^"?(null|undefined)?"?$/.test(text) ? 'You are welcome!' : unquoted(text))
+  if (!tools.some((tool) => tool.function.name === 'desk')) {
+    return say(LABELS.find(([sign]) => sign.test(text))?.[1] ?? 'question · no hurry')
+  }
+  const call = { name: 'desk', arguments: JSON.stringify({ text: said(text) }) }
+  return {
+    delta: { tool_calls: [{ index: 0, id: `call_${messages.length}`, type: 'function', function: call }] },
+    finish: 'tool_calls',
+  }
+}
+
+const say = (content: string) => ({ delta: { content }, finish: 'stop' })
+
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return content.map((part) => String(Object(part).text ?? '')).join('\n')
+}
+
+/** The visitor's own words, without the tags that mark them as material. */
+function said(text: string): string {
+  return text.replaceAll(/<\/?[a-z][^>]*>/gi, '').trim()
+}
+
+function unquoted(text: string): string {
+  return text.startsWith('"') && text.endsWith('"') ? String(JSON.parse(text)) : text
+}
