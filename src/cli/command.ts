@@ -75,10 +75,20 @@ export function timeOf(flag: string, text: string): number {
   return time
 }
 
-/** Aborts where the user interrupts a command that goes on until then. */
+/** Ms; npm, `timeout` and the launcher on an older Node send one signal twice or three times. */
+export const SAME_SIGNAL = 500
+
+/** Aborts where the user interrupts a command that goes on until then. A second signal, later, ends it at once. */
 export function interruption(): AbortSignal {
   const interrupted = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => interrupted.abort())
+  let first: number | undefined
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (first !== undefined && performance.now() - first >= SAME_SIGNAL)
+      process.exit(signal === 'SIGINT' ? 130 : 143)
+    first ??= performance.now()
+    interrupted.abort()
+  }
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, onSignal)
   return interrupted.signal
 }
 

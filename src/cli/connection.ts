@@ -9,6 +9,7 @@ import type { Submission } from '../core/message.ts'
 import { defined } from '../lib/defined.ts'
 import { type CommandContext, type Environs, loadFor, userName } from './command.ts'
 import { placeOf, readDaemonFile, readText } from './data-dir.ts'
+import { checked } from './known-names.ts'
 import { lockPatiently } from './patience.ts'
 import { pretty, show } from './terminal.ts'
 
@@ -23,7 +24,7 @@ export async function ask(
   open: (environs: Environs) => Promise<Connection> = connectOrOpen,
 ): Promise<void> {
   await using connection = await open(context.environs())
-  const answer = await question(connection)
+  const answer = await question(checked(connection, context.environs()))
   show(context.terminal(), answer, () => human(answer))
 }
 

@@ -11,6 +11,7 @@ import { type CommandContext, type Environs, EXIT_NOTHING, interruption, loadFor
 import { type Connection, connect, connectOrOpen, isNotRunning } from './connection.ts'
 import { GLOBAL_NAMES, listGlobals } from './global-options.ts'
 import { groupOf, skillIn, spokenName } from './grammar.ts'
+import { requireKnown } from './known-names.ts'
 import { humanResult } from './skill-output.ts'
 import { readValue, typeName } from './skill-value.ts'
 import { isStoreOnly, withoutDaemon } from './store-only.ts'
@@ -72,6 +73,8 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     const named = { ...json }
     for (const { property, key } of options) if (given[key] !== undefined) named[property] = given[key]
     const args = { ...named, ...readPositional(command.args, named, skill.args) }
+    if (builtInSkills.some((one) => one.name === name))
+      await requireKnown(name, args, connection, context.environs())
     if (given.follow === true) return followEvents(connection, args, context.terminal())
     const { invoke } = connection.running
       ? connection

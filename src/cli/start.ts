@@ -5,7 +5,7 @@ import type { Config } from '../config/load-config.ts'
 import { pathGet } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Daemon } from '../daemon.ts'
-import type { Environs } from './command.ts'
+import { type Environs, SAME_SIGNAL } from './command.ts'
 import { makeServed } from './serve.ts'
 import { createSystemdNotifier } from './systemd.ts'
 import type { Terminal } from './terminal.ts'
@@ -51,9 +51,6 @@ function collectGarbage(): void {
   setFlagsFromString('--no-expose-gc')
   if (typeof collect === 'function') collect({ type: 'major', flavor: 'last-resort' })
 }
-
-/** One Ctrl-C under npm arrives twice within milliseconds: from the terminal, and again from npm. */
-const SAME_SIGNAL = 500
 
 /** Resolves with the exit code once the daemon has drained. */
 function untilSignalled(daemon: Daemon, reload: () => void, log: Log, stopping: () => void): Promise<number> {

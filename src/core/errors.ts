@@ -37,7 +37,7 @@ export const catalogue = {
   ),
   method_not_allowed: final(405, '{method} is not allowed at {path}; use {allowed}.'),
   upgrade_required: final(426, '{path} speaks WebSocket; connect with a WebSocket client.'),
-  not_found: final(404, 'There is no {path}.'),
+  not_found: final(404, 'There is no {path}.{hint}'),
   bad_request: final(400, 'The request cannot be read: {reason}.'),
   unauthorized: final(
     401,

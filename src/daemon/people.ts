@@ -27,6 +27,7 @@ export function makePeople(
     record: audit.record,
     transcript: logs.lines.messages.entries,
     savedFor: (scopes, wroteIn) => filesSavedFor(store.kv, scopes, wroteIn),
+    gateways: () => config().gateways.map(({ name }) => name),
     isCaseless(gateway) {
       const kind = config().gateways.find(({ name }) => name === gateway)?.transport
       return (kind !== undefined && transports[kind]?.caseless) ?? false

@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { after, describe, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { suiteWithDaemon } from '../fixtures/suite.ts'
 import { until } from '../fixtures/until.ts'
@@ -81,9 +82,13 @@ for (const store of ['embedded', 'redis'] as const) {
         line: (count: number) =>
           until(() => (lines().length >= count ? lines()[count - 1] : undefined), `line ${count}`, 60_000),
         hasEnded: () => child.exitCode !== null,
-        async end(signal: NodeJS.Signals = 'SIGINT') {
+        async end(signal: NodeJS.Signals = 'SIGINT', times = 1) {
           const closed = once(child, 'close')
           child.kill(signal)
+          for (let more = 1; more < times; more++) {
+            await setImmediate()
+            child.kill(signal)
+          }
           const [code] = await closed
           return code
         },
@@ -242,6 +247,14 @@ esac
       assert.throws(() => process.kill(pid, 0), /ESRCH/)
     })
 
+    test('a signal that `timeout` and a launcher send three times ends it once, and leaves no group', async () => {
+      const before = await groups()
+      const listener = await start('--exec', 'cat', '--gateway', 'plain')
+      assert.notDeepEqual(await groups(), before)
+      assert.equal(await listener.end('SIGTERM', 3), 0)
+      assert.deepEqual(await groups(), before)
+    })
+
     test('a group with a name stays, and has what came meanwhile', async () => {
       const app = await startApp()
       const args = ['--forward', app.url, '--gateway', 'plain', '--group', 'mine', '--max', '1']
@@ -278,6 +291,8 @@ describe('trivium listen refuses', () => {
     ['no target', [], /either --forward URL or --exec/],
     ['two targets', ['--forward', '3000', '--exec', 'true'], /either --forward URL or --exec/],
     ['a URL that is none', ['--forward', 'http://'], /--forward takes a URL/],
+    ['a scheme other than http', ['--forward', 'ftp://x'], /takes http and https, not ftp/],
+    ['a gateway that is not there', ['--forward', '3000', '--gateway', 'plian'], /Did you mean plain\?/],
     ['a match that is no JSON', ['--forward', '3000', '--match', 'x'], /--match is a JSON object/],
     ['a match with an unknown key', ['--forward', '3000', '--match', '{"frm":"x"}'], /unknown key "frm"/],
     [

@@ -3,6 +3,8 @@ import { MESSAGE_TOPIC } from '../../core/event.ts'
 import { isJsonObject, type JsonObject, parseJson } from '../../core/json.ts'
 import { parseDuration } from '../../core/units.ts'
 import { type AddCommand, interruption, usage, wholeNumber } from '../command.ts'
+import { connect } from '../connection.ts'
+import { requireName } from '../known-names.ts'
 import type { Deliver } from '../listen/delivery.ts'
 import { createExec, DROP } from '../listen/exec.ts'
 import { createForward, forwardUrl } from '../listen/forward.ts'
@@ -57,6 +59,8 @@ export const addListen: AddCommand = (program, context) => {
       const signal = interruption()
       const tell = (text: string) =>
         terminal.err(terminal.json ? `${JSON.stringify({ notice: text })}\n` : `${text}\n`)
+      if (flags.gateway !== undefined)
+        await requireName('gateway', flags.gateway, await connect(environs), environs)
       const calls = createPatientCalls(environs, signal, tell)
       const where = { cwd: environs.cwd, env: environs.env, calls, tell }
       const { deliver, target } = delivererFor(flags, where, terminal)

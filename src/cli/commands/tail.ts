@@ -2,6 +2,8 @@ import { type JsonObject, pathGet } from '../../core/json.ts'
 import { defined } from '../../lib/defined.ts'
 import { pause } from '../../lib/pause.ts'
 import { type AddCommand, interruption, wholeNumber } from '../command.ts'
+import { connect } from '../connection.ts'
+import { requireKnown } from '../known-names.ts'
 import { readStream } from '../stream.ts'
 import { paint, shorten, type Terminal } from '../terminal.ts'
 import { filtered } from './message.ts'
@@ -23,6 +25,8 @@ export const addTail: AddCommand = (program, context) => {
     .option('--max <n>', 'stop after this many messages', wholeNumber('--max'))
     .action(async ({ max, ...filter }: { max?: number } & Record<string, string>) => {
       const terminal = context.terminal()
+      const environs = context.environs()
+      await requireKnown('message-search', filter, await connect(environs), environs)
       const ended = new AbortController()
       const signal = AbortSignal.any([interruption(), ended.signal])
       // Whoever reads has enough, as `head` does after ten lines.
@@ -35,7 +39,7 @@ export const addTail: AddCommand = (program, context) => {
         gone: (reason: string) => terminal.err(`${reason}\n`),
       }
       const query = { ...defined(filter), only: 'message,outcome' }
-      await readStream(context.environs(), query, reader, signal).finally(lines.close)
+      await readStream(environs, query, reader, signal).finally(lines.close)
     })
 }
 

@@ -55,6 +55,8 @@ export function createForward({ url, headers, timeout, file, incomplete }: Optio
 /** `http://localhost:3000/hook` from that, `localhost:3000/hook` or `3000`. Throws `usage` for anything else. */
 export function forwardUrl(text: string): URL {
   const full = /^\d{1,5}$/.test(text) ? `http://localhost:${text}/` : text
+  const [, scheme = 'http'] = /^([a-z][a-z\d+.-]*):\/\//i.exec(full) ?? []
+  if (!/^https?$/i.test(scheme)) throw usage(`--forward takes http and https, not ${scheme}`)
   const url = URL.parse(/^https?:\/\//i.test(full) ? full : `http://${full}`)
   if (url && !/^\w+:\/\/.*\s/.test(full) && url.hostname !== '') return url
   throw usage(`--forward takes a URL such as http://localhost:3000/hook, not ${JSON.stringify(text)}`)

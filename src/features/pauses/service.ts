@@ -4,6 +4,7 @@ import type { Services } from '../../core/services.ts'
 import type { Journal } from '../../core/store.ts'
 import { noGateway } from '../../engine/receive.ts'
 import { defined } from '../../lib/defined.ts'
+import { didYouMean } from '../../lib/nearest.ts'
 import { createRunCancel } from './cancel.ts'
 import { createChanges } from './changes.ts'
 import { createHandOver } from './hand-over.ts'
@@ -37,8 +38,9 @@ export function createPauseService(deps: {
     ...defined({ reason }),
   })
   const requireRoute = (name: string) => {
-    if (!deps.router.routes().some((route) => route.name === name))
-      throw new TriviumError('not_found', { path: `route ${name}` })
+    const names = deps.router.routes().map((route) => route.name)
+    if (!names.includes(name))
+      throw new TriviumError('not_found', { path: `route ${name}`, hint: didYouMean(name, names) })
   }
   return {
     async 'gateway-pause'({ gateway: name, reason }, call) {

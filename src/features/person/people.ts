@@ -5,16 +5,17 @@ import type { LogEntry } from '../../core/activity.ts'
 import type { RecordAudit } from '../../core/audit.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
-import { isOperator, isViewer } from '../../core/identity.ts'
+import { isOperator, isViewer, partsOf } from '../../core/identity.ts'
 import type { Log } from '../../core/log.ts'
 import type { people, ServiceOf } from '../../core/operations.ts'
 import type { Store } from '../../core/store.ts'
 import type { Artifacts } from '../../core/transport.ts'
 import type { LongWork } from '../../engine/long-work.ts'
+import { didYouMean } from '../../lib/nearest.ts'
 import { collectPerson, type ErasableArtifacts, type Scopes } from './collect.ts'
 import { createDataDirs } from './data-dirs.ts'
 import { createEraseKind, KIND } from './erase.ts'
-import { createIdentities, createReferences, type Person } from './person.ts'
+import { ANY, createIdentities, createReferences, type Person } from './person.ts'
 import type { Place, Subject } from './place.ts'
 
 export type PeopleDeps = {
@@ -26,6 +27,8 @@ export type PeopleDeps = {
   transcript(): AsyncIterable<LogEntry>
   /** Files that were saved for these people or conversations, and for nobody else but in conversations in which they `wroteIn`. */
   savedFor(scopes: readonly string[], wroteIn: readonly string[]): Promise<string[]>
+  /** The names of the gateways in routes.yaml. */
+  gateways(): readonly string[]
   /** Whether the identities of a gateway have no case. */
   isCaseless(gateway: string): boolean
   record: RecordAudit
@@ -64,9 +67,22 @@ export function createPeople(deps: PeopleDeps) {
   const dirs = createDataDirs({ ...deps, kv: store.kv, isShared: store.kind === 'redis', subjectOf })
   work.offer(createEraseKind({ ...deps, collect, subjectOf, dirs }))
 
+  /** Throws `not_found` for a gateway that is not in routes.yaml and of which nothing is kept: most likely a slip. */
+  const requireGateways = async (identities: readonly string[], signal: AbortSignal) => {
+    for (const identity of identities) {
+      const { gateway } = partsOf(identity)
+      if (gateway === ANY || deps.gateways().includes(gateway)) continue
+      const subject = subjectOf(await collect([identity], signal))
+      if (sumOf(await countsOf(places, subject, signal)) > 0) continue
+      const hint = didYouMean(gateway, deps.gateways())
+      throw new TriviumError('not_found', { path: `gateway ${gateway}`, hint })
+    }
+  }
+
   const service = {
     async export({ identity, attachments }, call) {
       requireOperator(call, 'Exporting a person')
+      await requireGateways(identity, call.signal)
       const person = withoutExports(await collect(identity, call.signal), await exported())
       const subject = { ...subjectOf(person), withFiles: attachments }
       const counts: Record<string, number> = {}
@@ -79,6 +95,7 @@ export function createPeople(deps: PeopleDeps) {
     },
     async erase({ identity, confirm, wait }, call) {
       requireOperator(call, 'Erasing a person')
+      await requireGateways(identity, call.signal)
       if (!confirm) {
         const counts = await countsOf(places, subjectOf(await collect(identity, call.signal)), call.signal)
         return { confirm, counts, total: sumOf(counts) }

@@ -8,6 +8,7 @@ import type { Services } from '../../core/services.ts'
 import type { Jobs, KeyValues, Leases } from '../../core/store.ts'
 import { viewerOf } from '../../core/viewer.ts'
 import { defined } from '../../lib/defined.ts'
+import { didYouMean } from '../../lib/nearest.ts'
 import { aboutSchedule, type Place, placeOf, type ScheduleState } from './about.ts'
 import { createScheduleControl } from './control.ts'
 import { createFileSchedules, type Planned } from './file-schedules.ts'
@@ -53,9 +54,8 @@ export function createSchedules(deps: {
   })
   const all = async () => [...(await state.load()).document.schedules, ...(await file.list())]
   const require = async (id: string, call: Call) => {
-    const found = (await all()).filter(isSeen(call)).find((one) => one.id === id)
-    if (!found) throw new TriviumError('not_found', { path: `schedule ${id}` })
-    return found
+    const seen = await all().then((every) => every.filter(isSeen(call)))
+    return seen.find((one) => one.id === id) ?? unknownSchedule(id, seen)
   }
 
   const firing = createFiring({
@@ -116,4 +116,12 @@ export function createSchedules(deps: {
     /** Called before a run ends that is not tried again. */
     ended: runs.end,
   }
+}
+
+function unknownSchedule(id: string, known: readonly Schedule[]): never {
+  const hint = didYouMean(
+    id,
+    known.map((one) => one.id),
+  )
+  throw new TriviumError('not_found', { path: `schedule ${id}`, hint })
 }
