@@ -3,7 +3,6 @@ import { TriviumError } from '../core/errors.ts'
 import type { Message } from '../core/message.ts'
 import type { Route } from '../core/route.ts'
 import type { ClaimedJob, Note } from '../core/store.ts'
-import { defined } from '../lib/defined.ts'
 import { asideIn } from './aside.ts'
 import { attemptOf, lastErrorOf, type RunOutcome } from './attempts.ts'
 import { HELD_PAUSE, heardIn } from './dispatch-heard.ts'
@@ -40,7 +39,8 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
     // A queue job goes on if the waiting daemon dies, so that does not count as an attempt.
     const job = route.queue === undefined ? claimed : { ...claimed, lost: 0 }
     const started = now()
-    const dispatch = await dispatchOf(job, message, route, history, signal)
+    const collected = job.collected ?? (history.length === 0 ? [] : await merged.of(history))
+    const dispatch = dispatchOf(job, message, route, collected, signal)
     if (dispatch.isFirst && !job.requeued)
       metrics.latency(message.gateway, (started - message.receivedAt) / 1000)
     if (dispatch.attempt > route.retry.attempts)
@@ -61,17 +61,15 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
     return { outcome: 'done', result: { outcome: 'unrouted', replies: 0 }, notes }
   }
 
-  async function dispatchOf(
+  function dispatchOf(
     job: ClaimedJob,
     message: Message,
     route: Route,
-    history: readonly Note[],
+    collected: Message[],
     signal: AbortSignal,
-  ): Promise<Dispatch> {
-    const collected = job.collected ?? (history.length === 0 ? [] : await merged.of(history))
+  ): Dispatch {
     const attempt = attemptOf(job)
-    const steer = route['while-busy'] === 'steer' ? merged.steer(job, route.name, collected) : undefined
-    return {
+    const dispatch: Dispatch = {
       message,
       collected,
       route,
@@ -80,8 +78,9 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
       isAside: job.message === undefined,
       sends: createSendCounter(),
       signal,
-      ...defined({ steer }),
     }
+    if (route['while-busy'] === 'steer') dispatch.steer = merged.steer(job, route.name, collected)
+    return dispatch
   }
 
   return {

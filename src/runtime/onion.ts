@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { ApprovalSettings } from '../core/approval-settings.ts'
 import { reasonOf } from '../core/errors.ts'
 import { isJsonObject } from '../core/json.ts'
-import type { Middleware, Skill, SkillContext } from '../core/skill.ts'
+import type { Middleware, MiddlewareLayer, Skill, SkillContext } from '../core/skill.ts'
 
 /** A skill with the layers that its metadata switched on, outermost first. */
 export type Onion = ReturnType<typeof createOnion>
@@ -33,16 +33,33 @@ export function createOnion(skill: Skill, middleware: readonly Middleware[]) {
     skill,
     layers: applied.map(({ info }) => info),
     /** Runs the layers and, inside them, the skill; the result is in `ctx.locals.result` too. */
-    run: applied.reduceRight<typeof core>(
+    run: applied.reduceRight<(ctx: SkillContext) => Promise<unknown>>(
       (inner, { layer }) =>
-        async (ctx) => {
-          const returned = await layer(ctx, () => inner(ctx))
-          if (returned !== undefined) ctx.locals.result = returned
-          return returned
-        },
+        (ctx) =>
+          runLayer(layer, inner, ctx),
       core,
     ),
   }
+}
+
+/** Never throws. A layer that returns the promise of `next` costs no promise of its own: most look at the call, and pass it on. */
+function runLayer(layer: MiddlewareLayer, inner: (ctx: SkillContext) => Promise<unknown>, ctx: SkillContext) {
+  let passed: Promise<unknown> | undefined
+  try {
+    const returned = layer(ctx, () => {
+      passed = inner(ctx)
+      return passed
+    })
+    return returned === passed ? passed : keepResult(returned, ctx)
+  } catch (error) {
+    return Promise.reject(error)
+  }
+}
+
+async function keepResult(result: unknown, ctx: SkillContext): Promise<unknown> {
+  const returned = await result
+  if (returned !== undefined) ctx.locals.result = returned
+  return returned
 }
 
 /** The onion with `approval` in the metadata. What a route gives goes before the settings of the skill. */

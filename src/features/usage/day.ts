@@ -1,8 +1,12 @@
 export const DAY = 86_400_000
 
-/** `2026-11-28`: the day of a time (Unix ms) in UTC. */
+let latest = { number: Number.NaN, name: '' }
+
+/** `2026-11-28`: the day of a time (Unix ms) in UTC. Remembers the last one, as it is asked after each run. */
 export function dayOf(at: number): string {
-  return new Date(at).toISOString().slice(0, 10)
+  const number = Math.floor(at / DAY)
+  if (number !== latest.number) latest = { number, name: new Date(at).toISOString().slice(0, 10) }
+  return latest.name
 }
 
 /** The days from one time to another, both included, oldest first. */

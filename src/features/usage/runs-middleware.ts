@@ -32,17 +32,15 @@ export function createRunsMiddleware(deps: {
             ...failed,
           })
         }
-        return next().then(
-          (result) => {
-            note()
-            return result
-          },
+        const result = next()
+        result.then(
+          () => note(),
           (error) => {
             const cause = ctx.signal.aborted ? ctx.signal.reason : error
             if (!runsAgain(cause)) note(faultOf(cause))
-            throw error
           },
         )
+        return result
       }
     },
   })

@@ -28,7 +28,7 @@ export function createAccessMiddleware(
     always: rules !== undefined,
     setup(settings, skill) {
       const own = settings === undefined ? undefined : createWho(parseSettings(settingsSchema, settings))
-      return async (ctx, next) => {
+      return (ctx, next) => {
         const { call } = ctx
         if (isOperator(call.caller)) return next()
         if (call.caller.skills) {
