@@ -36,6 +36,7 @@ async function makeDaemon(environs: Environs, options: Parameters<typeof createO
   const { lock, now } = options
   const first = change(await loadFor(environs))
   let { secrets } = first
+  let stored: readonly string[] = []
   const load: DaemonOptions['load'] = async (skills) => {
     const config = change(await loadFor({ ...environs, path: first.file }, skills))
     secrets = config.secrets
@@ -43,7 +44,13 @@ async function makeDaemon(environs: Environs, options: Parameters<typeof createO
   }
   const recent = createRecentLines()
   const logLevel = level ?? first.daemon.logLevel
-  const log = createLogger({ level: logLevel, recent, secrets: () => secrets, destination, pretty })
+  const log = createLogger({
+    level: logLevel,
+    recent,
+    secrets: () => [...secrets, ...stored],
+    destination,
+    pretty,
+  })
   const env = await readEnvironment(environs.cwd, environs.env)
   const { version } = environs
   return {
@@ -54,6 +61,9 @@ async function makeDaemon(environs: Environs, options: Parameters<typeof createO
       env,
       log,
       logged: recent.of,
+      hide: (found) => {
+        stored = found
+      },
       ...defined({ lock, now }),
     }),
     log,

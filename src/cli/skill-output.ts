@@ -1,5 +1,6 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
 import { formatDuration } from '../core/units.ts'
+import { counted } from '../lib/counted.ts'
 import { age, paint, pretty, shorten, table } from './terminal.ts'
 import { humanTroubles } from './troubles.ts'
 import { humanCost, humanSkillUsage } from './usage-output.ts'
@@ -15,6 +16,9 @@ const WHOLE: Readonly<Record<string, (result: Json) => string>> = {
   troubles: humanTroubles,
   cost: humanCost,
   'skill-usage': humanSkillUsage,
+  'subscription-create': madeSubscription,
+  'subscription-update': madeSubscription,
+  'subscription-delete': deletedSubscription,
 }
 
 const LISTS: Readonly<Record<string, (rows: readonly JsonObject[]) => string>> = {
@@ -53,13 +57,13 @@ const LISTS: Readonly<Record<string, (rows: readonly JsonObject[]) => string>> =
     ),
   'subscription-list': (subscriptions) =>
     list(
-      'There are no push subscriptions in routes.yaml.',
-      ['subscription', 'state', 'topic', 'queued', 'unread', 'dead', 'url'],
+      'There are no push subscriptions. `trivium subscription create` makes one.',
+      ['subscription', 'state', 'topic', 'queued', 'unread', 'dead', 'url', 'from'],
       subscriptions,
-      ({ name, ok, state, detail, topic, queued, unread, dead, url }) => [
+      ({ name, ok, state, detail, topic, queued, unread, dead, url, source }) => [
         name,
         stateOf(ok, String(state), detail),
-        ...[topic, queued, unread, dead, url],
+        ...[topic, queued, unread, dead, url, source],
       ],
     ),
   'job-list': (jobs) =>
@@ -111,6 +115,21 @@ const LISTS: Readonly<Record<string, (rows: readonly JsonObject[]) => string>> =
         shorten(JSON.stringify(schedule.args ?? {}), 60),
       ],
     ),
+}
+
+function madeSubscription(result: Json): string {
+  const { name, created, secret } = Object(result)
+  if (created === false) return `Push subscription ${name} is there already, with these settings.`
+  const done = `${created ? 'Created' : 'Changed'} push subscription ${name}.`
+  return secret === undefined ? done : `${done} Its signing secret, which is not shown again:\n${secret}`
+}
+
+function deletedSubscription(result: Json): string {
+  const { name, deleted, waiting, dead } = Object(result)
+  const lost = `${counted(waiting, 'waiting event')} and ${counted(dead, 'dead letter')}`
+  return deleted
+    ? `Deleted push subscription ${name}, with ${lost}.`
+    : `Would delete push subscription ${name}, with ${lost}.`
 }
 
 function list(

@@ -117,7 +117,19 @@ export const catalogue = {
   login_failed: final(502, 'The login failed: {reason}'),
   send_rejected: final(502, 'Gateway {gateway} permanently rejected the message: {reason}'),
   push_failed: passing(502, 'Subscription {name} could not push: {reason}'),
-  subscription_not_found: final(404, 'There is no subscription {name} in routes.yaml.{hint}'),
+  subscription_not_found: final(404, 'There is no push subscription {name}.{hint}'),
+  subscription_exists: final(
+    409,
+    'There is a push subscription {name} already, in {where}. Choose another name, or {instead}.',
+  ),
+  subscription_in_file: final(
+    409,
+    'Push subscription {name} is in routes.yaml. Change it there; a running daemon reads the file again.',
+  ),
+  subscription_not_empty: final(
+    409,
+    'Deleting push subscription {name} would also delete {what}. Repeat it with `force` (--force), or let it send them first.',
+  ),
   job_not_found: final(404, 'There is no long job {id}, or it ended more than a week ago; see job-list.'),
   job_cancelled: final(409, 'The long job {id} was cancelled.'),
   job_failed: final(502, 'Queue {queue}: the job failed after {attempts} attempts: {reason}'),

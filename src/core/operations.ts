@@ -13,6 +13,7 @@ export { longJobs } from './job-operations.ts'
 export { conversations, deadLetters, messages } from './message-operations.ts'
 export { pauses } from './pause-operations.ts'
 export { people } from './person-operations.ts'
+export { subscriptions } from './push-operations.ts'
 export { sends } from './send-operations.ts'
 export { usage } from './usage-operations.ts'
 
@@ -25,7 +26,6 @@ export type ServiceOf<O extends Operations> = {
 }
 
 const match = matchSchema.transform((given): RouteMatch => given).exactOptional()
-const subscription = { name: name.describe('The name of the subscription') }
 const recipients = z.union([name, z.array(name).min(1)]).exactOptional()
 
 /** The events road: `event-…`. */
@@ -265,22 +265,6 @@ export const approvals = {
     approve: z.boolean().describe('true approves, false denies'),
     reason: z.string().exactOptional().describe('Reason for the requester'),
   }).describe('Approves or denies a request, once.'),
-}
-
-/** Push subscriptions, `subscription-…`: all but `list` throw `subscription_not_found`. */
-export const subscriptions = {
-  list: closed({}).describe('Lists push subscriptions with their health and backlog.'),
-  show: closed(subscription).describe('Shows a push subscription and its last attempts, newest first.'),
-  pause: closed(subscription).describe('Pauses a push subscription; its events keep their place.'),
-  resume: closed(subscription).describe(
-    'Resumes a push subscription that was paused, or whose receiver was gone (410) or failing.',
-  ),
-  replay: closed({
-    ...subscription,
-    ...eventRange,
-  }).describe(
-    'Pushes retained events of a topic again, all or a range, with their original ids, as a job (see job-show).',
-  ),
 }
 
 /** `call-…`: what `ctx.once` made. */

@@ -64,6 +64,8 @@ export type FileData = string | Uint8Array | Readable
  * leaves out is among them. `dead`: dead letters in the queue `push/NAME`.
  */
 export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
+  /** Where it is defined: the file, or the store by subscription-create. */
+  source: 'routes.yaml' | 'api'
   ok: boolean
   state: 'active' | 'failing' | 'paused' | 'disabled'
   detail?: string

@@ -32,6 +32,7 @@ export async function makeFoundation(options: DaemonOptions) {
   const { log, mode, version, env, logged = () => [] } = options
   let current = await options.load()
   const config = (): Config => current
+  let hidden: readonly string[] = []
   const { dataDir } = current.daemon
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
 
@@ -57,6 +58,11 @@ export async function makeFoundation(options: DaemonOptions) {
     useConfig(next: Config) {
       current = next
     },
+    /** Secrets on the store, which appear in no log line and no refusal. */
+    hide(secrets: readonly string[]) {
+      hidden = secrets
+      options.hide?.(secrets)
+    },
     logs: shared ?? files,
     longWork,
     /** Shows groups again what they have consumed. */
@@ -68,8 +74,18 @@ export async function makeFoundation(options: DaemonOptions) {
     router: createRouter(withOwnRoutes(current)),
     routeTally: createRouteTally(now),
     access: createAccess(current, (kind) => transports[kind]?.caseless ?? false),
+    /** Names that a `match` may use. */
+    known: () => ({
+      gateway: current.gateways.map(({ name }) => name),
+      transport: Object.keys(transports),
+    }),
     gateways: createGateways({ kinds: new Map(Object.entries(transports)), log }),
-    refusals: createRefusals({ count: metrics.refused, secrets: () => current.secrets, log, now }),
+    refusals: createRefusals({
+      count: metrics.refused,
+      secrets: () => [...current.secrets, ...hidden],
+      log,
+      now,
+    }),
     /** Adds to a message's history; failures are logged. */
     note(messageId: string, what: Omit<Note, 'at'>) {
       store.journal

@@ -12,6 +12,8 @@ export type DaemonOptions = {
   /** The environment with `.env`, for model keys. */
   env: Readonly<Record<string, string | undefined>>
   log: Log
+  /** Is told the secrets on the store, which the log must not show. */
+  hide?(secrets: readonly string[]): void
   /** The clock (Unix ms); by default one that ignores short jumps of the system clock. */
   now?: () => number
   /** The newest log lines about a message. */

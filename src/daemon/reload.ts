@@ -23,7 +23,7 @@ export function createReload(
     manager: Pick<SkillManager, 'known' | 'reload' | 'list' | 'get'>
     mcp: McpServers
     queues: Queues
-    push: Pick<ReturnType<typeof createPush>, 'use'>
+    push: Pick<ReturnType<typeof createPush>, 'use' | 'warnings'>
     notify: Pick<Notify, 'use'>
     workers: Pick<RoadWorkers, 'wake'>
   },
@@ -41,6 +41,7 @@ export function createReload(
       if (line === undefined) return `${file}: ${message}`
       return config().included.length > 0 ? `${file}:${line}: ${message}` : message
     }),
+    ...parts.push.warnings(),
     ...mcp.strangers(manager.list().flatMap(({ name }) => manager.get(name) ?? [])),
   ]
   const readAgain = async () => {

@@ -75,7 +75,7 @@ describe('what commands print for people', { timeout: 300_000 }, async () => {
       const out = await run(...words)
       assert.match(
         out,
-        /^subscription +state +topic +waiting +dead +url\ncrm +active +gateway-message +0 +0 +http:/,
+        /^subscription +state +topic +queued +unread +dead +url +from\ncrm +active +gateway-message +0 +0 +0 +http:/,
       )
       assert.equal(JSON.parse(await run(...words, '--json'))[0].name, 'crm')
     }

@@ -11,7 +11,8 @@ const REFUSED = `
   refused-try slack-installs-remove send-cancel run-cancel job-cancel person-export person-erase message-resend message-replay
   state-get state-set state-delete state-list state-wait artifact-save ask-person session-delete
   callback-create callback-wait callback-respond callback-release approval-decide
-  dead-letter-retry dead-letter-drop dead-letter-bulk subscription-pause subscription-resume subscription-replay call-settle
+  dead-letter-retry dead-letter-drop dead-letter-bulk subscription-pause subscription-resume subscription-replay
+  subscription-create subscription-update subscription-delete call-settle
   remember recall forget search-notes digest-now delegate work-done schedule-in-words remind assistant-help
   delegation-take delegation-accept schedule-create schedule-delete schedule-run schedule-pause schedule-resume
   workbench-update task-add task-claim task-finish

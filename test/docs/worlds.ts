@@ -108,6 +108,7 @@ until trivium dead-letter show $dead > /dev/null 2>&1; do :; done
   'docs/push.md': {
     routes: `gateways: ${GATEWAYS}`,
     configure: /name: local/,
+    placeholders: { 'http://127.0.0.1:8787': 'http://$TRIVIUM_CONTROL_LISTEN' },
     before: {
       'subscription show': 'until trivium subscription show local --json | grep -q 200; do :; done\n',
       'subscription replay': `trivium ${MERGE} ${quote(CRM)}; trivium reload\n`,

@@ -60,7 +60,7 @@ subscriptions:
     assert.partialDeepStrictEqual(shown, { url: `${url}/hook`, waiting: 0, dead: 0 })
     assert.partialDeepStrictEqual(shown.attempts[0], { status: 200, answer: 'thanks' })
     assert.doesNotMatch(daemon.output(), new RegExp(SECRET))
-    assert.match((await site.run(['subscription', 'pause', 'cmr'])).err, /no subscription cmr in routes.yaml/)
+    assert.match((await site.run(['subscription', 'pause', 'cmr'])).err, /no push subscription cmr/)
     assert.match(
       (await site.run(['subscription', 'replay', 'crm', '--since', 'some day'])).err,
       /a time such as/,

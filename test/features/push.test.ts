@@ -75,7 +75,11 @@ async function pushing(
   const work = createLongWork({ store, owner, log, now })
   cleanup(t, () => work.stop())
   const replay = createReplayEvents({ topics: store.topics, work })
-  const push = createPush({ store, replay, owner, pushed, log, now })
+  const push = createPush({
+    ...{ store, replay, owner, pushed, log, now },
+    known: () => ({ gateway: ['in'], transport: ['webhook'] }),
+    hide: () => {},
+  })
   await push.use(subscriptions)
   push.start()
   cleanup(t, () => push.stop(0))
@@ -455,7 +459,7 @@ describe('a push subscription', { concurrency: 4 }, () => {
     await until(() => ns().at(-1) === 3 && got.length >= 5, 'the replay')
     assert.deepEqual(ns().slice(-2), [2, 3])
     assert.equal(got.at(-1)?.id, got[2]?.id)
-    await assert.rejects(show('cmr'), /no subscription cmr in routes.yaml. There are: crm/)
+    await assert.rejects(show('cmr'), /no push subscription cmr. There are: crm/)
   })
 
   test('sends to no private address, and follows no redirect', async (t) => {

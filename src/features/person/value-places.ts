@@ -19,7 +19,7 @@ type Left = (key: string, value: Json, subject: Subject) => Json | undefined
 
 /** What lies elsewhere too, or is about the erasing itself, or is configuration of operators. */
 const NOT =
-  /^(document(-events|-kept)?:|session:|state:|lease\/|long-job:|person-erase|data-dir:|trivium:groups$)/
+  /^(document(-events|-kept)?:|session:|state:|lease\/|long-job:|person-erase|data-dir:|trivium:(groups|push-made)$)/
 /** Values of all people together, of which only theirs goes. */
 const SHARED = /^(pauses$|schedules-paused$|trivium:push:.*:report$|usage-)/
 

@@ -39,6 +39,10 @@ export function createRecords(kv: KeyValues, name: string) {
       updateKv(kv, key, (known) => ({ value: toJson(to(controlSchema.parse(known ?? {}))) })),
     report: async () => reportSchema.parse((await kv.get(`${key}:report`))?.value ?? {}),
     tell: (report: Report) => kv.set(`${key}:report`, toJson(report), { ttl: KEPT }),
+    async forget(): Promise<void> {
+      await kv.delete(key)
+      await kv.delete(`${key}:report`)
+    },
   }
 }
 

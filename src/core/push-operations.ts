@@ -1,0 +1,108 @@
+import { z } from 'zod'
+import { closed, name, optional } from './arguments.ts'
+import { eventRange } from './job-operations.ts'
+import { matchSchema, type RouteMatch } from './match.ts'
+
+const subscription = { name: name.describe('The name of the subscription') }
+
+const text = z.string().min(1)
+const time = z.union([z.number(), text])
+
+/** The settings of a subscription, as in `subscriptions:` of routes.yaml. The service checks them by the schema of the file. */
+const settings = {
+  match: matchSchema
+    .transform((match): RouteMatch => match)
+    .exactOptional()
+    .describe('Only events that match, with the keys of a route'),
+  secret: z
+    .union([text, z.array(text).min(1).max(5)])
+    .exactOptional()
+    .describe('Signing secret (whsec_…), or several; without one it is generated and shown once'),
+  format: z
+    .enum(['event', 'cloudevents', 'cloudevents-binary'])
+    .exactOptional()
+    .describe('Format of the request'),
+  headers: z.record(z.string(), z.string()).exactOptional().describe('Further headers of each request'),
+  allowPrivate: z.boolean().exactOptional().describe('Allow private addresses and plain http'),
+  tls: z
+    .strictObject({ cert: text.exactOptional(), key: text.exactOptional(), ca: text.exactOptional() })
+    .exactOptional()
+    .describe('Client certificate, its key and trusted CAs, as PEM text'),
+  oauth: z
+    .strictObject({
+      tokenUrl: text,
+      clientId: text,
+      clientSecret: text,
+      scope: text.exactOptional(),
+      audience: text.exactOptional(),
+    })
+    .exactOptional()
+    .describe('Access tokens by OAuth 2.0 client credentials'),
+  rate: optional('Maximum rate of requests, such as 10/s'),
+  concurrency: z.int().min(1).max(256).exactOptional().describe('Requests at the same time'),
+  timeout: time.exactOptional().describe('Timeout of one request, in ms or as a duration'),
+  retry: z
+    .strictObject({
+      attempts: z.int().exactOptional(),
+      delay: time.exactOptional(),
+      maxDelay: time.exactOptional(),
+    })
+    .exactOptional()
+    .describe('Attempts, the delay before the second one, and the longest delay'),
+}
+
+/** Settings that an update may remove. */
+const changes = {
+  match: settings.match.nullable(),
+  secret: settings.secret,
+  format: settings.format.nullable(),
+  headers: settings.headers.nullable(),
+  allowPrivate: settings.allowPrivate.nullable(),
+  tls: settings.tls.nullable(),
+  oauth: settings.oauth.nullable(),
+  rate: settings.rate.nullable(),
+  concurrency: settings.concurrency.nullable(),
+  timeout: settings.timeout.nullable(),
+  retry: settings.retry.nullable(),
+}
+
+/** Push subscriptions, `subscription-…`: all but `list` and `create` throw `subscription_not_found`. */
+export const subscriptions = {
+  list: closed({}).describe('Lists push subscriptions with their health and backlog.'),
+  show: closed(subscription).describe('Shows a push subscription and its last attempts, newest first.'),
+  /** Throws `subscription_exists`. */
+  create: closed({
+    ...subscription,
+    url: text.describe('Where events are POSTed to'),
+    topic: optional('Topic whose events are sent; default: gateway-message'),
+    ...settings,
+  }).describe(
+    'Creates a push subscription, which is kept on the store. Its signing secret is shown only here.',
+  ),
+  /** Throws `subscription_in_file`. */
+  update: closed({
+    ...subscription,
+    url: optional('Where events are POSTed to'),
+    ...changes,
+    rotateSecret: z
+      .boolean()
+      .default(false)
+      .describe('Generate a new signing secret, shown once; the newest old one signs beside it'),
+  }).describe('Changes settings of a push subscription; the others stay, and null removes one.'),
+  /** Throws `subscription_in_file`, and `subscription_not_empty` without `force`. */
+  delete: closed({
+    ...subscription,
+    force: z.boolean().default(false).describe('Also delete waiting events and dead letters'),
+    dryRun: z.boolean().default(false).describe('Only tell what would be deleted'),
+  }).describe('Deletes a push subscription that was made by subscription-create.'),
+  pause: closed(subscription).describe('Pauses a push subscription; its events keep their place.'),
+  resume: closed(subscription).describe(
+    'Resumes a push subscription that was paused, or whose receiver was gone (410) or failing.',
+  ),
+  replay: closed({
+    ...subscription,
+    ...eventRange,
+  }).describe(
+    'Pushes retained events of a topic again, all or a range, with their original ids, as a job (see job-show).',
+  ),
+}

@@ -1,0 +1,70 @@
+import { MESSAGE_TOPIC } from '../../core/event.ts'
+import type { PushSubscription } from '../../core/push.ts'
+import type { SubscriptionInfo } from '../../core/services.ts'
+import type { GroupInfo, Store, StoreStats } from '../../core/store.ts'
+import { defined } from '../../lib/defined.ts'
+import { isFailing } from './circuit.ts'
+import { type Control, createRecords, queueOf, type Report } from './records.ts'
+
+/** How subscriptions are doing, with their last attempts. `isMade`: whether a call made it. */
+export async function listSubscriptions(
+  store: Store,
+  shown: readonly PushSubscription[],
+  isMade: (name: string) => boolean,
+): Promise<SubscriptionInfo[]> {
+  if (shown.length === 0) return []
+  const [stats, groups] = await Promise.all([store.stats(), store.topics.groups()])
+  return Promise.all(
+    shown.map(async ({ name, topic, url }) => {
+      const records = createRecords(store.kv, name)
+      const [control, report] = await Promise.all([records.control(), records.report()])
+      const jobs = stats.jobs.find(({ queue }) => queue === queueOf(name))
+      const group = groups.find((each) => each.topic === topic && each.group === name)
+      // What stands behind a `?` may be a key.
+      const where = { name, topic, url: url.split('?')[0] ?? '' }
+      const source = isMade(name) ? ('api' as const) : ('routes.yaml' as const)
+      const { attempts } = report
+      return { ...where, source, ...standing(control, report), ...countsOf(jobs, group), attempts }
+    }),
+  )
+}
+
+/** The attempts to push the event of a message, as far as each subscription remembers them. */
+export async function attemptsOf(
+  store: Store,
+  subscriptions: readonly PushSubscription[],
+  messageId: string,
+) {
+  const mine = subscriptions.filter(({ topic }) => topic === MESSAGE_TOPIC)
+  const found = mine.map(async ({ name }) => {
+    const { attempts } = await createRecords(store.kv, name).report()
+    return attempts
+      .filter(({ event }) => event === messageId)
+      .map((each) => ({ subscription: name, ...each }))
+  })
+  return (await Promise.all(found)).flat()
+}
+
+function standing(
+  { stopped }: Control,
+  report: Report,
+): Pick<SubscriptionInfo, 'ok' | 'state' | 'detail' | 'paused'> {
+  if (stopped?.why === 'paused') {
+    const { by, at: since } = stopped
+    return { ok: true, state: 'paused', detail: `by ${by}`, paused: { by, ...defined({ since }) } }
+  }
+  if (stopped) return { ok: false, state: 'disabled', detail: 'its receiver is gone (410)' }
+  if (!isFailing(report)) return { ok: true, state: 'active' }
+  return {
+    ok: false,
+    state: 'failing',
+    detail: `${report.failures} times in a row: ${report.attempts[0]?.reason}`,
+  }
+}
+
+/** What a subscription still has to send: `queued` events wait for an attempt, `unread` ones have not been looked at; and its dead letters. */
+export function countsOf(jobs: StoreStats['jobs'][number] | undefined, group: GroupInfo | undefined) {
+  const queued = (jobs?.waiting ?? 0) + (jobs?.running ?? 0)
+  const unread = (group?.lag ?? 0) + (group?.pending ?? 0)
+  return { waiting: queued + unread, queued, unread, dead: jobs?.dead ?? 0 }
+}

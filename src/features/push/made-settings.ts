@@ -1,0 +1,117 @@
+import { randomBytes } from 'node:crypto'
+import type { ZodError } from 'zod'
+import { secretsOf } from '../../config/environment.ts'
+import { AUDIT_TOPIC } from '../../core/audit.ts'
+import type { Call } from '../../core/call.ts'
+import { TriviumError } from '../../core/errors.ts'
+import { isForOperators, LOG_TOPIC, MESSAGE_TOPIC, NOTIFY_TOPICS, REPLY_TOPICS } from '../../core/event.ts'
+import { isOperator, isViewer } from '../../core/identity.ts'
+import { isJsonObject, type Json, type JsonObject, toJson } from '../../core/json.ts'
+import { partsOfMatch } from '../../core/match.ts'
+import { compilePattern } from '../../core/pattern.ts'
+import { type PushSubscription, pushSchema } from '../../core/push.ts'
+import { noSuch } from '../../lib/nearest.ts'
+import { asInFile } from './made.ts'
+
+/** What stands in place of a secret. */
+const MASK = '[secret]'
+/** Characters of the settings of one subscription: all of them are one value on the store. */
+const LARGEST = 32_768
+
+/** Settings of which every text is a secret. */
+const SECRET = new Set(['secret', 'headers', 'clientSecret', 'key'])
+
+/** The names that a `match` may use. */
+export type Known = Record<'gateway' | 'transport', readonly string[]>
+
+export function newSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64')}`
+}
+
+/** The settings of a call as they came, without what is about the call: the parsed ones cannot be parsed again. */
+export function settingsIn({ given }: Pick<Call, 'given'>): JsonObject {
+  const args = toJson(given)
+  if (!isJsonObject(args)) return {}
+  const { name: _name, rotateSecret: _rotate, ...settings } = args
+  return settings
+}
+
+/** `null` removes a setting. */
+export function changedBy(before: JsonObject, changes: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries({ ...before, ...changes }).filter(([, value]) => value !== null))
+}
+
+/** Settings as they may be shown. */
+export function withoutSecretsOf(given: JsonObject): JsonObject {
+  const entries = Object.entries(given).map(([key, value]): [string, Json] => {
+    if (SECRET.has(key)) return [key, masked(value)]
+    if (key === 'url') return [key, String(value).split('?')[0] ?? '']
+    return [key, key !== 'match' && isJsonObject(value) ? withoutSecretsOf(value) : value]
+  })
+  return Object.fromEntries(entries)
+}
+
+function masked(value: Json): Json {
+  if (Array.isArray(value)) return value.map(masked)
+  if (!isJsonObject(value)) return MASK
+  return Object.fromEntries(Object.keys(value).map((key) => [key, MASK]))
+}
+
+/** Texts that no log line may show. */
+export function hiddenIn(given: JsonObject): string[] {
+  const key = isJsonObject(given.tls) && typeof given.tls.key === 'string' ? [given.tls.key] : []
+  return secretsOf(key, given)
+}
+
+function isMasked(value: Json): boolean {
+  if (Array.isArray(value)) return value.some(isMasked)
+  return isJsonObject(value) ? Object.values(value).some(isMasked) : value === MASK
+}
+
+/**
+ * As the settings would be in routes.yaml, with the name; throws `skill_args_invalid` and `topic_reserved`. Stricter than the file: a
+ * call names no files of the daemon.
+ */
+export function validated(skill: string, name: string, given: JsonObject, known: Known): PushSubscription {
+  const refuse = (details: string) => new TriviumError('skill_args_invalid', { name: skill, details })
+  if (JSON.stringify(given).length > LARGEST)
+    throw refuse(`expected at most ${LARGEST} characters of settings`)
+  if (isMasked(given))
+    throw refuse(`${MASK} stands for a secret that is not shown; leave the setting out to keep it`)
+  const { data, error } = pushSchema.safeParse(asInFile({ ...given, name }))
+  if (!data) throw refuse(detailsOf(error))
+  const path = Object.entries(data.tls ?? {}).find(([, value]) => !value.startsWith('-----BEGIN '))
+  if (path) throw refuse(`tls.${path[0]}: expected PEM text; only routes.yaml names files`)
+  const { topic } = data
+  const isClosed = topic === LOG_TOPIC || topic === AUDIT_TOPIC || topic.startsWith(REPLY_TOPICS)
+  if (isClosed || topic.startsWith(NOTIFY_TOPICS)) throw new TriviumError('topic_reserved', { topic })
+  const { keys, not } = partsOfMatch(data.match ?? {})
+  for (const each of topic === MESSAGE_TOPIC ? [keys, ...not] : []) {
+    for (const key of ['gateway', 'transport'] as const) {
+      const wanted = Array.isArray(each[key]) ? each[key] : []
+      const wrong = wanted.find((one) => !known[key].some((exists) => compilePattern(one).test(exists)))
+      if (wrong !== undefined) throw refuse(`match.${key}: ${noSuch(key, wrong, known[key])}`)
+    }
+  }
+  return data
+}
+
+function detailsOf({ issues }: ZodError): string {
+  return issues
+    .map(({ path, message }) => (path.length > 0 ? `${path.map(String).join('.')}: ${message}` : message))
+    .join('; ')
+}
+
+/** Operators, and programs whose token names the skill. Throws `forbidden`. */
+export function requireMayChange(
+  { caller, skill }: Pick<Call, 'caller' | 'skill'>,
+  wanted?: PushSubscription,
+): void {
+  const refuse = (reason: string) =>
+    new TriviumError('forbidden', { what: `Skill ${skill} for ${caller.id ?? caller.kind}`, reason })
+  if (isOperator(caller) && !isViewer(caller)) return
+  if (caller.skills === undefined || isViewer(caller)) throw refuse('it is for operators and programs')
+  if (caller.gateways) throw refuse('a push reaches all gateways, and needs `gateways: ["*"]`')
+  if (wanted?.allowPrivate) throw refuse('only operators allow private addresses')
+  if (wanted && isForOperators(wanted.topic)) throw refuse(`only operators read ${wanted.topic}`)
+}

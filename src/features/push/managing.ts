@@ -1,0 +1,128 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Call } from '../../core/call.ts'
+import { TriviumError } from '../../core/errors.ts'
+import { MESSAGE_TOPIC } from '../../core/event.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import { requireRoom } from '../../core/limits.ts'
+import type { PushSubscription } from '../../core/push.ts'
+import type { Services } from '../../core/services.ts'
+import { didYouMean } from '../../lib/nearest.ts'
+import type { Ending } from './ending.ts'
+import type { Made, MadeByName, MadeSubscription } from './made.ts'
+import { changedBy, type Known, newSecret, requireMayChange, settingsIn, validated } from './made-settings.ts'
+
+/** Each costs every daemon a look at its lease every second or two. */
+const ROOM = { most: 250, what: 'Push subscriptions on the store', todo: 'Delete one that is not needed.' }
+
+type Managing = Pick<Services['subscriptions'], 'create' | 'update' | 'delete'>
+
+/** Makes, changes and deletes subscriptions on the store. Those of routes.yaml are changed there. */
+export function createManaging(deps: {
+  made: Made
+  ending: Ending
+  ofFile(): readonly PushSubscription[]
+  names(): string[]
+  /** Names that a `match` may use. */
+  known(): Known
+  /** Puts what is on the store in force on this daemon. */
+  refresh(): Promise<void>
+  now(): number
+}): Managing {
+  const { made, ending, known, now } = deps
+  const isInFile = (name: string) => deps.ofFile().some((each) => each.name === name)
+  const find = (all: MadeByName, name: string): MadeSubscription => {
+    const found = all[name]
+    if (found && !found.isEnding) return found
+    throw new TriviumError('subscription_not_found', { name, hint: didYouMean(name, deps.names()) })
+  }
+
+  return {
+    async create({ name }, call) {
+      const given = settingsIn(call)
+      const secret = given.secret === undefined ? newSecret() : undefined
+      const whole = secret === undefined ? given : { ...given, secret }
+      requireMayChange(call, validated('subscription-create', name, whole, known()))
+      if (isInFile(name)) throw exists(name, 'routes.yaml', 'change it there')
+      // One that was deleted under this name a moment ago.
+      await ending.complete(name)
+      const outcome = { isNew: false }
+      await made.change((all) => {
+        outcome.isNew = all[name] === undefined
+        if (all[name] && isSame(all[name].given, given)) return undefined
+        if (all[name]) throw exists(name, 'the store', 'change it by subscription-update')
+        const count = Object.keys(all).length
+        requireRoom(ROOM, count)
+        return { ...all, [name]: { given: whole, by: whoIs(call), at: now() } }
+      })
+      await deps.refresh()
+      const { isNew } = outcome
+      return { name, created: isNew, ...(isNew && secret !== undefined && { secret }) }
+    },
+
+    async update({ name, rotateSecret }, call) {
+      if (isInFile(name)) throw new TriviumError('subscription_in_file', { name })
+      const changes = settingsIn(call)
+      const secret = rotateSecret ? newSecret() : undefined
+      await made.change((all) => {
+        const before = find(all, name)
+        const given = changedBy(before.given, changes)
+        if (secret !== undefined) given.secret = [secret, ...newestOf(given.secret)]
+        requireMayChange(call, validated('subscription-update', name, given, known()))
+        return { ...all, [name]: { ...before, given, updatedAt: now() } }
+      })
+      await deps.refresh()
+      return { name, ...(secret !== undefined && { secret }) }
+    },
+
+    async delete({ name, force, dryRun }, call) {
+      requireMayChange(call)
+      const isShadowed = isInFile(name)
+      if (isShadowed && !(await made.all())[name]) throw new TriviumError('subscription_in_file', { name })
+      const { given } = find(await made.all(), name)
+      // The one of the file reads the group of that name.
+      const kept = isShadowed
+        ? { waiting: 0, dead: 0 }
+        : await ending.count(name, String(given.topic ?? MESSAGE_TOPIC))
+      if (dryRun) return { name, deleted: false, ...kept }
+      if (!force && kept.waiting + kept.dead > 0)
+        throw new TriviumError('subscription_not_empty', { name, what: wordsOf(kept) })
+      await made.change((all) => {
+        const found = find(all, name)
+        const { [name]: _, ...others } = all
+        return isShadowed ? others : { ...all, [name]: { ...found, isEnding: true } }
+      })
+      await deps.refresh()
+      await ending.complete(name)
+      return { name, deleted: true, ...kept }
+    },
+  }
+}
+
+/** Whether a call that is repeated asks for what is there. A generated secret is not among what it gives. */
+function isSame(stored: JsonObject, given: JsonObject): boolean {
+  const { secret: _stored, ...settings } = stored
+  const { secret, ...asked } = given
+  return (
+    isDeepStrictEqual(settings, asked) && (secret === undefined || isDeepStrictEqual(secret, stored.secret))
+  )
+}
+
+/** The newest secret, as a list. */
+function newestOf(secrets: Json | undefined): Json[] {
+  if (Array.isArray(secrets)) return secrets.slice(0, 1)
+  return secrets === undefined ? [] : [secrets]
+}
+
+function whoIs({ caller }: Pick<Call, 'caller'>): string {
+  return caller.id ?? caller.kind
+}
+
+function exists(name: string, where: string, instead: string): TriviumError {
+  return new TriviumError('subscription_exists', { name, where, instead })
+}
+
+function wordsOf({ waiting, dead }: { waiting: number; dead: number }): string {
+  const parts = [waiting > 0 && `${waiting} waiting`, dead > 0 && `${dead} dead`]
+  const total = waiting + dead
+  return `${parts.filter(Boolean).join(' and ')} ${total === 1 ? 'event' : 'events'}`
+}
