@@ -1,3 +1,4 @@
+import { TriviumError } from '../../src/core/errors.ts'
 import { createStateManager } from '../../src/features/documents/manager.ts'
 import { increment, notes } from './kit.ts'
 
@@ -5,7 +6,18 @@ import { increment, notes } from './kit.ts'
 const [dir = '', times = '1'] = process.argv.slice(2)
 const manager = createStateManager({ dir, documents: [notes] })
 for (let i = 0; i < Number(times); i += 1) {
-  const { document } = await manager.update('notes', increment)
+  const { document } = await patiently(() => manager.update('notes', increment))
   process.stdout.write(`${document.count}\n`)
 }
 await manager.close()
+
+/** Tries again what a busy machine kept from its turn for longer than the lock waits. */
+async function patiently<T>(work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof TriviumError && error.code === 'state_locked')) throw error
+    }
+  }
+}

@@ -15,6 +15,7 @@ export function isFailing({ failures }: { failures: number }): boolean {
 export function createCircuit(most: number, now: () => number) {
   let failures = 0
   let openUntil = 0
+  let rests = 0
   /** When the receiver wants to hear again, whatever becomes of what it had by then. */
   let asked = 0
   const isOpen = () => now() < openUntil
@@ -22,6 +23,8 @@ export function createCircuit(most: number, now: () => number) {
     /** In a row. */
     failures: () => failures,
     isOpen,
+    /** How many times it opened. */
+    rests: () => rests,
     isClosed: () => !isOpen() && !isFailing({ failures }),
     /** How many may be under way now. */
     room: () => (isOpen() ? 0 : isFailing({ failures }) ? 1 : most),
@@ -33,11 +36,13 @@ export function createCircuit(most: number, now: () => number) {
     },
     /** `retryAt`: when the receiver wants to hear again (Unix ms). */
     failed(retryAt: number): void {
+      const wasOpen = isOpen()
       // Those that were under way when it opened say nothing new.
-      if (!isFailing({ failures }) || !isOpen()) failures++
+      if (!isFailing({ failures }) || !wasOpen) failures++
       const rest = isFailing({ failures }) ? now() + backoff(failures - TOLERATED + 1, REST) : 0
       asked = Math.max(asked, retryAt)
       openUntil = Math.max(openUntil, asked, rest)
+      if (!wasOpen && isOpen()) rests++
     },
   }
 }

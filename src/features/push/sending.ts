@@ -98,17 +98,18 @@ async function makeParts(
     underWay: 0,
     isGone: false,
     isStopping: false,
-    /** How many the worker was last told that may be under way. */
+    /** How many may be under way, as the loop saw it last: the worker takes no job before the loop has seen that a rest is over. */
     told: concurrency,
-    /** Whether an event was made a job since then, of a lane of which nothing is known. */
-    isTried: false,
+    /** The rests of the receiver that the loop knows of, and the last one after which an event of a lane of which nothing is known was made a job. */
+    rests: 0,
+    triedAfter: 0,
     drained: createBell(),
   }
   /** Makes no job of what the receiver need not see yet, but of one event after each rest: the jobs from before may be all that it refuses. */
   const mayLeave = (lane: string) => {
     if (circuit.isClosed()) return true
-    if (state.isTried || lanes.isKnown(lane)) return false
-    state.isTried = true
+    if (circuit.isOpen() || state.triedAfter === circuit.rests() || lanes.isKnown(lane)) return false
+    state.triedAfter = circuit.rests()
     return true
   }
   const wants = subscription.match && createEventFilter(subscription.match, store.journal)
@@ -190,13 +191,14 @@ function createSendLoop(parts: Parts) {
       if (state.isGone) await disable(parts)
       await storeJobs()
       const places = parts.room()
-      if (state.told !== places) {
-        state.isTried = false
+      // A rest may have begun and ended since the last step.
+      if (state.told !== places || state.rests !== circuit.rests()) {
         reading.look()
         parts.wake()
         parts.wakeWorker()
       }
       state.told = places
+      state.rests = circuit.rests()
       const isRead = state.told > 0 && parts.isLow()
       const isDue = reading.isAckDue() || state.underWay === 0
       // At once: the store does them in this order, and flushes once. Both have ended before another step begins.
@@ -241,7 +243,7 @@ function createJobWorker(parts: Parts) {
     queue,
     store,
     concurrency,
-    limits: () => new Map([[name, parts.room()]]),
+    limits: () => new Map([[name, Math.min(state.told, parts.room())]]),
     retry,
     async run(job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> {
       const { event, failure } = jobSchema.parse(job.data)
