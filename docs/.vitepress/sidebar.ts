@@ -31,6 +31,7 @@ export const sidebar: Group[] = [
   }),
   group('Operations', {
     operating: 'Operate',
+    parts: 'Optional parts',
     'several-files': 'Configuration in several files',
     upgrading: 'Upgrade to 0.2',
     stability: 'Stability',

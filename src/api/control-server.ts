@@ -4,6 +4,7 @@ import type { Config } from '../config/load-config.ts'
 import type { RecordAudit } from '../core/audit.ts'
 import { TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
+import { loadPart } from '../core/parts.ts'
 import type { Store } from '../core/store.ts'
 import { createOidc } from '../features/sign-in/oidc.ts'
 import { createSessions } from '../features/sign-in/sessions.ts'
@@ -33,7 +34,7 @@ export function createControlServer(
 ) {
   const { config, audit, metrics, tracing, isVerbose, log } = base
   const { kv } = base.store
-  let mcp: Promise<McpHttp> | undefined
+  let mcp: McpHttp | undefined
   let server: Server | undefined
   const answering = new Set<Promise<unknown>>()
   let isStopping = false
@@ -59,10 +60,9 @@ export function createControlServer(
         submit,
         async mcp(request, response, caller) {
           // Most daemons never get a request for it.
-          mcp ??= import('../runtime/mcp/http.ts').then(({ createMcpHttp }) =>
-            createMcpHttp({ manager, version: operator.version }),
-          )
-          await (await mcp).handle(request, response, caller, request.body)
+          const { createMcpHttp } = await loadPart('mcp', () => import('../runtime/mcp/http.ts'))
+          mcp ??= createMcpHttp({ manager, version: operator.version })
+          await mcp.handle(request, response, caller, request.body)
         },
         token,
         console: () => config().console,
@@ -77,7 +77,7 @@ export function createControlServer(
       return listenOn(server, address, 'TRIVIUM_CONTROL_LISTEN')
     },
     async close() {
-      await (await mcp)?.close()
+      await mcp?.close()
       if (!server?.listening) return
       server.close()
       server.closeAllConnections()

@@ -32,6 +32,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   shards: async () => (await import('./commands/shards.ts')).addShards,
   skill: async () => (await import('./commands/skill.ts')).addSkill,
   mcp: async () => (await import('./commands/mcp.ts')).addMcp,
+  parts: async () => (await import('./commands/parts.ts')).addParts,
   // The last: it completes those that were added before it.
   completion: async () => (await import('./commands/completion.ts')).addCompletion,
 }

@@ -1,17 +1,21 @@
 import { relative } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { transports } from '../../transports/registry.ts'
 import type { Config } from '../config/load-config.ts'
+import { neededParts } from '../config/needed-parts.ts'
 import { pathGet } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Daemon } from '../daemon.ts'
-import { type Environs, SAME_SIGNAL } from './command.ts'
+import { type Environs, loadFor, SAME_SIGNAL } from './command.ts'
+import { offerParts } from './install-parts.ts'
 import { makeServed } from './serve.ts'
 import { createSystemdNotifier } from './systemd.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Runs the daemon until a signal: the first drains, a second exits at once, SIGHUP reloads. Resolves with the exit code. */
 export async function start(environs: Environs, terminal: Terminal): Promise<number> {
+  await offerParts(neededParts(await loadFor(environs), transports), terminal)
   const began = performance.now()
   const served = await makeServed(environs, { pretty: terminal.isTerminal })
   const { daemon, log, reload } = served

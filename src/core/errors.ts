@@ -55,6 +55,14 @@ export const catalogue = {
   forbidden: final(403, '{what} is not allowed: {reason}.'),
   config_invalid: misuse(422, '{details}'),
   cannot_listen: final(503, 'Cannot listen on {address}: {reason}. Free it, or set {setting}.'),
+  part_missing: misuse(
+    501,
+    'The {parts} not installed{why}. Run `{command}` in {folder}, or `trivium parts install`.',
+  ),
+  install_failed: final(
+    500,
+    'The command `{command}` in {folder} ended with {code}. Run it by hand to see why.',
+  ),
   skill_not_found: misuse(404, 'There is no skill {name}.{hint}'),
   skill_args_invalid: misuse(422, 'Skill {name} cannot take these arguments: {details}'),
   skill_broken: final(500, 'Skill {name} cannot be loaded from {path}: {reason}'),

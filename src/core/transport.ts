@@ -4,6 +4,7 @@ import { type ZodType, z } from 'zod'
 import { type Json, type JsonObject, jsonObjectSchema } from './json.ts'
 import type { Log } from './log.ts'
 import { type Accepted, type Attachment, attachmentSchema, type Message, type NewMessage } from './message.ts'
+import type { Part } from './parts.ts'
 import type { KeyValues, Leases } from './store.ts'
 
 /**
@@ -13,6 +14,8 @@ import type { KeyValues, Leases } from './store.ts'
 export type TransportKind<Options = unknown, Host = unknown> = {
   kind: string
   options: ZodType<Options>
+  /** The optional part that `create` loads. */
+  part?: Part
   /** Identities are case-insensitive and in lower case in `from`; `compileMember` compares them accordingly. */
   caseless?: boolean
   /** Frames of a persistent connection, by sender, for the API description. */

@@ -9,6 +9,7 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,6 +17,13 @@ import { dirname, join, normalize } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
+import { PARTS, type Part } from '../../src/core/parts.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { startOpenAiServer } from '../fixtures/openai-server.ts'
+import { startQueueWorker } from '../fixtures/queue-worker.ts'
+import { startRedisServer } from '../fixtures/redis-server.ts'
+import { startSlackServer } from '../fixtures/slack-server.ts'
+import { until } from '../fixtures/until.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const lockSchema = z.object({
@@ -31,6 +39,21 @@ const lockSchema = z.object({
 /** npm would run these where somebody installs the package. */
 const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepare', 'prepublish']
 
+/** Limits of what an installation brings without the optional parts. With them it is more than twice as large. */
+const MOST = { packages: 260, megabytes: 110 }
+
+/** A routes.yaml that needs the part, and who in it does. */
+const NEEDS: [part: Part, routes: string, by: string][] = [
+  [
+    'slack',
+    'gateways: { team: { transport: slack, mode: socket, botToken: xoxb-1, appToken: xapp-1 } }',
+    'gateway team',
+  ],
+  ['model', 'model: openai:gpt', '`model`'],
+  ['mcp', 'mcp: { files: { command: npx } }', 'MCP server files'],
+  ['queues', 'routes: [{ name: jobs, queue: jobs }]\nqueues: { redis: "redis://127.0.0.1:1" }', 'route jobs'],
+]
+
 /** Packages of packages may be newer than the tested ones by a release that their ranges allow; most are not. */
 const MOST_NEWER = 0.1
 
@@ -38,6 +61,7 @@ describe('the package', { timeout: 600_000 }, () => {
   const dir = mkdtempSync(join(tmpdir(), 'trivium-package-'))
   const project = join(dir, 'project')
   const installed = join(project, 'node_modules', 'trivium')
+  const bin = join(installed, 'bin', 'trivium.js')
   before(() => {
     const clone = join(dir, 'clone')
     const tracked = run('git', ['ls-files', '-co', '--exclude-standard'], root).out.trim().split('\n')
@@ -96,15 +120,145 @@ describe('the package', { timeout: 600_000 }, () => {
     assert.ok(newer.length < others.length * MOST_NEWER, list.join('\n'))
   })
 
+  test('is light: no optional part is in it', () => {
+    const found = lockSchema.parse(
+      JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8')),
+    ).packages
+    const names = Object.values(PARTS).flatMap(({ packages }): readonly string[] => packages)
+    assert.deepEqual(
+      names.filter((name) => found[`node_modules/${name}`]),
+      [],
+    )
+    const packages = Object.keys(found).length - 1
+    assert.ok(packages <= MOST.packages, `${packages} packages`)
+    const megabytes = sizeOf(join(project, 'node_modules')) / 1e6
+    assert.ok(megabytes <= MOST.megabytes, `${megabytes.toFixed(1)} MB`)
+  })
+
+  test('has types that need no optional part', () => {
+    const file = join(project, 'uses.mts')
+    writeFileSync(
+      file,
+      "import { createStateManager, defineSkill, z } from 'trivium'\nexport { createStateManager, defineSkill, z }\n",
+    )
+    const types = ['--typeRoots', join(root, 'node_modules/@types'), '--types', 'node']
+    const flags = [
+      '--noEmit',
+      '--strict',
+      '--skipLibCheck',
+      'false',
+      '--module',
+      'nodenext',
+      '--target',
+      'esnext',
+    ]
+    const { out } = run(join(root, 'node_modules/.bin/tsc'), [...flags, ...types, file], project)
+    assert.doesNotMatch(out, /Cannot find (module|type)/)
+  })
+
   test('starts in a project of its own', () => {
-    const bin = join(installed, 'bin', 'trivium.js')
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
     assert.equal(run(process.execPath, [bin, '--version'], project).out, `${version}\n`)
     assert.equal(run(process.execPath, [bin, 'init'], project).code, 0)
     const checked = run(process.execPath, [bin, 'routes', 'check'], project)
     assert.equal(checked.code, 0, checked.out + checked.err)
   })
+
+  test('runs webhooks, mail, WebSocket and the command line without optional parts', async () => {
+    const mail = 'host: 127.0.0.1, port: 1, user: me, pass: x, tls: none'
+    const routes = `
+gateways:
+  hooks: { transport: webhook, path: /hook }
+  app: { transport: websocket, path: /ws, open: true }
+  mail: { transport: email, address: me@example.com, open: true, imap: { ${mail} }, smtp: { ${mail} } }
+routes: [{ name: rest, skill: echo }]`
+    const site = openSite({ routes, ownProcess: true, bin })
+    const daemon = await site.start()
+    const { status } = await fetch(`${daemon.url}/hook`, { method: 'POST', body: '{"a":1}' })
+    assert.equal(status, 202)
+    const chat = await daemon.chat()
+    assert.match(await chat.ask('hello'), /hello/)
+    chat.close()
+    assert.match((await site.run(['message', 'cli', 'good morning'])).out, /good morning/)
+    // What needs a part says so, and nothing else suffers.
+    const mcp = await fetch(`${daemon.control}/mcp`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' },
+      body: '{}',
+    })
+    assert.equal(mcp.status, 501)
+    assert.match(await mcp.text(), /"part_missing".*npm install @modelcontextprotocol/)
+  })
+
+  for (const [part, routes, by] of NEEDS) {
+    test(`names the command that installs the part ${part}, and starts no daemon that would lack it`, async () => {
+      const site = openSite({ routes, bin })
+      const { code, err } = await site.run(['start'])
+      assert.equal(code, 2)
+      const [name = ''] = PARTS[part].packages
+      const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+      assert.ok(err.includes(`The part ${part} is not installed (needed by ${by})`), err)
+      assert.ok(err.includes(`npm install ${name}@${devDependencies[name]}`), err)
+      const doctor = run(process.execPath, [bin, 'doctor'], site.dir)
+      assert.match(doctor.out, new RegExp(`✗ +part ${part} `))
+      const checked = run(process.execPath, [bin, 'routes', 'check'], site.dir)
+      assert.equal(checked.code, 0, checked.out + checked.err)
+    })
+  }
+
+  test('has a part once `trivium parts install` has run', async (t) => {
+    const redis = await startRedisServer()
+    const model = await startOpenAiServer([{ text: 'Good morning.' }])
+    const slack = await startSlackServer()
+    t.after(() => Promise.all([redis.stop(), model.close(), slack.close()]))
+    const skill = '---\ndescription: Greets.\n---\nGreet them.\n'
+    const site = openSite({ routes: everyPart(redis.url, model.url, slack.apiUrl), ownProcess: true, bin })
+    site.write('skills/greet/SKILL.md', skill)
+    const installing = run(process.execPath, [bin, 'parts', 'install', '--json'], site.dir)
+    assert.equal(installing.code, 0, installing.err)
+    assert.deepEqual(JSON.parse(installing.out), { installed: ['slack', 'model', 'mcp', 'queues'] })
+    const again = run(process.execPath, [bin, 'parts', 'install'], site.dir)
+    assert.match(again.out, /Nothing to install/)
+
+    const daemon = await site.start()
+    assert.match((await site.run(['message', 'cli', 'hello'])).out, /Good morning/)
+    const worker = await startQueueWorker(redis.url, 'jobs')
+    t.after(() => worker.kill())
+    await site.run(['message', 'cli', 'a job', '--wait', '0'])
+    await until(() => worker.begun().length === 1, 'the job of a message')
+    await until(() => slack.calls.some(({ method }) => method === 'auth.test'), 'a call of Slack')
+    const mcp = JSON.parse((await site.run(['mcp', 'list', '--json'])).out)
+    assert.equal(mcp[0].state, 'up')
+    const answer = await fetch(`${daemon.control}/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${daemon.token}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
+      body: JSON.stringify({
+        ...{ jsonrpc: '2.0', id: 1, method: 'initialize' },
+        params: {
+          protocolVersion: '2025-06-18',
+          capabilities: {},
+          clientInfo: { name: 'test', version: '1' },
+        },
+      }),
+    })
+    assert.equal(answer.status, 200)
+    assert.match(await answer.text(), /"protocolVersion"/)
+  })
 })
+
+/** A routes.yaml that uses every part but tracing. */
+const everyPart = (redis: string, model: string, slack: string) => `
+gateways: { team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack}" } }
+model: { name: "openai-compatible:tiny", base-url: "${model}", api-key: "test-key-123456" }
+mcp: { files: { command: "${process.execPath}", args: ["${join(root, 'test/fixtures/mcp-server.mjs')}"] } }
+queues: { redis: "${redis}" }
+routes:
+  - { name: jobs, match: { text: "*job*" }, queue: jobs }
+  - { name: rest, skill: greet }`
 
 function run(command: string, args: readonly string[], cwd: string) {
   const { npm_config_ignore_scripts: _, ...env } = process.env
@@ -119,4 +273,10 @@ function filesIn(text: string): string[] {
     .map(([, link, image]) => link ?? image ?? '')
     .filter((link) => !/^([a-z]+:|#)/.test(link))
     .map((link) => link.replace(/#.*/, ''))
+}
+
+/** The bytes of the files in a folder. */
+function sizeOf(folder: string): number {
+  const files = globSync('**/*', { cwd: folder, withFileTypes: true }).filter((entry) => entry.isFile())
+  return files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0)
 }

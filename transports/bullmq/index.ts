@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { TriviumError, toTriviumError } from '../../src/core/errors.ts'
 import { isJsonObject, type Json, jsonObjectSchema, parseJson } from '../../src/core/json.ts'
 import type { NewMessage } from '../../src/core/message.ts'
+import { loadPart } from '../../src/core/parts.ts'
 import { queueName } from '../../src/core/route.ts'
 import type { TransportDeps, TransportKind } from '../../src/core/transport.ts'
 import { formatDuration, timerDuration } from '../../src/core/units.ts'
@@ -55,6 +56,7 @@ const LOCK = 10_000
 /** The bullmq transport: jobs that programs add to a queue become messages, and complete once these are durable. */
 export const bullmq: TransportKind<BullmqOptions, QueueHost> = {
   kind: 'bullmq',
+  part: 'queues',
   options: bullmqOptions,
   async create(options, deps) {
     let server: QueueServer | undefined
@@ -90,7 +92,7 @@ export const bullmq: TransportKind<BullmqOptions, QueueHost> = {
  * permanently. Returns a function that stops the worker and releases unfinished jobs.
  */
 async function takeJobs(server: QueueServer, options: BullmqOptions, deps: TransportDeps) {
-  const { DelayedError, UnrecoverableError, Worker } = await import('bullmq')
+  const { DelayedError, UnrecoverableError, Worker } = await loadPart('queues', () => import('bullmq'))
   const { queue, prefix = server.options.prefix, concurrency, respond, timeout } = options
   const { gateway } = deps
   const stopping = new AbortController()

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
+import { loadPart } from '../../src/core/parts.ts'
 import type { TransportKind } from '../../src/core/transport.ts'
 import { defined } from '../../src/lib/defined.ts'
 import type { SlackHost } from './host.ts'
@@ -10,7 +11,11 @@ import { type SlackOptions, slackOptions } from './options.ts'
 export const slack: TransportKind<SlackOptions, SlackHost> = {
   kind: 'slack',
   options: slackOptions,
-  create: async (options, deps) => (await import('./transport.ts')).createSlackTransport(options, deps),
+  part: 'slack',
+  async create(options, deps) {
+    const { createSlackTransport } = await loadPart('slack', () => import('./transport.ts'))
+    return createSlackTransport(options, deps)
+  },
   eventData,
   // Commands, clicks and submissions must be acknowledged within three seconds, when their triggers expire.
   isUrgent: ({ data }) => isJsonObject(data.payload) && isAcknowledgedByApp(data.payload),

@@ -1,9 +1,12 @@
 import { existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
+import { transports } from '../../../transports/registry.ts'
 import { readDotenv } from '../../config/environment.ts'
+import { missingParts, type Needs, neededParts } from '../../config/needed-parts.ts'
 import { reasonOf } from '../../core/errors.ts'
 import { type JsonObject, objectsIn } from '../../core/json.ts'
+import { outdatedOf, PART_NAMES, partMissing } from '../../core/parts.ts'
 import { counted } from '../../lib/counted.ts'
 import { PREFIX_FILE } from '../../runtime/prefix-skills.ts'
 import { type AddCommand, type Environs, loadFor } from '../command.ts'
@@ -39,7 +42,8 @@ export const addDoctor: AddCommand = (program, context) => {
 const MIN_FREE = 1024 ** 3
 
 async function checkConfig(environs: Environs): Promise<JsonObject[]> {
-  const { file, included, daemon } = await loadFor(environs)
+  const config = await loadFor(environs)
+  const { file, included, daemon } = config
   const others = included.map((one) => relative(dirname(file), one)).join(', ')
   // Before the first start it is not there yet.
   const { bavail, bsize } = await statfs(daemon.dataDir).catch(() => statfs(environs.cwd))
@@ -50,8 +54,31 @@ async function checkConfig(environs: Environs): Promise<JsonObject[]> {
     { name: 'configuration', ok: true, detail: others ? `${file}, with ${others}` : file },
     ...(await checkDotenv(environs)),
     ...checkWords(dirname(file)),
+    ...checkParts(neededParts(config, transports)),
     { name: `disk of ${daemon.dataDir}`, ok, detail: ok ? space : `${space}; less than 1 GiB is too little` },
   ]
+}
+
+/** The parts that routes.yaml needs, of which npm installs none by itself. */
+function checkParts(needs: Needs): JsonObject[] {
+  const missing = missingParts(needs)
+  return PART_NAMES.flatMap((part) => {
+    const by = needs[part]?.join(', ')
+    if (by === undefined) return []
+    const ok = !missing.includes(part)
+    const old = outdatedOf(part).map(({ name, found, tested }) => `${name} ${found}, tested with ${tested}`)
+    if (ok && old.length > 0) {
+      const detail = `${old.join('; ')}. Run \`trivium parts install\``
+      return [{ name: `part ${part}`, ok, warning: true, detail }]
+    }
+    return [
+      {
+        name: `part ${part}`,
+        ok,
+        detail: ok ? `installed; needed by ${by}` : partMissing([part], by).message,
+      },
+    ]
+  })
 }
 
 /** Words stand in a skills folder; beside routes.yaml nobody reads them. */

@@ -1,8 +1,11 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { transports } from '../../../transports/registry.ts'
 import { configPath } from '../../config/load-config.ts'
+import { missingParts, neededParts } from '../../config/needed-parts.ts'
 import { pathGet } from '../../core/json.ts'
-import { type AddCommand, ownFile, usage } from '../command.ts'
+import type { Part } from '../../core/parts.ts'
+import { type AddCommand, type Environs, loadFor, ownFile, usage } from '../command.ts'
 import { show } from '../terminal.ts'
 
 /** In `project/`; npm packs neither `.gitignore` nor `.env`, so there they have no dot. */
@@ -16,8 +19,9 @@ export const addInit: AddCommand = (program, context) => {
     .description(
       'create a project in a folder: routes.yaml, a skill, editor settings; never overwrites files',
     )
-    .action((folder: string | undefined) => {
-      const { cwd, env, path, version } = context.environs()
+    .action(async (folder: string | undefined) => {
+      const environs = context.environs()
+      const { cwd, env, path, version } = environs
       // A folder that is named counts more than TRIVIUM_CONFIG.
       const target = folder === undefined ? configPath(cwd, env, path) : resolve(cwd, folder, 'routes.yaml')
       const dir = dirname(target)
@@ -39,7 +43,9 @@ export const addInit: AddCommand = (program, context) => {
           .replace('TRIVIUM_VERSION', version)
         ;(makeFile(place, text) ? made : kept).push(place)
       }
-      show(context.terminal(), { made, kept }, () =>
+      // A routes.yaml from elsewhere may need what is not installed.
+      const parts = kept.includes(target) ? await missingOf({ ...environs, cwd: dir, path: target }) : []
+      show(context.terminal(), { made, kept, parts }, () =>
         [
           ...made.map((place) => `made  ${place}`),
           ...kept.map((place) => `kept  ${place} (was there already)`),
@@ -49,12 +55,23 @@ export const addInit: AddCommand = (program, context) => {
           made.includes(join(dir, 'package.json'))
             ? '  npm install                        so that editors and `npm run check` know `trivium`'
             : '  npm pkg set type=module && npm install --save-dev typescript @types/node    for editors',
+          ...(parts.length > 0
+            ? [
+                `  npx trivium parts install          routes.yaml needs what is not installed: ${parts.join(', ')}`,
+              ]
+            : []),
           '  npx trivium start                  run it',
           '  npx trivium message cli "hello"    in a second terminal: talk to it',
           '  npx trivium doctor                 is everything as it should be?',
         ].join('\n'),
       )
     })
+}
+
+/** The optional parts that a routes.yaml needs and that are not installed; none where it cannot be read. */
+async function missingOf(environs: Environs): Promise<Part[]> {
+  const config = await loadFor(environs).catch(() => undefined)
+  return config ? missingParts(neededParts(config, transports)) : []
 }
 
 /** Whether it was made; false where it is there already. Throws `usage` where it cannot be written. */

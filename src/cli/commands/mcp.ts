@@ -5,6 +5,7 @@ import type { JSONRPCMessage, StreamableHTTPClientTransport } from '@modelcontex
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import type { McpServer } from '../../core/mcp.ts'
+import { loadPart } from '../../core/parts.ts'
 import { noSuch } from '../../lib/nearest.ts'
 import { createGuardedFetch } from '../../runtime/mcp/guarded-fetch.ts'
 import { createMcpLogins } from '../../runtime/mcp/logins.ts'
@@ -45,6 +46,8 @@ function listOf(servers: readonly JsonObject[]): string {
   return table(['server', '', 'tools', ''], rows)
 }
 
+const loadClient = () => loadPart('mcp', () => import('@modelcontextprotocol/client'))
+
 type Tell = (message: JSONRPCMessage) => void
 /** Of the older protocol: what the daemon calls it. */
 type Session = { id?: string | undefined; version?: string | undefined }
@@ -56,8 +59,8 @@ type Session = { id?: string | undefined; version?: string | undefined }
 async function serveMcp(environs: Environs): Promise<void> {
   await connect(environs)
   // Late: the help loads every command.
+  const { SdkHttpError, StreamableHTTPClientTransport } = await loadClient()
   const { StdioServerTransport } = await import('@modelcontextprotocol/server/stdio')
-  const { SdkHttpError, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
   const { Agent, fetch } = await import('undici')
   // A call may take longer than fetch's five minutes.
   const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
@@ -191,9 +194,7 @@ async function consent(
   { version }: Environs,
   tell: (text: string) => void,
 ): Promise<void> {
-  const { Client, StreamableHTTPClientTransport, UnauthorizedError } = await import(
-    '@modelcontextprotocol/client'
-  )
+  const { Client, StreamableHTTPClientTransport, UnauthorizedError } = await loadClient()
   const state = randomBytes(16).toString('base64url')
   const { promise, resolve, reject } = Promise.withResolvers<URLSearchParams>()
   const listener = createServer((request, response) => {

@@ -1,10 +1,13 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { transports } from '../../../transports/registry.ts'
 import { controlToken } from '../../api/token.ts'
+import { neededParts } from '../../config/needed-parts.ts'
 import { TriviumError } from '../../core/errors.ts'
-import { type Environs, ownFile } from '../command.ts'
+import { type Environs, loadFor, ownFile } from '../command.ts'
 import { writeDataFile } from '../data-dir.ts'
+import { offerParts } from '../install-parts.ts'
 import { createOwnDaemon } from '../own-daemon.ts'
 import { paint, show, type Terminal } from '../terminal.ts'
 import { createDay, turnBack } from './day.ts'
@@ -33,6 +36,7 @@ export async function runDemo(
   const jumpTo = turnBack()
   // None of the variables of whoever calls it: this daemon is to meet nothing of theirs.
   const environs: Environs = { env: {}, cwd: dir, version }
+  await offerParts(neededParts(await loadFor(environs), transports), terminal)
   const nowhere = { write() {} }
   const { daemon } = await createOwnDaemon(environs, {
     mode: 'serve',

@@ -3,6 +3,7 @@ import type { QueueServer } from '../../../transports/bullmq/host.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { type Json, parseJson, toJson } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
+import { loadPart } from '../../core/parts.ts'
 import type { Route } from '../../core/route.ts'
 import { formatDuration } from '../../core/units.ts'
 import { createBatcher } from '../../lib/batch.ts'
@@ -49,7 +50,7 @@ export type HandOver = Awaited<ReturnType<typeof createHandOver>>
 
 /** Adds messages to a BullMQ queue, each as a job with the message's id, and waits for their results. */
 export async function createHandOver(queueName: string, { options, failed, worked, trouble }: QueueServer) {
-  const { Queue, QueueEvents } = await import('bullmq')
+  const { Queue, QueueEvents } = await loadPart('queues', () => import('bullmq'))
   const queue = new Queue(queueName, options)
   const events = new QueueEvents(queueName, { ...options, lastEventId: `${Date.now() - CLOCK_SKEW}-0` })
   queue.on('error', failed)

@@ -2,6 +2,7 @@ import type { Queue, Telemetry } from 'bullmq'
 import type { RequestHandler } from 'express'
 import type { Cluster, Redis } from 'ioredis'
 import type { QueueServer } from '../../../transports/bullmq/host.ts'
+import { loadPart } from '../../core/parts.ts'
 import { defined } from '../../lib/defined.ts'
 import { inTime } from '../../lib/pause.ts'
 import { createHandOver, type Handed, type HandOver } from './hand-over.ts'
@@ -70,7 +71,7 @@ export function createQueues(deps: {
 }
 
 async function createBoard(queues: readonly Queue[], path: string): Promise<RequestHandler> {
-  const { createBullBoard } = await import('@bull-board/api')
+  const { createBullBoard } = await loadPart('queues', () => import('@bull-board/api'))
   const { BullMQAdapter } = await import('@bull-board/api/bullMQAdapter')
   const { ExpressAdapter } = await import('@bull-board/express')
   const serverAdapter = new ExpressAdapter().setBasePath(path)

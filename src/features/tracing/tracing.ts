@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import type { RequestListener } from 'node:http'
+import type { Tracer } from '@opentelemetry/api'
 import { reasonOf } from '../../core/errors.ts'
 import { type Event, MESSAGE_TOPIC } from '../../core/event.ts'
 import { isJsonObject, parseJson, textAt } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import { type Accepted, completeMessage, type Message, type NewMessage } from '../../core/message.ts'
 import { isId } from '../../core/message-id.ts'
+import { loadIfThere, loadPart } from '../../core/parts.ts'
 import type { Target } from '../../engine/dispatch-options.ts'
 import type { Sender } from '../../engine/outbox-worker.ts'
 import { defined } from '../../lib/defined.ts'
@@ -14,8 +16,7 @@ import { createInSpan, skillLayer, traceRequests } from './spans.ts'
 
 export type Tracing = NonNullable<Awaited<ReturnType<typeof startTracing>>>
 
-const MISSING =
-  'there are no traces: npm install @opentelemetry/sdk-node beside trivium, or set OTEL_SDK_DISABLED=true'
+const MISSING = 'there are no traces: install the part tracing, or set OTEL_SDK_DISABLED=true'
 
 /**
  * Sends traces where the OTEL_* variables say: spans by the messaging conventions, one trace a message, around what the roads are made
@@ -31,14 +32,12 @@ export async function startTracing(
   if (!isNamed || env.OTEL_SDK_DISABLED === 'true') return undefined
   // The SDK looks there, and does not know of `.env`.
   for (const [name, value] of Object.entries(env)) if (name.startsWith('OTEL_')) process.env[name] = value
-  const library = await import('@opentelemetry/sdk-node').catch(
+  const library = await loadPart('tracing', () => import('@opentelemetry/sdk-node')).catch(
     (error: unknown) => void log.error({ reason: reasonOf(error) }, MISSING),
   )
   if (!library) return undefined
   const api = await import('@opentelemetry/api')
   const { context, diag, DiagLogLevel, propagation, ROOT_CONTEXT, SpanKind, trace } = api
-  const { BullMQOtel } = await import('bullmq-otel')
-  const { OpenTelemetry } = await import('@ai-sdk/otel')
   let given: { traceId: string; spanId: string } | undefined
   const idGenerator = {
     generateTraceId: () => given?.traceId ?? randomBytes(16).toString('hex'),
@@ -119,9 +118,9 @@ export async function startTracing(
 
   return {
     /** For BullMQ: who works on a job goes on with the trace of its message. */
-    telemetry: new BullMQOtel({ tracerName: 'trivium' }),
+    telemetry: await traceQueues(),
     /** Spans of the steps of a model and of its tools, by the conventions for generative models; what is said is not in them. */
-    models: { integrations: [new OpenTelemetry({ tracer })], recordInputs: false, recordOutputs: false },
+    models: await traceModels(tracer),
     middleware: skillLayer(inSpan),
     /** For a listener of HTTP whose callers may bring a trace. */
     serve:
@@ -171,4 +170,16 @@ export async function startTracing(
     },
     stop: () => inTime(sdk.shutdown(), AbortSignal.timeout(2_000)),
   }
+}
+
+async function traceQueues() {
+  const library = await loadIfThere('queues', () => import('bullmq-otel'))
+  return library && new library.BullMQOtel({ tracerName: 'trivium' })
+}
+
+async function traceModels(tracer: Tracer) {
+  const library = await loadIfThere('model', () => import('@ai-sdk/otel'))
+  if (!library) return undefined
+  const integrations = [new library.OpenTelemetry({ tracer })]
+  return { integrations, recordInputs: false, recordOutputs: false }
 }

@@ -4,6 +4,7 @@ import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { type JsonObject, pathGet } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import type { McpFault, McpServer, McpStatus } from '../../core/mcp.ts'
+import { loadPart } from '../../core/parts.ts'
 import { backoff } from '../../lib/backoff.ts'
 import { createLoop } from '../../lib/loop.ts'
 import { inTime } from '../../lib/pause.ts'
@@ -94,7 +95,7 @@ export function createMcpConnection(options: ConnectionOptions) {
   }
 
   const open = async () => {
-    const { Client } = await import('@modelcontextprotocol/client')
+    const { Client } = await loadPart('mcp', () => import('@modelcontextprotocol/client'))
     const made: Client = new Client(
       { name: 'trivium', version: options.version },
       {
@@ -278,6 +279,7 @@ const faultText = ({ tool, reason }: McpFault) => `${JSON.stringify(tool)}: ${re
 
 /** How a call failed: the server said so, it forgot us, it never got the call, or nobody knows. `login`: it wants to know who calls. */
 async function kindOf(error: unknown): Promise<'answered' | 'session' | 'refused' | 'login' | 'lost'> {
+  if (error instanceof TriviumError) return 'refused'
   const { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError } = await import(
     '@modelcontextprotocol/client'
   )

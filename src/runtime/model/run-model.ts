@@ -4,6 +4,7 @@ import type { ModelStep, Steer } from '../../core/call.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { type Attachment, attachmentSchema, type Message } from '../../core/message.ts'
+import { loadPart } from '../../core/parts.ts'
 import type { SkillContext } from '../../core/skill.ts'
 import { timerDuration } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
@@ -91,7 +92,7 @@ type Streamed = ModelRun & Candidates & { skill: string; log: Log; signal: Abort
 const MOST_SAID = 4_000_000
 
 async function stream(run: Streamed) {
-  const { isStepCount, streamText, wrapLanguageModel } = await import('ai')
+  const { isStepCount, streamText, wrapLanguageModel } = await loadPart('model', () => import('ai'))
   const { settings, skill, log, signal, record, files = [], candidates, failed } = run
   const { retries, timeout } = settings
   const failover = createFailover({ candidates, failed, retries, timeout, log })
@@ -301,12 +302,16 @@ async function resolveModel(id: string, { model: given, env }: ModelSources): Pr
   }
   if (isCompatible && baseURL) return compatible(provider, model, baseURL, apiKey)
   const settings = defined({ apiKey, baseURL })
-  if (provider === 'openai') return (await import('@ai-sdk/openai')).createOpenAI(settings)(model)
-  return (await import('@ai-sdk/anthropic')).createAnthropic(settings)(model)
+  if (provider === 'openai') {
+    const { createOpenAI } = await loadPart('model', () => import('@ai-sdk/openai'))
+    return createOpenAI(settings)(model)
+  }
+  const { createAnthropic } = await loadPart('model', () => import('@ai-sdk/anthropic'))
+  return createAnthropic(settings)(model)
 }
 
 async function compatible(name: string, model: string, baseURL: string, apiKey?: string) {
-  const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
+  const { createOpenAICompatible } = await loadPart('model', () => import('@ai-sdk/openai-compatible'))
   return createOpenAICompatible({ name, includeUsage: true, baseURL, ...defined({ apiKey }) })(model)
 }
 

@@ -5,6 +5,7 @@ import type { JSONSchema7, ToolSet } from 'ai'
 import type { Within } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject, pathGet, toJson } from '../../core/json.ts'
+import { loadPart } from '../../core/parts.ts'
 import { CASES_FILE, RECORD_FILE, type Skill, type SkillContext, skillJsonSchema } from '../../core/skill.ts'
 import { headOf } from '../../lib/head-of.ts'
 import { createNameMatcher, isForeignTraffic, nameSpec, skillRunLater, toolNameOf } from '../names.ts'
@@ -29,7 +30,7 @@ export async function createTools(
   catalog: Catalog,
   record: RunRecord | undefined,
 ): Promise<ToolSet> {
-  const { dynamicTool, jsonSchema } = await import('ai')
+  const { dynamicTool, jsonSchema } = await loadPart('model', () => import('ai'))
   const allowed = createNameMatcher(nameSpec.parse(skill.metadata['allowed-tools'] ?? '*'))
   const isOffered = (tool: string) => {
     const { name } = meantBy(tool, {}, catalog.get)

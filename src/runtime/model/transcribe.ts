@@ -1,5 +1,6 @@
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { pathGet } from '../../core/json.ts'
+import { loadPart } from '../../core/parts.ts'
 import { defined } from '../../lib/defined.ts'
 import type { ModelSources } from './run-model.ts'
 
@@ -33,8 +34,8 @@ export async function transcribeAudio(
   signal: AbortSignal,
 ): Promise<Transcribed> {
   const [, provider = '', name = ''] = /^([^:]+):(.+)$/s.exec(id) ?? []
+  const { APICallError, RetryError, transcribe } = await loadPart('model', () => import('ai'))
   const model = await resolve(id, provider, name, own, env)
-  const { APICallError, RetryError, transcribe } = await import('ai')
   try {
     const said = await transcribe({
       ...{ model, audio, abortSignal: signal, maxRetries: RETRIES },

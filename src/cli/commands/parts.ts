@@ -1,0 +1,59 @@
+import { type Needs, neededParts } from '../../config/needed-parts.ts'
+import { lackingOf, outdatedOf, PART_NAMES, PARTS, type Part } from '../../core/parts.ts'
+import { noSuch } from '../../lib/nearest.ts'
+import { type AddCommand, type Environs, loadFor, usage } from '../command.ts'
+import { installParts } from '../install-parts.ts'
+import { show, table } from '../terminal.ts'
+
+/** `trivium parts`. */
+export const addParts: AddCommand = (program, context) => {
+  const parts = program
+    .command('parts')
+    .description('the optional parts: which are installed, and which routes.yaml needs')
+    .action(async () => {
+      const needs = await needsOf(context.environs())
+      const list = PART_NAMES.map((name) => ({
+        name,
+        what: PARTS[name].what,
+        installed: lackingOf(name).length === 0,
+        outdated: outdatedOf(name),
+        neededBy: needs[name] ?? [],
+      }))
+      show(context.terminal(), { parts: list }, () =>
+        table(
+          ['part', '', 'needed by', 'for'],
+          list.map(({ name, what, neededBy }) => [name, stateOf(name, neededBy), neededBy.join('\n'), what]),
+        ),
+      )
+    })
+  parts
+    .command('install [names...]')
+    .description(
+      'install parts in their tested versions, with the package manager of the project; without names, those that routes.yaml needs',
+    )
+    .action(async (names: string[]) => {
+      const needs = names.length > 0 ? {} : await needsOf(context.environs())
+      const wanted = names.length > 0 ? names.map(partOf) : PART_NAMES.filter((part) => needs[part])
+      const terminal = context.terminal()
+      const installed = await installParts(wanted, (line) => terminal.err(`${line}\n`))
+      show(terminal, { installed }, () =>
+        installed.length > 0 ? `Installed: ${installed.join(', ')}.` : 'Nothing to install.',
+      )
+    })
+}
+
+function stateOf(part: Part, neededBy: readonly string[]): string {
+  if (lackingOf(part).length > 0) return neededBy.length > 0 ? 'MISSING' : 'not installed'
+  return outdatedOf(part).length > 0 ? 'installed, older than tested' : 'installed'
+}
+
+async function needsOf(environs: Environs): Promise<Needs> {
+  const { transports } = await import('../../../transports/registry.ts')
+  return neededParts(await loadFor(environs), transports)
+}
+
+function partOf(name: string): Part {
+  const found = PART_NAMES.find((one) => one === name)
+  if (!found) throw usage(`${noSuch('part', name, PART_NAMES)}.`)
+  return found
+}

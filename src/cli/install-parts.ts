@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline/promises'
+import { missingParts, type Needs, requireParts } from '../config/needed-parts.ts'
+import { TriviumError } from '../core/errors.ts'
+import { installCommand, outdatedOf, type Part, partMissing } from '../core/parts.ts'
+import { installPlace } from '../lib/packages.ts'
+import type { Terminal } from './terminal.ts'
+
+/** Brings these parts to the tested versions where they are missing or older, and shows the command line. Throws `install_failed`. Returns their names. */
+export async function installParts(parts: readonly Part[], tell: (line: string) => void): Promise<Part[]> {
+  const missing = parts.filter((part) => outdatedOf(part).length > 0)
+  if (missing.length === 0) return []
+  const [program = '', ...args] = installCommand(missing)
+  const { folder } = installPlace()
+  const line = [program, ...args].join(' ')
+  tell(`In ${folder}: ${line}`)
+  // Standard output is for the result of the command.
+  const stdio: ['inherit', 2, 2] = ['inherit', 2, 2]
+  const isWindows = process.platform === 'win32'
+  const child = spawn(program, args, { cwd: folder, stdio, shell: isWindows, env: environment() })
+  const [code] = await once(child, 'exit').catch((error: unknown) => [error])
+  if (code !== 0) throw new TriviumError('install_failed', { command: line, folder, code: String(code) })
+  return missing
+}
+
+/** What npm passes to its scripts is about the command that runs, as `npx trivium`, not about the one to come. */
+function environment(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(
+    ([name]) => !/^npm_(config_local_prefix|command|lifecycle|package)/.test(name),
+  )
+  return Object.fromEntries(kept)
+}
+
+/** Before a start: offers a person at a terminal to install what is missing. Throws `part_missing` where it still is. */
+export async function offerParts(needs: Needs, terminal: Terminal): Promise<void> {
+  const missing = missingParts(needs)
+  if (missing.length === 0) return
+  if (process.stdin.isTTY && process.stdout.isTTY && !terminal.json) {
+    terminal.err(`${partMissing(missing, reasons(needs, missing)).message}\n`)
+    if (await agrees('Install now? (y/N) ')) await installParts(missing, (line) => terminal.err(`${line}\n`))
+  }
+  requireParts(needs)
+}
+
+const reasons = (needs: Needs, parts: readonly Part[]) =>
+  parts.flatMap((part) => needs[part] ?? []).join(', ')
+
+async function agrees(question: string): Promise<boolean> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return /^y(es)?$/i.test((await lines.question(question)).trim())
+  } finally {
+    lines.close()
+  }
+}

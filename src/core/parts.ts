@@ -1,0 +1,108 @@
+import { installPlace, packageVersion, testedVersions } from '../lib/packages.ts'
+import { TriviumError } from './errors.ts'
+
+/**
+ * The optional parts: packages that most installations do not need. They are optional peers of Trivium, so that npm
+ * installs none of them by itself.
+ */
+export const PARTS = {
+  slack: {
+    what: 'Slack gateways and Bolt apps',
+    packages: ['@slack/bolt', '@slack/oauth', '@slack/web-api', 'amaro'],
+  },
+  model: {
+    what: 'prompt skills and everything else that asks a model',
+    packages: ['ai', '@ai-sdk/anthropic', '@ai-sdk/openai', '@ai-sdk/openai-compatible', '@ai-sdk/otel'],
+  },
+  mcp: {
+    what: 'MCP: servers in routes.yaml, `trivium mcp`, and `/mcp` of the control API',
+    packages: ['@modelcontextprotocol/client', '@modelcontextprotocol/node', '@modelcontextprotocol/server'],
+  },
+  queues: {
+    what: 'BullMQ: routes with `queue`, bullmq gateways, and Bull Board',
+    packages: ['bullmq', 'bullmq-otel', '@bull-board/api', '@bull-board/express'],
+  },
+  tracing: { what: 'traces over OpenTelemetry', packages: ['@opentelemetry/sdk-node'] },
+} as const satisfies Record<string, { what: string; packages: readonly string[] }>
+
+export type Part = keyof typeof PARTS
+
+export const PART_NAMES: readonly Part[] = ['slack', 'model', 'mcp', 'queues', 'tracing']
+
+/** A package of a part: the tested version, and the one that is installed instead, if any. */
+export type Other = { name: string; tested: string; found?: string }
+
+const usable = new Set<Part>()
+const LIST = new Intl.ListFormat('en')
+
+/** Packages of a part that are missing, or of a major version that is not the tested one. */
+export function lackingOf(part: Part): Other[] {
+  if (usable.has(part)) return []
+  const lacking = othersOf(part).filter(({ tested, found }) => !found || !hasSameMajor(found, tested))
+  if (lacking.length === 0) usable.add(part)
+  return lacking
+}
+
+/** Packages of a part that are missing, or not as new as the tested version. */
+export function outdatedOf(part: Part): Other[] {
+  return othersOf(part).filter(
+    ({ tested, found }) => !found || !hasSameMajor(found, tested) || isOlder(found, tested),
+  )
+}
+
+function othersOf(part: Part): Other[] {
+  const versions = testedVersions()
+  return PARTS[part].packages.flatMap((name): Other[] => {
+    const [tested = '', found] = [versions[name], packageVersion(name)]
+    return found === tested ? [] : [{ name, tested, ...(found === undefined ? {} : { found }) }]
+  })
+}
+
+/** Loads code that imports packages of a part. Throws `part_missing` where these are not installed. */
+export async function loadPart<T>(part: Part, load: () => Promise<T>): Promise<T> {
+  if (lackingOf(part).length > 0) throw partMissing([part])
+  return load()
+}
+
+/** The same, or undefined where they are not installed. */
+export async function loadIfThere<T>(part: Part, load: () => Promise<T>): Promise<T | undefined> {
+  return lackingOf(part).length > 0 ? undefined : load()
+}
+
+/** The error that some of these parts cannot be used, with the command that installs them. */
+export function partMissing(parts: readonly Part[], neededBy = ''): TriviumError {
+  const missing = parts.filter((part) => lackingOf(part).length > 0)
+  const others = missing.flatMap(lackingOf).filter(({ found }) => found !== undefined)
+  const found = others.map(({ name, found, tested }) => `${name} ${found} is there, but ${tested} is needed`)
+  const why = [neededBy && `needed by ${neededBy}`, ...found].filter(Boolean).join('; ')
+  return new TriviumError('part_missing', {
+    parts: missing.length === 1 ? `part ${missing[0]} is` : `parts ${LIST.format(missing)} are`,
+    why: why && ` (${why})`,
+    command: installCommand(missing).join(' '),
+    folder: installPlace().folder,
+  })
+}
+
+/** The command line that brings these parts to the tested versions, for the package manager of the project. */
+export function installCommand(parts: readonly Part[]): string[] {
+  return [
+    ...installPlace().command,
+    ...parts.flatMap(outdatedOf).map(({ name, tested }) => `${name}@${tested}`),
+  ]
+}
+
+function numbersOf(version: string): number[] {
+  return version.split(/[.+-]/).slice(0, 3).map(Number)
+}
+
+/** Before 1.0 the second number is the major one. */
+function hasSameMajor(found: string, tested: string): boolean {
+  const [[major, minor], [wanted, second]] = [numbersOf(found), numbersOf(tested)]
+  return major === wanted && (wanted !== 0 || minor === second)
+}
+
+function isOlder(found: string, tested: string): boolean {
+  const [a, b] = [numbersOf(found), numbersOf(tested)]
+  const place = [0, 1, 2].find((index) => a[index] !== b[index]) ?? 0
+  return (a[place] ?? 0) < (b[place] ?? 0)
+}
