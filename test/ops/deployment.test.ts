@@ -52,7 +52,7 @@ describe('the files in ops/', { timeout: 300_000 }, () => {
     assert.ok(existsSync(resolve('ops', build.context, build.dockerfile)))
     const binds = volumes.filter((one: string) => one.startsWith('.'))
     for (const bind of binds) assert.ok(existsSync(resolve('ops', bind.split(':')[0])), bind)
-    for (const [file] of read('Dockerfile').matchAll(/\bops\/[\w.]+/g)) assert.ok(existsSync(file), file)
+    for (const [file] of read('Dockerfile').matchAll(/\bops\/[\w.-]+/g)) assert.ok(existsSync(file), file)
   })
 
   test('are a chart that names only values that it has, and that helm takes', (t) => {

@@ -214,6 +214,7 @@ routes: [{ name: rest, skill: echo }]`
     const skill = '---\ndescription: Greets.\n---\nGreet them.\n'
     const site = openSite({ routes: everyPart(redis.url, model.url, slack.apiUrl), ownProcess: true, bin })
     site.write('skills/greet/SKILL.md', skill)
+    site.write('tools.json', '[]')
     const installing = run(process.execPath, [bin, 'parts', 'install', '--json'], site.dir)
     assert.equal(installing.code, 0, installing.err)
     assert.deepEqual(JSON.parse(installing.out), { installed: ['slack', 'model', 'mcp', 'queues'] })
@@ -227,8 +228,10 @@ routes: [{ name: rest, skill: echo }]`
     await site.run(['message', 'cli', 'a job', '--wait', '0'])
     await until(() => worker.begun().length === 1, 'the job of a message')
     await until(() => slack.calls.some(({ method }) => method === 'auth.test'), 'a call of Slack')
-    const mcp = JSON.parse((await site.run(['mcp', 'list', '--json'])).out)
-    assert.equal(mcp[0].state, 'up')
+    await until(
+      async () => /"state": *"up"/.test((await site.run(['mcp', 'list', '--json'])).out),
+      'the MCP server',
+    )
     const answer = await fetch(`${daemon.control}/mcp`, {
       method: 'POST',
       headers: {
@@ -254,7 +257,7 @@ routes: [{ name: rest, skill: echo }]`
 const everyPart = (redis: string, model: string, slack: string) => `
 gateways: { team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack}" } }
 model: { name: "openai-compatible:tiny", base-url: "${model}", api-key: "test-key-123456" }
-mcp: { files: { command: "${process.execPath}", args: ["${join(root, 'test/fixtures/mcp-server.mjs')}"] } }
+mcp: { files: { command: "${process.execPath}", args: ["${join(root, 'test/fixtures/mcp-server.mjs')}", tools.json] } }
 queues: { redis: "${redis}" }
 routes:
   - { name: jobs, match: { text: "*job*" }, queue: jobs }
