@@ -23,9 +23,15 @@ function keep(place) {
   delete entry.devOptional
   // Not written: JSON leaves it out.
   Object.defineProperty(entry, 'isKept', { value: true, enumerable: false })
-  const { dependencies = {}, optionalDependencies = {}, peerDependencies = {}, peerDependenciesMeta = {} } = entry
+  const {
+    dependencies = {},
+    optionalDependencies = {},
+    peerDependencies = {},
+    peerDependenciesMeta = {},
+  } = entry
   const peers = Object.keys(peerDependencies).filter((name) => !peerDependenciesMeta[name]?.optional)
-  for (const name of [...Object.keys({ ...dependencies, ...optionalDependencies }), ...peers]) keep(placeOf(name, place))
+  for (const name of [...Object.keys({ ...dependencies, ...optionalDependencies }), ...peers])
+    keep(placeOf(name, place))
 }
 
 for (const name of parts) keep(placeOf(name, ''))
