@@ -16,8 +16,9 @@ export type GroupActivity = ReturnType<typeof createGroupActivity>
 /** Who reads events for consumer groups through this daemon, since when and how many, in memory. */
 export function createGroupActivity(now: () => number) {
   const groups = new Map<string, Activity>()
+  const keyOf = (topic: string, group: string) => `${topic}\n${group}`
   const of = (topic: string, group: string): Activity => {
-    const key = JSON.stringify([topic, group])
+    const key = keyOf(topic, group)
     const known = groups.get(key) ?? { readers: new Map(), taken: new Map(), waiting: 0 }
     // The most recently used group is last.
     groups.delete(key)
@@ -31,11 +32,15 @@ export function createGroupActivity(now: () => number) {
     const at = now()
     const reader = activity.readers.get(name) ?? { name, since: at, lastAt: at, events: 0 }
     activity.readers.delete(name)
-    activity.readers.set(name, { ...reader, lastAt: at, events: reader.events + taken })
+    activity.readers.set(name, reader)
+    reader.lastAt = at
+    reader.events += taken
     const [oldest] = activity.readers.keys()
     if (activity.readers.size > MOST_READERS && oldest !== undefined) activity.readers.delete(oldest)
     const minute = Math.floor(at / MINUTE)
-    activity.taken.set(minute, (activity.taken.get(minute) ?? 0) + taken)
+    const before = activity.taken.get(minute)
+    activity.taken.set(minute, (before ?? 0) + taken)
+    if (before !== undefined) return
     for (const each of activity.taken.keys()) if (each <= minute - RATE_MINUTES) activity.taken.delete(each)
   }
 
@@ -59,14 +64,14 @@ export function createGroupActivity(now: () => number) {
     },
     /** What is known of a group: events per minute over the last minutes, and its readers, the latest first. */
     info(topic: string, group: string) {
-      const activity = groups.get(JSON.stringify([topic, group]))
+      const activity = groups.get(keyOf(topic, group))
       const minute = Math.floor(now() / MINUTE)
       let taken = 0
       for (const [at, count] of activity?.taken ?? []) if (at > minute - RATE_MINUTES) taken += count
       return {
         perMinute: Number((taken / RATE_MINUTES).toFixed(2)),
         waiting: activity?.waiting ?? 0,
-        readers: [...(activity?.readers.values() ?? [])].toReversed(),
+        readers: [...(activity?.readers.values() ?? [])].map((reader) => ({ ...reader })).toReversed(),
       }
     },
   }

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Event } from '../core/event.ts'
 import type { GroupBatch, GroupRead, Store } from '../core/store.ts'
 import { type Batcher, createBatcher } from '../lib/batch.ts'
@@ -87,6 +86,6 @@ export function createGroupReader(deps: {
   }
 }
 
-function isPlain(settings: GroupSettings): boolean {
-  return isDeepStrictEqual(settings, {})
+function isPlain({ match, maxDeliveries }: GroupSettings): boolean {
+  return match === undefined && maxDeliveries === undefined
 }

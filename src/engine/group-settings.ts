@@ -8,6 +8,8 @@ import { defined } from '../lib/defined.ts'
 /** Settings of a consumer group: filter and delivery limit. */
 export type GroupSettings = { match?: RouteMatch; maxDeliveries?: number }
 
+const NONE: GroupSettings = {}
+
 /** One key for all groups; every daemon keeps it in memory. */
 const KEY = 'trivium:groups'
 /** Above this number, the settings of removed groups are deleted. */
@@ -39,12 +41,13 @@ export function createGroupSettings(
         known = undefined
       })
     }
-    known ??= kv.get(KEY).then((found) => parse(found?.value))
-    const current = known
-    current.catch(() => {
-      if (known === current) known = undefined
+    if (known) return known
+    const loading = kv.get(KEY).then((found) => parse(found?.value))
+    known = loading
+    loading.catch(() => {
+      if (known === loading) known = undefined
     })
-    return current
+    return loading
   }
 
   const change = async (edit: (all: Record<string, GroupSettings>) => Record<string, GroupSettings>) => {
@@ -60,7 +63,9 @@ export function createGroupSettings(
 
   return {
     async of(topic: string, group: string): Promise<GroupSettings> {
-      return { ...(await load())[nameOf(topic, group)], ...configured(topic, group) }
+      const given = (await load())[nameOf(topic, group)]
+      const fixed = configured(topic, group)
+      return given || fixed ? { ...given, ...fixed } : NONE
     },
     /** Updates the given settings and keeps the others. */
     async set(topic: string, group: string, settings: GroupSettings): Promise<void> {

@@ -11,53 +11,79 @@ const FULL = { what: 'The listener', limit: 'unfinished bodies', seconds: 1 }
 
 /** Makes the body reader for all gateways. A single body may reach its own limit, regardless of `total`. */
 export function createBodyReader(total = TOTAL): PublicHttp['readBody'] {
-  let held = 0
+  const memory: Memory = { held: 0, total }
   return (request, limit, gateway) =>
     new Promise((resolve, reject) => {
       if (!(request instanceof WholeRequest)) return reject(new TypeError('not a request of this listener'))
       const announced = Number(request.headers['content-length'] ?? -1)
       if (announced > limit) return reject(new TriviumError('body_too_large', { limit, gateway }))
-      // Pieces are copied on arrival: with 1-byte pieces, each would keep its whole read buffer alive.
-      let room: Buffer = EMPTY
-      let size = 0
-      let only: Buffer | undefined
-      const end = () => {
-        request.takeBody(undefined)
-        held -= room.length
-        room = EMPTY
-      }
-      const fail = (error: TriviumError) => {
-        end()
-        reject(error)
-      }
-      const grow = (least: number) => {
-        if (room === EMPTY) request.once('close', end)
-        const wanted = Math.min(Math.max(least * 2, LEAST), Math.max(limit, LEAST))
-        const most = wanted > SMALL ? total * 0.75 : total
-        if (held > room.length && held - room.length + wanted > most) return false
-        const larger = Buffer.allocUnsafeSlow(wanted)
-        room.copy(larger, 0, 0, size)
-        held += wanted - room.length
-        room = larger
-        return true
-      }
+      let whole: Buffer = EMPTY
+      let pieces: Pieces | undefined
       request.takeBody((piece) => {
         if (piece === null) {
-          const whole = only ?? room.subarray(0, size)
-          end()
-          return resolve(whole)
+          request.takeBody(undefined)
+          return resolve(pieces ? pieces.end() : whole)
         }
+        // Most bodies come in one piece, and need nothing more.
         if (piece.length === announced) {
-          only = piece
+          whole = piece
           return
         }
-        const needed = size + piece.length
-        if (needed > limit) return fail(new TriviumError('body_too_large', { limit, gateway }))
-        if (needed > room.length && !grow(needed)) return fail(new TriviumError('overloaded', FULL))
-        piece.copy(room, size)
-        size = needed
+        pieces ??= gatherPieces(request, memory, limit)
+        const refusal = pieces.add(piece)
+        if (refusal === undefined) return
+        request.takeBody(undefined)
+        pieces.end()
+        const values = refusal === 'overloaded' ? FULL : { limit, gateway }
+        reject(new TriviumError(refusal, values))
       })
     })
 }
 
 const EMPTY = Buffer.alloc(0)
+
+/** Bytes of unfinished bodies in memory, and their maximum. */
+type Memory = { held: number; total: number }
+
+type Pieces = ReturnType<typeof gatherPieces>
+
+/** Copies the pieces of a body on arrival: with 1-byte pieces, each would keep its whole read buffer alive. */
+function gatherPieces(request: WholeRequest, memory: Memory, limit: number) {
+  let room: Buffer = EMPTY
+  let size = 0
+  const release = () => {
+    request.takeBody(undefined)
+    memory.held -= room.length
+    room = EMPTY
+  }
+  request.once('close', release)
+
+  const grow = (least: number) => {
+    const wanted = Math.min(Math.max(least * 2, LEAST), Math.max(limit, LEAST))
+    const most = wanted > SMALL ? memory.total * 0.75 : memory.total
+    if (memory.held > room.length && memory.held - room.length + wanted > most) return false
+    const larger = Buffer.allocUnsafeSlow(wanted)
+    room.copy(larger, 0, 0, size)
+    memory.held += wanted - room.length
+    room = larger
+    return true
+  }
+
+  return {
+    /** Returns the code of the error if there is no room for it. */
+    add(piece: Buffer): 'body_too_large' | 'overloaded' | undefined {
+      const needed = size + piece.length
+      if (needed > limit) return 'body_too_large'
+      if (needed > room.length && !grow(needed)) return 'overloaded'
+      piece.copy(room, size)
+      size = needed
+      return undefined
+    },
+    /** The whole body. Its memory no longer counts. */
+    end(): Buffer {
+      const whole = room.subarray(0, size)
+      release()
+      return whole
+    },
+  }
+}

@@ -15,18 +15,19 @@ export function createHmac(key: Buffer, algorithm: 'sha256' | 'sha1' | 'sha384' 
   const outer = Buffer.concat([block.map((byte) => byte ^ 0x5c), Buffer.alloc(size)])
   const result = Buffer.alloc(size)
   return (signed: readonly Uint8Array[]): Buffer => {
-    outer.write(hash(algorithm, joined([inner, ...signed]), 'binary'), block.length, 'binary')
+    outer.write(hash(algorithm, joined(inner, signed), 'binary'), block.length, 'binary')
     result.write(hash(algorithm, outer, 'binary'), 'binary')
     return result
   }
 }
 
 /** Concatenates the parts. The next call overwrites the result. */
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  let length = 0
+function joined(first: Uint8Array, parts: readonly Uint8Array[]): Uint8Array {
+  let length = first.length
   for (const part of parts) length += part.length
-  if (length > scratch.length) return Buffer.concat(parts, length)
-  let at = 0
+  if (length > scratch.length) return Buffer.concat([first, ...parts], length)
+  scratch.set(first)
+  let at = first.length
   for (const part of parts) {
     scratch.set(part, at)
     at += part.length

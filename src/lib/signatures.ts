@@ -64,10 +64,13 @@ export function createSignatureCheck(
   const all = schemes.map((scheme) => compile(scheme, keys))
   return (request) => {
     let carried = ''
-    const scheme = all.find((one) => {
+    let scheme: (typeof all)[number] | undefined
+    for (const one of all) {
       carried = one.carried(request)
-      return carried !== ''
-    })
+      if (carried === '') continue
+      scheme = one
+      break
+    }
     if (!scheme) return `${[...new Set(all.map(({ place }) => place))].join(' or ')} is missing`
     const signatures = scheme.signaturesIn(carried)
     if (signatures.length === 0) return faultOfForm(scheme, carried)

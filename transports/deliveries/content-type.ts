@@ -68,8 +68,13 @@ function marked(raw: Buffer): TextDecoder {
  * read as such is read as it says.
  */
 export function decodeJsonText(raw: Buffer, charset: string): string {
-  const isPlain = isUtf8(raw) && !raw.subarray(0, 4).includes(0)
+  const isPlain = (isAscii(raw) || isUtf8(raw)) && !startsWithZero(raw)
   return decodeText(raw, isPlain ? 'utf-8' : charset)
+}
+
+/** Whether one of the first four bytes is zero, as in UTF-16 and UTF-32. */
+function startsWithZero(raw: Buffer): boolean {
+  return raw[0] === 0 || raw[1] === 0 || raw[2] === 0 || raw[3] === 0
 }
 
 /** The text of a field: in UTF-8, else in one of the charsets that are said of it, else as old programs write it. */

@@ -16,7 +16,7 @@ import { awaitReply, refuseTarget, sendToRequest } from '../kept-reply.ts'
 import { checkDoor, refuseForeign } from '../options.ts'
 import { type WebhookOptions, webhookOptions } from './config.ts'
 import { readHttpAnswer, writeHttpAnswer } from './http-answer.ts'
-import { createReader, type Read } from './read-delivery.ts'
+import { createReader } from './read-delivery.ts'
 
 /** The webhook transport: deliveries over HTTP POST, answered once they are durable. */
 export const webhook: TransportKind<WebhookOptions> = {
@@ -82,7 +82,10 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
       const found = read instanceof Promise ? await read : read
       if ('greeting' in found) return answer(response, found.greeting)
       at = 'accept'
-      await accept(response, found)
+      const { messages, isSplit, body } = found
+      const [message] = messages
+      if (isSplit || !message) acknowledge(response, takenOf(await deps.acceptAll(messages)), body)
+      else settle(response, await deps.accept(message), message, body)
     } catch (error) {
       const { code, message: why } = toTriviumError(error)
       // `accept` reports its own refusals.
@@ -106,14 +109,10 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
     throw new TriviumError('signature_invalid', { gateway, reason })
   }
 
-  async function accept(response: ServerResponse, { messages, isSplit, body }: Read) {
-    if (isSplit) return acknowledge(response, takenOf(await deps.acceptAll(messages)), body)
-    for (const message of messages) {
-      const { id, duplicate } = await deps.accept(message)
-      const taken = duplicate ? { id, duplicate } : { id }
-      if (options.respond === 'result') void answerLater(response, taken, message, body)
-      else acknowledge(response, taken, body)
-    }
+  function settle(response: ServerResponse, { id, duplicate }: Accepted, message: NewMessage, body?: Json) {
+    const taken = duplicate ? { id, duplicate } : { id }
+    if (options.respond === 'result') void answerLater(response, taken, message, body)
+    else acknowledge(response, taken, body)
   }
 
   function acknowledge(response: ServerResponse, taken: Taken, body: Json | undefined) {

@@ -71,6 +71,13 @@ type Place = 'data' | 'body' | 'element'
 
 /** Makes a function that finds the sender by the first matching pointer. */
 export function createSenderFinder(proof: Proof) {
+  /** Gateways name a few pointers, and each delivery follows them. */
+  const known = new Map<string, string[]>()
+  const split = (pointers: string) => {
+    const found = known.get(pointers) ?? pointers.split(' ')
+    known.set(pointers, found)
+    return found
+  }
   return (pointers: Preset['from'], place: Place, delivery: Readable): Sender | undefined => {
     if (pointers === undefined) return undefined
     // Functions of presets read signed data only.
@@ -78,7 +85,7 @@ export function createSenderFinder(proof: Proof) {
       const id = pointers(delivery)
       return id === undefined ? undefined : { id, isProven: true }
     }
-    for (const pointer of pointers.split(' ')) {
+    for (const pointer of split(pointers)) {
       const id = found(pointer, delivery)
       if (id !== undefined) return { id, isProven: isProven(proof, pointer, place) }
     }

@@ -39,15 +39,14 @@ export function createReader(
   const toRead = (request: IncomingMessage, { whole, decoded }: Opened): Read | { greeting: Answer } => {
     const greeting = preset?.handshake?.(decoded.body, own, request.headers)
     if (greeting) return { greeting }
-    const normalized = normalize(request, decoded)
+    const { messages, isSplit } = normalize(request, decoded)
     if (options.respond === 'result') {
-      for (const { data } of normalized.messages) data.replyTarget = { body: hash('sha256', whole) }
+      for (const { data } of messages) data.replyTarget = { body: hash('sha256', whole) }
     }
-    const isKept = options['keep-original'] && !normalized.isSplit
-    const messages = isKept
-      ? normalized.messages.map((message) => withOriginal(message, request, whole, options.verify))
-      : normalized.messages
-    return { ...normalized, messages, body: decoded.body }
+    const { body } = decoded
+    if (!options['keep-original'] || isSplit) return { messages, isSplit, body }
+    const originals = messages.map((message) => withOriginal(message, request, whole, options.verify))
+    return { messages: originals, isSplit, body }
   }
 
   /** Saves the files of a delivery and attaches them to each message. */

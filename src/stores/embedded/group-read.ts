@@ -5,6 +5,9 @@ import type { Parts } from './parts.ts'
 import { readPage } from './sql.ts'
 import type { LoggedEvent, TopicLog } from './topic-log.ts'
 
+/** Nothing was given back. */
+const NOTHING = { items: [], more: false, gone: 0 }
+
 /** Reads for one group. Positions have no gaps, so a missing one after `next` was removed by retention. */
 export function createGroupRead(parts: Parts, log: TopicLog, rows: GroupRows) {
   return (group: Group, request: GroupRead, after: TopicLog['after']): GroupBatch => {
@@ -13,7 +16,8 @@ export function createGroupRead(parts: Parts, log: TopicLog, rows: GroupRows) {
     const isPeek = mode === 'peek'
     const before = (isPeek && request.after) || 0
     const start = Math.max(group.next, before)
-    const back = readBack(group, request, before, now)
+    // Most groups have nothing pending, which saves two of their four statements.
+    const back = group.hasPending ? readBack(group, request, before, now) : NOTHING
     const room = max - back.items.length
     const fresh: Page<LoggedEvent> =
       back.more || room === 0
@@ -30,7 +34,8 @@ export function createGroupRead(parts: Parts, log: TopicLog, rows: GroupRows) {
     const deliveries = mode === 'lease' ? shown.map(({ position }) => rows.lease(group, position, until)) : []
     if (left.next !== group.next || left.missed !== group.missed || now - group.used > HOUR)
       rows.save({ ...group, ...left, used: now })
-    const nextVisible = rows.nextVisible(group, now) ?? undefined
+    const mayBePending = group.hasPending || deliveries.length > 0
+    const nextVisible = (mayBePending && rows.nextVisible(group, now)) || undefined
     return {
       items: shown.map(({ event }) => event),
       more: fresh.more,

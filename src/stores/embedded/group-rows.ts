@@ -2,7 +2,7 @@ import type { Parts } from './parts.ts'
 import type { TopicLog, TopicRow } from './topic-log.ts'
 
 /** Positions up to `next` are consumed, except those in `pending`. */
-type GroupRow = { id: number; next: number; missed: number; used: number }
+type GroupRow = { id: number; next: number; missed: number; used: number; hasPending: 0 | 1 }
 export type Group = GroupRow & { topic: TopicRow }
 /** A topic and one of its groups. */
 type InfoRow = TopicRow & { group: string; next: number; pending: number }
@@ -14,8 +14,9 @@ export function createGroupRows({ sql }: Parts, log: TopicLog) {
   return {
     find(topic: TopicRow | undefined, name: string): Group | undefined {
       if (!topic) return undefined
-      const row = sql.get<GroupRow>`SELECT id, next, missed, used FROM consumer
-        WHERE topic = ${topic.id} AND name = ${name}`
+      const row = sql.get<GroupRow>`SELECT id, next, missed, used,
+          EXISTS (SELECT 1 FROM pending WHERE consumer = consumer.id) AS hasPending
+        FROM consumer WHERE topic = ${topic.id} AND name = ${name}`
       return row && { ...row, topic }
     },
     /** Makes a group that is new, and says of any that it is used. */
