@@ -8,7 +8,7 @@ export type Step = { name: string; command: string; args: string[] }
 /** Format and lint, types, unused code. */
 export const steps: Step[] = [
   { name: 'biome', command: 'biome', args: ['check', '--error-on-warnings'] },
-  // What was checked before and has not changed since is not checked again.
+  // Files that have not changed since the last successful check are not checked again.
   {
     name: 'types',
     command: 'tsc',
@@ -24,7 +24,7 @@ export const steps: Step[] = [
   { name: 'knip', command: 'knip', args: ['--no-progress', '--no-config-hints'] },
 ]
 
-/** Runs one step: a line when it is green, its output when not. Resolves with what failed. */
+/** Runs a step. Prints a line if it succeeds, and its output if it fails. Resolves with the failure. */
 export async function runStep({ name, command, args }: Step): Promise<Failed[]> {
   const began = performance.now()
   const { status, output } = await run(`node_modules/.bin/${command}`, args)

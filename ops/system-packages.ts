@@ -14,7 +14,7 @@ import { delimiter, join } from 'node:path'
 
 type SystemPackage = { file: string; apt: string; brew?: string; dnf?: string; why: string }
 
-/** What the tests use of the operating system. `file` is looked for on the path and in the system folders. */
+/** System packages that the tests use. `file` is searched on the path and in the system folders. */
 const packages: SystemPackage[] = [
   { file: 'redis-server', apt: 'redis-server', brew: 'redis', dnf: 'redis', why: 'the Redis store' },
   { file: 'dovecot', apt: 'dovecot-imapd', brew: 'dovecot', dnf: 'dovecot', why: 'email in' },
@@ -28,8 +28,8 @@ const packages: SystemPackage[] = [
 ]
 
 /**
- * Cyrus and Exim run unpacked, from the folder of a test: Debian installs neither beside its Dovecot, nor without
- * writing into /etc. Exim's user exists only where it is installed; libnss-wrapper makes one up.
+ * Cyrus and Exim run unpacked, from the folder of a test: Debian cannot install them next to its Dovecot, or
+ * without writing to /etc. Exim's user exists only where Exim is installed; libnss-wrapper provides one.
  */
 const unpacked = ['cyrus-imapd', 'cyrus-common', 'exim4-daemon-light', 'libnss-wrapper']
 const cache = join(import.meta.dirname, '..', 'node_modules', '.cache')
@@ -37,11 +37,11 @@ const mailServers = join(cache, 'mail-servers')
 const NEEDED =
   'The tests of email on Cyrus and Exim need Debian or Ubuntu: run `sudo apt-get update`, then the tests again.'
 
-/** Of Debian's package of Prometheus only its tool is wanted: installed whole it would run as a service. */
+/** Only promtool is needed. Installing Debian's Prometheus package would run it as a service. */
 const prometheus = join(cache, 'prometheus')
 const promtoolFile = join(prometheus, 'promtool')
 
-/** Where promtool is. Throws where it could not be had. */
+/** The path of promtool. Throws if it is not available. */
 export function promtool(): string {
   if (find('promtool')) return 'promtool'
   if (existsSync(promtoolFile)) return promtoolFile
@@ -53,32 +53,32 @@ export function promtool(): string {
 /** Debian starts both as services when it installs them. */
 const proxies = join(cache, 'proxies')
 
-/** Where a proxy is whose example a test runs; undefined where it could not be had. */
+/** The path of a proxy whose example configuration a test runs; undefined if it is not available. */
 export function proxyServer(name: 'caddy' | 'nginx'): string | undefined {
   if (find(name)) return name
   return ['bin', 'sbin'].map((folder) => join(proxies, 'usr', folder, name)).find((file) => existsSync(file))
 }
 
-/** Replies of which Discourse's library says what is new in them: in the source of a package of Debian. */
+/** Mail replies with the expected text, from Discourse's library: in the source of a Debian package. */
 const replies = join(cache, 'reply-fixtures')
 const REPLIES = 'ruby-email-reply-trimmer'
 export const REPLIES_NEEDED = `needs the source of Debian's ${REPLIES}: add deb-src to the sources of apt, update, and remove ${replies}`
 
-/** The folder of those replies. Undefined where they could not be had. */
+/** The folder of those replies; undefined if they are not available. */
 export function replyFixtures(): string | undefined {
   return existsSync(join(replies, 'test')) ? replies : undefined
 }
 
-/** The packages of Cyrus and Exim, and of the libraries that they need. Throws where they could not be had. */
+/** The packages of Cyrus and Exim, and of the libraries that they need. Throws if they are not available. */
 export function mailServerPackages(): string[] {
   if (!existsSync(mailServers)) throw new Error(NEEDED)
   return readdirSync(mailServers).map((name) => join(mailServers, name))
 }
 
 /**
- * Installs what is missing where that needs no question (root on Debian or Ubuntu), without starting any
- * service. Elsewhere it prints the exact command. Returns false only where the tests cannot run at all:
- * without redis-server.
+ * Installs missing packages if that needs no question (root on Debian or Ubuntu), without starting a service.
+ * Otherwise it prints the exact command. Returns false only if the tests cannot run at all, which is without
+ * redis-server.
  */
 export function ensureSystemPackages(): boolean {
   let missing = packages.filter((wanted) => !isPresent(wanted))
@@ -95,7 +95,10 @@ export function ensureSystemPackages(): boolean {
   return !missing.some(({ file }) => file === 'redis-server')
 }
 
-/** 27 KB. An empty folder stays where the archive has no sources, so that they are not asked for with each run. */
+/**
+ * Downloads 27 KB. If the archive has no sources, an empty folder remains, so that later runs do not ask
+ * again.
+ */
 function downloadReplies(): void {
   const folder = `${replies}-${process.pid}`
   mkdirSync(folder, { recursive: true })
@@ -108,19 +111,19 @@ function downloadReplies(): void {
   else renameSync(folder, replies)
 }
 
-/** 4 MB. */
+/** Downloads 4 MB. */
 function downloadMailServers(): void {
   const wanted = () => {
     const plan = ['-s', '--no-install-recommends', 'install', ...unpacked]
     const { stdout } = spawnSync('apt-get', plan, { encoding: 'utf8' })
-    // Of what they depend on only libraries are used, and of these not those of its virus scanner.
+    // Of their dependencies only libraries are used, without those of Debian's virus scanner.
     const libraries = [...(stdout ?? '').matchAll(/^Inst (lib\S+)/gm)].flatMap(([, name = '']) => name)
     return [...new Set([...unpacked, ...libraries.filter((name) => !/clamav|mspack/.test(name))])]
   }
   download(mailServers, wanted)
 }
 
-/** 13 MB, of which 38 MB stay. */
+/** Downloads of 13 MB, unpacked to 38 MB. */
 function unpackProxies(folder: string): void {
   for (const file of readdirSync(folder)) {
     spawnSync('dpkg', ['-x', file, '.'], { cwd: folder })
@@ -128,7 +131,7 @@ function unpackProxies(folder: string): void {
   }
 }
 
-/** 19 MB, of which 48 MB stay. The rest of the package is let go. */
+/** Downloads 19 MB, of which 48 MB remain unpacked. The rest of the package is deleted. */
 function unpackPromtool(folder: string): void {
   const [file = ''] = readdirSync(folder)
   spawnSync('dpkg', ['-x', file, 'all'], { cwd: folder })
@@ -136,28 +139,28 @@ function unpackPromtool(folder: string): void {
   for (const rest of [file, 'all']) rmSync(join(folder, rest), { recursive: true })
 }
 
-/** Brings packages of Debian into a folder, without installing them. Needs no root, but for package lists that are there. */
+/** Downloads Debian packages into a folder without installing them. Needs no root if package lists exist. */
 function download(target: string, packages: () => string[], unpack = (_folder: string) => {}): void {
   console.error(`Setting up (once): downloading ${packages().join(', ')} …`)
   const folder = `${target}-${process.pid}`
   mkdirSync(folder, { recursive: true })
   const fetched = () =>
     spawnSync('apt-get', ['-q', 'download', ...packages()], { cwd: folder, stdio: 'ignore' }).status === 0
-  // Older lists than the archive; one update mends that.
+  // The package lists are older than the archive; one update fixes that.
   const isHad = fetched() || (process.getuid?.() === 0 && aptGet('update') === undefined && fetched())
   if (isHad) unpack(folder)
   else
     console.error(
       'They could not be had; `sudo apt-get update` may help. The tests that need them will say so.\n',
     )
-  // Another run of the tests may have been faster.
+  // A concurrent test run may have been faster.
   if (isHad && !existsSync(target)) renameSync(folder, target)
   else rmSync(folder, { recursive: true })
 }
 
 function isPresent({ file }: SystemPackage): boolean {
   if (find(file)) return true
-  // Homebrew and Fedora have one package for all of Dovecot, and a browser may come under another name.
+  // Homebrew and Fedora have one package for all of Dovecot, and browsers may have another name.
   if (file === 'dovecot/lmtp') return process.platform !== 'linux' && find('dovecot')
   return file === 'chromium' && (find('chromium-browser') || find('google-chrome'))
 }
@@ -189,7 +192,7 @@ function install(names: string[]): void {
   console.error(`Setting up (once): installing ${names.join(', ')} …`)
   const allowServices = forbidServices()
   try {
-    // The lists may be missing (a fresh container) or older than the archive; one update mends both.
+    // The lists may be missing (a fresh container) or older than the archive; one update fixes both.
     if (aptGet('install', ...names) === undefined) return
     aptGet('update')
     const failure = aptGet('install', ...names)
@@ -199,7 +202,7 @@ function install(names: string[]): void {
   }
 }
 
-/** Runs apt-get without questions; returns what it said where it failed. */
+/** Runs apt-get without questions; returns its output if it failed. */
 function aptGet(...args: string[]): string | undefined {
   const options = ['-y', '-q', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=120']
   const { status, stderr, error } = spawnSync('apt-get', [...options, ...args], {
@@ -210,7 +213,10 @@ function aptGet(...args: string[]): string | undefined {
   return status === 0 ? undefined : (error?.message ?? stderr.trim())
 }
 
-/** Debian starts a service when it is installed, unless this file says no. Returns the way back. */
+/**
+ * Debian starts a service when it is installed, unless this file forbids it. Returns a function that undoes
+ * this.
+ */
 function forbidServices(): () => void {
   const policy = '/usr/sbin/policy-rc.d'
   if (existsSync(policy)) return () => {}

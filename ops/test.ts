@@ -1,7 +1,8 @@
 // `npm test`: everything. `npm test -- PATH…`: only those test files or folders, without the checks; `--name
-// TEXT` picks tests by name, `--seed N` or `--seed random` other cases for the tests of properties, `--report`
-// lists the processor time of each file, `--jobs N` runs as many at once. `npm run check`: all that can be said about the tree without running the product. `npm run test:chaos`: the long crash tests.
-// `npm run test:soak`: an hour with everything switched on.
+// TEXT` selects tests by name, `--seed N` or `--seed random` runs other cases of the property tests,
+// `--report` lists the processor time of each file, `--jobs N` sets how many run at once. `npm run check`:
+// format, lint, types and house rules, without tests. `npm run test:chaos`: the long crash tests. `npm run
+// test:soak`: an hour with everything switched on.
 import { globSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -46,7 +47,7 @@ for (const key of Object.keys(process.env)) {
   if (key.startsWith('TRIVIUM_') || key === 'REDIS_URL') delete process.env[key]
 }
 
-// Each test file is a process of its own; what one has compiled, the others need not.
+// Test processes share a compile cache.
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 
 if (values.seed !== undefined) process.env.PROPERTY_SEED = values.seed
@@ -55,7 +56,7 @@ const limits = isLong
   ? { timeout: 120 * MINUTE, deadline: 150 * MINUTE }
   : { timeout: 5 * MINUTE, deadline: 30 * MINUTE }
 const manner = { isTalkative: isLong, isReporting: values.report, jobs: Number(values.jobs) || undefined }
-// Beside each other: the first of those tests that take longest mostly wait.
+// In parallel: the first of the longest tests mostly wait.
 const ended = await Promise.all([
   whole ? runSteps() : [],
   runTests({ files, namePatterns: values.name, ...limits, ...manner }),
@@ -64,14 +65,14 @@ const failed = ended.flat()
 console.log(failed.length === 0 ? 'All green.' : `\n${tellAgain(failed)}`)
 process.exit(failed.length === 0 ? 0 : 1)
 
-/** The checks of the tree, one after the other. */
+/** The checks of the tree, one after another. */
 async function runSteps(): Promise<Failed[]> {
   const failed: Failed[] = []
   for (const step of steps) failed.push(...(await runStep(step)))
   return failed
 }
 
-/** Test files in the given files, folders and patterns; all of them where none is given. */
+/** Test files in the given files, folders and patterns; without any, all test files. */
 function find(places: string[]): string[] {
   const patterns = places.length > 0 ? places.map(asPattern) : ['{test,src,transports,skills}/**/*.test.ts']
   return [...new Set(globSync(patterns).map((file) => resolve(file)))].sort()

@@ -32,12 +32,15 @@ import { createPublicHttp } from './http/public-http.ts'
 
 export type Daemon = Awaited<ReturnType<typeof createDaemon>>
 
-/** The composition root: the one place that knows every concrete part. First all parts are made, then they are connected. */
+/**
+ * The composition root: the only place that knows every concrete part. It creates all parts, then connects
+ * them.
+ */
 export async function createDaemon(options: DaemonOptions) {
   const base = await makeFoundation(options)
   const { config, store, metrics, tracing, gateways, router, now } = base
 
-  // Make: each part takes what was made before it.
+  // Create: each part gets what was created before it.
   const outbox = createOutbox(store, now, gateways.unanswerable)
   const approvals = createApprovals({
     ...base,
@@ -87,7 +90,7 @@ export async function createDaemon(options: DaemonOptions) {
   const parts = { ...moving, skills, queues, housekeeping, reloading, draining }
   const life = createLife(base, { ...parts, troubles: operator.troubles })
 
-  // Connect: those that must know each other.
+  // Connect: parts that depend on each other.
   manager.connect({
     services: skillServices(base, { roads, skills, durable, approvals, people, push }),
     skills: [troublesSkill(operator.troubles, now)],
@@ -102,7 +105,7 @@ export async function createDaemon(options: DaemonOptions) {
     ...{ config, operator, manager, gateways, store },
     reload: reloading.reload,
     reread: reloading.reread,
-    /** What a person should not miss: warnings of the configuration, broken skills. */
+    /** Problems that a person should notice: warnings of the configuration, broken skills. */
     notices: () => [
       ...reloading.warnings(),
       ...manager.errors().map(({ name, path, reason }) => `skill ${name} (${path}) is broken: ${reason}`),
@@ -112,7 +115,7 @@ export async function createDaemon(options: DaemonOptions) {
   }
 }
 
-/** Our own route is worth a line only where it answers. */
+/** The built-in route is only worth a line if it answers. */
 function explainOf({ explain }: Foundation['router']): Foundation['router']['explain'] {
   return (message) => explain(message).filter(({ route, matched }) => matched || !isOwnRoute(route))
 }

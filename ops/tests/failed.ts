@@ -1,20 +1,23 @@
-/** What failed: a test file, or a check of the tree. */
+/** A failure: of a test file, or of a check of the tree. */
 export type Failed = {
   name: string
   /** Each failure as text. */
   failures: string[]
-  /** What was written meanwhile. */
+  /** Output in between. */
   output: string
 }
 
-/** How many characters of a failure are shown again, and of the output of a file. */
+/** Maximum characters of a repeated failure, and of the output of a file. */
 const FAILURE_CHARS = 3000
 const OUTPUT_CHARS = 1500
-/** How many characters all of them share: a CI service may show no more than the end of its log. */
+/** Maximum characters of all repeated failures: a CI service may show only the end of its log. */
 const ALL_CHARS = 12_000
 const LEAST_CHARS = 300
 
-/** What failed, told again for whoever sees only the end of a log; the names are the last line. Empty where nothing failed. */
+/**
+ * Repeats all failures, for readers who see only the end of a log; the names are the last line. Empty if
+ * nothing failed.
+ */
 export function tellAgain(failed: Failed[]): string {
   if (failed.length === 0) return ''
   const texts = failed.reduce((sum, { failures }) => sum + failures.length + 1, 0)
@@ -31,7 +34,7 @@ function beginning(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most)}\n… (${text.length - most} more characters)`
 }
 
-/** The last lines, as far as there is room for them. */
+/** The last lines that fit. */
 function ending(output: string, most: number): string {
   const text = output.trim()
   return text.length <= most ? text : `… ${text.slice(-most).replace(/^[^\n]*\n/, '')}`

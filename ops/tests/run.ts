@@ -11,7 +11,7 @@ type TestRun = {
   namePatterns: string[]
   timeout: number
   deadline: number
-  /** Each file has a process of its own and prints what its tests write as it comes: long ones tell how far they are, and their figures. */
+  /** Each file has its own process and prints the output of its tests immediately, for long tests with progress and figures. */
   isTalkative: boolean
   /** Prints the processor time of each file at the end. */
   isReporting: boolean
@@ -21,15 +21,15 @@ type TestRun = {
 
 const MINUTE = 60_000
 const SLOWEST = 8
-/** Most files wait for servers, timers and processes half of their time. */
+/** Most files wait for servers, timers and processes half of the time. */
 const JOBS_PER_CORE = 2
-/** The first comment of a file that cannot share its process with other test files, with the reason. */
+/** The first comment of a file that needs its own process, with the reason. */
 const ALONE = /^\/\/ Own process: /m
 
 /**
- * Runs test files in a few processes side by side, each file after another in one of them unless it asks for a process of its
- * own, and prints one line a file, what failed in full, and the slowest files. `timeout` (ms) is for each test and
- * `deadline` for all. Resolves with what failed.
+ * Runs test files in a few parallel processes, which run one file after another; files that ask for it get
+ * their own process. Prints one line per file, the complete failures, and the slowest files. `timeout` (ms)
+ * applies to each test, `deadline` to all. Resolves with the failures.
  */
 export async function runTests(options: TestRun): Promise<Failed[]> {
   const { files, deadline, isReporting, jobs = availableParallelism() * JOBS_PER_CORE } = options
@@ -68,7 +68,8 @@ async function work(
   const { isTalkative, namePatterns, timeout } = options
   const lane = openLane({ namePatterns, timeout, signal, isTalkative })
   for (let file = queue.shift(); file !== undefined && !signal.aborted; file = queue.shift()) {
-    // A pattern picks among tests that are known at once, not among those of files that are still to be loaded.
+    // A name pattern only applies to tests that are already defined, so each file must be loaded before the
+    // tests are selected.
     const isAlone = isTalkative || namePatterns.length > 0 || ALONE.test(readFileSync(file, 'utf8'))
     const { result, output } = await lane.run(file, isAlone)
     results.push(result)
@@ -84,7 +85,7 @@ async function work(
   await lane.close()
 }
 
-/** Says why a run ended early, and which files have no result. */
+/** Explains why a run ended early, and which files have no result. */
 function cutOff(files: string[], results: FileResult[], { reason }: AbortSignal): Failed {
   const ended = new Set(results.map(({ file }) => file))
   const left = files.filter((file) => !ended.has(file)).map(name)
@@ -101,7 +102,7 @@ function printSlowest(results: FileResult[]): void {
   console.log(`Slowest: ${slowest.map(({ file, ms }) => `${name(file)} ${seconds(ms)}`).join(', ')}`)
 }
 
-/** The most expensive files first. */
+/** Most expensive files first. */
 function printReport(results: FileResult[]): void {
   console.log('processor  of it system     waiting  processes  tests  file')
   for (const one of results.toSorted((a, b) => spent(b) - spent(a))) {

@@ -5,7 +5,10 @@ import { age, paint, pretty, shorten, table } from './terminal.ts'
 import { humanTroubles } from './troubles.ts'
 import { humanCost, humanSkillUsage } from './usage-output.ts'
 
-/** The result of a skill for people: a table where this file has one for the skill, else text or indented JSON. */
+/**
+ * The result of a skill for people: a table if this file has one for the skill, otherwise text or indented
+ * JSON.
+ */
 export function humanResult(skill: string, result: Json): string {
   const own = WHOLE[skill]
   if (own) return own(result)
@@ -92,7 +95,7 @@ const LISTS: Readonly<Record<string, (rows: readonly JsonObject[]) => string>> =
         : paint('yellow', `paused by ${Object(route.paused).by}${reasonIn(Object(route.paused))}`),
     ]),
   'send-list': (sends) =>
-    list('Nothing waits to be sent later.', ['at', 'gateway', 'to', 'text', 'key'], sends, (send) => [
+    list('No planned sends are waiting.', ['at', 'gateway', 'to', 'text', 'key'], sends, (send) => [
       timeOf(send.at),
       send.gateway,
       send.to ?? send.conversation,
@@ -161,7 +164,7 @@ function timeOf(at: unknown): string {
   return typeof at === 'number' ? `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC` : '-'
 }
 
-/** A skill for people: what it takes, and the layers around it. */
+/** A skill for people: its arguments and its layers. */
 export function humanSkill(skill: Json): string {
   const { name, description, kind, path, args, output, metadata, layers } = Object(skill)
   const { properties = {}, required = [] } = Object(args)

@@ -15,7 +15,7 @@ import { checkGateways, type RouteWorld } from './routes.ts'
 import type { sections } from './sections.ts'
 import { createNames } from './unique-names.ts'
 
-/** Paths of `tls` are relative to the file that names them. */
+/** Paths of `tls` are relative to the file that contains them. */
 function withPaths(subscription: PushSubscription, folder: string): PushSubscription {
   const entries = Object.entries(subscription.tls ?? {}).map(([name, value]) => {
     return [name, value.startsWith('-----BEGIN ') ? value : resolve(folder, value)]
@@ -58,7 +58,7 @@ export function createCrossChecks(world: RouteWorld, checker: Checker) {
           checker.report([...path, key], 'value', message, severity)
         noteName(name, path)
         if (topic === LOG_TOPIC || topic === AUDIT_TOPIC || topic.startsWith(REPLY_TOPICS))
-          report('topic', 'it is kept by Trivium itself')
+          report('topic', 'it is reserved for Trivium')
         if (topic === MESSAGE_TOPIC) checkGateways(match, path, world, checker)
         else if (nearest(topic, [MESSAGE_TOPIC])) {
           report('topic', `only event-emit writes to it; did you mean "${MESSAGE_TOPIC}"?`, 'warning')
@@ -90,7 +90,7 @@ export function createCrossChecks(world: RouteWorld, checker: Checker) {
       }
     },
 
-    /** Reports queues without a Redis to hold them. */
+    /** Reports queues without a Redis. */
     queues(where: { redis?: string; prefix: string }): void {
       const { routes } = Object(checker.value)
       const places = [
@@ -138,7 +138,7 @@ type Topics = Readonly<Record<string, { groups: Record<string, { match?: RouteMa
 export function checkTopics(topics: Topics, world: RouteWorld, checker: Checker): void {
   for (const [topic, { groups }] of Object.entries(topics)) {
     const isClosed = topic === LOG_TOPIC || topic.startsWith(REPLY_TOPICS)
-    if (isClosed) checker.report(['topics', topic], 'key', 'it is kept by Trivium itself')
+    if (isClosed) checker.report(['topics', topic], 'key', 'it is reserved for Trivium')
     if (topic !== MESSAGE_TOPIC) continue
     for (const [group, { match = {} }] of Object.entries(groups))
       checkGateways(match, ['topics', topic, 'groups', group], world, checker)

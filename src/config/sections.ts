@@ -147,7 +147,7 @@ const access = z.strictObject({
   default: z
     .literal('none')
     .exactOptional()
-    .describe('For readers of the file: everything not granted is denied. This is also the default.'),
+    .describe('The only value. It documents that everything not granted is denied.'),
 })
 
 const modelName = z
@@ -200,7 +200,7 @@ const token = z.strictObject({
     .describe('Name of the program, in histories.'),
   token: z.string().min(16, 'expected at least 16 characters').describe('The token, at least 16 characters.'),
   skills: names.min(1).describe('Skills that the program may call; globs are allowed.'),
-  gateways: names.min(1).describe('Gateways whose messages it may take, read and answer; "*" means all.'),
+  gateways: names.min(1).describe('Gateways whose messages it may receive, read and answer; "*" means all.'),
 })
 
 const groups = z.record(
@@ -225,7 +225,7 @@ export const sections = {
     .describe(
       'Other files with sections like these: paths or patterns such as `routes.d/*.yaml`, relative to this file.',
     ),
-  daemon: daemon.describe('How the daemon runs. Environment variables win over this section.'),
+  daemon: daemon.describe('How the daemon runs. Environment variables take precedence over this section.'),
   routes: z
     .array(routeSchema)
     .describe('Which skill, queue or Bolt app answers a message. The first match wins.'),
@@ -234,7 +234,7 @@ export const sections = {
     .describe('Options of consumer groups, by topic.'),
   subscriptions: z.array(pushSchema).describe('Where events are POSTed to.'),
   schedules: z.array(fileScheduleSchema).describe('Skills that run at set times.'),
-  notify: z.array(notifySchema).describe('Who is told when something fails.'),
+  notify: z.array(notifySchema).describe('Whom to notify when something fails.'),
   access: access.describe('Roles: who may use which skills.'),
   assistant: z
     .strictObject({

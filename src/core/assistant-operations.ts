@@ -11,8 +11,9 @@ const task = name.describe('The task, such as task-1')
 const text = z.string().trim().default('')
 
 /**
- * What people say to the assistant, by the words of `skills/skills.json`; durable when it resolves, `limit_reached` at a bound. Operators
- * reach everything; a person their own, with `scope: team` that of their gateway; without proof, the notes of the conversation.
+ * The assistant's commands, invoked by the words of `skills/skills.json`. Durable when resolved;
+ * `limit_reached` at a limit. Operators reach everything; a person reaches their own data, with `scope: team`
+ * that of their gateway; senders without proof reach the notes of the conversation.
  */
 export const assistant = {
   remember: open({
@@ -23,7 +24,7 @@ export const assistant = {
     text: text.describe('Words that the notes must contain'),
     limit: limit.default(20).describe('Maximum number, newest first'),
   }).describe('Returns the notes that contain all of the words; without words, the newest notes.'),
-  /** One's own. Throws `not_found`. */
+  /** Only the caller's own notes. Throws `not_found`. */
   forget: open({
     id: optional('The note, such as memory-1'),
     text: text.describe('The id, as the text of a message'),
@@ -33,7 +34,7 @@ export const assistant = {
     in: z.string().exactOptional().describe('Only from this channel (gateway)'),
     limit: z.int().min(1).max(100).default(10).describe('Maximum number, best matches first'),
   }).describe('Searches notes and conversations for words, and keeps the search in the list of searches.'),
-  /** Without a time in `text`: since the last one. */
+  /** Without a period in `text`: since the last digest. */
   'digest-now': open({
     text: text.describe('Period and topic: today, of the week, 12h'),
   }).describe(
@@ -41,15 +42,15 @@ export const assistant = {
   ),
   delegate: open({
     text: text.describe('The worker, a colon, and the work'),
-    worker: optional('A skill, a person, or the name of a worker; default: whoever works as "worker"'),
+    worker: optional('A skill, a person, or the name of a worker; default: the worker named "worker"'),
   }).describe(
     'Gives work to a skill, a person or a worker: "delegate to ada: check the invoices". The requester gets the result.',
   ),
-  /** Of whom was asked, and of operators. Throws `not_found`. */
+  /** For the person who was asked, and for operators. Throws `not_found`. */
   'work-done': open({
     text: text.describe('The delegation and its result: delegation-2: all paid'),
   }).describe('Reports the result of delegated work: "done delegation-2: all paid".'),
-  /** Throws as `schedule-create`. */
+  /** Throws like `schedule-create`. */
   'schedule-in-words': open({
     text: text.describe('Time and action: every weekday at 9 digest; list; cancel schedule-1'),
   }).describe('Schedules an action or a reminder in plain words, lists schedules, or cancels one.'),
@@ -59,9 +60,9 @@ export const assistant = {
   'assistant-help': open({}).describe('Lists the words that you can use here.'),
 }
 
-/** `delegation-…`: the work that the assistant hands out. */
+/** `delegation-…`: delegated work. */
 export const delegations = {
-  /** What one gave or took, or is the worker of; of everybody for operators. */
+  /** Work that the caller delegated, took, or is the worker of; operators see all. */
   list: open({
     status: delegationSchema.shape.status.exactOptional().describe('Only with this status'),
     worker: optional('Only of this worker'),
@@ -69,8 +70,10 @@ export const delegations = {
   take: open({
     worker: name.default('worker').describe('The worker to whom it was delegated'),
     by: optional('Who takes it; default: the caller'),
-  }).describe('Takes the oldest queued work of a worker exclusively; null if there is none.'),
-  /** A repeated one returns what stands. Throws `not_found`. */
+  }).describe(
+    'Takes the oldest queued work of a worker, so that no one else gets it. Returns null if nothing is queued.',
+  ),
+  /** A repeated call returns the existing result. Throws `not_found`. */
   accept: open({
     id: name.describe('The delegation, such as delegation-1'),
     result: z.json().default(null).describe('The result, or why it failed'),
@@ -80,7 +83,10 @@ export const delegations = {
 
 const schedule = name.describe('The schedule: schedule-1, or its name in routes.yaml')
 
-/** `schedule-…`: of one's own, and for operators of everybody. All but `create` and `list` throw `not_found`. */
+/**
+ * `schedule-…`: the caller's own schedules; operators reach all. All but `create` and `list` throw
+ * `not_found`.
+ */
 export const schedules = {
   /** Throws `usage`, `skill_not_found`, `skill_args_invalid`, `limit_reached`, and `forbidden` for a message whose sender is not verified. */
   create: closed({
@@ -143,7 +149,10 @@ export const workbench = {
   ),
 }
 
-/** `task-…`: as `workbench-…`. `claim` and `finish` throw `not_found`, and `forbidden` where another has the task. */
+/**
+ * `task-…`: like `workbench-…`. `claim` and `finish` throw `not_found`, and `forbidden` if someone else has
+ * the task.
+ */
 export const tasks = {
   /** Throws `usage` for a review without a target. */
   add: open({
@@ -159,7 +168,7 @@ export const tasks = {
   }).describe(
     'Takes a task from the board (default: the oldest open one) and makes it the active task; null if none is open.',
   ),
-  /** The same again changes nothing. */
+  /** Repeating it has no effect. */
   finish: open({
     id: task,
     owner: optional('Who had taken it; default: the caller'),

@@ -25,7 +25,11 @@ const oidcSchema = z
       )
       .describe('The issuer URL of the identity provider, as in its discovery document.'),
     'client-id': z.string().min(1),
-    'client-secret': z.string().min(1).exactOptional().describe('Absent for a public client.'),
+    'client-secret': z
+      .string()
+      .min(1)
+      .exactOptional()
+      .describe('The client secret; omit it for a public client.'),
     allow: z.array(member).min(1).describe('Who may sign in.'),
     roles: z
       .strictObject({ operator: z.array(member).default([]), viewer: z.array(member).default([]) })
@@ -43,7 +47,7 @@ const oidcSchema = z
     'allow-private': z
       .boolean()
       .default(false)
-      .describe('Whether a provider with a public name may have endpoints at private addresses.'),
+      .describe('Allow endpoints at private addresses for a provider with a public name.'),
   })
   .refine(({ scopes }) => scopes.includes('openid'), {
     error: 'expected openid among them',
@@ -65,7 +69,7 @@ export const consoleSchema = z
       .url({ protocol: /^https?$/, error: 'expected https://…' })
       .refine((url) => new URL(url).pathname === '/', 'expected an address without a path')
       .exactOptional()
-      .describe('Where people open the console, such as https://trivium.example.com.'),
+      .describe('Address at which people open the console, such as https://trivium.example.com.'),
     session: duration
       .refine((ms) => ms >= 60_000 && ms <= 30 * DAY, 'expected 1m to 30d')
       .default(12 * 3_600_000)

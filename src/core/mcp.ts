@@ -15,7 +15,7 @@ const oauth = z
       .url({ protocol: /^https?$/, error: 'expected https://…' })
       .exactOptional()
       .describe('The authorization server of the client; credentials go to no other.'),
-    scope: z.string().min(1).exactOptional().describe('Scopes to ask for.'),
+    scope: z.string().min(1).exactOptional().describe('Scopes to request.'),
     grant: z
       .enum(['authorization_code', 'client_credentials'])
       .default('authorization_code')
@@ -28,7 +28,10 @@ const oauth = z
 const OF_COMMAND = ['args', 'env', 'cwd'] as const
 const OF_URL = ['headers', 'oauth'] as const
 
-/** One of `mcp:` in routes.yaml: another MCP server, whose tools are skills `<name>.<tool>`. Times in ms, sizes in bytes. */
+/**
+ * An entry of `mcp:` in routes.yaml: another MCP server, whose tools are the skills `<name>.<tool>`. Times in
+ * ms, sizes in bytes.
+ */
 export const mcpServerSchema = z
   .strictObject({
     enabled: z
@@ -93,31 +96,33 @@ export const mcpServerSchema = z
   })
   .transform(camelKeys)
 
-/** Another MCP server. `folder`: where its command starts. */
+/** Another MCP server. `folder`: the working directory of its command. */
 export type McpServer = Omit<z.output<typeof mcpServerSchema>, 'enabled'> & { name: string; folder: string }
 
-/** Of a server: it is the first half of its skills' names. */
+/** The name of a server, which is the first part of its skills' names. */
 export const MCP_NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/
 
-/** The server that a skill's name leads to; undefined for one of our own. */
+/** The server that a skill belongs to; undefined for other skills. */
 export function mcpServerOf(skill: string): string | undefined {
   const [server, tool] = skill.split(/\.(.*)/s)
   return tool === undefined ? undefined : server
 }
 
-/** What is wrong with a tool that a server offers. `skipped`: it is no skill; else it is one, without what is wrong. */
+/**
+ * A problem with a tool of a server. `skipped`: it is no skill; otherwise it is one, without the faulty part.
+ */
 export type McpFault = { tool: string; reason: string; skipped: boolean }
 
-/** How a server is doing. `login`: it waits for a person. */
+/** The state of a server. `login`: it waits for a person to log in. */
 export type McpStatus = {
   name: string
   /** Its command or its address. */
   at: string
   ok: boolean
   state: 'up' | 'connecting' | 'down' | 'login'
-  /** What is wrong, or what it is and how many skills it gives. */
+  /** The problem, or the name of the server and the number of its skills. */
   detail: string
   tools: number
-  /** What is wrong with its tools; absent where nothing is. */
+  /** Problems with its tools, if any. */
   faults?: McpFault[]
 }

@@ -31,7 +31,7 @@ const searchWords = z
     `Search words: ${Object.keys(SEARCH_KEYS).join(':, ')}: and parts of subject or text, in quotes where they have spaces`,
   )
 
-/** Which messages are meant, for searches and for the stream. */
+/** The filter of messages, for searches and for the stream. */
 export const messageFilter = closed({
   gateway: optional('Only messages of this gateway'),
   transport: optional('Only of this transport: email, slack, webhook, …'),
@@ -41,7 +41,7 @@ export const messageFilter = closed({
   text: optional('A part of the subject or the text, case aside'),
   outcome: outcome
     .exactOptional()
-    .describe(`How it stands, one or several with commas: ${OUTCOMES.join(', ')}`),
+    .describe(`The outcome, or several separated by commas: ${OUTCOMES.join(', ')}`),
   since: time.exactOptional().describe('Only since a time, or an age such as 2h'),
   until: time.exactOptional().describe('Only before a time'),
   search: searchWords,
@@ -118,7 +118,10 @@ const letterFilter = {
   since: time.exactOptional().describe('Dead since a time, or an age such as 2h'),
   until: time.exactOptional().describe('Dead before a time'),
 }
-/** One, or with `all` those that the filter leaves: the oldest so many, as they shall keep their order. */
+/**
+ * One dead letter, or with `all` those that match the filter: up to `limit`, oldest first, to keep their
+ * order.
+ */
 const someLetters = closed({
   id: optional('The id of the dead letter'),
   all: z.literal(true).exactOptional().describe('Without an id: all that match the filter'),
@@ -144,5 +147,5 @@ export const deadLetters = {
   bulk: closed({
     do: z.enum(['retry', 'drop']).describe('What to do with them'),
     ...letterFilter,
-  }).describe('Retries or drops all dead letters that the filter leaves, as a job with progress.'),
+  }).describe('Retries or drops all dead letters that match the filter, as a job with progress.'),
 }

@@ -24,12 +24,12 @@ const toGateway = z.strictObject({
 })
 const toUrl = z.strictObject({
   url: z.unknown(),
-  secret: z.unknown().describe('Signs by Standard Webhooks, as in `subscriptions`.'),
+  secret: z.unknown().describe('Signing secret (Standard Webhooks), as in `subscriptions`.'),
   headers: z.unknown().optional(),
   'allow-private': z.unknown().optional(),
 })
 
-/** One of `notify:` in routes.yaml. */
+/** An entry of `notify:` in routes.yaml. */
 export const notifySchema = z
   .strictObject({
     on: z

@@ -17,10 +17,13 @@ export { subscriptions } from './push-operations.ts'
 export { sends } from './send-operations.ts'
 export { usage } from './usage-operations.ts'
 
-/** What skills do that are a method of a part each, and their arguments, by their names without the prefix they share. */
+/**
+ * Operations that are methods of a part, with their arguments. Each is a skill; keys are the names without
+ * the common prefix.
+ */
 export type Operations = Record<string, ZodType>
 
-/** The part that does these operations. What a method returns is the result of the skill, as JSON. */
+/** The part that implements these operations. The result of a method is the result of the skill, as JSON. */
 export type ServiceOf<O extends Operations> = {
   [K in keyof O]: (args: z.infer<O[K]>, call: Call) => Promise<unknown>
 }
@@ -59,7 +62,7 @@ export const events = {
     queue: optional('The consumer group; without it that of this invocation'),
     ref: optional('The skill that was invoked for each event'),
   }).describe('Removes a consumer group and its unread events.'),
-  /** Without `queue` it reads the caller's own group, and without one of those waits for what comes next. */
+  /** Without `queue` it reads the caller's own group, or without one waits for the next events. */
   /** Throws `group_not_found`. */
   seek: closed({
     topic: name.describe('The topic'),
@@ -105,7 +108,7 @@ export const events = {
 
 /** The receive road, the outbox, and the gateways themselves: `gateway-…`. */
 export const gateways = {
-  /** A call inside a conversation means that, unless it names another. */
+  /** Within a conversation, a call refers to that conversation unless it names another. */
   receive: closed({
     gateway: optional('Only messages of this gateway'),
     conversation: optional('Only messages of this conversation'),
@@ -114,13 +117,13 @@ export const gateways = {
       .exactOptional()
       .describe('Redeliver the message unless gateway-ack is called within this many ms'),
     match: match.describe('Only messages that match, with the keys of a route; others stay'),
-  }).describe('Takes the oldest inbound message exclusively; null at the timeout.'),
+  }).describe('Takes the oldest inbound message, so that no one else gets it. Returns null at the timeout.'),
   ack: closed({
     receipt: name.describe('The receipt of the message'),
   }).describe('Consumes a message that gateway-receive returned with a lease.'),
   nack: closed({
     receipt: name.describe('The receipt of the message'),
-    delay: wait.default(0).describe('Can be taken again after this many ms'),
+    delay: wait.default(0).describe('The message is available again after this many ms'),
   }).describe(
     'Releases a message that gateway-receive returned with a lease, to be taken again now or later.',
   ),
@@ -129,8 +132,9 @@ export const gateways = {
     lease: ms.describe('Redeliver the message unless gateway-ack is called within this many ms from now'),
   }).describe('Extends the lease of a message in progress.'),
   /**
-   * It answers the message of the call, or of `messageId` or `receipt`; `key` is by default `message:route:ordinal`. Throws
-   * `no_reply_target`, `target_not_allowed`, `message_not_found`, `receipt_expired`, `forbidden`, `send_rejected` (`data` of ours).
+   * Answers the message of the call, or of `messageId` or `receipt`; `key` defaults to
+   * `message:route:ordinal`. Throws `no_reply_target`, `target_not_allowed`, `message_not_found`,
+   * `receipt_expired`, `forbidden`, and `send_rejected` for invalid `data`.
    */
   send: closed({
     text: z.string().describe('The text to send'),
@@ -151,7 +155,7 @@ export const gateways = {
     replyAll: z
       .literal(true)
       .exactOptional()
-      .describe('Mail: reply to all recipients except our own addresses'),
+      .describe('Mail: reply to all recipients except the addresses of the gateway'),
     'reply-all': z.literal(true).exactOptional().describe('Alias of replyAll'),
     calendar: z
       .enum(['accept', 'tentative', 'decline'])
@@ -179,7 +183,7 @@ export const gateways = {
   ),
 }
 
-/** The workspaces that let an app in by OAuth: `slack-…`. */
+/** Workspaces that installed an app by OAuth: `slack-…`. */
 export const installs = {
   installs: closed({
     gateway: optional('Only those of this gateway'),
@@ -191,7 +195,7 @@ export const installs = {
   }).describe('Removes an installation of a Slack app, and revokes its tokens.'),
 }
 
-/** `refused`: those that this daemon remembers. */
+/** `refused`: the refusals that this daemon remembers. */
 export const refusals = {
   refused: closed({
     gateway: optional('Only refusals of this gateway'),
@@ -267,10 +271,10 @@ export const approvals = {
   }).describe('Approves or denies a request, once.'),
 }
 
-/** `call-…`: what `ctx.once` made. */
+/** `call-…`: calls made with `ctx.once`. */
 export const calls = {
   list: open({}).describe('Lists calls made with ctx.once whose outcome is unknown, including running ones.'),
-  /** What a person found out. Throws `not_found`. */
+  /** Records what a person found out. Throws `not_found`. */
   settle: open({
     key: name.describe('The key, as in call-list'),
     happened: z.boolean().describe('true: it took effect and must not run again; false: it may run again'),

@@ -12,20 +12,19 @@ const identity = z
 const identities = z
   .union([identity, z.array(identity).min(1).max(100)])
   .transform((given) => [given].flat())
-  .describe('Who, as routes.yaml names people: email:alice@example.com; several of one person as a list')
+  .describe(
+    'The person, as <gateway>:<identity>: email:alice@example.com. A list for several identities of one person',
+  )
 
-/** What is kept about one person, for operators alone: `person-…`. They throw `forbidden`. */
+/** The stored data about one person, for operators only: `person-…`. They throw `forbidden`. */
 export const people = {
   export: closed({
     identity: identities,
-    attachments: z.boolean().default(true).describe('With the files that they sent, in base64'),
-  }).describe('Writes all that is kept about one person into a file, one JSON object a line.'),
+    attachments: z.boolean().default(true).describe('Include the files that they sent, in base64'),
+  }).describe('Exports all stored data about one person to a file, one JSON object per line.'),
   erase: closed({
     identity: identities,
-    confirm: z
-      .boolean()
-      .default(false)
-      .describe('Erase it; without this only what would be erased is counted'),
-    wait: wait.default(0).describe('Wait that many ms for the end'),
-  }).describe('Counts what is kept about one person, by place; with confirm erases it, as a job.'),
+    confirm: z.boolean().default(false).describe('Erase the data; otherwise only count it'),
+    wait: wait.default(0).describe('Wait up to this many ms for the end of the job'),
+  }).describe('Counts the stored data about one person, by place. With confirm, erases it as a job.'),
 }

@@ -12,14 +12,14 @@ const secret = z
 
 const pem = z.string().min(1)
 
-/** The client's side of TLS: PEM text, or the path of a file. */
+/** TLS options of the client: PEM text, or the path of a file. */
 const tls = z
   .strictObject({
     cert: pem.exactOptional().describe('Client certificate.'),
     key: pem.exactOptional().describe('Private key of the client certificate.'),
     ca: pem
       .exactOptional()
-      .describe('Certificates that may sign that of the receiver, in place of the public ones.'),
+      .describe('CA certificates that may sign the certificate of the receiver, instead of the public CAs.'),
   })
   .refine(({ cert, key }) => (cert === undefined) === (key === undefined), '`cert` and `key` belong together')
 
@@ -30,11 +30,14 @@ const oauth = z
     'client-id': z.string().min(1).describe('Client id.'),
     'client-secret': z.string().min(1).describe('Client secret.'),
     scope: z.string().min(1).exactOptional().describe('Scopes, separated by spaces.'),
-    audience: z.string().min(1).exactOptional().describe('Audience, for providers that want one.'),
+    audience: z.string().min(1).exactOptional().describe('Audience, for providers that require one.'),
   })
   .transform(camelKeys)
 
-/** One of `subscriptions:` in routes.yaml: a consumer group of a topic whose events are POSTed. Times in milliseconds. */
+/**
+ * An entry of `subscriptions:` in routes.yaml: a consumer group whose events are POSTed. Times in
+ * milliseconds.
+ */
 export const pushSchema = z
   .strictObject({
     name: z
@@ -72,7 +75,7 @@ export const pushSchema = z
       .default(16)
       .describe('Requests at the same time; each conversation has one at a time.'),
     timeout: timerDuration.default(15_000).describe('Timeout of one request.'),
-    // Doubled up to a quarter of an hour: two to three days, by chance (`backoff`) more or less.
+    // Doubles up to 15 minutes: two to three days in total, depending on jitter (`backoff`).
     retry: z
       .strictObject({
         attempts: z.int().min(1).max(1000).default(300).describe('Attempts, including the first.'),
@@ -112,7 +115,7 @@ function faultOf(url: URL, allowPrivate: boolean): string | undefined {
     : undefined
 }
 
-/** Whether a URL names a private address itself: what a name resolves to is seen when it is connected to. */
+/** Whether a URL contains a private address. The address that a name resolves to is checked on connection. */
 export function isPrivateHost({ hostname }: URL): boolean {
   const address = hostname.replace(/^\[|\]$/g, '')
   return isIP(address) !== 0 && isPrivateAddress(address)

@@ -11,7 +11,7 @@ const options = z.strictObject({
       /^openai(-compatible)?:\S+$/,
       'expected openai:MODEL or openai-compatible:MODEL, such as openai:gpt-4o-mini-transcribe',
     )
-    .describe('The model that writes down what is said.'),
+    .describe('The model that transcribes.'),
   gateways: z
     .array(z.string().min(1))
     .min(1)
@@ -21,13 +21,13 @@ const options = z.strictObject({
     .string()
     .regex(/^[a-z]{2,3}$/, 'expected a language such as de')
     .exactOptional()
-    .describe('The language that is spoken, where it is known.'),
-  'max-size': size.default(25 * 1024 * 1024).describe('Larger recordings stay files.'),
+    .describe('The spoken language; detected by default.'),
+  'max-size': size.default(25 * 1024 * 1024).describe('Larger recordings are not transcribed.'),
   'max-duration': timerDuration
     .default(15 * MINUTE)
-    .describe('Longer recordings stay files, where their length can be read.'),
-  timeout: timerDuration.default(2 * MINUTE).describe('How long the model has for one recording.'),
-  price: z.number().nonnegative().exactOptional().describe('Price of a minute, for budgets in money.'),
+    .describe('Longer recordings are not transcribed, if the file states its duration.'),
+  timeout: timerDuration.default(2 * MINUTE).describe('Time limit for one recording.'),
+  price: z.number().nonnegative().exactOptional().describe('Price per minute, for budgets in money.'),
   'base-url': z.url().exactOptional().describe('Address of a compatible API.'),
   'api-key': z
     .string()

@@ -31,7 +31,7 @@ type Parts = {
   roads: Roads
   manager: Pick<SkillManager, 'invoke'>
   runs: RunRecords
-  /** Writes down what is said in recordings. */
+  /** Transcribes recordings. */
   voice: Voice
   /** Runs the target of a message's route. */
   answer: Target
@@ -161,8 +161,8 @@ function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transc
 }
 
 /**
- * Whether a message needs no skill because a person has taken over its conversation, which is noted in its history. Throws for a
- * cancelled attempt that this daemon took over.
+ * Whether a message needs no skill because a person has taken over its conversation; this is recorded in its
+ * history. Throws for a cancelled attempt that this daemon took over.
  */
 function handledByPerson(
   { store, now }: Foundation,

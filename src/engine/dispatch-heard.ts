@@ -1,17 +1,17 @@
 import type { Message } from '../core/message.ts'
 import { isStoreAway } from './attempts.ts'
 
-/** What people say in recordings is written down before a message is routed. `hear` rejects where the store is away. */
+/** Recordings are transcribed before a message is routed. `hear` rejects if the store is unavailable. */
 export type Voice = {
-  /** Whether a message has something to write down. */
+  /** Whether a message has recordings to transcribe. */
   wants(message: Message): boolean
   hear(message: Message, signal: AbortSignal): Promise<Message>
 }
 
-/** How long (ms) a message waits whose route turned out to be paused. */
+/** How long (ms) a message waits if its route turns out to be paused. */
 export const HELD_PAUSE = 5_000
 
-/** The message with what is said in its recordings; undefined while the store is away. */
+/** The message with its transcripts; undefined while the store is unavailable. */
 export async function heardIn(
   message: Message,
   { hear }: Voice,

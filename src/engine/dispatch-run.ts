@@ -36,7 +36,7 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
 
     const history = claimed.id === message.id ? [] : await store.journal.history(message.id)
     if (wasDone(history)) return { outcome: 'done' }
-    // A queue job goes on if the waiting daemon dies, so that does not count as an attempt.
+    // A queue job continues if the waiting daemon dies, so that does not count as an attempt.
     const job = route.queue === undefined ? claimed : { ...claimed, lost: 0 }
     const started = now()
     const collected = job.collected ?? (history.length === 0 ? [] : await merged.of(history))
@@ -85,7 +85,7 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
 
   return {
     run,
-    /** Whether nothing is left to do for a job that was run here. */
+    /** Whether a job that ran here needs no further work. */
     isDone: (job: ClaimedJob) => done.has(job),
   }
 }

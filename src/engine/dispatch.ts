@@ -27,7 +27,7 @@ export function createDispatch(options: DispatchOptions) {
       if (route) options.matched?.(route.name)
       if (route?.bolt !== undefined) return placeOf(route, message)
       if (route && options.isApart?.(route.name)) return { name: route.name, isUnordered: true }
-      // Its route is known once its recordings are heard.
+      // Its route is known only after its recordings are transcribed.
       if (options.voice?.wants(message)) return { name: '' }
       const merges = (route?.['while-busy'] ?? 'queue') !== 'queue' || route?.settle !== undefined
       // Like a resumed job it has no group, and its route is looked up again.

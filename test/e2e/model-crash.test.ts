@@ -120,7 +120,7 @@ routes: [{ name: chat, skill: helper, retry: { attempts: 9, delay: 10ms } }]
     await until(() => log().at(-1) === 'charge 3', 'the tool')
     await crash()
     const { id, title } = await pending()
-    assert.match(title, /^Run charge again\? It was cut off while it ran/)
+    assert.match(title, /^Run charge again\? It was interrupted/)
     await daemon.invoke('approval-decide', { id, approve: false, reason: 'I see it in the books' })
     await asked(before + 3)
     const told = JSON.stringify(model.requests.at(-1)?.messages.at(-1))

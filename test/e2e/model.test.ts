@@ -129,7 +129,7 @@ routes:
     assert.equal(await ada.ask('a number?'), 'One.')
     assert.match(
       await ada.ask('another?'),
-      /^The budget of 100 tokens\/4s for each sender is used up\. It goes on at .* UTC\./,
+      /^The budget of 100 tokens\/4s for each sender is used up\. It is available again at .* UTC\./,
     )
     assert.equal(await bob.ask('and me?'), 'Of bob.')
     assert.partialDeepStrictEqual(await status(), [

@@ -33,7 +33,7 @@ describe('gateway-send with a time', { timeout: 300_000 }, () => {
     assert.match((await site.run(['send', 'list'])).out, /^\d{4}-.* UTC +chat +\S+ +later: 1h +\S+$/m)
     const [{ id }] = await list()
     assert.equal((await site.run(['send', 'cancel', id])).code, 0)
-    assert.match((await site.run(['send', 'list'])).out, /Nothing waits/)
+    assert.match((await site.run(['send', 'list'])).out, /No planned sends/)
     const plan = ['gateway-send', 'later', '--gateway', 'chat', '--to', conversation, '--in', '1h']
     for (const flags of [['W1'], ['--key', 'W1'], ['--key', 'W1', '--gateway', 'chat']]) {
       const key = `W${flags.length}`
@@ -43,9 +43,9 @@ describe('gateway-send with a time', { timeout: 300_000 }, () => {
       const { code, out, err } = await site.run(['send', 'cancel', ...words])
       assert.equal(code, 0, out + err)
     }
-    assert.match((await site.run(['send', 'list'])).out, /Nothing waits/)
+    assert.match((await site.run(['send', 'list'])).out, /No planned sends/)
     const unknown = await site.run(['send', 'cancel', 'unknown'])
-    assert.match(unknown.err, /Nothing waits to be sent with the key unknown/)
+    assert.match(unknown.err, /No planned send with the key unknown is waiting/)
     assert.equal(again.all('message').length, 1)
     await second.end()
   })

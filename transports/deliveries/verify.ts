@@ -13,7 +13,10 @@ const tolerance = duration
   .default(300_000)
   .describe('Accepted difference between the signed time and now (replay window).')
 
-/** Of providers whose later attempts may carry the time of the first. They sign an id too, so that no replay is taken. */
+/**
+ * For providers whose retries may carry the time of the first attempt. They also sign an id, so replays are
+ * recognised.
+ */
 const longTolerance = tolerance.unwrap().default(86_400_000)
 
 const url = z
@@ -83,7 +86,7 @@ const hmac = z.strictObject({
   tolerance,
 })
 
-/** How a delivery proves where it comes from: as a provider does it (`presets.ts`), or in a way that fits anybody. */
+/** How the origin of a delivery is proven: by a provider's preset (`presets.ts`) or a general scheme. */
 export const verify = z.discriminatedUnion('scheme', [
   z.strictObject({ scheme: z.literal('none') }),
   z.strictObject({
@@ -136,10 +139,10 @@ export const verify = z.discriminatedUnion('scheme', [
 export type Verify = z.output<typeof verify>
 
 function called(what: string) {
-  return secretsOf(what).describe(`${what}. Give a list while you rotate: any of them is good.`)
+  return secretsOf(what).describe(`${what}. Give a list while you rotate; any of its values is accepted.`)
 }
 
-/** The options of a provider that has a name of its own for its secret, `what`, or gives it a form. */
+/** The options of a provider that has its own name (`what`) or form for its secret. */
 function by<Name extends keyof typeof PRESETS, More extends z.ZodRawShape>(
   name: Name,
   what: string,

@@ -1,8 +1,8 @@
-/** What gateways of email need of the daemon: a person who answers from the mailbox takes over. */
+/** What email gateways need from the daemon: pausing when a person answers from the mailbox. */
 export type HandOverHost = {
   /**
-   * Pauses a conversation of this gateway, as `conversation-pause`. `by`: who was seen, for people. `for`: ms. Resolves with
-   * false where nobody knows the conversation; a pause that lasts longer stays as it is.
+   * Pauses a conversation of this gateway, like `conversation-pause`. `by`: the person, for people. `for`:
+   * ms. Resolves with false if the conversation is unknown; a longer pause stays unchanged.
    */
   takeOver(seen: {
     conversation: string

@@ -113,30 +113,30 @@ const handover = z
   .describe('A person who answers from the mailbox takes over the conversation: it is paused.')
 
 const options = z.strictObject({
-  address: address.describe('The address of the mailbox; replies come from it.'),
+  address: address.describe('The address of the mailbox, and the sender of replies.'),
   name: z.string().min(1).optional().describe('Display name of the sender in replies.'),
   aliases: z.array(address).default([]).describe('Other addresses of this mailbox.'),
   inbound: z
     .enum(['imap', 'webhook'])
     .default('imap')
     .describe('Where mail comes from: the mailbox `imap`, or a provider that posts it to `webhook`.'),
-  imap: server.optional().describe('Incoming mail: the IMAP server. Needed unless `inbound: webhook`.'),
+  imap: server.optional().describe('Incoming mail: the IMAP server. Required unless `inbound: webhook`.'),
   webhook: mailWebhook.optional().describe('Incoming mail: the provider that posts it.'),
   outbound: z
     .enum(['smtp', 'api'])
     .default('smtp')
     .describe('How mail is sent: by the server `smtp`, or by the `api` of a provider.'),
-  smtp: server.optional().describe('Outgoing mail: the SMTP server. Needed unless `outbound: api`.'),
+  smtp: server.optional().describe('Outgoing mail: the SMTP server. Required unless `outbound: api`.'),
   api: mailApi.optional().describe('Outgoing mail: the API of a provider.'),
   folders: z.array(z.string().min(1)).min(1).default(['INBOX']).describe('Folders to read.'),
   since: since
     .default('now')
-    .describe('Which mail to take at the first start: only new mail, everything, or from a date on.'),
-  after: after.default('keep').describe('What happens to a mail in the mailbox once it is accepted.'),
+    .describe('Which mail to read at the first start: only new mail, all mail, or mail since a date.'),
+  after: after.default('keep').describe('What happens in the mailbox to a mail that was accepted.'),
   quarantine: z.string().min(1).optional().describe('Folder for mail that cannot be read.'),
   'max-size': size
     .default(25 * 1024 * 1024)
-    .describe('Larger mail is taken without its body and attachments.'),
+    .describe('Larger mail is accepted without its body and attachments.'),
   sweep: timerDuration
     .default(60_000)
     .describe('How often the folders are read in full, in addition to IDLE.'),
@@ -146,7 +146,7 @@ const options = z.strictObject({
     .array(patternText)
     .min(1)
     .optional()
-    .describe('Only mail from these addresses is taken; globs are allowed.'),
+    .describe('Only mail from these addresses is accepted; globs are allowed.'),
   authentication: z
     .enum(['require', 'prefer', 'off'])
     .default('prefer')
@@ -171,7 +171,7 @@ const options = z.strictObject({
   handover: handover.optional(),
   'rate-limit': rate
     .default({ count: 60, per: 60_000 })
-    .describe('How much mail is sent in a time, such as 60/min.'),
+    .describe('Maximum rate of sent mail, such as 60/min.'),
   'reply-budget': replyBudget.describe(
     'How often one address, conversation, thread, domain and the whole gateway is answered; the protection against mail loops.',
   ),
@@ -183,7 +183,7 @@ const options = z.strictObject({
     ),
 })
 
-/** What a gateway with `transport: email` takes in routes.yaml; `docs/email.md` explains each. */
+/** The options of a gateway with `transport: email`; `docs/email.md` explains each. */
 export const emailOptions = options.superRefine((given, context) => {
   for (const [path, message] of faultsOf(given))
     context.addIssue({ code: 'custom', path: [path], message, input: given })
@@ -199,7 +199,7 @@ export const emailOptions = options.superRefine((given, context) => {
   }
 })
 
-/** What is missing for the roads that are chosen, and what belongs to others. */
+/** Reports options that are missing for the chosen roads, or belong to others. */
 function faultsOf(given: z.output<typeof options>): [string, string][] {
   const { inbound, outbound, imap, webhook, smtp, api, sent, quarantine, after, handover } = given
   const faults: [string, string | false][] = [

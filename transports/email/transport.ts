@@ -22,7 +22,7 @@ import { createSentLog } from './sent-log.ts'
 import { createMailDoor } from './webhook/door.ts'
 import type { TakeParts } from './webhook/take.ts'
 
-/** What a test may put in place of the world. */
+/** Replacements for tests. */
 export type EmailWorld = {
   resolver?: DNSResolver
   patience?: number
@@ -31,7 +31,10 @@ export type EmailWorld = {
   smtpTiming?: SmtpTiming
 }
 
-/** Wires one mailbox: mail comes by IMAP or a webhook, and answers go by SMTP or an API. Does no I/O before `start`. */
+/**
+ * Wires one mailbox: mail arrives by IMAP or webhook, and answers are sent by SMTP or an API. Does no I/O
+ * before `start`.
+ */
 export function createEmailTransport(
   options: EmailOptions,
   deps: TransportDeps & HandOverHost,
@@ -92,7 +95,7 @@ export function createEmailTransport(
   }
 }
 
-/** What sends. `isRenamed`: it gives mail Message-IDs of its own. */
+/** The sending part. `isRenamed`: the provider replaces Message-IDs. */
 function createSubmission(
   { api, smtp, outbound, address }: EmailOptions,
   deps: TransportDeps,
@@ -107,7 +110,7 @@ function createSubmission(
   return { submission: createSmtp(deps.gateway, smtp, tokensFor(smtp), timing), isRenamed: false }
 }
 
-/** The folder with sent mail, where it shows who takes over. */
+/** The folder of sent mail, which shows who takes over. */
 function sentFolder(
   options: EmailOptions,
   parts: Omit<Parameters<typeof createHumanReplies>[0], 'handover'>,
@@ -125,7 +128,7 @@ type InboundParts = Omit<TakeParts, 'webhook'> & {
   timing: ReaderTiming | undefined
 }
 
-/** Where mail comes from, and where answers of people are seen. */
+/** The receiving part, which also notices answers of people. */
 function createInbound({ connect, replies, timing = READER_TIMING, ...parts }: InboundParts) {
   const { options, deps, ingest, patience } = parts
   const { inbound, webhook, 'max-silence': maxSilence } = options
@@ -150,7 +153,7 @@ function createInbound({ connect, replies, timing = READER_TIMING, ...parts }: I
   }
 }
 
-/** The schema of the options does not let it come to that. */
+/** The schema of the options prevents this. */
 function missing(gateway: string, key: string): TriviumError {
   return new TriviumError('config_invalid', { details: `gateway ${gateway}: missing key "${key}"` })
 }

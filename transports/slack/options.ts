@@ -46,7 +46,7 @@ const shared = {
   threads: z
     .enum(['reply', 'channel'])
     .default('reply')
-    .describe('reply: a message starts a thread, and that is its conversation. channel: the channel is.'),
+    .describe('What a conversation is. reply: a thread; each post starts one. channel: the whole channel.'),
   'direct-threads': z
     .enum(['reply', 'channel'])
     .optional()
@@ -83,7 +83,7 @@ const shared = {
             .min(1)
             .default(['role:operator'])
             .describe('Who may take over and hand back: members as in access roles.'),
-          for: timerDuration.exactOptional().describe('The pause ends by itself after this time.'),
+          for: timerDuration.exactOptional().describe('The pause ends automatically after this time.'),
           drop: z
             .boolean()
             .default(false)
@@ -93,7 +93,7 @@ const shared = {
       { error: 'expected button, or { by: [role:support], for: 4h }' },
     )
     .exactOptional()
-    .describe('Answers have a button "Take over", by which a person pauses the conversation.'),
+    .describe('Answers have a button "Take over", with which a person pauses the conversation.'),
   'user-groups': z
     .array(z.string().regex(/^S[A-Z0-9]{4,}$/, 'a user group has an id such as S0123ABCD'))
     .max(20)

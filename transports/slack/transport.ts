@@ -45,7 +45,7 @@ export function createSlackTransport(options: SlackOptions, deps: SlackDeps): Tr
 
   const take = async (payload: JsonObject, retry = 0): Promise<object | undefined> => {
     const workspace = await workspaces.of(payload)
-    // Acknowledged: Slack would repeat it, and switch off the events of all where it is refused often.
+    // Acknowledged, because Slack would repeat it, and disables all events after many failures.
     if (!workspace) return undefined
     const opened = payload.view === undefined ? undefined : await sender.placeOf(payload)
     const delivery = { payload, workspace, retry, opened }
@@ -60,7 +60,7 @@ export function createSlackTransport(options: SlackOptions, deps: SlackDeps): Tr
       ? createHttpListener(options, deps, listening)
       : createSocketMode(options, deps, listening)
 
-  /** Asks who we are until Slack tells, then listens. */
+  /** Asks Slack for the identity of the app until it answers, then starts listening. */
   const begin = async () => {
     for (let failures = 0; !stopping.signal.aborted; ) {
       try {
@@ -80,7 +80,7 @@ export function createSlackTransport(options: SlackOptions, deps: SlackDeps): Tr
     }
   }
 
-  /** A gateway that hears only some of its workspaces is not well. */
+  /** A gateway that receives from only some of its workspaces is unhealthy. */
   const health = (): Health => {
     if (!isIdentified) return { ok: fault === '', detail: fault || 'asking Slack who the bot is' }
     const { ok, detail, gauges } = listener.health()
@@ -97,7 +97,7 @@ export function createSlackTransport(options: SlackOptions, deps: SlackDeps): Tr
     installs: workspaces.installs,
     async start() {
       unserve = workspaces.installs?.serve()
-      // A daemon is not held up by a Slack that is away.
+      // A daemon does not wait for an unavailable Slack.
       void begin()
     },
     send: sender.send,

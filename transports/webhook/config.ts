@@ -12,7 +12,7 @@ const COOKIE = /^cookie\.[^\s;=]+$/
 const POINTERS = ['key', 'event', 'from', 'text', 'conversation'] as const
 
 const options = z.strictObject({
-  path: publicPath.describe('Where deliveries are posted on the public listener.'),
+  path: publicPath.describe('Path on the public listener that deliveries are posted to.'),
   verify: verify
     .default({ scheme: 'none' })
     .describe('How the signature of a delivery is checked: a preset or a recipe.'),
@@ -21,9 +21,7 @@ const options = z.strictObject({
     .default('accepted')
     .describe('accepted: 202 once the message is durable. result: 200 with the reply of the skill.'),
   timeout: timerDuration.default(30_000).describe('How long `respond: result` waits for the reply.'),
-  'rate-limit': rate
-    .default('off')
-    .describe('How many verified deliveries are accepted in a time, such as 100/s.'),
+  'rate-limit': rate.default('off').describe('Maximum rate of verified deliveries, such as 100/s.'),
   'max-body': bodySize.default(1_048_576).describe('Largest body; larger ones are refused with 413.'),
   body: z
     .enum(['auto', 'json', 'form', 'multipart', 'text', 'binary'])
@@ -43,10 +41,10 @@ const options = z.strictObject({
     .describe(
       'The list whose elements each become a message, such as data.body or data.body.entry.*.changes.',
     ),
-  key: pointer.optional().describe('Where the idempotency key of a delivery is.'),
-  event: pointer.optional().describe('Where the name of the event is.'),
-  from: pointer.optional().describe('Where the id of the sender is.'),
-  text: pointer.optional().describe('Where the text is; by default the whole body.'),
+  key: pointer.optional().describe('Path of the idempotency key in a delivery.'),
+  event: pointer.optional().describe('Path of the name of the event.'),
+  from: pointer.optional().describe('Path of the id of the sender.'),
+  text: pointer.optional().describe('Path of the text; by default the text is the whole body.'),
   conversation: pointer
     .optional()
     .describe(

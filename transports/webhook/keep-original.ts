@@ -4,19 +4,20 @@ import type { JsonObject } from '../../src/core/json.ts'
 import type { NewMessage } from '../../src/core/message.ts'
 import type { Verify } from '../deliveries/verify.ts'
 
-/** Headers of the connection, or about how the body was packed. */
+/** Headers about the connection or the compression of the body. */
 const CONNECTION =
   /^(host|connection|content-length|content-encoding|transfer-encoding|accept-encoding|keep-alive|te|upgrade|expect)$/
-/** What proves a sender and can be used again: signatures cannot, they are of one body. */
+/** Credentials that can be reused. Signatures cannot, because they belong to one body. */
 const SECRET =
   /auth|cookie|token|secret|passw|credential|session|assertion|jwt|(api|access|shared|private)[-_]?key$/i
 const SIGNATURE = /signature|hmac|digest/
 const HIDDEN = 'redacted'
 
 /**
- * Adds the request as it came under `data.original`, for who forwards it: method, URL, headers with signatures, and the exact body, as
- * `text`, or as `base64` where it is no UTF-8. Shared secrets (`Authorization`, `X-Gitlab-Token`, the header of
- * `verify: { scheme: header }`) are left out, and query parameters with such a name are redacted.
+ * Adds the original request as `data.original`, for forwarding: method, URL, headers with signatures, and the
+ * exact body, as `text`, or as `base64` if it is not UTF-8. Shared secrets (`Authorization`,
+ * `X-Gitlab-Token`, the header of `verify: { scheme: header }`) are omitted, and query parameters with such
+ * names are redacted.
  */
 export function withOriginal(
   message: NewMessage,
@@ -42,7 +43,7 @@ function isSecret(name: string): boolean {
   return SECRET.test(name) && !SIGNATURE.test(name)
 }
 
-/** The rest of a URL stays as it came: signatures are made of it. */
+/** The rest of a URL is unchanged, because signatures cover it. */
 function withoutSecrets(url: string): string {
   return url.replace(/([?&])([^=&#]*)=[^&#]*/g, (all, before, name) =>
     isSecret(readable(name)) ? `${before}${name}=${HIDDEN}` : all,

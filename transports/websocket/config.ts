@@ -4,7 +4,7 @@ import { bodySize, publicPath, secrets } from '../options.ts'
 import { jwtOptions } from './jwt.ts'
 
 const options = z.strictObject({
-  path: publicPath.describe('Where clients connect on the public listener.'),
+  path: publicPath.describe('Path on the public listener that clients connect to.'),
   tokens: z
     .union([z.array(z.string().min(1)).min(1), z.record(z.string().regex(/^[\w.@-]{1,64}$/), secrets)])
     .optional()
@@ -21,12 +21,12 @@ const options = z.strictObject({
   'max-frame': bodySize.default(1_048_576).describe('Largest frame of a client.'),
   'max-buffer': size
     .default(1_048_576)
-    .describe('How much may wait in memory for a slow client; further replies wait in the store.'),
+    .describe('Maximum of data in memory for a slow client; further replies wait in the store.'),
   'stall-timeout': timerDuration
     .default(30_000)
     .describe('How long a client may stay slow before it is disconnected with close code 1013.'),
-  'rate-limit': rate.default('off').describe('How many frames a connection may send, such as 20/s.'),
-  'max-connections': z.int().min(1).default(5_000).describe('Connections at the same time.'),
+  'rate-limit': rate.default('off').describe('Maximum rate of frames of a connection, such as 20/s.'),
+  'max-connections': z.int().min(1).default(5_000).describe('Maximum number of simultaneous connections.'),
 })
 
 /** Options of a WebSocket gateway in routes.yaml. */

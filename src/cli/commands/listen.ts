@@ -26,7 +26,7 @@ type Flags = {
   max?: number
 }
 
-/** How long (ms) a request may take. */
+/** Timeout of a request, in ms. */
 const REQUEST = 30_000
 
 /** `trivium listen`. */

@@ -23,7 +23,7 @@ export const addStatus: AddCommand = (program, context) => {
     )
 }
 
-/** Rows of gateways, and names in a line, that a screen of 24 lines has room for. */
+/** Number of gateways, and of names in a line, that fit on a screen of 24 lines. */
 const ROOM = 4
 
 const MEANING: Record<string, string> = {
@@ -31,15 +31,15 @@ const MEANING: Record<string, string> = {
   receive: 'not pulled (normal without workers)',
 }
 
-/** What fits a screen; what is wrong comes first. */
+/** Limited to one screen, with problems first. */
 function humanStatus(status: Json, isScreen: boolean): string {
-  // What goes through a pipe is searched, and shows all.
+  // Output to a pipe is complete, because it is searched.
   const room = isScreen ? ROOM : Number.POSITIVE_INFINITY
   const at = (path: string) => pathGet(status, path)
   const all = (path: string) => objectsIn(at(path))
   const [reason] = String(at('configuration.error')).split('\n')
   const roads = all('roads').map(({ road, messages, oldestAt, dead, lost }) => {
-    // What retention removed where somebody takes.
+    // Messages that retention removed unread, where there is a consumer.
     const counts = Object.entries(Object(lost)).map(([gateway, count]) => `${gateway} ${count}`)
     const removed = counts.length > 0 && `not pulled; EXPIRED UNREAD so far: ${counts.join(', ')}`
     const meaning = MEANING[String(road)] ?? `waiting or running${retriesOf(road, all('waiting'))}`
@@ -83,18 +83,18 @@ function humanStatus(status: Json, isScreen: boolean): string {
   return lines.filter((line) => typeof line === 'string').join('\n')
 }
 
-/** How many messages of a road wait for their next attempt, and when the first of these comes. */
+/** How many messages of a road wait for their next attempt, and when the first of these is due. */
 function retriesOf(road: unknown, waiting: readonly JsonObject[]): string {
   const retrying = waiting.filter((one) => one.road === road && one.state === 'retrying')
   if (retrying.length === 0) return ''
   const count = retrying.reduce((sum, one) => sum + Number(one.count), 0)
   const nextAt = Math.min(...retrying.map((one) => Number(one.nextAt)))
-  // Due, but not begun yet: its lane or its receiver has no room.
+  // Due, but not started yet: its lane or its receiver has no capacity.
   const time = nextAt <= Date.now() ? 'due now' : `at ${new Date(nextAt).toISOString().slice(11, 16)} UTC`
   return `; ${counted(count, 'is', 'are')} tried again, next attempt ${time}`
 }
 
-/** The consumer groups that are behind, the worst first. */
+/** The consumer groups that are behind, furthest behind first. */
 export function groupsBehind(groups: readonly JsonObject[]): string[] {
   return groups
     .filter(({ lag }) => Number(lag) > 0)
@@ -102,7 +102,7 @@ export function groupsBehind(groups: readonly JsonObject[]): string[] {
     .map(({ topic, group, lag }) => `${topic}/${group} is behind by ${lag}`)
 }
 
-/** The gateways, those that fail first. */
+/** The gateways, failing ones first. */
 export function gatewayTable(
   running: readonly JsonObject[],
   disabled: readonly JsonObject[] = [],
@@ -127,7 +127,7 @@ export function gatewayTable(
   return table(['Gateways', 'transport', ''], shown, width)
 }
 
-/** The words of `skills.json`, a project's own first: what a message begins with, and which skill then answers. */
+/** The entries of `skills.json`, those of the project first: prefixes, and the skill that answers. */
 function registryLines(registry: readonly JsonObject[], isScreen: boolean): string[] {
   if (registry.length === 0) return []
   const isOwn = ({ path }: JsonObject) => path !== ownFile('skills/skills.json')
@@ -153,20 +153,20 @@ function registryLines(registry: readonly JsonObject[], isScreen: boolean): stri
   return ['', table(['Registry', 'begins with', 'skill', ''], rows)]
 }
 
-/** How many there are, and what is to be said of some. */
+/** The number of entries, and descriptions of some. */
 function summary(title: string, all: readonly unknown[], said: string[], nothing: string) {
   if (all.length === 0) return undefined
   const more = said.length > ROOM ? [`${said.length - ROOM} more`] : []
   return `${title}  ${all.length}; ${[...said.slice(0, ROOM), ...more].join(', ') || nothing}`
 }
 
-/** What is used of a budget of models, and who waits for it. */
+/** The usage of a model budget, and who waits for it. */
 function budgetLine({ budget, limit, unit, used, most, until, over }: JsonObject): string[] {
   const at = (time: unknown) => new Date(Number(time)).toISOString().slice(0, 16)
   if (budget === 'total') {
     const share = `${used} of ${most} ${unit}`
     return [
-      `Budget of all  ${limit}: ${share}${until ? `; ${paint('red', 'USED UP')}, goes on at ${at(until)}` : ''}`,
+      `Budget of all  ${limit}: ${share}${until ? `; ${paint('red', 'USED UP')}, available again at ${at(until)}` : ''}`,
     ]
   }
   const senders = objectsIn(over).map(({ sender, until }) => `${sender} until ${at(until)}`)

@@ -3,7 +3,10 @@ import { createInterface } from 'node:readline'
 
 const CAPABILITIES = 'IMAP4rev1 IDLE'
 const EMPTY = ['* 0 EXISTS', '* 0 RECENT', '* OK [UIDVALIDITY 1]', '* OK [UIDNEXT 1]']
-/** As much of IMAP (RFC 3501) as a client that reads one folder uses: what a command is answered before its last line. */
+/**
+ * The part of IMAP (RFC 3501) that a client needs to read one folder: responses to a command before its last
+ * line.
+ */
 const ANSWERS: Readonly<Record<string, readonly string[]>> = {
   CAPABILITY: [`* CAPABILITY ${CAPABILITIES}`],
   LIST: ['* LIST (\\HasNoChildren) "/" INBOX'],
@@ -17,11 +20,13 @@ const ANSWERS: Readonly<Record<string, readonly string[]>> = {
   'UID FETCH': [],
   'UID STORE': [],
 }
-/** The mail that `trivium doctor` sends to itself. Everything else that is sent goes nowhere. */
+/** The mail that `trivium doctor` sends to itself. All other mail is discarded. */
 const CHECK = /<trivium-check\.[^>]+>/i
 const MOST_CHECKS = 100
 
-/** A mailbox that is empty but for the mails of `trivium doctor`, and a mail server: both for anybody, without a password. */
+/**
+ * A mailbox that is empty except for mail of `trivium doctor`, and a mail server, both without a password.
+ */
 export function createMailbox() {
   /** The headers of the mails of `doctor` by their Message-ID. */
   const checks = new Map<string, string>()
@@ -33,7 +38,7 @@ export function createMailbox() {
 
 function serveImap(socket: Socket, checks: ReadonlyMap<string, string>): void {
   let idling = ''
-  /** The mail that this client looks for. */
+  /** The mail that this client asks for. */
   let headers = ''
   const say = (...lines: string[]) => socket.write(lines.map((line) => `${line}\r\n`).join(''))
   const answerTo = (command: string, line: string): readonly string[] | undefined => {

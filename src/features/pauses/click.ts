@@ -12,7 +12,9 @@ import type { Gateways } from '../../engine/gateways.ts'
 import { defined } from '../../lib/defined.ts'
 import { HANDOVER_CLICK } from './records.ts'
 
-/** Clicks on "Take over" and "Hand back" are answered by the runtime, also while the conversation is paused. */
+/**
+ * Clicks on "Take over" and "Hand back" are handled by the runtime, even while the conversation is paused.
+ */
 export const HANDOVER_ROUTE = routeSchema.parse({
   name: HANDOVER_CLICK,
   match: { transport: 'slack', 'data.handover.conversation': '*' },
@@ -21,14 +23,17 @@ export const HANDOVER_ROUTE = routeSchema.parse({
 
 const clickSchema = z.object({ conversation: z.string(), action: z.enum(['take', 'back']) })
 
-/** What a gateway says of it: `by`: who may, `for`: for how long (ms). */
+/** Settings of a gateway: `by`: who may take over; `for`: for how long (ms). */
 const optionsSchema = z.object({
   by: z.array(z.string()),
   for: z.number().exactOptional(),
   drop: z.boolean(),
 })
 
-/** The skill that takes a click. Clicks of a message come once; an attempt that a crash cut off comes again. */
+/**
+ * The skill that handles a click. Each click is processed once; an attempt that a crash interrupted is
+ * repeated.
+ */
 export function handOverClick(deps: { gateways: Pick<Gateways, 'spec'>; record: RecordAudit }): Skill {
   return defineSkill<unknown>({
     name: HANDOVER_CLICK,
@@ -86,7 +91,7 @@ async function take({
   const standing = all.find(
     (one) => one.kind === 'conversation' && one.gateway === gateway && one.name === conversation,
   )
-  // Of this very click, where the daemon was killed before it had answered.
+  // By this click, if the daemon was killed before it answered.
   const isDone = standing?.by === by && standing.since >= receivedAt
   if (standing && !isDone) return privately(`Taken over already, by ${standing.by}.`)
   if (!isDone) {
@@ -117,7 +122,7 @@ function mayTakeOver({ by }: z.infer<typeof optionsSchema>, { caller }: Call): b
   return caller.id !== undefined && by.some((member) => compileMember(member)(caller))
 }
 
-/** Only who clicked sees it. */
+/** Visible only to the person who clicked. */
 function privately(text: string) {
   return { text, data: { ephemeral: true } }
 }

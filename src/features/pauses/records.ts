@@ -9,7 +9,10 @@ const common = {
   reason: z.string().exactOptional(),
 }
 
-/** One pause. A conversation is of a gateway, ends by itself at `until` (Unix ms), and with `drop` its messages need no skill. */
+/**
+ * One pause. A conversation belongs to a gateway; its pause ends at `until` (Unix ms). With `drop`, its
+ * messages need no skill.
+ */
 const pauseSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.enum(['gateway', 'route', 'skill']), name: z.string(), ...common }),
   z.object({
@@ -23,7 +26,10 @@ const pauseSchema = z.discriminatedUnion('kind', [
 ])
 export type Pause = z.infer<typeof pauseSchema>
 
-/** A running attempt that is to end: kept until the message is a dead letter, so that a kill in between changes nothing. */
+/**
+ * A running attempt to be cancelled, kept until the message is a dead letter, so that a kill in between has
+ * no effect.
+ */
 const cancelSchema = z.object({ messageId: z.string(), reason: z.string(), by: z.string(), at: z.number() })
 export type Cancel = z.infer<typeof cancelSchema>
 
@@ -31,16 +37,16 @@ const stateSchema = z.object({ pauses: z.array(pauseSchema), cancels: z.array(ca
 export type PauseState = z.infer<typeof stateSchema>
 
 export const PAUSES_KEY = 'pauses'
-/** The route and the skill of clicks by which a person takes over or hands back: no pause of the conversation holds them. */
+/** The route and skill of clicks on take-over buttons. A pause of the conversation does not hold them. */
 export const HANDOVER_CLICK = 'handover-click'
 export const NOTHING_PAUSED: PauseState = { pauses: [], cancels: [] }
 
-/** All that is paused, in one value of the store that every daemon reads. */
+/** All pauses, in one value of the store that every daemon reads. */
 export function createPauseRecords(kv: Pick<KeyValues, 'get' | 'set'>) {
   const read = (value: unknown) => stateSchema.safeParse(value).data ?? NOTHING_PAUSED
   return {
     load: async () => read((await kv.get(PAUSES_KEY))?.value),
-    /** `change` answers undefined where nothing changes. Returns what stands then. */
+    /** `change` returns undefined if nothing changes. Returns the current state. */
     async change(change: (state: PauseState) => PauseState | undefined): Promise<PauseState> {
       const value = await updateKv(kv, PAUSES_KEY, (current) => {
         const next = change(read(current))

@@ -5,11 +5,12 @@ import type { Services } from '../../core/services.ts'
 import { defined } from '../../lib/defined.ts'
 import type { Pauses } from './pauses.ts'
 
-/** A person was seen to take over. `by`: who, for people. `for`: ms. */
+/** A person has taken over. `by`: their name, for people. `for`: ms. */
 export type TakeOver = { conversation: string; by: string; reason: string; for?: number; drop: boolean }
 
 /**
- * Pauses a conversation in which a gateway saw a person. False: nobody knows it. A pause that lasts longer stays as it is.
+ * Pauses a conversation in which a gateway noticed a person. False: the conversation is unknown. A longer
+ * pause stays unchanged.
  */
 export function createTakeOver(deps: {
   pauses: Pick<Pauses, 'view'>
@@ -39,7 +40,7 @@ export function createTakeOver(deps: {
   }
 }
 
-/** The call of whoever was seen; it is theirs by what they did, and needs no right. */
+/** The call of the person who was noticed. It needs no right, because they have already acted. */
 function callOf(by: string): Call {
   return {
     ...{ rootId: '', trace: '', skill: 'conversation-pause', depth: 0 },

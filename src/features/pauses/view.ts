@@ -1,19 +1,17 @@
 import { defined } from '../../lib/defined.ts'
 import { HANDOVER_CLICK, NOTHING_PAUSED, type Pause, type PauseState } from './records.ts'
 
-/** What is asked about a job of dispatch. */
+/** The fields of a dispatch job that matter here. */
 export type Held = { id: string; lane: string; group: string }
 
-/** What of a route matters here. */
+/** The fields of a route that matter here. */
 type Route = { name: string; skill?: string | undefined }
 
-/**
- * What is paused, as this daemon knows it; asked for every job that it claims. With nothing paused it answers without looking.
- */
+/** The pauses known to this daemon; checked for every claimed job. Without pauses the check is immediate. */
 export function createPauseView(routes: () => readonly Route[], now: () => number) {
   let state = NOTHING_PAUSED
   let isEmpty = true
-  /** By their names: gateways, routes and skills; and conversations as `gateway/conversation`. */
+  /** Gateways, routes and skills by name; conversations as `gateway/conversation`. */
   let names: Record<Pause['kind'], Map<string, Pause>> = byKind([])
 
   const isOver = (pause: Pause) => pause.kind === 'conversation' && (pause.until ?? Infinity) <= now()
@@ -22,7 +20,7 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
     return found && !isOver(found) ? found : undefined
   }
   const conversationOf = ({ id, lane }: Pick<Held, 'id' | 'lane'>) => {
-    // A message without an order has a lane of its own.
+    // A message without an order has its own lane.
     return find('conversation', lane.endsWith(`/${id}`) ? lane.slice(0, -id.length - 1) : lane)
   }
 
@@ -35,7 +33,7 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
     state: () => state,
     list: () => state.pauses.filter((pause) => !isOver(pause)),
     isOver,
-    /** Whether a job of dispatch waits. What a person handles (`drop`) does not: it ends without its skill. */
+    /** Whether a dispatch job waits. Messages that a person handles (`drop`) do not wait; they end without their skill. */
     holds(job: Held): boolean {
       if (isEmpty) return false
       const gateway = job.lane.slice(0, job.lane.indexOf('/'))

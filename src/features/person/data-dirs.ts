@@ -11,19 +11,19 @@ import type { Place, Subject } from './place.ts'
 
 export type DataDirs = ReturnType<typeof createDataDirs>
 
-/** Each daemon says that it has a data dir; one that was not there for a week holds up no job. */
+/** Each daemon registers its data directory. One that has not been seen for a week does not hold up a job. */
 const DIR = 'data-dir:'
 const DIR_KEPT = 7 * 86_400_000
 const SAY_EVERY = 3_600_000
-/** What a job wants of each data dir, until its daemon has done it: `<job>:<dir>`. */
+/** A job's request to each data directory, until its daemon has handled it: `<job>:<dir>`. */
 const WANTED = 'person-erase-dir:'
 const LOOK_EVERY = 3_000
 const MOST = 10_000
 
-/** Erases in the data dirs of the other daemons of a store: each does its own. */
+/** Erases in the data directories of other daemons: each daemon does its own. */
 export function createDataDirs(deps: {
   kv: KeyValues
-  /** Whether several daemons may have this store. */
+  /** Whether several daemons may share this store. */
   isShared: boolean
   dataDir: string
   places: readonly Place[]
@@ -52,7 +52,7 @@ export function createDataDirs(deps: {
   return {
     start: loop.start,
     stop: loop.stop,
-    /** Resolves when all others have done it. */
+    /** Resolves when all others are done. */
     async eraseOthers(job: string, { save, signal }: JobTools): Promise<void> {
       if (!deps.isShared) return
       const others = (await kv.list(DIR, MOST))

@@ -10,16 +10,16 @@ import type { Place, Subject } from './place.ts'
 
 export const KIND = 'person-erase'
 const SUBJECT_KEPT = 30 * 86_400_000
-/** What runs while it is erased may leave something behind; how often it is looked for again. */
+/** Running work may write something during the erasure; how often the search is repeated. */
 const MOST_ROUNDS = 5
-/** Daemons gather counts and lines for so long (ms) before they store them. */
+/** How long (ms) daemons collect counts and lines before they store them. */
 const SETTLES = 6_000
 
 const dataSchema = z.object({
   identities: z.array(z.string()),
   round: z.number().default(1),
   counts: z.record(z.string(), z.number()).default({}),
-  /** Nothing is left but free space to overwrite, and nobody is named any more. */
+  /** Only free space remains to be overwritten, and no names are needed any more. */
   isErased: z.boolean().default(false),
 })
 type Data = z.infer<typeof dataSchema>
@@ -33,7 +33,7 @@ type EraseDeps = {
   record: RecordAudit
 }
 
-/** Erases one person, in rounds until one finds nothing more. After a crash it goes on in the round where it was. */
+/** Erases one person, in rounds until nothing more is found. After a crash it continues in the same round. */
 export function createEraseKind(deps: EraseDeps): WorkKind {
   const { store, places, dirs } = deps
   return {
@@ -43,7 +43,7 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
       try {
         if (!data.isErased) await eraseAll(id, data, tools)
       } catch (error) {
-        // A job that goes on later needs it.
+        // Needed by a job that continues later.
         if (isEnd(error, tools.signal)) await store.kv.delete(SUBJECT + id)
         throw error
       }
@@ -74,7 +74,7 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
     await dirs.eraseOthers(id, tools)
   }
 
-  /** Who it is, found once: later a part of it would be gone. */
+  /** The person's data is found once, because later a part of it is gone. */
   async function known(id: string, { identities }: Data, { save, signal }: JobTools): Promise<Person> {
     const stored = personSchema.safeParse((await store.kv.get(SUBJECT + id))?.value).data
     if (stored) return fromStored(stored)
@@ -85,17 +85,20 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
   }
 }
 
-/** Whether the job is cancelled or has failed for good, and no daemon goes on with it. */
+/** Whether the job is cancelled or failed permanently, so that no daemon continues it. */
 function isEnd(error: unknown, { aborted }: AbortSignal): boolean {
   if (!(error instanceof TriviumError)) return !aborted
   return error.code === 'job_cancelled' || (!aborted && !error.retryable)
 }
 
-/** How long (ms) what runs is waited for, and how often it is looked at. */
+/** How long (ms) to wait for running work, and how often to check. */
 const [PATIENCE, LOOK_EVERY] = [120_000, 500]
 const PAGE = 500
 
-/** What waits does not begin any more; what runs may end, as it would write something after it was erased. */
+/**
+ * Waiting work does not start any more. Running work may finish, because it would otherwise write after the
+ * erasure.
+ */
 async function endRuns({ journal, erasing }: EraseDeps['store'], person: Person, { save, signal }: JobTools) {
   const ids = [...person.messages]
   for (const end = performance.now() + PATIENCE; performance.now() < end; ) {

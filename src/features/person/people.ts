@@ -22,14 +22,14 @@ export type PeopleDeps = {
   store: Store
   work: LongWork
   artifacts: Pick<Artifacts, 'save'> & ErasableArtifacts
-  /** Where something about a person may be: first all else, and last the messages, by which the rest is found. */
+  /** The places where data of a person may be. Messages come last, because the others are found through them. */
   places: readonly Place[]
   transcript(): AsyncIterable<LogEntry>
-  /** Files that were saved for these people or conversations, and for nobody else but in conversations in which they `wroteIn`. */
+  /** Files saved for these people or conversations and for no one else, except in conversations in which they `wroteIn`. */
   savedFor(scopes: readonly string[], wroteIn: readonly string[]): Promise<string[]>
   /** The names of the gateways in routes.yaml. */
   gateways(): readonly string[]
-  /** Whether the identities of a gateway have no case. */
+  /** Whether the identities of a gateway ignore case. */
   isCaseless(gateway: string): boolean
   record: RecordAudit
   dataDir: string
@@ -37,14 +37,14 @@ export type PeopleDeps = {
   now(): number
 }
 
-/** Exports of somebody, so that these go when that person is erased. */
+/** Exports about a person, which are removed when that person is erased. */
 const EXPORT = 'person-export:'
 const exportSchema = z.object({ identities: z.array(z.string()), sha256: z.string() })
 const EXPORT_KEPT = 7 * 86_400_000
 const LARGEST_EXPORT = 16 * 2 ** 30
 const MOST_EXPORTS = 10_000
 
-/** Exports and erases what is kept about one person, over one list of places. */
+/** Exports and erases the data of one person, using one list of places. */
 export function createPeople(deps: PeopleDeps) {
   const { store, work, places, now } = deps
   const subjectOf = (person: Person): Subject => {
@@ -109,7 +109,7 @@ export function createPeople(deps: PeopleDeps) {
   return { service, start: dirs.start, stop: dirs.stop }
 }
 
-/** An export holds no earlier one. */
+/** An export does not contain earlier exports. */
 function withoutExports(person: Person, keys: readonly string[]): Person {
   const exports = new Set(keys.map((key) => key.slice(EXPORT.length)))
   return { ...person, files: new Set([...person.files].filter((sha256) => !exports.has(sha256))) }
@@ -137,7 +137,9 @@ async function countsOf(places: readonly Place[], subject: Subject, signal: Abor
   return counts
 }
 
-/** The first line says what it is, the last how much there is of each place: without that it is not the whole. */
+/**
+ * The first line describes the file; the last has the counts per place. Without it the file is incomplete.
+ */
 async function* linesOf(
   places: readonly Place[],
   subject: Subject,

@@ -4,8 +4,8 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 
 /**
- * One person and what leads to what is kept about them: the ids of their messages, conversations in which nobody else wrote
- * (`gateway/conversation`), and files that nobody else sent (SHA-256).
+ * One person, and what leads to their data: the ids of their messages, conversations in which nobody else
+ * wrote (`gateway/conversation`), and files that nobody else sent (SHA-256).
  */
 export type Person = {
   identities: readonly string[]
@@ -21,7 +21,10 @@ export const personSchema = z.object({
   files: z.array(z.string()),
 })
 
-/** Whom a job erases, until it ends: the ids of their messages are needed after the messages are gone. */
+/**
+ * The person that a job erases, kept until it ends: the ids of their messages are needed after the messages
+ * are gone.
+ */
 export const SUBJECT = 'person-erase-subject:'
 
 export type StoredPerson = z.infer<typeof personSchema>
@@ -51,19 +54,22 @@ export const placeOf = ({ gateway, conversation }: Pick<Message, 'gateway' | 'co
 export const ANY = '*'
 const ID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g
 const HASH = /\b[0-9a-f]{64}\b/g
-/** Where objects with a gateway say who is meant. */
+/** Fields that name a person in objects with a gateway. */
 const NAMED_IN = ['from', 'sender', 'user', 'by', 'to', 'recipient']
-/** Longer texts are what somebody wrote: a name in them does not make them the person's. */
+/** A name inside a longer text does not make the text the person's. */
 const NAMING = 500
 
-/** Tells who is one of these people. Addresses are compared without case, as on the gateways that have none. */
+/** Recognises these people. Addresses ignore case, as do identities of gateways without case. */
 export function createIdentities(identities: readonly string[], isCaseless: (gateway: string) => boolean) {
   const wanted = identities.map((identity) => {
     const { gateway, name, external } = partsOf(identity)
     const caseless = name.includes('@') || (gateway !== ANY && isCaseless(gateway))
     return { gateway, external, caseless, name: caseless ? withoutCase(name) : name }
   })
-  /** An id without its gateway may be somebody else's on another: only addresses, and ids that are meant everywhere, name alone. */
+  /**
+   * An id without its gateway may belong to someone else on another gateway. Only addresses, and ids given
+   * for every gateway, are sufficient.
+   */
   const alone = wanted.filter(({ gateway, name }) => gateway === ANY || name.includes('@'))
   const isName = (text: string) =>
     alone.some(({ name, caseless }) => (caseless ? withoutCase(text) : text) === name)
@@ -76,7 +82,7 @@ export function createIdentities(identities: readonly string[], isCaseless: (gat
     )
   return {
     ...{ wanted, alone, isName },
-    /** Whether that is who they are on a gateway: by their address or id. */
+    /** Whether this is the person on a gateway, by address or id. */
     isOn,
     isSender: ({ gateway, from }: Pick<Message, 'gateway' | 'from'>) =>
       [from.address, from.id].some(
@@ -88,7 +94,7 @@ export function createIdentities(identities: readonly string[], isCaseless: (gat
 export type Identities = ReturnType<typeof createIdentities>
 export type References = ReturnType<typeof createReferences>
 
-/** Tells which values are about a person: by their names, or by what leads to them. */
+/** Recognises values about a person, by their names or by what leads to their data. */
 export function createReferences(person: Person, { wanted, alone, isName, isOn, isSender }: Identities) {
   const tokens = wanted.map(({ gateway, name, external, caseless }) => {
     const on = gateway === ANY ? String.raw`[\w.-]+` : RegExp.escape(gateway)
@@ -105,7 +111,7 @@ export function createReferences(person: Person, { wanted, alone, isName, isOn, 
   const isTheirPlace = (text: string) =>
     person.conversations.has(text) || places.some((place) => text.includes(place) && isWhole(text, place))
 
-  /** Whether a text names them or what is theirs, as an id, a key or a lane does. */
+  /** Whether a text names the person or their data, as an id, a key or a lane does. */
   function mentions(text: string): boolean {
     if (text === '') return false
     for (const [id] of text.matchAll(ID)) if (person.messages.has(id)) return true
@@ -114,7 +120,7 @@ export function createReferences(person: Person, { wanted, alone, isName, isOn, 
     return isName(text) || tokens.some((token) => token.test(text)) || isTheirPlace(text)
   }
 
-  /** Whether an object says of itself who it is about, and on which gateway. */
+  /** Whether an object names the person and the gateway. */
   function isTheirs(value: JsonObject): boolean {
     const on = value.gateway ?? value.channel
     if (typeof on !== 'string') return false
@@ -125,7 +131,7 @@ export function createReferences(person: Person, { wanted, alone, isName, isOn, 
     })
   }
 
-  /** Whether an object is about them as a whole. */
+  /** Whether the whole object is about the person. */
   const isAbout = (value: JsonObject) =>
     isTheirs(value) || Object.values(value).some((each) => typeof each === 'string' && mentions(each))
 
@@ -136,7 +142,7 @@ export function createReferences(person: Person, { wanted, alone, isName, isOn, 
     return isTheirs(value) || Object.entries(value).some(([key, each]) => mentions(key) || refersTo(each))
   }
 
-  /** What is left of a value without the smallest parts that are about them; undefined: nothing. */
+  /** The value without the smallest parts that are about the person; undefined if nothing remains. */
   function without(value: Json): Json | undefined {
     if (!refersTo(value)) return value
     if (Array.isArray(value)) return value.map(without).filter((each) => each !== undefined)
@@ -149,7 +155,7 @@ export function createReferences(person: Person, { wanted, alone, isName, isOn, 
     return left.length === 0 ? undefined : Object.fromEntries(left)
   }
 
-  /** What `without` takes out. */
+  /** The parts that `without` removes. */
   function partsOf(value: Json): Json[] {
     if (!refersTo(value)) return []
     if (Array.isArray(value)) return value.flatMap(partsOf)
@@ -160,12 +166,12 @@ export function createReferences(person: Person, { wanted, alone, isName, isOn, 
 
   return {
     ...{ isOn, isSender, isName, mentions, refersTo, without, partsOf },
-    /** As `mentions`, also where a name is a part of a key. */
+    /** Like `mentions`, but also if a name is a part of a key. */
     isInKey: (key: string) => mentions(key) || names.some((name) => name.test(key)),
   }
 }
 
-/** Whether `part` stands in `text` as a whole name, and not as the beginning or the end of another. */
+/** Whether `part` occurs in `text` as a whole name, and not as a part of another. */
 function isWhole(text: string, part: string): boolean {
   const at = text.indexOf(part)
   const [before, after] = [text[at - 1] ?? '', text[at + part.length] ?? '']

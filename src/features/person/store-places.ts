@@ -12,14 +12,14 @@ type Kept = Pick<Store, 'journal' | 'jobs' | 'topics' | 'erasing'>
 const PAGE = 200
 const MESSAGE_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-/** Who did it, where the entry of the audit log of a person who was erased stays without them. */
+/** The author in audit entries of a person who was erased. */
 export const ERASED = 'an erased person'
 
 export function createStorePlaces(store: Kept): Place[] {
   return [jobsPlace(store), lettersPlace(store), notesPlace(store), topicsPlace(store)]
 }
 
-/** The last: what is elsewhere is found by the ids of messages. */
+/** Last, because other places are found by the ids of messages. */
 export function createJournalPlace({ journal, erasing }: Kept): Place {
   type Found = { message: Message; history: Note[] }
   return definePlace<Found>({
@@ -40,7 +40,7 @@ export function createJournalPlace({ journal, erasing }: Kept): Place {
   })
 }
 
-/** Goes through the parts of a list; what is removed of one does not move the next. */
+/** Processes the parts of a list; removing items of one part does not shift the next. */
 async function* partsOf<T>(read: (after?: string) => Promise<Part<T>>): AsyncGenerator<T[]> {
   let after: string | undefined
   do {
@@ -50,7 +50,9 @@ async function* partsOf<T>(read: (after?: string) => Promise<Part<T>>): AsyncGen
   } while (after !== undefined)
 }
 
-/** Unfinished jobs: messages that wait for dispatch or run, replies in the outbox, pushes; and remembered results. */
+/**
+ * Unfinished jobs (messages that wait for dispatch or run, replies in the outbox, pushes) and stored results.
+ */
 function jobsPlace({ erasing }: Kept): Place {
   return definePlace<KeptJob>({
     name: 'jobs',
@@ -66,7 +68,7 @@ function jobsPlace({ erasing }: Kept): Place {
   })
 }
 
-/** What arrived while the person is erased is dispatched as always. */
+/** Messages that arrive during the erasure are dispatched as usual. */
 function isLater({ state, queue, id }: KeptJob, { messages }: Person): boolean {
   return state === 'unfinished' && queue === 'dispatch' && MESSAGE_ID.test(id) && !messages.has(id)
 }
@@ -91,7 +93,7 @@ function lettersPlace({ jobs: { deadLetters } }: Kept): Place {
   })
 }
 
-/** The message of a letter says whose it is: what somebody else wrote may name anybody. */
+/** The message of a dead letter names its owner: others may mention anybody. */
 function isAbout(
   { message, id, lane, data, errors, collected = [] }: DeadLetter,
   { about }: Subject,
@@ -100,7 +102,7 @@ function isAbout(
   return about.mentions(id) || about.mentions(lane) || about.refersTo(toJson({ data: data ?? null, errors }))
 }
 
-/** Lines in the histories of messages of others that name them, such as who cancelled a run. */
+/** Lines that name the person in the histories of other messages, such as who cancelled a run. */
 function notesPlace({ erasing }: Kept): Place {
   return definePlace<KeptNote>({
     name: 'histories',
@@ -119,7 +121,7 @@ function notesPlace({ erasing }: Kept): Place {
 
 type FoundEvent = { topic: string; event: Event; isWhole: boolean }
 
-/** Replies that programs fetch, the audit log, copies of logs, and what was published. */
+/** Replies that programs fetch, the audit log, copies of logs, and published events. */
 function topicsPlace({ topics, erasing }: Kept): Place {
   const isTheirs = (topic: string, { person }: Subject) =>
     topic.startsWith(REPLY_TOPICS) && person.conversations.has(topic.slice(REPLY_TOPICS.length))
@@ -127,7 +129,7 @@ function topicsPlace({ topics, erasing }: Kept): Place {
   async function* find(subject: Subject): AsyncGenerator<FoundEvent[]> {
     for (const topic of await erasing.topics()) {
       const isWhole = isTheirs(topic, subject)
-      // Not what is published meanwhile, as entries of the audit log are again without the person.
+      // Excludes events published meanwhile, such as rewritten audit entries.
       const end = await topics.end(topic)
       for (let after = 0; after < end; ) {
         const { items } = await topics.tail(topic, after, PAGE)
@@ -160,7 +162,7 @@ function topicsPlace({ topics, erasing }: Kept): Place {
     },
   })
 
-  /** Entries of the audit log stay, without the person. Their key keeps a repeated call from adding them again. */
+  /** Audit entries stay, without the person. Their key prevents a repeated call from adding them again. */
   async function publishWithout(found: readonly FoundEvent[], { about }: Subject): Promise<void> {
     const entries = found.map(({ event: { id, type, data, timestamp } }) => {
       const { by, from: _, target, ...entry } = isJsonObject(data) ? data : {}
@@ -173,7 +175,7 @@ function topicsPlace({ topics, erasing }: Kept): Place {
   }
 }
 
-/** An event that tells of a message is the sender's; what others wrote in another one may name them. */
+/** An event about a message belongs to its sender; other messages may mention the person. */
 function isOf(
   topic: string,
   { source, data, rootContextId = '' }: Event,

@@ -1,14 +1,17 @@
-/** What people record as audio, where its type is not said. */
+/** Audio file extensions, for files without a type. */
 const EXTENSION = /\.(m4a|mp3|mpga|mpeg|ogg|oga|opus|wav|weba|flac|aac|amr|caf)$/i
 
-/** Whether a file is something that somebody said: audio, and clips that have audio alone. */
+/** Whether a file is a recording: audio, or a clip that contains only audio. */
 export function isAudio({ name, type }: { name: string; type: string }): boolean {
   const [kind = ''] = type.toLowerCase().split(';', 1)
   if (kind.startsWith('audio/')) return !/midi|mpegurl|scpls/.test(kind)
   return /^(application\/(octet-stream|ogg)|)$/.test(kind.trim()) && EXTENSION.test(name)
 }
 
-/** How long a recording is (seconds), where its container says so: WAV, Ogg, and MP4 as phones and Slack write it. */
+/**
+ * Duration of a recording in seconds, if its container states it: WAV, Ogg, and MP4 as written by phones and
+ * Slack.
+ */
 export function secondsOf(bytes: Buffer): number | undefined {
   if (bytes.length < 44) return undefined
   const magic = bytes.toString('latin1', 0, 4)
@@ -23,7 +26,7 @@ function secondsOfWav(bytes: Buffer): number | undefined {
   return perSecond > 0 ? (bytes.length - 44) / perSecond : undefined
 }
 
-/** The position of the last page; Opus counts 48,000 a second, Vorbis says how many. */
+/** The position of the last page. Opus counts 48,000 per second; Vorbis states its rate. */
 function secondsOfOgg(bytes: Buffer): number | undefined {
   const last = bytes.lastIndexOf('OggS')
   if (last + 14 > bytes.length) return undefined

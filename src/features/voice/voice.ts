@@ -15,7 +15,7 @@ import type { Budgets } from '../../runtime/model/budget.ts'
 import { type Transcribed, transcribeAudio } from '../../runtime/model/transcribe.ts'
 import { isAudio, secondsOf } from './audio.ts'
 
-/** What became of one recording: what was said, or why nobody knows. */
+/** The result for one recording: its transcript, or the reason why there is none. */
 const heardSchema = z.object({
   file: z.string(),
   text: z.string().exactOptional(),
@@ -25,15 +25,18 @@ const heardSchema = z.object({
 })
 type Heard = z.infer<typeof heardSchema>
 
-/** Recordings of one message that are transcribed. */
+/** Maximum number of recordings per message that are transcribed. */
 const MOST = 5
-/** As long as a dead letter may be sent again; and before a failure is tried anew with a message that comes again (ms). */
+/**
+ * How long (ms) transcripts are kept (as long as a dead letter may be retried), and after which a failure is
+ * retried.
+ */
 const [KEPT, FAILED_KEPT] = [30 * 86_400_000, 600_000]
 
 export type Voice = ReturnType<typeof createVoice>
 
 type VoiceDeps = {
-  /** As configured now; undefined: recordings stay files. */
+  /** The current configuration; undefined: recordings are not transcribed. */
   transcribe(): Transcribe | undefined
   env: Record<string, string | undefined>
   kv: KeyValues
@@ -45,8 +48,9 @@ type VoiceDeps = {
 }
 
 /**
- * Has what people say in messages written down, between the acknowledgement and the first route. What was paid for is kept on
- * the store, so that a crash or another attempt asks no model again. Whatever fails, the message goes on.
+ * Transcribes recordings in messages, between the acknowledgement and the first route. Transcripts are kept
+ * in the store, so that a crash or another attempt does not ask a model again. If anything fails, the message
+ * is dispatched without a transcript.
  */
 export function createVoice(deps: VoiceDeps) {
   const { kv, log } = deps
@@ -60,9 +64,9 @@ export function createVoice(deps: VoiceDeps) {
   const listen = createListener(deps)
 
   return {
-    /** Whether a message has something that would be written down. */
+    /** Whether a message has recordings that would be transcribed. */
     wants: (message: Message): boolean => message.attachments.length > 0 && recordings(message).length > 0,
-    /** The message with what is said in it. Rejects where the store is away, and after `signal` aborted. */
+    /** The message with its transcripts. Rejects if the store is unavailable, and after `signal` aborted. */
     async hear(message: Message, signal: AbortSignal): Promise<Message> {
       const settings = deps.transcribe()
       const key = `voice/${message.id}`
@@ -91,7 +95,10 @@ export function createVoice(deps: VoiceDeps) {
   }
 }
 
-/** Makes what has one recording written down. Rejects only where `stopped` aborted or the store is away. */
+/**
+ * Makes the function that transcribes one recording. Rejects only if `stopped` aborted or the store is
+ * unavailable.
+ */
 function createListener(deps: VoiceDeps) {
   const pay = (
     { model, price }: Transcribe,
@@ -129,7 +136,7 @@ function createListener(deps: VoiceDeps) {
         ...defined({ language: said.language, seconds: said.seconds ?? seconds }),
       }
     } catch (error) {
-      // The daemon stops, or another has the message: it is no failure.
+      // The daemon is stopping, or another one has the message: this is not a failure.
       if (stopped.aborted) throw error
       if (toTriviumError(error).code === 'store_unavailable') throw error
       return { file: name, error: reasonOf(error) }
@@ -137,7 +144,7 @@ function createListener(deps: VoiceDeps) {
   }
 }
 
-/** What is said becomes part of the text, but for one that is a body of its own, such as JSON or a form. */
+/** The transcript becomes part of the text, unless the text is a structured body such as JSON or a form. */
 function withWords(message: Message, heard: readonly Heard[]): Message {
   const said = heard.flatMap(({ text }) => (text ? [text] : [])).join('\n\n')
   const data: JsonObject = {
@@ -150,7 +157,7 @@ function withWords(message: Message, heard: readonly Heard[]): Message {
   return { ...message, data, text: isBody || said === '' ? message.text : text }
 }
 
-/** In whose name a model is asked, and what its use is listed under. */
+/** Whose budget is charged, and under which name the use is listed. */
 function callFor(message: Message): Call {
   return {
     ...{ rootId: message.id, trace: message.trace, caller: { kind: 'route' }, message },

@@ -124,7 +124,7 @@ export function createMarkdownLoader(options: {
 
 /** Argument schema: `text` and the names in the prompt; others are allowed. */
 function argsOf(prompt: Prompt): z.ZodType {
-  const shape: Record<string, z.ZodType> = { text: z.string().optional().describe('What to work on') }
+  const shape: Record<string, z.ZodType> = { text: z.string().optional().describe('The text to work on') }
   for (const piece of prompt) {
     if (typeof piece === 'string' || piece.directive !== 'arg') continue
     const [first = '', ...rest] = piece.path.split('.')

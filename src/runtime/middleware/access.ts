@@ -13,9 +13,9 @@ type Who = (caller: Caller) => boolean
 const settingsSchema = z.union([z.string().transform((one) => [one]), z.array(z.string()).min(1)])
 
 /**
- * The `rules` (read for each call) apply to the skill of a route and to the tools of a model. `access` in metadata applies to every
- * run that a message started. Operators may do everything, programs what their token names.
- * `isOpen`: skills that check each caller themselves; the rules do not apply to them.
+ * The `rules` (read for each call) apply to the skill of a route and to the tools of a model. `access` in
+ * metadata applies to every run that a message started. Operators may do everything, and programs what their
+ * token names. `isOpen`: skills that check each caller themselves, to which the rules do not apply.
  */
 export function createAccessMiddleware(
   rules?: () => readonly AccessRule[],
@@ -52,7 +52,7 @@ const BEYOND_GATEWAYS = createNameMatcher(
   'route-pause route-resume route-list skill-pause skill-resume event-groups dead-letter-* subscription-* approval-* session-* audit-* call-* cost skill-usage slack-installs* troubles job-*',
 )
 
-/** Checks a program's token. Schedules are refused, because they run when the token may be gone. */
+/** Checks a program's token. Schedules are refused, because they may run after the token is removed. */
 function checkToken(call: Call, name: string): void {
   const { caller, given } = call
   requireAskFor(caller, name)

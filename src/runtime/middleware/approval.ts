@@ -15,8 +15,9 @@ import { slimArgs } from '../session/sessions.ts'
 const DAY = 86_400_000
 
 /**
- * The skill runs only once somebody has approved exactly these arguments in this outermost invocation. A dispatched one ends with
- * `approval_pending`, and is dispatched again when the decision falls. Others wait in place, and take the request along when they go.
+ * Runs the skill only after someone approved exactly these arguments in this outermost invocation. A
+ * dispatched invocation ends with `approval_pending` and is dispatched again after the decision. Other
+ * callers wait; disconnecting cancels their request.
  */
 export function createApprovalMiddleware(
   ask: (approval: Approval, ctx: SkillContext) => Promise<void> = async () => {},
@@ -58,7 +59,8 @@ export function createApprovalMiddleware(
           return next()
         }
         const denied = new TriviumError('approval_denied', { name: skill.name, reason: reasonFor(decided) })
-        // Whoever wrote the message is told; a refusal is an outcome, not a failure to be kept as a dead letter.
+        // The author of the message is informed. A denial is an outcome, not a failure that becomes a dead
+        // letter.
         if (message && call.depth === 0) return { text: denied.message }
         throw denied
       }
@@ -75,7 +77,7 @@ async function decision(asked: Approval, ctx: SkillContext): Promise<Approval> {
     const decided = await ctx.services.approvals.wait(asked.id, asked.timeout, ctx.signal)
     if (decided) return decided
   } catch (error) {
-    // A schedule or a subscription comes back after a drain, under the same id.
+    // A schedule or subscription is repeated after a drain, under the same id.
     if (/^(cli|http|mcp)$/.test(ctx.call.caller.kind)) await withdraw(asked, ctx)
     throw error
   } finally {
@@ -84,10 +86,10 @@ async function decision(asked: Approval, ctx: SkillContext): Promise<Approval> {
   throw pending
 }
 
-/** Characters of the arguments in a question. */
+/** Maximum characters of the arguments in a question. */
 const LONGEST_ARGS = 4_000
 
-/** Who calls may decide at once, where the client has a way to ask and they are allowed to. Others may be faster. */
+/** The caller may decide immediately, if the client can ask and they are allowed to. Others may be faster. */
 function askCaller({ id, title, args }: Approval, { call, services, log }: SkillContext, over: AbortSignal) {
   const { asks, caller } = call
   if (!asks || !isOperator(caller)) return
@@ -99,7 +101,7 @@ function askCaller({ id, title, args }: Approval, { call, services, log }: Skill
   decide().catch((err: unknown) => log.debug({ err, approval: id }, 'who called did not decide'))
 }
 
-/** Decided by another at this very moment: then that stands, and nobody is there for it. */
+/** Someone else decided at the same moment; that decision counts. */
 async function withdraw({ id, by }: Approval, { services, log }: SkillContext): Promise<void> {
   const denial = { id, approve: false, reason: 'who asked went away' }
   await services.approvals.decide(denial, { caller: { kind: 'code', id: by } }).catch((err: unknown) => {
@@ -107,9 +109,9 @@ async function withdraw({ id, by }: Approval, { services, log }: SkillContext): 
   })
 }
 
-/** What to decide about a tool of a model that was cut off. */
+/** The question about a model's tool that was interrupted. */
 const askAgain = (name: string) =>
-  `Run ${name} again? It was cut off while it ran, and nobody knows whether it happened: look before you approve.`
+  `Run ${name} again? It was interrupted, and its outcome is unknown. Check whether it ran before you approve.`
 
 function requestKey(ctx: SkillContext): string {
   const { rootId, skill, guard } = ctx.call
@@ -117,7 +119,7 @@ function requestKey(ctx: SkillContext): string {
   return guard?.again ? `${key}:${guard.again}` : key
 }
 
-/** Who wrote the message, where the transport can tell; else who called. */
+/** The author of the message, if the transport can prove it; otherwise the caller. */
 function whoAsks({ message, call: { caller } }: SkillContext): string {
   const { id, kind } = caller
   if (!message) return kind === 'route' && id ? id : [kind, id].filter(Boolean).join(' ')
@@ -126,7 +128,7 @@ function whoAsks({ message, call: { caller } }: SkillContext): string {
   return id ?? `${said} (unverified)`
 }
 
-/** The roles by which somebody asks, where there are any. */
+/** The roles of the requester, if any. */
 function rolesOf({ caller: { roles } }: Call): string[] | undefined {
   return roles && roles.length > 0 ? [...roles] : undefined
 }

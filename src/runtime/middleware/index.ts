@@ -13,7 +13,7 @@ import { sessionMiddleware } from './session.ts'
 export function createMiddleware(
   options: {
     access?: () => readonly AccessRule[]
-    /** Skills that the rules of access do not concern. */
+    /** Skills that are exempt from the access rules. */
     isOpen?: (skill: string) => boolean
     ask?: (approval: Approval, ctx: SkillContext) => Promise<void>
   } = {},

@@ -11,33 +11,33 @@ import type { KeyValues } from '../../core/store.ts'
 import { updateKv } from '../../core/update-kv.ts'
 import { defined } from '../../lib/defined.ts'
 
-/** What one step of a model used. */
+/** The usage of one model step. */
 export type Spent = { model: string; inputTokens: number; outputTokens: number; money?: number }
 
 export type Budgets = ReturnType<typeof createBudgets>
 
 const [SPENT, OVER] = ['budget:', 'budget-over:']
-/** A sliding time is counted in so many parts: it is that much too long at most. */
+/** Number of buckets of a sliding window, which may be too long by one bucket. */
 const PARTS = 48
 const MOST_LISTED = 100
 const TOTAL = 'total'
 
-/** By the beginning of each part (Unix ms): tokens, and money. */
+/** Usage per bucket, by its start (Unix ms): tokens, and money. */
 const spentSchema = z.record(z.string(), z.tuple([z.number(), z.number()]))
 type SpentParts = z.infer<typeof spentSchema>
 
 /**
- * What models may cost, counted on the store of all daemons. A run begins while there is something left, and what it uses counts
- * step by step: runs that go on at the same time may together use more than is left.
+ * Budgets of models, counted in the store for all daemons. A run may start while something is left. Its usage
+ * is counted step by step, so concurrent runs can together exceed the budget.
  */
 export function createBudgets(deps: {
   kv: KeyValues
-  /** As configured now. */
+  /** The current configuration. */
   budget(): Budget | undefined
   prices(): Prices
-  /** Told of each run that is refused. */
+  /** Called for each refused run. */
   refused(budget: 'sender' | 'total'): void
-  /** Told of what each step used, by whom, and what it cost: undefined for a model without a price. */
+  /** Called for each step with its usage, caller and cost; undefined for a model without a price. */
   used(call: Call, spent: Spent & { sender: string; money?: number }): Promise<void>
   log: Log
   now(): number
@@ -45,7 +45,7 @@ export function createBudgets(deps: {
   const { kv, log, now } = deps
   const unpriced = new Set<string>()
 
-  /** The amounts that hold for a call, each with whose they are. */
+  /** The budgets that apply to a call, and whose they are. */
   const held = (call: Call) => {
     const { sender = [], total = [] } = deps.budget() ?? {}
     const who = senderOf(call)
@@ -60,7 +60,7 @@ export function createBudgets(deps: {
     return within(entry ? spentSchema.parse(entry.value) : {}, per, now())
   }
 
-  /** A model without a price counts by its tokens alone. */
+  /** A model without a price counts only in tokens. */
   const moneyOf = (spent: Spent): number | undefined => {
     const [{ model }, prices] = [spent, deps.prices()]
     const money = spent.money ?? moneyFor(prices, spent)
@@ -70,7 +70,7 @@ export function createBudgets(deps: {
   }
 
   return {
-    /** Throws `budget_exhausted`, whose cause has `until` (Unix ms), where nothing is left for the sender or for all. */
+    /** Throws `budget_exhausted`, whose cause has `until` (Unix ms), if nothing is left for the sender or in total. */
     async require(call: Call): Promise<void> {
       for (const { amount, who, budget } of held(call)) {
         const until = goesOnAt(await partsOf(who, amount.per), amount)
@@ -82,7 +82,7 @@ export function createBudgets(deps: {
         throw new TriviumError('budget_exhausted', { limit: amount.text, whose, at }, { cause: { until } })
       }
     },
-    /** Counts what a step of a model used. Never throws: what was paid for is not asked again. */
+    /** Counts the usage of a model step. Never throws, because the step is already paid for. */
     async spend(call: Call, spent: Spent): Promise<void> {
       const [tokens, price] = [spent.inputTokens + spent.outputTokens, moneyOf(spent)]
       const [sender, money] = [senderOf(call) ?? whoCalled(call), price ?? 0]
@@ -101,7 +101,7 @@ export function createBudgets(deps: {
         log.warn({ err, ...spent }, 'what a model used could not be counted')
       })
     },
-    /** How the budgets stand, for operators; `[]` where there are none. */
+    /** The usage of the budgets, for operators; `[]` without budgets. */
     async standing(): Promise<BudgetStanding[]> {
       const { sender = [], total = [] } = deps.budget() ?? {}
       const ofAll = total.map(async (amount): Promise<BudgetStanding> => {
@@ -124,11 +124,11 @@ export function createBudgets(deps: {
 }
 
 /**
- * Who pays: the proven sender of a message, or a program with a token. Unproven senders of a gateway share one budget: a new
- * name would be a new budget. Operators count towards the total only.
+ * Who pays: the verified sender of a message, or a program with a token. Unverified senders of a gateway
+ * share one budget, because they can change their name. Operators count only towards the total.
  */
 function senderOf({ caller, message }: Call): string | undefined {
-  // Also where the daemon runs something of its own for them.
+  // Also for work that the daemon does for them.
   if (message) {
     return withoutTag(identityOf(message) ?? `${message.gateway}/unverified`)
   }
@@ -136,18 +136,18 @@ function senderOf({ caller, message }: Call): string | undefined {
   return caller.skills ? `${caller.kind} ${caller.id}` : undefined
 }
 
-/** Undefined where none of the prices is for the model. */
+/** Undefined if no price matches the model. */
 function moneyFor(prices: Prices, { model, inputTokens, outputTokens }: Spent): number | undefined {
   const [, price] = Object.entries(prices).find(([pattern]) => compilePattern(pattern).test(model)) ?? []
   return price && (inputTokens * price.input + outputTokens * price.output) / 1e6
 }
 
-/** Operators and the daemon itself, in the list of what was used. */
+/** Operators and the daemon itself, in the usage list. */
 function whoCalled({ caller: { kind, id } }: Call): string {
   return id === undefined ? kind : `${kind} ${id}`
 }
 
-/** In ms, whole: stores count in those. */
+/** Whole ms, as stores count in those. */
 function partOf(per: number): number {
   return Math.ceil(per / PARTS)
 }
@@ -156,7 +156,7 @@ function keyOf(who: string, per: number): string {
   return `${SPENT}${per}:${hash('sha256', who).slice(0, 32)}`
 }
 
-/** The parts of which something is still within the time. */
+/** The buckets that are still in the window. */
 function within(parts: SpentParts, per: number, now: number): SpentParts {
   return Object.fromEntries(
     Object.entries(parts).filter(([start]) => Number(start) + per + partOf(per) > now),
@@ -167,7 +167,7 @@ function sumOf(parts: SpentParts, { unit }: Amount): number {
   return Object.values(parts).reduce((sum, [tokens, money]) => sum + (unit === 'tokens' ? tokens : money), 0)
 }
 
-/** When so much has slid out that something is left; undefined where there is. */
+/** When enough usage has left the window; undefined if something is left now. */
 function goesOnAt(parts: SpentParts, amount: Amount): number | undefined {
   let left = sumOf(parts, amount)
   let until: number | undefined

@@ -4,7 +4,7 @@ import { loadPart } from '../../core/parts.ts'
 import { defined } from '../../lib/defined.ts'
 import type { ModelSources } from './run-model.ts'
 
-/** What was said, and what it used: tokens, where the provider says how many. */
+/** A transcript and its usage: tokens, if the provider reports them. */
 export type Transcribed = {
   text: string
   language?: string
@@ -24,8 +24,8 @@ export type TranscriptionModel = {
 const RETRIES = 1
 
 /**
- * Has a model write down what is said in a recording. Throws `model_unusable` where it cannot be asked, or refuses, and
- * `model_failed` where it may work later.
+ * Transcribes a recording with a model. Throws `model_unusable` if the model cannot be used or refuses, and
+ * `model_failed` if a retry may help.
  */
 export async function transcribeAudio(
   { model: id, language, ...own }: TranscriptionModel,
@@ -75,7 +75,7 @@ async function resolve(
   const baseURL = (baseUrl ?? env[`${prefix}_BASE_URL`]) || undefined
   if (provider === 'openai' && !apiKey) throw unusable('set OPENAI_API_KEY, in the environment or in .env')
   if (provider !== 'openai' && !baseURL) throw unusable(`set ${prefix}_BASE_URL, or \`base-url\``)
-  // Servers that speak the same need no key, and the SDK asks for one.
+  // Compatible servers need no key, but the SDK requires one.
   const settings = defined({ apiKey: apiKey ?? 'none', baseURL })
   return (await import('@ai-sdk/openai')).createOpenAI(settings).transcription(name)
 }

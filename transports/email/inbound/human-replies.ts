@@ -9,12 +9,13 @@ import type { Incoming } from './incoming.ts'
 import type { Ingested } from './ingest.ts'
 import { kindOfMail } from './subject.ts'
 
-/** As long as a mail may come again whose conversation was paused. */
+/** As long as a mail may be read again after its conversation was paused. */
 const KEEP = 60 * 86_400_000
 
 /**
- * Makes what looks through the folder with sent mail. An answer there that this gateway did not send is a person's: they
- * have taken over its conversation. Nothing else there is of account, and nothing in the folder is changed.
+ * Makes the reader of the folder for sent mail. An answer there that this gateway did not send was written by
+ * a person, who has thereby taken over the conversation. Other mail in the folder is ignored, and the folder
+ * is not changed.
  */
 export function createHumanReplies(parts: {
   handover: NonNullable<EmailOptions['handover']>
@@ -40,13 +41,14 @@ export function createHumanReplies(parts: {
     const how = { by, reason: 'a person answered', drop: handover.drop, ...defined({ for: handover.for }) }
     const isKnown = await deps.takeOver({ conversation, ...how })
     if (!isKnown) return
-    // What answers the person belongs to the same conversation.
+    // Answers to the person belong to the same conversation.
     await Promise.all([remember(), kv.set(mark, true, { ttl: KEEP })])
     log.info({ conversation, by, mailId: id }, 'a person answered; the conversation is theirs')
   }
 
   return async (batch: readonly Incoming[]): Promise<Ingested[]> => {
-    // In order: an answer may be to one before it. Where one fails, the folder is read again from there.
+    // In order, because an answer may refer to an earlier one. If one fails, the folder is read again from
+    // there.
     for (const mail of batch) await look(mail)
     return batch.map(() => ({ outcome: 'own' }))
   }

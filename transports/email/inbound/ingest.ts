@@ -20,25 +20,25 @@ import type { Mail } from './parse.ts'
 import { toMessage } from './to-message.ts'
 
 /**
- * What became of a mail. `own`: a copy of what this gateway sent. `bounce`: tied to its send; `foreign`: a bounce of a
- * send by others. None of these is a message. `undecided`: nobody can tell yet who wrote it, and it must be offered
- * again. `unreadable`: why it was taken only in part, where it was.
+ * The outcome of a mail. `own`: a copy of a mail that this gateway sent. `bounce`: assigned to its send;
+ * `foreign`: a bounce of another send. None of these becomes a message. `undecided`: the sender cannot be
+ * verified yet, and the mail must be offered again. `unreadable`: why it was accepted only in part.
  */
 export type Ingested = {
   outcome: 'accepted' | 'refused' | 'own' | 'bounce' | 'foreign' | 'undecided'
   unreadable?: string
   /** Of the message. */
   id?: string
-  /** Why it was refused, where no option says so. */
+  /** The reason of the refusal, if no option explains it. */
   fault?: TriviumError
-  /** Counts and logs it: once, though the whole batch may be offered again. */
+  /** Counts and logs it once, even if the whole batch is offered again. */
   tell?: () => void
 }
 
-/** A mail that is ready to be accepted, but for its conversation. */
+/** A mail that is ready to be accepted, except for its conversation. */
 type Ready = { mail: Mail; identity: Identity; target: ReplyTarget; draft: NewMessage }
 
-/** Nobody reads a mail and answers it within so many ms. */
+/** Nobody can read and answer a mail within this time (ms). */
 const QUICK = 30_000
 
 export type Ingest = ReturnType<typeof createIngest>
@@ -46,10 +46,10 @@ export type Ingest = ReturnType<typeof createIngest>
 type Waited<T extends Incoming = Incoming> = (incoming: T) => number
 
 /**
- * Makes the function that takes a batch of mails in: they are read side by side, and accepted together, in the order of
- * the mailbox. It resolves when everything that follows from them is durable. What can never be accepted is told of and left
- * where it is; where another cannot be accepted now it rejects, and all of them may be offered again.
- * `waited`: for how long a mail has been undecided (ms); 0 for one that was not offered before.
+ * Makes the function that accepts a batch of mails. They are read in parallel and accepted together, in the
+ * order of the mailbox. It resolves when all effects are durable. Mails that can never be accepted are
+ * reported and left in place. If another cannot be accepted now, it rejects, and the batch may be offered
+ * again. `waited`: how long a mail has been undecided (ms); 0 for a new one.
  */
 export function createIngest(parts: {
   options: EmailOptions
@@ -92,7 +92,7 @@ export function createIngest(parts: {
       return { outcome: 'undecided' }
     }
     const unproven = authentication === 'require' && identity.result !== 'pass'
-    // Without a list nobody is let in by name, so a forged name opens nothing; it gets no answer, though.
+    // Without `allowed-senders` a forged name grants nothing, so the mail is accepted; it gets no answer.
     const forged = authentication === 'prefer' && senders && identity.result === 'fail'
     if (unproven || forged) return refuse('authentication', identity)
 
@@ -113,7 +113,7 @@ export function createIngest(parts: {
     return { mail, identity, target, draft: await toMessage(mail, facts, deps.artifacts) }
   }
 
-  /** Finds its conversation; what it resolves with accepts it. */
+  /** Finds its conversation; the returned function accepts it. */
   const place = async ({ mail, identity, target, draft }: Ready) => {
     const { conversation, thread, answers, remember } = await findConversation(mail, identity)
     const quick = answers !== undefined && deps.now() - answers < QUICK ? true : undefined
@@ -138,7 +138,7 @@ export function createIngest(parts: {
           ),
         ] as const,
     )
-    // All of them have ended when this does, so that nothing is written after a stop.
+    // Waits for all of them, so that nothing is written after a stop.
     await Promise.allSettled(reading)
     const found: [Incoming, () => Promise<Ingested>][] = []
     for (const [mail, each] of await Promise.all(reading)) {
@@ -149,7 +149,7 @@ export function createIngest(parts: {
   }
 }
 
-/** In one turn of the event loop, which is one write of the store; where that fails, one after the other. */
+/** In one turn of the event loop, which is one write of the store; if that fails, one after the other. */
 async function acceptAll(
   found: readonly [Incoming, () => Promise<Ingested>][],
   deps: TransportDeps,
@@ -182,15 +182,16 @@ async function orRefused<T>(
   }
 }
 
-/** Longer than a store knows a key, so that the Date of a key that it knows is known as well. */
+/** Longer than a store knows a key, so that the Date of every known key is known too. */
 const KEEP = 8 * 86_400_000
-/** The Date of the first mail with a Message-ID (Unix ms), what it says, and who wrote it. */
+/** The Date (Unix ms), content and sender of the first mail with a Message-ID. */
 const firstSchema = z.tuple([z.number(), z.string(), z.string()])
 
 /**
- * The key that a mail is deduplicated by: the Message-ID, and the content where there is none. Some devices write
- * the same id into each of their mails, and so may a forger: one with another text, and another Date or sender, gets a
- * key of its own. Less tells nothing: lists change Subject, From and text, and who sends again may date anew.
+ * The deduplication key of a mail: the Message-ID, or the content if there is none. Some devices, and
+ * forgers, use the same id for each mail. A mail with the same id, but another text and another Date or
+ * sender, gets its own key. Less is not enough: mailing lists change Subject, From and text, and a resend may
+ * have a new date.
  */
 async function keyOf({ mail, raw, source, id }: Incoming, { kv, gateway }: TransportDeps): Promise<string> {
   if (!mail.messageId) return id ? `${source}:${id}` : `sha256:${hash('sha256', raw)}`
@@ -206,12 +207,12 @@ async function keyOf({ mail, raw, source, id }: Incoming, { kv, gateway }: Trans
   return isOther ? `${key}#${date} ${from}` : first[0] === date ? key : `${key}#${date}`
 }
 
-/** Where a mail is, for the log. */
+/** The place of a mail, for the log. */
 function placeOf({ folder, uid, source, id }: Incoming) {
   return defined({ folder, uid, source, id })
 }
 
-/** The fingerprint of the mail of ours that this one answers. */
+/** The fingerprint of our mail that this one answers. */
 async function saidBy(sent: SentLog, { inReplyTo, references }: Mail): Promise<string | undefined> {
   return (await sent.of(inReplyTo ?? references.at(-1) ?? ''))?.said
 }

@@ -9,8 +9,9 @@ import { incomplete, type MailProvider } from './provider.ts'
 const MAILGUN = /^https:\/\/([\w-]+\.)*mailgun\.(net|org)$/
 
 /**
- * https://documentation.mailgun.com/docs/mailgun/user-manual/receive-forward-store: `forward` to an address that ends in `mime`
- * posts the mail as it came, to others its pieces; `store` posts where it is.
+ * https://documentation.mailgun.com/docs/mailgun/user-manual/receive-forward-store: `forward` posts the raw
+ * mail to addresses that end in `mime`, and its parsed fields to others; `store` posts the location of the
+ * mail.
  */
 export const mailgun: MailProvider = {
   async read(delivery, { options: { key, url }, fetchMail }) {
@@ -22,7 +23,7 @@ export const mailgun: MailProvider = {
     const stored = textAt(fields, 'message-url')
     if (stored && key) {
       const origin = originOf(stored)
-      // The key goes to nobody else.
+      // The key is sent only to the provider.
       if (!MAILGUN.test(origin) && (origin === '' || origin !== originOf(url)))
         throw incomplete('Mailgun', `its message-url is at ${origin || 'no address'}, and not at Mailgun`)
       const headers = {
@@ -44,7 +45,7 @@ export const mailgun: MailProvider = {
   },
 }
 
-/** Empty where it is no URL. */
+/** Empty if it is not a URL. */
 function originOf(url = ''): string {
   return URL.canParse(url) ? new URL(url).origin : ''
 }
@@ -59,8 +60,8 @@ function mailgunHeaders(fields: JsonObject): Header[] {
 }
 
 /**
- * https://www.twilio.com/docs/sendgrid/for-developers/parsing-email/setting-up-the-inbound-parse-webhook: with "POST the raw,
- * full MIME message" the field `email`, else its pieces.
+ * https://www.twilio.com/docs/sendgrid/for-developers/parsing-email/setting-up-the-inbound-parse-webhook: the
+ * raw mail is in the field `email` with "POST the raw, full MIME message", otherwise there are parsed fields.
  */
 export const sendgrid: MailProvider = {
   async read(delivery) {
@@ -83,7 +84,7 @@ function fieldsIn({ body, format }: DecodedBody, provider: string): JsonObject {
   throw incomplete(provider, 'its body is not a form')
 }
 
-/** The files of a form. The field `ids` is JSON: which attachment a Content-ID means. */
+/** The files of a form. The field `ids` is JSON that maps each Content-ID to an attachment. */
 function filesIn({ files = [] }: DecodedBody, fields: JsonObject, ids: string): PieceFile[] {
   const map = parseJson(textAt(fields, ids) ?? '')
   const known = new Map(isJsonObject(map) ? Object.entries(map).map(([id, field]) => [field, id]) : [])

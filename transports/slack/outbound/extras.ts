@@ -8,7 +8,7 @@ import { fitView, postsOfBlocks } from './fit-blocks.ts'
 import { splitMarkdown } from './split-text.ts'
 import { escapeText, quietBlocks, quietMarkdown } from './words.ts'
 
-/** Meaning of our buttons' actions, as stored in the journal. A button's value is the approval's id. */
+/** Actions of our buttons, as stored in the journal. A button's value is the id of the approval. */
 export const APPROVAL_ACTIONS: Record<string, string> = {
   'trivium-approve': 'approve',
   'trivium-deny': 'deny',
@@ -34,7 +34,7 @@ const approvalSchema = z.object({
 export const STOP_ACTION = 'trivium-stop'
 export const STOP: KnownBlock = { type: 'actions', elements: [button(STOP_ACTION, 'Stop', 'stop')] }
 
-/** What a click on the buttons of a hand-over does. The value of the button is the conversation. */
+/** Actions of the take-over buttons. The value of a button is the conversation. */
 export const HANDOVER_ACTIONS: Record<string, 'take' | 'back'> = {
   'trivium-take-over': 'take',
   'trivium-hand-back': 'back',
@@ -47,7 +47,7 @@ const handoverSchema = z.object({
   for: z.number().exactOptional(),
 })
 
-/** The button below an answer by which a person takes over its conversation, or hands it back. */
+/** The button below an answer with which a person takes over its conversation, or hands it back. */
 export function handOverBlock(conversation: string, action: 'take' | 'back'): KnownBlock {
   const shown =
     action === 'take'
@@ -192,7 +192,7 @@ function approvalPost(approval: z.infer<typeof approvalSchema>): Post {
   return { text: `Approval needed: ${title}`, blocks: [section(asked), code, decide] }
 }
 
-/** The post that says who has the conversation now. */
+/** The post that names the person who has the conversation now. */
 function handOverPost({ state, by, for: ms }: z.infer<typeof handoverSchema>, conversation: string): Post {
   const time = ms === undefined ? '' : `, for ${formatDuration(ms)}`
   const said =

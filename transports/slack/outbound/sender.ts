@@ -205,7 +205,7 @@ function noPlace({ gateway, to, conversation }: Reply, target: Target | undefine
   return new TriviumError('send_rejected', { gateway, reason })
 }
 
-/** The posts of a reply, with the button by which a person takes over, below an answer that all can see. */
+/** The posts of a reply. A reply that is visible to all ends with the take-over button. */
 function withTakeOver(reply: Reply, extras: Extras, { responseUrl }: Target): Post[] {
   const posts = postsOf(reply, extras)
   const isOwn = extras.approval !== undefined || extras.handover !== undefined

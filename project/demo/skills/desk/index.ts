@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { defineSkill, z } from 'trivium'
 
-/** What is answered to what, the first that fits. In a shop of your own a model would answer here, or somebody's API. */
+/** Questions and answers; the first match wins. In a real shop, a model or an API would answer here. */
 const ANSWERS: readonly [RegExp, (order: string) => string][] = [
   [
     /cancel/i,
@@ -62,11 +62,11 @@ const ANSWERS: readonly [RegExp, (order: string) => string][] = [
       `Order ${order} left our roastery yesterday and is with the courier. It should arrive tomorrow before noon.`,
   ],
 ]
-/** Who thanks, or says that all is well, wants no answer. */
+/** Thanks, and messages that all is well, get no answer. */
 const NO_QUESTION =
   /thank|thx|dank|gracias|شكرا|dziękuję|arrived|came this morning|tasty|think about it|did it|🎉|👍|🙏/i
 
-/** Made once the day is over: from then on it takes as long as a model would. */
+/** Set once the day is over: from then on it takes as long as a model would. */
 const LIVE = new URL('../../live', import.meta.url)
 
 export default defineSkill({
