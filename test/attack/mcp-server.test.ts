@@ -6,6 +6,7 @@ import { publicLookup } from '../../src/lib/public-lookup.ts'
 import { createGuardedFetch } from '../../src/runtime/mcp/guarded-fetch.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
+import { assertPrompt } from '../fixtures/in-time.ts'
 import { until } from '../fixtures/until.ts'
 
 const HOSTILE = join(import.meta.dirname, '..', 'fixtures', 'mcp-hostile.mjs')
@@ -133,10 +134,11 @@ describe('a hostile MCP server over stdio', { timeout: 300_000 }, () => {
     while (performance.now() - began < 5_000) {
       const asked = performance.now()
       assert.equal(await daemon.invoke('hostile.steady'), 'done')
-      assert.ok(performance.now() - asked < 3_000)
+      await assertPrompt('an answer', performance.now() - asked, 3_000)
     }
     const lists = Number(await daemon.invoke('hostile.lists')) - before
-    assert.ok(lists >= 1 && lists <= 20, `${lists} lists in 5 s`)
+    const seconds = (performance.now() - began) / 1_000
+    assert.ok(lists >= 1 && lists <= 4 * seconds, `${lists} lists in ${seconds} s`)
   })
 
   test('is let go of where it sends more than anybody could read, and is back later', async () => {
@@ -145,7 +147,7 @@ describe('a hostile MCP server over stdio', { timeout: 300_000 }, () => {
     await until(() => daemon.output().includes('more than 1000 messages a second'), 'the end of the flood')
     const asked = performance.now()
     assert.ok(await daemon.get('/v1/status'))
-    assert.ok(performance.now() - asked < 3_000)
+    await assertPrompt('an answer', performance.now() - asked, 3_000)
     await until(async () => (await daemon.invoke('hostile.steady').catch(() => '')) === 'done', 'the server')
   })
 })

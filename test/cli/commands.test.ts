@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import { openSite } from '../fixtures/daemon.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
+import { assertPrompt } from '../fixtures/in-time.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -272,7 +273,8 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     const interrupted = performance.now()
     child.kill('SIGINT')
     assert.deepEqual(await exit, [0, null])
-    assert.ok(performance.now() - interrupted < 5000, 'it did not wait for its last round')
+    // It does not wait for its last round.
+    await assertPrompt('the interruption', performance.now() - interrupted, 5_000)
     assert.doesNotMatch(await groups(), /follow-/)
   })
 

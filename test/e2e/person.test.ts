@@ -121,10 +121,12 @@ async function upload(daemon: DaemonProcess, email: string, text: string): Promi
   return String(Object(await body.json()).id)
 }
 
+/** The outcome of a message, once its reply is sent too: that is an event. */
 const settled = (daemon: DaemonProcess, id: string) =>
   until(
     async () => {
-      const { outcome } = Object(await daemon.invoke('message-show', { id }))
+      const { outcome, history } = Object(await daemon.invoke('message-show', { id }))
+      if (outcome === 'done' && !JSON.stringify(history).includes('"what":"sent"')) return undefined
       return ['done', 'dead', 'approval', 'unrouted'].includes(outcome) ? outcome : undefined
     },
     `the outcome of ${id}`,

@@ -13,6 +13,7 @@ import { createTranscriptIndex } from '../../src/features/assistant/transcript-i
 import { beginOf } from '../../src/features/assistant/when/moment.ts'
 import { createStateManager } from '../../src/features/documents/manager.ts'
 import { createLogs } from '../../src/features/transcript/logs.ts'
+import { assertPrompt } from '../fixtures/in-time.ts'
 import { createMemoryStore } from '../fixtures/memory-store.ts'
 import { callFrom, quiet, temporaryDir } from './kit.ts'
 
@@ -208,7 +209,7 @@ describe('what the state holds is bounded', () => {
     await assistant['search-notes'](search('hello'), cli)
     const begun = performance.now()
     assert.equal((await assistant['search-notes'](search('hello'), cli)).search.results.length, 10)
-    assert.ok(performance.now() - begun < 1_500)
+    await assertPrompt('the search', performance.now() - begun, 1_500)
   })
 
   test('words without end keep nobody else waiting', async (t) => {
@@ -224,7 +225,7 @@ describe('what the state holds is bounded', () => {
       assert.equal(found.search.results.length, 10)
       await assert.rejects(assistant.recall(recall('a '.repeat(1_000)), stranger), { code: 'limit_reached' })
     })
-    assert.ok(longest < 2_000, `nothing else ran for ${longest} ms`)
+    await assertPrompt('what else there was to do', longest, 2_000)
   })
 
   test('a text full of times takes no longer than a short one', async () => {
@@ -236,9 +237,15 @@ describe('what the state holds is bounded', () => {
       await beginOf(text, 'UTC', options.now)
       return performance.now() - begun
     }
+    // The least of several: a busy machine interrupts single runs.
+    const least = async (length: number) => {
+      const runs: number[] = []
+      while (runs.length < 5) runs.push(await took(length))
+      return Math.min(...runs)
+    }
     await took(20)
-    const short = await took(200)
-    assert.ok((await took(LIMITS.timed.most)) < 6 * short)
+    const short = await least(200)
+    assert.ok((await least(LIMITS.timed.most)) < 6 * short)
     const long = 'call Ada about the invoices '.repeat(40)
     assert.equal((await readWhen(`tomorrow at 10: ${long}`, options))?.cron, '2026-05-07T10:00:00')
     assert.equal((await readWhen(`${long}tomorrow at 10`, options))?.cron, '2026-05-07T10:00:00')

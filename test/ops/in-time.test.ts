@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { inProportion, inTime } from '../fixtures/in-time.ts'
+import { assertPrompt, inProportion, inTime } from '../fixtures/in-time.ts'
 
 const spin = (steps: number) => {
   let sum = 0
@@ -35,5 +35,10 @@ describe('a test of the time that work takes', () => {
       /"long" took/,
     )
     assert.equal(await inTime('short', 1_000, () => 7), 7)
+  })
+
+  test('fails what waited for something else, and allows a busy machine more by the clock', async () => {
+    await assertPrompt('prompt', 90, 100)
+    await assert.rejects(assertPrompt('never', 3_600_000, 100), /"never" took 3600000 ms/)
   })
 })

@@ -5,6 +5,7 @@ import { after, describe, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Queue, QueueEvents } from 'bullmq'
 import { openSite } from '../../fixtures/daemon.ts'
+import { assertPrompt } from '../../fixtures/in-time.ts'
 import { type QueueWorker, startQueueWorker } from '../../fixtures/queue-worker.ts'
 import { startRedisServer } from '../../fixtures/redis-server.ts'
 import { until } from '../../fixtures/until.ts'
@@ -182,7 +183,7 @@ describe('a route to a BullMQ queue', { timeout: 300_000 }, async () => {
       const isCompleted = async () => (await queue.getJobState(asked.id)) === 'completed'
       const began = performance.now()
       await daemon.end(what.includes('killed') ? 'SIGKILL' : 'SIGTERM')
-      assert.ok(performance.now() - began < 8_000, 'a stop within the grace')
+      await assertPrompt('a stop within the grace', performance.now() - began, 8_000)
       if (isDone) {
         working.go()
         await until(isCompleted, 'the result')

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'node:test'
 import { TriviumError } from '../../../src/core/errors.ts'
+import { assertPrompt } from '../../fixtures/in-time.ts'
 import type { Posted } from '../../fixtures/slack-server.ts'
 import { until } from '../../fixtures/until.ts'
 import { callback, startWorld, type World } from './harness.ts'
@@ -116,7 +117,7 @@ describe('what was written while no socket was open', () => {
     const stopped = performance.now()
     await transport.stop()
     await new Promise(setImmediate)
-    assert.ok(performance.now() - stopped < 2000, 'it held up everything')
+    await assertPrompt('the stop', performance.now() - stopped, 2_000)
   })
 
   test('is read though a thread was deleted', async () => {

@@ -5,6 +5,7 @@ import { after, describe, test } from 'node:test'
 import { parse } from 'yaml'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { openSite } from '../../fixtures/daemon.ts'
+import { assertPrompt } from '../../fixtures/in-time.ts'
 import { type Posted, startSlackServer } from '../../fixtures/slack-server.ts'
 import { until } from '../../fixtures/until.ts'
 import { callback, clicked, done, typed } from './harness.ts'
@@ -94,7 +95,7 @@ describe('a person who follows the page', () => {
     await asked(({ channel }) => channel === 'D1ANN')
     const began = performance.now()
     await deliver('slash_commands', typed(slack, { command: '/trivium', text: '' }))
-    assert.ok(performance.now() - began < 3000)
+    await assertPrompt('the acknowledgement', performance.now() - began, 3_000)
     const answer = () => slack.calls.find(({ method }) => method === 'response_url')
     await until(answer, 'the answer to the command')
     assert.match(JSON.stringify(answer()?.args), /lunch-pizza/)
