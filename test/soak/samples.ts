@@ -33,8 +33,8 @@ export function folderSample(folder: string): Sample {
 }
 
 /**
- * What a Redis holds: MB of memory, and the number of keys without those that are kept for seven days: idempotency keys,
- * the ends of jobs, and the last position of topics that are empty.
+ * What a Redis holds: MB of memory, and the number of keys without those that are kept for seven days or longer: idempotency
+ * keys, the ends of jobs, the last position of topics that are empty, and which replies were sent to Slack and by mail.
  */
 export async function redisSample(url: string): Promise<Sample> {
   const client = new Redis(url)
@@ -42,7 +42,9 @@ export async function redisSample(url: string): Promise<Sample> {
     const used = /used_memory:(\d+)/.exec(await client.info('memory'))?.[1]
     let keys = 0
     for await (const some of client.scanStream({ count: 1_000 })) {
-      keys += some.filter((key: string) => !/seen:|:done:|:meta$/.test(key)).length
+      keys += some.filter(
+        (key: string) => !/seen:|:done:|:meta$|:value:(slack|email)\/[^/]+\/(sent|call)\//.test(key),
+      ).length
     }
     return { redis: round(Number(used) / MB), keys }
   } finally {
