@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import type { ApprovalSettings } from '../core/approval-settings.ts'
 import { type Call, createSendCounter, type InvokeOptions } from '../core/call.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { requireAskFor } from '../core/identity.ts'
@@ -7,26 +6,15 @@ import { toJson } from '../core/json.ts'
 import type { Services } from '../core/services.ts'
 import { outputJsonSchema, type Skill, skillJsonSchema } from '../core/skill.ts'
 import { defined } from '../lib/defined.ts'
-import { didYouMean } from '../lib/nearest.ts'
-import { abortError, runBounded } from './bounded.ts'
-import { callbackSkill, isCallbackName } from './callbacks/callback-service.ts'
-import { createContexts } from './context.ts'
-import { createOnion, guardOnion, type Onion } from './onion.ts'
-import { parseArgs } from './parse-args.ts'
+import { runBounded } from './bounded.ts'
 import { createRegistry, type RegisteredSkill, type RegistryOptions } from './registry.ts'
+import { createRunner, type RunnerOptions } from './runner.ts'
 import { watchSkills } from './watch-skills.ts'
 
 /** Runs all skills, for every kind of caller. */
 export type SkillManager = ReturnType<typeof createSkillManager>
 
-export type SkillManagerOptions = RegistryOptions & {
-  /** The approval that a route requires for a skill, which then applies to every caller. */
-  guardOf?(skill: string): boolean | ApprovalSettings | undefined
-  /** Why a skill of an MCP server is missing; undefined for other names. */
-  missing?(name: string): TriviumError | undefined
-  /** Values shared by all invocations. */
-  globals?: Record<string, unknown>
-}
+export type SkillManagerOptions = RegistryOptions & RunnerOptions
 
 /** Dependencies of skills. */
 type Connected = {
@@ -37,18 +25,15 @@ type Connected = {
   ended?(rootId: string): Promise<void>
 }
 
-const MAX_DEPTH = 32
-
 /** Makes the skill manager. Call `connect` (services) and then `reload` (loads skills) before the first invocation. */
 export function createSkillManager(options: SkillManagerOptions) {
-  const { folders, log, globals = {} } = options
+  const { folders, log } = options
   let ended: Connected['ended']
   const live = new Set<(reason: Error) => void>()
   const registry = createRegistry(options)
-  const listeners = new Set<() => void>()
-  const tell = () => {
-    for (const listener of [...listeners]) listener()
-  }
+  const runner = createRunner(options, registry)
+  const { find, run, guarded, withApproval } = runner
+  const { tell, onChange } = createListeners()
   const reload = async () => {
     await registry.reload()
     tell()
@@ -56,60 +41,10 @@ export function createSkillManager(options: SkillManagerOptions) {
   let stopWatching: (() => Promise<void>) | undefined
   let closed = false
 
-  const find = (name: string): RegisteredSkill => {
-    const found = registry.get(name)
-    if (found) return found
-    const broken = registry.broken(name)
-    if (broken) throw new TriviumError('skill_broken', { name, path: broken.path, reason: broken.reason })
-    if (isCallbackName(name)) {
-      const load = () => callbackSkill(name)
-      return { onion: createOnion(load(), registry.middleware()), source: { name, kind: 'built-in', load } }
-    }
-    const missing = options.missing?.(name)
-    throw missing ?? new TriviumError('skill_not_found', { name, hint: didYouMean(name, registry.names()) })
-  }
-
-  const withApproval = (onion: Onion, given?: true | ApprovalSettings) =>
-    guardOnion(onion, registry.middleware(), given)
-
-  const connectedTo = (services: Services) =>
-    createContexts({
-      globals,
-      services,
-      log,
-      run: async (call, args, nonlocals, { guard }) =>
-        run(call, args, nonlocals, guard?.again === undefined ? undefined : withApproval),
-    })
-
-  let contextOf: ReturnType<typeof createContexts> = () => {
-    throw new Error('skills have no services yet')
-  }
-
-  /** Throws, or rejects with the skill's error. */
-  const run = (
-    call: Call,
-    args: unknown,
-    nonlocals: Record<string, unknown>,
-    refine?: (onion: Onion) => Onion,
-  ): Promise<unknown> => {
-    if (call.signal.aborted) throw abortError(call.signal)
-    if (call.depth >= MAX_DEPTH) {
-      throw new TriviumError('recursion_limit', { name: call.skill, depth: call.depth, limit: MAX_DEPTH })
-    }
-    const { onion: found } = find(call.skill)
-    // Routes decide themselves whether they need an approval.
-    const isRouted = call.depth === 0 && call.route !== undefined
-    const guard = isRouted ? undefined : options.guardOf?.(call.skill)
-    const guarded = guard ? withApproval(found, guard) : found
-    const onion = refine ? refine(guarded) : guarded
-    call.given = args
-    return onion.run(contextOf(call, parseArgs(onion.skill, args), nonlocals))
-  }
-
   return {
     /** Sets the services of skills. */
     connect(parts: Connected) {
-      contextOf = connectedTo(parts.services)
+      runner.connect(parts.services)
       ended = parts.ended
       registry.add(parts.skills ?? [])
     },
@@ -138,29 +73,14 @@ export function createSkillManager(options: SkillManagerOptions) {
         if (!invokeOptions.message) await ended?.(rootId)
       }
     },
-    /** Throws if a call may not plan a later run of a skill (with `args`). Programs never may, as their token may be gone by then. */
-    async permit(name: string, call: Call, args?: unknown): Promise<void> {
-      const { id, skills } = call.caller
-      if (skills) {
-        const reason = 'what runs later needs the control token'
-        throw new TriviumError('forbidden', { what: `Skill ${name} for ${id}`, reason })
-      }
-      const { skill } = find(name).onion
-      const access = registry.middleware().filter((one) => one.name === 'access')
-      const asked = { ...call, skill: name, depth: 0 }
-      await createOnion({ ...skill, run: async () => {} }, access).run(contextOf(asked, {}, {}))
-      if (args !== undefined) parseArgs(skill, args)
-    },
+    permit: runner.permit,
     /** Data of `trivium skill list`. */
     list: () => registry.names().map((name) => infoOf(find(name))),
     get: (name: string) => registry.get(name)?.onion.skill,
     /** Data of `trivium skill show`. `layers` are outermost first. Throws `skill_not_found`, `skill_broken`. */
     describe(name: string) {
       const found = find(name)
-      const guard = options.guardOf?.(name)
-      const { skill, layers } = guard ? withApproval(found.onion, guard) : found.onion
-      const [args, output] = [skillJsonSchema(skill), outputJsonSchema(skill)]
-      return { ...infoOf(found), args, ...defined({ output }), metadata: skill.metadata ?? {}, layers }
+      return detailOf(found, guarded(found))
     },
     errors: registry.errors,
     known: registry.known,
@@ -175,11 +95,7 @@ export function createSkillManager(options: SkillManagerOptions) {
     async watch(changed?: () => void) {
       stopWatching = await watchSkills(folders, () => reload().then(changed), log)
     },
-    /** Calls `listener` after each reload. Returns a function that unsubscribes. */
-    onChange(listener: () => void): () => void {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
+    onChange,
     /** Aborts running invocations with `cancelled`, and stops watching. */
     async close() {
       closed = true
@@ -187,6 +103,20 @@ export function createSkillManager(options: SkillManagerOptions) {
       const reason = new TriviumError('cancelled', { what: 'The invocation', reason: 'the daemon stops' })
       for (const abort of live) abort(reason)
       registry.close()
+    },
+  }
+}
+
+function createListeners() {
+  const listeners = new Set<() => void>()
+  return {
+    tell(): void {
+      for (const listener of [...listeners]) listener()
+    },
+    /** Calls `listener` after each reload. Returns a function that unsubscribes. */
+    onChange(listener: () => void): () => void {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
     },
   }
 }
@@ -217,6 +147,11 @@ function createRootCall(
 
 function infoOf({ onion: { skill }, source: { name, kind, path } }: RegisteredSkill) {
   return { name, description: skill.description, kind, ...defined({ path }) }
+}
+
+function detailOf(found: RegisteredSkill, { skill, layers }: RegisteredSkill['onion']) {
+  const [args, output] = [skillJsonSchema(skill), outputJsonSchema(skill)]
+  return { ...infoOf(found), args, ...defined({ output }), metadata: skill.metadata ?? {}, layers }
 }
 
 function asJson(result: unknown): unknown {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createCalls, startCall } from '../../src/runtime/mcp/calls.ts'
+import { createCalls } from '../../src/runtime/mcp/calls.ts'
+import { startCall } from '../../src/runtime/mcp/running-call.ts'
 
 test('a task is kept for as long as its client asks for it, and half an hour longer', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })

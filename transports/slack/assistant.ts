@@ -8,7 +8,8 @@ import type { Draft } from './inbound/delivery.ts'
 import { isDirect } from './inbound/read-event.ts'
 import type { SlackOptions } from './options.ts'
 import { markdownPosts, STOP_ACTION } from './outbound/extras.ts'
-import type { Workspace, Workspaces } from './workspaces.ts'
+import type { Workspace } from './workspaces/workspace.ts'
+import type { Workspaces } from './workspaces/workspaces.ts'
 
 /** Interval (ms) at which a run checks for Stop, which another daemon may have received. */
 const LOOK = 1000
@@ -34,23 +35,13 @@ export function createAssistant(
     /** Side effects of an accepted message. A Bolt app greets by itself. Never rejects. */
     arrived: (draft: Draft, { isListened }: { isListened: boolean }) =>
       attempt(async () => {
-        const { event, extra, team, channel, thread, user } = draft
+        const { event, extra, team, user } = draft
         if (event === 'agent_session_stopped' || extra.action === STOP_ACTION) {
           await kv.set(nameOf('stop', conversationOf(draft)), { at: now(), by: user }, { ttl: KEPT })
         }
         if (isListened) return
-        // An app has either assistant threads, or direct messages that all belong to the assistant.
-        const isOpened = event === 'app_home_opened' && extra.tab === 'messages'
-        const workspace = await workspaces.find(team)
-        if (!workspace || !(isOpened || event === 'assistant_thread_started')) return
-        await workspace.threads.join(channel, thread)
-        const place = defined({ thread_ts: thread })
-        const { chat, assistant: surface } = workspace.api
-        const { greeting = '', prompts = [] } = assistant ?? {}
-        const [shown] = isOpened ? [] : markdownPosts(greeting)
-        if (shown) await chat.postMessage({ channel, ...place, ...shown })
-        if (prompts.length === 0) return
-        await surface.threads.setSuggestedPrompts({ channel_id: channel, ...place, prompts })
+        const workspace = asksForGreeting(draft) ? await workspaces.find(team) : undefined
+        if (workspace) await greet(draft, workspace, assistant)
       }),
     /** `Transport.working`. */
     working({ id, conversation, receivedAt, text, data }: Message, stop: () => void) {
@@ -100,4 +91,24 @@ export function createAssistant(
       }
     },
   }
+}
+
+/** The home of an app that has direct messages, all of which belong to the assistant; another app has assistant threads. */
+const isHomeOpened = ({ event, extra }: Draft) => event === 'app_home_opened' && extra.tab === 'messages'
+
+const asksForGreeting = (draft: Draft) => isHomeOpened(draft) || draft.event === 'assistant_thread_started'
+
+/** Greets in a new thread, and suggests prompts. */
+async function greet(
+  draft: Draft,
+  { api, threads }: Workspace,
+  { greeting = '', prompts = [] }: NonNullable<SlackOptions['assistant']> = {},
+): Promise<void> {
+  const { channel, thread } = draft
+  await threads.join(channel, thread)
+  const place = defined({ thread_ts: thread })
+  const [shown] = isHomeOpened(draft) ? [] : markdownPosts(greeting)
+  if (shown) await api.chat.postMessage({ channel, ...place, ...shown })
+  if (prompts.length === 0) return
+  await api.assistant.threads.setSuggestedPrompts({ channel_id: channel, ...place, prompts })
 }

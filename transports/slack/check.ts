@@ -2,7 +2,8 @@ import { reasonOf } from '../../src/core/errors.ts'
 import type { Check, Health, TransportDeps } from '../../src/core/transport.ts'
 import { createSlackApi, slackFailure } from './api.ts'
 import { SCOPES, type SlackOptions } from './options.ts'
-import type { Workspace, Workspaces } from './workspaces.ts'
+import type { Workspace } from './workspaces/workspace.ts'
+import type { Workspaces } from './workspaces/workspaces.ts'
 
 /** Maximum number of installations checked. */
 const MOST = 20

@@ -6,7 +6,7 @@ import { defined } from '../../src/lib/defined.ts'
 import { CALL_TIMEOUT, slackFailure } from './api.ts'
 import type { Draft } from './inbound/delivery.ts'
 import type { SlackOptions } from './options.ts'
-import type { Workspaces } from './workspaces.ts'
+import type { Workspaces } from './workspaces/workspaces.ts'
 
 const EMOJI = { working: 'eyes', done: 'white_check_mark', failed: 'warning' }
 /** What is done this fast needs no "working", and what no route wants gets no reaction at all. */
@@ -39,34 +39,7 @@ export function createProgress({ progress }: SlackOptions, deps: TransportDeps, 
   const nameOf = ({ team, channel, ts, id }: Followed) => prefix + [team, channel, ts, id].join('/')
   let count = 0
   let ended = progress === 'off'
-  /** Workspaces whose token may not react. */
-  const without = new Set<string>()
-
-  const react = async ({ team, channel, ts: timestamp }: Followed, verb: 'add' | 'remove', name: string) => {
-    if (without.has(team) || timestamp === '') return
-    try {
-      const workspace = await workspaces.find(team)
-      await workspace?.api.reactions[verb]({ channel, name, timestamp })
-    } catch (error) {
-      const { code, reason } = slackFailure(error)
-      log.debug({ reason }, 'a reaction was not set')
-      if (code !== 'missing_scope') return
-      without.add(team)
-      log.warn({ team }, 'no reactions: the bot token lacks the scope reactions:write')
-    }
-  }
-
-  /** Tells who asked that there is no answer, without the reason: an error may hold what is not for them. */
-  const tell = async ({ team, channel, id }: Followed, { user, thread, responseUrl }: Asker) => {
-    if (!/^[UW]/.test(user)) return
-    const text = `I could not answer that. For whoever runs me: \`trivium message show ${id}\` says why.`
-    const body = JSON.stringify({ response_type: 'ephemeral', replace_original: false, text })
-    const headers = { 'content-type': 'application/json' }
-    const signal = AbortSignal.timeout(CALL_TIMEOUT)
-    if (responseUrl) return void (await fetch(responseUrl, { method: 'POST', headers, body, signal }))
-    const workspace = await workspaces.find(team)
-    await workspace?.api.chat.postEphemeral({ channel, user, text, ...defined({ thread_ts: thread }) })
-  }
+  const react = createReactions(workspaces, log)
 
   const show = async (followed: Followed, asker: Asker) => {
     const early = await settled(followed.id, SOON)
@@ -88,7 +61,7 @@ export function createProgress({ progress }: SlackOptions, deps: TransportDeps, 
 
   const conclude = async (followed: Followed, asker: Asker, outcome: 'done' | 'failed') => {
     await react(followed, 'add', EMOJI[outcome])
-    if (outcome === 'failed') await tell(followed, asker)
+    if (outcome === 'failed') await tellFailed(followed, asker, workspaces)
   }
 
   /** Runs beside all else, for as many as anybody looks at. Never rejects. */
@@ -119,4 +92,39 @@ export function createProgress({ progress }: SlackOptions, deps: TransportDeps, 
       ended = true
     },
   }
+}
+
+/** Sets reactions, except in workspaces whose token may not react. Never rejects. */
+function createReactions(workspaces: Workspaces, log: TransportDeps['log']) {
+  const without = new Set<string>()
+
+  return async ({ team, channel, ts: timestamp }: Followed, verb: 'add' | 'remove', name: string) => {
+    if (without.has(team) || timestamp === '') return
+    try {
+      const workspace = await workspaces.find(team)
+      await workspace?.api.reactions[verb]({ channel, name, timestamp })
+    } catch (error) {
+      const { code, reason } = slackFailure(error)
+      log.debug({ reason }, 'a reaction was not set')
+      if (code !== 'missing_scope') return
+      without.add(team)
+      log.warn({ team }, 'no reactions: the bot token lacks the scope reactions:write')
+    }
+  }
+}
+
+/** Tells who asked that there is no answer, without the reason: an error may hold what is not for them. */
+async function tellFailed(
+  { team, channel, id }: Followed,
+  { user, thread, responseUrl }: Asker,
+  workspaces: Workspaces,
+): Promise<void> {
+  if (!/^[UW]/.test(user)) return
+  const text = `I could not answer that. For whoever runs me: \`trivium message show ${id}\` says why.`
+  const body = JSON.stringify({ response_type: 'ephemeral', replace_original: false, text })
+  const headers = { 'content-type': 'application/json' }
+  const signal = AbortSignal.timeout(CALL_TIMEOUT)
+  if (responseUrl) return void (await fetch(responseUrl, { method: 'POST', headers, body, signal }))
+  const workspace = await workspaces.find(team)
+  await workspace?.api.chat.postEphemeral({ channel, user, text, ...defined({ thread_ts: thread }) })
 }

@@ -11,19 +11,85 @@ import type { SlackDeps } from './host.ts'
 import { createHttpListener } from './http.ts'
 import { createAnswers } from './inbound/answers.ts'
 import { createInbound } from './inbound/inbound.ts'
+import type { Listener } from './listener.ts'
 import type { SlackOptions } from './options.ts'
 import { createCalls } from './outbound/calls.ts'
 import { createSender } from './outbound/sender.ts'
 import { createProgress } from './progress.ts'
 import { createSocketMode } from './socket.ts'
 import { createUserGroups } from './user-groups.ts'
-import { createWorkspaces } from './workspaces.ts'
+import { createWorkspaces } from './workspaces/workspaces.ts'
 
 const BACKOFF = { first: 1000, longest: 30_000 }
 
 /** Wires one Slack gateway. Does no I/O before `start`, or the first `send`. */
 export function createSlackTransport(options: SlackOptions, deps: SlackDeps): Transport {
-  const { log } = deps
+  const parts = makeParts(options, deps)
+  const { workspaces, sender, bolt } = parts
+  const listener = createListener(options, deps, parts)
+  const stopping = new AbortController()
+  let fault = ''
+  let isIdentified = false
+  let unserve: (() => void) | undefined
+
+  /** Asks Slack who the bot is until it answers, then listens. */
+  const begin = async () => {
+    for (let failures = 0; !stopping.signal.aborted; ) {
+      try {
+        await workspaces.ready()
+        isIdentified = true
+        await parts.groups.start()
+        void bolt.prepare()
+        if (stopping.signal.aborted) return
+        listener.start()
+        return void parts.progress.resume()
+      } catch (error) {
+        const wait = backoff(++failures, BACKOFF)
+        fault = reasonOf(error)
+        deps.log.warn({ err: error, wait }, 'Slack does not tell who the bot is; asking again')
+        await pause(wait, stopping.signal)
+      }
+    }
+  }
+
+  const health = (): Health =>
+    isIdentified
+      ? healthOf(parts, listener)
+      : { ok: fault === '', detail: fault || 'asking Slack who the bot is' }
+
+  return {
+    installs: workspaces.installs,
+    async start() {
+      unserve = workspaces.installs?.serve()
+      // A daemon does not wait for an unavailable Slack.
+      void begin()
+    },
+    send: sender.send,
+    probe: sender.probe,
+    stream: sender.stream,
+    working: parts.assistant.working,
+    listen: bolt.listen,
+    async stop() {
+      stopping.abort()
+      unserve?.()
+      if (isIdentified) await listener.stop()
+      await parts.inbound.stop()
+      parts.progress.stop()
+      parts.groups.stop()
+      await parts.gaps?.stop()
+    },
+    async close() {
+      await bolt.close()
+      sender.close()
+    },
+    health,
+    check: () => checkSlack(options, workspaces, isIdentified ? health : undefined, deps),
+  }
+}
+
+type Parts = ReturnType<typeof makeParts>
+
+function makeParts(options: SlackOptions, deps: SlackDeps) {
   const workspaces = createWorkspaces(options, deps)
   const groups = createUserGroups(options, deps, workspaces)
   const progress = createProgress(options, deps, workspaces)
@@ -38,10 +104,12 @@ export function createSlackTransport(options: SlackOptions, deps: SlackDeps): Tr
   const inbound = createInbound(options, deps, workspaces, accepted, groups.of)
   const answer = createAnswers(options, deps, inbound.take, bolt, groups.of)
   const gaps = createGapFill(options, deps, workspaces, inbound)
-  const stopping = new AbortController()
-  let fault = ''
-  let isIdentified = false
-  let unserve: (() => void) | undefined
+  return { workspaces, groups, progress, bolt, sender, assistant, inbound, answer, gaps }
+}
+
+/** The socket or the path by which payloads arrive, and what is done with each. */
+function createListener(options: SlackOptions, deps: SlackDeps, parts: Parts): Listener {
+  const { workspaces, groups, sender, answer, gaps } = parts
 
   const take = async (payload: JsonObject, retry = 0): Promise<object | undefined> => {
     const workspace = await workspaces.of(payload)
@@ -54,71 +122,21 @@ export function createSlackTransport(options: SlackOptions, deps: SlackDeps): Tr
     await workspaces.installs?.heard(payload, workspace)
     return taken?.response
   }
+
   const listening = { take, connected: () => gaps?.connected() }
-  const listener =
-    options.mode === 'http'
-      ? createHttpListener(options, deps, listening)
-      : createSocketMode(options, deps, listening)
+  return options.mode === 'http'
+    ? createHttpListener(options, deps, listening)
+    : createSocketMode(options, deps, listening)
+}
 
-  /** Asks Slack for the identity of the app until it answers, then starts listening. */
-  const begin = async () => {
-    for (let failures = 0; !stopping.signal.aborted; ) {
-      try {
-        await workspaces.ready()
-        isIdentified = true
-        await groups.start()
-        void bolt.prepare()
-        if (stopping.signal.aborted) return
-        listener.start()
-        return void progress.resume()
-      } catch (error) {
-        const wait = backoff(++failures, BACKOFF)
-        fault = reasonOf(error)
-        log.warn({ err: error, wait }, 'Slack does not tell who the bot is; asking again')
-        await pause(wait, stopping.signal)
-      }
-    }
-  }
-
-  /** A gateway that receives from only some of its workspaces is unhealthy. */
-  const health = (): Health => {
-    if (!isIdentified) return { ok: fault === '', detail: fault || 'asking Slack who the bot is' }
-    const { ok, detail, gauges } = listener.health()
-    const filling = gaps?.status() ?? { ok: true, detail: [] }
-    const faults = [...workspaces.faults(), ...groups.faults(), ...bolt.faults()]
-    return {
-      ok: ok && filling.ok && faults.length === 0,
-      detail: [detail, filling.detail, faults].flat().join('; '),
-      gauges,
-    }
-  }
-
+/** A gateway that receives from only some of its workspaces is unhealthy. */
+function healthOf({ workspaces, groups, bolt, gaps }: Parts, listener: Listener): Health {
+  const { ok, detail, gauges } = listener.health()
+  const filling = gaps?.status() ?? { ok: true, detail: [] }
+  const faults = [...workspaces.faults(), ...groups.faults(), ...bolt.faults()]
   return {
-    installs: workspaces.installs,
-    async start() {
-      unserve = workspaces.installs?.serve()
-      // A daemon does not wait for an unavailable Slack.
-      void begin()
-    },
-    send: sender.send,
-    probe: sender.probe,
-    stream: sender.stream,
-    working: assistant.working,
-    listen: bolt.listen,
-    async stop() {
-      stopping.abort()
-      unserve?.()
-      if (isIdentified) await listener.stop()
-      await inbound.stop()
-      progress.stop()
-      groups.stop()
-      await gaps?.stop()
-    },
-    async close() {
-      await bolt.close()
-      sender.close()
-    },
-    health,
-    check: () => checkSlack(options, workspaces, isIdentified ? health : undefined, deps),
+    ok: ok && filling.ok && faults.length === 0,
+    detail: [detail, filling.detail, faults].flat().join('; '),
+    gauges,
   }
 }

@@ -3,7 +3,7 @@ import { textAt } from '../../src/core/json.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 import { slackFailure } from './api.ts'
 import type { SlackOptions } from './options.ts'
-import type { Workspaces } from './workspaces.ts'
+import type { Workspaces } from './workspaces/workspaces.ts'
 
 /** How often members are asked for (ms), besides when Slack tells that they changed. */
 const EVERY = 60_000

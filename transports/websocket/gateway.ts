@@ -44,17 +44,16 @@ export function createGateway(
 
   async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer) {
     try {
-      const admitted = await admit(request)
-      requireRoom()
+      const admitted = await admit(request, authenticate, deps)
+      if (accepting.isStopping()) throw stoppingError()
+      requireRoom(connections.size, options, gateway)
       server.handleUpgrade(request, socket, head, (webSocket) => {
         const connection = serveConnection(webSocket, admitted, options, accepting, deps)
         connections.add(closeAtExpiry(connection, admitted.peer, deps.now))
         watchUnfinished(socket, webSocket, () => {
-          deps.refused('overloaded', {
-            from: request.socket.remoteAddress,
-            why: 'too many unfinished messages',
-          })
-          connection.close(1013, 'too many unfinished messages; try again')
+          const why = 'too many unfinished messages'
+          deps.refused('overloaded', { from: request.socket.remoteAddress, why })
+          connection.close(1013, `${why}; try again`)
           // Further data would be buffered too.
           socket.pause()
         })
@@ -67,25 +66,8 @@ export function createGateway(
     }
   }
 
-  /** Authenticates a client, and determines its conversation and the first reply to send. */
-  async function admit(request: IncomingMessage): Promise<Admitted> {
-    const query = queryOf(request)
-    const peer = await authenticate(request, query)
-    const conversation = await conversationFor(peer, query.get('conversation'), deps)
-    const end = await deps.replies.end(conversation)
-    // After the log was deleted, a client may know higher numbers than exist, for which it must not wait.
-    return { peer, conversation, after: Math.min(afterOf(query) ?? end, end), end }
-  }
-
   function show(conversation: string, frame: JsonObject) {
     for (const connection of connections) if (connection.conversation === conversation) connection.show(frame)
-  }
-
-  function requireRoom() {
-    if (accepting.isStopping()) throw stoppingError()
-    const limit = options['max-connections']
-    if (connections.size < limit) return
-    throw new TriviumError('overloaded', { what: `Gateway ${gateway}`, limit, seconds: 5 })
   }
 
   return {
@@ -115,6 +97,24 @@ export function createGateway(
         : { ok: false, detail: 'not started' },
     check: async () => [door],
   }
+}
+
+/** Authenticates a client, and determines its conversation and the first reply to send. */
+async function admit(
+  request: IncomingMessage,
+  authenticate: ReturnType<typeof createAuthenticator>,
+  deps: TransportDeps,
+): Promise<Admitted> {
+  const query = queryOf(request)
+  const peer = await authenticate(request, query)
+  const conversation = await conversationFor(peer, query.get('conversation'), deps)
+  const end = await deps.replies.end(conversation)
+  // After the log was deleted, a client may know higher numbers than exist, for which it must not wait.
+  return { peer, conversation, after: Math.min(afterOf(query) ?? end, end), end }
+}
+
+function requireRoom(count: number, { 'max-connections': limit }: WebsocketOptions, gateway: string): void {
+  if (count >= limit) throw new TriviumError('overloaded', { what: `Gateway ${gateway}`, limit, seconds: 5 })
 }
 
 function proofOf({ tokens, jwt }: WebsocketOptions): string | undefined {

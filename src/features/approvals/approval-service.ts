@@ -3,21 +3,12 @@ import { viaOf } from '../../core/audit.ts'
 import type { Call, Caller } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { compileMember, isOperator } from '../../core/identity.ts'
-import { type Approval, type ApprovalService, approvalSchema } from '../../core/services.ts'
+import type { Approval, ApprovalService } from '../../core/services.ts'
 import type { Store } from '../../core/store.ts'
-import { updateKv } from '../../core/update-kv.ts'
 import { defined } from '../../lib/defined.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 import { abortError } from '../../runtime/bounded.ts'
-
-const PREFIX = 'approval:'
-/** Names what is not decided, or whose invocation was not put back to work: a sweep costs what is open, not what was ever asked. */
-const OPEN = 'approval-open:'
-/** How long a decision is remembered after the request would have ended. */
-const KEPT = 7 * 86_400_000
-
-/** What becomes of a request: asked, decided by somebody, or ended by its time. */
-export type ApprovalEvent = 'approval_required' | 'approval_decided' | 'approval_expired'
+import { type ApprovalEvent, createApprovalRecords, KEPT, OPEN, PREFIX } from './approval-records.ts'
 
 export type ApprovalDeps = {
   store: Pick<Store, 'kv' | 'onSignal'>
@@ -33,41 +24,13 @@ export type ApprovalDeps = {
 export function createApprovalService(deps: ApprovalDeps) {
   const { now } = deps
   const { kv, onSignal } = deps.store
+  const { load, change, all } = createApprovalRecords({ ...deps, kv })
 
-  /** What stands of a request, ended where its time is over. */
-  const load = async (id: string): Promise<Approval | undefined> => {
-    const entry = await kv.get(PREFIX + id)
-    const found = entry && approvalSchema.parse(entry.value)
-    if (found?.status !== 'pending' || found.expiresAt > now()) return found
-    const status = found.onTimeout === 'approve' ? 'approved' : 'expired'
-    return change(id, (current) =>
-      current.status === 'pending' ? { ...current, status, decidedAt: now() } : undefined,
-    )
-  }
-  const change = async (id: string, next: (current: Approval) => Approval | undefined): Promise<Approval> => {
-    let ends = false
-    const value = await updateKv(kv, PREFIX + id, (current) => {
-      if (current === undefined) throw new TriviumError('approval_not_found', { id })
-      const before = approvalSchema.parse(current)
-      const changed = next(before)
-      ends = changed !== undefined && changed.status !== before.status
-      return changed && { value: { ...changed }, ttl: changed.expiresAt + KEPT - now() }
-    })
-    const stands = approvalSchema.parse(value)
-    if (ends) await deps.noted(stands.decidedBy ? 'approval_decided' : 'approval_expired', stands)
-    return stands
-  }
   const resumeOnce = async (approval: Approval): Promise<void> => {
     if (approval.status === 'pending' || !(await kv.get(OPEN + approval.id))) return
     if (approval.message) await deps.resume(approval)
     await kv.delete(OPEN + approval.id)
   }
-  const all = async (prefix: string, id = ''): Promise<Approval[]> => {
-    const keys = await kv.list(prefix + id, 10_000)
-    const found = await Promise.all(keys.map((key) => load(key.slice(prefix.length))))
-    return found.filter((one) => one !== undefined).sort((a, b) => a.requestedAt - b.requestedAt)
-  }
-
   return {
     async request(request) {
       const id = createHash('sha256').update(request.key).digest('hex').slice(0, 16)

@@ -2,7 +2,7 @@ import type { Activity } from '../../core/activity.ts'
 import type { RecordAudit } from '../../core/audit.ts'
 import type { Approval } from '../../core/services.ts'
 import { defined } from '../../lib/defined.ts'
-import type { ApprovalEvent } from './approval-service.ts'
+import type { ApprovalEvent } from './approval-records.ts'
 
 /** Notes in events.jsonl what becomes of approvals, and in the audit log who decided. */
 export function recordApprovals(activity: Activity, record: RecordAudit) {

@@ -11,7 +11,8 @@ import type { viewerOf } from '../../core/viewer.ts'
 import { type AssistantState, isOpen, LIMITS } from './assistant-state.ts'
 import type { AssistantContext } from './context.ts'
 import { readWhen, showTime } from './time-words.ts'
-import type { Line, TranscriptIndex } from './transcript-index.ts'
+import type { Line } from './transcript-database.ts'
+import type { TranscriptIndex } from './transcript-index.ts'
 import { beginOf } from './when/moment.ts'
 
 const [HOUR, DAY] = [3_600_000, 86_400_000]

@@ -1,20 +1,9 @@
 import { reasonOf, TriviumError } from '../../core/errors.ts'
-import { isJsonObject, type Json } from '../../core/json.ts'
+import type { Json } from '../../core/json.ts'
 import type { CallService } from '../../core/services.ts'
 import type { KeyValues } from '../../core/store.ts'
-import { updateKv } from '../../core/update-kv.ts'
 import { defined } from '../../lib/defined.ts'
-
-/** Record of a call. `unknown`: it ended with an error that does not show whether it took effect. */
-export type CallRecord = { key: string; time: string; by: string; messageId?: string } & (
-  | { state: 'started' }
-  | { state: 'done'; result: Json }
-  | { state: 'unknown' | 'failed'; error: string }
-)
-
-const PREFIX = 'call:'
-/** How long (ms) outcomes are kept. */
-const KEEP_CALLS = 7 * 86_400_000
+import { type CallRecord, createCallRecords } from './call-records.ts'
 
 /** The ledger shared by all daemons of a store. `by`: this process; `note` logs each record and must not throw. */
 export function createCallLedger(deps: {
@@ -24,23 +13,10 @@ export function createCallLedger(deps: {
   now: () => number
 }) {
   const { kv, by, note, now } = deps
+  const records = createCallRecords(kv, note, now)
+  const { swap } = records
   const running = new Map<string, Promise<Json>>()
   const entry = (key: string, messageId?: string) => entryOf(key, by, now(), messageId)
-
-  /** Calls with an unknown outcome never expire. */
-  const kept = (record: CallRecord) => (isUnfinished(record) ? {} : { ttl: KEEP_CALLS })
-  /** Replaces a call's record with the result of `work`; undefined writes nothing. Returns the previous record. */
-  const swap = async (key: string, work: (found: CallRecord | undefined) => CallRecord | undefined) => {
-    let before: CallRecord | undefined
-    let next: CallRecord | undefined
-    await updateKv(kv, PREFIX + key, (value) => {
-      before = value !== undefined && isRecord(value) ? value : undefined
-      next = work(before)
-      return next && { value: next, ...kept(next) }
-    })
-    if (next) await note(next)
-    return before
-  }
 
   const run = async (key: string, call: () => Promise<Json> | Json, messageId?: string): Promise<Json> => {
     const mayRun = (found: CallRecord | undefined) => !found || found.state === 'failed'
@@ -70,14 +46,7 @@ export function createCallLedger(deps: {
       running.set(key, started)
       return started
     },
-    async list() {
-      const keys = await kv.list(PREFIX, Number.MAX_SAFE_INTEGER)
-      const calls = (await Promise.all(keys.map(kv.get))).map((found) => found?.value ?? null)
-      return calls
-        .filter(isRecord)
-        .filter(isUnfinished)
-        .sort((a, b) => (a.time < b.time ? -1 : 1))
-    },
+    list: records.list,
     async settle({ key, happened, result }) {
       const isOpen = (found: CallRecord | undefined) => found !== undefined && found.state !== 'done'
       const settled: CallRecord = happened
@@ -87,32 +56,12 @@ export function createCallLedger(deps: {
       if (!isOpen(found)) throw new TriviumError('not_found', { path: `call ${key}` })
       return { ok: true }
     },
-    /** Restores logged records (newest first) if the store has none, because it is new or was lost. */
-    async restore(noted: AsyncIterable<Json>) {
-      if ((await kv.list(PREFIX, 1)).length > 0) return
-      const newest = new Set<string>()
-      for await (const record of noted) {
-        if (!isRecord(record) || newest.has(record.key)) continue
-        newest.add(record.key)
-        const isOld = Date.parse(record.time) < now() - KEEP_CALLS
-        if (!isOld || isUnfinished(record))
-          await kv.set(PREFIX + record.key, record, { ...kept(record), ifVersion: 0 })
-      }
-    },
+    restore: records.restore,
   } satisfies CallService & Record<'restore', unknown>
 }
 
-/** Whether a call is running or its outcome is unknown. */
 function entryOf(key: string, by: string, now: number, messageId: string | undefined) {
   return { key, time: new Date(now).toISOString(), by, ...defined({ messageId }) }
-}
-
-function isUnfinished({ state }: CallRecord): boolean {
-  return state === 'started' || state === 'unknown'
-}
-
-function isRecord(value: Json): value is Json & CallRecord {
-  return isJsonObject(value) && typeof value.key === 'string' && typeof value.state === 'string'
 }
 
 /** Error codes from before anything was sent. */

@@ -9,8 +9,9 @@ import type { Jobs, KeyValues, Leases } from '../../core/store.ts'
 import { viewerOf } from '../../core/viewer.ts'
 import { defined } from '../../lib/defined.ts'
 import { didYouMean } from '../../lib/nearest.ts'
-import { aboutSchedule, type Place, placeOf, type ScheduleState } from './about.ts'
+import { type Place, placeOf, type ScheduleState } from './about.ts'
 import { createScheduleControl } from './control.ts'
+import { createScheduleDeletion } from './deleting.ts'
 import { createFileSchedules, type Planned } from './file-schedules.ts'
 import { createFiring, type Occasion } from './firing.ts'
 import { createScheduleMaking } from './making.ts'
@@ -37,11 +38,6 @@ export function createSchedules(deps: {
   now: () => number
 }) {
   const { store, state, record, now } = deps
-  const isSeen = (call: Call) => {
-    const { sees } = viewerOf(call, 'person')
-    return ({ by, channel }: Schedule) => sees(by?.id ?? channel)
-  }
-
   const pauses = createSchedulePauses(store.kv, now)
   const runs = createLastRuns(store, SCHEDULES_QUEUE, now)
   const forgetPlace = (schedule: Place) =>
@@ -84,23 +80,10 @@ export function createSchedules(deps: {
         return { ...schedule, ...defined({ next, paused: paused[schedule.id] }) }
       })
     },
-    async delete({ id }, call) {
-      if (file.has(id)) {
-        await require(id, call)
-        const todo = 'remove it there, or pause it'
-        throw new TriviumError('usage', { details: `Schedule ${id} stands in routes.yaml; ${todo}.` })
-      }
-      const { made: gone } = await state.update((draft) => {
-        const found = draft.schedules.filter(isSeen(call)).find((one) => one.id === id)
-        draft.schedules = draft.schedules.filter((one) => one !== found)
-        return found
-      })
-      if (gone) {
-        await Promise.all([forgetPlace(gone), pauses.end(id)])
-        await record({ event: 'schedule_deleted', ...aboutSchedule(gone) })
-      }
-      return { ok: true, existed: gone !== undefined }
-    },
+    delete: createScheduleDeletion({
+      ...{ state, file, isSeen, require, record },
+      forget: (gone) => Promise.all([forgetPlace(gone), pauses.end(gone.id)]),
+    }),
   } satisfies Services['schedules']
 
   return {
@@ -124,4 +107,9 @@ function unknownSchedule(id: string, known: readonly Schedule[]): never {
     known.map((one) => one.id),
   )
   throw new TriviumError('not_found', { path: `schedule ${id}`, hint })
+}
+
+function isSeen(call: Call): (schedule: Schedule) => boolean {
+  const { sees } = viewerOf(call, 'person')
+  return ({ by, channel }) => sees(by?.id ?? channel)
 }

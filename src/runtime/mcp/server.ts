@@ -7,7 +7,9 @@ import { mayAskFor } from '../../core/identity.ts'
 import { isJsonObject, objectAt, toJson } from '../../core/json.ts'
 import type { SkillManager } from '../manager.ts'
 import { toolSchema } from '../model/tools.ts'
-import { asksWithin, type Calls, type RunningCall, startCall } from './calls.ts'
+import type { Calls } from './calls.ts'
+import { asksWithin } from './questions.ts'
+import { type RunningCall, startCall } from './running-call.ts'
 
 export type McpOptions = {
   manager: Pick<SkillManager, 'list' | 'describe' | 'invoke' | 'onChange'>

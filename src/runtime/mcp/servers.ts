@@ -1,8 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { OAuthClientProvider } from '@modelcontextprotocol/client'
-import { z } from 'zod'
 import { TriviumError } from '../../core/errors.ts'
-import { jsonObjectSchema, toJson } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import { MCP_NAME, type McpServer, type McpStatus, mcpServerOf } from '../../core/mcp.ts'
 import type { Skill } from '../../core/skill.ts'
@@ -13,6 +11,7 @@ import { createNameMatcher, nameSpec } from '../names.ts'
 import { createMcpConnection, type McpConnection } from './connection.ts'
 import { remoteSkills } from './remote-skill.ts'
 import type { RemoteTool } from './tool-list.ts'
+import { createToolStore } from './tool-store.ts'
 
 export type McpServers = ReturnType<typeof createMcpServers>
 
@@ -25,25 +24,6 @@ type Deps = {
 }
 
 type Entry = { server: McpServer; connection: McpConnection; tools: RemoteTool[]; isKnown: boolean }
-
-/** Stored form of the hints. */
-const hint = z.boolean().exactOptional()
-const keptSchema = z.array(
-  z.object({
-    name: z.string(),
-    description: z.string().exactOptional(),
-    annotations: z
-      .object({
-        title: z.string().exactOptional(),
-        readOnlyHint: hint,
-        destructiveHint: hint,
-        idempotentHint: hint,
-        openWorldHint: hint,
-      })
-      .exactOptional(),
-    inputSchema: jsonObjectSchema,
-  }),
-)
 
 /** How long (ms) the start waits for servers that were never reached, so that routes and models find their tools. */
 const FIRST_WAIT = 5_000
@@ -61,23 +41,25 @@ export function createMcpServers({ version, kv, login, log }: Deps) {
     )
 
   const add = async (server: McpServer) => {
-    const key = `mcp/tools/${server.name}`
-    const kept = keptSchema.safeParse((await kv.get(key))?.value)
+    const tools = createToolStore(kv, server.name)
+    const known = await tools.read()
     const entry: Entry = {
       server,
-      tools: kept.data ?? [],
-      isKnown: kept.success,
+      tools: known ?? [],
+      isKnown: known !== undefined,
       connection: createMcpConnection({
         server,
         version,
         login: () => login(server),
-        listed(tools) {
-          if (entry.isKnown && isDeepStrictEqual(tools, entry.tools)) return
-          Object.assign(entry, { tools, isKnown: true })
+        listed(found) {
+          if (entry.isKnown && isDeepStrictEqual(found, entry.tools)) return
+          Object.assign(entry, { tools: found, isKnown: true })
           tell()
-          kv.set(key, toJson(tools)).catch((err: unknown) =>
-            log.warn({ mcp: server.name, err }, 'the tools of an MCP server could not be kept'),
-          )
+          tools
+            .write(found)
+            .catch((err: unknown) =>
+              log.warn({ mcp: server.name, err }, 'the tools of an MCP server could not be kept'),
+            )
         },
         log,
       }),
@@ -112,29 +94,27 @@ export function createMcpServers({ version, kv, login, log }: Deps) {
     /** Connects to each server once without a running daemon, and returns the results. */
     async try(servers: readonly McpServer[]): Promise<McpStatus[]> {
       await Promise.all(servers.map(add))
-      return Promise.all(
-        [...entries.values()].map(async ({ connection }) => {
-          await connection.once()
-          return connection.status()
-        }),
-      )
+      const all = [...entries.values()]
+      await Promise.all(all.map(({ connection }) => connection.once()))
+      return all.map(({ connection }) => connection.status())
     },
     /** Why a name of one of the servers is not a skill; undefined for other names. */
     missing(skill: string): TriviumError | undefined {
       const entry = entries.get(mcpServerOf(skill) ?? '')
-      if (!entry) return undefined
-      const { ok, detail } = entry.connection.status()
-      const server = entry.server.name
-      if (!ok && !entry.isKnown) {
-        return new TriviumError('mcp_unavailable', { server, reason: detail, todo: '' })
-      }
-      const names = remoteSkills(entry.server, entry.tools, entry.connection.call).map(({ name }) => name)
-      return new TriviumError('skill_not_found', { name: skill, hint: didYouMean(skill, names) })
+      return entry && whyMissing(skill, entry)
     },
     /** Warnings for skills whose `allowed-tools` name tools of an unknown server. */
     strangers: (skills: readonly Skill[]) => strangersIn(skills, [...entries.keys()]),
     close: () => Promise.all([...entries.values()].map(({ connection }) => connection.close())),
   }
+}
+
+function whyMissing(skill: string, { server, tools, connection, isKnown }: Entry): TriviumError {
+  const { ok, detail } = connection.status()
+  if (!ok && !isKnown)
+    return new TriviumError('mcp_unavailable', { server: server.name, reason: detail, todo: '' })
+  const names = remoteSkills(server, tools, connection.call).map(({ name }) => name)
+  return new TriviumError('skill_not_found', { name: skill, hint: didYouMean(skill, names) })
 }
 
 function strangersIn(skills: readonly Skill[], known: readonly string[]): string[] {

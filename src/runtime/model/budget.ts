@@ -1,30 +1,21 @@
-import { hash } from 'node:crypto'
-import { z } from 'zod'
-import type { Amount, Budget, BudgetStanding, Prices } from '../../core/budget.ts'
+import type { Budget, BudgetStanding, Prices } from '../../core/budget.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { identityOf, withoutTag } from '../../core/identity.ts'
-import type { Json } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import { compilePattern } from '../../core/pattern.ts'
 import type { KeyValues } from '../../core/store.ts'
-import { updateKv } from '../../core/update-kv.ts'
 import { defined } from '../../lib/defined.ts'
+import { createSlidingSums, goesOnAt, sumOf } from './sliding-sums.ts'
 
 /** The usage of one model step. */
 export type Spent = { model: string; inputTokens: number; outputTokens: number; money?: number }
 
 export type Budgets = ReturnType<typeof createBudgets>
 
-const [SPENT, OVER] = ['budget:', 'budget-over:']
-/** Number of buckets of a sliding window, which may be too long by one bucket. */
-const PARTS = 48
+const OVER = 'budget-over:'
 const MOST_LISTED = 100
 const TOTAL = 'total'
-
-/** Usage per bucket, by its start (Unix ms): tokens, and money. */
-const spentSchema = z.record(z.string(), z.tuple([z.number(), z.number()]))
-type SpentParts = z.infer<typeof spentSchema>
 
 /**
  * Budgets of models, counted in the store for all daemons. A run may start while something is left. Its usage
@@ -43,6 +34,7 @@ export function createBudgets(deps: {
   now(): number
 }) {
   const { kv, log, now } = deps
+  const sums = createSlidingSums(kv, now)
   const unpriced = new Set<string>()
 
   /** The budgets that apply to a call, and whose they are. */
@@ -53,11 +45,6 @@ export function createBudgets(deps: {
       ...(who === undefined ? [] : sender.map((amount) => ({ amount, who, budget: 'sender' as const }))),
       ...total.map((amount) => ({ amount, who: TOTAL, budget: 'total' as const })),
     ]
-  }
-
-  const partsOf = async (who: string, per: number) => {
-    const entry = await kv.get(keyOf(who, per))
-    return within(entry ? spentSchema.parse(entry.value) : {}, per, now())
   }
 
   /** A model without a price counts only in tokens. */
@@ -73,7 +60,7 @@ export function createBudgets(deps: {
     /** Throws `budget_exhausted`, whose cause has `until` (Unix ms), if nothing is left for the sender or in total. */
     async require(call: Call): Promise<void> {
       for (const { amount, who, budget } of held(call)) {
-        const until = goesOnAt(await partsOf(who, amount.per), amount)
+        const until = goesOnAt(await sums.read(who, amount.per), amount)
         if (until === undefined) continue
         deps.refused(budget)
         if (budget === 'sender') await kv.set(OVER + who, until, { ttl: Math.max(1, until - now()) })
@@ -85,19 +72,10 @@ export function createBudgets(deps: {
     /** Counts the usage of a model step. Never throws, because the step is already paid for. */
     async spend(call: Call, spent: Spent): Promise<void> {
       const [tokens, price] = [spent.inputTokens + spent.outputTokens, moneyOf(spent)]
-      const [sender, money] = [senderOf(call) ?? whoCalled(call), price ?? 0]
+      const sender = senderOf(call) ?? whoCalled(call)
       const used = deps.used(call, { ...spent, sender, ...defined({ money: price }) })
-      const places = new Map(held(call).map(({ amount: { per }, who }) => [keyOf(who, per), per]))
-      const add = ([key, per]: [string, number]) =>
-        updateKv(kv, key, (current): { value: Json; ttl: number } => {
-          const at = now()
-          const part = partOf(per)
-          const parts = within(spentSchema.parse(current ?? {}), per, at)
-          const start = String(Math.floor(at / part) * part)
-          const [before, paid] = parts[start] ?? [0, 0]
-          return { value: { ...parts, [start]: [before + tokens, paid + money] }, ttl: per + part }
-        })
-      await Promise.all([used, ...[...places].map(add)]).catch((err) => {
+      const places = held(call).map(({ amount: { per }, who }) => ({ who, per }))
+      await Promise.all([used, sums.add(places, { tokens, money: price ?? 0 })]).catch((err) => {
         log.warn({ err, ...spent }, 'what a model used could not be counted')
       })
     },
@@ -105,7 +83,7 @@ export function createBudgets(deps: {
     async standing(): Promise<BudgetStanding[]> {
       const { sender = [], total = [] } = deps.budget() ?? {}
       const ofAll = total.map(async (amount): Promise<BudgetStanding> => {
-        const parts = await partsOf(TOTAL, amount.per)
+        const parts = await sums.read(TOTAL, amount.per)
         const until = goesOnAt(parts, amount)
         const { text: limit, unit, most } = amount
         const used = Number(sumOf(parts, amount).toFixed(4))
@@ -145,36 +123,4 @@ function moneyFor(prices: Prices, { model, inputTokens, outputTokens }: Spent): 
 /** Operators and the daemon itself, in the usage list. */
 function whoCalled({ caller: { kind, id } }: Call): string {
   return id === undefined ? kind : `${kind} ${id}`
-}
-
-/** Whole ms, as stores count in those. */
-function partOf(per: number): number {
-  return Math.ceil(per / PARTS)
-}
-
-function keyOf(who: string, per: number): string {
-  return `${SPENT}${per}:${hash('sha256', who).slice(0, 32)}`
-}
-
-/** The buckets that are still in the window. */
-function within(parts: SpentParts, per: number, now: number): SpentParts {
-  return Object.fromEntries(
-    Object.entries(parts).filter(([start]) => Number(start) + per + partOf(per) > now),
-  )
-}
-
-function sumOf(parts: SpentParts, { unit }: Amount): number {
-  return Object.values(parts).reduce((sum, [tokens, money]) => sum + (unit === 'tokens' ? tokens : money), 0)
-}
-
-/** When enough usage has left the window; undefined if something is left now. */
-function goesOnAt(parts: SpentParts, amount: Amount): number | undefined {
-  let left = sumOf(parts, amount)
-  let until: number | undefined
-  for (const [start, spent] of Object.entries(parts).sort(([a], [b]) => Number(a) - Number(b))) {
-    if (left < amount.most) return until
-    left -= sumOf({ [start]: spent }, amount)
-    until = Number(start) + amount.per + partOf(amount.per)
-  }
-  return left < amount.most ? until : Number.POSITIVE_INFINITY
 }

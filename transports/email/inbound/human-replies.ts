@@ -5,8 +5,7 @@ import type { EmailOptions } from '../options.ts'
 import { marksIn, type SentLog } from '../sent-log.ts'
 import { automaticReason } from './automatic.ts'
 import type { createConversations } from './conversation.ts'
-import type { Incoming } from './incoming.ts'
-import type { Ingested } from './ingest.ts'
+import type { Incoming, Ingested } from './incoming.ts'
 import { kindOfMail } from './subject.ts'
 
 /** As long as a mail may be read again after its conversation was paused. */

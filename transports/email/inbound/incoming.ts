@@ -1,3 +1,5 @@
+import type { TriviumError } from '../../../src/core/errors.ts'
+import { defined } from '../../../src/lib/defined.ts'
 import type { Verdict } from '../proof/claim.ts'
 import type { Mail } from './parse.ts'
 
@@ -17,4 +19,25 @@ export type Incoming = {
   internalDate: number
   raw: Buffer
   mail: Mail
+}
+
+/** The place of a mail, for the log. */
+export function placeOf({ folder, uid, source, id }: Incoming) {
+  return defined({ folder, uid, source, id })
+}
+
+/**
+ * The outcome of a mail. `own`: a copy of a mail that this gateway sent. `bounce`: assigned to its send;
+ * `foreign`: a bounce of another send. None of these becomes a message. `undecided`: the sender cannot be
+ * verified yet, and the mail must be offered again. `unreadable`: why it was accepted only in part.
+ */
+export type Ingested = {
+  outcome: 'accepted' | 'refused' | 'own' | 'bounce' | 'foreign' | 'undecided'
+  unreadable?: string
+  /** Of the message. */
+  id?: string
+  /** The reason of the refusal, if no option explains it. */
+  fault?: TriviumError
+  /** Counts and logs it once, even if the whole batch is offered again. */
+  tell?: () => void
 }

@@ -1,7 +1,7 @@
 import type { ImapFlow } from 'imapflow'
 import { reasonOf } from '../../../src/core/errors.ts'
 import type { Log } from '../../../src/core/log.ts'
-import type { Ingested } from '../inbound/ingest.ts'
+import type { Ingested } from '../inbound/incoming.ts'
 import type { EmailOptions } from '../options.ts'
 import type { Fetched } from './fetch.ts'
 import type { ImapConnection } from './imap-connection.ts'

@@ -4,8 +4,9 @@ import type { Health } from '../../../src/core/transport.ts'
 import { backoff } from '../../../src/lib/backoff.ts'
 import { inTime, pause } from '../../../src/lib/pause.ts'
 import type { Aside } from './cursor.ts'
-import { type FolderReading, type ReadingParts, readFolder } from './folder.ts'
+import { readFolder } from './folder.ts'
 import type { ConnectImap } from './imap-connection.ts'
+import type { FolderReading, ReadingParts } from './reading.ts'
 
 /**
  * `lease`: how long (ms) a dead daemon blocks the mailbox. `retry`, `maxRetry`: first and longest pause (ms) after a lost connection.

@@ -6,7 +6,7 @@ import { defined } from '../../../src/lib/defined.ts'
 import { pause } from '../../../src/lib/pause.ts'
 import type { SlackDeps } from '../host.ts'
 import type { SlackOptions } from '../options.ts'
-import type { Workspaces } from '../workspaces.ts'
+import type { Workspaces } from '../workspaces/workspaces.ts'
 import { type AppThread, startAppThread } from './app-thread.ts'
 
 /** Back-off (ms) for restarting an app that ended itself; resets after it ran for `proven` ms. */
@@ -25,27 +25,9 @@ export function createApps(options: SlackOptions, deps: SlackDeps, workspaces: W
   const crashes = new Map<string, { count: number; at: number }>()
   const closing = new AbortController()
 
-  const authorize = async (source: AuthorizeSourceData<boolean>): Promise<AuthorizeResult> => {
-    const { teamId = '', enterpriseId = '', userId } = source
-    const workspace = (await workspaces.find(teamId)) ?? (await workspaces.find(enterpriseId))
-    if (!workspace) throw new Error(`there is no bot token for the workspace ${teamId || enterpriseId}`)
-    const { api, botId, botUser: botUserId, installer } = workspace
-    // Only the installer may act with the installer's user token.
-    const userToken = installer?.id === userId ? installer?.token : undefined
-    return { botToken: api.token ?? '', botId, botUserId, teamId, ...defined({ userToken }) }
-  }
-
   const load = async (file: string): Promise<AppThread> => {
     try {
-      await workspaces.ready()
-      const only = workspaces.only()
-      const identity = only && { token: only.api.token ?? '', botId: only.botId, botUserId: only.botUser }
-      const retryNum = options.mode === 'socket' ? 0 : undefined
-      const data = { file, apiUrl: options.apiUrl, ...defined({ identity, retryNum }) }
-      const app: AppThread = await startAppThread({
-        ...{ data, log: log.child({ app: file }), authorize },
-        exited: (why) => void restart(file, why),
-      })
+      const app = await start(file, options, log, workspaces, (why) => void restart(file, why))
       faults.delete(file)
       return app
     } catch (err) {
@@ -68,9 +50,6 @@ export function createApps(options: SlackOptions, deps: SlackDeps, workspaces: W
   const forget = (file: string, app: Promise<AppThread> | undefined) => {
     if (apps.get(file) === app) apps.delete(file)
   }
-
-  const retire = (app: Promise<AppThread> | undefined) =>
-    void app?.then((thread) => thread.retire()).catch(() => {})
 
   const reload = async (file: string) => {
     const before = apps.get(file)
@@ -115,4 +94,39 @@ export function createApps(options: SlackOptions, deps: SlackDeps, workspaces: W
       await Promise.allSettled([...apps.values()].map(async (app) => (await app).terminate()))
     },
   }
+}
+
+/** Ends a replaced version of an app after its last runs. Never rejects. */
+function retire(app: Promise<AppThread> | undefined): void {
+  app?.then((thread) => thread.retire()).catch(() => {})
+}
+
+/** Starts the thread of an app. `exited` is called when it ends itself. */
+async function start(
+  file: string,
+  { apiUrl, mode }: SlackOptions,
+  log: SlackDeps['log'],
+  workspaces: Workspaces,
+  exited: (why: string) => void,
+): Promise<AppThread> {
+  await workspaces.ready()
+  const only = workspaces.only()
+  const identity = only && { token: only.api.token ?? '', botId: only.botId, botUserId: only.botUser }
+  const retryNum = mode === 'socket' ? 0 : undefined
+  const data = { file, apiUrl, ...defined({ identity, retryNum }) }
+  const authorize = (source: AuthorizeSourceData<boolean>) => authorizeIn(workspaces, source)
+  return startAppThread({ data, log: log.child({ app: file }), authorize, exited })
+}
+
+/** The tokens with which a listener acts. */
+async function authorizeIn(
+  workspaces: Workspaces,
+  { teamId = '', enterpriseId = '', userId }: AuthorizeSourceData<boolean>,
+): Promise<AuthorizeResult> {
+  const workspace = (await workspaces.find(teamId)) ?? (await workspaces.find(enterpriseId))
+  if (!workspace) throw new Error(`there is no bot token for the workspace ${teamId || enterpriseId}`)
+  const { api, botId, botUser: botUserId, installer } = workspace
+  // Only the installer may act with the installer's user token.
+  const userToken = installer?.id === userId ? installer?.token : undefined
+  return { botToken: api.token ?? '', botId, botUserId, teamId, ...defined({ userToken }) }
 }

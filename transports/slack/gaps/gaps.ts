@@ -9,7 +9,7 @@ import { createTurns } from '../../../src/lib/turns.ts'
 import { slackFailure } from '../api.ts'
 import type { Delivery } from '../inbound/delivery.ts'
 import type { SlackInbound } from '../inbound/inbound.ts'
-import type { Workspaces } from '../workspaces.ts'
+import type { Workspaces } from '../workspaces/workspaces.ts'
 import { type Channel, type Gap, writtenIn } from './channel.ts'
 import { createReadBack } from './read-back.ts'
 

@@ -3,7 +3,8 @@ import { textAt } from '../../../src/core/json.ts'
 import type { Log } from '../../../src/core/log.ts'
 import { readHistory, slackFailure } from '../api.ts'
 import type { Delivery } from '../inbound/delivery.ts'
-import type { Workspace, Workspaces } from '../workspaces.ts'
+import type { Workspace } from '../workspaces/workspace.ts'
+import type { Workspaces } from '../workspaces/workspaces.ts'
 import type { Gap } from './channel.ts'
 
 /** Slack may deliver late and in another order, and its clock may differ from ours: so much is read again (s). */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { isJsonObject, type JsonObject, objectAt, textAt } from '../../../src/core/json.ts'
 import type { Accepted } from '../../../src/core/message.ts'
 import type { Target } from '../conversation.ts'
-import type { Workspace } from '../workspaces.ts'
+import type { Workspace } from '../workspaces/workspace.ts'
 import type { Content } from './content.ts'
 
 /** An accepted message. `isListened`: a Bolt app handles it; `isFollowed`: reactions show its progress. */

@@ -8,7 +8,7 @@ import { defined } from '../../../src/lib/defined.ts'
 import { inTime } from '../../../src/lib/pause.ts'
 import { slackFailure } from '../api.ts'
 import type { SlackOptions } from '../options.ts'
-import type { Workspace } from '../workspaces.ts'
+import type { Workspace } from '../workspaces/workspace.ts'
 
 /** A downloaded file, or the error. `forGood`: a retry would not help. */
 type Download = Attachment | { error: string; forGood: boolean }

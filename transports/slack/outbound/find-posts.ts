@@ -2,7 +2,7 @@ import { objectAt, objectsAt, textAt } from '../../../src/core/json.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { readHistory } from '../api.ts'
 import type { Target } from '../conversation.ts'
-import type { Workspace } from '../workspaces.ts'
+import type { Workspace } from '../workspaces/workspace.ts'
 
 /** Maximum number of messages read in search of a post. */
 const MAX_READ = 1000

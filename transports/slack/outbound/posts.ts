@@ -1,34 +1,14 @@
 import type { Readable } from 'node:stream'
-import { z } from 'zod'
 import type { Artifacts, Reply } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { slackFailure, UPLOAD_TIMEOUT } from '../api.ts'
 import type { Target } from '../conversation.ts'
-import type { Workspace } from '../workspaces.ts'
+import type { Workspace } from '../workspaces/workspace.ts'
 import type { Extras, Post } from './extras.ts'
+import type { Sent } from './sent-records.ts'
 
 /** Errors for posts that no longer exist or can no longer be changed. */
 const GONE = /^(message_not_found|cant_update_message|edit_window_closed)$/
-
-/** Record of a sent reply by its key, so that no daemon sends it again and another reply may replace it. */
-export const sentSchema = z.object({
-  /** The channel returned by Slack; for a user id, the direct message channel. */
-  channel: z.string().exactOptional(),
-  /** The conversation in which `update` may replace this reply. Absent for approval requests. */
-  conversation: z.string().exactOptional(),
-  /** The thread, if any. */
-  thread: z.string().exactOptional(),
-  /** The timestamps of the posts. */
-  posted: z.array(z.string()),
-  /** Ids of shared files. */
-  files: z.array(z.string()).exactOptional(),
-  /** Id of the opened modal. */
-  view: z.string().exactOptional(),
-  /** The only viewer of an ephemeral reply, whose posts cannot be changed. */
-  seenBy: z.string().exactOptional(),
-})
-
-export type Sent = z.infer<typeof sentSchema>
 
 /** A send in progress. */
 export type Sending = {

@@ -1,0 +1,44 @@
+import type { Call } from '../../core/call.ts'
+import type { Services } from '../../core/services.ts'
+import type { viewerOf } from '../../core/viewer.ts'
+import type { AssistantState, Change } from './assistant-state.ts'
+import { mayReach, type Work } from './work.ts'
+
+/** Delegated work as its workers see it: they list and take it, and hand in the result. */
+export function createDelegations(
+  deps: {
+    load(): Promise<AssistantState>
+    change: Change
+    viewer(call: Call): ReturnType<typeof viewerOf>
+  },
+  { finishAndTell }: Pick<Work, 'finishAndTell'>,
+) {
+  const { load, change, viewer } = deps
+
+  return {
+    async list({ status, worker }, call) {
+      const { owner: who, sees } = viewer(call)
+      return (await load()).delegations.filter(
+        (one) =>
+          mayReach(one, call.caller) &&
+          (sees(one.owner ?? one.channel) || one.worker === who || one.takenBy === who) &&
+          (status === undefined || one.status === status) &&
+          (worker === undefined || one.worker === worker),
+      )
+    },
+    take({ worker, by: name }, call) {
+      const by = name ?? call.caller.id ?? worker
+      return change(
+        (draft) => {
+          const next = draft.delegations.find(
+            (one) => one.worker === worker && one.status === 'queued' && mayReach(one, call.caller),
+          )
+          return next ? Object.assign(next, { status: 'working' as const, takenBy: by }) : null
+        },
+        (next) =>
+          next ? { event: 'work_taken', channel: next.channel, id: next.id, worker, by } : undefined,
+      )
+    },
+    accept: ({ id, result, failed }, call) => finishAndTell(id, result, failed, call),
+  } satisfies Services['delegations']
+}

@@ -1,0 +1,73 @@
+import { channelOf } from '../../core/assistant-services.ts'
+import type { Call } from '../../core/call.ts'
+import { isOperator, partsOf } from '../../core/identity.ts'
+import { requireRoom } from '../../core/limits.ts'
+import type { Services } from '../../core/services.ts'
+import { isCommandLine, viewerOf } from '../../core/viewer.ts'
+import { nextId } from '../../lib/next-id.ts'
+import { type AssistantState, byId, type Change, LIMITS, notThere, said } from './assistant-state.ts'
+
+/** Notes that people have kept. */
+export function createNotes(deps: {
+  load(): Promise<AssistantState>
+  change: Change
+  viewer(call: Call): ReturnType<typeof viewerOf>
+  time(): string
+}) {
+  const { load, change, viewer, time } = deps
+
+  return {
+    async remember({ text: given }, call) {
+      const text = said(given, 'Say what to remember: remember the milk.')
+      const channel = channelOf(call)
+      const { owner } = viewer(call)
+      const note = await change(
+        (draft) => {
+          requireRoom(LIMITS.note, text)
+          requireRoom(LIMITS.notes, draft.memory.length)
+          if (isUnproven(owner))
+            requireRoom(LIMITS.unprovenNotes, draft.memory.filter((one) => isUnproven(one.owner)).length)
+          else if (!isOperator(call.caller) && !isCommandLine(call.message))
+            requireRoom(LIMITS.ownNotes, draft.memory.filter((one) => one.owner === owner).length)
+          const made = { id: nextId(draft, 'memory'), text, channel, owner, time: time() }
+          draft.memory.push(made)
+          return made
+        },
+        ({ id }) => ({ event: 'note_stored', channel, owner, id }),
+      )
+      return { text: `Stored note ${note.id}.`, note }
+    },
+    async recall({ text: query, limit }, call) {
+      const { sees } = viewer(call)
+      requireRoom(LIMITS.query, query)
+      const words = query.toLowerCase().split(/\s+/).filter(Boolean)
+      const contains = (text: string) => words.every((word) => text.includes(word))
+      const { memory } = await load()
+      const notes = memory
+        .filter((note) => sees(note.owner) && contains(note.text.toLowerCase()))
+        .slice(-limit)
+      const nothing = query ? `No note contains "${query}".` : 'There are no notes yet.'
+      return { text: notes.map(({ id, text }) => `${id}: ${text}`).join('\n') || nothing, notes }
+    },
+    async forget({ id: named, text }, call) {
+      const id = said(named ?? text, 'Say which note: forget memory-1.')
+      // Other people see shared notes but cannot remove them; operators can.
+      const { sees } = viewerOf(call, 'person')
+      const note = await change(
+        (draft) => {
+          const found = byId(draft.memory, id)
+          if (!sees(found.owner)) throw notThere(id)
+          draft.memory = draft.memory.filter((one) => one !== found)
+          return found
+        },
+        () => ({ event: 'note_forgotten', channel: channelOf(call), id }),
+      )
+      return { text: `Forgot ${note.id}: ${note.text}`, note }
+    },
+  } satisfies Partial<Services['assistant']>
+}
+
+/** Notes of unverified senders belong to a conversation. */
+function isUnproven(owner: string): boolean {
+  return partsOf(owner).gateway === '' && owner.includes('/')
+}

@@ -1,0 +1,28 @@
+import { isOperator } from '../../core/identity.ts'
+import type { Services } from '../../core/services.ts'
+import { isCommandLine } from '../../core/viewer.ts'
+import type { AssistantContext } from './context.ts'
+
+const APPROVAL_WORDS =
+  '- "yes", "no": decides what waits for an approval in this conversation, where you may.'
+
+/** Lists the words that a caller may use. */
+export function createHelp(world: Pick<AssistantContext, 'words' | 'permit'>) {
+  return {
+    async 'assistant-help'(_, call) {
+      const isProven = call.caller.id !== undefined || isOperator(call.caller)
+      const mayUse = await Promise.all(
+        world.words().map(async (word) => {
+          if (word.verified && !isProven) return []
+          const refused = await world.permit(word.name, call).catch((error: unknown) => error)
+          return refused === undefined ? [word] : []
+        }),
+      )
+      const words = mayUse.flat()
+      const lines = words.map(({ description }) => `- ${description}`)
+      if (call.message && (isProven || isCommandLine(call.message))) lines.push(APPROVAL_WORDS)
+      const none = 'I understand no words here; routes.yaml says who answers.'
+      return { text: lines.length > 0 ? `What I understand:\n${lines.join('\n')}` : none, words }
+    },
+  } satisfies Partial<Services['assistant']>
+}

@@ -1,0 +1,59 @@
+import { reasonOf, TriviumError } from '../../core/errors.ts'
+import { makeId } from '../../core/message-id.ts'
+import type { CallbackService } from '../../core/services.ts'
+import type { Store } from '../../core/store.ts'
+import { formatDuration } from '../../core/units.ts'
+import { waitFor } from '../../lib/wait-for.ts'
+import { abortError } from '../bounded.ts'
+import {
+  bellKey,
+  callbackKey,
+  type createCallbackRecords,
+  type InvocationRecord,
+  invocationRecord,
+  invocationsPrefix,
+  isOpen,
+  LEFTOVER,
+} from './callback-records.ts'
+
+/** Makes the function that invokes a callback: it writes an invocation, and waits for the answer. */
+export function createInvoke(
+  { kv }: Pick<Store, 'kv'>,
+  { find, watch }: ReturnType<typeof createCallbackRecords>,
+  now: () => number,
+): CallbackService['invoke'] {
+  let count = 0
+
+  return async (ref, args, signal) => {
+    const { timeout } = await find(ref)
+    count += 1
+    const id = makeId(now(), count)
+    const key = invocationsPrefix(ref) + id
+    const call: InvocationRecord = { id, args, status: 'pending', result: null }
+    const ttl = timeout + LEFTOVER
+    try {
+      await kv.set(key, call, { ttl })
+      await kv.set(bellKey(ref), id, { ttl })
+      const answer = await waitFor({
+        attempt: async () => {
+          // Checked in this order, so that an answer followed by a release counts as answered.
+          const [alive] = await Promise.allSettled([find(ref)])
+          const { value } = (await kv.get(key)) ?? {}
+          const found = value === undefined ? call : invocationRecord.parse(value)
+          if (!isOpen(found.status)) return { value: found }
+          if (alive.status === 'rejected') throw alive.reason
+          return {}
+        },
+        watch: watch([key, callbackKey(ref)]),
+        timeout,
+        signal,
+      })
+      if (!answer && signal.aborted) throw abortError(signal, `Invoking ${ref}`)
+      if (!answer) throw new TriviumError('callback_timeout', { ref, timeout: formatDuration(timeout) })
+      if (answer.status === 'answered') return answer.result
+      throw new TriviumError('callback_failed', { ref, reason: reasonOf(answer.result) })
+    } finally {
+      await kv.delete(key)
+    }
+  }
+}

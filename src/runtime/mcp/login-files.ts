@@ -1,0 +1,40 @@
+import { mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcontextprotocol/client'
+import { z } from 'zod'
+import { isJsonObject, parseJson } from '../../core/json.ts'
+import type { McpServer } from '../../core/mcp.ts'
+import { defined } from '../../lib/defined.ts'
+import { orNothing, writeWhole } from '../../lib/disk.ts'
+
+/** A stored login. The library validates the parts it uses. */
+const keptSchema = z.object({
+  /** A login belongs to one URL: another server must never get its tokens. */
+  url: z.string(),
+  redirectUrl: z.string().exactOptional(),
+  client: z.custom<StoredOAuthClientInformation>(isJsonObject).exactOptional(),
+  tokens: z.custom<StoredOAuthTokens>(isJsonObject).exactOptional(),
+})
+
+export type KeptLogin = z.output<typeof keptSchema>
+
+export type LoginFiles = ReturnType<typeof createLoginFiles>
+
+/** The logins of MCP servers, in one file each in the data directory, readable by the owner only. */
+export function createLoginFiles(dataDir: string) {
+  const dir = join(dataDir, 'mcp')
+
+  const read = async ({ name, url = '' }: McpServer): Promise<KeptLogin> => {
+    const text = await readFile(join(dir, `${name}.json`), 'utf8').catch(orNothing)
+    const { data } = keptSchema.safeParse(parseJson(text ?? ''))
+    return data?.url === url ? data : { url }
+  }
+  /** Undefined removes a value. */
+  const change = async (server: McpServer, values: { [K in keyof KeptLogin]?: unknown }) => {
+    const kept = keptSchema.parse(defined({ ...(await read(server)), ...values }))
+    await mkdir(dir, { recursive: true, mode: 0o700 })
+    await writeWhole(join(dir, `${server.name}.json`), `${JSON.stringify(kept, null, 2)}\n`)
+  }
+
+  return { read, change }
+}

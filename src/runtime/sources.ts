@@ -1,0 +1,50 @@
+import { join } from 'node:path'
+import type { Skill } from '../core/skill.ts'
+import { discoverSkills, type FoundSkill } from './discover.ts'
+import { loadPrefixSkills, PREFIX_FILE } from './prefix-skills.ts'
+
+/** Where a skill comes from. `path` is missing where it is built in. */
+export type SkillSource = {
+  name: string
+  kind: FoundSkill['kind'] | 'prefix' | 'built-in' | 'mcp'
+  path?: string
+  load(): Skill | Promise<Skill>
+}
+
+/** Called for what cannot be loaded. `kept`: the version from before the change stays. */
+export type Fail = (name: string, path: string, kept: boolean, error: unknown) => void
+
+type Parts = {
+  folders: readonly string[]
+  builtIn: readonly Skill[]
+  /** Loads what is in a skill's folder. */
+  load(found: FoundSkill): Promise<Skill>
+  /** The sources of the last load. */
+  before(): readonly SkillSource[]
+}
+
+/** One source a name: folders win over `skills.json`, and that over what is built in. */
+export async function findSources(parts: Parts, fail: Fail): Promise<SkillSource[]> {
+  const { folders, builtIn, load } = parts
+  const inFolders = (await discoverSkills(folders)).map((found) => ({ ...found, load: () => load(found) }))
+  const prefixes = await Promise.all(folders.map((folder) => prefixSources(folder, parts, fail)))
+  const others = builtIn.map((skill): SkillSource => {
+    return { name: skill.name, kind: 'built-in', load: () => skill }
+  })
+  const all: SkillSource[] = [...inFolders, ...prefixes.flat(), ...others]
+  return [...new Map(all.toReversed().map((source) => [source.name, source])).values()]
+}
+
+/** The entries of a `skills.json`; those that it had where it cannot be read. */
+async function prefixSources(folder: string, parts: Parts, fail: Fail): Promise<SkillSource[]> {
+  const path = join(folder, PREFIX_FILE)
+  try {
+    const { skills: loaded, broken } = await loadPrefixSkills(path)
+    for (const { name, reason } of broken) fail(name, path, false, new Error(reason))
+    return loaded.map((skill) => ({ name: skill.name, kind: 'prefix', path, load: () => skill }))
+  } catch (error) {
+    const before = parts.before().filter((source) => source.path === path)
+    fail(path, path, before.length > 0, error)
+    return before
+  }
+}

@@ -1,0 +1,56 @@
+import type { DNSResolver } from 'mailauth'
+import { compilePattern } from '../../../src/core/pattern.ts'
+import type { TransportDeps } from '../../../src/core/transport.ts'
+import { defined } from '../../../src/lib/defined.ts'
+import type { EmailOptions } from '../options.ts'
+import type { Identity } from '../proof/claim.ts'
+import { createIdentityCheck } from '../proof/verify.ts'
+import { type Incoming, type Ingested, placeOf } from './incoming.ts'
+
+/** Decides which mails are let in, by `allowed-senders` and `authentication`. */
+export function createAdmission(parts: {
+  options: EmailOptions
+  deps: TransportDeps
+  resolver: DNSResolver
+  /** How long (ms) a mail may stay undecided. */
+  patience: number
+}) {
+  const { options, deps, patience } = parts
+  const { authentication, 'allowed-senders': globs } = options
+  const senders = globs?.map(compilePattern)
+  const isAllowed = (address: string) => !senders || senders.some((each) => each.test(address))
+  const verify = createIdentityCheck(options, parts.resolver)
+
+  const refuse = ({ mail }: Incoming, reason: string, identity?: Identity): Ingested => {
+    const from = mail.from[0]?.address ?? ''
+    const why = identity?.detail ?? 'allowed-senders does not name it'
+    const tell = () => {
+      deps.refused(reason, { from, why, body: `${mail.subject ?? ''}\n${mail.text}` })
+      const fields = { from, reason, mailId: mail.messageId, ...defined({ identity }) }
+      deps.log.debug(fields, 'a mail was refused')
+    }
+    return { outcome: 'refused', tell }
+  }
+
+  return {
+    /** Whether `allowed-senders` names an address, or there is no such list. */
+    isAllowed,
+    /** Whether a mail that was let in is from somebody whom `allowed-senders` names, and proven to be. */
+    isProven: ({ result, unsigned }: Identity) => senders !== undefined && result === 'pass' && !unsigned,
+    /** Who wrote a mail, or why it is not let in. `waited`: for how long it has been undecided (ms). */
+    async judge(incoming: Incoming, waited: () => number): Promise<{ identity: Identity } | Ingested> {
+      const { mail, raw } = incoming
+      if (!isAllowed(mail.from[0]?.address ?? '')) return refuse(incoming, 'sender')
+      const { identity, undecided } = incoming.verdict ?? (await verify(mail, raw))
+      if (undecided && waited() < patience) {
+        if (waited() === 0)
+          deps.log.warn({ ...placeOf(incoming), reason: identity.detail }, 'a mail was set aside')
+        return { outcome: 'undecided' }
+      }
+      const unproven = authentication === 'require' && identity.result !== 'pass'
+      // Without `allowed-senders` a forged name grants nothing, so the mail is accepted; it gets no answer.
+      const forged = authentication === 'prefer' && senders && identity.result === 'fail'
+      return unproven || forged ? refuse(incoming, 'authentication', identity) : { identity }
+    },
+  }
+}

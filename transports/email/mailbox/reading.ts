@@ -1,0 +1,46 @@
+import type { TransportDeps } from '../../../src/core/transport.ts'
+import type { Ingested } from '../inbound/incoming.ts'
+import type { EmailOptions } from '../options.ts'
+import type { Aside, createCursorStore } from './cursor.ts'
+import type { Failures, Fetched } from './fetch.ts'
+import type { ImapConnection } from './imap-connection.ts'
+
+/** Dependencies of reading, for all folders. */
+export type ReadingParts = {
+  deps: TransportDeps
+  /** How long (ms) a mail may stay undecided. */
+  patience: number
+}
+
+/** A folder that is read, and what becomes of its mails. `waited`: for how long one has been undecided (ms). */
+export type FolderReading = {
+  folder: string
+  options: Pick<EmailOptions, 'since' | 'after' | 'quarantine' | 'max-size' | 'sweep'>
+  ingest(batch: readonly Fetched[], waited: (mail: Fetched) => number): Promise<Ingested[]>
+}
+
+export type FolderParts = ReadingParts &
+  FolderReading & {
+    connection: ImapConnection
+    /** The lease's fencing token for the cursor. */
+    token: number
+    /** State across connections: failed fetches, and last retries of mails set aside (Unix ms). */
+    memory: { failures: Failures; tried: Map<number, number> }
+    /** Start time, from which mail is new (Unix ms). */
+    startedAt: number
+    /** Called after mails were processed, and when the server has no more. */
+    onProgress(aside: readonly Aside[]): void
+  }
+
+/** A folder that is open on a connection. */
+export type OpenFolder = FolderParts & {
+  uidValidity: string
+  /** The UID of the next mail, when the folder was opened. */
+  uidNext: number
+  /** Unless the options change mails on the server. */
+  readOnly: boolean
+  save: ReturnType<typeof createCursorStore>['save']
+  /** Aborts when reading is stopped; `signal` also when the connection has ended. */
+  stopped: AbortSignal
+  signal: AbortSignal
+}

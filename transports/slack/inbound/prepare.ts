@@ -1,0 +1,142 @@
+import { TriviumError } from '../../../src/core/errors.ts'
+import { textAt } from '../../../src/core/json.ts'
+import type { NewMessage } from '../../../src/core/message.ts'
+import { defined } from '../../../src/lib/defined.ts'
+import { conversationOf, targetSchema } from '../conversation.ts'
+import type { SlackDeps } from '../host.ts'
+import type { Workspace } from '../workspaces/workspace.ts'
+import { idsIn, mrkdwnToMarkdown } from './content.ts'
+import { type Delivery, type Draft, isExternal, patienceWith } from './delivery.ts'
+import type { createFileFetcher } from './files.ts'
+import { isDirect } from './read-event.ts'
+
+type Files = ReturnType<typeof createFileFetcher>
+
+/** What a draft needs from Slack. `thread`: undefined if it could not be looked up. */
+type Found = {
+  names: ReadonlyMap<string, string>
+  areNamesKnown: boolean
+  files: Awaited<ReturnType<Files['fetch']>> | undefined
+  thread: string | undefined
+  isMine: boolean
+  context: Awaited<ReturnType<Workspace['threads']['context']>>
+}
+
+/**
+ * Makes messages of drafts. Rejects if something is missing that Slack could not give in time, as long as Slack delivers the event
+ * again.
+ */
+export function createPreparation(
+  deps: SlackDeps,
+  files: Files,
+  groupsOf: (user: string) => string[] | undefined,
+) {
+  const refuse = ({ channel, ts, user, content }: Draft): never => {
+    const reason = 'not all that the event needs could be read in time'
+    deps.refused('incomplete', { from: user, why: reason, body: content?.text })
+    deps.log.info({ channel, ts, reason }, 'an event of Slack is left for later')
+    throw new TriviumError('store_unavailable', { store: 'Slack', reason })
+  }
+
+  return async (draft: Draft, delivery: Delivery): Promise<NewMessage> => {
+    const isWanted = draft.unwanted === undefined
+    const { patience, comesAgain } = patienceWith(delivery)
+    const found = await find(draft, delivery.workspace, files, patience)
+    if (comesAgain && isWanted && !isComplete(found)) refuse(draft)
+    const placed = { ...draft, thread: found.thread || draft.thread }
+    // The person may write again before the bot has answered.
+    if (draft.mention && isWanted) void delivery.workspace.threads.join(draft.channel, placed.thread)
+    // People of other workspaces are in no group of this one.
+    const groups = isExternal(delivery) ? undefined : groupsOf(draft.user)
+    return { gateway: deps.gateway, ...messageOf(placed, delivery, found, groups) }
+  }
+}
+
+const isComplete = ({ areNamesKnown, files, thread }: Found) =>
+  areNamesKnown && files?.isWhole !== false && thread !== undefined
+
+/** Looks up what a draft needs, each for at most `patience` ms. */
+async function find(draft: Draft, workspace: Workspace, files: Files, patience: number): Promise<Found> {
+  const { channel, ts, inThread } = draft
+  const { threads, directory } = workspace
+  const [{ names, areKnown }, fetched, thread, isMine, context] = await Promise.all([
+    namesFor(draft, workspace, patience),
+    // Events outside the roads need no artifacts: the app fetches files itself.
+    draft.files?.length && draft.unwanted === undefined
+      ? files.fetch(draft.files, workspace, patience)
+      : undefined,
+    // A reaction belongs to the conversation of its message, which may be in a thread.
+    draft.threadUnknown ? directory.threadOf(channel, ts ?? '', patience) : '',
+    inThread === 'unknown' ? threads.has(channel, draft.thread ?? '') : inThread === 'mine',
+    draft.thread && isDirect(channel) && !draft.startsThread
+      ? threads.context(channel, draft.thread, draft.extra.context)
+      : draft.extra.context,
+  ])
+  return { names, areNamesKnown: areKnown, files: fetched, thread, isMine, context }
+}
+
+/**
+ * Resolves names for all ids in a draft. `areKnown`: the names of its channel and author, which may affect routing, were found within
+ * `patience` ms. Does not wait if all names are known.
+ */
+async function namesFor(draft: Draft, { directory, botUser }: Workspace, patience: number) {
+  const ids = idsIn(draft.content?.text ?? '')
+  ids.delete(botUser)
+  if (draft.userName === undefined && /^[UW]/.test(draft.user)) ids.add(draft.user)
+  if (/^[CG]/.test(draft.channel)) ids.add(draft.channel)
+  const names = new Map<string, string>()
+  let areKnown = true
+  const look = async (id: string) => {
+    const name = await directory.nameOf(id, patience)
+    if (name) names.set(id, name)
+    // Names of mentioned people do not affect routing.
+    if (name === undefined && [draft.channel, draft.user].includes(id)) areKnown = false
+  }
+  await Promise.all(Array.from(ids, look))
+  return { names, areKnown }
+}
+
+/** The message of a draft. `groups`: the user groups that its author is in. */
+function messageOf(
+  draft: Draft,
+  delivery: Delivery,
+  { names, files, isMine, context }: Found,
+  groups: string[] | undefined,
+): Omit<NewMessage, 'gateway'> {
+  const { channel, user, content, extra } = draft
+  const { workspace, payload } = delivery
+  // Commands and clicks contain names too, but not display names, and none of private channels.
+  const said = (of: string) => textAt(payload, `${of}_name`) ?? textAt(payload, `${of}.name`)
+  const name = draft.userName ?? names.get(user) ?? said('user')
+  const isSaid = !/^(privategroup|directmessage)$/.test(said('channel') ?? '')
+  const channelName = names.get(channel) ?? (isSaid ? said('channel') : undefined)
+  const external = isExternal(delivery) || undefined
+  const previous = textAt(extra, 'previousText')
+  return {
+    transport: 'slack',
+    conversation: conversationOf(draft),
+    key: draft.key,
+    from: defined({ id: user, name, address: user, verified: true, external, groups }),
+    to: channelName ?? channel,
+    text: mrkdwnToMarkdown(content?.text ?? '', names),
+    attachments: files?.attachments ?? [],
+    data: defined({
+      event: draft.event,
+      team: workspace.team,
+      teamName: workspace.name,
+      channel: channelName === undefined ? [channel] : [channel, channelName],
+      thread: draft.thread,
+      mine: isMine || undefined,
+      ts: draft.ts,
+      direct: isDirect(channel),
+      mention: draft.mention ?? false,
+      ...content?.shown,
+      ...extra,
+      ...defined({ previousText: previous && mrkdwnToMarkdown(previous, names) }),
+      context,
+      files: files?.files,
+      replyTarget: defined(targetSchema.parse(draft)),
+      payload,
+    }),
+  }
+}

@@ -1,0 +1,61 @@
+import type { Json } from '../../../src/core/json.ts'
+import { toJson } from '../../../src/core/json.ts'
+import type { TransportDeps } from '../../../src/core/transport.ts'
+import { defined } from '../../../src/lib/defined.ts'
+import { peerOf } from '../../../src/lib/http.ts'
+import { clientOptions } from '../api.ts'
+import type { OAuthOptions, SlackOptions } from '../options.ts'
+import type { Installed } from './records.ts'
+
+/** Receives an installation that was made, or whose tokens were renewed. */
+type Store = (installation: Json) => Promise<void>
+
+/** Slack's OAuth flow (https://docs.slack.dev/authentication/installing-with-oauth). */
+export function createOAuth(
+  { clientId, clientSecret, stateSecret = clientSecret, scopes, userScopes, redirectUri, path }: OAuthOptions,
+  options: Pick<SlackOptions, 'apiUrl'>,
+  { log, http, refused }: Pick<TransportDeps, 'log' | 'http' | 'refused'>,
+) {
+  const provider = async (store: Store, known?: Installed) => {
+    const { InstallProvider } = await import('@slack/oauth')
+    const { logger, ...client } = clientOptions(options, log)
+    return new InstallProvider({
+      ...defined({ clientId, clientSecret, stateSecret, logger, clientOptions: client }),
+      authorizationUrl: new URL('/oauth/v2/authorize', options.apiUrl).href,
+      directInstall: true,
+      installUrlOptions: defined({ scopes, userScopes, redirectUri }),
+      installationStore: {
+        storeInstallation: (installation) => store(toJson(installation)),
+        fetchInstallation: async () => known ?? Promise.reject(new Error('it is not installed')),
+      },
+    })
+  }
+
+  return {
+    /** Serves the pages of an installation until the function is called. Throws `config_invalid` where a path is taken. */
+    serve(store: Store): () => void {
+      const pages = [
+        http.mount(`${path}/install`, async (request, response) =>
+          (await provider(store)).handleInstallPath(request, response),
+        ),
+        http.mount(`${path}/oauth_redirect`, async (request, response) => {
+          const { defaultCallbackFailure } = await import('@slack/oauth')
+          await (await provider(store)).handleCallback(request, response, {
+            failure(error, ...asked) {
+              refused('install_failed', { from: peerOf(request), why: error.message })
+              defaultCallbackFailure(error, ...asked)
+            },
+          })
+        }),
+      ]
+      return () => {
+        for (const end of pages) end()
+      }
+    },
+    /** Renews tokens. InstallProvider keeps those it cannot renew. */
+    async renew(id: string, known: Installed, store: Store): Promise<void> {
+      const { authorize } = await provider(store, known)
+      await authorize({ teamId: id, enterpriseId: undefined, isEnterpriseInstall: false })
+    },
+  }
+}

@@ -1,0 +1,33 @@
+import { z } from 'zod'
+import type { TransportDeps } from '../../../src/core/transport.ts'
+import { defined } from '../../../src/lib/defined.ts'
+import { shownSchema } from './stream-post.ts'
+
+/** How long (ms) streams are remembered. */
+const KEPT = 3_600_000
+
+/** Shared record of a stream, as another daemon may send the complete reply. */
+const recordSchema = z.object({
+  post: shownSchema.exactOptional(),
+  /** Until when (Unix ms) a daemon may be updating it. In the past without a post: a post may exist whose answer was lost. */
+  busyUntil: z.number().exactOptional(),
+  /** Key of the replacing reply. */
+  claimedBy: z.string().exactOptional(),
+})
+
+export type StreamRecords = ReturnType<typeof createStreamRecords>
+
+/** Records of streams, by the id of the message that is answered. */
+export function createStreamRecords({ gateway, kv }: Pick<TransportDeps, 'gateway' | 'kv'>) {
+  const nameOf = (id: string) => `slack/${gateway}/stream/${id}`
+
+  return {
+    async read(id: string) {
+      const entry = await kv.get(nameOf(id))
+      return entry && { ...recordSchema.parse(entry.value), version: entry.version }
+    },
+    /** Resolves with undefined, and keeps nothing, if the record has another version than `ifVersion`. */
+    keep: (id: string, record: z.infer<typeof recordSchema>, ifVersion?: number) =>
+      kv.set(nameOf(id), record, defined({ ttl: KEPT, ifVersion })),
+  }
+}

@@ -1,0 +1,76 @@
+import { TriviumError } from '../../../src/core/errors.ts'
+import type { Reply } from '../../../src/core/transport.ts'
+import { ifRefused } from '../api.ts'
+import { conversationOf, type Target } from '../conversation.ts'
+import type { Sending } from './posts.ts'
+import type { Sent, SentRecords } from './sent-records.ts'
+import type { createStreams } from './stream.ts'
+
+/** Posts that a reply takes over; `after` is called afterwards. */
+type Earlier = { channel: string; posted: readonly string[]; after?(): Promise<void> }
+
+/** Finds the existing posts that a reply takes over: those of an earlier reply, or of its stream. */
+export function createTakeOver(
+  records: SentRecords,
+  { claim }: Pick<ReturnType<typeof createStreams>, 'claim'>,
+) {
+  return async (sending: Sending): Promise<Earlier | undefined> => {
+    const { reply, extras, posts, target } = sending
+    const { update, approval, ephemeral } = extras
+    if (posts.length === 0 || ephemeral !== undefined) return undefined
+    for (const key of keysOf(sending)) {
+      const earlier = await records.read(key)
+      if (!earlier?.posted.length) continue
+      // Ephemeral posts cannot be changed.
+      if (earlier.seenBy !== undefined) return undefined
+      const { posted, channel = target.channel } = earlier
+      if (approval ? channel !== target.channel : !isReplaceable(earlier, reply, target)) continue
+      return { channel, posted, after: () => replaced(key, { ...earlier, channel }, sending, records) }
+    }
+    if (update !== undefined) {
+      const reason = `no post was sent with the key ${update} through this gateway in this conversation, so there is none to replace`
+      throw new TriviumError('send_rejected', { gateway: reply.gateway, reason })
+    }
+    if (approval || target.responseUrl !== undefined || reply.to !== undefined) return undefined
+    const begun = await claim(sending)
+    return begun && { channel: begun.channel, posted: [begun.ts] }
+  }
+}
+
+/** The keys under which the reply to be replaced may have been sent. */
+function keysOf({ reply, extras: { update, approval } }: Sending): string[] {
+  // The daemon's key of the approval request.
+  if (approval) return [`approval:${approval.id}`]
+  // `gateway-send` prefixes given keys.
+  return update === undefined
+    ? []
+    : [update, `${reply.gateway}:${update}`, `answer:${reply.inReplyTo}:${update}`]
+}
+
+/** Deletes surplus posts of a longer reply, and records the current posts for the next replacement. */
+async function replaced(
+  key: string,
+  earlier: Sent & { channel: string },
+  { workspace, sent }: Sending,
+  { keep }: SentRecords,
+): Promise<void> {
+  const { channel, posted } = earlier
+  // They may no longer exist, or may not be deleted.
+  for (const ts of posted.filter((each) => !sent.posted.includes(each)))
+    await workspace.api.chat.delete({ channel, ts }).catch(ifRefused)
+  await keep(key, { ...earlier, posted: sent.posted })
+}
+
+/**
+ * Whether a reply may replace an earlier one, as keys can be guessed: it must belong to the same conversation, or to the one in which
+ * the earlier one was clicked. Approval requests belong to none.
+ */
+function isReplaceable(
+  { conversation, channel = '', thread, posted }: Sent,
+  reply: Reply,
+  { team }: Target,
+): boolean {
+  if (conversation === undefined) return false
+  const clicked = [thread, posted[0]].map((root) => conversationOf({ team, channel, thread: root }))
+  return [conversation, ...clicked].includes(reply.conversation)
+}

@@ -1,0 +1,50 @@
+import type { TransportDeps } from '../../../src/core/transport.ts'
+import { type SlackApi, slackFailure } from '../api.ts'
+import { createDirectory } from './directory.ts'
+import { createThreads } from './threads.ts'
+
+/** One installation of the app: who we are there, how to call Slack, the names of its people, and our threads. */
+export type Workspace = {
+  /** The id of the workspace; of an organisation that has the app as a whole, its id. */
+  team: string
+  /** Whose people are no strangers: itself; of an organisation also the workspaces that use the app. */
+  teams: ReadonlySet<string>
+  name: string
+  botUser: string
+  botId: string
+  api: SlackApi
+  directory: ReturnType<typeof createDirectory>
+  threads: ReturnType<typeof createThreads>
+  /** Who installed the app by OAuth, and the token to act as them. */
+  installer?: { id: string; token: string | undefined }
+  /** Slack shows a stop button of its own while we work, as the app is declared an agent there. */
+  isAgent?: boolean
+}
+
+/** Who the bot is in a workspace. `isOrg`: in an organisation that has the app as a whole. */
+export type Identity = Omit<Workspace, 'teams' | 'directory' | 'threads'> & { isOrg: boolean }
+
+/** Asks Slack whose token an API has. Rejects with errors of the Web API. */
+export async function identify(api: SlackApi): Promise<Identity> {
+  const who = await api.auth.test()
+  const { user_id: botUser = '', bot_id: botId = '', is_enterprise_install: isOrg = false } = who
+  const team = (isOrg ? who.enterprise_id : undefined) ?? who.team_id ?? ''
+  return { team, name: who.team ?? team, botUser, botId, api, isOrg }
+}
+
+export async function openWorkspace({ isOrg, ...known }: Identity, deps: TransportDeps): Promise<Workspace> {
+  const { team, api } = known
+  // Where the app is over, its end is still to be heard.
+  const asked = isOrg && (await api.auth.teams.list().catch(unlessOver))
+  const { teams = [] } = asked || {}
+  return {
+    ...known,
+    teams: new Set([team, ...teams.flatMap(({ id = [] }) => id)]),
+    directory: createDirectory(api, deps),
+    threads: createThreads(deps, team),
+  }
+}
+
+function unlessOver(error: unknown): undefined {
+  if (!slackFailure(error).isToken) throw error
+}
