@@ -16,7 +16,7 @@ const args = z.object({
     .default('Mon-Fri 09:00-17:00')
     .describe('Office hours, or 24/7'),
   timezone: readable((zone) => officeHours('24/7', zone, []))
-    .default(Intl.DateTimeFormat().resolvedOptions().timeZone)
+    .default(() => Intl.DateTimeFormat().resolvedOptions().timeZone)
     .describe('Time zone, such as Europe/Berlin'),
   holidays: z.array(z.iso.date()).default([]).describe('Holidays'),
   when: z.enum(['always', 'outside-hours']).default('always').describe('Also answer within office hours'),

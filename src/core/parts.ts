@@ -33,7 +33,6 @@ export const PART_NAMES: readonly Part[] = ['slack', 'model', 'mcp', 'queues', '
 export type Other = { name: string; tested: string; found?: string }
 
 const usable = new Set<Part>()
-const LIST = new Intl.ListFormat('en')
 
 /** Packages of a part that are missing, or of a major version that is not the tested one. */
 export function lackingOf(part: Part): Other[] {
@@ -76,7 +75,10 @@ export function partMissing(parts: readonly Part[], neededBy = ''): TriviumError
   const found = others.map(({ name, found, tested }) => `${name} ${found} is there, but ${tested} is needed`)
   const why = [neededBy && `needed by ${neededBy}`, ...found].filter(Boolean).join('; ')
   return new TriviumError('part_missing', {
-    parts: missing.length === 1 ? `part ${missing[0]} is` : `parts ${LIST.format(missing)} are`,
+    parts:
+      missing.length === 1
+        ? `part ${missing[0]} is`
+        : `parts ${new Intl.ListFormat('en').format(missing)} are`,
     why: why && ` (${why})`,
     command: installCommand(missing).join(' '),
     folder: installPlace().folder,

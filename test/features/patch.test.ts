@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import patches from 'fast-json-patch'
 import type { Json } from '../../src/core/json.ts'
-import { diff } from '../../src/features/documents/events.ts'
+import { applyPatch, diff } from '../../src/features/documents/patch.ts'
 import type { Operation } from '../../src/features/documents/spec.ts'
 import fc from '../fixtures/fast-check.ts'
 
@@ -13,13 +12,30 @@ describe('recorded changes', () => {
     fc.assert(
       fc.property(json, json, (before, after) => {
         const steps: Operation[] = JSON.parse(JSON.stringify(diff(before, after)))
-        assert.deepEqual(
-          patches.applyPatch(JSON.parse(JSON.stringify(before)), steps, true).newDocument,
-          after,
-        )
+        assert.deepEqual(applyPatch(JSON.parse(JSON.stringify(before)), steps), after)
       }),
       { numRuns: 1000 },
     )
+  })
+
+  test('that do not fit are refused', () => {
+    const document = { list: [1], name: 'a' }
+    const steps: Operation[] = [
+      { op: 'remove', path: '' },
+      { op: 'remove', path: '/gone' },
+      { op: 'replace', path: '/gone', value: 1 },
+      { op: 'add', path: '/gone/deeper', value: 1 },
+      { op: 'add', path: '/name/0', value: 1 },
+      { op: 'add', path: '/list/2', value: 1 },
+      { op: 'add', path: '/list/-1', value: 1 },
+      { op: 'replace', path: '/list/1', value: 1 },
+      { op: 'remove', path: '/list/x' },
+      { op: 'remove', path: '/toString' },
+      { op: 'add', path: '/__proto__', value: { admin: true } },
+    ]
+    for (const step of steps) {
+      assert.throws(() => applyPatch(structuredClone(document), [step]), /does not fit/, JSON.stringify(step))
+    }
   })
 
   test('taking the first of a long list is one step', () => {

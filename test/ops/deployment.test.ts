@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, test } from 'node:test'
+import { validate } from 'dockerfile-utils'
 import { parse, parseAllDocuments } from 'yaml'
 import { DAEMON_VARIABLES } from '../../src/config/sections.ts'
+import { PARTS } from '../../src/core/parts.ts'
 import { temporaryDir } from '../fixtures/folder.ts'
 
 const read = (file: string) => readFileSync(join('ops', file), 'utf8')
@@ -77,12 +79,31 @@ describe('the files in ops/', { timeout: 300_000 }, () => {
 
   test('are an image of the packages of the lock file, with a pinned base and a process 1 that collects others', () => {
     const text = read('Dockerfile')
+    assert.deepEqual(validate(text), [])
     assert.match(text, /^ARG NODE=node:\d+\.\d+\.\d+-/m)
     assert.match(text, /^ENTRYPOINT \["tini", "--"\]$/m)
     assert.doesNotMatch(text, /npm install/)
     for (const [, words = ''] of text.matchAll(/^COPY (?!--from)(.*) \S+$/gm)) {
       for (const file of words.split(' ')) assert.ok(file === '.' || existsSync(file), file)
     }
+  })
+
+  test('are an image with all optional parts, and without what only development needs', (t) => {
+    const dir = temporaryDir(t)
+    for (const file of ['package.json', 'package-lock.json']) copyFileSync(file, join(dir, file))
+    const { status, stderr } = spawnSync(process.execPath, [resolve('ops/with-parts.mjs')], { cwd: dir })
+    assert.equal(status, 0, String(stderr))
+    const { dependencies } = JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8'))
+    const { packages } = JSON.parse(readFileSync(join(dir, 'package-lock.json'), 'utf8'))
+    assert.deepEqual(packages[''].dependencies, dependencies)
+    const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
+    for (const name of Object.values(PARTS).flatMap((part): readonly string[] => part.packages)) {
+      assert.equal(dependencies[name], devDependencies[name], name)
+      assert.equal(packages[`node_modules/${name}`].version, dependencies[name])
+    }
+    // What packages of the parts need is there too.
+    assert.ok(packages['node_modules/luxon'] && packages['node_modules/@slack/socket-mode'])
+    assert.equal(packages['node_modules/typescript'], undefined)
   })
 
   test('are a unit that systemd takes', (t) => {

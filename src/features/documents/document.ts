@@ -2,7 +2,8 @@ import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import { attempt } from '../../lib/attempt.ts'
-import { diff, told, type Until } from './events.ts'
+import { told, type Until } from './events.ts'
+import { diff } from './patch.ts'
 import {
   type Actor,
   type Change,

@@ -1,9 +1,8 @@
-import { isDeepStrictEqual } from 'node:util'
-import patches from 'fast-json-patch'
-import { isJsonObject, type Json } from '../../core/json.ts'
+import { isJsonObject } from '../../core/json.ts'
 import { attempt } from '../../lib/attempt.ts'
 import { fullFiles, lastLine, linesAfter, openIfThere } from '../../lib/line-file.ts'
-import { type Change, corrupt, type Operation, type Snapshot } from './spec.ts'
+import { applyPatch } from './patch.ts'
+import { type Change, corrupt, type Snapshot } from './spec.ts'
 
 /** A change as the file back end writes it. `sha`: the fingerprint of the text it leaves. */
 export type LoggedChange = Change & { sha?: string }
@@ -57,8 +56,8 @@ export async function told(
   try {
     for await (const { seq, time, document: whole, patch = [] } of changes()) {
       if (seq > last || (typeof until === 'number' && Date.parse(time) > until)) break
-      const document = whole ?? (found && patches.applyPatch(found.document, patch, true).newDocument)
-      if (document) found = { document, revision: seq }
+      const document = whole ?? (found && applyPatch(found.document, patch))
+      if (isJsonObject(document)) found = { document, revision: seq }
       if (seq === last) break
     }
     return { found }
@@ -66,36 +65,4 @@ export async function told(
     // A patch that does not fit may have been applied by half.
     return { found: found && (await told(changes, found)).found, broken }
   }
-}
-
-/** The steps that turn `before` into `after`, in the order in which they apply. Empty: they are equal. */
-export function diff(before: Json, after: Json, path = ''): Operation[] {
-  if (before === after) return []
-  if (Array.isArray(before) && Array.isArray(after)) return diffArrays(before, after, path)
-  // In no path: it is data here, and whoever replays a patch refuses it.
-  const isPlain = ![before, after].some((value) => isJsonObject(value) && Object.hasOwn(value, '__proto__'))
-  if (!isPlain || !isJsonObject(before) || !isJsonObject(after))
-    return [{ op: 'replace', path, value: after }]
-  const [old, given] = [new Map(Object.entries(before)), new Map(Object.entries(after))]
-  return [...new Map([...old, ...given]).keys()].flatMap((key): Operation[] => {
-    const at = `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
-    const [was, value] = [old.get(key), given.get(key)]
-    if (value === undefined) return [{ op: 'remove', path: at }]
-    return was === undefined ? [{ op: 'add', path: at, value }] : diff(was, value, at)
-  })
-}
-
-/** What differs between the equal ends is taken out and put in whole: most changes touch one element. */
-function diffArrays(before: Json[], after: Json[], path: string): Operation[] {
-  const shorter = Math.min(before.length, after.length)
-  let start = 0
-  while (start < shorter && isDeepStrictEqual(before[start], after[start])) start += 1
-  let tail = 0
-  while (tail < shorter - start && isDeepStrictEqual(before.at(-1 - tail), after.at(-1 - tail))) tail += 1
-  const removed = before.slice(start, before.length - tail)
-  const added = after.slice(start, after.length - tail)
-  return [
-    ...removed.map((): Operation => ({ op: 'remove', path: `${path}/${start}` })),
-    ...added.map((value, index): Operation => ({ op: 'add', path: `${path}/${start + index}`, value })),
-  ]
 }

@@ -1,10 +1,12 @@
-import { parse, postprocess, preprocess } from 'micromark'
+import { createRequire } from 'node:module'
 import { parseDocument } from 'yaml'
 import { z } from 'zod'
 import { isJsonObject, type JsonObject, jsonObjectSchema } from '../../core/json.ts'
 import { defined } from '../../lib/defined.ts'
 import { nameSpec } from '../names.ts'
 import { parseSettings } from '../onion.ts'
+
+const require = createRequire(import.meta.url)
 
 const frontMatter = z.looseObject({
   name: z.string().optional(),
@@ -116,17 +118,32 @@ function findComment(text: string, from: number): number {
   return open
 }
 
+/** What every code section begins with or contains. */
+const CODE_MARK = /[`\t]|~~~| {4}/
+
 /** Finds the code sections of a text. */
 function findCode(text: string) {
+  const first = text.search(CODE_MARK)
+  let sections: ReturnType<typeof sectionsOf> | undefined
+  return (at: number) => {
+    // Before the first mark there is no code, and most prompts need no parser.
+    if (first < 0 || at < first) return undefined
+    sections ??= sectionsOf(text)
+    return sections.find(({ start, end }) => at >= start && at < end)
+  }
+}
+
+function sectionsOf(text: string) {
+  // Late: it takes 4 MB.
+  const { parse, postprocess, preprocess }: typeof import('micromark') = require('micromark')
   const events = postprocess(
     parse(SYNTAX)
       .document()
       .write(preprocess()(text, undefined, true)),
   )
-  const found = events
+  return events
     .filter(([kind, { type }]) => kind === 'enter' && /^code(Fenced|Indented|Text)$/.test(type))
     .map(([, { start, end }]) => ({ start: start.offset, end: end.offset }))
-  return (at: number) => found.find(({ start, end }) => at >= start && at < end)
 }
 
 function linesIn(text: string): number {
