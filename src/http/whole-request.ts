@@ -1,5 +1,5 @@
-import { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
+import { IncomingMessage } from '../lib/node-http.ts'
 
 /** Takes the pieces of a body as the parser delivers them; null ends the body. */
 export type BodyTaker = (piece: Buffer | null) => void

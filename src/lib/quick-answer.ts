@@ -1,4 +1,4 @@
-import { type ServerResponse, STATUS_CODES } from 'node:http'
+import { type ServerResponse, STATUS_CODES } from './node-http.ts'
 
 /** Internal fields of a node:http response. `_header`: its head as text. */
 type Inner = { _header: string | null; _expect_continue: boolean; _keepAliveTimeout: number }
