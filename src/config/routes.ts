@@ -10,6 +10,7 @@ import { concurrencyOf, type Route, routeSchema } from '../core/route.ts'
 import { skillJsonSchema } from '../core/skill.ts'
 import { noSuch, quote } from '../lib/nearest.ts'
 import { type Checker, check, findingsOf } from './checker.ts'
+import { findSkill } from './find-skill.ts'
 import type { GatewayConfig, RoutedSkill } from './gateways.ts'
 import { argsFindings } from './skill-args.ts'
 import { listOf, swallowedWords } from './swallowed-words.ts'
@@ -144,13 +145,8 @@ function checkSkill(
   checker: Checker,
 ): void {
   if (name === undefined) return
-  const skill = skills.find((each) => each.name === name)
-  if (!skill) {
-    if (servers.includes(mcpServerOf(name) ?? '')) return
-    const names = skills.map((each) => each.name)
-    checker.report([...path, 'skill'], 'value', noSuch('skill', name, names))
-    return
-  }
+  const skill = findSkill(name, path, { skills, servers }, checker)
+  if (!skill) return
   const { args: taken } = skill
   const title = approval && approval !== true && taken ? approval.title : undefined
   const fault =

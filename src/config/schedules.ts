@@ -2,13 +2,12 @@ import { z } from 'zod'
 import { scheduleSchema, stepSchema } from '../core/assistant-services.ts'
 import { reasonOf } from '../core/errors.ts'
 import { jsonObjectSchema } from '../core/json.ts'
-import { mcpServerOf } from '../core/mcp.ts'
 import { plannedTimes } from '../core/planned-times.ts'
 import { duration } from '../core/units.ts'
 import { defined } from '../lib/defined.ts'
-import { noSuch } from '../lib/nearest.ts'
 import { isTimeZone } from '../lib/time-zone.ts'
 import type { Checker } from './checker.ts'
+import { findSkill } from './find-skill.ts'
 import type { RouteWorld } from './routes.ts'
 import { argsFindings } from './skill-args.ts'
 import { createNames } from './unique-names.ts'
@@ -131,13 +130,8 @@ function checkSkill(
   checker: Checker,
 ): void {
   if (!skills) return
-  const skill = skills.find((each) => each.name === name)
-  if (!skill) {
-    if (servers.includes(mcpServerOf(name) ?? '')) return
-    const names = skills.map((each) => each.name)
-    checker.report([...path, 'skill'], 'value', noSuch('skill', name, names))
-    return
-  }
+  const skill = findSkill(name, path, { skills, servers }, checker)
+  if (!skill) return
   for (const finding of skill.args ? argsFindings(skill.args, args) : [])
     checker.report([...path, 'args', ...finding.path], finding.what, finding.message)
 }

@@ -5,6 +5,7 @@ import { MESSAGE_TOPIC } from '../core/event.ts'
 import { matchSchema, type RouteMatch } from '../core/match.ts'
 import { mcpServerSchema } from '../core/mcp.ts'
 import { notifySchema } from '../core/notify.ts'
+import { providerOptions } from '../core/provider-options.ts'
 import { pushSchema } from '../core/push.ts'
 import { routeSchema } from '../core/route.ts'
 import { transcribeSchema } from '../core/transcribe.ts'
@@ -163,12 +164,7 @@ export const modelSchema = z
       .max(10)
       .exactOptional()
       .describe('Models to try in this order if `name` refuses or is unavailable.'),
-    'base-url': z.url().exactOptional().describe('Address of a compatible API.'),
-    'api-key': z
-      .string()
-      .min(1)
-      .exactOptional()
-      .describe('API key; by default the environment variable of the provider.'),
+    ...providerOptions,
     budget: budgetSchema.exactOptional().describe('Limits on tokens or money within a sliding window.'),
     prices: pricesSchema.exactOptional().describe('Price of a million tokens, by model.'),
     currency: z

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { camelKeys } from '../lib/camel.ts'
+import { providerOptions } from './provider-options.ts'
 import { size, timerDuration } from './units.ts'
 
 const MINUTE = 60_000
@@ -28,12 +29,7 @@ const options = z.strictObject({
     .describe('Longer recordings are not transcribed, if the file states its duration.'),
   timeout: timerDuration.default(2 * MINUTE).describe('Time limit for one recording.'),
   price: z.number().nonnegative().exactOptional().describe('Price per minute, for budgets in money.'),
-  'base-url': z.url().exactOptional().describe('Address of a compatible API.'),
-  'api-key': z
-    .string()
-    .min(1)
-    .exactOptional()
-    .describe('API key; by default the environment variable of the provider.'),
+  ...providerOptions,
 })
 
 /** `transcribe:` in routes.yaml: recordings in messages become text before they are routed. */
