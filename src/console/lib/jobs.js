@@ -2,23 +2,34 @@ import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { invoke } from './api.js'
 import { html } from './html.js'
-import { Age, act, ask, Badge, span, useLoaded } from './parts.js'
+import { Age, act, ask, Badge, Problem, span, useLoaded } from './parts.js'
 
 /** Ms between two looks, while something runs and otherwise. */
 const AGAIN = { running: 1_000, idle: 10_000 }
 const KINDS = { running: 'busy', done: 'good', failed: 'bad', cancelled: 'dim' }
 const SHOWN = 5
+const MOST = 200
+
+/** Kinds of jobs, as people say them. */
+export const KIND_NAMES = {
+  replay: 'replay',
+  'dead-letters': 'dead letters',
+  'person-erase': 'erase a person',
+}
 
 /** Counts the jobs that this page began. */
 export const begun = signal(0)
 
 /**
  * Long jobs with their progress, newest first. They run in the daemon: closing the page, or a restart, ends none. `picked(job)` says
- * which ones; `ended` is called when one of them ends.
+ * which ones; `ended` is called when one of them ends. `none` is shown where there are none; `isAll` shows all, without a heading.
  */
-export function Jobs({ picked = () => true, ended }) {
-  const { value, reload } = useLoaded((signal) => invoke('job-list', { limit: 50 }, signal), [begun.value])
-  const [isAll, setAll] = useState(false)
+export function Jobs({ picked = () => true, ended, none = null, isAll = false }) {
+  const { value, error, reload } = useLoaded(
+    (signal) => invoke('job-list', { limit: MOST }, signal),
+    [begun.value],
+  )
+  const [isOpen, setOpen] = useState(isAll)
   const jobs = (value ?? []).filter(picked)
   const running = jobs.filter(({ state }) => state === 'running').length
   useEffect(() => {
@@ -30,14 +41,15 @@ export function Jobs({ picked = () => true, ended }) {
     if (running < before) ended?.()
     setBefore(running)
   }, [running])
-  if (jobs.length === 0) return null
-  const shown = isAll ? jobs : jobs.slice(0, SHOWN)
-  return html`<section class="jobs" aria-label="Jobs"><h2>Jobs</h2><ul>${shown.map((job) => html`<${Job} key=${job.id} job=${job} reload=${reload} />`)}</ul>
-    ${jobs.length > shown.length && html`<p><button type="button" onClick=${() => setAll(true)}>Show all ${jobs.length}</button></p>`}</section>`
+  if (error && !value) return html`<${Problem} error=${error} retry=${reload} />`
+  if (jobs.length === 0) return value ? none : null
+  const shown = isOpen ? jobs : jobs.slice(0, SHOWN)
+  return html`<section class="jobs" aria-label=${isAll ? 'All jobs' : 'Jobs'}>${!isAll && html`<h2>Jobs</h2>`}<ul>${shown.map((job) => html`<${Job} key=${job.id} job=${job} reload=${reload} />`)}</ul>
+    ${jobs.length > shown.length && html`<p><button type="button" onClick=${() => setOpen(true)}>Show all ${jobs.length}</button></p>`}</section>`
 }
 
 function Job({ job, reload }) {
-  const { id, state, by, startedAt, endedAt, done, total, result, error } = job
+  const { id, state, by, startedAt, endedAt, done, total, at, result, error } = job
   const cancel = async () => {
     const title = 'Cancel this job?'
     const body = html`<p>${aboutJob(job)}</p><p>It ends after the step that runs now. What is done stays done.</p>`
@@ -48,10 +60,10 @@ function Job({ job, reload }) {
     })
     reload()
   }
-  return html`<li class="card job" aria-label=${aboutJob(job)}>
+  return html`<li class="card job" data-row tabindex="-1" aria-label=${aboutJob(job)}>
     <div><p><${Badge} kind=${KINDS[state]}>${state}<//> <b>${aboutJob(job)}</b></p>
     ${state === 'running' && html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>`}
-    <p class="dim">${done.toLocaleString('en')} of ${total.toLocaleString('en')}${result && `; ${resultOf(result)}`} · by ${by} <${Age} at=${startedAt} /> ago${endedAt !== undefined && `, took ${span(Math.max(0, endedAt - startedAt))}`}</p>
+    <p class="dim">${done.toLocaleString('en')} of ${total.toLocaleString('en')}${state === 'running' && at && ` (now: ${at})`}${result && `; ${resultOf(result)}`} · by ${by} <${Age} at=${startedAt} /> ago${endedAt !== undefined && `, took ${span(Math.max(0, endedAt - startedAt))}`}</p>
     ${error && html`<p class="error">${error.message}</p>`}</div>
     ${state === 'running' && html`<button changes type="button" onClick=${cancel}>Cancel …</button>`}
   </li>`
@@ -71,11 +83,13 @@ function aboutJob({ kind, target }) {
     const words = Object.entries(filter).map(([key, value]) => `${key} ${value}`)
     return `${verb === 'retry' ? 'Retry' : 'Drop'} dead letters${words.length > 0 ? `: ${words.join(', ')}` : ''}`
   }
+  if (kind === 'person-erase') return 'Erase a person'
   return `${kind} ${Object.values(target ?? {}).join(' ')}`
 }
 
 function resultOf(result) {
   if (result.events !== undefined) return `${result.events.toLocaleString('en')} events are shown again`
+  if (result.records !== undefined) return `${result.records.toLocaleString('en')} records were erased`
   if (result.count !== undefined) return `${result.count.toLocaleString('en')} were there`
   return JSON.stringify(result).slice(0, 200)
 }

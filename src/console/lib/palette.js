@@ -86,7 +86,7 @@ function useEntries(text) {
       .filter((entry) => entry.kind === kind)
       .slice(0, text === '' && kind === 'view' ? MOST.all : MOST.kind),
   )
-  return [...message(text), ...few, ...conversations, ...search(text)].slice(0, MOST.all)
+  return [...message(text), ...person(text), ...few, ...conversations, ...search(text)].slice(0, MOST.all)
 }
 
 /** Lower is better: a name that begins with a word, then one that has it, then what is said about it. */
@@ -105,6 +105,15 @@ function rankOf({ name, about = '' }, words) {
 
 function message(text) {
   return ID.test(text) ? [{ kind: 'message', name: text, run: to(['messages', text.toLowerCase()]) }] : []
+}
+
+/** What is kept about somebody, by an address or an identity such as `slack:U024BE7LH`. */
+function person(text) {
+  const gateways = ['*', ...(now.value?.gateways ?? []).map(({ name }) => name)]
+  const isIdentity = gateways.some((name) => text.startsWith(`${name}:`) && text.length > name.length + 1)
+  if (isViewer.value || !(isIdentity || /^[^\s@:]+@[^\s@:]+$/.test(text))) return []
+  const who = isIdentity ? text : `*:${text}`
+  return [{ kind: 'person', name: text, about: 'what is kept', run: to('people', { who }) }]
 }
 
 function search(text) {

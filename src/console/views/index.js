@@ -1,4 +1,5 @@
 import { html } from '../lib/html.js'
+import { lazy } from '../lib/lazy.js'
 import { titles } from '../lib/router.js'
 import { ApprovalsPage } from './approvals.js'
 import { AuditPage } from './audit.js'
@@ -62,7 +63,9 @@ export const VIEWS = [
     count: (now) =>
       now?.troubles?.filter(({ code }) => code === 'paused' || code === 'subscription-paused').length,
   },
+  { path: 'jobs', title: 'Jobs', parts: 0, Page: lazy(() => import('./jobs.js'), 'JobsPage') },
   { path: 'compose', title: 'Test message', parts: 0, Page: ComposePage },
+  { path: 'people', title: 'People', parts: 0, Page: lazy(() => import('./people.js'), 'PeoplePage') },
   { path: 'audit', title: 'Audit', parts: 0, Page: AuditPage },
   { path: 'configuration', title: 'Configuration', parts: 0, Page: ConfigurationPage },
 ]

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { call, download, invoke } from '../lib/api.js'
+import { call, download, invoke, isViewer } from '../lib/api.js'
 import { DecideHere } from '../lib/approval.js'
 import { html } from '../lib/html.js'
 import { changes } from '../lib/live.js'
@@ -102,7 +102,7 @@ function factsOf({ message, traceUrl }) {
     id: html`<code>${id}</code>`,
     received: html`<${Age} at=${message.receivedAt} /> ago · ${new Date(message.receivedAt).toLocaleString()}`,
     gateway: html`<a href=${link('messages', { gateway })}>${gateway}</a> (${transport})`,
-    from: verified,
+    from: html`${verified}${!isViewer.value && html` <a class="dim" href=${link('people', { who: personOf(message) })}>what is kept</a>`}`,
     address: from.address && from.name ? from.address : undefined,
     to: Array.isArray(to) ? to.map(String).join(', ') : undefined,
     event: data?.event,
@@ -112,6 +112,11 @@ function factsOf({ message, traceUrl }) {
       ? html`<a href=${traceUrl} rel="noreferrer" target="_blank">${trace}</a>`
       : trace && html`<code>${trace}</code>`,
   }
+}
+
+/** As the view of people names them. */
+function personOf({ gateway, from }) {
+  return `${gateway}:${from.external ? 'external:' : ''}${from.address ?? from.id}`
 }
 
 function File({ file, message }) {

@@ -1,0 +1,34 @@
+import { html } from '../lib/html.js'
+import { Jobs, KIND_NAMES } from '../lib/jobs.js'
+import { Empty, StoreAway } from '../lib/parts.js'
+import { link, replace } from '../lib/router.js'
+
+const STATES = ['running', 'done', 'failed', 'cancelled']
+
+/** All long work: replays, bulk retries and drops, erasures. The address has the filter. */
+export function JobsPage({ query }) {
+  const { kind = '', state = '' } = query
+  const picked = (job) => (kind === '' || job.kind === kind) && (state === '' || job.state === state)
+  const pick = (name, label, options) => html`<label class="pick"><span>${label}</span>
+    <select value=${query[name] ?? ''} onChange=${(event) => replace('jobs', { ...query, [name]: event.target.value })}>
+      <option value="">any</option>${options.map(([value, shown]) => html`<option key=${value} value=${value}>${shown}</option>`)}
+    </select></label>`
+  const none =
+    kind || state
+      ? html`<${Empty} title="No job matches."><a href=${link('jobs')}>Show all jobs</a><//>`
+      : html`<${Empty} title="There are no jobs.">
+          Work that takes long is listed here for a week: a <a href=${link('queues')}>replay</a>, a retry of
+          many <a href=${link('dead-letters')}>dead letters</a>, erasing a <a href=${link('people')}>person</a>.
+        <//>`
+  return html`<section class="page" aria-labelledby="title">
+    <header class="bar"><h1 id="title">Jobs</h1>
+      <div class="filter">${pick('kind', 'Kind', Object.entries(KIND_NAMES))}${pick(
+        'state',
+        'State',
+        STATES.map((each) => [each, each]),
+      )}</div></header>
+    <${StoreAway} />
+    <p class="hint">Jobs run in the daemon. You can close this page; a restart continues them.</p>
+    <${Jobs} picked=${picked} none=${none} isAll />
+  </section>`
+}

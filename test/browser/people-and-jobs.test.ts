@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  shop: { transport: webhook, path: /hooks/shop, verify: { scheme: none }, from: data.body.email }
+routes:
+  - { name: all, skill: echo, reply: none }
+`
+const ADA = 'ada@example.com'
+
+describe('people and jobs in the console', { timeout: 240_000 }, async () => {
+  const site = openSite({ routes: ROUTES })
+  const daemon = await site.start()
+  const { page, show, press, answer, dialog, shots } = await openConsole(() => daemon)
+  const post = (email: string, text: string) =>
+    daemon.post('/hooks/shop', JSON.stringify({ email, text, order: text.length }))
+  for (const text of ['where is it', 'and now?', 'thanks']) await post(ADA, text)
+  await post('bob@example.com', 'hello from bob')
+  const kept = page.getByRole('region', { name: 'What is kept' })
+  const row = (place: string) => kept.getByRole('row').filter({ hasText: new RegExp(`^${place}`) })
+  const jobs = page.getByRole('region', { name: 'Jobs' })
+  const eraseWith = async (typed: string) => {
+    await press('Erase …')
+    await dialog.getByRole('textbox').fill(typed)
+    await answer('Erase')
+  }
+
+  test('the keyboard alone leads to what is kept about somebody, by place, and the address keeps it', async () => {
+    await page.keyboard.press('Control+k')
+    await dialog.getByRole('option').first().waitFor()
+    await page.keyboard.type(ADA)
+    await dialog.getByRole('option', { name: /ada@example.com.*person/ }).waitFor()
+    await page.keyboard.press('Enter')
+    await row('messages').getByText('3', { exact: true }).waitFor()
+    assert.match(decodeURIComponent(page.url()), /#\/people\?who=\*:ada@example\.com$/)
+    await page.reload()
+    await row('messages').getByText('3', { exact: true }).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('people')
+    await page.getByRole('link', { name: 'Their messages' }).click()
+    await page.getByText('3 messages', { exact: true }).waitFor()
+  })
+
+  test('a message leads to its sender, whose export is a file of all that is kept', async () => {
+    await show('messages')
+    await page.getByRole('listitem').filter({ hasText: ADA }).first().click()
+    await page.getByRole('link', { name: 'what is kept' }).click()
+    await row('messages').waitFor()
+    await press('Export …')
+    await answer('Export')
+    const link = page.getByRole('link', { name: /^Download person-/ })
+    await link.waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    const [file] = await Promise.all([page.waitForEvent('download'), link.click()])
+    const lines = (await readFile(await file.path(), 'utf8')).trim().split('\n')
+    assert.equal(lines.filter((line) => JSON.parse(line).place === 'messages').length, 3)
+    assert.equal(JSON.parse(lines.at(-1) ?? '{}').place, 'end')
+    assert.ok(!lines.join().includes('hello from bob'))
+  })
+
+  test('erasing wants the name typed, goes on without the page, and leaves what is of others', async () => {
+    await eraseWith('somebody else')
+    await page.getByText(`Nothing was erased: type shop:${ADA} to confirm.`).waitFor()
+    await eraseWith(`shop:${ADA}`)
+    await jobs.getByText('running', { exact: true }).waitFor()
+    await page.goto('about:blank')
+    const state = async () => Object([await daemon.invoke('job-list', {})].flat()[0]).state
+    await until(async () => (await state()) === 'done', 'the end of the job', 60_000)
+    await show(`people?who=${encodeURIComponent(`shop:${ADA}`)}`)
+    await page.getByText('Nothing is kept about this person.').waitFor()
+    await jobs.getByText(/\d+ records were erased/).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await show('messages')
+    await page.getByText('1 message', { exact: true }).waitFor()
+  })
+
+  test('a job is cancelled in the list of jobs, which is filtered by the address', async () => {
+    await show(`people?who=${encodeURIComponent('*:bob@example.com')}`)
+    await eraseWith('*:bob@example.com')
+    await jobs.getByText('running', { exact: true }).waitFor()
+    await page.getByRole('link', { name: 'Jobs', exact: true }).click()
+    const all = page.getByRole('region', { name: 'All jobs' })
+    await press('Cancel …')
+    await answer('Cancel the job')
+    await all.getByText('cancelled', { exact: true }).waitFor()
+    await shots('jobs')
+    await page.getByLabel('State').selectOption('cancelled')
+    await until(async () => (await all.getByRole('listitem').count()) === 1, 'one job')
+    await page.reload()
+    await until(async () => (await all.getByRole('listitem').count()) === 1, 'one job still')
+    await page.getByLabel('State').selectOption('failed')
+    await page.getByText('No job matches.').waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+  })
+})
