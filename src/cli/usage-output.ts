@@ -55,7 +55,7 @@ export function humanSkillUsage(result: Json): string {
   if (Array.isArray(result)) {
     const rows = objectsIn(result).map((one) => [one.name, ...figures(one), lastOf(one)])
     return rows.length === 0
-      ? 'No skill has run in the last seven days.'
+      ? 'No skill has run in this time.'
       : table(['skill', 'runs', 'failed', 'p50', 'p95', 'last'], rows)
   }
   if (!isJsonObject(result)) return String(result)
@@ -69,7 +69,7 @@ export function humanSkillUsage(result: Json): string {
     error === undefined ? '' : shorten(String(error), 80),
   ])
   return [
-    `${paint('bold', String(result.name))}: ${runs} runs in seven days, ${failed} failed, p50 ${p50}, p95 ${p95}`,
+    `${paint('bold', String(result.name))}, ${result.from} to ${result.to}: ${runs} runs, ${failed} failed, p50 ${p50}, p95 ${p95}`,
     `Called by: ${callers.join(', ') || 'nobody'}`,
     ...(recent.length > 0 ? ['', table(['last runs', '', 'took', 'called by', ''], recent)] : []),
   ].join('\n')

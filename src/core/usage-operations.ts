@@ -5,13 +5,25 @@ import { closed, optional, time } from './arguments.ts'
 export const usage = {
   cost: closed({
     by: z.enum(['model', 'skill', 'sender', 'day']).default('model').describe('Grouping'),
-    since: time.exactOptional().describe('From the day of this time, or an age such as 30d; default: 7d'),
-    until: time.exactOptional().describe('Up to the day of this time'),
+    since: time
+      .exactOptional()
+      .describe(
+        'From this time, or an age such as 30d; default: 7d. Exact to 5 minutes within the last day, else to days (UTC)',
+      ),
+    until: time.exactOptional().describe('Up to this time'),
     model: optional('Only this model'),
     skill: optional('Only this skill'),
     sender: optional('Only this sender'),
-  }).describe('Sums up tokens and cost of models per UTC day, with the budgets.'),
+  }).describe('Sums up tokens and cost of models, with the budgets.'),
   'skill-usage': closed({
     name: optional('One skill, with its last runs; without it all skills that ran'),
-  }).describe('Shows statistics of skills for the last seven days: runs, errors, p95, cost and callers.'),
+    since: time
+      .exactOptional()
+      .describe(
+        'From this time, or an age; default: 7d. Exact to 5 minutes within the last day, else to days',
+      ),
+    until: time.exactOptional().describe('Up to this time'),
+  }).describe(
+    'Shows statistics of skills, of the last seven days by default: runs, errors, p95, cost and callers.',
+  ),
 }

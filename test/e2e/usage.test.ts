@@ -152,6 +152,20 @@ for (const kind of ['embedded', 'redis'] as const) {
       )
       await assert.rejects(daemon.invoke('skill-usage', { name: 'flakey' }), /skill_not_found.*flaky/)
     })
+
+    test('a range within the last day is exact to five minutes, also after a restart', async () => {
+      const recent = await cost({ since: '15m' })
+      assert.equal(recent.total.steps, 23)
+      assert.match(recent.from, /T\d\d:\d[05]Z$/)
+      assert.deepEqual((await cost({ since: '3h', until: '2h' })).rows, [])
+      const usage = async (args: object) => Object(await daemon.invoke('skill-usage', args))
+      assert.equal((await usage({ name: 'flaky', since: '1h' })).runs, 3)
+      const before = await usage({ name: 'flaky', since: '3h', until: '2h' })
+      assert.deepEqual([before.runs, before.recent, before.callers], [0, [], []])
+      assert.deepEqual(await usage({ since: '3h', until: '2h' }), [])
+      const names = (await usage({ since: '15m' })).map(({ name }: { name: string }) => name)
+      assert.ok(names.includes('flaky') && names.includes('helper'), names.join())
+    })
   })
 }
 

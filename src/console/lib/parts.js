@@ -111,11 +111,16 @@ export function Copy({ text, label = 'Copy' }) {
   const copy = () =>
     act(async () => {
       if (!navigator.clipboard) throw new Error('The browser lets only pages by HTTPS or of localhost copy.')
-      await navigator.clipboard.writeText(text)
+      await navigator.clipboard.writeText(typeof text === 'function' ? text() : text)
       setDone(true)
       setTimeout(() => setDone(false), 1_500)
     })
   return html`<button type="button" onClick=${copy}>${done ? 'Copied' : label}</button>`
+}
+
+/** Gives somebody else what the page shows: its address says all of it. */
+export function CopyLink() {
+  return html`<${Copy} label="Copy link" text=${() => location.href} />`
 }
 
 const toast = signal()

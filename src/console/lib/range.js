@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks'
 import { html } from './html.js'
 
-const RANGES = [
+/** Spans that end now, as the API takes them. */
+export const RANGES = [
   ['15m', 'last 15 minutes'],
   ['1h', 'last hour'],
   ['6h', 'last 6 hours'],
@@ -12,21 +13,28 @@ const CUSTOM = 'custom'
 
 /**
  * Picks a span of time: `query` has `since` and `until`, as the API takes them, and `set` gets both. A span that ends now is kept as how
- * long ago it began, so that the address shows the last hour tomorrow too.
+ * long ago it began, so that the address shows the last hour tomorrow too. `ranges` are those that are offered; `all` is the name of the
+ * choice without a span, where there is one, and otherwise `normal` the span that is meant without one.
  */
-export function Range({ query: { since = '', until = '' }, set }) {
+export function Range({
+  query: { since = '', until = '' },
+  set,
+  ranges = RANGES,
+  all = 'any time',
+  normal = '',
+}) {
   const [isOpen, setOpen] = useState(false)
-  const isKnown = until === '' && (since === '' || RANGES.some(([value]) => value === since))
+  const isKnown = until === '' && (since === '' || ranges.some(([value]) => value === since))
   const isCustom = isOpen || !isKnown
   const pick = (value) => {
     setOpen(value === CUSTOM)
-    if (value !== CUSTOM) set({ since: value, until: '' })
+    if (value !== CUSTOM) set({ since: value === normal ? '' : value, until: '' })
   }
   const write = (name, label, value) => html`<label class="pick"><span>${label}</span>
     <input type="datetime-local" step="1" value=${toLocal(value)} onChange=${(event) => set({ since, until, [name]: fromLocal(event.target.value) })} /></label>`
   return html`<label class="pick"><span>Time</span>
-      <select value=${isCustom ? CUSTOM : since} onChange=${(event) => pick(event.target.value)}>
-        <option value="">any time</option>${RANGES.map(([value, shown]) => html`<option key=${value} value=${value}>${shown}</option>`)}
+      <select value=${isCustom ? CUSTOM : since || normal} onChange=${(event) => pick(event.target.value)}>
+        ${normal === '' && html`<option value="">${all}</option>`}${ranges.map(([value, shown]) => html`<option key=${value} value=${value}>${shown}</option>`)}
         <option value=${CUSTOM}>custom …</option>
       </select></label>
     ${isCustom && html`${write('since', 'From', since)}${write('until', 'Until', until)}`}`

@@ -1,7 +1,8 @@
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { money, tokens } from '../lib/money.js'
-import { Badge, Empty, Problem, useLoaded } from '../lib/parts.js'
+import { Badge, CopyLink, Empty, Problem, useLoaded } from '../lib/parts.js'
+import { RANGES, Range } from '../lib/range.js'
 import { link, replace } from '../lib/router.js'
 
 const BY = [
@@ -10,24 +11,19 @@ const BY = [
   ['sender', 'Sender'],
   ['day', 'Day'],
 ]
-const SINCE = [
-  ['1d', 'today and yesterday'],
-  ['7d', '7 days'],
-  ['30d', '30 days'],
-  ['90d', '90 days'],
-  ['365d', 'a year'],
-]
+const SPANS = [...RANGES, ['30d', 'last 30 days'], ['90d', 'last 90 days'], ['365d', 'last year']]
 const FILTERS = ['model', 'skill', 'sender']
 
 /** What models used, in tokens and money; a row leads to what it is made of. */
 export function CostPage({ query }) {
-  const { by = 'model', since = '7d' } = query
+  const { by = 'model', since = '7d', until = '' } = query
+  const range = { since, ...(until && { until }) }
   const only = Object.fromEntries(FILTERS.flatMap((key) => (query[key] ? [[key, query[key]]] : [])))
   const { value, error, reload } = useLoaded(
     async (signal) => {
       const [shown, days] = await Promise.all([
-        invoke('cost', { by, since, ...only }, signal),
-        invoke('cost', { by: 'day', since, ...only }, signal),
+        invoke('cost', { by, ...range, ...only }, signal),
+        invoke('cost', { by: 'day', ...range, ...only }, signal),
       ])
       return { shown, days: days.rows }
     },
@@ -38,7 +34,8 @@ export function CostPage({ query }) {
     <header class="bar"><h1 id="title">Cost</h1>
       <div class="filter">
         <div class="segments" role="group" aria-label="Add up by">${BY.map(([key, name]) => html`<button key=${key} type="button" aria-pressed=${by === key} onClick=${() => set({ by: key })}>${name}</button>`)}</div>
-        <label class="pick"><span>Time</span><select value=${since} onChange=${(event) => set({ since: event.target.value })}>${SINCE.map(([key, name]) => html`<option key=${key} value=${key}>${name}</option>`)}</select></label>
+        <${Range} query=${query} set=${set} ranges=${SPANS} normal="7d" />
+        <${CopyLink} />
       </div></header>
     ${
       Object.keys(only).length > 0 &&
@@ -48,6 +45,7 @@ export function CostPage({ query }) {
       )}</p>`
     }
     ${error && html`<${Problem} error=${error} retry=${reload} />`}
+    ${!value && !error && html`<p class="dim" aria-busy="true">Loading …</p>`}
     ${value && html`<${Shown} of=${value.shown} days=${value.days} query=${query} />`}
   </section>`
 }
@@ -65,9 +63,9 @@ function Shown({ of: { by, from, to, currency, total, rows, budgets }, days, que
     </div>
     ${total.unpriced > 0 && html`<p class="note"><${Badge} kind="warn">no price<//> ${tokens(total.unpriced)} tokens are not in the cost: <code>prices</code> in routes.yaml has no price for their model.</p>`}
     <${Budgets} of=${budgets} />
-    ${by !== 'day' && days.length > 1 && html`<${Bars} days=${days} currency=${currency} />`}
+    ${by !== 'day' && days.length > 1 && html`<${Bars} days=${days} from=${from} to=${to} currency=${currency} />`}
     <div class="scrolls" tabindex="0" role="region" aria-label="Cost by ${by}"><table class="cost">
-      <caption>By ${by}, ${from} to ${to} (UTC)</caption>
+      <caption>By ${by}, ${from.replace('T', ' ')} to ${to.replace('T', ' ')} (UTC)</caption>
       <thead><tr><th scope="col">${by}</th><th scope="col" class="number">in</th><th scope="col" class="number">out</th><th scope="col" class="number wide">steps</th><th scope="col" class="number">cost</th></tr></thead>
       <tbody>${rows.map(
         (
@@ -100,13 +98,27 @@ function drill(by, name, query) {
 }
 
 /** A bar a day. The table by day has the numbers. */
-function Bars({ days, currency }) {
-  const shareOf = measureOf(days)
-  const most = Math.max(...days.map(shareOf), Number.MIN_VALUE)
-  const isMoney = days.every(({ money, unpriced }) => money !== undefined && !unpriced)
+function Bars({ days: used, from, to, currency }) {
+  const days = everyDay(used, from, to)
+  const shareOf = measureOf(used)
+  const most = Math.max(...used.map(shareOf), Number.MIN_VALUE)
+  const isMoney = used.every(({ money, unpriced }) => money !== undefined && !unpriced)
   return html`<figure class="bars"><figcaption>${isMoney ? 'Cost' : 'Tokens'} a day</figcaption>
-    <div aria-hidden="true">${days.map((day) => html`<span key=${day.name} title=${`${day.name}: ${isMoney ? money(day.money, currency) : `${tokens(shareOf(day))} tokens`}`} style=${{ height: `${Math.max(2, (100 * shareOf(day)) / most)}%` }}></span>`)}</div>
+    <div aria-hidden="true">${days.map((day) => html`<span key=${day.name} title=${`${day.name}: ${isMoney ? money(day.money, currency) : `${tokens(shareOf(day))} tokens`}`} style=${{ height: `${shareOf(day) === 0 ? 0 : Math.max(2, (100 * shareOf(day)) / most)}%` }}></span>`)}</div>
     <p class="dim"><span>${days[0].name}</span><span>${days.at(-1).name}</span></p></figure>`
+}
+
+const NOTHING = { inputTokens: 0, outputTokens: 0, money: 0 }
+const DAY = 86_400_000
+
+/** Also the days on which nothing was used: a bar stands where its day is. */
+function everyDay(used, from, to) {
+  const days = []
+  for (let at = Date.parse(from.slice(0, 10)); at <= Date.parse(to.slice(0, 10)); at += DAY) {
+    const name = new Date(at).toISOString().slice(0, 10)
+    days.push(used.find((day) => day.name === name) ?? { ...NOTHING, name })
+  }
+  return days
 }
 
 /** How far each budget is used up, and who waits. */

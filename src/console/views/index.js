@@ -53,7 +53,11 @@ export const VIEWS = [
       name ? html`<${GatewayPage} key=${name} name=${name} />` : html`<${GatewaysPage} />`,
     count: (now) => now?.gateways?.filter(({ ok }) => !ok).length,
   },
-  { path: 'skills', title: 'Skills', Page: ({ path: [name] }) => html`<${SkillsPage} name=${name} />` },
+  {
+    path: 'skills',
+    title: 'Skills',
+    Page: ({ path: [name], query }) => html`<${SkillsPage} name=${name} query=${query} />`,
+  },
   { path: 'cost', title: 'Cost', parts: 0, Page: CostPage },
   {
     path: 'paused',

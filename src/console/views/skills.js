@@ -4,21 +4,37 @@ import { DecideHere } from '../lib/approval.js'
 import { SchemaForm } from '../lib/form.js'
 import { html } from '../lib/html.js'
 import { money, percent, tokens } from '../lib/money.js'
-import { Age, ask, Badge, Copy, Empty, Facts, Json, Problem, took, useLoaded } from '../lib/parts.js'
+import {
+  Age,
+  ask,
+  Badge,
+  Copy,
+  CopyLink,
+  Empty,
+  Facts,
+  Json,
+  Problem,
+  took,
+  useLoaded,
+} from '../lib/parts.js'
 import { Pause } from '../lib/pause.js'
-import { link } from '../lib/router.js'
+import { RANGES, Range } from '../lib/range.js'
+import { link, replace } from '../lib/router.js'
 import { errorsByField, fieldsOf } from '../lib/schema.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 
 /** Every skill by its name; one of them to be tried. */
-export function SkillsPage({ name }) {
+export function SkillsPage({ name, query }) {
+  const { since = '', until = '' } = query
+  const range = { ...(since && { since }), ...(until && { until }) }
+  const set = (change) => replace(name ? ['skills', name] : 'skills', { ...query, ...change })
   const {
     value: skills,
     error,
     reload,
   } = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
-  const { value: usage = [] } = useLoaded((signal) => invoke('skill-usage', {}, signal), [])
+  const { value: usage = [] } = useLoaded((signal) => invoke('skill-usage', range, signal), [since, until])
   const [wanted, setWanted] = useState('')
   const words = wanted.toLowerCase().split(/\s+/).filter(Boolean)
   // What runs comes first: the rest ships with Trivium.
@@ -31,17 +47,18 @@ export function SkillsPage({ name }) {
   return html`<section class=${`page skills ${name ? 'has-one' : ''}`} aria-labelledby="title">
     <div class="skill-list">
       <header class="bar"><h1 id="title">Skills</h1>
-        <input type="search" aria-label="Search skills" placeholder="Search  /" value=${wanted} onInput=${(event) => setWanted(event.target.value)} /></header>
+        <input type="search" aria-label="Search skills" placeholder="Search  /" value=${wanted} onInput=${(event) => setWanted(event.target.value)} />
+        <div class="filter"><${Range} query=${query} set=${set} ranges=${RANGES} normal="7d" /><${CopyLink} /></div></header>
       ${error && html`<${Problem} error=${error} retry=${reload} />`}
       <ul>${own.map(
         (
           skill,
-        ) => html`<li key=${skill.name}><a data-row href=${link(['skills', skill.name])} aria-current=${skill.name === name ? 'page' : undefined}>
+        ) => html`<li key=${skill.name}><a data-row href=${link(['skills', skill.name], range)} aria-current=${skill.name === name ? 'page' : undefined}>
           <b>${skill.name}</b>${isBuiltIn(skill) && html` <span class="dim">built in</span>`}<${Doing} usage=${usage.find((each) => each.name === skill.name)} /><span class="about">${skill.description}</span></a></li>`,
       )}</ul>
       ${skills && own.length === 0 && html`<${Empty} title="No skill matches." />`}
     </div>
-    ${name ? html`<${Skill} key=${name} name=${name} />` : html`<div class="skill-none"><${Empty} title="Choose a skill to try it." /></div>`}
+    ${name ? html`<${Skill} key=${name} name=${name} range=${range} />` : html`<div class="skill-none"><${Empty} title="Choose a skill to try it." /></div>`}
   </section>`
 }
 
@@ -56,7 +73,7 @@ function isBuiltIn({ kind }) {
   return kind === 'builtin' || kind === 'built-in'
 }
 
-function Skill({ name }) {
+function Skill({ name, range }) {
   const {
     value: skill,
     error,
@@ -69,7 +86,7 @@ function Skill({ name }) {
       skill &&
       html`<h1>${name} ${skill.metadata?.annotations?.destructiveHint && html`<${Badge} kind="warn">cannot be undone<//>`}${skill.metadata?.approval && html` <${Badge} kind="warn">needs approval<//>`}</h1>
       <p>${skill.description}</p>
-      ${!isBuiltIn(skill) && html`<p class="buttons"><${Pause} of=${{ skill: name }} kind="skill" name=${name} /></p><${Usage} name=${name} />`}
+      ${!isBuiltIn(skill) && html`<p class="buttons"><${Pause} of=${{ skill: name }} kind="skill" name=${name} /></p><${Usage} name=${name} range=${range} />`}
       <h2>Try it</h2>
       <${TryIt} skill=${skill} />
       <details><summary>What it is</summary>
@@ -87,18 +104,25 @@ function layerName(layer) {
 /** Ms between two looks at the runs of a skill that is shown. */
 const AGAIN = 5_000
 
+/** `Last 7 days`, or what is counted: whole days (UTC) where the range is longer than a day. */
+function nameOf({ since = '7d', until }) {
+  const known = until === undefined && RANGES.find(([value]) => value === since)
+  if (known) return `${known[1][0].toUpperCase()}${known[1].slice(1)}`
+  return 'In the chosen time'
+}
+
 /** How it does: runs, errors, durations, cost, who calls it, and its last runs. */
-function Usage({ name }) {
+function Usage({ name, range }) {
   const { value, error, reload } = useLoaded(
     async (signal) => {
       const [usage, routes, { currency }] = await Promise.all([
-        invoke('skill-usage', { name }, signal),
+        invoke('skill-usage', { name, ...range }, signal),
         invoke('route-list', {}, signal),
         invoke('cost', { skill: name, since: '1d' }, signal),
       ])
       return { usage, currency, routes: routes.filter(({ target, to }) => target === 'skill' && to === name) }
     },
-    [name],
+    [name, JSON.stringify(range)],
   )
   useEffect(() => {
     const timer = setInterval(() => document.hidden || reload(), AGAIN)
@@ -110,10 +134,10 @@ function Usage({ name }) {
   const { runs, failed, errorRate, p50, p95, cost, callers, recent } = usage
   const unused = routes.filter((route) => !callers.some(({ by }) => by === `route ${route.name}`))
   return html`<section aria-label="How it does">
-    <h2>Last seven days</h2>
+    <h2>${nameOf(range)}</h2>
     ${
       runs === 0
-        ? html`<p class="dim">It has not run.</p>`
+        ? html`<p class="dim">It has not run in this time.</p>`
         : html`<div class="figures-row">
         <${Figure} name="Runs" value=${runs.toLocaleString('en')} />
         <${Figure} name="Failed" value=${failed === 0 ? '0' : `${failed.toLocaleString('en')} (${percent(errorRate)})`} isBad=${failed > 0} />
@@ -124,7 +148,7 @@ function Usage({ name }) {
     ${
       (callers.length > 0 || unused.length > 0) &&
       html`<h2>Who calls it</h2><ul class="plain">${callers.map(({ by, runs }) => html`<li key=${by}><b>${by}</b> <span class="dim">${count(runs, 'run')}</span></li>`)}
-      ${unused.map((route) => html`<li key=${route.name}><b>route ${route.name}</b> <span class="dim">${route.paused ? 'paused' : 'no run yet'}</span></li>`)}</ul>`
+      ${unused.map((route) => html`<li key=${route.name}><b>route ${route.name}</b> <span class="dim">${route.paused ? 'paused' : 'no run'}</span></li>`)}</ul>`
     }
     ${recent.length > 0 && html`<${Runs} of=${recent} />`}
   </section>`

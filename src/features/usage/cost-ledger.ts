@@ -3,6 +3,7 @@ import type { Json } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { updateKv } from '../../core/update-kv.ts'
 import { DAY, dayOf } from './day.ts'
+import { SLOTS_KEPT, type Span, slotOf, valuesOf } from './slots.ts'
 
 /** What one step of a model used. `money` is absent for a model without a price. */
 export type Used = {
@@ -22,9 +23,9 @@ export type Sum = {
   money: number
   unpriced: number
 }
-export type DayRow = Pick<Used, 'model' | 'skill' | 'sender'> & Sum
+export type DayRow = Pick<Used, 'model' | 'skill' | 'sender'> & Sum & { day: string }
 
-const KEY = 'usage-cost:'
+const [KEY, SLOT_KEY] = ['usage-cost:', 'usage-cost-slot:']
 /** Days are kept for so long (ms), and of each so many rows; the senders beyond that are one row. */
 export const KEPT = 400 * DAY
 const MOST_ROWS = 300
@@ -45,38 +46,43 @@ const daySchema = z.array(rowSchema).catch([])
 type Row = z.infer<typeof rowSchema>
 
 /**
- * What models used, a document for each day (UTC) on the store, for all daemons. `add` resolves once it is stored; what is added
+ * What models used, a document for each day (UTC) and one for each slot of the last day on the store, for all daemons. `add` resolves once it is stored; what is added
  * meanwhile is stored together.
  */
 export function createCostLedger(deps: { kv: KeyValues; now(): number }) {
   const { kv, now } = deps
-  let pending: { day: string; used: Used }[] = []
+  let pending: { at: number; used: Used }[] = []
   let writing: Promise<void> = Promise.resolve()
 
+  const addAll = (key: string, steps: readonly { used: Used }[], ttl: number) =>
+    updateKv(kv, key, (current): { value: Json; ttl: number } => {
+      const rows = new Map(daySchema.parse(current ?? []).map((row) => [keyOf(row), row]))
+      for (const { used } of steps) addTo(rows, used)
+      return { value: [...rows.values()], ttl }
+    })
   const write = async () => {
     const batch = pending
     pending = []
-    for (const day of new Set(batch.map((each) => each.day))) {
-      const added = batch.filter((each) => each.day === day).map(({ used }) => used)
-      await updateKv(kv, KEY + day, (current): { value: Json; ttl: number } => {
-        const rows = new Map(daySchema.parse(current ?? []).map((row) => [keyOf(row), row]))
-        for (const used of added) addTo(rows, used)
-        return { value: [...rows.values()], ttl: Math.max(DAY, Date.parse(day) + KEPT - now()) }
-      })
-    }
+    for (const [name, steps] of Map.groupBy(batch, ({ at }) => KEY + dayOf(at)))
+      await addAll(name, steps, Math.max(DAY, Date.parse(name.slice(KEY.length)) + KEPT - now()))
+    for (const [name, steps] of Map.groupBy(batch, ({ at }) => SLOT_KEY + slotOf(at)))
+      await addAll(name, steps, SLOTS_KEPT)
   }
 
   return {
     async add(used: Used): Promise<void> {
-      pending.push({ day: dayOf(now()), used })
+      pending.push({ at: now(), used })
       // The first of a batch waits for the write before it; the others wait with it.
       if (pending.length === 1) writing = writing.catch(() => {}).then(write)
       await writing
     },
-    /** The rows of a day; `[]` where nothing was used. */
-    async day(day: string): Promise<DayRow[]> {
-      const entry = await kv.get(KEY + day)
-      return entry ? daySchema.parse(entry.value).map(named) : []
+    /** The rows of a span, each with its day. */
+    async rows({ isExact, names }: Pick<Span, 'isExact' | 'names'>): Promise<DayRow[]> {
+      const prefix = isExact ? SLOT_KEY : KEY
+      const found = await valuesOf(kv, prefix, names, (name, value) =>
+        daySchema.parse(value).map((row) => named(name.slice(0, 10), row)),
+      )
+      return found.flat()
     },
   }
 }
@@ -104,8 +110,9 @@ function addTo(rows: Map<string, Row>, used: Used): void {
   ])
 }
 
-function named([model, skill, sender, inputTokens, outputTokens, steps, money, unpriced]: Row): DayRow {
-  return { model, skill, sender, inputTokens, outputTokens, steps, money, unpriced }
+function named(day: string, row: Row): DayRow {
+  const [model, skill, sender, inputTokens, outputTokens, steps, money, unpriced] = row
+  return { day, model, skill, sender, inputTokens, outputTokens, steps, money, unpriced }
 }
 
 /** Without the noise of floating point: prices are of a million tokens. */

@@ -2,8 +2,9 @@ import type { z } from 'zod'
 import type { BudgetStanding } from '../../core/budget.ts'
 import type { usage } from '../../core/usage-operations.ts'
 import { defined } from '../../lib/defined.ts'
-import { type createCostLedger, type DayRow, exact, KEPT, type Sum } from './cost-ledger.ts'
-import { DAY, dayOf, daysBetween } from './day.ts'
+import { type createCostLedger, exact, KEPT, type Sum } from './cost-ledger.ts'
+import { DAY } from './day.ts'
+import { spanOf } from './slots.ts'
 
 /** One line of `cost`. `money` is absent where nothing of it has a price; `unpriced` counts the tokens without one. */
 export type CostRow = { name: string } & Partial<Pick<Sum, 'money' | 'unpriced'>> &
@@ -15,28 +16,16 @@ const MOST = 500
 
 /** `cost`. */
 export function createCost(deps: {
-  ledger: Pick<ReturnType<typeof createCostLedger>, 'day'>
+  ledger: Pick<ReturnType<typeof createCostLedger>, 'rows'>
   /** The code of the currency of `prices`, where it is known. */
   currency(): string | undefined
   budgets(): Promise<BudgetStanding[]>
   now(): number
 }) {
   const { ledger, now } = deps
-  const rowsOf = async (days: readonly string[]) => {
-    const found: (DayRow & { day: string })[] = []
-    // Some at a time: a year has many.
-    for (let at = 0; at < days.length; at += 20) {
-      const part = await Promise.all(
-        days.slice(at, at + 20).map(async (day) => (await ledger.day(day)).map((row) => ({ day, ...row }))),
-      )
-      found.push(...part.flat())
-    }
-    return found
-  }
-
   return async ({ by, since = now() - WEEK, until = now(), ...only }: z.infer<typeof usage.cost>) => {
-    const from = Math.max(since, now() - KEPT)
-    const all = await rowsOf(daysBetween(from, Math.min(until, now())))
+    const span = spanOf(Math.max(since, now() - KEPT), until, now())
+    const all = await ledger.rows(span)
     const rows = all.filter((row) =>
       (['model', 'skill', 'sender'] as const).every(
         (key) => only[key] === undefined || row[key] === only[key],
@@ -50,8 +39,8 @@ export function createCost(deps: {
         : lines.sort((a, b) => (b.money ?? 0) - (a.money ?? 0) || tokensOf(b) - tokensOf(a))
     return {
       by,
-      from: dayOf(from),
-      to: dayOf(Math.min(until, now())),
+      from: span.from,
+      to: span.to,
       ...defined({ currency: deps.currency() }),
       total: lineOf('total', rows),
       rows: sorted.slice(0, MOST),

@@ -4,6 +4,7 @@ import type { KeyValues } from '../../core/store.ts'
 import { updateKv } from '../../core/update-kv.ts'
 import { DAY, dayOf } from './day.ts'
 import { addBuckets, addDuration, noDurations } from './run-histogram.ts'
+import { SLOTS_KEPT, type Span, slotOf, valuesOf } from './slots.ts'
 
 const runSchema = z.object({
   /** When it ended (Unix ms), and how long it took (ms). */
@@ -25,6 +26,9 @@ const daySchema = z.object({
   durations: z.array(z.number()),
   callers: z.record(z.string(), z.number()),
 })
+/** What is known of the runs of a skill in a day or a slot. */
+export type RunCounts = z.infer<typeof daySchema>
+const slotSchema = z.record(z.string(), daySchema).catch({})
 const logSchema = z.object({
   /** Newest first. */
   recent: z.array(runSchema),
@@ -33,7 +37,7 @@ const logSchema = z.object({
 /** What is known of the runs of one skill. */
 export type RunLog = z.infer<typeof logSchema>
 
-const KEY = 'usage-runs:'
+const [KEY, SLOT_KEY] = ['usage-runs:', 'usage-runs-slot:']
 const MOST_RECENT = 30
 const MOST_CALLERS = 20
 const OTHERS = '(others)'
@@ -49,15 +53,25 @@ const NOTHING: RunLog = { recent: [], days: {} }
 export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
   const { kv, now } = deps
   let pending = new Map<string, RunLog>()
+  /** By slot, then by skill. */
+  let slots = new Map<string, Record<string, RunCounts>>()
   let flushing: Promise<void> = Promise.resolve()
 
   const write = async () => {
-    const batch = pending
+    const [batch, counted] = [pending, slots]
     pending = new Map()
+    slots = new Map()
     for (const [skill, log] of batch) {
       await updateKv(kv, KEY + skill, (current): { value: Json; ttl: number } => {
         const known = logSchema.safeParse(current).data ?? NOTHING
         return { value: merged(known, log, now()), ttl: (DAYS + 1) * DAY }
+      })
+    }
+    for (const [slot, added] of counted) {
+      await updateKv(kv, SLOT_KEY + slot, (current): { value: Json; ttl: number } => {
+        const known = slotSchema.parse(current ?? {})
+        for (const [skill, counts] of Object.entries(added)) known[skill] = addCounts(known[skill], counts)
+        return { value: known, ttl: SLOTS_KEPT }
       })
     }
   }
@@ -69,14 +83,17 @@ export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
       pending.set(skill, log)
       log.recent.unshift(run)
       if (log.recent.length > 2 * MOST_RECENT) log.recent.length = MOST_RECENT
-      const day = dayOf(run.at)
-      const counts = log.days[day] ?? { runs: 0, failed: 0, durations: noDurations(), callers: {} }
-      log.days[day] = counts
-      counts.runs++
-      if (run.code !== undefined) counts.failed++
-      addDuration(counts.durations, run.ms)
-      countCaller(counts.callers, run.by, 1)
+      const [day, slot] = [dayOf(run.at), slotOf(run.at)]
+      const ofSlot = slots.get(slot) ?? {}
+      slots.set(slot, ofSlot)
+      log.days[day] ??= noCounts()
+      ofSlot[skill] ??= noCounts()
+      countRun(log.days[day], run)
+      countRun(ofSlot[skill], run)
     },
+    /** What is counted in each slot of a span, by skill. */
+    bySkill: ({ names }: Pick<Span, 'names'>) =>
+      valuesOf(kv, SLOT_KEY, names, (_name, value) => slotSchema.parse(value)),
     /** Stores what has gathered. */
     flush(): Promise<void> {
       flushing = flushing.catch(() => {}).then(write)
@@ -87,6 +104,29 @@ export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
     },
     /** The skills that ran lately. */
     skills: async () => (await kv.list(KEY, MOST_SKILLS)).map((key) => key.slice(KEY.length)),
+  }
+}
+
+function noCounts(): RunCounts {
+  return { runs: 0, failed: 0, durations: noDurations(), callers: {} }
+}
+
+function countRun(counts: RunCounts, { code, ms, by }: Run): void {
+  counts.runs++
+  if (code !== undefined) counts.failed++
+  addDuration(counts.durations, ms)
+  countCaller(counts.callers, by, 1)
+}
+
+/** Both together. */
+export function addCounts(before: RunCounts = noCounts(), counts: RunCounts): RunCounts {
+  const callers = { ...before.callers }
+  for (const [by, times] of Object.entries(counts.callers)) countCaller(callers, by, times)
+  return {
+    runs: before.runs + counts.runs,
+    failed: before.failed + counts.failed,
+    durations: addBuckets(before.durations, counts.durations),
+    callers,
   }
 }
 
@@ -102,15 +142,7 @@ function merged(known: RunLog, added: RunLog, now: number): RunLog {
   const days: RunLog['days'] = {}
   for (const [day, counts] of [...Object.entries(known.days), ...Object.entries(added.days)]) {
     if (day < oldest) continue
-    const before = days[day] ?? { runs: 0, failed: 0, durations: noDurations(), callers: {} }
-    const callers = { ...before.callers }
-    for (const [by, times] of Object.entries(counts.callers)) countCaller(callers, by, times)
-    days[day] = {
-      runs: before.runs + counts.runs,
-      failed: before.failed + counts.failed,
-      durations: addBuckets(before.durations, counts.durations),
-      callers,
-    }
+    days[day] = addCounts(days[day], counts)
   }
   return { recent, days }
 }

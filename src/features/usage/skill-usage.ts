@@ -1,72 +1,89 @@
 import type { Services } from '../../core/services.ts'
 import { defined } from '../../lib/defined.ts'
 import type { createCost } from './cost.ts'
-import { DAY, dayOf } from './day.ts'
-import { addBuckets, noDurations, quantile } from './run-histogram.ts'
-import type { createRunLogs, RunLog } from './run-log.ts'
+import { DAY } from './day.ts'
+import { noDurations, quantile } from './run-histogram.ts'
+import { addCounts, type createRunLogs, type RunCounts, type RunLog } from './run-log.ts'
+import { type Span, spanOf } from './slots.ts'
 
 const WEEK = 7 * DAY
 const MOST_RUNS = 30
 
-/** `skill-usage`: the last seven days. */
+/** `skill-usage`: the last seven days, or a part of them. */
 export function createSkillUsage(deps: {
-  runs: Pick<ReturnType<typeof createRunLogs>, 'flush' | 'read' | 'skills'>
+  runs: Pick<ReturnType<typeof createRunLogs>, 'flush' | 'read' | 'skills' | 'bySkill'>
   cost: ReturnType<typeof createCost>
   requireSkill(name: string): unknown
   now(): number
 }): Services['usage']['skill-usage'] {
   const { runs, cost, now } = deps
 
-  const one = async (name: string) => {
+  const one = async (name: string, range: Range) => {
+    const span = spanOf(range.since, range.until, now())
     const log = await runs.read(name)
     if (log.recent.length === 0) deps.requireSkill(name)
-    const { total } = await cost({ by: 'day', since: now() - WEEK, skill: name })
+    const counts = span.isExact
+      ? (await runs.bySkill(span)).flatMap((slot) => slot[name] ?? [])
+      : daysOf(log, span).map(([, day]) => day)
+    const { total } = await cost({ by: 'day', ...range, skill: name })
     const { name: _, ...used } = total
     return {
-      name,
-      ...summaryOf(log, now()),
-      days: daysOf(log, now()).map(({ day, runs, failed }) => ({ day, runs, failed })),
-      callers: callersOf(log),
-      recent: log.recent.slice(0, MOST_RUNS),
+      ...{ name, from: span.from, to: span.to },
+      ...summaryOf(counts, log),
+      days: daysOf(log, span).map(([day, { runs, failed }]) => ({ day, runs, failed })),
+      callers: callersOf(counts),
+      recent: log.recent.filter(({ at }) => at >= range.since && at <= range.until).slice(0, MOST_RUNS),
       ...(used.steps > 0 && { cost: used }),
     }
   }
 
-  return async ({ name }) => {
+  /** By skill. */
+  const countsIn = async (span: Span): Promise<Map<string, RunCounts[]>> => {
+    const found = new Map<string, RunCounts[]>()
+    const note = (skill: string, counts: RunCounts) => found.set(skill, [...(found.get(skill) ?? []), counts])
+    if (span.isExact) {
+      for (const slot of await runs.bySkill(span))
+        for (const [skill, counts] of Object.entries(slot)) note(skill, counts)
+      return found
+    }
+    const logs = (await runs.skills()).map(async (skill) => ({ skill, log: await runs.read(skill) }))
+    for (const { skill, log } of await Promise.all(logs))
+      for (const [, counts] of daysOf(log, span)) note(skill, counts)
+    return found
+  }
+
+  return async ({ name, since = now() - WEEK, until = now() }) => {
     // What this daemon has seen counts at once; what others have, within seconds.
     await runs.flush()
-    if (name !== undefined) return one(name)
-    const [names, { rows }] = await Promise.all([runs.skills(), cost({ by: 'skill', since: now() - WEEK })])
+    const range = { since, until }
+    if (name !== undefined) return one(name, range)
+    const span = spanOf(since, until, now())
+    const [counted, { rows }] = await Promise.all([countsIn(span), cost({ by: 'skill', ...range })])
     const found = await Promise.all(
-      names.map(async (skill) => {
+      [...counted].map(async ([skill, counts]) => {
         const used = rows.find((row) => row.name === skill)
         const tokens = used && used.inputTokens + used.outputTokens
-        return {
-          name: skill,
-          ...summaryOf(await runs.read(skill), now()),
-          ...defined({ tokens, money: used?.money }),
-        }
+        const summary = summaryOf(counts, await runs.read(skill))
+        return { name: skill, ...summary, ...defined({ tokens, money: used?.money }) }
       }),
     )
     return found.filter((each) => each.runs > 0).sort((a, b) => b.runs - a.runs)
   }
 }
 
-function daysOf({ days }: RunLog, now: number) {
-  const oldest = dayOf(now - WEEK)
+type Range = { since: number; until: number }
+
+/** The days of a span, and none where it is shorter than that. */
+function daysOf({ days }: RunLog, { from, to }: Span): [string, RunCounts][] {
+  const [first, last] = [from.slice(0, 10), to.slice(0, 10)]
   return Object.entries(days)
-    .filter(([day]) => day >= oldest)
-    .map(([day, counts]) => ({ day, ...counts }))
-    .sort((a, b) => a.day.localeCompare(b.day))
+    .filter(([day]) => day >= first && day <= last)
+    .sort(([a], [b]) => a.localeCompare(b))
 }
 
-function summaryOf(log: RunLog, now: number) {
-  const days = daysOf(log, now)
-  const [runs, failed] = [
-    days.reduce((sum, day) => sum + day.runs, 0),
-    days.reduce((sum, day) => sum + day.failed, 0),
-  ]
-  const durations = days.reduce((sum, day) => addBuckets(sum, day.durations), noDurations())
+function summaryOf(counts: readonly RunCounts[], log: RunLog) {
+  const nothing: RunCounts = { runs: 0, failed: 0, durations: noDurations(), callers: {} }
+  const { runs, failed, durations } = counts.reduce(addCounts, nothing)
   return {
     runs,
     failed,
@@ -75,9 +92,9 @@ function summaryOf(log: RunLog, now: number) {
   }
 }
 
-function callersOf({ days }: RunLog) {
-  const counts = new Map<string, number>()
-  for (const { callers } of Object.values(days))
-    for (const [by, times] of Object.entries(callers)) counts.set(by, (counts.get(by) ?? 0) + times)
-  return [...counts].map(([by, runs]) => ({ by, runs })).sort((a, b) => b.runs - a.runs)
+function callersOf(counts: readonly RunCounts[]) {
+  const sums = new Map<string, number>()
+  for (const { callers } of counts)
+    for (const [by, times] of Object.entries(callers)) sums.set(by, (sums.get(by) ?? 0) + times)
+  return [...sums].map(([by, runs]) => ({ by, runs })).sort((a, b) => b.runs - a.runs)
 }
