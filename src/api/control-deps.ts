@@ -43,7 +43,7 @@ export type ControlDeps = {
   configuration(): Json
   reload(): Promise<Json>
   /** Data of the last hour, for charts. */
-  history(): object
+  history(since: number, until: number): object
   /** Subscribes a reader to live events. Returns a function that unsubscribes. */
   read(reader: Reader): () => void
   artifacts: ArtifactService

@@ -1,8 +1,10 @@
 import type { Request } from 'express'
 import { z } from 'zod'
+import { time } from '../core/arguments.ts'
 import { TriviumError } from '../core/errors.ts'
 import { submissionSchema } from '../core/message.ts'
 import { messageFilter } from '../core/message-operations.ts'
+import { HOUR } from '../core/units.ts'
 import { createStream, STREAMED } from '../features/live/stream.ts'
 import { audited } from './audited.ts'
 import { callerOf, OPERATOR } from './bearer.ts'
@@ -10,6 +12,7 @@ import type { Ask, Calls } from './calls.ts'
 import type { ControlDeps } from './control-deps.ts'
 import { component, EVENTS, MESSAGE, RAW, returning, taking } from './openapi.ts'
 
+const historySchema = z.object({ since: time.exactOptional(), until: time.exactOptional() })
 const doctorSchema = z.strictObject({ gateway: z.string().exactOptional() })
 
 /** Calls for operators: state, configuration, and test messages. */
@@ -24,7 +27,12 @@ export function addOperatorCalls({ serve, offer }: Calls, deps: ControlDeps): vo
     async () => ({ at: Date.now(), troubles: await deps.troubles() }),
     returning(component('Troubles')),
   )
-  offer('get /v1/history', 'The last hour of this daemon in points: rates, latency, depths.', deps.history)
+  const points =
+    'Rates, latency and depths of this daemon over time, of the last hour by default, for seven days.'
+  offer('get /v1/history?since&until', points, ({ query }) => {
+    const { since, until } = checked(query, historySchema)
+    return deps.history(since ?? Date.now() - HOUR, until ?? Date.now())
+  })
   const live = `What happens, as it happens, as server-sent events: ${STREAMED.join(', ')}, gap.`
   const filter = Object.keys(messageFilter.shape).join('&')
   serve(`get /v1/stream?${filter}&match&only`, live, EVENTS, createStream(deps.read))
@@ -57,7 +65,11 @@ export function addOperatorCalls({ serve, offer }: Calls, deps: ControlDeps): vo
 }
 
 function bodyOf<T>({ body }: Request, schema: z.ZodType<T>): T {
-  const { data, error } = schema.safeParse(body)
+  return checked(body, schema)
+}
+
+function checked<T>(given: unknown, schema: z.ZodType<T>): T {
+  const { data, error } = schema.safeParse(given)
   if (error) throw new TriviumError('bad_request', { reason: z.prettifyError(error) })
   return data
 }

@@ -31,7 +31,7 @@ export function createOperator(deps: OperatorDeps) {
 
   return {
     version,
-    history: () => ({ every: history.every, points: history.points() }),
+    history: history.range,
     read: feed.read,
     measured: () => readMeasured(deps, troubles),
     invoke: manager.invoke,

@@ -1,8 +1,12 @@
+import { useEffect } from 'preact/hooks'
+import { call } from '../lib/api.js'
 import { Chart } from '../lib/chart.js'
+import { Histogram } from '../lib/histogram.js'
 import { html } from '../lib/html.js'
 import { now, points } from '../lib/live.js'
-import { Age, Badge, took, Words } from '../lib/parts.js'
-import { link } from '../lib/router.js'
+import { Age, Badge, CopyLink, Problem, took, useLoaded, Words } from '../lib/parts.js'
+import { RANGES, Range } from '../lib/range.js'
+import { go, link, replace } from '../lib/router.js'
 import { placeOf } from '../lib/troubles.js'
 
 const RATES = [
@@ -21,19 +25,70 @@ const DEPTH = [
 ]
 
 /** What is wrong first; then what goes through. */
-export function NowPage() {
+export function NowPage({ query }) {
+  const { since = '', until = '' } = query
+  const set = (change) => replace('now', { ...query, ...change })
+  const isLive = until === '' && (since === '' || since === '15m')
+  const Charts = isLive ? LiveCharts : PastCharts
   return html`<section class="page now" aria-labelledby="title">
-    <header class="bar"><h1 id="title">Now</h1></header>
+    <header class="bar"><h1 id="title">Now</h1>
+      <div class="filter"><${Range} query=${query} set=${set} ranges=${RANGES} normal="1h" /><${CopyLink} /></div></header>
     <div class="now-grid">
       <${Troubles} />
       <div class="charts">
-        <${Chart} title="Messages a second" points=${points.value} lines=${RATES} show=${rate} least=${1} />
-        <${Chart} title="From acceptance to the skill" points=${points.value} lines=${LATENCY} show=${(seconds) => took(seconds * 1000)} least=${0.02} />
-        <${Chart} title="On the way" points=${points.value} lines=${DEPTH} show=${whole} least=${4} />
+        <${Charts} since=${since} until=${until} />
         <${Roads} />
       </div>
     </div>
   </section>`
+}
+
+const MINUTE = 60_000
+
+/** What the stream tells of the last hour, or of its end. */
+function LiveCharts({ since }) {
+  const minutes = since === '15m' ? 15 : 60
+  const name = since === '15m' ? 'the last 15 minutes' : 'the last hour'
+  const span = { since: minutes * MINUTE, name, isWhole: since === '15m' }
+  return html`<${Charts} points=${points.value} span=${span} />`
+}
+
+/** Ms between two looks at a span that goes on. */
+const AGAIN = 30_000
+
+/** A longer or an earlier span: messages from the journal, the lines as far as this daemon knows them. */
+function PastCharts({ since, until }) {
+  const range = Object.fromEntries(Object.entries({ since, until }).filter(([, value]) => value !== ''))
+  const { value, error, reload } = useLoaded(
+    async (signal) => {
+      const known = await call('GET', `/v1/history?${new URLSearchParams(range)}`, undefined, signal)
+      return { ...known, at: Date.now() }
+    },
+    [since, until],
+  )
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || reload(), AGAIN)
+    return () => clearInterval(timer)
+  }, [since, until])
+  if (error && !value) return html`<${Problem} error=${error} retry=${reload} />`
+  const { from, to, at = Date.now(), points: known = [], every } = value ?? {}
+  const span = {
+    since: from ?? at,
+    until: to ?? at,
+    name: RANGES.find(([key]) => key === since)?.[1] ?? 'the chosen time',
+    isWhole: true,
+  }
+  const first = known[0]?.at
+  return html`<figure class="chart volume" aria-label="Messages that came in"><figcaption><b>Messages that came in</b></figcaption>
+      <${Histogram} filter=${range} narrow=${(chosen) => go('messages', chosen)} /></figure>
+    <${Charts} points=${known} span=${span} every=${every} />
+    ${value && (first === undefined || first > from + 2 * every) && html`<p class="dim">${first === undefined ? 'This daemon knows no rates of this time' : `This daemon knows rates since ${new Date(first).toLocaleString()}`}: it keeps them in memory. The bars are from the journal.</p>`}`
+}
+
+function Charts({ points, span, every }) {
+  return html`<${Chart} title="Messages a second" points=${points} lines=${RATES} show=${rate} least=${1} span=${span} every=${every} />
+    <${Chart} title="From acceptance to the skill" points=${points} lines=${LATENCY} show=${(seconds) => took(seconds * 1000)} least=${0.02} span=${span} every=${every} />
+    <${Chart} title="On the way" points=${points} lines=${DEPTH} show=${whole} least=${4} span=${span} every=${every} />`
 }
 
 /** Has a place of its own, so that a trouble that comes or goes moves nothing else. */

@@ -1,4 +1,5 @@
 import type { StoreStats } from '../../core/store.ts'
+import { MINUTE } from '../../core/units.ts'
 
 /** Counters since the start, and the histogram of start latencies in seconds (`le` buckets). */
 export type Counts = Record<
@@ -20,30 +21,86 @@ export type Point = Record<CountName, number> & {
 
 type CountName = Exclude<keyof Counts, 'latency'>
 
-/** Ms between points, and number of kept points: an hour. */
-const EVERY = 5_000
-const KEPT = 720
+/** Ms between points, and number of kept points: an hour, a day and a week. */
+const TIERS = [
+  { every: 5_000, kept: 720 },
+  { every: 2 * MINUTE, kept: 720 },
+  { every: 15 * MINUTE, kept: 672 },
+] as const
+const [{ every: EVERY }] = TIERS
 
 export type History = ReturnType<typeof createHistory>
 
-/** The last hour of this daemon, in memory, for charts. Call `sample` every `every` ms. */
+/**
+ * The last week of this daemon, in memory, for charts: the older, the coarser. Call `sample` every `every` ms. Rates and latencies of a
+ * coarse point are those of its whole time, depths the deepest in it.
+ */
 export function createHistory(deps: {
   counts(): Promise<Counts>
   stats(): Promise<StoreStats>
   now(): number
 }) {
-  const points: Point[] = []
-  let before: { at: number; counts: Counts } | undefined
+  const [fine, minutes, quarters] = TIERS.map(createTier)
+  const tiers = [fine, minutes, quarters].filter((tier) => tier !== undefined)
   return {
     every: EVERY,
-    points: (): readonly Point[] => points,
+    points: (): readonly Point[] => fine?.points() ?? [],
+    /** The points of a time, as fine as they are known for all of it, and the ms between them. */
+    range(since: number, until: number): { from: number; to: number; every: number; points: Point[] } {
+      const tier = tiers.find((each) => each.reaches(since)) ?? quarters
+      const known = tier?.points() ?? []
+      const last = known.at(-1)?.at ?? 0
+      // What has happened since the last coarse point is known finer.
+      const newer = tier === fine ? [] : (fine?.points() ?? []).filter(({ at }) => at > last)
+      const points = [...known, ...newer].filter(({ at }) => at >= since && at <= until)
+      return { from: since, to: until, every: tier?.every ?? EVERY, points }
+    },
     async sample(): Promise<void> {
       const [counts, stats] = await Promise.all([deps.counts(), deps.stats().catch(() => undefined)])
       const at = deps.now()
-      if (before) points.push({ at, ...ratesBetween(before, { at, counts }), ...(stats && depthsOf(stats)) })
-      if (points.length > KEPT) points.shift()
-      before = { at, counts }
+      for (const tier of tiers) tier.add({ at, counts }, stats && depthsOf(stats))
     },
+  }
+}
+
+type Depths = ReturnType<typeof depthsOf>
+
+function createTier({ every, kept }: { every: number; kept: number }) {
+  const points: Point[] = []
+  let before: Sample | undefined
+  let deepest: Depths | undefined
+  let isWhole = true
+  return {
+    every,
+    points: (): readonly Point[] => points,
+    /** Whether nothing that happened since then has been dropped. */
+    reaches: (since: number) => isWhole || (points[0]?.at ?? 0) <= since,
+    add(sample: Sample, depths: Depths | undefined): void {
+      deepest = deeper(deepest, depths)
+      before ??= sample
+      const passed = sample.at - before.at
+      // The clock was set back.
+      if (passed < 0) before = sample
+      // Every sample is a fine point, however early it comes.
+      if (passed <= 0 || (every > EVERY && passed < every)) return
+      points.push({ at: sample.at, ...ratesBetween(before, sample), ...deepest })
+      if (points.length > kept) {
+        points.shift()
+        isWhole = false
+      }
+      before = sample
+      deepest = undefined
+    },
+  }
+}
+
+function deeper(a: Depths | undefined, b: Depths | undefined): Depths | undefined {
+  if (!a || !b) return a ?? b
+  return {
+    waiting: Math.max(a.waiting, b.waiting),
+    running: Math.max(a.running, b.running),
+    outbox: Math.max(a.outbox, b.outbox),
+    receive: Math.max(a.receive, b.receive),
   }
 }
 

@@ -2,7 +2,7 @@ import type { KeyValues } from '../../core/store.ts'
 import { DAY, dayOf, daysBetween } from './day.ts'
 
 /** Ms of a slot. For the last day what was used is known by slots, before that by days. */
-export const SLOT = 5 * 60_000
+const SLOT = 5 * 60_000
 /** Slots are kept for so long (ms): a day, and room for clocks that differ. */
 export const SLOTS_KEPT = DAY + 60 * 60_000
 /** Slots that are kept at a time. */

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+
+const ROUTES = `
+gateways:
+  shop: { transport: webhook, path: /hooks/shop, verify: { scheme: none } }
+routes:
+  - { name: all, skill: echo, reply: none }
+`
+
+describe('the time of Now', { timeout: 180_000 }, async () => {
+  const site = openSite({ routes: ROUTES })
+  const daemon = await site.start()
+  const { page, show, press, shots } = await openConsole(() => daemon)
+  for (let at = 0; at < 3; at++) await daemon.post('/hooks/shop', JSON.stringify({ text: `number ${at}` }))
+  const time = page.getByRole('combobox', { name: 'Time' })
+  const bars = page.getByRole('figure', { name: 'Messages that came in' })
+  const chart = (name: string) => page.getByRole('figure', { name: `Messages a second, ${name}` })
+
+  test('is chosen as in messages, stays in the address, and is copied with it', async () => {
+    await show('now')
+    await chart('the last hour').locator('canvas').waitFor()
+    assert.equal(await time.inputValue(), '1h')
+    assert.equal(await bars.count(), 0)
+    await time.selectOption('24h')
+    await bars.getByRole('slider').waitFor()
+    await chart('last 24 hours').locator('canvas').waitFor()
+    await page.getByText(/This daemon knows/).waitFor()
+    assert.match(page.url(), /#\/now\?since=24h$/)
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('now-24h')
+    await press('Copy link')
+    await page.getByRole('button', { name: 'Copied' }).waitFor()
+    await show('messages')
+    await page.goto(String(await page.evaluate('navigator.clipboard.readText()')))
+    await chart('last 24 hours').waitFor()
+    await page.reload()
+    await chart('last 24 hours').waitFor()
+    await time.selectOption('15m')
+    await chart('the last 15 minutes').locator('canvas').waitFor()
+    await show('now?since=3h&until=2h')
+    await page.getByText('This daemon knows no rates of this time').waitFor()
+    assert.equal(await time.inputValue(), 'custom')
+  })
+
+  test('a bar of a longer time leads to its messages', async () => {
+    await show('now?since=6h')
+    await bars.getByRole('slider').focus()
+    await page.keyboard.press('End')
+    await page.keyboard.press('Enter')
+    await page.getByText('3 messages', { exact: true }).waitFor()
+    assert.match(page.url(), /#\/messages\?since=.*until=/)
+  })
+})
