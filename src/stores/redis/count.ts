@@ -1,6 +1,7 @@
 import { timeOf } from '../../core/message-id.ts'
 import type { Journal } from '../../core/store.ts'
 import { type Entry, parseHead, positionIn } from './codec.ts'
+import { lastBefore } from './last-before.ts'
 import type { Places } from './layout.ts'
 import { digest, type Server } from './scripts.ts'
 
@@ -15,19 +16,6 @@ export function createCount(
   places: Places,
   outcomes: Journal['outcomes'],
 ): Journal['countByTime'] {
-  /** The position of the last message before a time. */
-  const lastBefore = async (time: number) => {
-    const [last] = await call<Entry[]>('XREVRANGE', `${main}journal`, '+', '-', 'COUNT', 1)
-    let [low, high] = [0, last ? positionIn(last) : 0]
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2)
-      const [found] = await call<Entry[]>('XRANGE', `${main}journal`, `${middle}-0`, '+', 'COUNT', 1)
-      if (found && parseHead(found[1][1]).time < time) low = positionIn(found)
-      else high = middle - 1
-    }
-    return low
-  }
-
   return async ({ gateways, conversation, outcomes: wanted, since = 0, until }, width) => {
     const deadline = Date.now() + LONGEST
     const counts = new Map<number, number>()
@@ -47,7 +35,9 @@ export function createCount(
     const sorted = () => [...counts].map(([at, count]) => ({ at, count })).sort((a, b) => b.at - a.at)
 
     let newest: number | undefined
-    for (let from = until === undefined ? Number.MAX_SAFE_INTEGER : await lastBefore(until); from > 0; ) {
+    const end =
+      until === undefined ? Number.MAX_SAFE_INTEGER : await lastBefore(call, main, ({ time }) => time < until)
+    for (let from = end; from > 0; ) {
       const entries = await call<Entry[]>('XREVRANGE', `${main}journal`, `${from}-0`, '-', 'COUNT', SLICE)
       const ids = entries.filter(isMeant).map(idOf)
       const standing = wanted ? await outcomes(ids) : []

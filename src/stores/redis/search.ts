@@ -3,6 +3,7 @@ import { createMatcher, isPlainText, wordsOf } from '../../core/message-query.ts
 import type { FoundMessages, Journal, MessageSearch } from '../../core/store.ts'
 import { type Entry, messageOf, parseHead, positionIn } from './codec.ts'
 import { createCount } from './count.ts'
+import { lastBefore } from './last-before.ts'
 import type { Places } from './layout.ts'
 import { digest, type Server } from './scripts.ts'
 
@@ -23,21 +24,20 @@ export function createSearch(
   const placeBefore = async (id: string) => {
     const own = places.placeOf(id)
     if (own !== undefined || !isId(id)) return (own ?? 0) - 1
-    const [last] = await call<Entry[]>('XREVRANGE', `${main}journal`, '+', '-', 'COUNT', 1)
-    let [low, high] = [0, last ? positionIn(last) : 0]
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2)
-      const [found] = await call<Entry[]>('XRANGE', `${main}journal`, `${middle}-0`, '+', 'COUNT', 1)
-      const head = found && parseHead(found[1][1])
-      if (found && head && places.idAt(head.time, positionIn(found), head.tail) < id) low = positionIn(found)
-      else high = middle - 1
-    }
-    return low
+    return lastBefore(call, main, ({ time, tail }, position) => places.idAt(time, position, tail) < id)
+  }
+  /** The place from which a search goes back: what is newer than it wants is not read. */
+  const placeOfEnd = async ({ before, until }: MessageSearch) => {
+    const place = before === undefined ? Number.MAX_SAFE_INTEGER : await placeBefore(before)
+    if (until === undefined) return place
+    const head = before !== undefined && isId(before) ? timeOf(before) : Number.POSITIVE_INFINITY
+    // A page that goes on is there already.
+    return head <= until ? place : Math.min(place, await lastBefore(call, main, ({ time }) => time < until))
   }
 
   const search = async (query: MessageSearch): Promise<FoundMessages> => {
     const deadline = Date.now() + LONGEST
-    const { gateways, conversation, before, limit, since = 0 } = query
+    const { gateways, conversation, limit, since = 0 } = query
     const [wanted, own] =
       conversation === undefined ? [] : [digest(conversation), places.placeOf(conversation)]
     const matches = createMatcher(query)
@@ -53,7 +53,7 @@ export function createSearch(
     }
     const found: FoundMessages['found'] = []
     let size = 0
-    let from = before === undefined ? Number.MAX_SAFE_INTEGER : await placeBefore(before)
+    let from = await placeOfEnd(query)
     while (from > 0) {
       const range = [`${main}journal`, `${from}-0`, '-', 'COUNT', SLICE] as const
       const entries = await call<Entry[]>('XREVRANGE', ...range)
