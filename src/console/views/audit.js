@@ -3,7 +3,7 @@ import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { Age, Badge, Empty, Problem, StoreAway, useLoaded } from '../lib/parts.js'
 import { Range } from '../lib/range.js'
-import { replace } from '../lib/router.js'
+import { link, replace } from '../lib/router.js'
 
 const PAGE = 100
 const FILTERS = [
@@ -32,9 +32,9 @@ export function AuditPage({ query }) {
   }
   return html`<section class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Audit</h1>
-      <div class="buttons">${FILTERS.map(
+      <div class="filter">${FILTERS.map(
         ([key, label]) =>
-          html`<label key=${key}>${label} <input type="text" value=${query[key] ?? ''} onInput=${(event) => replace('audit', { ...query, [key]: event.target.value })} /></label>`,
+          html`<label class="pick" key=${key}><span>${label}</span><input type="text" value=${query[key] ?? ''} onInput=${(event) => replace('audit', { ...query, [key]: event.target.value })} /></label>`,
       )}
         <${Range} query=${query} set=${(span) => replace('audit', { ...query, ...span })} />
         <button type="button" onClick=${reload}>Reload</button></div></header>
@@ -51,7 +51,13 @@ export function AuditPage({ query }) {
 }
 
 function Row({ of: { at, by, via, action, target = {}, outcome, from } }) {
-  return html`<tr><td><${Age} at=${at} /></td><td title=${from}>${by}</td><td>${via}</td><td>${action}</td>
-    <td>${Object.entries(target).map(([name, value]) => html`<span key=${name}><span class="dim">${name}</span> ${typeof value === 'string' ? value : JSON.stringify(value)} </span>`)}</td>
+  return html`<tr><td class="whole-words"><${Age} at=${at} /></td><td class="whole-words" title=${from}>${by}</td><td>${via}</td><td>${action}</td>
+    <td>${Object.entries(target).map(([name, value]) => html`<span key=${name}><span class="dim">${name}</span> <${Value} name=${name} value=${value} /> </span>`)}</td>
     <td><${Badge} kind=${outcome === 'ok' ? 'good' : 'bad'}>${outcome}<//></td></tr>`
+}
+
+/** A message leads to its story: who decided, and what came of it. */
+function Value({ name, value }) {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return name === 'messageId' ? html`<a href=${link(['messages', text])}>${text}</a>` : text
 }
