@@ -28,13 +28,8 @@ export function createAnswering(parts: {
     if (!listener?.listen) throw noGateway(message.gateway, gateways.names())
     return listener.listen(bolt, { message, route: name, signal, timeout })
   }
-  return async (dispatched) => {
+  const answer = (dispatched: Dispatch, caller: Caller): Promise<unknown> => {
     const { message, route } = dispatched
-    if (dispatched.isAside) return listen(dispatched)
-    const caller = access.callerOf(message)
-    const decision = decide(message, caller)
-    const decided = decision && (await decision)
-    if (decided !== undefined) return decided
     const transport = route.reply === 'none' ? undefined : gateways.get(message.gateway)
     if (route.queue !== undefined) {
       const progress = (progress: Json) => transport?.progress?.({ ...placeOf(message), progress })
@@ -49,6 +44,16 @@ export function createAnswering(parts: {
       })
     const canShow = transport?.working || transport?.stream
     return canShow ? showWork(transport, dispatched, invoke) : invoke({})
+  }
+  // Not async: that would add three promises to each message.
+  return (dispatched) => {
+    const { message } = dispatched
+    if (dispatched.isAside) return listen(dispatched)
+    const caller = access.callerOf(message)
+    const decision = decide(message, caller)
+    return decision
+      ? decision.then((decided) => decided ?? answer(dispatched, caller))
+      : answer(dispatched, caller)
   }
 }
 

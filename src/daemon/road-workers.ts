@@ -153,7 +153,7 @@ function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transc
     ended: (message) => void roads.events.releaseOwn(message.id),
     settled({ id }, isDone) {
       if (!isDone) return runs.leave(id)
-      runs.end(id).catch((err) => log.warn({ messageId: id, err }, 'the record of a run was not removed'))
+      runs.end(id)?.catch((err) => log.warn({ messageId: id, err }, 'the record of a run was not removed'))
     },
     outbox: roads.outbox,
     metrics: metrics.dispatch,

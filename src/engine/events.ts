@@ -98,16 +98,17 @@ export function createEvents(deps: {
       }
       return { count }
     },
-    /** Removes the groups of a finished outermost invocation. Never rejects: unused groups expire. */
-    async releaseOwn(rootId: string) {
+    /** Removes the groups of a finished outermost invocation; most have none. Never rejects: unused groups expire. */
+    releaseOwn(rootId: string): Promise<unknown> | undefined {
       const known = own.get(rootId)
-      if (!own.delete(rootId)) return
+      if (!known) return undefined
+      own.delete(rootId)
       const group = ownGroup(rootId)
-      const ends = [...(known ?? [])].flatMap((topic) => [
+      const ends = [...known].flatMap((topic) => [
         topics.unsubscribe(topic, group),
         settings.remove(topic, group),
       ])
-      await Promise.allSettled(ends)
+      return Promise.allSettled(ends)
     },
   } satisfies Services['events'] & Record<'releaseOwn', unknown>
 }

@@ -22,7 +22,7 @@ type Connected = {
   /** Further skills, which depend on the manager. */
   skills?: readonly Skill[]
   /** Called at the end of an invocation without a message. */
-  ended?(rootId: string): Promise<void>
+  ended?(rootId: string): Promise<unknown> | undefined
 }
 
 /** Makes the skill manager. Call `connect` (services) and then `reload` (loads skills) before the first invocation. */

@@ -67,6 +67,11 @@ export function createRunRecords(kv: KeyValues) {
     return new Map(names.map((name, index) => [name, values[index]]))
   }
 
+  const remove = async (rootId: string) => {
+    const keys = await kv.list(`${PREFIX}${rootId}/`, MOST_ENTRIES)
+    await Promise.all(keys.map(kv.delete))
+  }
+
   return {
     /** The record of the run that `ctx` starts or resumes. */
     async open(ctx: SkillContext) {
@@ -76,12 +81,8 @@ export function createRunRecords(kv: KeyValues) {
       const base = `${PREFIX}${rootId}/${name}`
       return createRecord({ kv, base, name, known: await read(base), call: ctx.call, log: ctx.log })
     },
-    /** Deletes the records of an outermost call that has ended. */
-    async end(rootId: string): Promise<void> {
-      if (!touched.delete(rootId)) return
-      const keys = await kv.list(`${PREFIX}${rootId}/`, MOST_ENTRIES)
-      await Promise.all(keys.map(kv.delete))
-    },
+    /** Deletes the records of an outermost call that has ended. Most have none. */
+    end: (rootId: string): Promise<void> | undefined => (touched.delete(rootId) ? remove(rootId) : undefined),
     /** Releases an outermost call that another daemon may resume. */
     leave: (rootId: string) => void touched.delete(rootId),
   }
