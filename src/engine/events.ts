@@ -101,8 +101,7 @@ export function createEvents(deps: {
     /** Removes the groups of a finished outermost invocation; most have none. Never rejects: unused groups expire. */
     releaseOwn(rootId: string): Promise<unknown> | undefined {
       const known = own.get(rootId)
-      if (!known) return undefined
-      own.delete(rootId)
+      if (!known || !own.delete(rootId)) return undefined
       const group = ownGroup(rootId)
       const ends = [...known].flatMap((topic) => [
         topics.unsubscribe(topic, group),
