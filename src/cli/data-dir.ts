@@ -43,7 +43,23 @@ type Place = Pick<DaemonConfig, 'dataDir' | 'token'>
 export async function placeOf(environs: Environs): Promise<Place> {
   const read = await loadFor(environs).catch((error: unknown) => ({ error }))
   if ('error' in read) return placeWithout(environs, read.error)
-  return placed(read, environs).daemon
+  const { daemon, file } = placed(read, environs)
+  // A changed `data-dir` takes effect at the next start: the daemon that runs is where it was.
+  const before = readDaemonFile(daemon.dataDir) ? undefined : likelyDirs(environs.cwd, file).find(isOf(file))
+  return { ...daemon, dataDir: environs.env.TRIVIUM_DATA_DIR ? daemon.dataDir : (before ?? daemon.dataDir) }
+}
+
+/** Its default place, and where a file usually names it. */
+function likelyDirs(cwd: string, file: string): string[] {
+  return [cwd, dirname(file)].map((dir) => join(dir, '.trivium'))
+}
+
+/** Whether a daemon of this file wrote into a data directory that it is there. */
+function isOf(file: string, isOldToo = false): (dir: string) => boolean {
+  return (dir) => {
+    const found = readDaemonFile(dir)
+    return found !== undefined && (found.config === file || (isOldToo && found.config === undefined))
+  }
 }
 
 /** As `loadFor`, for what works on the data directory itself. Throws `usage` where that may be another's. */
@@ -59,15 +75,9 @@ async function placeWithout(environs: Environs, error: unknown): Promise<Place> 
   const { cwd, path } = environs
   const env = await readEnvironment(cwd, environs.env).catch(() => environs.env)
   const file = configPath(cwd, env, path)
-  const isOfFile = (dir: string) => {
-    const found = readDaemonFile(dir)
-    return found !== undefined && (found.config ?? file) === file
-  }
-  // Its default place, and where a file usually names it.
-  const likely = [cwd, dirname(file)].map((dir) => join(dir, '.trivium'))
   const dataDir = env.TRIVIUM_DATA_DIR
     ? [resolve(cwd, env.TRIVIUM_DATA_DIR)].find(readDaemonFile)
-    : likely.find(isOfFile)
+    : likelyDirs(cwd, file).find(isOf(file, true))
   if (dataDir === undefined) throw error
   return { dataDir, ...defined({ token: env.TRIVIUM_TOKEN || undefined }) }
 }

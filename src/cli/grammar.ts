@@ -47,6 +47,25 @@ export function spokenName(name: string): string {
   return found ? `${found.noun} ${found.verb.replaceAll('-', ' ')}` : name
 }
 
+/** Nouns that people look for, and what has them. */
+const SOUGHT: Readonly<Record<string, string>> = {
+  group: 'event groups',
+  groups: 'event groups',
+  topic: 'event groups',
+  queue: 'dead-letter list',
+  log: 'history',
+  logs: 'history',
+  events: 'event wait',
+  webhook: 'gateway list',
+}
+
+/** A hint for a word that is no command: the command that has what it names, or the noun that it nearly is. */
+export function nounHint(word: string): string {
+  const sought = Object.hasOwn(SOUGHT, word) ? SOUGHT[word] : undefined
+  const found = sought ?? NOUNS.find((noun) => `${noun}s` === word)
+  return found === undefined ? '' : ` Did you mean \`trivium ${found}\`?`
+}
+
 /** The built-in skill that a command line begins with as noun and verb, and how many words that takes. */
 export function skillIn(words: readonly string[]): { name: string; count: number } | undefined {
   for (const count of [3, 2]) {
@@ -58,10 +77,35 @@ export function skillIn(words: readonly string[]): { name: string; count: number
 
 /** The verbs of a noun as a command whose help lists them; undefined for any other word. */
 export function groupOf(noun: string): Command | undefined {
-  const verbs = SPOKEN.filter((one) => one.noun === noun)
-  if (verbs.length === 0) return undefined
+  if (!SPOKEN.some((one) => one.noun === noun)) return undefined
   const group = new Command(`trivium ${noun}`).usage('<verb> [options]').exitOverride().helpCommand(false)
-  for (const { verb, description } of verbs)
-    group.command(verb.replaceAll('-', ' '), { hidden: false }).summary(description)
+  listVerbs(group, noun)
   return group
 }
+
+/** Lists the skills of a noun in the help of its command, next to the verbs that this has already. */
+export function listVerbs(group: Command, noun: string): void {
+  for (const { verb, description } of SPOKEN.filter((one) => one.noun === noun)) {
+    const name = verb.replaceAll('-', ' ')
+    // Words with a space are no command of their own, only a line of the help.
+    if (!group.commands.some((command) => command.name() === name))
+      group.addCommand(new Command(name).summary(description).copyInheritedSettings(group))
+  }
+}
+
+/** Lists the nouns that are no command by themselves in the help of all. */
+export function listNouns(program: Command): void {
+  for (const noun of NOUNS) {
+    const verbs = SPOKEN.filter((one) => one.noun === noun).map(({ verb }) => verb.replaceAll('-', ' '))
+    if (verbs.length === 0 || program.commands.some((command) => command.name() === noun)) continue
+    const group = groupOf(noun)?.name(noun).summary(verbs.join(', '))
+    if (group) program.addCommand(group.copyInheritedSettings(program))
+  }
+  for (const [name, summary] of ALONE) program.addCommand(new Command(name).summary(summary))
+}
+
+/** Skills for operators whose name is one word. */
+const ALONE = [
+  ['troubles', 'what is wrong now, since when, and what to do'],
+  ['cost', 'tokens and cost of models, with the budgets'],
+] as const

@@ -132,8 +132,12 @@ export async function requireName(
 /** A connection whose calls check first what their arguments name. */
 export function checked<Given extends Asked>(connection: Given, environs: Environs): Given {
   const { invoke } = connection
+  /** Calls that are repeated are checked once. */
+  const seen = new Set<string>()
   const checkedInvoke: Asked['invoke'] = async (name, args, signal) => {
-    await requireKnown(name, args, connection, environs)
+    const call = JSON.stringify([name, args])
+    if (!seen.has(call)) await requireKnown(name, args, connection, environs)
+    seen.add(call)
     return invoke(name, args, signal)
   }
   return { ...connection, invoke: checkedInvoke }

@@ -82,7 +82,7 @@ export async function main(argv: string[], world: World = THIS_PROCESS): Promise
     .configureOutput(usageOutput(terminal))
     .addHelpText(
       'after',
-      '\nEvery skill is a command too: trivium <noun> <verb> --arg value, such as `trivium event wait`; your own by their names.\n`trivium skill list` names them.',
+      '\n`trivium <noun>` lists its verbs, and `--help` works after each. Your own skills are commands by their names; `trivium skill list`\nnames them.',
     )
 
   try {
@@ -109,6 +109,7 @@ export async function main(argv: string[], world: World = THIS_PROCESS): Promise
       await invokeSpoken(rest, at, context)
       return code
     }
+    if (isHelp(rest, name)) await listSkills(program)
     listGlobals(program)
     await program.parseAsync(rest, { from: 'user' })
     return code
@@ -127,11 +128,22 @@ function renamed(rest: string[], at: number, terminal: Terminal): string | undef
   return now
 }
 
+function isHelp(rest: readonly string[], name: string | undefined): boolean {
+  return name === undefined || name === 'help' || rest.includes('--help') || rest.includes('-h')
+}
+
+/** Adds to the help what skills do: to that of all commands their nouns, and to each group the verbs that it lacks. */
+async function listSkills(program: Command): Promise<void> {
+  const { listNouns, listVerbs } = await import('./grammar.ts')
+  for (const group of program.commands) if (group.commands.length > 0) listVerbs(group, group.name())
+  if (program.commands.length > 1) listNouns(program)
+}
+
 /** Whether the second word is no command of the group that the first one names, though the group has commands. */
 function lacks(program: Command, [noun, verb]: readonly string[]): boolean {
   if (verb === undefined || verb.startsWith('-') || verb === 'help') return false
   const group = program.commands.find((command) => command.name() === noun)
-  if (!group || group.commands.length === 0) return false
+  if (!group) return false
   return !group.commands.some((command) => command.name() === verb || command.aliases().includes(verb))
 }
 

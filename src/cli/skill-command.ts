@@ -10,7 +10,7 @@ import { isCallbackName } from '../runtime/callbacks/callback-skill.ts'
 import { type CommandContext, type Environs, EXIT_NOTHING, interruption, loadFor, usage } from './command.ts'
 import { type Connection, connect, connectOrOpen, isNotRunning } from './connection.ts'
 import { GLOBAL_NAMES, listGlobals } from './global-options.ts'
-import { groupOf, skillIn, spokenName } from './grammar.ts'
+import { groupOf, nounHint, skillIn, spokenName } from './grammar.ts'
 import { requireKnown } from './known-names.ts'
 import { humanResult } from './skill-output.ts'
 import { readValue, typeName } from './skill-value.ts'
@@ -73,14 +73,14 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     const named = { ...json }
     for (const { property, key } of options) if (given[key] !== undefined) named[property] = given[key]
     const args = { ...named, ...readPositional(command.args, named, skill.args) }
-    if (builtInSkills.some((one) => one.name === name))
-      await requireKnown(name, args, connection, context.environs())
+    const isBuiltIn = builtInSkills.some((one) => one.name === name)
+    if (isBuiltIn) await requireKnown(name, args, connection, context.environs())
     if (given.follow === true) return followEvents(connection, args, context.terminal())
     const { invoke } = connection.running
       ? connection
       : await withoutDaemon(name, args, connection, context.environs())
     const result = await invoke(name, args)
-    show(context.terminal(), result, () => humanResult(name, result))
+    show(context.terminal(), result, () => humanResult(name, result, args, isBuiltIn))
     const isNothing = result === null || (Array.isArray(result) && result.length === 0)
     if (WAITING.has(name) && isNothing) context.exit(EXIT_NOTHING)
   })
@@ -167,7 +167,7 @@ async function find(connection: Connection, name: string, context: CommandContex
 }
 
 function unknownCommand(name: string, skills: readonly string[], context: CommandContext): TriviumError {
-  const hint = didYouMean(name, [...skills, ...context.commands()])
+  const hint = nounHint(name) || didYouMean(name, [...skills, ...context.commands()])
   return usage(
     `There is no command and no skill ${name}.${hint} \`trivium help\` and \`trivium skill list\` name them.`,
   )
@@ -175,12 +175,8 @@ function unknownCommand(name: string, skills: readonly string[], context: Comman
 
 /** The command of a skill, and which of its options is which argument. */
 function commandFor(name: string, { description, args: { properties, required } }: Described) {
-  const positional =
-    required.length > 0
-      ? `the required arguments may stand without their flags: ${required.join(', ')}`
-      : 'id' in properties
-        ? '`id` may stand without its flag'
-        : 'none'
+  const free = unflagged({ properties, required })
+  const positional = free.length > 0 ? `may stand without their flags: ${free.join(', ')}` : 'none'
   const command = new Command(`trivium ${spokenName(name)}`)
     .description(description)
     .exitOverride()
@@ -215,9 +211,12 @@ function optionFor(property: string, schema: JsonObject, isRequired: boolean): O
   return new Option(`${flag} <${typeName(schema)}>`, help).argParser((text) => readValue(text, schema, flag))
 }
 
-/** The arguments that may stand without their flags: the required ones, else an `id`. */
+/** Arguments that say what is meant, where none is required. */
+const MEANT = ['id', 'name', 'text']
+
+/** The arguments that may stand without their flags: the required ones, else the `id`, `name` or `text`. */
 function unflagged({ properties, required }: Described['args']): string[] {
-  return required.length === 0 && 'id' in properties ? ['id'] : required
+  return required.length > 0 ? required : MEANT.filter((name) => name in properties).slice(0, 1)
 }
 
 /** Values without a flag fill the required arguments that no flag gave, in schema order; a list takes all that is left. */
@@ -233,8 +232,10 @@ function readPositional(
     const [first, ...others] = rest
     if (first === undefined) return args
     const schema = properties[property] ?? {}
-    const takesAll = schema.type === 'array' && others.length > 0
-    args[property] = takesAll ? [...rest] : readValue(first, schema, property)
+    const isText = property === 'text' && schema.type === 'string'
+    const takesAll = (schema.type === 'array' || isText) && others.length > 0
+    const all = isText ? rest.join(' ') : [...rest]
+    args[property] = takesAll ? all : readValue(first, schema, property)
     rest = takesAll ? [] : others
   }
   if (rest.length === 0) return args

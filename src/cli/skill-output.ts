@@ -1,167 +1,88 @@
-import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
-import { formatDuration } from '../core/units.ts'
-import { counted } from '../lib/counted.ts'
-import { age, paint, pretty, shorten, table } from './terminal.ts'
+import { type Json, type JsonObject, objectsIn } from '../core/json.ts'
+import { humanAudit } from './commands/audit.ts'
+import * as actions from './printers/actions.ts'
+import { humanApprovals, humanDecision } from './printers/approvals.ts'
+import { humanLetter, humanLetterGroups, humanLetters } from './printers/dead-letters.ts'
+import { begun, humanJob, humanJobs } from './printers/jobs.ts'
+import { LISTS } from './printers/lists.ts'
+import { humanMessage } from './printers/message.ts'
+import { humanConversation, humanConversations, humanHistogram, humanMessages } from './printers/messages.ts'
+import { humanErase, humanExport } from './printers/people.ts'
+import { readable } from './printers/readable.ts'
+import { deletedSubscription, humanSubscription, madeSubscription } from './printers/subscription.ts'
+import { paint, pretty, table } from './terminal.ts'
 import { humanTroubles } from './troubles.ts'
 import { humanCost, humanSkillUsage } from './usage-output.ts'
 
 /**
- * The result of a skill for people: a table if this file has one for the skill, otherwise text or indented
- * JSON.
+ * The result of a built-in skill for people: as this file says for the skill, else as `readable` shows it. What reads stored data (`state
+ * get`, `event wait`) and every other skill give it as it is: text, or indented JSON.
  */
-export function humanResult(skill: string, result: Json): string {
-  const own = WHOLE[skill]
-  if (own) return own(result)
-  return Array.isArray(result) ? (LISTS[skill]?.(objectsIn(result)) ?? pretty(result)) : pretty(result)
+export function humanResult(skill: string, result: Json, args: JsonObject, isBuiltIn: boolean): string {
+  if (!isBuiltIn || DATA.has(skill)) return pretty(result)
+  const own = Object.hasOwn(WHOLE, skill) ? WHOLE[skill] : undefined
+  if (own) return own(result, args)
+  const list = Object.hasOwn(LISTS, skill) ? LISTS[skill] : undefined
+  return list && Array.isArray(result) ? list(objectsIn(result)) : readable(result)
 }
 
-const WHOLE: Readonly<Record<string, (result: Json) => string>> = {
+/** Skills that hand on what somebody stored or sent. */
+const DATA = new Set([
+  'state-get',
+  'state-wait',
+  'event-wait',
+  'gateway-receive',
+  'callback-wait',
+  'ask-person',
+])
+
+const WHOLE: Readonly<Record<string, (result: Json, args: JsonObject) => string>> = {
   troubles: humanTroubles,
   cost: humanCost,
   'skill-usage': humanSkillUsage,
+  'audit-list': humanAudit,
+  'approval-list': humanApprovals,
+  'approval-decide': humanDecision,
+  'dead-letter-list': humanLetters,
+  'dead-letter-groups': humanLetterGroups,
+  'dead-letter-show': humanLetter,
+  'dead-letter-retry': actions.humanLettersDone('retried'),
+  'dead-letter-drop': actions.humanLettersDone('dropped'),
+  'dead-letter-bulk': begun,
+  'event-replay': begun,
+  'subscription-replay': begun,
+  'job-list': humanJobs,
+  'job-show': humanJob,
+  'message-list': humanMessages,
+  'message-search': humanMessages,
+  'message-show': humanMessage,
+  'message-histogram': humanHistogram,
+  'message-resend': actions.humanResend,
+  'message-replay': actions.humanReplay,
+  'conversation-list': humanConversations,
+  'conversation-show': humanConversation,
+  'person-export': humanExport,
+  'person-erase': humanErase,
+  'gateway-pause': actions.humanPause,
+  'route-pause': actions.humanPause,
+  'skill-pause': actions.humanPause,
+  'conversation-pause': actions.humanPause,
+  'gateway-resume': actions.humanResume('gateway'),
+  'route-resume': actions.humanResume('route'),
+  'skill-resume': actions.humanResume('skill'),
+  'conversation-resume': actions.humanResume('conversation'),
+  'gateway-reconnect': actions.humanGateway,
+  'schedule-create': actions.humanSchedule,
+  'schedule-run': actions.humanRun,
+  'schedule-pause': actions.humanSchedulePause,
+  'schedule-resume': actions.humanSchedulePause,
+  'schedule-delete': actions.humanDeletion('schedule'),
   'subscription-create': madeSubscription,
   'subscription-update': madeSubscription,
   'subscription-delete': deletedSubscription,
-}
-
-const LISTS: Readonly<Record<string, (rows: readonly JsonObject[]) => string>> = {
-  'gateway-list': (gateways) =>
-    list(
-      'No gateway runs.',
-      ['gateway', 'transport', 'state'],
-      gateways,
-      ({ name, transport, ok, detail }) => [name, transport, stateOf(ok, 'ok', detail)],
-    ),
-  'gateway-traffic': (gateways) =>
-    list(
-      'No gateway runs.',
-      ['gateway', 'state', 'a minute', 'last hour', 'refused', 'last message'],
-      gateways,
-      ({ gateway, ok, perMinute, accepted, refused, errorShare, lastAt }) => [
-        gateway,
-        stateOf(ok, ok ? 'ok' : 'FAILING', undefined),
-        ...[perMinute, accepted],
-        Number(refused) > 0 ? paint('red', `${refused} (${(100 * Number(errorShare)).toFixed(1)} %)`) : 0,
-        timeOf(lastAt),
-      ],
-    ),
-  'event-groups': (groups) =>
-    list(
-      'No consumer group reads events.',
-      ['topic', 'group', 'behind', 'for', 'being read', 'a minute', 'readers'],
-      groups,
-      ({ topic, group, lag, oldestAt, pending, perMinute, skill, readers }) => [
-        ...[topic, group, lag, oldestAt === undefined ? '' : age(oldestAt), pending, perMinute],
-        [
-          ...(skill === undefined ? [] : [`skill ${Object(skill).name}`]),
-          ...objectsIn(readers).map(({ name, lastAt }) => `${name} ${age(lastAt)} ago`),
-        ].join(', '),
-      ],
-    ),
-  'subscription-list': (subscriptions) =>
-    list(
-      'There are no push subscriptions. `trivium subscription create` makes one.',
-      ['subscription', 'state', 'topic', 'queued', 'unread', 'dead', 'url', 'from'],
-      subscriptions,
-      ({ name, ok, state, detail, topic, queued, unread, dead, url, source }) => [
-        name,
-        stateOf(ok, String(state), detail),
-        ...[topic, queued, unread, dead, url, source],
-      ],
-    ),
-  'job-list': (jobs) =>
-    list('There are no long jobs.', ['id', 'state', 'progress', 'began', 'by', 'what'], jobs, (job) => [
-      job.id,
-      stateOf(job.state !== 'failed', String(job.state), pathGet(job, 'error.message')),
-      [`${job.done}/${job.total}`, job.at].filter(Boolean).join(' '),
-      timeOf(job.startedAt),
-      job.by,
-      shorten(Object.values(Object(job.target)).join(' '), 60),
-    ]),
-  'pause-list': (pauses) =>
-    list('Nothing is paused.', ['what', 'name', 'since', 'until', 'by', 'reason'], pauses, (pause) => [
-      pause.kind,
-      pause.kind === 'conversation' ? `${pause.name} (${pause.gateway})` : (pause.label ?? pause.name),
-      timeOf(pause.since),
-      pause.until === undefined ? 'resumed' : timeOf(pause.until),
-      ...[pause.by ?? '', pause.reason ?? ''],
-    ]),
-  'route-list': (routes) =>
-    list('There are no routes.', ['route', 'answers', 'state'], routes, (route) => [
-      route.name,
-      `${route.target} ${route.to}`,
-      route.paused === undefined
-        ? ''
-        : paint('yellow', `paused by ${Object(route.paused).by}${reasonIn(Object(route.paused))}`),
-    ]),
-  'send-list': (sends) =>
-    list('No planned sends are waiting.', ['at', 'gateway', 'to', 'text', 'key'], sends, (send) => [
-      timeOf(send.at),
-      send.gateway,
-      send.to ?? send.conversation,
-      shorten(String(send.text ?? ''), 50),
-      send.id,
-    ]),
-  'schedule-list': (schedules) =>
-    list(
-      'There are no schedules.',
-      ['id', 'name', 'skill', 'when', 'next', 'from', 'arguments'],
-      schedules,
-      (schedule) => [
-        ...[schedule.id, schedule.name, schedule.skill, whenOf(schedule)],
-        schedule.paused
-          ? paint('yellow', 'paused')
-          : schedule.next === undefined
-            ? 'over'
-            : timeOf(schedule.next),
-        schedule.source ?? schedule.channel,
-        shorten(JSON.stringify(schedule.args ?? {}), 60),
-      ],
-    ),
-}
-
-function madeSubscription(result: Json): string {
-  const { name, created, secret } = Object(result)
-  if (created === false) return `Push subscription ${name} is there already, with these settings.`
-  const done = `${created ? 'Created' : 'Changed'} push subscription ${name}.`
-  return secret === undefined ? done : `${done} Its signing secret, which is not shown again:\n${secret}`
-}
-
-function deletedSubscription(result: Json): string {
-  const { name, deleted, waiting, dead } = Object(result)
-  const lost = `${counted(waiting, 'waiting event')} and ${counted(dead, 'dead letter')}`
-  return deleted
-    ? `Deleted push subscription ${name}, with ${lost}.`
-    : `Would delete push subscription ${name}, with ${lost}.`
-}
-
-function list(
-  nothing: string,
-  head: string[],
-  rows: readonly JsonObject[],
-  cells: (row: JsonObject) => unknown[],
-): string {
-  return rows.length === 0 ? nothing : table(head, rows.map(cells))
-}
-
-function stateOf(ok: unknown, state: string, detail: unknown): string {
-  const shown = ok ? paint('green', state) : paint('red', state === 'ok' ? 'FAILING' : state)
-  return detail === undefined ? shown : `${shown}: ${detail}`
-}
-
-function reasonIn({ reason }: JsonObject): string {
-  return reason === undefined ? '' : `: ${reason}`
-}
-
-function whenOf({ every, cron, step, timezone }: JsonObject): string {
-  if (every !== undefined) return `every ${formatDuration(Number(every))}`
-  if (/^\d{4}-/.test(String(cron))) return `once at ${[cron, timezone].join(', ')}`
-  return [cron, step && `each ${step}`, timezone].filter(Boolean).join(', ')
-}
-
-/** UTC, as in the other commands. */
-function timeOf(at: unknown): string {
-  return typeof at === 'number' ? `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC` : '-'
+  'subscription-show': humanSubscription,
+  'subscription-pause': actions.humanSubscription('is paused: its events wait'),
+  'subscription-resume': actions.humanSubscription('sends again'),
 }
 
 /** A skill for people: its arguments and its layers. */

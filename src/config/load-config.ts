@@ -15,6 +15,7 @@ import { type Part, readFiles } from './read-files.ts'
 import { parseRoutes } from './routes.ts'
 import { parseSchedules } from './schedules.ts'
 import { DAEMON_VARIABLES, type DaemonConfig, modelSchema, sections } from './sections.ts'
+import { skillFolders } from './skill-folders.ts'
 import { parseTranscribe } from './transcribe.ts'
 import { formatProblems, type Problem } from './yaml-file.ts'
 
@@ -150,7 +151,7 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     /** Numbers in the file itself, without routes of skills and the implicit command-line gateway. */
     inFile: { gateways: sizeOf(given.gateways), routes: sizeOf(given.routes) },
     /** Absolute folders. */
-    skills: { folders: folders.map((folder) => resolve(dirname(checker.fileOf(['skills'])), folder)) },
+    skills: { folders: skillFolders(folders, given.skills !== undefined, checker) },
     /** Texts to redact in logs. */
     secrets: secretsOf(checker.secrets(), given, daemon),
   }

@@ -69,7 +69,7 @@ export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): 
     const swallowed = isLast ? undefined : swallowedWords(route, gateways, skills)
     if (swallowed) {
       const { words, where } = swallowed
-      const message = `this takes words of the assistant on ${where.join(', ')}: ${listOf(words)}; with \`fallback: true\` they go first`
+      const message = `this route comes before commands of the assistant on ${where.join(', ')}: ${listOf(words)}; \`fallback: true\` on the route lets the assistant have them`
       checker.report([...path, 'name'], 'value', message, 'warning')
     }
     add(route, checker.placeOf([...path, 'name']))

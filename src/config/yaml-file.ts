@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, readlink } from 'node:fs/promises'
 import { relative } from 'node:path'
 import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
 import { reasonOf } from '../core/errors.ts'
@@ -37,9 +37,7 @@ export async function readYaml(path: string, cwd: string) {
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path))
   } catch (error) {
-    const message = isMissing(error)
-      ? 'there is no such file; `trivium init` writes one, TRIVIUM_CONFIG names another'
-      : `cannot be read: ${reasonOf(error)}`
+    const message = isMissing(error) ? await missingFile(path) : `cannot be read: ${reasonOf(error)}`
     return { problems: [{ severity: 'error', file, message } satisfies Problem] }
   }
   const lineCounter = new LineCounter()
@@ -130,4 +128,12 @@ function isLongInteger(value: unknown): boolean {
 
 function startOf(node: unknown): number {
   return isNode(node) ? (node.range?.[0] ?? 0) : 0
+}
+
+/** What is wrong with a file that is not there: it may be a link to one that is gone. */
+async function missingFile(path: string): Promise<string> {
+  const target = await readlink(path).catch(() => undefined)
+  if (target !== undefined)
+    return `this is a link to ${target}, which does not exist; mend the link or remove it`
+  return 'there is no such file; `trivium init` writes one, TRIVIUM_CONFIG names another'
 }

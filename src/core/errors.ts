@@ -167,7 +167,13 @@ export const catalogue = {
     'The connection to MCP server {server} broke while {tool} ran, and its outcome is unknown: {reason}. Check before you call it again.',
   ),
   state_conflict: passing(409, '{what} kept changing while it was written. Try again.'),
-  not_running: { ...final(503, 'No daemon is running for {path}. Start one with `trivium start`.'), exit: 3 },
+  not_running: {
+    ...final(
+      503,
+      'No daemon is running for {path}. Start one with `trivium start`; for one with another data directory add --data-dir.',
+    ),
+    exit: 3,
+  },
   stopping: passing(503, 'The daemon is stopping. The message was not accepted; try again in a moment.'),
   not_answering: passing(
     504,

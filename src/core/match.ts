@@ -16,11 +16,10 @@ const BARE_KEYS: Record<string, string> = {
 const PATTERN_HINT = 'expected a glob, a /regex/, or a list of them'
 const TEXT_HINT = 'expected a text or a list of texts'
 const HOURS_HINT = 'expected hours such as "Mon-Fri 09:00-17:00 Europe/Berlin", or a list of them'
+const MAPPING_HINT = `${PATTERN_HINT}; only \`not\` holds a mapping: did you mean "not"?`
 const NOT_HINT = 'expected keys of `match`, or a list of such mappings'
 
-const pattern = z.union([patternText, z.number().transform(String), z.boolean().transform(String)], {
-  error: PATTERN_HINT,
-})
+const pattern = patternOr(PATTERN_HINT)
 const text = z.union([z.string().min(1), z.number().transform(String)], { error: TEXT_HINT })
 const patterns = oneOrMore(pattern, PATTERN_HINT).exactOptional()
 const flag = z.boolean().exactOptional()
@@ -50,7 +49,7 @@ const keys = {
     .exactOptional()
     .describe('When it arrived, such as `Mon-Fri 09:00-17:00 Europe/Berlin`.'),
 }
-const openKey = oneOrMore(pattern, PATTERN_HINT)
+const openKey = oneOrMore(patternOr(openHint), openHint)
 
 /** What `not` holds: the same keys, but for `not` itself. */
 export const excludedSchema = z
@@ -111,7 +110,16 @@ export function isMatchKey(key: string): boolean {
   return Object.hasOwn(matchSchema.shape, key) || OPEN_MATCH_KEY.test(key)
 }
 
-function oneOrMore<T extends z.ZodType<string>>(item: T, hintText: string) {
+function patternOr(error: string | z.core.$ZodErrorMap) {
+  return z.union([patternText, z.number().transform(String), z.boolean().transform(String)], { error })
+}
+
+/** A mapping is most likely a mistyped `not`, the only key that holds one. */
+function openHint({ input }: { input?: unknown }): string {
+  return typeof input === 'object' && !Array.isArray(input) ? MAPPING_HINT : PATTERN_HINT
+}
+
+function oneOrMore<T extends z.ZodType<string>>(item: T, hintText: string | z.core.$ZodErrorMap) {
   return z
     .union([item, z.array(item).min(1).max(1000)], { error: hintText })
     .transform((value: string | string[]): string[] => (typeof value === 'string' ? [value] : value))

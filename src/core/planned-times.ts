@@ -39,7 +39,7 @@ function timesOf({ cron: expression, every, step, timezone, created }: Times) {
     return { last, next: (time: number) => last(time) + every }
   }
   if (expression === undefined || every !== undefined) {
-    throw new TriviumError('usage', { details: 'A schedule takes either `cron` or `every`.' })
+    throw new TriviumError('usage', { details: 'A schedule takes exactly one of `cron`, `every` and `at`.' })
   }
   const crons = expression.split(' | ').map((one) => compile(one, timezone))
   const times = {

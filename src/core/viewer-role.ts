@@ -26,6 +26,7 @@ export const VIEWER_SKILLS: readonly string[] = [
   'refused',
   'route-list',
   'schedule-list',
+  'schedule-show',
   'send-list',
   'session-list',
   'skill-usage',

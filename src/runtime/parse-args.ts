@@ -3,6 +3,7 @@ import { TriviumError } from '../core/errors.ts'
 import { isJsonObject, pathGet } from '../core/json.ts'
 import { ANY_ARGS, type Skill } from '../core/skill.ts'
 import { defined } from '../lib/defined.ts'
+import { nearest } from '../lib/nearest.ts'
 
 /** The arguments as the skill gets them. Throws `skill_args_invalid`. */
 export function parseArgs(skill: Skill, args: unknown): unknown {
@@ -27,7 +28,7 @@ function describeIssue(issue: z.core.$ZodIssue, args: unknown): string {
   // A skill's own words say more.
   const isPlain = issue.message.startsWith('Invalid input')
   if (path && isPlain && pathGet(args, path) === undefined) return `${path} is missing`
-  const message = boundOf(issue) ?? issue.message
+  const message = boundOf(issue) ?? choiceOf(issue, pathGet(args, path)) ?? plain(issue.message)
   return path ? `${path}: ${message}` : message
 }
 
@@ -38,6 +39,20 @@ function boundOf(issue: z.core.$ZodIssue): string | undefined {
   if (issue.code === 'too_big' && issue.message.startsWith('Too big'))
     return expected(issue.inclusive === false ? 'less than' : 'at most', issue.maximum, issue.origin)
   return undefined
+}
+
+/** `expected one of done, dead`, with the nearest; undefined where the schema brings a text. */
+function choiceOf(issue: z.core.$ZodIssue, given: unknown): string | undefined {
+  if (issue.code !== 'invalid_value' || !issue.message.startsWith('Invalid')) return undefined
+  const choices = issue.values.map(String)
+  const near = typeof given === 'string' ? nearest(given, choices) : undefined
+  const list = choices.length === 1 ? choices.join() : `one of ${choices.join(', ')}`
+  return near === undefined ? `expected ${list}` : `expected ${list}; did you mean "${near}"?`
+}
+
+/** Without the words that the validator puts before its own messages. */
+function plain(message: string): string {
+  return message.replace(/^Invalid input: /, '').replace(/^Unrecognized key(s?): /, 'unknown argument$1 ')
 }
 
 const UNITS: Partial<Record<string, string>> = { string: 'character', array: 'item', set: 'item' }

@@ -86,9 +86,9 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     const { id } = JSON.parse((await site.run(['message', 'cli', 'bad', '--json'])).out)
     assert.match((await site.run(['dead-letter', 'list'])).out, new RegExp(`${id} .*dispatch .*bad .*I fail`))
     assert.equal((await json('dead-letter', 'show', id)).errors.length, 1)
-    assert.match((await site.run(['dead-letter', 'retry', id])).out, /1 back in their lanes/)
+    assert.match((await site.run(['dead-letter', 'retry', id])).out, /1 dead letter waits to be tried again/)
     await until(async () => (await site.run(['dead-letter', 'show', id])).code === 0, 'the dead letter again')
-    assert.match((await site.run(['dead-letter', 'drop', id])).out, /1 dropped/)
+    assert.match((await site.run(['dead-letter', 'drop', id])).out, /1 dead letter dropped/)
     assert.equal((await site.run(['dead-letter', 'drop', id])).code, 1)
 
     await site.run(['dead-letter', 'drop', '--all'])
@@ -102,8 +102,8 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     )
     const asked = await site.run(many)
     assert.deepEqual([asked.code, asked.err.includes('2 match. Add --all')], [2, true])
-    assert.match((await site.run([...many.with(-1, 'else'), '--all'])).out, /^0 dropped/)
-    assert.match((await site.run([...many, '--all'])).out, /^2 dropped/)
+    assert.match((await site.run([...many.with(-1, 'else'), '--all'])).out, /^0 dead letters dropped/)
+    assert.match((await site.run([...many, '--all'])).out, /^2 dead letters dropped/)
   })
 
   test('history shows the beginning of a long text', async () => {
@@ -240,7 +240,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
       [['message', 'cli'], /missing required argument/],
       [['message', 'cli', 'x', '--wait', 'abc'], /--wait is a whole number/],
       [['dead-letter', 'list', '--limit', '-1'], /--limit/],
-      [['routes', 'explain', 'no-such-file.json'], /neither a message id nor a file/],
+      [['routes', 'explain', 'no-such-file.json'], /There is no message and no file no-such-file/],
     ] as const
     await Promise.all(
       wrong.map(async ([args, why]) => {

@@ -39,8 +39,8 @@ async function make(t: TestContext, ...first: Planned[]) {
       planned: () => planned,
       state: manager.document(assistantDocument),
       async fire(occasion) {
-        await add(occasion)
         fired.push(occasion)
+        return add(occasion)
       },
       record: async (entry) => void events.push(entry),
       permit: async () => {},

@@ -30,7 +30,7 @@ async function make(t: TestContext) {
   const fired: Occasion[] = []
   const events: ActivityEntry[] = []
   let planned: readonly Planned[] = []
-  const scheduler = (fire = async (one: Occasion) => void fired.push(one)) =>
+  const scheduler = (fire = async (one: Occasion) => fired.push(one) > 0) =>
     createSchedules({
       store,
       planned: () => planned,
@@ -57,6 +57,7 @@ describe('schedules', () => {
     const keys: string[] = []
     const dying = scheduler(async ({ key }) => {
       if (keys.push(key) === 1) throw new Error('killed')
+      return true
     })
     await dying.create(hourly, cli)
     pass(60 * MINUTE)

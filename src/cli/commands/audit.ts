@@ -20,7 +20,7 @@ export const addAudit: AddCommand = (program, context) => {
     )
 }
 
-function humanAudit(answer: Json): string {
+export function humanAudit(answer: Json): string {
   const entries = objectsIn(pathGet(answer, 'entries'))
   const next = pathGet(answer, 'next')
   const rows = entries.map(({ at, by, via, action, target, outcome }) => [

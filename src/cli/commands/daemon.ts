@@ -1,6 +1,6 @@
+import { type Json, pathGet } from '../../core/json.ts'
 import type { AddCommand } from '../command.ts'
 import { ask, connect } from '../connection.ts'
-import { pretty } from '../terminal.ts'
 
 /** `trivium start`. */
 export const addStart: AddCommand = (program, context) => {
@@ -19,5 +19,11 @@ export const addReload: AddCommand = (program, context) => {
   program
     .command('reload')
     .description('reload routes.yaml and the skills of the running daemon; an invalid file changes nothing')
-    .action(() => ask(context, (daemon) => daemon.reload(), pretty, connect))
+    .action(() => ask(context, (daemon) => daemon.reload(), reloaded, connect))
+}
+
+function reloaded(answer: Json): string {
+  const warnings = pathGet(answer, 'warnings')
+  const lines = Array.isArray(warnings) ? warnings.map((warning) => `warning: ${warning}`) : []
+  return ['Reloaded.', ...lines].join('\n')
 }

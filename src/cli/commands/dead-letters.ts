@@ -3,6 +3,8 @@ import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { type AddCommand, usage, wholeNumber } from '../command.ts'
 import { ask, type Connection, connect } from '../connection.ts'
+import { lettersDone } from '../printers/actions.ts'
+import { humanLetter, humanLetterGroups, humanLetters } from '../printers/dead-letters.ts'
 import { age, shorten, table } from '../terminal.ts'
 
 /** `trivium dead-letter list|groups|show|retry|drop`. */
@@ -17,7 +19,7 @@ export const addDeadLetters: AddCommand = (program, context) => {
       .command(name, { isDefault })
       .option(
         '--queue <name>',
-        'only from this queue: dispatch, receive, events, outbox, subscriptions or push/NAME',
+        'only from this queue: dispatch, receive, events, outbox, subscriptions, schedules or push/NAME',
       )
       .option('--route <name>', 'only from this route (in the outbox: gateway)')
       .option('--error <text>', 'only if the last error contains this text')
@@ -29,18 +31,18 @@ export const addDeadLetters: AddCommand = (program, context) => {
     .description('newest first')
     .option('--limit <n>', 'how many', wholeNumber('--limit'), 50)
     .action(({ limit, ...filter }: Filter & { limit: number }) =>
-      ask(context, (daemon) => daemon.invoke('dead-letter-list', { ...argsOf(filter), limit }), listed),
+      ask(context, (daemon) => daemon.invoke('dead-letter-list', { ...argsOf(filter), limit }), humanLetters),
     )
   filtered('groups')
     .description('counts by queue, route and error, most frequent first')
     .action((filter: Filter) =>
-      ask(context, (daemon) => daemon.invoke('dead-letter-groups', argsOf(filter)), grouped),
+      ask(context, (daemon) => daemon.invoke('dead-letter-groups', argsOf(filter)), humanLetterGroups),
     )
   command
     .command('show <id>')
     .description('a dead letter with its message and every error')
-    .action((id: string) => ask(context, (daemon) => daemon.invoke('dead-letter-show', { id })))
-  const each = (verb: string, description: string, done: string) =>
+    .action((id: string) => ask(context, (daemon) => daemon.invoke('dead-letter-show', { id }), humanLetter))
+  const each = (verb: string, description: string, done: 'retried' | 'dropped') =>
     filtered(`${verb} [id...]`)
       .description(`${description}: the named ones, or with --all those that match the filters`)
       .option('--all', 'all that match the filters')
@@ -58,9 +60,9 @@ export const addDeadLetters: AddCommand = (program, context) => {
           }
           return actOnAll(daemon, verb, args, (count) => context.terminal().progress(`${count} ${done} …`))
         }
-        return ask(context, work, (result) => `${pathGet(result, 'count')} ${done}.`)
+        return ask(context, work, (result) => lettersDone(done, Number(pathGet(result, 'count'))))
       })
-  each('retry', 'put them back at the end of their lanes, with fresh attempts', 'back in their lanes')
+  each('retry', 'try them again, behind what waits, with all attempts', 'retried')
   each('drop', 'remove them permanently', 'dropped')
 }
 
@@ -82,27 +84,6 @@ async function actOnAll(
     count += Number(pathGet(done, 'count'))
     if (pathGet(done, 'more') !== true) return { count }
   }
-}
-
-function lastError({ errors }: JsonObject): string {
-  return String(pathGet(objectsIn(errors).at(-1), 'message') ?? '')
-}
-
-function listed(result: Json): string {
-  const rows = objectsIn(result).map((one) => {
-    const { id, at, queue, group, reason } = one
-    return [id, age(at), queue, group, shorten(`${reason}: ${lastError(one)}`, 80)]
-  })
-  if (rows.length === 0) return 'No dead letters.'
-  return table(['id', 'age', 'queue', 'route', 'why'], rows)
-}
-
-function grouped(result: Json): string {
-  const rows = objectsIn(result).map(({ count, queue, group, first, last, error }) => {
-    return [count, queue, group, age(first), age(last), shorten(String(error), 80)]
-  })
-  if (rows.length === 0) return 'No dead letters.'
-  return table(['count', 'queue', 'route', 'first', 'last', 'why'], rows)
 }
 
 /** `trivium refused`. */

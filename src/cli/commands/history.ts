@@ -2,6 +2,7 @@ import { isJsonObject } from '../../core/json.ts'
 import { patternText } from '../../core/pattern.ts'
 import { createLogs, type LogQuery } from '../../features/transcript/logs.ts'
 import { headOf } from '../../lib/head-of.ts'
+import { didYouMean } from '../../lib/nearest.ts'
 import { type AddCommand, interruption, timeOf, usage, wholeNumber } from '../command.ts'
 import { loadPlaced } from '../data-dir.ts'
 import { shorten } from '../terminal.ts'
@@ -22,7 +23,8 @@ export const addHistory: AddCommand = (program, context) => {
     .option('--limit <n>', 'maximum number, newest first', wholeNumber('--limit'), 50)
     .option('--before <time>', 'only before this time; use the time of the first line to page back')
     .action(async ({ before, events, ...which }: Options) => {
-      const { dataDir } = (await loadPlaced(context.environs())).daemon
+      const { daemon, gateways } = await loadPlaced(context.environs())
+      const { dataDir } = daemon
       const logs = createLogs({ dir: dataDir })
       const query: LogQuery = {
         ...which,
@@ -30,11 +32,23 @@ export const addHistory: AddCommand = (program, context) => {
         ...(before !== undefined && { before: new Date(timeOf('--before', before)).toISOString() }),
       }
       const terminal = context.terminal()
+      let isEmpty = true
       for await (const entry of events ? logs.events(query) : logs.history(query)) {
+        isEmpty = false
         terminal.out(`${terminal.json ? JSON.stringify(entry) : readable(entry)}\n`)
       }
       await logs.close()
+      // On stderr: what reads the lines gets none.
+      if (isEmpty && !terminal.json && which.limit !== 0) terminal.err(nothingFor(which.channel, gateways))
     })
+}
+
+function nothingFor(channel: string | undefined, gateways: readonly { name: string }[]): string {
+  const names = gateways.map(({ name }) => name)
+  const isSlip = channel !== undefined && /^[\w-]+$/.test(channel) && !names.includes(channel)
+  return isSlip
+    ? `Nothing found. There is no gateway ${channel}.${didYouMean(channel, names)}\n`
+    : 'Nothing found.\n'
 }
 
 function patternOf(flag: string): (text: string) => string {

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
-import { stringify } from 'yaml'
 import { TriviumError } from '../../core/errors.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { OUTCOMES } from '../../core/message-query.ts'
@@ -10,7 +9,9 @@ import { pause } from '../../lib/pause.ts'
 import { type AddCommand, EXIT_NOTHING, usage, wholeNumber } from '../command.ts'
 import { ask, type Connection, connectOrOpenToSend } from '../connection.ts'
 import { humanExplanation } from '../explanation.ts'
-import { age, pretty, shorten, type Terminal, table } from '../terminal.ts'
+import { humanMessage } from '../printers/message.ts'
+import { humanMessages } from '../printers/messages.ts'
+import { pretty, type Terminal } from '../terminal.ts'
 
 type SendOptions = {
   conversation?: string
@@ -76,7 +77,7 @@ export const addMessage: AddCommand = (program, context) => {
     .command('show')
     .description('a message and its history on the three roads')
     .argument('<id>', 'the message id')
-    .action((id: string) => ask(context, (daemon) => daemon.invoke('message-show', { id }), showMessage))
+    .action((id: string) => ask(context, (daemon) => daemon.invoke('message-show', { id }), humanMessage))
 
   filtered(message.command('list'))
     .description('the newest messages, or the matches of a search')
@@ -85,7 +86,7 @@ export const addMessage: AddCommand = (program, context) => {
     .option('--before <id>', 'older than this message')
     .option('--limit <n>', 'how many', wholeNumber('--limit'), 20)
     .action((args: SearchArgs) =>
-      ask(context, (daemon) => searchAll(daemon, args, context.terminal()), listMessages),
+      ask(context, (daemon) => searchAll(daemon, args, context.terminal()), humanMessages),
     )
 }
 
@@ -166,51 +167,4 @@ function replyText(result: Json): string {
   const help = pathGet(result, 'help')
   const more = typeof help === 'string' ? `\n\n${help}` : ''
   return `Accepted as ${id}. ${why[outcome] ?? 'No reply came in time.'}${more}`
-}
-
-/** The message without what only programs read, and what became of it. */
-function showMessage(found: Json): string {
-  const { message, outcome, history, logs, pushes, receive, events, traceUrl } = Object(found)
-  const { text, html: _html, data: _data, receivedAt, ...head } = message
-  const received = new Date(Number(receivedAt)).toISOString()
-  const lines = objectsIn(logs).map(({ at, level, message: text, stack: _, ...fields }) => {
-    return { at, road: 'log', what: level, detail: { text, ...fields } }
-  })
-  const notes = [...objectsIn(history), ...lines]
-    .toSorted((a, b) => Number(a.at) - Number(b.at))
-    .map(({ at, road, what, detail }) => [timeOfDay(at), road, what, detailOf(detail)])
-  const until = receive.until && { until: timeOfDay(receive.until) }
-  return [
-    stringify({ received, outcome, ...head, ...(traceUrl && { traceUrl }) }),
-    String(text ?? ''),
-    '',
-    table(['time', 'road', 'what', ''], notes),
-    '',
-    stringify({ receive: { ...receive, ...until }, events, ...(pushes?.length && { pushes }) }).trimEnd(),
-  ].join('\n')
-}
-
-function timeOfDay(at: unknown): string {
-  return new Date(Number(at)).toISOString().slice(11, 23)
-}
-
-/** `route rest, attempt 1`: the text of a reply first. */
-function detailOf(detail: unknown): string {
-  const { text, ...rest } = Object(detail)
-  const parts = Object.entries(rest).map(
-    ([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`,
-  )
-  return [...(text === undefined ? [] : [JSON.stringify(text)]), ...parts].join(', ')
-}
-
-function listMessages(found: Json): string {
-  const rows = objectsIn(pathGet(found, 'messages')).map(
-    ({ id, at, gateway, from, outcome, subject, summary, text }) => {
-      const who = pathGet(from, 'address') ?? pathGet(from, 'name') ?? pathGet(from, 'id')
-      return [id, age(at), gateway, who, outcome, shorten(String(subject ?? summary ?? text ?? ''), 60)]
-    },
-  )
-  const next = pathGet(found, 'next')
-  const list = table(['id', 'age', 'gateway', 'from', 'outcome', 'text'], rows)
-  return next === undefined ? list : `${list}\nOlder ones: --before ${next}`
 }

@@ -1,22 +1,21 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { prettifyError, ZodError } from 'zod'
 import { transports } from '../../../transports/registry.ts'
 import { configJsonSchema } from '../../config/json-schema.ts'
 import { readConfig } from '../../config/load-config.ts'
 import { formatProblems } from '../../config/yaml-file.ts'
 import { reasonOf } from '../../core/errors.ts'
-import { type Json, toJson } from '../../core/json.ts'
-import { type Message, messageSchema } from '../../core/message.ts'
+import { type Json, type JsonObject, toJson } from '../../core/json.ts'
 import { isId } from '../../core/message-id.ts'
 import { knownSkills } from '../../daemon/known-skills.ts'
 import { createRouter } from '../../engine/router.ts'
-import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
-import { parseExact } from '../../lib/exact-json.ts'
+import { isMissing } from '../../lib/disk.ts'
 import { type AddCommand, type Environs, loadFor, usage } from '../command.ts'
 import { ask } from '../connection.ts'
 import { humanExplanation } from '../explanation.ts'
+import { readDraft } from '../message-draft.ts'
+import { humanReplay } from '../printers/actions.ts'
 import { show } from '../terminal.ts'
 
 /** `trivium routes check|explain|replay`. */
@@ -43,7 +42,7 @@ export const addRoutes: AddCommand = (program, context) => {
   command
     .command('explain')
     .description('explain the route of a message: the one that answers, and those that nearly match')
-    .argument('<message>', 'a message id, or a JSON file with a message')
+    .argument('<message>', 'a message id, or a JSON file such as {"gateway":"cli","text":"hello"}')
     .option('--all', 'every route; --json always has every route')
     .action(async (target: string, options: { all?: true }) => {
       const human = (explained: Json) => humanExplanation(explained, options)
@@ -58,23 +57,13 @@ export const addRoutes: AddCommand = (program, context) => {
     .requiredOption('--since <time>', 'how long ago (2h), or a time (2026-11-21T10:00:00Z)')
     .option('--gateway <name>', 'only from this gateway')
     .option('--dry-run', 'only report what would be routed')
-    .action((args: { dryRun?: true }) =>
+    .action((args: JsonObject) =>
       ask(
         context,
         (daemon) => daemon.invoke('message-replay', args),
-        (found) => replayed(found, args.dryRun),
+        (found) => humanReplay(found, args),
       ),
     )
-}
-
-function replayed(found: Json, dryRun = false): string {
-  const { seen, routed, routes, unrouted, more } = Object(found)
-  const lines = Object.entries(Object(routes)).map(([route, count]) => `  ${count} to ${route}`)
-  return [
-    `${counted(seen, 'message')} looked at, ${routed} ${dryRun ? 'would be ' : ''}routed, ${unrouted} that no route takes now.`,
-    ...lines,
-    ...(more > 0 ? [`${more} more, newer than these: run it again.`] : []),
-  ].join('\n')
 }
 
 /** `trivium config schema|show`. */
@@ -85,7 +74,7 @@ export const addConfig: AddCommand = (program, context) => {
     .description('routes.yaml and its included files as loaded, without secrets')
     .action(async () => {
       const { asRead } = await loadFor(context.environs())
-      show(context.terminal(), asRead, () => asRead.yaml.trimEnd())
+      show(context.terminal(), asRead, () => withoutComments(asRead.yaml))
     })
   command
     .command('schema', { isDefault: true })
@@ -95,6 +84,13 @@ export const addConfig: AddCommand = (program, context) => {
     .action(() => {
       context.terminal().out(`${JSON.stringify(configJsonSchema(transports), null, 2)}\n`)
     })
+}
+
+/** Comments are masked, as they may hold secrets: for people the marks are noise. */
+function withoutComments(yaml: string): string {
+  const lines = yaml.split('\n').filter((line) => !/^\s*# …$/.test(line))
+  const text = lines.map((line) => line.replace(/\s+# …$/, '')).join('\n')
+  return text.replaceAll(/\n{3,}/g, '\n\n').trim()
 }
 
 /** What is wrong, and the files of a configuration that can be read. */
@@ -112,14 +108,9 @@ async function checked({ env, cwd, path }: Environs) {
 /** A message that may never come in; only what the file says of it is matched. */
 async function explainFile(environs: Environs, file: string): Promise<Json> {
   const config = await loadFor(environs)
-  let message: Message
-  try {
-    message = messageSchema.parse(parseExact(await readFile(resolve(environs.cwd, file), 'utf8')))
-    // Hours ask when it arrived; a message that does not say arrives now.
-    message.receivedAt ||= Date.now()
-  } catch (cause) {
-    const reason = cause instanceof ZodError ? prettifyError(cause) : reasonOf(cause)
-    throw usage(`${file} is neither a message id nor a file with a message: ${reason}`, cause)
-  }
-  return toJson(createRouter(config.routes).explain(message))
+  const text = await readFile(resolve(environs.cwd, file), 'utf8').catch((cause: unknown) => {
+    if (isMissing(cause)) throw usage(`There is no message and no file ${file}.`, cause)
+    throw usage(`${file} cannot be read: ${reasonOf(cause)}`, cause)
+  })
+  return toJson(createRouter(config.routes).explain(readDraft(text, file, config.gateways)))
 }

@@ -2,33 +2,49 @@ import { randomUUID } from 'node:crypto'
 import type { ActivityEntry } from '../../core/activity.ts'
 import type { Schedule } from '../../core/assistant-services.ts'
 import type { Call } from '../../core/call.ts'
+import { plannedTimes } from '../../core/planned-times.ts'
 import type { Services } from '../../core/services.ts'
 import type { KeyValues } from '../../core/store.ts'
+import { defined } from '../../lib/defined.ts'
 import { aboutSchedule, placeOf } from './about.ts'
 import type { Occasion } from './firing.ts'
 import type { createSchedulePauses } from './marks.ts'
 
-/** `schedule-run`, `schedule-pause` and `schedule-resume`, whoever made the schedule. */
+/** `schedule-list`, `schedule-show`, `schedule-run`, `schedule-pause` and `schedule-resume`, whoever made the schedule. */
 export function createScheduleControl(deps: {
   kv: KeyValues
   pauses: ReturnType<typeof createSchedulePauses>
+  /** Those that the call may see. */
+  seen(call: Call): Promise<readonly Schedule[]>
   /** Throws `not_found` where there is none that the call may see. */
   require(id: string, call: Call): Promise<Schedule>
   permit(skill: string, call: Call): Promise<void>
-  fire(occasion: Occasion): Promise<void>
+  /** Whether the occasion is new. */
+  fire(occasion: Occasion): Promise<boolean>
   record(entry: ActivityEntry): Promise<void>
   now: () => number
 }) {
   const { pauses, require, record, now } = deps
+  const shown = (schedule: Schedule, paused: Awaited<ReturnType<typeof pauses.read>>) => ({
+    ...schedule,
+    ...defined({ next: plannedTimes(schedule).next(now()), paused: paused[schedule.id] }),
+  })
   return {
+    async list(_, call) {
+      const paused = await pauses.read()
+      return (await deps.seen(call)).map((schedule) => shown(schedule, paused))
+    },
+    async show({ id }, call) {
+      return shown(await require(id, call), await pauses.read())
+    },
     async run({ id, key: given = randomUUID() }, call) {
       const schedule = await require(id, call)
       await deps.permit(schedule.skill, call)
       const key = `${id}:${schedule.created}:run:${given}`
       const planned = now()
-      await deps.fire({ key, schedule, planned, missed: 0 })
-      await record({ event: 'schedule_run', ...aboutSchedule(schedule), key: given })
-      return { ok: true, id, key: given }
+      const isNew = await deps.fire({ key, schedule, planned, missed: 0 })
+      if (isNew) await record({ event: 'schedule_run', ...aboutSchedule(schedule), key: given })
+      return { ok: true, id, key: given, repeated: !isNew }
     },
     async pause({ id }, call) {
       const schedule = await require(id, call)
@@ -46,5 +62,5 @@ export function createScheduleControl(deps: {
       await record({ event: 'schedule_resumed', ...aboutSchedule(schedule) })
       return { ok: true, id, paused: false }
     },
-  } satisfies Pick<Services['schedules'], 'run' | 'pause' | 'resume'>
+  } satisfies Pick<Services['schedules'], 'list' | 'show' | 'run' | 'pause' | 'resume'>
 }

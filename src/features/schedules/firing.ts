@@ -30,7 +30,7 @@ export function createFiring(deps: {
   load(): Promise<{ schedules: readonly Schedule[]; paused: object }>
   runs: Pick<ReturnType<typeof createLastRuns>, 'isBusy' | 'begin'>
   /** Makes the occasion durable. May be called again with the same key after a crash; a throw means that it will be. */
-  fire(occasion: Occasion): Promise<void>
+  fire(occasion: Occasion): Promise<unknown>
   record(entry: ActivityEntry): Promise<void>
   /** Removes those that are over. */
   remove(over: readonly Place[]): Promise<unknown>

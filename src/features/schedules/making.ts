@@ -42,8 +42,10 @@ export function createScheduleMaking(deps: {
     askedBy?: AskedBy,
   ): Promise<Schedule> => {
     await deps.permit(rest.skill, call, args)
-    if (at !== undefined && (rest.cron ?? rest.every) !== undefined)
-      throw new TriviumError('usage', { details: 'A schedule takes one of `cron`, `every` and `at`.' })
+    if ([at, rest.cron, rest.every].filter((when) => when !== undefined).length !== 1)
+      throw new TriviumError('usage', {
+        details: 'A schedule takes exactly one of `cron`, `every` and `at`.',
+      })
     const schedule = {
       ...rest,
       ...defined({ cron: at ?? rest.cron }),

@@ -109,9 +109,9 @@ export function createScheduleRuns(
   return { worker: createWorker({ ...LIMITS, queue: SCHEDULES_QUEUE, store, run, isHeld, log, now }) }
 }
 
-/** Makes a run durable. The same occasion again adds nothing. */
+/** Makes a run durable. Returns whether it is new: the same occasion again adds nothing. */
 export function addScheduleRun(store: Pick<Store, 'jobs'>) {
-  return async ({ key, schedule, planned, missed }: Occasion): Promise<void> => {
+  return async ({ key, schedule, planned, missed }: Occasion): Promise<boolean> => {
     const { id, created, name, skill, args, channel, by, askedBy, onFailure, overlap } = schedule
     const about = { schedule: id, created, name, skill, args, channel }
     const data = {
@@ -122,7 +122,8 @@ export function addScheduleRun(store: Pick<Store, 'jobs'>) {
     }
     const lane = overlap === 'allow' ? key : `${id}:${created}`
     const job = { id: key, lane, group: skill, data, ...(overlap === 'skip' && { notify: true }) }
-    await store.jobs.add(SCHEDULES_QUEUE, [job])
+    const [found] = await store.jobs.add(SCHEDULES_QUEUE, [job])
+    return found?.added ?? true
   }
 }
 

@@ -7,7 +7,6 @@ import { plannedTimes } from '../../core/planned-times.ts'
 import type { Services } from '../../core/services.ts'
 import type { Jobs, KeyValues, Leases } from '../../core/store.ts'
 import { viewerOf } from '../../core/viewer.ts'
-import { defined } from '../../lib/defined.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { type Place, placeOf, type ScheduleState } from './about.ts'
 import { createScheduleControl } from './control.ts'
@@ -26,8 +25,8 @@ export function createSchedules(deps: {
   state: ScheduleState
   /** The schedules of routes.yaml. */
   planned(): readonly Planned[]
-  /** Makes the occasion durable. May be called again with the same key after a crash; a throw means that it will be. */
-  fire(occasion: Occasion): Promise<void>
+  /** Makes the occasion durable, and tells whether it is new. May be called again with the same key after a crash; a throw means that it will be. */
+  fire(occasion: Occasion): Promise<boolean>
   /** Notes `schedule_fired`, `schedule_missed`, `schedule_skipped`, `schedule_created`, `schedule_deleted` and so on. */
   record(entry: ActivityEntry): Promise<void>
   /** Throws `skill_not_found`, `forbidden` where the call may not have it invoked, and `skill_args_invalid` for `args`. */
@@ -49,9 +48,10 @@ export function createSchedules(deps: {
     now,
   })
   const all = async () => [...(await state.load()).document.schedules, ...(await file.list())]
+  const seen = async (call: Call) => (await all()).filter(isSeen(call))
   const require = async (id: string, call: Call) => {
-    const seen = await all().then((every) => every.filter(isSeen(call)))
-    return seen.find((one) => one.id === id) ?? unknownSchedule(id, seen)
+    const known = await seen(call)
+    return known.find((one) => one.id === id) ?? unknownSchedule(id, known)
   }
 
   const firing = createFiring({
@@ -72,14 +72,7 @@ export function createSchedules(deps: {
 
   const service = {
     create: createScheduleMaking(deps),
-    ...createScheduleControl({ ...deps, kv: store.kv, pauses, require }),
-    async list(_, call) {
-      const paused = await pauses.read()
-      return (await all()).filter(isSeen(call)).map((schedule) => {
-        const next = plannedTimes(schedule).next(now())
-        return { ...schedule, ...defined({ next, paused: paused[schedule.id] }) }
-      })
-    },
+    ...createScheduleControl({ ...deps, kv: store.kv, pauses, seen, require }),
     delete: createScheduleDeletion({
       ...{ state, file, isSeen, require, record },
       forget: (gone) => Promise.all([forgetPlace(gone), pauses.end(gone.id)]),

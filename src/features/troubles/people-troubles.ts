@@ -18,7 +18,7 @@ function approvalTroubles(approvals: StoredReadings['approvals']): Trouble[] {
   if (!oldest) return []
   const count = approvals.length
   const title = `${counted(count, 'request waits', 'requests wait')} for an approval`
-  const text = `The oldest one: ${firstLine(oldest.title)}.`
+  const text = `The oldest one: ${firstLine(oldest.title).replace(/[.!?]$/, '')}.`
   const todo = 'Decide in the console, or with `trivium approval list --status pending`.'
   return [warning('approval-waiting', {}, { title, text, todo, count, since: oldest.requestedAt })]
 }

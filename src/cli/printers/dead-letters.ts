@@ -1,0 +1,58 @@
+import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { age, paint, shorten, table } from '../terminal.ts'
+import { fields, timeOf } from './readable.ts'
+
+/** `dead-letter list` for people. */
+export function humanLetters(result: Json): string {
+  const rows = objectsIn(result).map((one) => {
+    const { id, at, queue, group, reason } = one
+    return [id, age(at), queue, group, shorten(`${reason}: ${lastError(one)}`, 80)]
+  })
+  if (rows.length === 0) return 'No dead letters.'
+  return table(['id', 'age', 'queue', 'route', 'why'], rows)
+}
+
+/** `dead-letter groups` for people. */
+export function humanLetterGroups(result: Json): string {
+  const rows = objectsIn(result).map(({ count, queue, group, first, last, error }) => {
+    return [count, queue, group, age(first), age(last), shorten(String(error), 80)]
+  })
+  if (rows.length === 0) return 'No dead letters.'
+  return table(['count', 'queue', 'route', 'first', 'last', 'why'], rows)
+}
+
+/** `dead-letter show` for people: what failed and how, then the message. */
+export function humanLetter(result: Json): string {
+  const { id, at, queue, group, lane, reason, errors, message, data } = Object(result)
+  const attempts = objectsIn(errors).map((error, index) => [
+    index + 1,
+    timeOf(error.at),
+    error.code,
+    error.message,
+  ])
+  const {
+    text,
+    html: _html,
+    data: _data,
+    attachments: _attachments,
+    trace: _trace,
+    receivedAt,
+    ...head
+  } = Object(message)
+  return [
+    `${paint('bold', String(id))}  ${queue}, route ${group}, dead since ${timeOf(at)} (${age(at)}): ${reason}`,
+    `lane ${lane}`,
+    '',
+    table(['attempt', 'time', 'code', 'error'], attempts),
+    ...(message === undefined
+      ? []
+      : ['', fields({ received: timeOf(receivedAt), ...head }), '', String(text ?? '')]),
+    ...(message === undefined && data !== undefined ? ['', fields({ data })] : []),
+    '',
+    `Again: trivium dead-letter retry ${id}    Away: trivium dead-letter drop ${id}`,
+  ].join('\n')
+}
+
+function lastError({ errors }: JsonObject): string {
+  return String(pathGet(objectsIn(errors).at(-1), 'message') ?? '')
+}

@@ -1,0 +1,36 @@
+import { type Json, objectsIn, pathGet } from '../../core/json.ts'
+import { paint, shorten, table } from '../terminal.ts'
+import { fields, timeOf } from './readable.ts'
+
+/** `job list` for people. */
+export function humanJobs(result: Json): string {
+  const rows = objectsIn(result).map((job) => [
+    job.id,
+    stateOf(job),
+    [`${job.done}/${job.total}`, job.at].filter(Boolean).join(' '),
+    timeOf(job.startedAt),
+    job.by,
+    shorten(Object.values(Object(job.target)).join(' '), 60),
+  ])
+  if (rows.length === 0) return 'There are no long jobs.'
+  return table(['id', 'state', 'progress', 'began', 'by', 'what'], rows)
+}
+
+/** `job show` for people. */
+export function humanJob(result: Json): string {
+  return fields(Object(result))
+}
+
+/** A command that began a long job. */
+export function begun(result: Json): string {
+  const { id, state, done, total } = Object(pathGet(result, 'job'))
+  const progress = `${done} of ${total}`
+  if (state !== 'running') return `Job ${id}: ${stateOf(Object(pathGet(result, 'job')))}, ${progress}.`
+  return `Job ${id} runs: ${progress}. \`trivium job show ${id}\` shows it, \`trivium job cancel ${id}\` ends it.`
+}
+
+function stateOf({ state, error }: { state?: Json; error?: Json }): string {
+  const reason = pathGet(error, 'message')
+  const shown = state === 'failed' ? paint('red', 'failed') : String(state)
+  return reason === undefined ? shown : `${shown}: ${reason}`
+}

@@ -1,0 +1,51 @@
+import { stringify } from 'yaml'
+import { type Json, objectsIn } from '../../core/json.ts'
+import { table } from '../terminal.ts'
+import { timeOf } from './readable.ts'
+
+/** The message without what only programs read, and what became of it. */
+export function humanMessage(found: Json): string {
+  const { message, outcome, history, logs, pushes, receive, events, traceUrl } = Object(found)
+  const { text, html: _html, data: _data, receivedAt, attachments, ...head } = message
+  const received = new Date(Number(receivedAt)).toISOString()
+  const lines = objectsIn(logs).map(({ at, level, message: text, stack: _, ...fields }) => {
+    return { at, road: 'log', what: level, detail: { text, ...fields } }
+  })
+  const notes = [...objectsIn(history), ...lines]
+    .toSorted((a, b) => Number(a.at) - Number(b.at))
+    .map(({ at, road, what, detail }) => [timeOfDay(at), road, what, detailOf(detail)])
+  const files = objectsIn(attachments).map(({ name, type, size }) => `${name} (${type}, ${size} bytes)`)
+  const tries = objectsIn(pushes).map(({ subscription, at, attempt, status, reason }) => [
+    ...[subscription, timeOf(at), attempt],
+    status ?? reason,
+  ])
+  const until = receive.until && { until: timeOfDay(receive.until) }
+  return [
+    stringify({
+      received,
+      outcome,
+      ...head,
+      ...(files.length > 0 && { files }),
+      ...(traceUrl && { traceUrl }),
+    }),
+    String(text ?? ''),
+    '',
+    table(['time', 'road', 'what', ''], notes),
+    '',
+    stringify({ receive: { ...receive, ...until }, events }).trimEnd(),
+    ...(tries.length > 0 ? ['', table(['push', 'time', 'attempt', 'result'], tries)] : []),
+  ].join('\n')
+}
+
+function timeOfDay(at: unknown): string {
+  return new Date(Number(at)).toISOString().slice(11, 23)
+}
+
+/** `route rest, attempt 1`: the text of a reply first. */
+function detailOf(detail: unknown): string {
+  const { text, ...rest } = Object(detail)
+  const parts = Object.entries(rest).map(
+    ([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  )
+  return [...(text === undefined ? [] : [JSON.stringify(text)]), ...parts].join(', ')
+}

@@ -1,0 +1,69 @@
+import { type Json, objectsIn, pathGet } from '../../core/json.ts'
+import { age, shorten, table } from '../terminal.ts'
+import { timeOf } from './readable.ts'
+
+/** `message list` and `message search` for people; the first has no outcomes. */
+export function humanMessages(found: Json): string {
+  const messages = objectsIn(Array.isArray(found) ? found : pathGet(found, 'messages'))
+  const rows = messages.map(({ id, at, receivedAt, gateway, from, outcome, subject, summary, text }) => {
+    const said = shorten(String(subject ?? summary ?? text ?? ''), 60)
+    return [id, age(at ?? receivedAt), gateway, nameOf(from), outcome, said]
+  })
+  const next = pathGet(found, 'next')
+  const list =
+    rows.length === 0 ? 'No messages.' : table(['id', 'age', 'gateway', 'from', 'outcome', 'text'], rows)
+  return next === undefined ? list : `${list}\nOlder ones: --before ${next}`
+}
+
+/** `conversation list` for people. */
+export function humanConversations(found: Json): string {
+  const rows = objectsIn(pathGet(found, 'conversations')).map(
+    ({ at, gateway, from, conversation, messages, outcome, subject, summary, text }) => [
+      ...[age(at), gateway, nameOf(from), messages, outcome],
+      shorten(String(subject ?? summary ?? text ?? ''), 50),
+      conversation,
+    ],
+  )
+  const next = pathGet(found, 'next')
+  if (rows.length === 0) return 'No conversations.'
+  const list = table(['age', 'gateway', 'from', 'messages', 'outcome', 'newest', 'conversation'], rows)
+  return next === undefined ? list : `${list}\nOlder ones: --before ${next}`
+}
+
+/** `conversation show` for people: who said what, oldest first. */
+export function humanConversation(found: Json): string {
+  const lines = objectsIn(pathGet(found, 'entries')).map(
+    ({ role, at, from, id, outcome, skill, subject, text }) => {
+      const isTheirs = role === 'sender'
+      const who = isTheirs ? nameOf(from) : (skill ?? 'reply')
+      const said = [subject && `${subject}:`, text].filter(Boolean).join(' ').replaceAll('\n', '\n    ')
+      return [
+        `${timeOf(at)}  ${isTheirs ? '←' : '→'} ${who}`,
+        isTheirs && `  ${outcome}  ${id}`,
+        `\n    ${said}`,
+      ]
+        .filter(Boolean)
+        .join('')
+    },
+  )
+  const next = pathGet(found, 'next')
+  if (lines.length === 0) return 'No messages.'
+  return [...(next === undefined ? [] : [`Older ones: --before ${next}`]), ...lines].join('\n')
+}
+
+/** `message histogram` for people. */
+export function humanHistogram(found: Json): string {
+  const { from, width, counts, total } = Object(found)
+  const spans: unknown[] = Array.isArray(counts) ? counts : []
+  const most = Math.max(1, ...spans.map(Number))
+  const rows = spans.map((count, at) => [
+    timeOf(from + at * width),
+    count,
+    '█'.repeat(Math.ceil((Number(count) / most) * 40)),
+  ])
+  return `${table(['from', 'messages', ''], rows)}\n${total} in all`
+}
+
+function nameOf(from: unknown): unknown {
+  return pathGet(from, 'address') ?? pathGet(from, 'name') ?? pathGet(from, 'id')
+}

@@ -1,0 +1,64 @@
+import { stringify } from 'yaml'
+import { isJsonObject, type Json, type JsonObject, objectsIn } from '../../core/json.ts'
+import { shorten, table } from '../terminal.ts'
+
+/** Columns that fit a screen beside each other. */
+const MOST_COLUMNS = 8
+const WIDEST = 60
+/** Names of fields with a time in Unix ms. */
+const TIME = /^(at|since|until|next|first|last|from|to|planned)$|At$/
+/** Later than this (Unix ms, 2001) a number is a time and no count. */
+const NO_COUNT = 1e12
+
+/** What a built-in skill returned, for people: its text, a table of records that are alike, else one field per line. Times are UTC. */
+export function readable(value: Json): string {
+  if (value === null) return 'Nothing.'
+  if (typeof value !== 'object') return String(value)
+  if (Array.isArray(value)) return listOf(value)
+  if (typeof value.text === 'string') return value.text
+  if (value.ok === false) return 'Nothing changed.'
+  const { ok: _, ...rest } = value
+  return Object.keys(rest).length === 0 ? 'Done.' : fields(rest)
+}
+
+/** One field per line; what is nested is indented. */
+export function fields(record: JsonObject): string {
+  return stringify(withTimes(record), { lineWidth: 0 }).trimEnd()
+}
+
+/** UTC, as in the other commands. */
+export function timeOf(at: unknown): string {
+  return typeof at === 'number' ? `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC` : '-'
+}
+
+function listOf(list: readonly Json[]): string {
+  if (list.length === 0) return 'None.'
+  const records = objectsIn(list)
+  const names = [...new Set(records.flatMap((record) => Object.keys(record)))]
+  if (records.length < list.length)
+    return list.map((one) => (typeof one === 'string' ? one : JSON.stringify(one))).join('\n')
+  if (names.length > MOST_COLUMNS) return stringify(list.map(withTimes), { lineWidth: 0 }).trimEnd()
+  const cell = (name: string, value: Json | undefined) => {
+    if (isTime(name, value)) return timeOf(value)
+    if (value === undefined || value === null) return ''
+    return shorten(typeof value === 'string' ? value : JSON.stringify(value), WIDEST)
+  }
+  return table(
+    names,
+    records.map((record) => names.map((name) => cell(name, record[name]))),
+  )
+}
+
+function withTimes(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withTimes)
+  if (!isJsonObject(value)) return value
+  const entries = Object.entries(value).map(([name, one]) => [
+    name,
+    isTime(name, one) ? timeOf(one) : withTimes(one),
+  ])
+  return Object.fromEntries(entries)
+}
+
+function isTime(name: string, value: unknown): boolean {
+  return typeof value === 'number' && value > NO_COUNT && TIME.test(name)
+}

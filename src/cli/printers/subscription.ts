@@ -1,0 +1,33 @@
+import { type Json, type JsonObject, objectsIn } from '../../core/json.ts'
+import { counted } from '../../lib/counted.ts'
+import { paint, table } from '../terminal.ts'
+import { fields, timeOf } from './readable.ts'
+
+/** `subscription show` for people: how it is, then its last attempts, newest first. */
+export function humanSubscription(result: Json): string {
+  const { attempts, ...subscription }: JsonObject = Object(result)
+  const rows = objectsIn(attempts).map(({ at, event, attempt, ms, status, reason }) => [
+    ...[timeOf(at), event, attempt, ms],
+    reason === undefined ? paint('green', String(status ?? 'ok')) : paint('red', String(reason)),
+  ])
+  const tries =
+    rows.length === 0 ? 'No attempts yet.' : table(['time', 'event', 'attempt', 'ms', 'result'], rows)
+  return [fields(subscription), '', tries].join('\n')
+}
+
+/** `subscription create` and `update` for people. */
+export function madeSubscription(result: Json): string {
+  const { name, created, secret } = Object(result)
+  if (created === false) return `Push subscription ${name} is there already, with these settings.`
+  const done = `${created ? 'Created' : 'Changed'} push subscription ${name}.`
+  return secret === undefined ? done : `${done} Its signing secret, which is not shown again:\n${secret}`
+}
+
+/** `subscription delete` for people. */
+export function deletedSubscription(result: Json): string {
+  const { name, deleted, waiting, dead } = Object(result)
+  const lost = `${counted(waiting, 'waiting event')} and ${counted(dead, 'dead letter')}`
+  return deleted
+    ? `Deleted push subscription ${name}, with ${lost}.`
+    : `Would delete push subscription ${name}, with ${lost}.`
+}

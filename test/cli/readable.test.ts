@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { spokenName } from '../../src/cli/grammar.ts'
+import { VIEWER_SKILLS } from '../../src/core/viewer-role.ts'
+import { builtInSkills } from '../../src/runtime/built-in.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  demo: { transport: webhook, path: /demo, verify: { scheme: none } }
+subscriptions:
+  - { name: crm, url: "http://127.0.0.1:9/crm", secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw, allow-private: true, match: { gateway: demo } }
+schedules:
+  - { name: nightly, cron: "0 3 * * *", skill: echo }
+routes:
+  - { name: bad, match: { text: "bad*" }, skill: fail, retry: { attempts: 1 } }
+  - { name: refund, match: { text: "refund*" }, skill: echo, approval: { approvers: ["cli:*"] } }
+  - { name: rest, match: { gateway: cli }, skill: echo }
+`
+const SKILLS = { fail: `export default { description: 'fails', run() { throw new Error('I fail') } }` }
+
+describe('what commands print for people and for programs', { timeout: 300_000 }, async () => {
+  const site = openSite({ routes: ROUTES, skills: SKILLS })
+  const daemon = await site.start()
+  const run = async (line: string) => {
+    const { code, out, err } = await site.run(line.split(' '))
+    assert.equal(code, 0, `${line}: ${err}`)
+    return out
+  }
+  const json = async (line: string) => JSON.parse(await run(`${line} --json`))
+  const { id: dead } = await daemon
+    .invoke('event-emit', { topic: 'orders', data: 1 })
+    .then(() => site.run(['message', 'cli', 'bad', '--json']))
+    .then(({ out }) => JSON.parse(out))
+  await run('message cli refund 5 --wait 0')
+  await daemon.post('/demo', '{"a":1}')
+
+  test('no command that only reads prints JSON unless it is asked for', async () => {
+    const needs = (skill: (typeof builtInSkills)[number]) => {
+      const parsed = skill.args?.safeParse({})
+      return parsed !== undefined && !parsed.success
+    }
+    const reading = builtInSkills.filter((skill) => VIEWER_SKILLS.includes(skill.name) && !needs(skill))
+    assert.ok(reading.length > 15)
+    for (const { name } of reading) {
+      const line = spokenName(name)
+      assert.doesNotMatch(await run(line), /^[[{]/, line)
+      await json(line)
+    }
+    for (const line of [
+      `dead-letter show ${dead}`,
+      `message show ${dead}`,
+      'schedule show nightly',
+      'subscription show crm',
+    ])
+      assert.doesNotMatch(await run(line), /^[[{]/, line)
+  })
+
+  test('approvals, pauses, dead letters, people and schedules are tables and sentences', async () => {
+    await until(async () => /pending/.test(await run('approval list')), 'the request')
+    assert.match(
+      await run('approval list'),
+      /^id +status +age +by +skill[\s\S]*\{"text":"refund 5".*\nDecide: trivium approval decide/,
+    )
+    assert.match(
+      await run('route pause rest --reason busy'),
+      /^The route rest is paused\. .*trivium route resume rest.*busy\.\n$/,
+    )
+    assert.match(await run('pause list'), /rest .*it is resumed .*busy/)
+    assert.equal(await run('route resume rest'), 'The route rest is no longer paused.\n')
+    assert.equal(await run('route resume rest'), 'The route rest was not paused.\n')
+    assert.match(
+      await run(`dead-letter show ${dead}`),
+      /dispatch, route bad[\s\S]*1 .*skill_failed +Skill fail failed: I fail[\s\S]*\nbad\n/,
+    )
+    assert.match(await run('dead-letter-list'), /^id +age +queue/)
+    assert.equal(await run('person erase *:nobody@example.com'), 'Nothing is kept about this person.\n')
+    assert.match(
+      await run('person erase *:cli'),
+      /messages +\d+[\s\S]*Nothing was erased; --confirm erases them/,
+    )
+    assert.match(await run('conversation list'), /^age +gateway +from +messages/)
+    assert.match(await run('subscription pause crm'), /^The subscription crm is paused/)
+    assert.match(await run('reload'), /^Reloaded\.\n/)
+  })
+
+  test('a schedule that is run again with the same key says that it ran already', async () => {
+    assert.match(await run('schedule run nightly --key k'), /runs now \(key k\)/)
+    assert.match(
+      await run('schedule run nightly --key k'),
+      /has already run with the key k; nothing was run again/,
+    )
+    assert.equal((await json('schedule run nightly --key k')).repeated, true)
+    assert.match(await run('schedule show nightly'), /cron: 0 3 \* \* \*[\s\S]*next: .* UTC/)
+    const both = await site.run([
+      'schedule',
+      'create',
+      '--skill',
+      'echo',
+      '--every',
+      '1h',
+      '--cron',
+      '* * * * *',
+    ])
+    assert.match(both.err, /exactly one of `cron`, `every` and `at`/)
+  })
+
+  test('a name or a text may stand without its flag', async () => {
+    assert.match(await run('skill usage fail'), /^fail: 1 runs? in seven days, 1 failed/)
+    assert.match(await run('remember the milk'), /memory-1/)
+    assert.match(await run('recall milk'), /the milk/)
+    assert.match((await site.run(['skill', 'usage', 'fial'])).err, /Did you mean fail\?/)
+  })
+
+  test('what is wrong with an argument is told in plain words, and a plural finds its noun', async () => {
+    for (const [line, told] of [
+      ['cost --by modl', /by: expected one of model, skill, sender, day; did you mean "model"\?/],
+      ['message list --outcome ded', /expected one of waiting, running/],
+      ['event emit --args {"topic":"x","tpye":"y"}', /unknown argument "tpye"/],
+      ['groups', /Did you mean `trivium event groups`\?/],
+      ['schedules', /Did you mean `trivium schedule`\?/],
+    ] as const) {
+      const { code, err } = await site.run(line.split(' '))
+      assert.match(err, told)
+      assert.doesNotMatch(err, /Invalid|Unrecognized/)
+      assert.equal(code, 2)
+    }
+    const nothing = await site.run(['history', '--channel', 'dmeo'])
+    assert.deepEqual([nothing.out, /no gateway dmeo\. Did you mean demo\?/.test(nothing.err)], ['', true])
+  })
+
+  test('help names every noun, and each group its verbs, skills included', async () => {
+    const all = await run('help')
+    for (const noun of [
+      'schedule',
+      'pause',
+      'person',
+      'gateway',
+      'subscription',
+      'approval',
+      'troubles',
+      'cost',
+    ])
+      assert.match(all, new RegExp(`^  ${noun} `, 'm'))
+    assert.match(await run('skill --help'), /^ {2}test [\s\S]*^ {2}usage /m)
+    assert.match(await run('dead-letter --help'), /^ {2}bulk /m)
+    assert.match(await run('help schedule'), /^ {2}create /m)
+    assert.match(await run('slack'), /^ {2}installs remove /m)
+    assert.match(await run('audit list'), /^time +who/)
+    const places = readFileSync(join(import.meta.dirname, '../../docs/personal-data.md'), 'utf8')
+    for (const place of Object.keys((await json('person erase *:cli')).counts))
+      assert.match(places, new RegExp(`^\\| ${place} \\|`, 'm'), `docs/personal-data.md describes ${place}`)
+  })
+})

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+# the token is s3cret
+gateways:
+  shop: { transport: webhook, path: /shop, verify: { scheme: none } } # public
+routes:
+  - { name: night, match: { hours: "Mon-Fri 00:00-06:00 UTC" }, skill: echo }
+  - { name: rest, match: { gateway: shop }, skill: echo }
+`
+
+describe('trivium routes and config', { timeout: 120_000 }, async () => {
+  const site = openSite({ routes: ROUTES })
+  const explain = async (draft: unknown) => {
+    site.write('message.json', typeof draft === 'string' ? draft : JSON.stringify(draft))
+    return site.run(['routes', 'explain', 'message.json', '--all'])
+  }
+
+  test('explain takes a message with only its gateway, and a time as people write it', async () => {
+    assert.match((await explain({ gateway: 'shop', text: 'x' })).out, /^rest +answers/m)
+    const night = await explain({ gateway: 'shop', receivedAt: '2026-11-20T03:00:00Z' })
+    assert.match(night.out, /^night +answers/m)
+    assert.match(
+      (await explain({ message: { gateway: 'shop', receivedAt: Date.UTC(2026, 10, 20, 9) } })).out,
+      /^rest +answers/m,
+    )
+  })
+
+  test('explain names the field that is wrong, and no validator', async () => {
+    for (const [draft, told] of [
+      [{ text: 'x' }, /the field gateway is missing; the smallest message is \{"gateway"/],
+      [{ gateway: 'shp' }, /there is no gateway shp\. Did you mean shop\?/],
+      [{ gateway: 'shop', text: 5 }, /message\.json: text: expected string/],
+      [{ gateway: 'shop', receivedAt: 'monday' }, /receivedAt is a time such as 2026-/],
+      ['{', /message\.json is no JSON/],
+      ['[]', /expected a JSON object such as/],
+    ] as const) {
+      const { code, err } = await explain(draft)
+      assert.match(err, told)
+      assert.doesNotMatch(err, /✖|Invalid input/)
+      assert.equal(code, 2)
+    }
+    assert.match((await site.run(['routes', 'explain', 'nix'])).err, /There is no message and no file nix/)
+  })
+
+  test('config show has no comments, and keeps the rest', async () => {
+    const { out } = await site.run(['config', 'show'])
+    assert.doesNotMatch(out, /#|s3cret/)
+    assert.match(out, /^gateways:\n {2}shop: .*\n/)
+  })
+
+  test('check warns of a skills folder that is not there, and says that a file is a dead link', async () => {
+    const other = openSite({ routes: `include: routes.d/*.yaml\nskills: { folders: [nope] }\n${ROUTES}` })
+    const warned = await other.run(['routes', 'check'])
+    assert.deepEqual(
+      [warned.code, /warning: there is no folder .*nope/.test(warned.out)],
+      [0, true],
+      warned.out,
+    )
+    mkdirSync(join(other.dir, 'routes.d'))
+    symlinkSync('gone.yaml', join(other.dir, 'routes.d', 'more.yaml'))
+    const dead = await other.run(['routes', 'check'])
+    assert.match(dead.out, /routes\.d\/more\.yaml +this is a link to gone\.yaml, which does not exist/)
+    assert.equal(dead.code, 2)
+  })
+
+  test('a mistyped `not` is recognised', async () => {
+    const other = openSite({ routes: 'routes: [{ name: a, match: { nott: { from: x } }, skill: echo }]' })
+    assert.match(
+      (await other.run(['routes', 'check'])).out,
+      /only `not` holds a mapping: did you mean "not"\?/,
+    )
+  })
+
+  test('a daemon is found after `data-dir` was changed in an included file', async () => {
+    const other = openSite({ routes: `include: more.yaml\n${ROUTES}` })
+    other.write('more.yaml', 'daemon: { data-dir: .trivium }\n')
+    const daemon = await other.start()
+    other.write('more.yaml', 'daemon: { data-dir: elsewhere }\n')
+    const { code, out, err } = await other.run(['status'])
+    assert.deepEqual([code, /runs since/.test(out)], [0, true], err)
+    await daemon.end()
+    await until(async () => (await other.run(['reload'])).code === 3, 'no daemon')
+  })
+})
