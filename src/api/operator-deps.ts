@@ -9,6 +9,7 @@ import type { Gateways } from '../engine/gateways.ts'
 import type { RefusalCount } from '../engine/refusal-tally.ts'
 import type { RouteTally } from '../engine/route-tally.ts'
 import type { Router } from '../engine/router.ts'
+import type { UnroutedCount } from '../engine/unrouted-tally.ts'
 import type { Queues } from '../features/bullmq/queues.ts'
 import type { History } from '../features/live/history.ts'
 import type { Pauses } from '../features/pauses/pauses.ts'
@@ -44,6 +45,7 @@ export type OperatorDeps = Pick<ControlDeps, 'version' | 'doctor' | 'diagnosis'>
   lastReload(): LastReload
   previous(): Previous | undefined
   routeTally: RouteTally
+  unrouted: { list(): UnroutedCount[] }
   listening(): boolean
   draining(): boolean
   subscriptions(): Promise<SubscriptionInfo[]>

@@ -6,8 +6,8 @@ import type { Store } from '../core/store.ts'
 import { isLasting } from '../engine/events.ts'
 import type { Gateways } from '../engine/gateways.ts'
 import type { RefusalCount } from '../engine/refusal-tally.ts'
+import type { UnroutedCount } from '../engine/unrouted-tally.ts'
 import type { Queues } from '../features/bullmq/queues.ts'
-import type { History } from '../features/live/history.ts'
 import { failingSchedules } from '../features/schedules/failures.ts'
 import type { StoredReadings, TroubleReadings } from '../features/troubles/readings.ts'
 import type { SkillManager } from '../runtime/manager.ts'
@@ -28,7 +28,7 @@ export function createTroubleReadings(deps: {
   manager: Pick<SkillManager, 'errors'>
   refusals: { counts(): RefusalCount[] }
   pauses: { view: { list(): TroubleReadings['pauses'] } }
-  history: Pick<History, 'every' | 'points'>
+  unrouted: { list(): UnroutedCount[] }
   approvals: Pick<ApprovalService, 'list'>
   subscriptions(): Promise<SubscriptionInfo[]>
   budgets(): Promise<BudgetStanding[]>
@@ -37,7 +37,7 @@ export function createTroubleReadings(deps: {
   draining(): boolean
   now(): number
 }): () => Promise<TroubleReadings> {
-  const { store, history } = deps
+  const { store } = deps
   const ping = createPing(store, deps.now)
 
   const readStored = async (): Promise<StoredReadings> => {
@@ -60,7 +60,6 @@ export function createTroubleReadings(deps: {
       readStored().catch(() => undefined),
       spaceOf(deps.dataDir),
     ])
-    const unrouted = history.points().reduce((sum, point) => sum + point.unrouted, 0)
     return {
       store: { ...pinged, address: store.address },
       disk,
@@ -73,8 +72,7 @@ export function createTroubleReadings(deps: {
       running: oldestRunning(deps.running()),
       refusals: deps.refusals.counts(),
       pauses: deps.pauses.view.list(),
-      // Points contain rates per second.
-      unrouted: Math.round((unrouted * history.every) / 1000),
+      unrouted: deps.unrouted.list(),
       stored,
     }
   }

@@ -4,6 +4,8 @@ import { hostname } from 'node:os'
 import { transports } from '../../transports/registry.ts'
 import { createMetrics } from '../api/metrics.ts'
 import type { Config } from '../config/load-config.ts'
+import { isForGateway, partsOfMatch } from '../core/match.ts'
+import { compilePattern } from '../core/pattern.ts'
 import type { Note } from '../core/store.ts'
 import { createGateways } from '../engine/gateways.ts'
 import { createLongWork } from '../engine/long-work.ts'
@@ -11,6 +13,7 @@ import { createRefusals } from '../engine/refusals.ts'
 import { createReplayEvents } from '../engine/replay-events.ts'
 import { createRouteTally } from '../engine/route-tally.ts'
 import { createRouter } from '../engine/router.ts'
+import { createUnroutedTally } from '../engine/unrouted-tally.ts'
 import { createArtifactService, createArtifacts } from '../features/artifacts/artifacts.ts'
 import { createAuditLog } from '../features/audit/audit-log.ts'
 import { startTracing } from '../features/tracing/tracing.ts'
@@ -73,6 +76,7 @@ export async function makeFoundation(options: DaemonOptions) {
     files: createArtifactService({ artifacts, store, keepFor }),
     router: createRouter(withOwnRoutes(current)),
     routeTally: createRouteTally(now),
+    unrouted: createUnroutedTally((gateway) => isRouted(current, gateway), now),
     access: createAccess(current, (kind) => transports[kind]?.caseless ?? false),
     /** Names that a `match` may use. */
     known: () => ({
@@ -95,4 +99,15 @@ export async function makeFoundation(options: DaemonOptions) {
         )
     },
   }
+}
+
+/** Whether a route is for messages of a gateway in general: one with `prefix` leaves all but a few words to others. */
+function isRouted({ routes, gateways }: Config, gateway: string): boolean {
+  const transport = gateways.find(({ name }) => name === gateway)?.transport ?? ''
+  return routes.some(({ match }) => {
+    const { keys } = partsOfMatch(match)
+    const transports = Array.isArray(keys.transport) ? keys.transport : ['*']
+    const isForTransport = transports.some((each) => compilePattern(each).test(transport))
+    return keys.prefix === undefined && isForTransport && isForGateway(match, gateway)
+  })
 }

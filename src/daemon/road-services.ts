@@ -61,7 +61,10 @@ export function createRoadServices(
     gateways: {
       ...createReceive({
         store,
-        taken: metrics.taken,
+        taken(gateway) {
+          metrics.taken(gateway)
+          base.unrouted.taken(gateway)
+        },
         known: gatewayNames,
         refuses: parts.deliveries.refuses,
       }),

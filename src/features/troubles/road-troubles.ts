@@ -5,6 +5,7 @@ import { HOUR, MINUTE } from '../../core/units.ts'
 import { counted } from '../../lib/counted.ts'
 import type { StoredReadings, TroubleReadings } from './readings.ts'
 import { capital, error, timeOfDay, warning } from './trouble-parts.ts'
+import { unroutedTroubles } from './unrouted-troubles.ts'
 
 /** Ms after which a person should know that something waits; replies may wait for a provider. */
 const LONG_WAIT = 5 * MINUTE
@@ -23,7 +24,7 @@ export function roadTroubles(stored: StoredReadings, readings: TroubleReadings, 
     ...waiting.filter(({ oldestAt }) => at - oldestAt > LONG_WAIT).flatMap(waitingTrouble),
     ...readings.running.filter(({ since }) => at - since > HANGS).map(hangingTrouble),
     ...groups.filter(({ lag }) => lag >= FAR_BEHIND).map(lagTrouble),
-    ...unroutedTroubles(readings.unrouted),
+    ...unroutedTroubles(readings.unrouted, stored, at),
   ]
 }
 
@@ -134,12 +135,4 @@ function lagTrouble({ topic, group, lag }: StoredReadings['groups'][number]): Tr
       count: lag,
     },
   )
-}
-
-function unroutedTroubles(count: number): Trouble[] {
-  if (count === 0) return []
-  const title = `${counted(count, 'message')} without a route in the last hour`
-  const text = 'No route took them. They are kept, and no skill saw them.'
-  const todo = '`trivium routes explain ID` says why; `trivium routes replay --since 1h` routes them again.'
-  return [warning('unrouted', {}, { title, text, todo, count })]
 }
