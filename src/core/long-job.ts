@@ -22,6 +22,8 @@ export const longJobSchema = z.object({
   result: z.json().exactOptional(),
   /** Why it failed, or why its last step did and is tried again. */
   error: z.object({ code: z.string(), message: z.string() }).exactOptional(),
+  /** When it is tried again after that error. */
+  retryAt: z.number().exactOptional(),
 })
 
 export type LongJob = z.infer<typeof longJobSchema>

@@ -1,44 +1,22 @@
 import { randomUUID } from 'node:crypto'
-import { z } from 'zod'
 import type { Call } from '../core/call.ts'
-import { TriviumError, toTriviumError } from '../core/errors.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
-import { type LongJob, longJobSchema } from '../core/long-job.ts'
+import type { LongJob } from '../core/long-job.ts'
 import type { longJobs, ServiceOf } from '../core/operations.ts'
 import type { Store } from '../core/store.ts'
-import { updateKv } from '../core/update-kv.ts'
-import { defined } from '../lib/defined.ts'
 import { repeat } from '../lib/loop.ts'
 import { waitFor } from '../lib/wait-for.ts'
+import { attempt, type WorkKind } from './long-work-attempt.ts'
+import { createRecords, PREFIX, type Records, type StoredJob } from './long-work-records.ts'
+import { createRoom } from './long-work-room.ts'
 
-/** What its kind keeps of a job between two steps; gone when the job ends. */
-const storedSchema = longJobSchema.extend({ data: z.json().default(null) })
-type Stored = z.infer<typeof storedSchema>
-
-/** `save` throws `job_cancelled` where an operator has ended the job. */
-export type JobProgress = Partial<Pick<LongJob, 'done' | 'total' | 'at'>> & { data?: Json }
-export type JobTools = { save(progress: JobProgress): Promise<void>; signal: AbortSignal }
-
-/**
- * How work of one kind is done. `run` is called with the `data` that was saved last, on any daemon, again after a crash: what it did since
- * then it must be able to repeat. It saves often, stops soon after `signal` aborts, and returns the result.
- */
-export type WorkKind = {
-  kind: string
-  run(job: Pick<Stored, 'id' | 'by' | 'data' | 'done' | 'total'>, tools: JobTools): Promise<Json>
-}
+export type { JobTools, WorkKind } from './long-work-attempt.ts'
 
 export type NewLongJob = { kind: string; target: JsonObject; data: Json; total?: number }
 
 export type LongWork = ReturnType<typeof createLongWork>
 
-const PREFIX = 'long-job:'
-const MOST = 10_000
-const KEPT = 7 * 86_400_000
-/** Ms. A daemon that has not renewed its lease for so long is taken for dead. */
-const LEASE = 10_000
-const RENEW = 3_000
 const LOOK_EVERY = 2_000
 
 /** Durable work with progress: begun by a call, done by one daemon at a time, gone on with by another after a crash. */
@@ -51,14 +29,16 @@ export function createLongWork(deps: {
   const { store, now } = deps
   const kinds = new Map<string, WorkKind>()
   const records = createRecords(store.kv, now)
+  const room = createRoom(store.kv, records, now)
   const running = new Map<string, Promise<void>>()
   const stopping = new AbortController()
   let isStarted = false
 
   const look = async () => {
-    for (const { id, kind, state } of await records.all()) {
+    for (const { id, kind, state, retryAt = 0 } of await records.all()) {
       const known = kinds.get(kind)
-      if (state === 'running' && known && !running.has(id) && !stopping.signal.aborted) begin(id, known)
+      if (state === 'running' && retryAt <= now() && known && !running.has(id) && !stopping.signal.aborted)
+        begin(id, known)
     }
   }
   const loop = repeat(look, LOOK_EVERY, 'long jobs', deps.log)
@@ -78,12 +58,14 @@ export function createLongWork(deps: {
     /** Says how work of a kind is done; before `start`. */
     offer: (kind: WorkKind) => void kinds.set(kind.kind, kind),
     start,
+    /** Throws `limit_reached` for a caller with many running jobs. */
     async begin({ kind, target, data, total = 0 }: NewLongJob, { caller }: Pick<Call, 'caller'>) {
       const at = now()
-      const job: Stored = {
+      const job: StoredJob = {
         ...{ id: `${kind}-${randomUUID()}`, kind, state: 'running', by: caller.id ?? caller.kind },
-        ...{ startedAt: at, updatedAt: at, target, done: 0, total, data },
+        ...{ startedAt: at, updatedAt: at, target, done: 0, total, data, failures: 0 },
       }
+      await room.take(job.id, job.by)
       await records.add(job)
       start()
       loop.wake()
@@ -121,7 +103,7 @@ async function waitForEnd(
   timeout: number,
   signal: AbortSignal,
 ): Promise<LongJob> {
-  const ended = await waitFor<Stored>({
+  const ended = await waitFor<StoredJob>({
     async attempt() {
       const job = await records.find(id)
       return job.state === 'running' ? {} : { value: job }
@@ -133,84 +115,6 @@ async function waitForEnd(
   return shown(ended ?? (await records.find(id)))
 }
 
-function shown({ data: _, ...job }: Stored): LongJob {
+function shown({ data: _, failures: __, ...job }: StoredJob): LongJob {
   return job
-}
-
-type Records = ReturnType<typeof createRecords>
-
-function createRecords(kv: Store['kv'], now: () => number) {
-  const read = (value: Json | undefined) => storedSchema.safeParse(value).data
-  const find = async (id: string): Promise<Stored> => {
-    const found = read((await kv.get(PREFIX + id))?.value)
-    if (found) return found
-    throw new TriviumError('job_not_found', { id })
-  }
-  /** Changes a job that has not ended; returns what there is then. */
-  const change = async (id: string, to: (job: Stored) => Stored) => {
-    const value = await updateKv(kv, PREFIX + id, (current) => {
-      const job = read(current)
-      if (job?.state !== 'running') return undefined
-      const next = { ...to(job), updatedAt: now() }
-      return { value: next, ...(next.state !== 'running' && { ttl: KEPT }) }
-    })
-    return read(value) ?? find(id)
-  }
-  return {
-    find,
-    change,
-    add: (job: Stored) => kv.set(PREFIX + job.id, job),
-    async all(): Promise<Stored[]> {
-      const keys = await kv.list(PREFIX, MOST)
-      const values = await Promise.all(keys.map(async (key) => read((await kv.get(key))?.value)))
-      return values.filter((job) => job !== undefined)
-    },
-    end: (id: string, how: Pick<LongJob, 'state'> & Partial<Pick<LongJob, 'result' | 'error'>>) =>
-      change(id, ({ error: _, at: __, ...job }) => ({ ...job, ...how, data: null, endedAt: now() })),
-  }
-}
-
-type AttemptDeps = Parameters<typeof createLongWork>[0] & { records: Records; stopping: AbortSignal }
-
-/** Works on a job while this daemon holds its lease. Never rejects. */
-async function attempt(id: string, kind: WorkKind, deps: AttemptDeps): Promise<void> {
-  const { store, owner, records } = deps
-  const lease = `long-job/${id}`
-  const lost = new AbortController()
-  const signal = AbortSignal.any([deps.stopping, lost.signal])
-  const hold = () => store.leases.acquire(lease, owner, LEASE)
-  if (!(await hold().catch(() => undefined))) return
-  const renewing = setInterval(() => {
-    hold().then(
-      (held) => held ?? lost.abort(),
-      () => {},
-    )
-  }, RENEW)
-  try {
-    const job = await records.find(id)
-    if (job.state !== 'running') return
-    const result = await kind.run(job, { save: (progress) => save(records, id, progress), signal })
-    await records.end(id, { state: 'done', result })
-  } catch (error) {
-    if (!signal.aborted) await failed(error, id, deps).catch(() => {})
-  } finally {
-    clearInterval(renewing)
-    await store.leases.release(lease, owner).catch(() => {})
-  }
-}
-
-async function save(records: Records, id: string, progress: JobProgress): Promise<void> {
-  const { state } = await records.change(id, (job) => ({ ...job, ...defined({ ...progress }) }))
-  if (state !== 'running') throw new TriviumError('job_cancelled', { id })
-}
-
-/** What may work later is tried again at the next look. */
-async function failed(error: unknown, id: string, { records, log }: AttemptDeps): Promise<void> {
-  const { code, message } = toTriviumError(error)
-  const retryable = error instanceof TriviumError && error.retryable
-  if (code === 'job_cancelled') return
-  log.warn({ job: id, err: error }, retryable ? 'a long job goes on later' : 'a long job failed')
-  const told = { error: { code, message } }
-  if (retryable) await records.change(id, (job) => ({ ...job, ...told }))
-  else await records.end(id, { state: 'failed', ...told })
 }
