@@ -1,8 +1,10 @@
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import type { Route } from '../core/route.ts'
+import type { Note } from '../core/store.ts'
 import type { Reply } from '../core/transport.ts'
 import { createDispatch } from '../engine/dispatch.ts'
 import type { Dispatch, Target } from '../engine/dispatch-options.ts'
+import { HANDLED } from '../engine/dispatch-outcomes.ts'
 import { DISPATCH_QUEUE } from '../engine/dispatch-queue.ts'
 import { OUTBOX_QUEUE } from '../engine/outbox.ts'
 import { createOutboxWorker } from '../engine/outbox-worker.ts'
@@ -122,11 +124,11 @@ function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transc
     ...sharedBy(base),
     router,
     matched: base.routeTally.matched,
+    handled: (dispatched) =>
+      dispatched.isAside ? undefined : handledByPerson(base, roads.pauses.view, dispatched),
     async invoke(dispatched) {
       const { message, route } = dispatched
       if (dispatched.isAside) return run(dispatched)
-      const handled = handledByPerson(base, roads.pauses.view, dispatched)
-      if (handled && (await handled)) return undefined
       const skill = targetOf(route)
       const lines = route.bolt === undefined ? transcript : transcript.heard
       if (dispatched.isFirst) {
@@ -164,21 +166,20 @@ function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transc
 }
 
 /**
- * Whether a message needs no skill because a person has taken over its conversation; this is recorded in its
- * history. Throws for a cancelled attempt that this daemon took over.
+ * The note of a message that needs no skill because a person has taken over its conversation. Throws for a
+ * cancelled attempt that this daemon took over.
  */
 function handledByPerson(
-  { store, now }: Foundation,
+  { now }: Foundation,
   view: Roads['pauses']['view'],
   { message, route, attempt }: Dispatch,
-): Promise<boolean> | false {
+): Note | undefined {
   const cancelled = attempt > 1 && view.cancelOf(message.id)
   if (cancelled) throw cancelError(cancelled)
   const pause = view.handledIn(message)
-  if (!pause || isOwnRoute(route.name)) return false
+  if (!pause || isOwnRoute(route.name)) return undefined
   const { by, since } = pause
-  const note = { at: now(), road: 'dispatch' as const, what: 'handled by a person', detail: { by, since } }
-  return store.journal.note(message.id, [note]).then(() => true)
+  return { at: now(), road: 'dispatch', what: HANDLED, detail: { by, since } }
 }
 
 /** The skill that made a reply, if known. */

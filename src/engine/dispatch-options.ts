@@ -2,7 +2,7 @@ import type { SendCounter, Steer } from '../core/call.ts'
 import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
 import type { Route } from '../core/route.ts'
-import type { ClaimedJob, Store } from '../core/store.ts'
+import type { ClaimedJob, Note, Store } from '../core/store.ts'
 import type { Voice } from './dispatch-heard.ts'
 import type { Outbox } from './outbox.ts'
 import type { Router } from './router.ts'
@@ -29,7 +29,11 @@ export type Target = (dispatch: Dispatch) => Promise<unknown>
 
 /** Durations in seconds. */
 type DispatchMetrics = {
-  dispatched(route: string, outcome: 'done' | 'retry' | 'dead' | 'unrouted', seconds: number): void
+  dispatched(
+    route: string,
+    outcome: 'done' | 'retry' | 'dead' | 'unrouted' | 'dropped',
+    seconds: number,
+  ): void
   latency(gateway: string, seconds: number): void
 }
 
@@ -49,6 +53,8 @@ export type DispatchOptions = {
   /** Whether a person waits for the listeners' reaction to a message. */
   isUrgent?(message: Message): boolean
   voice?: Voice | undefined
+  /** The note with which a message ends without its target, because a person handles it; undefined for all others. May throw as `invoke`. */
+  handled?(dispatch: Dispatch): Note | undefined
   /** Runs the target of a route, a skill or a queue job. Must end soon after `signal` aborts. */
   invoke: Target
   unrouted?(message: Message): unknown

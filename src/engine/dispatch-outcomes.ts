@@ -9,6 +9,8 @@ import { STORE_PAUSE } from './worker-settler.ts'
 const MOST_WAITING = 10_000
 
 const WAITS = 'waits for an approval'
+/** The note of a message that no target got, because a person handles its conversation. Its outcome is `dropped`. */
+export const HANDLED = 'handled by a person'
 
 /** How attempts of dispatch end: on the store, in the history, in metrics and logs, and for the sender. */
 export function createOutcomes(
@@ -67,6 +69,16 @@ export function createOutcomes(
         ? { outcome: 'done', notes: all, result: { outcome: 'done', replies: sends.count } }
         : { outcome: 'done', notes: all }
     },
+    /** Ends it with that note, without its target. */
+    dropped(job: ClaimedJob, { message, route }: Dispatch, started: number, handled: Note): RunOutcome {
+      options.ended?.(message)
+      waiting.delete(message.id)
+      metrics.dispatched(route.name, 'dropped', (now() - started) / 1000)
+      const notes = [handled]
+      return job.notify
+        ? { outcome: 'done', notes, result: { outcome: 'done', replies: 0 } }
+        : { outcome: 'done', notes }
+    },
     /** What a throw of the target comes to. */
     async thrown(job: ClaimedJob, dispatch: Dispatch, started: number, thrown: unknown): Promise<RunOutcome> {
       const { message, route, sends } = dispatch
@@ -92,6 +104,7 @@ export function createOutcomes(
 
 /** With several approvals of one message, an earlier one may have completed it. */
 export function wasDone(history: readonly Note[]): boolean {
-  const ends = ['done', 'dead', WAITS]
-  return history.findLast(({ road, what }) => road === 'dispatch' && ends.includes(what))?.what === 'done'
+  const ends = ['done', 'dead', WAITS, HANDLED]
+  const last = history.findLast(({ road, what }) => road === 'dispatch' && ends.includes(what))?.what
+  return last === 'done' || last === HANDLED
 }

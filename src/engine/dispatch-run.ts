@@ -46,6 +46,8 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
     if (dispatch.attempt > route.retry.attempts)
       return outcomes.failed(job, dispatch, started, lastErrorOf(job))
     try {
+      const handled = options.handled?.(dispatch)
+      if (handled) return outcomes.dropped(job, dispatch, started, handled)
       const reply = skillReply(await options.invoke(dispatch))
       const notes = reply ? await sendResult(options.outbox, dispatch, reply) : []
       done.add(claimed)

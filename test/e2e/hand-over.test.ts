@@ -58,7 +58,12 @@ for (const store of ['embedded', 'redis'] as const) {
         const note = found.history.find(({ what }: { what: string }) => what === 'handled by a person')
         return note && { ...found, note }
       }, 'the note')
-      assert.equal(shown.outcome, 'done')
+      assert.equal(shown.outcome, 'dropped')
+      const dropped = Object(await suite.daemon.invoke('message-search', { outcome: 'dropped' }))
+      assert.deepEqual(
+        dropped.messages.map(({ id }: { id: string }) => id),
+        [ids[1]],
+      )
       assert.equal(typeof shown.note.detail.since, 'number')
       assert.deepEqual(done('drop'), ['drop 1'])
       const received: string[] = []

@@ -31,10 +31,12 @@ CREATE TEMP VIEW dispatched AS SELECT j.seq, j.id, coalesce(
     (SELECT 'dead' FROM dead d JOIN queue q ON q.id = d.queue WHERE d.id = j.id AND q.name = 'dispatch'),
     (SELECT CASE WHEN job.state = 2 THEN 'running' WHEN job.failures > 0 THEN 'retrying' ELSE 'waiting' END
       FROM queue q JOIN job ON job.queue = q.id AND job.id = j.id WHERE q.name = 'dispatch'),
-    (SELECT CASE what WHEN 'dead' THEN 'dropped' WHEN 'waits for an approval' THEN 'approval'
+    (SELECT CASE what WHEN 'dead' THEN 'dropped' WHEN 'handled by a person' THEN 'dropped'
+        WHEN 'waits for an approval' THEN 'approval'
         WHEN 'collected' THEN 'merged' WHEN 'superseded' THEN 'merged' WHEN 'steered' THEN 'merged' ELSE what END
       FROM note WHERE note.seq = j.seq AND road = 0
-        AND what IN ('done', 'dead', 'unrouted', 'waits for an approval', 'collected', 'superseded', 'steered')
+        AND what IN ('done', 'dead', 'handled by a person', 'unrouted', 'waits for an approval',
+          'collected', 'superseded', 'steered')
       ORDER BY n DESC LIMIT 1),
     CASE WHEN j.seq <= (SELECT value FROM counter WHERE name = 'pump') THEN 'unrouted' ELSE 'waiting' END) AS outcome
   FROM journal j;

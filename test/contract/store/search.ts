@@ -106,6 +106,7 @@ export function searchContract(factory: StoreFactory): void {
         'retrying',
         'done',
         'approval',
+        'handled',
         'unrouted',
         'unrouted',
         'again',
@@ -115,12 +116,12 @@ export function searchContract(factory: StoreFactory): void {
       const id = (name: string) => ids[names.indexOf(name)] ?? ''
       const { cursor } = await store.journal.unpumped(20)
       const jobs = names
-        .slice(0, 6)
+        .slice(0, 7)
         .map((name) => ({ id: id(name), lane: name, group: name, messageId: id(name) }))
       assert.ok(await store.journal.pumped(cursor, id('again'), jobs))
       const note = (what: string) => ({ at: 1, road: 'dispatch' as const, what })
       const error = { at: 1, code: 'skill_failed', message: 'no' }
-      const { items: claimed } = await store.jobs.claim('dispatch', { max: 6, lease: MINUTE })
+      const { items: claimed } = await store.jobs.claim('dispatch', { max: 7, lease: MINUTE })
       const claim = (name: string) => {
         const { token = '' } = claimed.find((job) => job.id === id(name)) ?? {}
         return { id: id(name), token }
@@ -131,6 +132,7 @@ export function searchContract(factory: StoreFactory): void {
         { ...claim('retrying'), outcome: 'retry', delay: MINUTE, error, notes: [note('failed')] },
         { ...claim('done'), outcome: 'done', notes: [note('done')] },
         { ...claim('approval'), outcome: 'done', notes: [note('waits for an approval')] },
+        { ...claim('handled'), outcome: 'done', notes: [note('handled by a person')] },
       ])
       await store.jobs.deadLetters.drop(id('dropped'))
       await store.journal.note(id('done'), [note('model')])
@@ -138,7 +140,8 @@ export function searchContract(factory: StoreFactory): void {
       await store.journal.note(id('unrouted'), [note('unrouted')])
       await store.journal.note(id('again'), [note('unrouted'), note('done'), note('routed again')])
       // What routed it may tell so later than it ended.
-      const expected = names.map((name) => (name === 'again' ? 'done' : name))
+      const meant: Record<string, string> = { again: 'done', handled: 'dropped' }
+      const expected = names.map((name) => meant[name] ?? name)
       assert.deepEqual(await store.journal.outcomes([...ids, 'nobody', `${id('done').slice(0, -1)}x`]), [
         ...expected,
         undefined,

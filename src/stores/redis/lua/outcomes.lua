@@ -8,7 +8,7 @@ local base = root .. 'jobs:dispatch:'
 local cursor = tonumber(redis.call('HGET', root .. 'meta', 'cursor') or 0)
 local TELLING = {
   done = 'done', dead = 'dropped', unrouted = 'unrouted',
-  ['waits for an approval'] = 'approval',
+  ['waits for an approval'] = 'approval', ['handled by a person'] = 'dropped',
   collected = 'merged', superseded = 'merged', steered = 'merged',
 }
 -- Messages that are close together have their notes in one list.
