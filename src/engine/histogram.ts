@@ -29,9 +29,11 @@ export function createHistogram(
     async histogram({ buckets, width: given = 0, ...filter }, { caller }) {
       const query = searchOf(filter, caller)
       const until = Math.min(query.until ?? Number.MAX_SAFE_INTEGER, now() + 1)
-      const oldest = (await store.stats()).journal.oldestAt ?? until - HOUR
+      const isBounded = caller.gateways !== undefined
       const since = Math.min(
-        query.since ? Math.max(query.since, until - LONGEST_SPAN) : oldest,
+        query.since
+          ? Math.max(query.since, until - LONGEST_SPAN)
+          : await oldestOf(store, query, until, isBounded),
         until - SHORTEST_SPAN,
       )
       const fitting = WIDTHS.find((each) => (until - since) / each <= buckets) ?? 28 * DAY
@@ -46,6 +48,19 @@ export function createHistogram(
       return { from, width, counts, total, ...(countedTo !== undefined && countedTo > from && { countedTo }) }
     },
   }
+}
+
+/** When the oldest message came; of a caller with some gateways the oldest that the caller may see, to the hour. */
+async function oldestOf(
+  { journal, stats }: Pick<Store, 'journal' | 'stats'>,
+  query: MessageQuery,
+  until: number,
+  isBounded: boolean,
+): Promise<number> {
+  if (!isBounded) return (await stats()).journal.oldestAt ?? until - HOUR
+  const since = Math.floor((until - LONGEST_SPAN) / HOUR) * HOUR
+  const { counts, countedTo } = await countAll(journal, { ...query, since, until }, HOUR)
+  return counts.reduce((oldest, { at }) => Math.min(oldest, at), countedTo ?? until - HOUR)
 }
 
 type Search = Omit<MessageSearch, 'limit' | 'before'>

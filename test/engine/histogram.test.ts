@@ -53,3 +53,23 @@ test('counts 100,000 messages in bounded steps, each of them once, whatever is s
   const hour = await countAll({ since, until: since + HOUR, gateway: 'bank' })
   assert.deepEqual([hour.from, hour.sum, hour.width], [since, BATCH / 2, 60_000])
 })
+
+test('tells a caller with some gateways nothing of when messages of others came', async (t) => {
+  let time = Date.parse('2026-11-01T00:00:00Z')
+  const store = await openStore(temporaryDir(t), () => time)
+  t.after(() => store.close())
+  const { histogram } = createHistogram(store, () => time)
+  const fromFor = async (gateways?: string[]) =>
+    Object(
+      await histogram({ buckets: 60 }, callOf({ caller: { kind: 'http', ...(gateways && { gateways }) } })),
+    ).from
+  await store.journal.accept([saying('early', { gateway: 'bank' })])
+  const early = time
+  time += 100 * HOUR
+  assert.ok((await fromFor(['shop'])) > early + 90 * HOUR)
+  await store.journal.accept([saying('late', { gateway: 'shop' })])
+  time += HOUR
+  assert.ok((await fromFor(['shop'])) > early + 90 * HOUR)
+  assert.ok((await fromFor(['bank'])) <= early)
+  assert.ok((await fromFor()) <= early)
+})

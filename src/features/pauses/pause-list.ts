@@ -23,10 +23,10 @@ export function withPauseList(service: PauseService, { roads, push, durable }: P
     ...service,
     async 'pause-list'(_, call): Promise<Listed[]> {
       const { gateways } = call.caller
-      const own = roads.pauses.view.list().filter((pause) => {
-        const gateway = gatewayOf(pause)
-        return gateway === undefined || (gateways?.includes(gateway) ?? true)
-      })
+      // Routes and skills are those of all gateways.
+      const own = roads.pauses.view
+        .list()
+        .filter((pause) => !gateways || gateways.includes(gatewayOf(pause) ?? ''))
       if (gateways) return own
       const [subscriptions, schedules] = await Promise.all([
         push.service.list(),
