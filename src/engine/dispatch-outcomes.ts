@@ -58,26 +58,22 @@ export function createOutcomes(
   return {
     isWaiting: (messageId: string) => waiting.has(messageId),
     failed,
-    /** `notes`: what is to be noted besides. */
-    done(job: ClaimedJob, dispatch: Dispatch, started: number, notes: readonly Note[]): RunOutcome {
+    /** `notes`: what is to be noted besides. `handled`: the note of a person who handles it, in place of the target. */
+    done(
+      job: ClaimedJob,
+      dispatch: Dispatch,
+      started: number,
+      notes: readonly Note[],
+      handled?: Note,
+    ): RunOutcome {
       const { message, route, attempt, sends } = dispatch
       options.ended?.(message)
       waiting.delete(message.id)
-      metrics.dispatched(route.name, 'done', (now() - started) / 1000)
-      const all = [...notes, note('done', { route: route.name, attempt, ms: now() - started })]
+      metrics.dispatched(route.name, handled ? 'dropped' : 'done', (now() - started) / 1000)
+      const all = [...notes, handled ?? note('done', { route: route.name, attempt, ms: now() - started })]
       return job.notify
         ? { outcome: 'done', notes: all, result: { outcome: 'done', replies: sends.count } }
         : { outcome: 'done', notes: all }
-    },
-    /** Ends it with that note, without its target. */
-    dropped(job: ClaimedJob, { message, route }: Dispatch, started: number, handled: Note): RunOutcome {
-      options.ended?.(message)
-      waiting.delete(message.id)
-      metrics.dispatched(route.name, 'dropped', (now() - started) / 1000)
-      const notes = [handled]
-      return job.notify
-        ? { outcome: 'done', notes, result: { outcome: 'done', replies: 0 } }
-        : { outcome: 'done', notes }
     },
     /** What a throw of the target comes to. */
     async thrown(job: ClaimedJob, dispatch: Dispatch, started: number, thrown: unknown): Promise<RunOutcome> {

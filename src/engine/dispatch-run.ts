@@ -47,7 +47,7 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
       return outcomes.failed(job, dispatch, started, lastErrorOf(job))
     try {
       const handled = options.handled?.(dispatch)
-      if (handled) return outcomes.dropped(job, dispatch, started, handled)
+      if (handled) return outcomes.done(job, dispatch, started, [], handled)
       const reply = skillReply(await options.invoke(dispatch))
       const notes = reply ? await sendResult(options.outbox, dispatch, reply) : []
       done.add(claimed)
