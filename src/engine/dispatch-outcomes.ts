@@ -12,6 +12,8 @@ const WAITS = 'waits for an approval'
 /** The note of a message that no target got, because a person handles its conversation. Its outcome is `dropped`. */
 export const HANDLED = 'handled by a person'
 
+type Ended = { notes?: readonly Note[]; handled?: Note }
+
 /** How attempts of dispatch end: on the store, in the history, in metrics and logs, and for the sender. */
 export function createOutcomes(
   options: Pick<DispatchOptions, 'outbox' | 'metrics' | 'log' | 'now' | 'ended'>,
@@ -59,13 +61,7 @@ export function createOutcomes(
     isWaiting: (messageId: string) => waiting.has(messageId),
     failed,
     /** `notes`: what is to be noted besides. `handled`: the note of a person who handles it, in place of the target. */
-    done(
-      job: ClaimedJob,
-      dispatch: Dispatch,
-      started: number,
-      notes: readonly Note[],
-      handled?: Note,
-    ): RunOutcome {
+    done(job: ClaimedJob, dispatch: Dispatch, started: number, { notes = [], handled }: Ended): RunOutcome {
       const { message, route, attempt, sends } = dispatch
       options.ended?.(message)
       waiting.delete(message.id)

@@ -47,11 +47,11 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
       return outcomes.failed(job, dispatch, started, lastErrorOf(job))
     try {
       const handled = options.handled?.(dispatch)
-      if (handled) return outcomes.done(job, dispatch, started, [], handled)
+      if (handled) return outcomes.done(job, dispatch, started, { handled })
       const reply = skillReply(await options.invoke(dispatch))
       const notes = reply ? await sendResult(options.outbox, dispatch, reply) : []
       done.add(claimed)
-      return outcomes.done(job, dispatch, started, notes)
+      return outcomes.done(job, dispatch, started, { notes })
     } catch (error) {
       return outcomes.thrown(job, dispatch, started, thrownBy(error, signal))
     }
