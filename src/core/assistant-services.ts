@@ -42,7 +42,7 @@ export const searchSchema = z.strictObject({
   id: z.string(),
   query: z.string(),
   channel: z.string(),
-  /** Whose it is, as of a note. Absent: of before. */
+  /** The owner, as of a note. Absent in entries of older versions. */
   owner: z.string().exactOptional(),
   time,
   results: z.array(
@@ -58,7 +58,7 @@ export const searchSchema = z.strictObject({
 })
 export type Search = z.infer<typeof searchSchema>
 
-/** Delegated work. `digest`: a summary for the worker to write. */
+/** Delegated work. `digest`: a summary that the worker writes. */
 export const delegationSchema = z.strictObject({
   id: z.string(),
   kind: z.enum(['task', 'digest']),
@@ -101,7 +101,7 @@ export const scheduleSchema = z.strictObject({
   created: time,
   /** Creator, and their roles at creation. The skill runs with the rights they have at run time. Absent: an operator. */
   by: z.strictObject({ id: z.string(), roles: z.array(z.string()) }).exactOptional(),
-  /** What a run does that is due while the last one still works: wait, be skipped, or run beside it. Default: `queue`. */
+  /** How to handle a run that is due while the last one is still running: wait, skip, or run both. Default: `queue`. */
   overlap: z.enum(['queue', 'skip', 'allow']).exactOptional(),
   /** Absent if an operation created it. */
   source: z.literal('routes.yaml').exactOptional(),

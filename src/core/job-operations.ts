@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { closed, limit, name, optional, time } from './arguments.ts'
 
-/** What a long job is doing, or did. */
+/** A long job and its state. */
 export const JOB_STATES = ['running', 'done', 'failed', 'cancelled'] as const
 
 const id = name.describe('The job, as in job-list')
@@ -21,7 +21,7 @@ export const longJobs = {
   ),
 }
 
-/** A part of a topic: each bound may be left out, and all given ones hold. */
+/** A part of a topic. Bounds are optional; all given bounds apply. */
 export const eventRange = {
   since: time.exactOptional().describe('Only events since a time, or an age such as 2h'),
   until: time.exactOptional().describe('Only events before a time'),

@@ -1,7 +1,10 @@
-/** The role of people who may see everything in the console and change nothing. */
+/** The role that can see everything in the console and change nothing. */
 export const VIEWER = 'viewer'
 
-/** The skills that a viewer may invoke: built-in ones that only read, by their whole names. State of skills may hold secrets. */
+/**
+ * The skills that a viewer may invoke: built-in, read-only, listed by full name. State of skills is excluded,
+ * because it may hold secrets.
+ */
 export const VIEWER_SKILLS: readonly string[] = [
   'approval-list',
   'audit-list',

@@ -63,7 +63,7 @@ export function createDurableParts(base: Foundation, { manager, outbox, isPaused
       workbench: { ...workbench, get: async () => ({ dir: workbenchDir, ...(await workbench.get()) }) },
       calls: ledger,
     } satisfies Partial<Services>,
-    /** What is remembered of people, and the index of what they said. */
+    /** The stored data about people, and the search index of the transcript. */
     kept: { memory: createForgetting(state, () => documents.forgetHistory(assistantDocument.name)), index },
     /** Counts for `trivium status`, or why the state cannot be read. */
     overview: () => overview().catch((error: unknown) => ({ error: reasonOf(error) })),

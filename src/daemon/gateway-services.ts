@@ -18,7 +18,7 @@ type GatewayService = Pick<
   'list' | 'reconnect' | 'refused' | 'refused-try' | 'gateway-traffic'
 >
 
-/** How gateways do, and what they refused. */
+/** Traffic and refusals of gateways. */
 export function createGatewayService(deps: {
   gateways: Pick<Gateways, 'list' | 'reconnect' | 'get'>
   refusals: Pick<ReturnType<typeof createRefusals>, 'list' | 'counts' | 'traffic'>
@@ -72,7 +72,7 @@ export function createGatewayService(deps: {
   }
 }
 
-/** Of a gateway that was quiet since this daemon started. */
+/** For a gateway without traffic since this daemon started. */
 async function lastOf(journal: Pick<Journal, 'search'>, gateway: string): Promise<number | undefined> {
   const { found } = await journal.search({ gateways: [gateway], limit: 1 })
   return found[0]?.message.receivedAt

@@ -9,7 +9,7 @@ import { createJournalPlace, createStorePlaces } from '../features/person/store-
 import { createValuePlaces, type SkillValues } from '../features/person/value-places.ts'
 import type { Foundation } from './foundation.ts'
 
-/** Makes what exports and erases one person: the list of all places where something about people is kept. */
+/** Makes the export and erasure of one person: the list of all places with data about people. */
 export function makePeople(
   base: Foundation,
   kept: { values: SkillValues; memory: AssistantMemory; index: SearchIndex },
@@ -35,7 +35,7 @@ export function makePeople(
   })
 }
 
-/** On Redis the document of the assistant is copied into each data dir. */
+/** On Redis, each data directory has a copy of the assistant's document. */
 function copyOf({ store, dataDir, log }: Foundation): AssistantMemory | undefined {
   if (store.kind !== 'redis') return undefined
   const files = createStateManager({ dir: dataDir, documents: [assistantDocument], log })

@@ -10,7 +10,10 @@ type Verb = Bulk['do']
 
 const DEAD_LETTERS_KIND = 'dead-letters'
 
-/** The oldest dead letters that match, and how many match altogether; and what is done to them. Returns how many were there. */
+/**
+ * Finds the oldest matching dead letters and their total number, and processes them. Returns how many
+ * existed.
+ */
 type LetterActions = {
   oldest(
     filter: Filter,
@@ -36,11 +39,11 @@ const dataSchema = z.object({
   count: z.number(),
 })
 
-/** `dead-letter-bulk`: retries or drops all that match and are dead when it begins, as a job. */
+/** `dead-letter-bulk`: retries or drops, as a job, all matching dead letters that exist at its start. */
 export function createDeadLetterWork(actions: LetterActions, work: LongWork, now: () => number) {
   work.offer(workKind(actions))
   return async ({ do: verb, ...given }: Bulk, call: Call) => {
-    // What dies again meanwhile is not meant.
+    // Letters that fail again meanwhile are excluded.
     const until = Math.min(given.until ?? Number.POSITIVE_INFINITY, now() + 1)
     const filter = { ...defined(given), until }
     const { total } = await actions.oldest(filter, 1)
@@ -55,7 +58,7 @@ export function createDeadLetterWork(actions: LetterActions, work: LongWork, now
   }
 }
 
-/** A step that is repeated after a crash finds those that are left. */
+/** A step that is repeated after a crash finds the remaining ones. */
 function workKind({ oldest, act }: LetterActions): WorkKind {
   return {
     kind: DEAD_LETTERS_KIND,

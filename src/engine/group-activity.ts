@@ -1,10 +1,10 @@
-/** Rates are taken over so many minutes; activity is kept of so many groups, and so many readers of each. */
+/** Minutes for the rates, and the maximum numbers of groups and of readers per group. */
 const MINUTE = 60_000
 const RATE_MINUTES = 5
 const MOST_GROUPS = 1_000
 const MOST_READERS = 20
 
-/** Someone who read for a group on this daemon. Times in Unix ms. */
+/** A reader of a group on this daemon. Times in Unix ms. */
 type GroupReaderInfo = { name: string; since: number; lastAt: number; events: number }
 
 type Activity = { readers: Map<string, GroupReaderInfo>; taken: Map<number, number>; waiting: number }
@@ -13,7 +13,7 @@ type GroupWait = { topic: string; group: string; by: string; ack: boolean; lease
 
 export type GroupActivity = ReturnType<typeof createGroupActivity>
 
-/** Who reads events for consumer groups through this daemon, since when and how many, in memory. */
+/** Readers of consumer groups on this daemon, with start and number of events, in memory. */
 export function createGroupActivity(now: () => number) {
   const groups = new Map<string, Activity>()
   const keyOf = (topic: string, group: string) => `${topic}\n${group}`
@@ -45,7 +45,7 @@ export function createGroupActivity(now: () => number) {
   }
 
   return {
-    /** Notes who waits and what they get; a peek (neither `ack` nor `lease`) takes nothing. Settles as `waited` does. */
+    /** Records a waiting reader and its events; a peek (neither `ack` nor `lease`) does not count. Settles like `waited`. */
     async note<Events extends readonly unknown[] | undefined>(
       waited: Promise<Events>,
       { topic, group, by, ack, lease }: GroupWait,
@@ -62,7 +62,7 @@ export function createGroupActivity(now: () => number) {
         took(activity, by, taken)
       }
     },
-    /** What is known of a group: events per minute over the last minutes, and its readers, the latest first. */
+    /** Data about a group: events per minute over the last minutes, and its readers, latest first. */
     info(topic: string, group: string) {
       const activity = groups.get(keyOf(topic, group))
       const minute = Math.floor(now() / MINUTE)

@@ -3,14 +3,14 @@ import type { GroupInfo, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import type { GroupActivity } from './group-activity.ts'
 
-/** Groups whose oldest unread event is looked at. */
+/** Number of groups whose oldest unread event is looked up. */
 const MOST_LOOKS = 100
 
-/** A consumer group, its lag in events and in time, and who reads. Times in Unix ms. */
+/** A consumer group, its lag in events and in time, and its readers. Times in Unix ms. */
 type ListedGroup = GroupInfo &
   ReturnType<GroupActivity['info']> & { oldestAt?: number; skill?: { name: string; since?: number } }
 
-/** `event-groups`, those furthest behind first. */
+/** `event-groups`, furthest behind first. */
 export async function listGroups(
   deps: {
     topics: Pick<Store['topics'], 'groups' | 'read'>
@@ -35,7 +35,7 @@ export async function listGroups(
   )
 }
 
-/** When the oldest event was published that the group has not read and nobody has leased. */
+/** When the oldest event was published that the group has neither read nor leased. */
 async function oldestOf(
   topics: Pick<Store['topics'], 'read'>,
   { topic, group }: GroupInfo,

@@ -105,6 +105,7 @@ until trivium dead-letter show $dead > /dev/null 2>&1; do :; done
     },
     placeholders: { CONVERSATION: '"$conversation"', MESSAGE: '$message' },
   },
+  'docs/personal-data.md': { routes: `gateways: ${GATEWAYS}` },
   'docs/push.md': {
     routes: `gateways: ${GATEWAYS}`,
     configure: /name: local/,

@@ -6,7 +6,7 @@ import { createVerifier } from './verifier.ts'
 import type { Delivery, VerifierDeps } from './verifier-types.ts'
 import type { Verify } from './verify.ts'
 
-/** Refused deliveries of a gateway that are kept, for how long (ms), and their bytes altogether. */
+/** Number of refused deliveries kept per gateway, for how long (ms), and their total size in bytes. */
 const MOST = 20
 const KEPT = 3_600_000
 const MOST_BYTES = MIB
@@ -14,8 +14,8 @@ const MOST_BYTES = MIB
 type Kept = Delivery & { id: string; at: number }
 
 /**
- * The newest deliveries that were refused for their signature, as they came, so that another secret can be tried on them. In memory
- * only: they carry what senders prove themselves with.
+ * The newest deliveries with a refused signature, unchanged, so that another secret can be tried. Only in
+ * memory, because they contain credentials of senders.
  */
 export function createRefusedDeliveries(verify: Verify, deps: VerifierDeps) {
   const { gateway, now } = deps
@@ -23,7 +23,7 @@ export function createRefusedDeliveries(verify: Verify, deps: VerifierDeps) {
   const isKept = ({ at }: Kept) => at > now() - KEPT
 
   return {
-    /** Returns the id by which it can be tried; undefined where it is too large, or no secret is looked at. */
+    /** Returns the id for the trial; undefined if it is too large, or the scheme has no secret. */
     keep(delivery: Delivery): string | undefined {
       if (!hasSecret(verify) || delivery.raw.length > MOST_BYTES) return undefined
       const id = randomUUID()
@@ -33,11 +33,14 @@ export function createRefusedDeliveries(verify: Verify, deps: VerifierDeps) {
         room -= raw.length
         return room >= 0
       })
-      // Copied: a slice of a larger buffer would keep all of it.
+      // Copied, because a slice would keep the whole larger buffer.
       kept = [{ ...delivery, raw: Buffer.from(delivery.raw), id, at: now() }, ...fitting]
       return id
     },
-    /** Checks kept deliveries with another secret. Nothing is accepted, and the secret is not kept. Throws `refused_gone`, `usage`. */
+    /**
+     * Checks kept deliveries with another secret. Accepts nothing, and does not keep the secret. Throws
+     * `refused_gone`, `usage`.
+     */
     async try({ id, secret }: { id?: string | undefined; secret: string }): Promise<RefusedTry> {
       if (!hasSecret(verify)) {
         const details = `gateway ${gateway} has verify: { scheme: ${verify.scheme} }, which uses no secret`
@@ -58,7 +61,7 @@ export function createRefusedDeliveries(verify: Verify, deps: VerifierDeps) {
     },
   }
 
-  /** As at the moment at which it came: signatures have a time. */
+  /** At the time of arrival, because signatures contain a time. */
   async function checkWith(delivery: Kept, secret: string): Promise<string | undefined> {
     if (!hasSecret(verify)) return 'it is not checked by a secret'
     try {

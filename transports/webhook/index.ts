@@ -57,7 +57,7 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let at: 'body' | 'message' | 'accept' = 'body'
     let sent: Buffer | undefined
-    /** By which another secret can be tried. */
+    /** The id with which another secret can be tried. */
     let id: string | undefined
     try {
       const { method = '', url = '', headers } = request
@@ -163,7 +163,7 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
   }
 }
 
-/** Throws `rate_limited`, and says in the answer when to try again. */
+/** Throws `rate_limited`, with `Retry-After`. */
 function createRateLimit(limit: WebhookOptions['rate-limit'], { gateway, now }: TransportDeps) {
   const takeToken = createTokenBucket(limit, now)
   return (response: ServerResponse) => {
@@ -178,8 +178,9 @@ function createRateLimit(limit: WebhookOptions['rate-limit'], { gateway, now }: 
 const ALLOWED = 'POST, HEAD, OPTIONS'
 
 /**
- * Answers HEAD and OPTIONS, with which providers check the address (Trello) or validate it: CloudEvents expects its origin back
- * (https://github.com/cloudevents/spec/blob/main/cloudevents/http-webhook.md). Each delivery is still verified.
+ * Answers HEAD and OPTIONS, with which providers check the address (Trello) or validate it: CloudEvents
+ * expects its origin back (https://github.com/cloudevents/spec/blob/main/cloudevents/http-webhook.md). Each
+ * delivery is still verified.
  */
 function answerProbe({ method, headers }: IncomingMessage, response: ServerResponse) {
   response.setHeader('Allow', ALLOWED)

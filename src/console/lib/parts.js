@@ -22,10 +22,10 @@ export function took(ms) {
   return ms < 1_000 ? `${Math.round(ms)} ms` : ms < 60_000 ? `${(ms / 1_000).toFixed(2)} s` : span(ms)
 }
 
-/** Characters of it that may be seen. */
+/** Maximum visible characters. */
 const LINE = 1_000
 
-/** A text in one line; the JSON that webhooks bring without its marks. */
+/** A text in one line; JSON of webhooks without its punctuation. */
 export function preview(text) {
   if (!/^\s*[[{]/.test(text)) return text
   return text
@@ -40,7 +40,7 @@ export function Gist({ of: { event, subject, summary, text = '' } }) {
   return html`<span class="text">${event && html`<span class="event">${event}</span>`}${subject && html`<b>${subject}</b> `}${summary ?? preview(text)}</span>`
 }
 
-/** When it was, as an age that goes on; the whole time on hover. */
+/** A time as a live age, with the full time on hover. */
 export function Age({ at }) {
   const iso = new Date(at).toISOString()
   return html`<time class="age" datetime=${iso} title=${iso}>${span(Math.max(0, clock.value - at))}</time>`
@@ -58,12 +58,12 @@ const OUTCOMES = {
   suppressed: 'dim',
 }
 
-/** A state as a small label; its colour says no more than its word. */
+/** A state as a small label. Its colour adds no information. */
 export function Badge({ kind, children }) {
   return html`<span class=${`badge ${kind ?? 'dim'}`}>${children}</span>`
 }
 
-/** A text in which what stands between backticks is code. */
+/** A text in which backticks mark code. */
 export function Words({ text }) {
   return text.split('`').map((part, at) => (at % 2 === 1 ? html`<code key=${at}>${part}</code>` : part))
 }
@@ -83,13 +83,13 @@ export function Problem({ error, retry }) {
   </div>`
 }
 
-/** Says that the store is away, and what is shown of before. */
+/** Reports that the store is unavailable and that older data is shown. */
 export function StoreAway() {
   const { error } = now.value ?? {}
   return error ? html`<${Problem} error=${{ message: `What you see is of before. ${error}` }} />` : null
 }
 
-/** JSON to read; long ones are cut, with a way to see the rest. */
+/** Formatted JSON; long values are cut, with a way to see the rest. */
 export function Json({ value, label = 'JSON' }) {
   const text = typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '')
   const [whole, setWhole] = useState(false)
@@ -100,7 +100,7 @@ export function Json({ value, label = 'JSON' }) {
   </div>`
 }
 
-/** Names and values. What is undefined is left out. */
+/** Names and values. Undefined values are omitted. */
 export function Facts({ of }) {
   const rows = Object.entries(of).filter(([, value]) => value !== undefined && value !== '' && value !== null)
   return html`<dl class="facts">${rows.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
@@ -126,7 +126,7 @@ export function CopyLink() {
 const toast = signal()
 let toastTimer
 
-/** Says in a corner what came of something. */
+/** Shows a short notice in a corner. */
 export function say(text, kind = 'good') {
   clearTimeout(toastTimer)
   toast.value = { text, kind }
@@ -142,8 +142,8 @@ export function Toast() {
 const question = signal()
 
 /**
- * Asks once before something is done: resolves with true where the answer is yes. `title` says what will be done to what; `action` is the
- * word on the button; `danger` where it cannot be taken back.
+ * Asks for confirmation. Resolves with true if confirmed. `title` names the action and its object; `action`
+ * is the label of the button; `danger` marks irreversible actions.
  */
 export function ask({ title, body, action, danger = false }) {
   return new Promise((resolve) => {
@@ -151,7 +151,7 @@ export function ask({ title, body, action, danger = false }) {
   })
 }
 
-/** Does something and says what came of it: `work` returns the words, and may throw. */
+/** Runs an action and shows its result: `work` returns the text, and may throw. */
 export async function act(work) {
   try {
     const text = await work()
@@ -163,7 +163,10 @@ export async function act(work) {
   }
 }
 
-/** `[isBusy, once]`: `once(work)` does nothing while what it began is not done, so that a second click sends nothing twice. */
+/**
+ * `[isBusy, once]`: `once(work)` does nothing while an earlier call is running, so that a second click has no
+ * effect.
+ */
 export function useOnce() {
   const [isBusy, setBusy] = useState(false)
   const isAt = useRef(false)
@@ -187,7 +190,7 @@ export function Question() {
   }, [asked])
   if (!asked) return null
   const end = (answer) => {
-    // Closed before it goes: so the focus is where it was.
+    // Closed before it is removed, which restores the focus.
     dialog.current?.close()
     if (question.peek() === asked) question.value = undefined
     asked.resolve(answer)
@@ -208,7 +211,10 @@ export function Question() {
   </dialog>`
 }
 
-/** Loads by `load(signal)` whenever one of `needs` changes: `{ value, error, reload }`. What was there stays until the next is. */
+/**
+ * Loads with `load(signal)` whenever one of `needs` changes: `{ value, error, reload }`. The old value stays
+ * until the new one arrives.
+ */
 export function useLoaded(load, needs) {
   const [held, setHeld] = useState({})
   const [turn, setTurn] = useState(0)

@@ -14,14 +14,15 @@ const QUICK = [
 ]
 
 /**
- * Asks for a range and replays it as a job: `skill` is `event-replay` or `subscription-replay`, `of` its arguments.
+ * Asks for a range and replays it as a job. `skill` is `event-replay` or `subscription-replay`, and `of` its
+ * arguments.
  */
 export async function replayRange({ skill, of, title, effect }) {
   const given = { quick: '1h', start: '', end: '' }
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
   const set = (key) => (event) => {
     given[key] = event.target.value
-    // A dialog is drawn once: its range is shown and hidden by hand.
+    // A dialog is rendered once, so its range is shown and hidden here.
     const range = event.target.closest('dialog').querySelector('[data-range]')
     range.hidden = given.quick !== 'range'
   }

@@ -25,7 +25,7 @@ import { count } from '../lib/troubles.js'
 
 const MOST = 500
 
-/** What could not be delivered: by what killed it, a kind in a list, one whole. */
+/** Dead letters: by error, as a list of one kind, and one in detail. */
 export function DeadLettersPage({ path: [id], query }) {
   if (id !== undefined)
     return html`<${Letter} key=${`${query.queue} ${id}`} id=${id} from=${query.queue && { queue: query.queue }} />`
@@ -33,7 +33,7 @@ export function DeadLettersPage({ path: [id], query }) {
   return html`<${Groups} filter=${query} />`
 }
 
-/** Reloads when dead letters have changed, but not while somebody is at what is shown: then it waits. */
+/** Reloads when dead letters change, unless someone is working on the shown ones; then it waits. */
 function useCalmReload(reload) {
   const box = useRef()
   const [isDue, setDue] = useState(false)
@@ -92,19 +92,19 @@ function Groups({ filter }) {
 
 const keyOfGroup = ({ queue, group, code, pattern }) => [queue, group, code, pattern].join(' ')
 const filterOf = ({ queue, group, code, pattern }) => ({ queue, group, code, pattern })
-/** From the oldest that is shown until just after the newest: no others were asked about. */
+/** From the oldest to just after the newest shown one, as the question was only about these. */
 const shown = (oldest, newest) => ({
   since: new Date(oldest).toISOString(),
   until: new Date(newest + 1).toISOString(),
 })
 
-/** What the errors of a kind have in common. */
+/** The common part of the errors of a kind. */
 function errorOfGroup({ alike, error, pattern }) {
   return alike ? error : pattern.replaceAll('#', '…')
 }
 
 function Group({ group, within, reload }) {
-  // What was searched counts too: others of the kind are not shown.
+  // Includes the search, because other dead letters of the kind are not shown.
   const filter = { ...within, ...filterOf(group) }
   const { queue, group: name, code, count: many, first, last, sample } = group
   return html`<div class="group">
@@ -116,8 +116,8 @@ function Group({ group, within, reload }) {
   </div>`
 }
 
-/** Retry or drop for all that a filter leaves. Both say how many of what, and ask once. */
-/** More than so many are a job with progress. */
+/** Retry or drop for everything that matches a filter. Both show the number, and ask once. */
+/** Above this number it becomes a job with progress. */
 const AT_ONCE = 200
 
 function Decide({ filter, many, of, done }) {
@@ -148,10 +148,10 @@ function Decide({ filter, many, of, done }) {
   </div>`
 }
 
-/** Reasons that are shown one by one. */
+/** Maximum number of reasons shown. */
 const REASONS = 6
 
-/** Why letters died: each reason once, with how many died of it. */
+/** Why letters failed: each reason once, with its count. */
 function Reasons({ letters }) {
   const counts = new Map()
   for (const letter of letters) counts.set(errorOf(letter), (counts.get(errorOf(letter)) ?? 0) + 1)
@@ -161,7 +161,7 @@ function Reasons({ letters }) {
     ${others > 0 && html`<li class="dim">and ${count(others, 'other reason')}</li>`}</ul>`
 }
 
-/** Those of one kind. */
+/** The letters of one kind. */
 function Letters({ filter }) {
   const {
     value: letters = [],
@@ -189,7 +189,7 @@ const errorOf = ({ errors, reason }) => errors.at(-1)?.message ?? reason
 
 const hrefOf = ({ id, queue }) => link(['dead-letters', id], { queue })
 
-/** How all of some texts begin and end, in whole words; undefined where they are all the same. */
+/** The common start and end of texts, in whole words; undefined if all are equal. */
 function commonOf(texts) {
   const [first = '', ...others] = texts
   if (others.every((text) => text === first)) return undefined
@@ -202,7 +202,7 @@ function commonOf(texts) {
   return {
     start: own.slice(0, start).join(''),
     end: own.slice(own.length - end).join(''),
-    /** What differs. */
+    /** The part that differs. */
     of: (text) =>
       text.slice(
         own.slice(0, start).join('').length,
@@ -219,7 +219,7 @@ function letterRow(letter, common) {
   </a>`
 }
 
-/** One whole: its message, each attempt with its error, and what can be done. */
+/** One dead letter: its message, each attempt with its error, and the possible actions. */
 function Letter({ id, from }) {
   const {
     value: letter,
@@ -236,7 +236,7 @@ function Letter({ id, from }) {
   const decide = async (verb, question) => {
     if (!(await ask(question))) return
     const isDone = await act(async () => {
-      // An event that was pushed to several is a letter of each of them by one id.
+      // An event pushed to several subscriptions has a dead letter in each, with the same id.
       await invoke(`dead-letter-${verb}`, { id, queue })
       changes.dead.value++
       return verb === 'retry' ? 'It is back in its lane.' : 'It is dropped.'

@@ -20,10 +20,10 @@ import { Pause } from '../lib/pause.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 
-/** Ms between two looks at the traffic. */
+/** Polling interval of the traffic, in ms. */
 const AGAIN = 10_000
 
-/** The traffic of the last hour, by gateway; looked at again while the page is shown. */
+/** The traffic of the last hour per gateway, polled while the page is shown. */
 function useTraffic(gateway) {
   const { value, reload } = useLoaded(
     (signal) => invoke('gateway-traffic', gateway ? { gateway } : {}, signal),
@@ -67,7 +67,7 @@ function Card({ gateway: { name, transport, ok, detail }, traffic }) {
   </article>`
 }
 
-/** Rate, last message, refusals, and the last hour as a line. */
+/** Rate, last message, refusals, and a chart of the last hour. */
 function Traffic({ of }) {
   if (!of) return html`<p class="traffic dim">…</p>`
   const { perMinute, lastAt, refused, errorShare, minutes } = of
@@ -78,7 +78,10 @@ function Traffic({ of }) {
 
 const [WIDTH, HEIGHT] = [240, 32]
 
-/** Two lines, a minute a step: what was accepted, and what was refused. The numbers beside it say the same in words. */
+/**
+ * Accepted and refused messages per minute, as two lines. The numbers next to the chart give the same
+ * information.
+ */
 function Sparkline({ of: { accepted, refused } }) {
   const most = Math.max(1, ...accepted, ...refused)
   const path = (counts) =>
@@ -98,7 +101,7 @@ function Standing({ ok }) {
   return html`<${Badge} kind=${ok ? 'good' : 'bad'}>${ok ? 'works' : 'does not work'}<//>`
 }
 
-/** One gateway: how it stands, what checks find, what it refused. */
+/** One gateway: state, checks and refusals. */
 export function GatewayPage({ name }) {
   const found = now.value?.gateways?.find((each) => each.name === name)
   const { connections, secondsSinceEvent } = found?.gauges ?? {}
@@ -132,7 +135,7 @@ export function GatewayPage({ name }) {
   </section>`
 }
 
-/** For a connection that hangs. Its clients are cut off and come back; what is stored is not touched. */
+/** For a hanging connection. Clients are disconnected and reconnect; stored data is not affected. */
 function Reconnect({ name }) {
   const reconnect = () =>
     act(async () => {
@@ -143,7 +146,9 @@ function Reconnect({ name }) {
   return html`<button changes type="button" onClick=${reconnect}>Reconnect</button>`
 }
 
-/** What `trivium doctor` finds of it. Checks try what they check, at the provider: they run when somebody asks. */
+/**
+ * The checks of `trivium doctor` for this gateway. They contact the provider, so they run only on request.
+ */
 function Checks({ name }) {
   const { value, error, reload } = useLoaded((signal) => call('GET', '/v1/doctor', undefined, signal), [name])
   const [began, setBegan] = useState()
@@ -168,7 +173,7 @@ function Finding({ gateway, of: { name, ok, warning, detail } }) {
   return html`<li><${Badge} kind=${kind}>${word}<//> <b>${name.slice(gateway.length + 2)}</b> ${detail}</li>`
 }
 
-/** Checks all gateways, one after the other, and shows how far it is. */
+/** Checks all gateways, one after another, with progress. */
 function CheckAll({ names }) {
   const [done, setDone] = useState()
   const [wrong, setWrong] = useState()
@@ -203,7 +208,7 @@ function Refusals({ gateway }) {
     <ul class="refusals">${refusals.slice(0, 50).map((one, index) => html`<li key=${`${one.at} ${index}`}><${Refusal} of=${one} /></li>`)}</ul></details>`
 }
 
-/** How many were refused for a reason in the last hour, since when, which share, and why most likely. */
+/** Refusals per reason in the last hour: count, start, share and likely cause. */
 function RefusalGroup({ of: group, isOne, refusals }) {
   const { gateway, reason, count: many, since, last, share, lastGoodAt, likely, todo, from, why } = group
   const tried = refusals.find((one) => one.id && one.gateway === gateway && one.reason === reason)
@@ -223,7 +228,10 @@ function Refusal({ of: { at, gateway, reason, from, why, body } }) {
     ${body && html`<details><summary>What was sent</summary><pre tabindex="0" aria-label="What was sent">${body}</pre></details>`}`
 }
 
-/** Checks the newest refused delivery with another secret. What is typed goes to the daemon once, and is kept nowhere. */
+/**
+ * Checks the newest refused delivery with another secret. The input is sent to the daemon once and not
+ * stored.
+ */
 function TrySecret({ gateway }) {
   const [secret, setSecret] = useState('')
   const [came, setCame] = useState()

@@ -8,7 +8,7 @@ import { replayRange } from '../lib/replay.js'
 import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 
-/** Who reads events, to whom they are pushed, and which BullMQ queues routes hand to. */
+/** Consumer groups, push subscriptions, and the BullMQ queues of routes. */
 export function QueuesPage() {
   const { groups = [], subscriptions = [], queues = [] } = now.value ?? {}
   const own = groups.filter(({ group }) => !subscriptions.some(({ name }) => name === group))
@@ -28,10 +28,10 @@ export function QueuesPage() {
   </section>`
 }
 
-/** Ms between two looks at who reads. */
+/** Polling interval of the readers, in ms. */
 const AGAIN = 5_000
 
-/** What only `event-groups` knows, by topic and group: lag in time, rate, who reads. */
+/** Data of `event-groups`, by topic and group: lag in time, rate, readers. */
 function useGroups(names) {
   const { value = [], reload } = useLoaded((signal) => invoke('event-groups', {}, signal), [names])
   useEffect(() => {
@@ -81,7 +81,7 @@ function replayGroup({ topic, group }) {
   })
 }
 
-/** How far behind a group is: in events, and in time. */
+/** The lag of a group, in events and in time. */
 function Behind({ lag, group }) {
   if (lag === 0 && group?.oldestAt === undefined) return 'up to date'
   return html`${count(lag, 'event')} behind${group?.oldestAt !== undefined && html`, oldest <b><${Age} at=${group.oldestAt} /></b>`}`
@@ -89,7 +89,7 @@ function Behind({ lag, group }) {
 
 const FEW_READERS = 3
 
-/** Who reads, since when, and how fast, as this daemon sees it. */
+/** The readers on this daemon, their start and rate. */
 function Readers({ group }) {
   if (!group) return html`<p class="dim readers">…</p>`
   const { perMinute, waiting, readers, skill } = group

@@ -248,8 +248,8 @@ function rightOf(sha256: string, scope: string): string {
 const RIGHT = 'artifact:'
 
 /**
- * Files that were saved in the name of one of `scopes` (people, or conversations as `gateway/conversation`), and in no other name but
- * that of an operator or of one of `beside`.
+ * Files that were saved for one of `scopes` (people, or conversations as `gateway/conversation`), and for no
+ * one else except operators or one of `beside`.
  */
 export async function filesSavedFor(
   kv: Pick<Store['kv'], 'list'>,

@@ -2,10 +2,10 @@ import { type Json, toJson } from '../../core/json.ts'
 import type { StateDocument } from '../documents/document.ts'
 import type { AssistantState } from './assistant-state.ts'
 
-/** Whether a record is of somebody; `keys` are texts in which a name may be a part. */
+/** Whether a record belongs to the person; `keys` are texts that may contain a name. */
 type IsTheirs = (record: Json, keys: readonly string[]) => boolean
 
-/** Finds and removes what the assistant remembers of one person, and what its document was before. */
+/** Finds and removes the assistant's data about one person, including earlier versions of its document. */
 export function createForgetting(
   state: Pick<StateDocument<AssistantState>, 'load' | 'update'>,
   forgetHistory: () => Promise<void>,
@@ -20,7 +20,10 @@ export function createForgetting(
   }
 }
 
-/** What is theirs, and the lists without that. A search of somebody else stays, without what was found of them. */
+/**
+ * The person's entries, and the lists without them. Searches of others stay, without results about the
+ * person.
+ */
 function divide({ memory, delegations, schedules, searches }: AssistantState, isTheirs: IsTheirs) {
   const theirs: Json[] = []
   const without = <T extends object>(list: readonly T[], keysOf: (one: T) => (string | undefined)[]) =>
@@ -54,7 +57,7 @@ function divide({ memory, delegations, schedules, searches }: AssistantState, is
 type Result = AssistantState['searches'][number]['results'][number]
 type Notes = AssistantState['memory']
 
-/** Whether the note that was found, if it is there, stays. */
+/** Whether the found note, if it exists, stays. */
 function isKnown({ source, ref }: Result, before: Notes, after: Notes): boolean {
   const has = (notes: Notes) => notes.some(({ id }) => id === ref)
   return source !== 'note' || !has(before) || has(after)

@@ -15,21 +15,22 @@ import {
   type Stored,
 } from './spec.ts'
 
-/** What was found on the disk. `document` and `size`: what the file system says of the document, and the size of its events. */
+/** What was found on disk. `document` and `size`: file status of the document, and size of its events. */
 type Seen = { stored: Stored; text: string; document: Stats | undefined; size: number }
 
 const FULL_LOG = 32 * 1024 * 1024
-/** Each log begins with a whole document, which should be a small part of it. */
+/** Each log starts with a complete document, which should be a small part of it. */
 const DOCUMENTS_A_LOG = 8
 
 /**
- * Documents as `<dir>/<name>.json` with their events in `<dir>/<name>.events.jsonl`. A commit writes the new text beside the document,
- * appends its event, and puts the text in place. After a crash between the last two the text is taken over like an edit.
+ * Documents as `<dir>/<name>.json` with their events in `<dir>/<name>.events.jsonl`. A commit writes the new
+ * text to a temporary file, appends its event, and renames the file. After a crash between the last two steps
+ * the text is adopted like an edit.
  */
 export function createFileBackend(options: {
   dir: string
   disk?: Disk
-  /** Bytes from which an event log is put away and a new one begun. */
+  /** Size in bytes at which an event log is closed and a new one started. */
   fullLog?: number
 }): DocumentBackend {
   const { dir, fullLog = FULL_LOG } = options
@@ -92,18 +93,18 @@ export function createFileBackend(options: {
     }
   }
 
-  /** False: a person saved the file in between; it stays, and `work` must look again. */
+  /** False: a person saved the file meanwhile; it stays, and `work` must run again. */
   async function write(name: string, seen: Seen, { change, document, keepText }: Commit): Promise<boolean> {
     const [path, events] = [documentOf(name), eventsOf(name)]
     const text = keepText ? seen.text : formatDocument(document)
     const note = async () => {
       const isFull = seen.size >= Math.max(fullLog, DOCUMENTS_A_LOG * (seen.document?.size ?? 0))
       if (isFull) await rotate(events, target)
-      // A log begins with the whole document.
+      // A log starts with the complete document.
       const content = isFull || seen.size === 0 ? { ...change, document } : change
       await appendLines(events, [JSON.stringify({ ...content, sha: fingerprint(text) })], target)
       const [before, now] = [seen.document, statOf(path)]
-      // A rename brings another inode.
+      // A rename changes the inode.
       return before?.ino === now?.ino && before?.mtimeMs === now?.mtimeMs && before?.size === now?.size
     }
     try {
@@ -116,7 +117,7 @@ export function createFileBackend(options: {
   }
 }
 
-/** Begins the events with the document as it is, and removes copies of earlier ones. */
+/** Restarts the events with the current document, and removes copies of earlier versions. */
 async function forget(target: Disk, dir: string, name: string, { stored }: Seen): Promise<void> {
   const events = join(dir, `${name}.events.jsonl`)
   const last = await lastChange(name, events)
@@ -141,7 +142,7 @@ function storedOf(
   if (text === undefined) return { revision, missing: true }
   if (last?.sha !== fingerprint(text))
     return { revision, edited: { text, at: file?.mtimeMs ?? 0, isLink: linked } }
-  // What was taken over from a person may say more than their text does.
+  // A document that was adopted from a person may contain more than their text.
   return { revision, document: last.document ?? parseDocument(text) }
 }
 

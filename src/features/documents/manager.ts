@@ -17,8 +17,9 @@ type Options = { documents: readonly DocumentSpec[]; now?: () => number; log?: L
 )
 
 /**
- * Makes the manager of named documents, safe between processes, over files in `dir`, one SQLite file, or another back end. Touches
- * nothing before a call. Throws a TypeError for a wrong spec; its methods throw `document_not_found`, `state_corrupt`, `state_version`, `state_locked`, `state_unwritable`.
+ * Makes the manager of named documents, safe between processes, over files in `dir`, one SQLite file, or
+ * another back end. Does nothing before the first call. Throws a TypeError for an invalid spec; its methods
+ * throw `document_not_found`, `state_corrupt`, `state_version`, `state_locked`, `state_unwritable`.
  */
 export function createStateManager(options: Options) {
   const { now = Date.now, log } = options
@@ -45,7 +46,7 @@ export function createStateManager(options: Options) {
       await named(name).update(mutate, how),
     replay: async (name: string, until: Until) => await named(name).replay(until),
     repair: async (name: string) => await named(name).repair(),
-    /** Brings every document, or one, to the current version. May run at each start. Tells which it changed. */
+    /** Migrates all documents, or one, to the current version. May run at each start. Returns which it changed. */
     async migrate(only?: string) {
       const done: { name: string; from: number; to: number }[] = []
       for (const name of only === undefined ? documents.keys() : [only]) {
@@ -54,19 +55,19 @@ export function createStateManager(options: Options) {
       }
       return done
     },
-    /** Forgets what a document was before. */
+    /** Forgets earlier versions of a document. */
     forgetHistory: (name: string) => inTurn(() => backend.forgetHistory(name)),
     /** A declared document with its type. */
     document<T extends JsonObject>(spec: DocumentSpec<T>): StateDocument<T> {
       named(spec.name)
       return createDocument(spec, deps)
     },
-    /** Waits for what is being written, then lets go of everything. */
+    /** Waits for pending writes, then releases everything. */
     close: () => inTurn(() => backend.close()),
   }
 }
 
-/** Says what is wrong with a spec before a document is touched: not everybody has types. */
+/** Checks a spec before a document is touched, for callers without types. */
 function requireSpec({ name, version, schema, initial, migrations = {}, guard, adopt }: DocumentSpec): void {
   if (typeof name !== 'string' || !/^[a-z][a-z0-9_-]*$/.test(name)) {
     const rule = 'a name has lower-case letters, digits, _ and -, and begins with a letter'
@@ -79,7 +80,7 @@ function requireSpec({ name, version, schema, initial, migrations = {}, guard, a
   for (const [key, hook] of Object.entries({ guard, adopt }))
     if (hook !== undefined && typeof hook !== 'function') throw wrong(`\`${key}\` is a function`)
   for (const [from, step] of Object.entries(migrations)) {
-    // Those of versions to come may be there already.
+    // Migrations for future versions are allowed.
     const isStep = Number.isInteger(Number(from)) && typeof step === 'function'
     if (!isStep)
       throw wrong(

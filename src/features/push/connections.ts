@@ -3,18 +3,18 @@ import type { PushSubscription } from '../../core/push.ts'
 import { publicLookup } from '../../lib/public-lookup.ts'
 import { tlsOptions } from './tls.ts'
 
-/** What is read of an answer (bytes). */
+/** Maximum bytes read of an answer. */
 const MAX_ANSWER = 65_536
 
-/** The kept connections to one receiver, each for one request at a time. */
+/** The kept connections to one receiver; each handles one request at a time. */
 export function createConnections({ url, allowPrivate, concurrency, timeout, tls }: PushSubscription) {
   const { origin } = new URL(url)
-  /** One a connection, made at its first event: a pool of undici costs more than to say here which is free. */
+  /** One per connection, created at its first event: tracking free ones here is cheaper than a pool of undici. */
   let clients: Client[] | undefined
   const free: Client[] = []
   const waiting: ((client: Client) => void)[] = []
 
-  /** Throws for files of `tls` that cannot be read; the next call tries again. */
+  /** Throws if files of `tls` cannot be read; the next call tries again. */
   const open = () => {
     const settings: Client.Options = {
       allowH2: false,

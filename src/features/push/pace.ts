@@ -1,6 +1,6 @@
 import type { Rate } from '../../core/units.ts'
 
-/** Lets work through at a rate, evenly and in order. After `close` everything passes at once. */
+/** Limits the rate of work, evenly and in order. After `close` everything passes immediately. */
 export function createPace(rate: Rate | 'off') {
   const waiting: (() => void)[] = []
   const interval = rate === 'off' ? 0 : rate.per / rate.count

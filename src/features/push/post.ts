@@ -9,22 +9,25 @@ import { createTokens, type Tokens } from './oauth.ts'
 import { createPace } from './pace.ts'
 import { createSigner, packed } from './wire.ts'
 
-/** What came of one POST: `reason` where it failed, the head of what was answered, and from when (Unix ms) it may come again. */
+/**
+ * The outcome of a POST: `reason` if it failed, the start of the answer, and when it may be repeated (Unix
+ * ms).
+ */
 export type Answer = { status?: number; reason?: string; answer?: string; retryAt?: number }
 
-/** What is shown of an answer (characters). */
+/** Maximum shown characters of an answer. */
 const SHOWN = 300
 const OURS = /^(content-type|user-agent|(webhook|ce)-.*)$/i
 
 /**
- * Sends the events of one subscription over connections of its own, which are kept. Each connection is made to an address
- * that was looked at after the name was resolved, so that no name leads to a private one, and to no other.
+ * Sends the events of one subscription over its own, kept connections. Each connection uses only an address
+ * that was checked after the name was resolved, so that no name can lead to a private address.
  */
 export function createPoster(subscription: PushSubscription, now: () => number) {
   const { allowPrivate, timeout, secret, format } = subscription
   const url = new URL(subscription.url)
   const path = url.pathname + url.search
-  // Node looks up no name that is an address.
+  // Node does not look up literal addresses.
   const refused = !allowPrivate && isPrivateHost(url) ? privateRefusal(url.hostname) : undefined
   const theirs = Object.entries(subscription.headers).filter(([name]) => !OURS.test(name))
   const fixed = ['user-agent', 'Trivium', ...theirs.flat()]
@@ -51,7 +54,7 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
       const end = (error?: Error) => {
         clearTimeout(timer)
         connections.giveBack(client)
-        // How the answer ends is no matter: the status has been said.
+        // The rest of the answer does not matter, because the status is known.
         if (head) done(answered(head.status, head.headers, chunks))
         else done({ reason: reasonOf(error) || String(error) })
       }
@@ -83,7 +86,7 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
   }
 
   return {
-    /** Sends one event. Answers always; takes `timeout` ms at most, and as long to connect; less where the poster is closed. */
+    /** Sends one event. Always resolves, within `timeout` ms plus as long to connect, or earlier if the poster is closed. */
     post(event: Event, done: (answer: Answer) => void): void {
       if (refused) queueMicrotask(() => done({ reason: refused }))
       else pace.pass(() => begin(event, done))
@@ -120,7 +123,7 @@ function movedTo(status: number, location: unknown): string {
   return `it answered ${status}${location ? ` to ${location}` : ''}; redirects are not followed, put the final address into \`url\``
 }
 
-/** Longer than this nobody is waited for. */
+/** The maximum waiting time. */
 const LONGEST_WAIT = 86_400_000
 
 /** `Retry-After`: seconds, or a date. */
