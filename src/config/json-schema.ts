@@ -49,7 +49,7 @@ function toJson(schema: z.core.$ZodType): JsonObject {
       const { def } = zodSchema._zod
       if (def.type === 'default') jsonSchema.default ??= writtenDefault(jsonSchema.title, def.defaultValue)
       if (
-        (zodSchema === matchSchema || zodSchema === excludedSchema) &&
+        [matchSchema, excludedSchema].some((schema) => Object.is(schema, zodSchema)) &&
         jsonSchema.additionalProperties !== undefined
       ) {
         jsonSchema.patternProperties = { [OPEN_MATCH_KEY.source]: jsonSchema.additionalProperties }

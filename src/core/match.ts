@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { hint, quote } from '../lib/nearest.ts'
 import { hoursText } from './hours.ts'
+import type { Json } from './json.ts'
 import { compilePattern, patternText } from './pattern.ts'
 
 /** Keys of `match` that are free in their rest: `header.NAME` (in any case) and `data.PATH` (dotted). */
@@ -51,8 +52,11 @@ const keys = {
 }
 const openKey = oneOrMore(patternOr(openHint), openHint)
 
+/** The type is written out: what TypeScript derives of `catchall` has errors where `skipLibCheck` is off. */
+type GivenKeys = { [key: string]: Json }
+
 /** What `not` holds: the same keys, but for `not` itself. */
-export const excludedSchema = z
+export const excludedSchema: z.ZodType<MatchKeys, GivenKeys> = z
   .object({ ...keys, not: z.never('a `not` holds no other `not`').exactOptional() })
   .catchall(openKey)
   .superRefine((match, context) => {
@@ -67,7 +71,7 @@ export const excludedSchema = z
  * `thread: mine`: the bot is in the thread; `hours`: it arrived then; what is no field of a message is of its `data`. A notice (an
  * edit, a reaction in Slack) fits only where `event` or `reaction` is given outside of `not`.
  */
-export const matchSchema = z
+export const matchSchema: z.ZodType<RouteMatch, GivenKeys> = z
   .object({
     ...keys,
     not: z
@@ -107,7 +111,7 @@ export function isForGateway(match: RouteMatch, gateway: string): boolean {
 
 /** True for the keys of `match`. */
 export function isMatchKey(key: string): boolean {
-  return Object.hasOwn(matchSchema.shape, key) || OPEN_MATCH_KEY.test(key)
+  return Object.hasOwn(keys, key) || key === 'not' || OPEN_MATCH_KEY.test(key)
 }
 
 function patternOr(error: string | z.core.$ZodErrorMap) {
