@@ -13,7 +13,6 @@ import { MessagePage } from './message.js'
 import { MessagesPage } from './messages.js'
 import { NowPage } from './now.js'
 import { PausedPage } from './paused.js'
-import { QueuesPage } from './queues.js'
 import { SkillsPage } from './skills.js'
 
 /**
@@ -44,7 +43,7 @@ export const VIEWS = [
     Page: ApprovalsPage,
     count: (now) => now?.approvals,
   },
-  { path: 'queues', title: 'Groups and queues', Page: QueuesPage },
+  { path: 'queues', title: 'Groups and queues', Page: lazy(() => import('./queues.js'), 'QueuesPage') },
   {
     path: 'gateways',
     title: 'Gateways',

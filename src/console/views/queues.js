@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { invoke, isViewer } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { Jobs } from '../lib/jobs.js'
@@ -6,12 +6,14 @@ import { now, points } from '../lib/live.js'
 import { Age, act, ask, Badge, Empty, Problem, StoreAway, took, useLoaded } from '../lib/parts.js'
 import { replayRange } from '../lib/replay.js'
 import { link } from '../lib/router.js'
+import { SubscriptionForm } from '../lib/subscription-form.js'
 import { count } from '../lib/troubles.js'
 
 /** Consumer groups, push subscriptions, and the BullMQ queues of routes. */
 export function QueuesPage() {
   const { groups = [], subscriptions = [], queues = [] } = now.value ?? {}
   const own = groups.filter(({ group }) => !subscriptions.some(({ name }) => name === group))
+  const [isMaking, setMaking] = useState(false)
   const { known, reload } = useGroups(groups.map(({ topic, group }) => `${topic}/${group}`).join())
   return html`<section class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Groups and queues</h1></header>
@@ -20,7 +22,9 @@ export function QueuesPage() {
     <h2>Consumer groups</h2>
     ${own.length === 0 ? html`<p class="dim">Nobody reads events as a group. <code>npx trivium event wait --topic gateway-message --queue mine</code> makes one.</p>` : html`<${Groups} groups=${own} known=${known} />`}
     <h2>Push subscriptions</h2>
-    ${subscriptions.length === 0 && html`<p class="dim">None; <code>subscriptions:</code> in routes.yaml pushes events to other programs.</p>`}
+    <p><button changes type="button" onClick=${() => setMaking(true)}>New push subscription …</button></p>
+    ${isMaking && html`<${SubscriptionForm} close=${() => setMaking(false)} />`}
+    ${subscriptions.length === 0 && html`<p class="dim">None yet. A push subscription sends events to another program by HTTP.</p>`}
     <div class="cards broad">${subscriptions.map((each) => html`<${Subscription} key=${each.name} known=${each} group=${known.get(`${each.topic}/${each.name}`)} />`)}</div>
     <h2>BullMQ queues</h2>
     ${queues.length === 0 ? html`<p class="dim">None; <code>queue:</code> on a route hands its messages to one.</p>` : html`<${Queues} queues=${queues} />`}
@@ -106,6 +110,11 @@ function Subscription({ known, group }) {
     (signal) => invoke('subscription-show', { name }, signal),
     [name, state, dead, points.value],
   )
+  const [isChanging, setChanging] = useState(false)
+  const changed = () => {
+    setChanging(false)
+    reload()
+  }
   const change = async (what, question, said) => {
     if (!(await ask(question))) return
     await act(async () => {
@@ -143,6 +152,8 @@ function Subscription({ known, group }) {
     })
     reload()
   }
+  // Deleted: the card goes with the next status.
+  if (error?.code === 'subscription_not_found') return null
   return html`<article class="card" aria-labelledby=${`push-${name}`}>
     <header class="card-head"><h3 id=${`push-${name}`}>${name}</h3><${Badge} kind=${STATES[state]}>${state}<//></header>
     <p class="dim">${topic} → ${url}</p>
@@ -155,10 +166,33 @@ function Subscription({ known, group }) {
           : html`<button changes type="button" class="primary" onClick=${resume} aria-label=${`Resume ${name}`}>Resume …</button>`
       }
       <button changes type="button" onClick=${replay} aria-label=${`Replay ${name}`}>Replay …</button>
+      ${
+        value?.source === 'api' &&
+        html`<button changes type="button" onClick=${() => setChanging(true)} aria-label=${`Change ${name}`}>Change …</button>
+      <button changes type="button" class="danger" onClick=${() => remove(name, reload)} aria-label=${`Delete ${name}`}>Delete …</button>`
+      }
     </div>
+    ${value?.source === 'routes.yaml' && html`<p class="dim">Defined in routes.yaml.</p>`}
+    ${isChanging && html`<${SubscriptionForm} name=${name} settings=${value.settings} close=${changed} />`}
     ${error && html`<${Problem} error=${error} retry=${reload} />`}
     <${Attempts} of=${value?.attempts ?? []} />
   </article>`
+}
+
+/** Deletes a subscription. Says first what is lost with it, and only deletes that where the answer was about it. */
+async function remove(name, reload) {
+  await act(async () => {
+    const { waiting, dead } = await invoke('subscription-delete', { name, dryRun: true })
+    const force = waiting + dead > 0
+    const lost = [waiting > 0 && `${count(waiting, 'event')} waiting`, dead > 0 && count(dead, 'dead letter')]
+    const body = force
+      ? `Lost with it: ${lost.filter(Boolean).join(' and ')}. This cannot be undone.`
+      : 'Nothing waits for it. This cannot be undone.'
+    if (!(await ask({ title: `Delete the push ${name}?`, body, action: 'Delete', danger: true }))) return
+    await invoke('subscription-delete', { name, ...(force && { force }) })
+    reload()
+    return `${name} is deleted.`
+  })
 }
 
 const SHOWN = 5

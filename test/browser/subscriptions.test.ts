@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { serveHttp } from '../fixtures/http-server.ts'
+import { until } from '../fixtures/until.ts'
+
+const SECRET = /^whsec_[A-Za-z0-9+/]{40,}={0,2}$/
+
+type Got = { id: string; at: string; signatures: string; body: string }
+
+/** Whether a request is signed by a secret, as Standard Webhooks wants it. */
+function isSignedBy(secret: string, { id, at, signatures, body }: Got): boolean {
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+  const wanted = createHmac('sha256', key).update(`${id}.${at}.${body}`).digest('base64')
+  return signatures.split(' ').includes(`v1,${wanted}`)
+}
+
+describe('push subscriptions in the console', { timeout: 240_000 }, async () => {
+  const site = openSite({
+    routes: `
+subscriptions:
+  - { name: crm, topic: orders, url: "http://127.0.0.1:9/crm", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)} }
+routes: [{ name: all, skill: echo }]
+`,
+  })
+  const daemon = await site.start()
+  const got: Got[] = []
+  const receiver = await serveHttp(async (request, response) => {
+    const body = (await request.toArray()).join('')
+    const header = (name: string) => String(request.headers[`webhook-${name}`])
+    got.push({ id: header('id'), at: header('timestamp'), signatures: header('signature'), body })
+    response.writeHead(200).end()
+  })
+  const { page, dialog, show, press, answer, shots } = await openConsole(() => daemon)
+  const card = page.getByRole('article', { name: 'shop', exact: true })
+  const field = (name: string) => dialog.getByRole('textbox', { name, exact: true })
+  const shownSecret = () => dialog.getByLabel('Signing secret').textContent().then(String)
+  const emit = (data: number) => daemon.invoke('event-emit', { topic: 'orders', data })
+  const settings = async () =>
+    Object(Object(await daemon.invoke('subscription-show', { name: 'shop' })).settings)
+  const secrets: string[] = []
+
+  test('one is created, and its secret, shown once and copied, signs what is pushed', async () => {
+    await show('queues')
+    await press('New push subscription …')
+    await field('Name').fill('shop')
+    await field('URL').fill(receiver.url)
+    await field('Topic').fill('orders')
+    await answer('Create')
+    await dialog
+      .getByRole('alert')
+      .getByText(/private|https/)
+      .waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('subscription-new')
+    await dialog.getByLabel('Allow private addresses and plain http').check()
+    await answer('Create')
+    const secret = await shownSecret()
+    assert.match(secret, SECRET)
+    await page.keyboard.press('Escape')
+    await answer('Copy')
+    await dialog.getByRole('button', { name: 'Copied' }).waitFor()
+    assert.equal(await page.evaluate('navigator.clipboard.readText()'), secret)
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('subscription-secret')
+    await answer('Done')
+    await card.waitFor()
+    await emit(1)
+    await until(async () => got.length === 1, 'the push')
+    assert.ok(got[0] && isSignedBy(secret, got[0]))
+    secrets.push(secret)
+    assert.ok(!(await page.content()).includes(secret))
+    await shots('subscriptions')
+  })
+
+  test('one of the file cannot be changed here, and a name is taken only once', async () => {
+    await page.getByRole('article', { name: 'crm' }).getByText('Defined in routes.yaml.').waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Delete crm' }).count(), 0)
+    await press('New push subscription …')
+    await field('Name').fill('shop')
+    await field('URL').fill('https://other.example.com/hook')
+    await answer('Create')
+    await dialog.getByRole('alert').getByText(/shop/).waitFor()
+    await answer('Cancel')
+  })
+
+  test('one is changed, keeps what was not touched, and its new secret signs beside the old one', async () => {
+    await press('Change shop')
+    await field('Only events that match').fill('{ "dat')
+    await answer('Save')
+    await dialog
+      .getByRole('alert')
+      .getByText(/^Only events that match: No JSON/)
+      .waitFor()
+    await field('Only events that match').fill('')
+    await field('Maximum rate').fill('50/s')
+    await dialog.getByLabel('Generate a new secret').check()
+    await answer('Save')
+    const secret = await shownSecret()
+    await answer('Done')
+    await emit(2)
+    await until(async () => got.length === 2, 'the second push')
+    for (const each of [secret, ...secrets]) assert.ok(got[1] && isSignedBy(each, got[1]))
+    const { rate, topic, url } = await settings()
+    assert.deepEqual({ rate, topic, url }, { rate: '50/s', topic: 'orders', url: receiver.url })
+    await press('Change shop')
+    assert.equal(await field('Maximum rate').inputValue(), '50/s')
+    await field('Maximum rate').fill('')
+    await answer('Save')
+    await page.getByText('shop is changed.').waitFor()
+    assert.equal((await settings()).rate, undefined)
+  })
+
+  test('deleting one says what is lost with it, and asks', async () => {
+    await daemon.invoke('subscription-pause', { name: 'shop' })
+    for (const data of [3, 4]) await emit(data)
+    await press('Delete shop')
+    await dialog.getByText('Lost with it: 2 events waiting. This cannot be undone.').waitFor()
+    await shots('subscription-delete')
+    await answer('Cancel')
+    await card.waitFor()
+    await press('Delete shop')
+    await answer('Delete')
+    await page.getByText('shop is deleted.').waitFor()
+    await card.waitFor({ state: 'detached' })
+    const left = [await daemon.invoke('subscription-list', {})].flat().map((each) => Object(each).name)
+    assert.deepEqual(left, ['crm'])
+    assert.equal(got.length, 2)
+    await receiver.close()
+  })
+})
