@@ -63,10 +63,10 @@ function skip(event) {
 const MAC = /Mac|iPhone|iPad/.test(navigator.userAgent)
 
 function Navigation({ current }) {
-  // On a phone the names are a strip that scrolls.
+  // On a phone the names are a strip that scrolls. The numbers, which come later, make it longer.
   useEffect(() => {
-    document.querySelector('.side [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
-  }, [current])
+    document.querySelector('.side [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [current, now.value === undefined])
   return html`<header class="side">
     <a class="name" href=${link('now')}><img src=${ICON} alt="" width="22" height="22" />Trivium</a>
     <button type="button" class="go-to" onClick=${() => {
@@ -182,17 +182,22 @@ function SignIn() {
     setTrying(false)
   }
   return html`<main class="sign-in">
-    <form onSubmit=${submit}>
+    <form class="card" onSubmit=${submit}>
       <h1><img src=${ICON} alt="" width="32" height="32" /> Trivium</h1>
-      ${provider.value && html`<a class="button primary" href=${`/auth/sign-in?${new URLSearchParams({ at: location.hash.slice(1) })}`}>Sign in with ${provider.value}</a>`}
+      <p class="dim">Sign in to the console of <b>${location.host}</b>.</p>
+      ${
+        provider.value &&
+        html`<a class="button primary" href=${`/auth/sign-in?${new URLSearchParams({ at: location.hash.slice(1) })}`}>Sign in with ${provider.value}</a>
+      <p class="or">or with the control token</p>`
+      }
       <label for="token">Control token</label>
-      <input id="token" type="password" autocomplete="off" autofocus spellcheck=${false} required value=${given.token} onInput=${take('token')} />
-      <p class="hint">It is in <code>control-token</code> in the data directory, or what you set as <code>TRIVIUM_TOKEN</code>.</p>
+      <input id="token" type="password" autocomplete="off" autofocus spellcheck=${false} required aria-invalid=${signInError.value !== ''} aria-describedby="token-error token-hint" value=${given.token} onInput=${take('token')} />
+      <p class="error" id="token-error" role="alert">${signInError.value}</p>
+      <p class="hint" id="token-hint">It is in the file <code>control-token</code> of the data directory, unless you have set <code>TRIVIUM_TOKEN</code>.</p>
       <label for="name">Your name <span class="dim">(optional)</span></label>
-      <input id="name" autocomplete="name" maxlength="64" value=${given.name} onInput=${take('name')} />
-      <p class="hint">It is noted with what you decide and change.</p>
-      <button type="submit" class="primary" disabled=${isTrying}>Open the console</button>
-      <p class="error" role="alert">${signInError.value}</p>
+      <input id="name" autocomplete="name" maxlength="64" aria-describedby="name-hint" value=${given.name} onInput=${take('name')} />
+      <p class="hint" id="name-hint">The audit log shows it with your decisions and changes.</p>
+      <button type="submit" class=${provider.value ? '' : 'primary'} disabled=${isTrying}>${isTrying ? 'Signing in …' : 'Open the console'}</button>
     </form>
   </main>`
 }

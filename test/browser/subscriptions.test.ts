@@ -131,4 +131,18 @@ routes: [{ name: all, skill: echo }]
     assert.equal(got.length, 2)
     await receiver.close()
   })
+
+  test('the audit log says who did it, shows one action on a click, and fits a phone', async () => {
+    await page.setViewportSize({ width: 390, height: 844 })
+    await show('audit')
+    const entries = page.getByRole('region', { name: 'Entries' })
+    await entries.getByRole('button', { name: 'subscription-delete' }).first().click()
+    await entries.getByRole('button', { name: 'sign-in' }).waitFor({ state: 'detached' })
+    assert.match(page.url(), /action=subscription-delete/)
+    assert.equal(await page.evaluate('document.querySelector(".audit").scrollWidth <= innerWidth'), true)
+    const current = await page.getByRole('link', { name: 'Audit', exact: true }).boundingBox()
+    assert.ok(current && current.x >= 0 && current.x + current.width <= 390, JSON.stringify(current))
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('audit')
+  })
 })

@@ -39,25 +39,37 @@ export function AuditPage({ query }) {
         <${Range} query=${query} set=${(span) => replace('audit', { ...query, ...span })} />
         <button type="button" onClick=${reload}>Reload</button></div></header>
     <${StoreAway} />
+    ${!value && html`<p class="dim" aria-busy="true">Loading …</p>`}
     ${value && entries.length === 0 && html`<${Empty} title="No entries.">Decisions and changes are listed here, with who made them.<//>`}
     ${
       entries.length > 0 &&
       html`<div class="audit" tabindex="0" role="region" aria-label="Entries"><table>
-      <thead><tr><th scope="col">Age</th><th scope="col">Who</th><th scope="col">By way of</th><th scope="col">Action</th><th scope="col">What</th><th scope="col">Outcome</th></tr></thead>
-      <tbody>${entries.map((entry, index) => html`<${Row} key=${`${entry.at} ${index}`} of=${entry} />`)}</tbody></table></div>`
+      <thead><tr><th scope="col">Time</th><th scope="col">Who</th><th scope="col">Via</th><th scope="col">Action</th><th scope="col">What</th><th scope="col">Outcome</th></tr></thead>
+      <tbody>${entries.map((entry, index) => html`<${Row} key=${`${entry.at} ${index}`} of=${entry} only=${(wanted) => replace('audit', { ...query, ...wanted })} />`)}</tbody></table></div>`
     }
     ${next !== undefined && html`<p><button type="button" onClick=${load}>Show older ones</button></p>`}
   </section>`
 }
 
-function Row({ of: { at, by, via, action, target = {}, outcome, from } }) {
-  return html`<tr><td class="whole-words"><${Age} at=${at} /></td><td class="whole-words" title=${from}>${by}</td><td>${via}</td><td>${action}</td>
-    <td>${Object.entries(target).map(([name, value]) => html`<span key=${name}><span class="dim">${name}</span> <${Value} name=${name} value=${value} /> </span>`)}</td>
-    <td><${Badge} kind=${outcome === 'ok' ? 'good' : 'bad'}>${outcome}<//></td></tr>`
+/** `only(filter)` shows the entries of one person, or of one action. */
+function Row({ of: { at, by, via, action, target = {}, outcome, from }, only }) {
+  return html`<tr><td class="time whole-words">${new Date(at).toLocaleString('en-GB', TIME)} <span class="dim"><${Age} at=${at} /> ago</span></td>
+    <td class="by whole-words" title=${from}><${Only} text=${by} pick=${() => only({ by })} /></td><td class="via">${via}</td>
+    <td class="action"><${Only} text=${action} pick=${() => only({ action })} /></td>
+    <td class="target">${Object.entries(target).map(([name, value]) => html`<span key=${name}><span class="dim">${name}</span> <${Value} name=${name} value=${value} /> </span>`)}</td>
+    <td class="outcome"><${Badge} kind=${outcome === 'ok' ? 'good' : 'bad'}>${outcome}<//></td></tr>`
 }
 
-/** A message leads to its story: who decided, and what came of it. */
+const TIME = { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' }
+
+function Only({ text, pick }) {
+  return html`<button type="button" class="linkish plain-text" title=${`Only ${text}`} onClick=${pick}>${text}</button>`
+}
+
+/** Pages of what an entry names: who decided, and what came of it. */
+const PAGES = { messageId: 'messages', gateway: 'gateways', skill: 'skills' }
+
 function Value({ name, value }) {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return name === 'messageId' ? html`<a href=${link(['messages', text])}>${text}</a>` : text
+  return PAGES[name] ? html`<a href=${link([PAGES[name], text])}>${text}</a>` : text
 }

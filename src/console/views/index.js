@@ -2,7 +2,6 @@ import { html } from '../lib/html.js'
 import { lazy } from '../lib/lazy.js'
 import { titles } from '../lib/router.js'
 import { ApprovalsPage } from './approvals.js'
-import { AuditPage } from './audit.js'
 import { ComposePage } from './compose.js'
 import { ConfigurationPage } from './configuration.js'
 import { ConversationsPage } from './conversations.js'
@@ -69,7 +68,7 @@ export const VIEWS = [
   { path: 'jobs', title: 'Jobs', parts: 0, Page: lazy(() => import('./jobs.js'), 'JobsPage') },
   { path: 'compose', title: 'Test message', parts: 0, Page: ComposePage },
   { path: 'people', title: 'People', parts: 0, Page: lazy(() => import('./people.js'), 'PeoplePage') },
-  { path: 'audit', title: 'Audit', parts: 0, Page: AuditPage },
+  { path: 'audit', title: 'Audit', parts: 0, Page: lazy(() => import('./audit.js'), 'AuditPage') },
   { path: 'configuration', title: 'Configuration', parts: 0, Page: ConfigurationPage },
 ]
 
