@@ -45,25 +45,25 @@ export function AuditPage({ query }) {
       entries.length > 0 &&
       html`<div class="audit" tabindex="0" role="region" aria-label="Entries"><table>
       <thead><tr><th scope="col">Time</th><th scope="col">Who</th><th scope="col">Via</th><th scope="col">Action</th><th scope="col">What</th><th scope="col">Outcome</th></tr></thead>
-      <tbody>${entries.map((entry, index) => html`<${Row} key=${`${entry.at} ${index}`} of=${entry} only=${(wanted) => replace('audit', { ...query, ...wanted })} />`)}</tbody></table></div>`
+      <tbody>${entries.map((entry, index) => html`<${Row} key=${`${entry.at} ${index}`} of=${entry} query=${query} />`)}</tbody></table></div>`
     }
     ${next !== undefined && html`<p><button type="button" onClick=${load}>Show older ones</button></p>`}
   </section>`
 }
 
-/** `only(filter)` shows the entries of one person, or of one action. */
-function Row({ of: { at, by, via, action, target = {}, outcome, from }, only }) {
+/** Who and what lead to the entries of one person, or of one action. */
+function Row({ of: { at, by, via, action, target = {}, outcome, from }, query }) {
   return html`<tr><td class="time whole-words">${new Date(at).toLocaleString('en-GB', TIME)} <span class="dim"><${Age} at=${at} /> ago</span></td>
-    <td class="by whole-words" title=${from}><${Only} text=${by} pick=${() => only({ by })} /></td><td class="via">${via}</td>
-    <td class="action"><${Only} text=${action} pick=${() => only({ action })} /></td>
+    <td class="by whole-words" title=${from}><${Only} text=${by} to=${{ ...query, by }} /></td><td class="via">${via}</td>
+    <td class="action"><${Only} text=${action} to=${{ ...query, action }} /></td>
     <td class="target">${Object.entries(target).map(([name, value]) => html`<span key=${name}><span class="dim">${name}</span> <${Value} name=${name} value=${value} /> </span>`)}</td>
     <td class="outcome"><${Badge} kind=${outcome === 'ok' ? 'good' : 'bad'}>${outcome}<//></td></tr>`
 }
 
 const TIME = { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' }
 
-function Only({ text, pick }) {
-  return html`<button type="button" class="linkish plain-text" title=${`Only ${text}`} onClick=${pick}>${text}</button>`
+function Only({ text, to }) {
+  return html`<a class="plain-text" title=${`Only ${text}`} href=${link('audit', to)}>${text}</a>`
 }
 
 /** Pages of what an entry names: who decided, and what came of it. */

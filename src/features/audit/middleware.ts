@@ -61,9 +61,11 @@ function whoOf({ caller }: Call): Pick<AuditEntry, 'by' | 'via'> {
 
 /** Keys of arguments that are names or ids; texts, reasons and addresses are not recorded. */
 const NAMED =
-  'id ids gateway conversation name key topic queue group route skill subscription team messageId since until at happened all confirm'.split(
+  'id ids gateway conversation name key topic queue group route skill subscription team messageId since until at happened all confirm dryRun force'.split(
     ' ',
   )
+/** Recorded only where they are set. */
+const FLAGS = new Set(['dryRun', 'force'])
 const LONGEST = 200
 const MOST = 20
 
@@ -71,7 +73,7 @@ function targetOf(args: unknown): Record<string, Json> | undefined {
   if (!isJsonObject(args)) return undefined
   const shown = NAMED.flatMap((key) => {
     const value = Object.hasOwn(args, key) ? brief(args[key]) : undefined
-    return value === undefined ? [] : [[key, value] as const]
+    return value === undefined || (value === false && FLAGS.has(key)) ? [] : [[key, value] as const]
   })
   return shown.length > 0 ? Object.fromEntries(shown) : undefined
 }
