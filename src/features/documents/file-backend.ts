@@ -33,11 +33,9 @@ export function createFileBackend(options: {
   /** Size in bytes at which an event log is closed and a new one started. */
   fullLog?: number
 }): DocumentBackend {
-  const { dir, fullLog = FULL_LOG } = options
-  const target = options.disk ?? disk
+  const { dir, fullLog = FULL_LOG, disk: target = disk } = options
   const locks = new Map<string, FileLock>()
-  const documentOf = (name: string) => join(dir, `${name}.json`)
-  const eventsOf = (name: string) => join(dir, `${name}.events.jsonl`)
+  const documentOf = (name: string) => documentFile(dir, name)
 
   const locked = <T>(name: string, work: () => Promise<T>): Promise<T> => {
     const path = join(dir, `${name}.lock`)
@@ -49,26 +47,26 @@ export function createFileBackend(options: {
   return {
     locate: documentOf,
     // Without the lock: what was read in the middle of a commit is looked at again before anybody acts on it.
-    read: async (name) => (await look(name)).stored,
+    read: async (name) => (await look(dir, name)).stored,
     transact: (name, work) =>
       locked(name, async () => {
         for (;;) {
-          const seen = await look(name)
+          const seen = await look(dir, name)
           const commit = work(seen.stored)
-          if (!commit || (await write(name, seen, commit))) return
+          if (!commit || (await write({ dir, target, fullLog }, name, seen, commit))) return
         }
       }),
-    changes: (name) => readChanges(name, eventsOf(name)),
+    changes: (name) => readChanges(name, eventsFile(dir, name)),
     async keep(name, label) {
       if (!existsSync(documentOf(name))) return undefined
       const kept = join(dir, `${name}.${label}.backup.json`)
       await writeWhole(kept, readFileSync(documentOf(name)), target)
       return kept
     },
-    forgetHistory: (name) => locked(name, async () => forget(target, dir, name, await look(name))),
+    forgetHistory: (name) => locked(name, async () => forget(target, dir, name, await look(dir, name))),
     putEventsAside: (name, label) =>
       locked(name, async () => {
-        const events = eventsOf(name)
+        const events = eventsFile(dir, name)
         const files = [events, ...fullFiles(events)].filter((file) => existsSync(file))
         for (const file of files) renameSync(file, `${file}.${label}`)
         await syncDir(dir, target)
@@ -79,47 +77,56 @@ export function createFileBackend(options: {
       locks.clear()
     },
   }
+}
 
-  async function look(name: string): Promise<Seen> {
-    const document = statOf(documentOf(name))
-    const text = document && readFileSync(documentOf(name), 'utf8')
-    const last = await lastChange(name, eventsOf(name))
-    const size = statOf(eventsOf(name))?.size ?? 0
-    return {
-      stored: storedOf(text, document, last, isLink(documentOf(name))),
-      text: text ?? '',
-      document,
-      size,
-    }
+function documentFile(dir: string, name: string): string {
+  return join(dir, `${name}.json`)
+}
+
+function eventsFile(dir: string, name: string): string {
+  return join(dir, `${name}.events.jsonl`)
+}
+
+async function look(dir: string, name: string): Promise<Seen> {
+  const [path, events] = [documentFile(dir, name), eventsFile(dir, name)]
+  const document = statOf(path)
+  const text = document && readFileSync(path, 'utf8')
+  const last = await lastChange(name, events)
+  const size = statOf(events)?.size ?? 0
+  return { stored: storedOf(text, document, last, isLink(path)), text: text ?? '', document, size }
+}
+
+/** Returns false if a person saved the file meanwhile: their text stays, and `work` must run again. */
+async function write(
+  { dir, target, fullLog }: { dir: string; target: Disk; fullLog: number },
+  name: string,
+  seen: Seen,
+  { change, document, keepText }: Commit,
+): Promise<boolean> {
+  const [path, events] = [documentFile(dir, name), eventsFile(dir, name)]
+  const text = keepText ? seen.text : formatDocument(document)
+  const note = async () => {
+    const isFull = seen.size >= Math.max(fullLog, DOCUMENTS_A_LOG * (seen.document?.size ?? 0))
+    if (isFull) await rotate(events, target)
+    // A log starts with the complete document.
+    const content = isFull || seen.size === 0 ? { ...change, document } : change
+    await appendLines(events, [JSON.stringify({ ...content, sha: fingerprint(text) })], target)
+    const [before, now] = [seen.document, statOf(path)]
+    // A rename changes the inode.
+    return before?.ino === now?.ino && before?.mtimeMs === now?.mtimeMs && before?.size === now?.size
   }
-
-  /** False: a person saved the file meanwhile; it stays, and `work` must run again. */
-  async function write(name: string, seen: Seen, { change, document, keepText }: Commit): Promise<boolean> {
-    const [path, events] = [documentOf(name), eventsOf(name)]
-    const text = keepText ? seen.text : formatDocument(document)
-    const note = async () => {
-      const isFull = seen.size >= Math.max(fullLog, DOCUMENTS_A_LOG * (seen.document?.size ?? 0))
-      if (isFull) await rotate(events, target)
-      // A log starts with the complete document.
-      const content = isFull || seen.size === 0 ? { ...change, document } : change
-      await appendLines(events, [JSON.stringify({ ...content, sha: fingerprint(text) })], target)
-      const [before, now] = [seen.document, statOf(path)]
-      // A rename changes the inode.
-      return before?.ino === now?.ino && before?.mtimeMs === now?.mtimeMs && before?.size === now?.size
-    }
-    try {
-      if (!keepText) return await writeWhole(path, text, target, { mode: seen.document?.mode, onlyIf: note })
-      await note()
-      return true
-    } catch (error) {
-      throw unwritable(path, error)
-    }
+  try {
+    if (!keepText) return await writeWhole(path, text, target, { mode: seen.document?.mode, onlyIf: note })
+    await note()
+    return true
+  } catch (error) {
+    throw unwritable(path, error)
   }
 }
 
 /** Restarts the events with the current document, and removes copies of earlier versions. */
 async function forget(target: Disk, dir: string, name: string, { stored }: Seen): Promise<void> {
-  const events = join(dir, `${name}.events.jsonl`)
+  const events = eventsFile(dir, name)
   const last = await lastChange(name, events)
   if (!last || !('document' in stored)) return
   const { patch: _, ...change } = last

@@ -1,0 +1,55 @@
+import type { JsonObject } from '../../core/json.ts'
+import type { Log } from '../../core/log.ts'
+import type { Reading } from './reading.ts'
+import type { Actor, Change, Commit, DocumentSpec, Stored } from './spec.ts'
+
+export const SYSTEM: Actor = { kind: 'system', name: 'trivium' }
+const EDITOR: Actor = { kind: 'human', name: 'editor' }
+
+/** What the writes of one document have in common. */
+export type Writing<T extends JsonObject> = {
+  spec: DocumentSpec<T>
+  reading: Reading<T>
+  now(): number
+  log?: Log | undefined
+}
+
+/** The commit that makes a stored document readable and changeable; undefined if it is already. */
+export function readyCommit<T extends JsonObject>(writing: Writing<T>, stored: Stored): Commit | undefined {
+  const { spec, reading, log } = writing
+  if ('missing' in stored) return wholeCommit(writing, stored.revision, 'bootstrap', spec.initial())
+  const found = reading.contentOf(stored)
+  const current = reading.upToDate(found)
+  const isMigrated = current !== found
+  if ('document' in stored && !isMigrated) return undefined
+  const document = isMigrated ? reading.migrated(found, current) : reading.checked(current)
+  if ('edited' in stored) {
+    spec.adopt?.(document, stored.edited.at)
+    if (stored.revision > 0) log?.info({ document: spec.name }, 'a change from outside was adopted')
+  }
+  if (isMigrated) return wholeCommit(writing, stored.revision, 'migration', document)
+  return { ...wholeCommit(writing, stored.revision, 'outside', document, EDITOR), keepText: true }
+}
+
+/** The commit that replaces the revision `revision` by a complete document. */
+export function wholeCommit<T extends JsonObject>(
+  writing: Writing<T>,
+  revision: number,
+  event: Change['event'],
+  document: JsonObject,
+  actor = SYSTEM,
+): Commit {
+  const copy = writing.reading.valid(document)
+  const change = changeOf(writing.now(), revision + 1, event, actor, { document: copy })
+  return { change, document: copy }
+}
+
+export function changeOf(
+  now: number,
+  seq: number,
+  event: Change['event'],
+  by: Actor,
+  content: Pick<Change, 'patch' | 'document'>,
+): Change {
+  return { seq, time: new Date(now).toISOString(), event, actor: `${by.kind}:${by.name}`, ...content }
+}
