@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { isJsonObject } from '../core/json.ts'
 import { hint, nearest, quote } from '../lib/nearest.ts'
-import { type Environment, isPublic } from './environment.ts'
+import type { Environment } from './environment.ts'
 import type { MergedFiles } from './merged-files.ts'
-import { createFiller, notSet, type Variable } from './variables.ts'
+import { createUsedVariables } from './used-variables.ts'
+import { createFiller, notSet } from './variables.ts'
 import type { Path, Problem } from './yaml-file.ts'
 
 export type Checker = ReturnType<typeof createChecker>
@@ -11,25 +12,18 @@ export type Checker = ReturnType<typeof createChecker>
 /** Substitutes environment variables in every text, and checks parts of the configuration against schemas. */
 export function createChecker(yaml: MergedFiles, env: Environment) {
   const problems: Problem[] = [...yaml.problems]
-  const variables: Variable[] = []
+  const variables = createUsedVariables()
 
   function report(path: Path, what: 'key' | 'value', message: string, severity?: Problem['severity']): void {
     problems.push(yaml.problem(path, what, message, severity))
   }
 
-  const filled = createFiller(
-    env,
-    (variable) => void variables.push(variable),
-    (path, message) => report(path, 'value', message),
-  )
-
-  /** The required but unset variables under a path. */
-  function missing(path: Path): Variable[] {
-    return variables.filter(({ optional, value, path: at }) => !optional && !value && isUnder(at, path))
-  }
+  const filled = createFiller(env, variables.add, (path, message) => report(path, 'value', message))
 
   function reportMissing(path: Path): void {
-    const places = new Map(missing(path).map((each) => [[each.name, ...each.path].join('\0'), each]))
+    const places = new Map(
+      variables.missing(path).map((each) => [[each.name, ...each.path].join('\0'), each]),
+    )
     for (const variable of places.values()) report(variable.path, 'value', notSet(variable))
   }
 
@@ -46,7 +40,7 @@ export function createChecker(yaml: MergedFiles, env: Environment) {
   ): T | undefined {
     const first = check(schema, value, alsoKnown)
     // Variables are strings; they are converted if the schema expects a number or boolean.
-    const isConverted = first.issues.filter((issue) => convertVariable(value, issue, path)).length > 0
+    const isConverted = first.issues.filter((issue) => variables.convert(value, issue, path)).length > 0
     const { data, issues } = isConverted ? check(schema, value, alsoKnown) : first
     for (const finding of findingsOf(issues)) {
       const at = [...path, ...finding.path]
@@ -54,29 +48,10 @@ export function createChecker(yaml: MergedFiles, env: Environment) {
       if (variable !== undefined) {
         problems.push({ severity: 'error', file: 'environment', message: `${variable}: ${finding.message}` })
       }
-      // A missing variable explains all errors of its value and surroundings.
-      else if (
-        finding.what === 'key' ||
-        !missing([]).some(({ path: gap }) => isUnder(gap, at) || isUnder(at, gap))
-      ) {
-        report(at, finding.what, finding.message)
-      }
+      // The missing variable itself is reported.
+      else if (finding.what === 'key' || !variables.explains(at)) report(at, finding.what, finding.message)
     }
     return data
-  }
-
-  /** Converts a variable's text to the expected number or boolean; false if impossible. */
-  function convertVariable(value: unknown, issue: z.core.$ZodIssue, base: Path): boolean {
-    const at = [...base, ...issue.path]
-    const last = issue.path.at(-1)
-    if (issue.code !== 'invalid_type' || last === undefined) return false
-    if (!variables.some(({ path }) => path.length === at.length && isUnder(path, at))) return false
-    const parent = issue.path
-      .slice(0, -1)
-      .reduce<object>((each, step) => Object(Reflect.get(each, step)), Object(value))
-    const text = String(Reflect.get(parent, last)).trim()
-    if (text === 'true' || text === 'false') return Reflect.set(parent, last, text === 'true')
-    return text !== '' && !Number.isNaN(Number(text)) && Reflect.set(parent, last, Number(text))
   }
 
   /** Combines `reportMissing` and `parse`. `overlay`: environment variables that override keys unless empty. */
@@ -98,28 +73,18 @@ export function createChecker(yaml: MergedFiles, env: Environment) {
     value: filled(yaml.value, []),
     problems,
     /** The names of its variables, without their values. */
-    variables() {
-      const byName = new Map(
-        variables.map(({ name, value, optional }) => [name, { name, isSet: !!value, optional }]),
-      )
-      return [...byName.values()]
-    },
-    /** The substituted values, for redaction in logs. */
-    secrets: () => variables.flatMap(({ name, value }) => (value && !isPublic(name, value) ? [value] : [])),
+    variables: variables.names,
+    secrets: variables.secrets,
     placeOf: yaml.placeOf,
     fileOf: yaml.fileOf,
     /** The absolute paths of all files, that of routes.yaml first. */
     files: yaml.parts.map(({ file }) => file),
     report,
-    missing,
+    missing: variables.missing,
     reportMissing,
     parse,
     section,
   }
-}
-
-function isUnder(path: Path, prefix: Path): boolean {
-  return prefix.every((step, index) => step === path[index])
 }
 
 /** An error at a path, at its key or its value. */

@@ -5,7 +5,14 @@ import { isJsonObject } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
 import { noSuch } from '../lib/nearest.ts'
 import { type Checker, createChecker } from './checker.ts'
-import { checkTopics, createCrossChecks } from './cross-checks.ts'
+import {
+  checkAnswers,
+  checkMembers,
+  checkQueues,
+  checkTokens,
+  checkTopics,
+  parseSubscriptions,
+} from './cross-checks.ts'
 import { type Environment, readEnvironment, secretsOf } from './environment.ts'
 import { parseGateways, type RoutedSkill, type TransportSchemas } from './gateways.ts'
 import { parseMcp } from './mcp.ts'
@@ -95,14 +102,12 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   }
   const mcp = parseMcp(given.mcp, checker)
   const servers = [...mcp.servers, ...mcp.off].map(({ name }) => name)
-  const known = { gateways, servers, transports: Object.keys(transports), ...defined({ skills }) }
-  const world = known
-  const check = createCrossChecks(world, checker)
-  check.answers()
+  const world = { gateways, servers, transports: Object.keys(transports), ...defined({ skills }) }
+  checkAnswers(world, checker)
   const routes = parseRoutes(given.routes, world, checker)
   const notify = parseNotify(given.notify, { gateways, transports }, checker)
   const own = notify.flatMap((rule) => ('subscription' in rule ? rule.subscription : []))
-  const subscriptions = [...check.subscriptions(given.subscriptions), ...own]
+  const subscriptions = [...parseSubscriptions(given.subscriptions, world, checker), ...own]
   const schedules = parseSchedules(given.schedules, world, checker)
   // The command-line gateway exists implicitly.
   if (!gateways.some(({ name, enabled }) => enabled && Object.hasOwn(Object(given.gateways), name))) {
@@ -116,16 +121,16 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   const topics = section('topics', sections.topics)
   checkTopics(topics, world, checker)
   const access = section('access', sections.access)
-  check.members(access.roles)
+  checkMembers(access.roles, world, checker)
   const named = typeof given.model === 'string' ? { name: given.model } : given.model
   const isModel = (named ?? (env.TRIVIUM_MODEL || undefined)) !== undefined
   const model = isModel && checker.section(modelSchema, named ?? {}, ['model'], { TRIVIUM_MODEL: 'name' })
   const transcribe = parseTranscribe(given.transcribe, names, checker)
   const tokens = section('tokens', sections.tokens)
-  check.tokens(tokens, daemon.token)
+  checkTokens(tokens, daemon.token, world, checker)
   const { folders } = section('skills', sections.skills)
   const queues = defined({ redis: daemon.redisUrl, ...section('queues', sections.queues) })
-  check.queues(queues)
+  checkQueues(queues, world, checker)
   return {
     /** Absolute paths of the file, and of the files that it includes. */
     file,

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { JSONRPCMessage, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import type { McpServer } from '../../core/mcp.ts'
@@ -11,6 +10,7 @@ import { createGuardedFetch } from '../../runtime/mcp/guarded-fetch.ts'
 import { createMcpLogins } from '../../runtime/mcp/logins.ts'
 import { type AddCommand, type CommandContext, type Environs, loadFor, usage } from '../command.ts'
 import { connect } from '../connection.ts'
+import { serveMcp } from '../serve-mcp.ts'
 import { show, table } from '../terminal.ts'
 
 /** `trivium mcp`. */
@@ -46,121 +46,6 @@ function listOf(servers: readonly JsonObject[]): string {
   return table(['server', '', 'tools', ''], rows)
 }
 
-const loadClient = () => loadPart('mcp', () => import('@modelcontextprotocol/client'))
-
-type Tell = (message: JSONRPCMessage) => void
-/** Of the older protocol: what the daemon calls it. */
-type Session = { id?: string | undefined; version?: string | undefined }
-
-/**
- * Hands what comes in on stdin to `/mcp` of the daemon, and back, until stdin ends. The daemon is looked for with each message, so
- * that this outlives its restart; a session of the older protocol is begun anew then. Throws where none runs at first.
- */
-async function serveMcp(environs: Environs): Promise<void> {
-  await connect(environs)
-  // Late: the help loads every command.
-  const { SdkHttpError, StreamableHTTPClientTransport } = await loadClient()
-  const { StdioServerTransport } = await import('@modelcontextprotocol/server/stdio')
-  const { Agent, fetch } = await import('undici')
-  // A call may take longer than fetch's five minutes.
-  const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
-  const stdio = new StdioServerTransport()
-  const say: Tell = (message) => void stdio.send(message)
-  /** How the client began its session. */
-  let greetings: JSONRPCMessage[] = []
-  let session: Session = {}
-  /** Settles once a session that was forgotten is begun anew. */
-  let renewal = Promise.resolve()
-  const open = new Map<unknown, StreamableHTTPClientTransport>()
-
-  /** Hands on one message. Resolves once a request is answered; rejects where it is not. */
-  const pass = async (message: JSONRPCMessage, tell: Tell, within: Session): Promise<void> => {
-    const { url, headers } = (await connect(environs)).mcp
-    const transport = new StreamableHTTPClientTransport(new URL(url), {
-      requestInit: { headers },
-      reconnectionOptions: {
-        maxRetries: 0,
-        initialReconnectionDelay: 0,
-        maxReconnectionDelay: 0,
-        reconnectionDelayGrowFactor: 1,
-      },
-      // The types of the DOM and of undici differ in what neither uses here.
-      fetch: ((input: string, init: object) =>
-        fetch(input, { ...init, dispatcher })) as unknown as typeof globalThis.fetch,
-      ...(within.id === undefined ? {} : { sessionId: within.id }),
-    })
-    const id = 'method' in message && 'id' in message ? message.id : undefined
-    const answered = Promise.withResolvers<void>()
-    if (id === undefined) answered.resolve()
-    // Sending may fail before anybody waits for it.
-    answered.promise.catch(() => {})
-    transport.onmessage = (answer) => {
-      const isAnswer = !('method' in answer) && answer.id === id
-      if (isAnswer && pathGet(message, 'method') === 'initialize')
-        session = { id: transport.sessionId, version: String(pathGet(answer, 'result.protocolVersion')) }
-      tell(answer)
-      if (isAnswer) answered.resolve()
-    }
-    const reason = 'the daemon went away; what was called may have run'
-    transport.onerror = (cause) =>
-      answered.reject(new TriviumError('cancelled', { what: 'The call', reason }, { cause }))
-    await transport.start()
-    if (within.version) transport.setProtocolVersion(within.version)
-    open.set(id ?? transport, transport)
-    try {
-      await transport.send(message)
-      await answered.promise
-    } finally {
-      open.delete(id ?? transport)
-      // What the daemon says of itself comes on the connection of this one.
-      if (pathGet(message, 'method') !== 'notifications/initialized') await transport.close()
-    }
-  }
-  const greet = async (forgotten: Session) => {
-    try {
-      session = {}
-      for (const greeting of greetings) await pass(greeting, () => {}, session)
-    } catch (error) {
-      // So that the next message tries it again.
-      session = forgotten
-      throw error
-    }
-  }
-  /** Once for all messages that were refused. */
-  const renew = (forgotten: Session) => {
-    if (session === forgotten) renewal = greet(forgotten)
-    return renewal
-  }
-  const isForgotten = (error: unknown) => error instanceof SdkHttpError && error.status === 404
-  const take = async (message: JSONRPCMessage): Promise<void> => {
-    const method = pathGet(message, 'method')
-    if (method === 'initialize') greetings = []
-    if (method === 'initialize' || method === 'notifications/initialized') greetings.push(message)
-    // By the current protocol a request is cancelled by the end of its connection.
-    if (method === 'notifications/cancelled' && greetings.length === 0)
-      return open.get(pathGet(message, 'params.requestId'))?.close()
-    try {
-      // Whoever began it tells how it ended.
-      await renewal.catch(() => {})
-      const used = session
-      await pass(message, say, used).catch(async (error: unknown) => {
-        if (!isForgotten(error) || greetings.length === 0 || method === 'initialize') throw error
-        await renew(used)
-        await pass(message, say, session)
-      })
-    } catch (error) {
-      if (!('method' in message && 'id' in message)) return
-      say({ jsonrpc: '2.0', id: message.id, error: { code: -32000, message: reasonOf(error) } })
-    }
-  }
-  stdio.onmessage = (message) => void take(message)
-  const ended = new Promise<void>((resolve) => process.stdin.once('end', resolve))
-  await stdio.start()
-  await ended
-  for (const transport of open.values()) await transport.close()
-  await dispatcher.destroy()
-}
-
 /** Ms that a person has to consent. */
 const PATIENCE = 600_000
 
@@ -194,7 +79,10 @@ async function consent(
   { version }: Environs,
   tell: (text: string) => void,
 ): Promise<void> {
-  const { Client, StreamableHTTPClientTransport, UnauthorizedError } = await loadClient()
+  const { Client, StreamableHTTPClientTransport, UnauthorizedError } = await loadPart(
+    'mcp',
+    () => import('@modelcontextprotocol/client'),
+  )
   const state = randomBytes(16).toString('base64url')
   const { promise, resolve, reject } = Promise.withResolvers<URLSearchParams>()
   const listener = createServer((request, response) => {

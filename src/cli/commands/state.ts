@@ -58,14 +58,7 @@ export const addState: AddCommand = (program, context) => {
     .description('migrate documents to the current version; keeps the old ones beside them')
     .argument('[name]', NAME)
     .action(async (only: string | undefined, { dir }: DirOption) => {
-      const environs = context.environs()
-      const hasBoard = only === undefined && existsSync(await workbenchDir(environs, dir))
-      const names = only === undefined ? ['state', ...(hasBoard ? ['task_board'] : [])] : [only]
-      const done: { name: string; from: number; to: number }[] = []
-      for (const name of names) {
-        const manager = await managerOf(environs, name, dir)
-        done.push(...(await manager.migrate(only).finally(manager.close)))
-      }
+      const done = await migrate(context.environs(), only, dir)
       show(context.terminal(), done, () =>
         done.length === 0
           ? 'Every document has the current version.'
@@ -79,16 +72,7 @@ export const addState: AddCommand = (program, context) => {
     .action(
       on(async (manager, name) => {
         const repaired = await manager.repair(name)
-        const { revision, from, of, kept } = repaired
-        const how = {
-          nothing: 'there was nothing to repair',
-          text: 'its text is what it was',
-          events: `its text was unusable; its events tell what it was at revision ${of}, and that it is again`,
-          initial: 'neither its text nor its events were usable; IT BEGINS EMPTY',
-        }
-        const usable = `${name} is usable, at revision ${revision}: ${how[from]}.`
-        const where = kept.map((path) => `What it replaced is kept: ${path}`)
-        show(context.terminal(), repaired, () => [usable, ...where].join('\n'))
+        show(context.terminal(), repaired, () => repairedText(name, repaired))
       }),
     )
   for (const nested of command.commands) nested.option('--dir <folder>', DIR)
@@ -105,6 +89,32 @@ export const addState: AddCommand = (program, context) => {
           : [`Made in ${dir}:`, ...written.map((file) => `  ${file}`)].join('\n'),
       )
     })
+}
+
+/** Migrates one document, or the assistant's and, if there is a workbench, the task board. */
+async function migrate(environs: Environs, only: string | undefined, dir: string | undefined) {
+  const hasBoard = only === undefined && existsSync(await workbenchDir(environs, dir))
+  const names = only === undefined ? ['state', ...(hasBoard ? ['task_board'] : [])] : [only]
+  const done: { name: string; from: number; to: number }[] = []
+  for (const name of names) {
+    const manager = await managerOf(environs, name, dir)
+    done.push(...(await manager.migrate(only).finally(manager.close)))
+  }
+  return done
+}
+
+function repairedText(
+  name: string,
+  { revision, from, of, kept }: Awaited<ReturnType<StateManager['repair']>>,
+): string {
+  const how = {
+    nothing: 'there was nothing to repair',
+    text: 'its text is what it was',
+    events: `its text was unusable; its events tell what it was at revision ${of}, and that it is again`,
+    initial: 'neither its text nor its events were usable; IT BEGINS EMPTY',
+  }
+  const usable = `${name} is usable, at revision ${revision}: ${how[from]}.`
+  return [usable, ...kept.map((path) => `What it replaced is kept: ${path}`)].join('\n')
 }
 
 function momentOf({ until, revision }: ReplayOptions): number | { revision: number } {

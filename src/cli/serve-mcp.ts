@@ -1,0 +1,146 @@
+import type { JSONRPCMessage, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { reasonOf, TriviumError } from '../core/errors.ts'
+import { pathGet } from '../core/json.ts'
+import { loadPart } from '../core/parts.ts'
+import type { Environs } from './command.ts'
+import { connect } from './connection.ts'
+
+type Tell = (message: JSONRPCMessage) => void
+/** A session of the older protocol, as the daemon named it. */
+type Session = { id?: string | undefined; version?: string | undefined }
+
+/** What lies between stdin and the daemon. */
+type Bridge = {
+  environs: Environs
+  Transport: typeof StreamableHTTPClientTransport
+  fetch: typeof globalThis.fetch
+  /** Whether an error says that the daemon does not know the session. */
+  isForgotten(error: unknown): boolean
+  /** Connections to the daemon, by the id of their request. */
+  open: Map<unknown, StreamableHTTPClientTransport>
+  /** The messages with which the client began its session. */
+  greetings: JSONRPCMessage[]
+  session: Session
+  /** Settles once a forgotten session is begun again. */
+  renewal: Promise<void>
+}
+
+/**
+ * Passes messages between stdin and `/mcp` of the daemon until stdin ends. Looks for the daemon at each message, and so outlives its
+ * restart; begins a session of the older protocol again then. Throws if no daemon runs at the start.
+ */
+export async function serveMcp(environs: Environs): Promise<void> {
+  await connect(environs)
+  // Loaded late, as the help loads every command.
+  const client = await loadPart('mcp', () => import('@modelcontextprotocol/client'))
+  const { StdioServerTransport } = await import('@modelcontextprotocol/server/stdio')
+  const { Agent, fetch } = await import('undici')
+  // A call may take longer than fetch's five minutes.
+  const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
+  const bridge: Bridge = {
+    environs,
+    Transport: client.StreamableHTTPClientTransport,
+    // The types of the DOM and of undici differ in what neither uses here.
+    fetch: ((input: string, init: object) =>
+      fetch(input, { ...init, dispatcher })) as unknown as typeof globalThis.fetch,
+    isForgotten: (error) => error instanceof client.SdkHttpError && error.status === 404,
+    open: new Map(),
+    greetings: [],
+    session: {},
+    renewal: Promise.resolve(),
+  }
+  const stdio = new StdioServerTransport()
+  stdio.onmessage = (message) => void take(bridge, message, (answer) => void stdio.send(answer))
+  const ended = new Promise<void>((resolve) => process.stdin.once('end', resolve))
+  await stdio.start()
+  await ended
+  for (const transport of bridge.open.values()) await transport.close()
+  await dispatcher.destroy()
+}
+
+/** Takes one message of the client, and tells it the answer or the error. */
+async function take(bridge: Bridge, message: JSONRPCMessage, tell: Tell): Promise<void> {
+  const method = pathGet(message, 'method')
+  if (method === 'initialize') bridge.greetings = []
+  if (method === 'initialize' || method === 'notifications/initialized') bridge.greetings.push(message)
+  // In the current protocol, closing its connection cancels a request.
+  if (method === 'notifications/cancelled' && bridge.greetings.length === 0)
+    return bridge.open.get(pathGet(message, 'params.requestId'))?.close()
+  try {
+    // The message that began the renewal reports its failure.
+    await bridge.renewal.catch(() => {})
+    const used = bridge.session
+    await pass(bridge, message, tell, used).catch(async (error: unknown) => {
+      const isRenewable = bridge.greetings.length > 0 && method !== 'initialize'
+      if (!bridge.isForgotten(error) || !isRenewable) throw error
+      await renew(bridge, used)
+      await pass(bridge, message, tell, bridge.session)
+    })
+  } catch (error) {
+    if (!('method' in message && 'id' in message)) return
+    tell({ jsonrpc: '2.0', id: message.id, error: { code: -32000, message: reasonOf(error) } })
+  }
+}
+
+/** Passes one message to the daemon. Resolves once a request is answered; rejects if it is not. */
+async function pass(bridge: Bridge, message: JSONRPCMessage, tell: Tell, within: Session): Promise<void> {
+  const transport = await transportOf(bridge, within)
+  const id = 'method' in message && 'id' in message ? message.id : undefined
+  const answered = Promise.withResolvers<void>()
+  if (id === undefined) answered.resolve()
+  // Sending may fail before anything waits for the answer.
+  answered.promise.catch(() => {})
+  transport.onmessage = (answer) => {
+    const isAnswer = !('method' in answer) && answer.id === id
+    if (isAnswer && pathGet(message, 'method') === 'initialize')
+      bridge.session = { id: transport.sessionId, version: String(pathGet(answer, 'result.protocolVersion')) }
+    tell(answer)
+    if (isAnswer) answered.resolve()
+  }
+  const reason = 'the daemon went away; what was called may have run'
+  transport.onerror = (cause) =>
+    answered.reject(new TriviumError('cancelled', { what: 'The call', reason }, { cause }))
+  await transport.start()
+  if (within.version) transport.setProtocolVersion(within.version)
+  bridge.open.set(id ?? transport, transport)
+  try {
+    await transport.send(message)
+    await answered.promise
+  } finally {
+    bridge.open.delete(id ?? transport)
+    // The daemon's own messages arrive on the connection of this one.
+    if (pathGet(message, 'method') !== 'notifications/initialized') await transport.close()
+  }
+}
+
+async function transportOf({ environs, Transport, fetch }: Bridge, { id }: Session) {
+  const { url, headers } = (await connect(environs)).mcp
+  return new Transport(new URL(url), {
+    requestInit: { headers },
+    reconnectionOptions: {
+      maxRetries: 0,
+      initialReconnectionDelay: 0,
+      maxReconnectionDelay: 0,
+      reconnectionDelayGrowFactor: 1,
+    },
+    fetch,
+    ...(id === undefined ? {} : { sessionId: id }),
+  })
+}
+
+/** Begins a forgotten session again, once for all messages that were refused. */
+function renew(bridge: Bridge, forgotten: Session): Promise<void> {
+  if (bridge.session === forgotten) bridge.renewal = greet(bridge, forgotten)
+  return bridge.renewal
+}
+
+async function greet(bridge: Bridge, forgotten: Session): Promise<void> {
+  try {
+    bridge.session = {}
+    for (const greeting of bridge.greetings) await pass(bridge, greeting, () => {}, bridge.session)
+  } catch (error) {
+    // The next message tries again.
+    bridge.session = forgotten
+    throw error
+  }
+}

@@ -1,0 +1,50 @@
+import type { z } from 'zod'
+import { isPublic } from './environment.ts'
+import type { Variable } from './variables.ts'
+import type { Path } from './yaml-file.ts'
+
+/** The environment variables that the files use, with the paths where they stand. */
+export function createUsedVariables() {
+  const all: Variable[] = []
+  const missing = (path: Path) =>
+    all.filter(({ optional, value, path: at }) => !optional && !value && isUnder(at, path))
+  return {
+    add: (variable: Variable) => void all.push(variable),
+    /** The required but unset variables under a path. */
+    missing,
+
+    /** Whether a missing variable explains an error at a path: it is part of the value there, or of its surroundings. */
+    explains(at: Path): boolean {
+      return missing([]).some(({ path: gap }) => isUnder(gap, at) || isUnder(at, gap))
+    },
+
+    /** Converts a variable's text in `value` to the expected number or boolean; false if impossible. */
+    convert(value: unknown, issue: z.core.$ZodIssue, base: Path): boolean {
+      const at = [...base, ...issue.path]
+      const last = issue.path.at(-1)
+      if (issue.code !== 'invalid_type' || last === undefined) return false
+      if (!all.some(({ path }) => path.length === at.length && isUnder(path, at))) return false
+      const parent = issue.path
+        .slice(0, -1)
+        .reduce<object>((each, step) => Object(Reflect.get(each, step)), Object(value))
+      const text = String(Reflect.get(parent, last)).trim()
+      if (text === 'true' || text === 'false') return Reflect.set(parent, last, text === 'true')
+      return text !== '' && !Number.isNaN(Number(text)) && Reflect.set(parent, last, Number(text))
+    },
+
+    /** Their names, without their values. */
+    names() {
+      const byName = new Map(
+        all.map(({ name, value, optional }) => [name, { name, isSet: !!value, optional }]),
+      )
+      return [...byName.values()]
+    },
+
+    /** The substituted values, for redaction in logs. */
+    secrets: () => all.flatMap(({ name, value }) => (value && !isPublic(name, value) ? [value] : [])),
+  }
+}
+
+function isUnder(path: Path, prefix: Path): boolean {
+  return prefix.every((step, index) => step === path[index])
+}

@@ -1,0 +1,71 @@
+import type { Context, SpanOptions, Tracer } from '@opentelemetry/api'
+import { isJsonObject } from '../../core/json.ts'
+import { type Accepted, completeMessage, type Message, type NewMessage } from '../../core/message.ts'
+import { defined } from '../../lib/defined.ts'
+import { createInSpan } from './spans.ts'
+import type { StartedSdk } from './start-sdk.ts'
+
+/** The attributes of a span by the messaging conventions. */
+export function spanOptions(
+  operation: string,
+  kind: number,
+  message: Partial<Message>,
+  more: object = {},
+): SpanOptions {
+  return {
+    kind,
+    attributes: {
+      'messaging.system': 'trivium',
+      'messaging.operation.name': operation,
+      'messaging.operation.type': operation,
+      ...defined({
+        'messaging.destination.name': message.gateway,
+        'messaging.message.id': message.id,
+        'messaging.message.conversation_id': message.conversation,
+      }),
+      ...more,
+    },
+  }
+}
+
+/** The spans of messages: their acceptance, and the later work on them. */
+export function createMessageSpans({ api, withIds }: StartedSdk, tracer: Tracer) {
+  const { context, propagation, ROOT_CONTEXT, SpanKind, trace } = api
+  const inSpan = createInSpan(api, tracer)
+
+  const senderOf = ({ data }: NewMessage, outer = ROOT_CONTEXT) =>
+    propagation.extract(outer, isJsonObject(data.headers) ? data.headers : {})
+
+  /**
+   * The span of a message's acceptance. Its ids follow from the message, so that any daemon can make it again as the parent of later
+   * work; such a copy is never ended, and so never sent.
+   */
+  const received = (message: Message, parent: Context, startTime: number) => {
+    const options = { ...spanOptions('receive', SpanKind.CONSUMER, message), startTime }
+    const ids = { traceId: message.trace, spanId: message.id.replaceAll('-', '').slice(-16) }
+    return withIds(ids, () => tracer.startSpan(`receive ${message.gateway}`, options, parent))
+  }
+
+  return {
+    inSpan,
+    /** Runs work in a span below that of its message. */
+    within<T>(message: Message | undefined, name: string, options: SpanOptions, work: () => Promise<T>) {
+      if (!message) return inSpan(name, options, work, ROOT_CONTEXT)
+      const { receivedAt } = message
+      const parent = received(message, senderOf(message), receivedAt).spanContext()
+      return inSpan(name, options, work, trace.setSpanContext(ROOT_CONTEXT, parent))
+    },
+    /** The message with its sender's trace, and the function that ends its span once it is accepted. */
+    begin(message: NewMessage) {
+      const receivedAt = Date.now()
+      const parent = senderOf(message, context.active())
+      const traced = { ...message, ...defined({ trace: trace.getSpanContext(parent)?.traceId }) }
+      const end = ({ id, duplicate }: Accepted): Accepted => {
+        const head = { id, gateway: message.gateway, receivedAt }
+        if (!duplicate) received(completeMessage(head, traced), parent, receivedAt).end()
+        return { id, duplicate }
+      }
+      return { traced, end }
+    },
+  }
+}
