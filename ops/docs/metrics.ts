@@ -1,4 +1,4 @@
-import { createMetrics } from '../../src/api/metrics.ts'
+import { createMetrics } from '../../src/api/metrics/metrics.ts'
 import { code, page, table } from './markdown.ts'
 
 const INTRODUCTION = `What \`GET /metrics\` of the control address answers in the Prometheus text format. The metrics of the Node

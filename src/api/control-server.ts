@@ -13,7 +13,7 @@ import { createServer, type RequestListener, type Server } from '../lib/node-htt
 import { inTime } from '../lib/pause.ts'
 import type { SkillManager } from '../runtime/manager.ts'
 import type { McpHttp } from '../runtime/mcp/http.ts'
-import type { Metrics } from './metrics.ts'
+import type { Metrics } from './metrics/metrics.ts'
 import type { Operator } from './operator.ts'
 import { controlToken } from './token.ts'
 

@@ -17,7 +17,7 @@ import type { SkillManager } from '../runtime/manager.ts'
 import type { McpServers } from '../runtime/mcp/servers.ts'
 import type { Socket } from './asyncapi.ts'
 import type { ControlDeps } from './control-deps.ts'
-import type { LastReload, Readings } from './metrics.ts'
+import type { LastReload, Readings } from './metrics/readings.ts'
 import type { Previous } from './shown-configuration.ts'
 
 /** What an operator's view of a daemon is made of. */

@@ -1,6 +1,6 @@
 import type { Trouble } from '../core/trouble.ts'
 import { createFeed } from '../features/live/feed.ts'
-import { roadsOf } from './metrics.ts'
+import { roadsOf } from './metrics/roads.ts'
 import type { OperatorDeps } from './operator-deps.ts'
 import { readStanding } from './readings.ts'
 import { oldestRunning } from './trouble-readings.ts'

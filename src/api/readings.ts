@@ -1,5 +1,5 @@
 import { isLasting } from '../engine/events.ts'
-import type { Readings } from './metrics.ts'
+import type { Readings } from './metrics/readings.ts'
 import type { OperatorDeps } from './operator-deps.ts'
 import { pingStore } from './trouble-readings.ts'
 

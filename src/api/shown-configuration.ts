@@ -3,7 +3,7 @@ import { type Json, toJson } from '../core/json.ts'
 import type { Route } from '../core/route.ts'
 import type { RouteTally } from '../engine/route-tally.ts'
 import { defined } from '../lib/defined.ts'
-import type { LastReload } from './metrics.ts'
+import type { LastReload } from './metrics/readings.ts'
 
 /** What was in force before the last reload that changed something, and since when. */
 export type Previous = Config['asRead'] & { at: number }

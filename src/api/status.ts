@@ -1,7 +1,7 @@
 import { toJson } from '../core/json.ts'
 import type { Trouble } from '../core/trouble.ts'
 import { wordsOf } from '../runtime/prefix-skills.ts'
-import { roadsOf } from './metrics.ts'
+import { roadsOf } from './metrics/roads.ts'
 import type { OperatorDeps } from './operator-deps.ts'
 import { readStanding } from './readings.ts'
 import { pingStore } from './trouble-readings.ts'

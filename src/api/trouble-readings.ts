@@ -12,7 +12,7 @@ import { failingSchedules } from '../features/schedules/failures.ts'
 import type { StoredReadings, TroubleReadings } from '../features/troubles/readings.ts'
 import type { SkillManager } from '../runtime/manager.ts'
 import type { McpServers } from '../runtime/mcp/servers.ts'
-import type { LastReload, Readings } from './metrics.ts'
+import type { LastReload, Readings } from './metrics/readings.ts'
 
 /** How long (ms) to cache the result of a store ping, so that checks do not cause load. */
 const PING_HOLDS = 5_000

@@ -1,4 +1,4 @@
-import type { LastReload } from '../api/metrics.ts'
+import type { LastReload } from '../api/metrics/readings.ts'
 import type { Previous } from '../api/shown-configuration.ts'
 import type { Config } from '../config/load-config.ts'
 import { reasonOf } from '../core/errors.ts'

@@ -1,0 +1,40 @@
+import { TROUBLES } from '../../core/trouble.ts'
+import type { Makers } from './makers.ts'
+import type { Readings } from './readings.ts'
+
+/** Gauges of this daemon and its gateways, set when metrics are requested. */
+export function createDaemonGauges({ gauge }: Makers) {
+  const storeUp = gauge('store_up', '1 where the store takes writes.')
+  const reloaded = gauge('config_last_reload_successful', '1 where the configuration in force is the file.')
+  const reloadedAt = gauge('config_last_reload_success_timestamp_seconds', 'When it was last read and right.')
+  const up = gauge('gateway_up', '1 where a gateway does its work.', 'gateway')
+  const connections = gauge('gateway_connections', 'Connections that are open upstream.', 'gateway')
+  const heard = gauge('gateway_last_event_timestamp_seconds', 'When upstream was last heard.', 'gateway')
+  const ofRoad = ['road', 'gateway']
+  const runningFor = gauge('oldest_running_seconds', 'How long the oldest attempt here has run.', ...ofRoad)
+  const troubleCounts = gauge('troubles', 'Entries of the list of troubles, by code.', 'code')
+
+  return ({ takesWrites, reload, gateways, running, troubles }: Readings, now: number): void => {
+    for (const each of [up, connections, heard, runningFor]) each.reset()
+    storeUp.set(takesWrites ? 1 : 0)
+    for (const code of TROUBLES)
+      troubleCounts.set({ code }, troubles.filter((one) => one.code === code).length)
+    reloaded.set(reload.ok ? 1 : 0)
+    reloadedAt.set(reload.goodAt / 1000)
+    for (const { name: gateway, ok, gauges = {} } of gateways) {
+      const { connections: open, secondsSinceEvent } = gauges
+      up.set({ gateway }, ok ? 1 : 0)
+      if (open !== undefined) connections.set({ gateway }, open)
+      if (secondsSinceEvent !== undefined) heard.set({ gateway }, now / 1000 - secondsSinceEvent)
+      for (const road of ['dispatch', 'outbox']) runningFor.set({ road, gateway }, 0)
+    }
+    // The oldest last, so that it is kept.
+    for (const { road, gateway, since } of running.toSorted((a, b) => b.since - a.since))
+      runningFor.set({ road, gateway }, secondsSince(since, now))
+  }
+}
+
+/** Age in seconds of a time (Unix ms); 0 if another daemon's clock is ahead. */
+export function secondsSince(at: number, now: number): number {
+  return Math.max(0, (now - at) / 1000)
+}

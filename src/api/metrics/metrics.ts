@@ -1,0 +1,39 @@
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import { createDaemonGauges } from './daemon-gauges.ts'
+import { createMakers } from './makers.ts'
+import { createModelMetrics } from './model-metrics.ts'
+import type { Readings } from './readings.ts'
+import { createStoreGauges } from './store-gauges.ts'
+import { createWorkMetrics } from './work-metrics.ts'
+
+/** Metrics in the Prometheus text format. Labels have few values: gateway, route, reason. */
+export type Metrics = ReturnType<typeof createMetrics>
+
+/** Node gauges with misleading counter names. */
+const MISNAMED = ['handles', 'requests', 'resources'].map((what) => `nodejs_active_${what}_total`)
+
+/** Makes a separate registry, so that several daemons can run in one process. */
+export function createMetrics(build: { version: string }) {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  for (const name of MISNAMED) registry.removeSingleMetric(name)
+
+  const makers = createMakers(registry)
+  const work = createWorkMetrics(makers)
+  const models = createModelMetrics(makers)
+  const info = makers.gauge('build_info', 'Always 1.', 'version', 'node')
+  info.set({ ...build, node: process.versions.node }, 1)
+  const setDaemonGauges = createDaemonGauges(makers)
+  const setStoreGauges = createStoreGauges(makers)
+
+  return {
+    ...work,
+    ...models,
+    /** The response of `/metrics`. */
+    async page(readings: Readings, now: number): Promise<{ type: string; body: string }> {
+      setDaemonGauges(readings, now)
+      setStoreGauges(readings, now)
+      return { type: registry.contentType, body: await registry.metrics() }
+    },
+  }
+}

@@ -1,0 +1,31 @@
+import type { StoreStats } from '../../core/store.ts'
+
+/** Counts per road: retained messages, unfinished dispatch, untaken messages, and the other queues. */
+export function roadsOf({ journal, dispatch, receive, jobs }: StoreStats) {
+  const queues = jobs.map(({ queue: road, waiting, running, dead, oldestAt }) => {
+    return { road, messages: waiting + running, waiting, running, dead, oldestAt }
+  })
+  const none = { messages: 0, waiting: 0, running: 0, dead: 0, oldestAt: undefined }
+  const own = queues.find(({ road }) => road === 'dispatch') ?? none
+  // The queue of messages that exceeded `max-deliveries`.
+  const { dead } = queues.find(({ road }) => road === 'receive') ?? none
+  return [
+    { road: 'journal', ...journal },
+    // Queued messages are older than those not queued yet.
+    {
+      ...own,
+      road: 'dispatch',
+      messages: own.messages + dispatch.unpumped,
+      waiting: own.waiting + dispatch.unpumped,
+      oldestAt: own.oldestAt ?? dispatch.oldestAt,
+    },
+    {
+      road: 'receive',
+      messages: receive.ready,
+      oldestAt: receive.oldestAt,
+      lost: receive.lost,
+      ...(dead > 0 && { dead }),
+    },
+    ...queues.filter(({ road }) => road !== 'dispatch' && road !== 'receive'),
+  ]
+}

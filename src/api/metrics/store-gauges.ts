@@ -1,0 +1,52 @@
+import { secondsSince } from './daemon-gauges.ts'
+import type { Makers } from './makers.ts'
+import type { Readings } from './readings.ts'
+import { roadsOf } from './roads.ts'
+
+/** Maximum number of reported groups, those furthest behind, as clients can create any number. */
+const MOST_GROUPS = 500
+
+/** Gauges of the shared store, set when metrics are requested. */
+export function createStoreGauges({ counter, gauge }: Makers) {
+  const used = gauge('model_budget_used', 'What all have used of a budget, within its time.', 'limit')
+  const most = gauge('model_budget_limit', 'What may be used of it.', 'limit')
+  const lost = counter('receive_lost_total', 'Messages that retention removed untaken.', 'gateway')
+  const depth = gauge('depth', 'Messages that wait or are worked on, on a road.', 'road')
+  const ofRoad = ['road', 'gateway']
+  const waitingFor = gauge('oldest_waiting_seconds', 'Age of the oldest message that waits.', ...ofRoad)
+  const jobs = gauge('jobs', 'Unfinished jobs, by queue and state.', 'queue', 'state')
+  const deadLetters = gauge('dead_letters', 'Dead letters that are kept, by queue.', 'queue')
+  const lag = gauge('group_lag', 'Events that a consumer group has not read.', 'topic', 'group')
+  const reached = gauge('subscription_up', '1 where events can be pushed, or need not.', 'subscription')
+
+  return ({ stored, gateways }: Pick<Readings, 'stored' | 'gateways'>, now: number): void => {
+    for (const each of [used, most, depth, waitingFor, jobs, deadLetters, lag, reached]) each.reset()
+    if (!stored) return
+    const { stats, groups, subscriptions, waiting, budgets } = stored
+    for (const standing of budgets) {
+      if (standing.budget !== 'total') continue
+      used.set({ limit: standing.limit }, standing.used)
+      most.set({ limit: standing.limit }, standing.most)
+    }
+    for (const { road, messages } of roadsOf(stats)) depth.set({ road }, messages)
+    for (const queue of ['dispatch', 'outbox']) deadLetters.set({ queue }, 0)
+    for (const { queue, waiting, running, dead } of stats.jobs) {
+      jobs.set({ queue, state: 'waiting' }, waiting)
+      jobs.set({ queue, state: 'running' }, running)
+      deadLetters.set({ queue }, dead)
+    }
+    // Counted by the store for all daemons. Starts at 0, so that the first increase is visible.
+    lost.reset()
+    for (const { name: gateway } of gateways) {
+      lost.inc({ gateway }, 0)
+      for (const road of ['dispatch', 'receive', 'outbox']) waitingFor.set({ road, gateway }, 0)
+    }
+    for (const [gateway, count] of Object.entries(stats.receive.lost)) lost.inc({ gateway }, count)
+    // The oldest last, so that it is kept; includes jobs in back-off.
+    for (const { road, gateway, oldestAt } of waiting.toSorted((a, b) => b.oldestAt - a.oldestAt))
+      waitingFor.set({ road, gateway }, secondsSince(oldestAt, now))
+    const furthest = groups.toSorted((a, b) => b.lag - a.lag).slice(0, MOST_GROUPS)
+    for (const { topic, group, lag: behind } of furthest) lag.set({ topic, group }, behind)
+    for (const { name, ok } of subscriptions) reached.set({ subscription: name }, ok ? 1 : 0)
+  }
+}

@@ -1,0 +1,91 @@
+import type { Counter, Histogram } from 'prom-client'
+import type { Counts } from '../../features/live/history.ts'
+import type { Makers } from './makers.ts'
+
+/** What this daemon did with messages, counted as it happens. */
+export function createWorkMetrics({ counter, seconds, tally }: Makers) {
+  const accepted = tally('accepted_total', 'Messages accepted.', 'gateway')
+  const duplicates = tally('duplicates_total', 'Messages recognised by their idempotency key.', 'gateway')
+  const refused = counter('refused_total', 'Messages refused, by reason.', 'gateway', 'reason')
+  const taken = counter('received_total', 'Messages taken with gateway-receive.', 'gateway')
+  const dispatched = tally('dispatched_total', 'Attempts of dispatch, by outcome.', 'route', 'outcome')
+  const skillSeconds = seconds('skill', 'How long the skill of a route ran.', 'route')
+  const latency = seconds('dispatch_latency', 'From acceptance to the start of the skill.', 'gateway')
+  const sent = counter('sent_total', 'Attempts to send from the outbox, by outcome.', 'gateway', 'outcome')
+  const sendSeconds = seconds('send', 'How long a send took that worked.', 'gateway')
+  const sendLatency = seconds(
+    'send_latency',
+    'From the outbox to the end of the send that worked.',
+    'gateway',
+  )
+  const pushed = counter('pushed_total', 'Attempts to push an event, by outcome.', 'subscription', 'outcome')
+  const pushSeconds = seconds('push', 'How long a push took that worked.', 'subscription')
+
+  // Avoids prom-client's label lookup on each call.
+  const secondsOf = perLabel((route) => skillSeconds.labels({ route }))
+  const latencyOf = perLabel((gateway) => latency.labels({ gateway }))
+
+  return {
+    accepted: (gateway: string, duplicate: boolean) => (duplicate ? duplicates : accepted).add(gateway),
+    refused: (gateway: string, reason: string) => refused.inc({ gateway, reason }),
+    dispatch: {
+      dispatched(route: string, outcome: string, took: number) {
+        dispatched.add(route, outcome)
+        if (outcome !== 'unrouted') secondsOf(route).observe(took)
+      },
+      latency: (gateway: string, took: number) => latencyOf(gateway).observe(took),
+    },
+    taken: (gateway: string) => taken.inc({ gateway }),
+    pushed(subscription: string, outcome: string, took?: number) {
+      pushed.inc({ subscription, outcome })
+      if (took !== undefined) pushSeconds.observe({ subscription }, took)
+    },
+    sent(gateway: string, outcome: string, took?: { attempt: number; total: number }) {
+      sent.inc({ gateway, outcome })
+      if (!took) return
+      sendSeconds.observe({ gateway }, took.attempt)
+      sendLatency.observe({ gateway }, took.total)
+    },
+    /** `failed` counts attempts, including final ones. */
+    async counts(): Promise<Counts> {
+      const sum = async (counter: Counter, outcome?: string) =>
+        (await counter.get()).values
+          .filter(({ labels }) => outcome === undefined || labels.outcome === outcome)
+          .reduce((total, { value }) => total + value, 0)
+      const [dead, retried] = await Promise.all([
+        sum(dispatched.counter, 'dead'),
+        sum(dispatched.counter, 'retry'),
+      ])
+      return {
+        accepted: await sum(accepted.counter),
+        done: await sum(dispatched.counter, 'done'),
+        failed: dead + retried,
+        dead,
+        unrouted: await sum(dispatched.counter, 'unrouted'),
+        sent: await sum(sent, 'sent'),
+        refused: await sum(refused),
+        latency: await bucketsOf(latency),
+      }
+    },
+  }
+}
+
+/** Number of observations within each bucket, over all labels. */
+async function bucketsOf(histogram: Histogram): Promise<Counts['latency']> {
+  const within = new Map<number, number>()
+  for (const { labels, value, metricName } of (await histogram.get()).values) {
+    const le = Number(String(labels.le).replace('+Inf', 'Infinity'))
+    if (metricName?.endsWith('_bucket')) within.set(le, (within.get(le) ?? 0) + value)
+  }
+  return [...within].map(([le, count]) => ({ le, count }))
+}
+
+/** Caches `make` per label; labels are names of the configuration. */
+function perLabel<Child>(make: (label: string) => Child): (label: string) => Child {
+  const made = new Map<string, Child>()
+  return (label) => {
+    const child = made.get(label) ?? make(label)
+    made.set(label, child)
+    return child
+  }
+}
