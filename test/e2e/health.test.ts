@@ -153,9 +153,9 @@ describe('what a daemon tells about itself', { timeout: 300_000 }, () => {
     try {
       const [status, doctor] = await Promise.all([suite.site.run(['status']), suite.site.run(['doctor'])])
       assert.equal(status.code, 1)
-      assert.match(status.err, new RegExp(`process ${suite.daemon.pid}.*does not answer`))
+      assert.match(status.err, new RegExp(`process ${suite.daemon.pid}.*did not answer`))
       assert.equal(doctor.code, 1)
-      assert.match(doctor.out, /✗ +daemon +.*does not answer/)
+      assert.match(doctor.out, /✗ +daemon +.*did not answer/)
     } finally {
       process.kill(suite.daemon.pid, 'SIGCONT')
     }

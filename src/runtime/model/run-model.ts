@@ -1,4 +1,13 @@
-import type { FilePart, LanguageModelUsage, ModelMessage, TelemetryOptions, TextPart, ToolSet } from 'ai'
+import type {
+  FilePart,
+  LanguageModelUsage,
+  ModelMessage,
+  StepResult,
+  TelemetryOptions,
+  TextPart,
+  TextStreamPart,
+  ToolSet,
+} from 'ai'
 import { z } from 'zod'
 import type { ModelStep, Steer } from '../../core/call.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
@@ -22,8 +31,10 @@ import {
   isForGood,
   type Model,
 } from './failover.ts'
-import { isFinal, type RunRecord } from './run-record.ts'
-import { createToolUses } from './tool-uses.ts'
+import { isFinal } from './recorded-tools.ts'
+import type { RunRecord } from './run-record.ts'
+import { createSteering } from './steering.ts'
+import { createToolUses, type ToolUses } from './tool-uses.ts'
 
 const settings = z.strictObject({
   id: z.string().min(1).optional(),
@@ -93,17 +104,13 @@ const MOST_SAID = 4_000_000
 
 async function stream(run: Streamed) {
   const { isStepCount, streamText, wrapLanguageModel } = await loadPart('model', () => import('ai'))
-  const { settings, skill, log, signal, record, files = [], candidates, failed } = run
+  const { settings, log, signal, record, files = [], candidates, failed } = run
   const { retries, timeout } = settings
   const failover = createFailover({ candidates, failed, retries, timeout, log })
-  const maxSteps = settings['max-steps']
-  const maxTokens = settings['max-tokens']
+  const steering = createSteering(run)
+  const uses = createToolUses()
   run.onModel?.({})
   const begun = Date.now()
-  const uses = createToolUses()
-  /** Messages given to the model before each step. */
-  const steered: ModelMessage[][] = []
-  let heard = 0
   const asked: TextPart = { type: 'text', text: run.input }
   const result = streamText({
     model: wrapLanguageModel({
@@ -114,23 +121,13 @@ async function stream(run: Streamed) {
     prompt: files.length > 0 ? [{ role: 'user', content: [asked, ...files] }] : run.input,
     tools: run.tools,
     stopWhen: [
-      isStepCount(maxSteps),
-      ({ steps }) => tokensOf(steps) >= maxTokens,
+      isStepCount(settings['max-steps']),
+      ({ steps }) => tokensOf(steps) >= settings['max-tokens'],
       // The other tools of the step finish first.
       ({ steps }) =>
         steps.at(-1)?.content.some((part) => part.type === 'tool-error' && isFinal(part.error)) ?? false,
     ],
-    async prepareStep({ stepNumber, messages }) {
-      const { steer } = run
-      if (!steer) return undefined
-      const before = record?.heardBy(stepNumber)
-      if (before === undefined) await steer.listen()
-      const more = steer.messages.slice(heard, before)
-      heard += more.length
-      record?.hears(heard)
-      steered[stepNumber] = more.map((one) => ({ role: 'user', content: run.heard?.(one) ?? one.text }))
-      return more.length > 0 ? { messages: [...messages, ...steered[stepNumber]] } : undefined
-    },
+    prepareStep: steering.prepareStep,
     maxRetries: retries,
     abortSignal: signal,
     ...defined({
@@ -142,43 +139,11 @@ async function stream(run: Streamed) {
     onError() {},
   })
   const replayed = record?.replayed ?? 0
-  let [ended, size] = [0, 0]
-  let final: unknown
-  for await (const part of result.stream) {
-    const known = ended < replayed ? { known: true } : {}
-    size += 'text' in part ? part.text.length : 'delta' in part ? part.delta.length : 0
-    if (size > MOST_SAID) throw limit(skill, `${MOST_SAID} characters`)
-    if (part.type === 'text-delta') run.onModel?.({ text: part.text, ...known })
-    if (part.type === 'tool-call') {
-      run.onModel?.({ tool: skillOfTool(part.toolName), ...known })
-      uses.begin(part)
-    }
-    if (part.type === 'tool-result' || part.type === 'tool-error') uses.end(part)
-    if (part.type === 'finish-step') {
-      ended++
-      if (ended > replayed) {
-        const { inputTokens = 0, outputTokens = 0 } = part.usage
-        await run.spend({ model: failover.modelOf(ended - replayed - 1), inputTokens, outputTokens })
-      }
-      if (part.finishReason === 'tool-calls') run.onModel?.({})
-    }
-    if (part.type === 'error') throw part.error
-    if (part.type === 'abort') throw signal.reason
-    if (part.type === 'tool-error') {
-      if (isFinal(part.error)) final ??= part.error
-      else log.warn({ tool: part.toolName, reason: reasonOf(part.error) }, 'a tool call of a model failed')
-    }
-  }
-  if (final !== undefined) throw final
+  await follow(run, result.stream, { replayed, uses, modelOf: failover.modelOf })
   const [text, steps] = await Promise.all([result.text, result.steps])
-  const wantsMore = steps.at(-1)?.finishReason === 'tool-calls'
-  if (wantsMore && tokensOf(steps) >= maxTokens) throw limit(skill, `${maxTokens} tokens`)
-  if (wantsMore && steps.length >= maxSteps) throw limit(skill, `${maxSteps} steps`)
-  if (text === '' && steps.every(({ toolCalls }) => toolCalls.length === 0)) {
-    throw new TriviumError('model_failed', { model: failover.modelOf(0), reason: 'it answered with nothing' })
-  }
+  refuseUnfinished(run, text, steps, failover.modelOf(0))
   const finish = text === '' ? 'nothing' : steps.at(-1)?.finishReason
-  const said = steps.flatMap(({ response }, at) => [...(steered[at] ?? []), ...response.messages])
+  const said = steps.flatMap(({ response }, at) => [...steering.before(at), ...response.messages])
   const trace: ModelMessage[] = [{ role: 'user', content: run.input }, ...said]
   const [inputTokens, outputTokens] = usageOf(steps.slice(replayed))
   return {
@@ -197,6 +162,59 @@ async function stream(run: Streamed) {
     ...(replayed > 0 && { replayed }),
     ...(finish !== 'stop' && defined({ finish })),
   }
+}
+
+/** Reports and charges the parts of an answer as they arrive. Throws the error that ended it. */
+async function follow(
+  run: Streamed,
+  parts: AsyncIterable<TextStreamPart<ToolSet>>,
+  to: { replayed: number; uses: ToolUses; modelOf(step: number): string },
+): Promise<void> {
+  const { replayed, uses, modelOf } = to
+  let [ended, size] = [0, 0]
+  let final: unknown
+  for await (const part of parts) {
+    const known = ended < replayed ? { known: true } : {}
+    size += 'text' in part ? part.text.length : 'delta' in part ? part.delta.length : 0
+    if (size > MOST_SAID) throw limit(run.skill, `${MOST_SAID} characters`)
+    if (part.type === 'text-delta') run.onModel?.({ text: part.text, ...known })
+    if (part.type === 'tool-call') {
+      run.onModel?.({ tool: skillOfTool(part.toolName), ...known })
+      uses.begin(part)
+    }
+    if (part.type === 'tool-result' || part.type === 'tool-error') uses.end(part)
+    if (part.type === 'finish-step') {
+      ended++
+      if (ended > replayed) {
+        const { inputTokens = 0, outputTokens = 0 } = part.usage
+        await run.spend({ model: modelOf(ended - replayed - 1), inputTokens, outputTokens })
+      }
+      if (part.finishReason === 'tool-calls') run.onModel?.({})
+    }
+    if (part.type === 'error') throw part.error
+    if (part.type === 'abort') throw run.signal.reason
+    if (part.type === 'tool-error') {
+      const { toolName: tool, error } = part
+      if (isFinal(error)) final ??= error
+      else run.log.warn({ tool, reason: reasonOf(error) }, 'a tool call of a model failed')
+    }
+  }
+  if (final !== undefined) throw final
+}
+
+/** Throws if the model was stopped by a limit, or answered nothing at all. */
+function refuseUnfinished(
+  { settings, skill }: Streamed,
+  text: string,
+  steps: readonly StepResult<ToolSet>[],
+  model: string,
+): void {
+  const { 'max-steps': maxSteps, 'max-tokens': maxTokens } = settings
+  const wantsMore = steps.at(-1)?.finishReason === 'tool-calls'
+  if (wantsMore && tokensOf(steps) >= maxTokens) throw limit(skill, `${maxTokens} tokens`)
+  if (wantsMore && steps.length >= maxSteps) throw limit(skill, `${maxSteps} steps`)
+  if (text === '' && steps.every(({ toolCalls }) => toolCalls.length === 0))
+    throw new TriviumError('model_failed', { model, reason: 'it answered with nothing' })
 }
 
 /** Maximum number of files in an answer. */

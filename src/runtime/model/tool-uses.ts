@@ -7,6 +7,8 @@ const GIVEN = 200
 
 type ToolUse = { tool: string; args: string; ms?: number; error?: string }
 
+export type ToolUses = ReturnType<typeof createToolUses>
+
 /** Records a model's tool calls for the message's history. */
 export function createToolUses() {
   const uses = new Map<string, ToolUse & { at: number }>()
