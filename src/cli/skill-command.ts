@@ -73,7 +73,8 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     const named = { ...json }
     for (const { property, key } of options) if (given[key] !== undefined) named[property] = given[key]
     const args = { ...named, ...readPositional(command.args, named, skill.args) }
-    const isBuiltIn = builtInSkills.some((one) => one.name === name)
+    // Only the daemon makes this one: it needs what runs there.
+    const isBuiltIn = name === 'troubles' || builtInSkills.some((one) => one.name === name)
     if (isBuiltIn) await requireKnown(name, args, connection, context.environs())
     if (given.follow === true) return followEvents(connection, args, context.terminal())
     const { invoke } = connection.running

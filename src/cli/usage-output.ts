@@ -69,7 +69,7 @@ export function humanSkillUsage(result: Json): string {
     error === undefined ? '' : shorten(String(error), 80),
   ])
   return [
-    `${paint('bold', String(result.name))}, ${result.from} to ${result.to}: ${runs} runs, ${failed} failed, p50 ${p50}, p95 ${p95}`,
+    `${paint('bold', String(result.name))}, ${result.from} to ${result.to}: ${runs} ${runs === '1' ? 'run' : 'runs'}, ${failed} failed, p50 ${p50}, p95 ${p95}`,
     `Called by: ${callers.join(', ') || 'nobody'}`,
     ...(recent.length > 0 ? ['', table(['last runs', '', 'took', 'called by', ''], recent)] : []),
   ].join('\n')

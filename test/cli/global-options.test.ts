@@ -33,6 +33,7 @@ const LINES: Record<string, string> = {
   shards: 'shards',
   skill: 'skill list',
   mcp: 'mcp login none',
+  parts: 'parts',
   refused: 'refused',
 }
 /** They run until a signal, or work on a folder of their own. */

@@ -56,7 +56,7 @@ const SLIPS: [args: string[], told: RegExp][] = [
   [['dead-letter', 'bulk', '--do', 'drop', '--group', 'rst'], /There is no route rst\. Did you mean rest\?/],
   [['route', 'pause', 'rst'], /There is no route rst/],
   [['schedule', 'run', 'nighly'], /There is no schedule nighly\. Did you mean nightly\?/],
-  [['subscription', 'pause', 'crn'], /There is no subscription crn .*Did you mean crm\?/],
+  [['subscription', 'pause', 'crn'], /There is no push subscription crn\. Did you mean crm\?/],
   [['event', 'groups', '--topic', 'gateway-mesage'], /topic gateway-mesage\. Did you mean gateway-message\?/],
   [
     ['event', 'seek', '--topic', 'gateway-message', '--queue', 'crn', '--to', 'now'],
