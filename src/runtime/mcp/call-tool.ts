@@ -1,0 +1,60 @@
+import type { Client } from '@modelcontextprotocol/client'
+import { reasonOf, TriviumError } from '../../core/errors.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { ClientUses } from './client-uses.ts'
+import type { ConnectionStatus } from './connection-status.ts'
+import { failureKind } from './failure-kind.ts'
+
+/** What the SDK is given where the skill's own deadline counts: it wants a number. */
+const NEVER = 2 ** 31 - 1
+
+/** The connection of a server, as its calls see it. */
+type Link = {
+  server: string
+  status: ConnectionStatus
+  uses: ClientUses
+  connected(signal: AbortSignal): Promise<Client>
+  isCurrent(client: Client): boolean
+  lose(client: Client, why: string): void
+}
+
+export type ToolCallOptions = { signal: AbortSignal; repeatable: boolean; inputSchema?: JsonObject }
+
+/**
+ * Calls a tool. Throws `mcp_unavailable` if it certainly did not run, `mcp_failed`, and `mcp_unknown` if a call that is not
+ * `repeatable` was cut off.
+ */
+export async function callTool(
+  link: Link,
+  tool: string,
+  args: Record<string, unknown>,
+  { signal, repeatable, inputSchema = {} }: ToolCallOptions,
+) {
+  const { status, uses, lose } = link
+  const values = { server: link.server, tool }
+  const toolDefinition = { name: tool, inputSchema: { ...inputSchema, type: 'object' as const } }
+  for (let tried = 0; ; tried++) {
+    const client = await link.connected(signal)
+    uses.begin(client)
+    try {
+      const options = { signal, timeout: NEVER, toolDefinition }
+      return await client.callTool({ name: tool, arguments: args }, options)
+    } catch (error) {
+      if (signal.aborted) throw error
+      const kind = await failureKind(error)
+      // A restarted server does not know the session, and has not run anything.
+      if (kind === 'session' && tried === 0) {
+        lose(client, 'it forgot the session')
+        continue
+      }
+      if (kind === 'answered') throw new TriviumError('mcp_failed', { ...values, reason: reasonOf(error) })
+      lose(client, kind === 'login' ? status.loginReason : reasonOf(error))
+      if (kind !== 'lost') throw status.unavailable()
+      const reason = uses.whyLost(client) ?? reasonOf(error)
+      const code = repeatable ? 'mcp_failed' : 'mcp_unknown'
+      throw new TriviumError(code, { ...values, reason }, { cause: error })
+    } finally {
+      if (uses.end(client) && !link.isCurrent(client)) uses.leave(client)
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import { TriviumError } from '../../core/errors.ts'
+import { pathGet } from '../../core/json.ts'
+
+/**
+ * How a call failed. `answered`: the server reported the error. `session`: it forgot the session. `refused`: it did not get the call.
+ * `login`: it requires a login. `lost`: the call may have run.
+ */
+export type FailureKind = 'answered' | 'session' | 'refused' | 'login' | 'lost'
+
+export async function failureKind(error: unknown): Promise<FailureKind> {
+  if (error instanceof TriviumError) return 'refused'
+  const { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError } = await import(
+    '@modelcontextprotocol/client'
+  )
+  const cause = error instanceof Error ? error.cause : undefined
+  const is = (kind: abstract new (...args: never[]) => Error) =>
+    error instanceof kind || cause instanceof kind
+  if (is(UnauthorizedError)) return 'login'
+  const http = [error, cause].find((one) => one instanceof SdkHttpError)
+  if (http) {
+    if (http.status === 401) return 'login'
+    // Some say 400 where the protocol says 404.
+    if (http.status === 404 || (http.status === 400 && /session/i.test(http.message))) return 'session'
+    return http.status < 500 ? 'refused' : 'lost'
+  }
+  if (is(ProtocolError)) return 'answered'
+  if (error instanceof SdkError) {
+    if (error.code === SdkErrorCode.NotConnected) return 'refused'
+    return error.code === SdkErrorCode.ConnectionClosed ? 'lost' : 'answered'
+  }
+  return /ECONNREFUSED|ENOTFOUND|EAI_AGAIN/.test(String(pathGet(error, 'cause.code'))) ? 'refused' : 'lost'
+}
