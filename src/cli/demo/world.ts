@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer, type Socket } from 'node:net'
-import { listenOn } from '../../http/public-http.ts'
+import { listenOn } from '../../http/listen-on.ts'
 import { createMailbox } from './mailbox.ts'
 import { answerAsModel } from './model.ts'
 
