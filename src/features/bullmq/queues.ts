@@ -5,7 +5,8 @@ import type { QueueServer } from '../../../transports/bullmq/host.ts'
 import { loadPart } from '../../core/parts.ts'
 import { defined } from '../../lib/defined.ts'
 import { inTime } from '../../lib/pause.ts'
-import { createHandOver, type Handed, type HandOver } from './hand-over.ts'
+import type { Handed } from './awaited-job.ts'
+import { createHandOver, type HandOver } from './hand-over.ts'
 
 export type Queues = ReturnType<typeof createQueues>
 
