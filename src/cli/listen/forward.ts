@@ -1,5 +1,6 @@
 import { type IncomingMessage, type OutgoingHttpHeaders, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
+import { isIPv4 } from 'node:net'
 import { reasonOf } from '../../core/errors.ts'
 import { isJsonObject, type JsonObject, pathGet } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
@@ -52,13 +53,15 @@ export function createForward({ url, headers, timeout, file, incomplete }: Optio
   }
 }
 
-/** `http://localhost:3000/hook` from that, `localhost:3000/hook` or `3000`. Throws `usage` for anything else. */
+/** `http://localhost:3000/hook` from that, `localhost:3000/hook`, `3000/hook` or `3000`. Throws `usage` for anything else. */
 export function forwardUrl(text: string): URL {
-  const full = /^\d{1,5}$/.test(text) ? `http://localhost:${text}/` : text
+  const full = /^\d{1,5}(?:\/|$)/.test(text) ? `http://localhost:${text}` : text
   const [, scheme = 'http'] = /^([a-z][a-z\d+.-]*):\/\//i.exec(full) ?? []
   if (!/^https?$/i.test(scheme)) throw usage(`--forward takes http and https, not ${scheme}`)
   const url = URL.parse(/^https?:\/\//i.test(full) ? full : `http://${full}`)
-  if (url && !/^\w+:\/\/.*\s/.test(full) && url.hostname !== '') return url
+  // `http://19000` is the address 0.0.74.56 to a URL.
+  const isNumber = url !== null && isIPv4(url.hostname) && !full.includes(url.hostname)
+  if (url && !isNumber && !/^\w+:\/\/.*\s/.test(full) && url.hostname !== '') return url
   throw usage(`--forward takes a URL such as http://localhost:3000/hook, not ${JSON.stringify(text)}`)
 }
 
