@@ -57,7 +57,7 @@ export const catalogue = {
   cannot_listen: final(503, 'Cannot listen on {address}: {reason}. Free it, or set {setting}.'),
   part_missing: misuse(
     501,
-    'The {parts} not installed{why}. Run `{command}` in {folder}, or `trivium parts install`.',
+    'The {parts} not installed{why}. Run `{command}` in {folder}, or `trivium parts install {names}`.',
   ),
   install_failed: final(
     500,

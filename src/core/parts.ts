@@ -75,6 +75,7 @@ export function partMissing(parts: readonly Part[], neededBy = ''): TriviumError
   const found = others.map(({ name, found, tested }) => `${name} ${found} is there, but ${tested} is needed`)
   const why = [neededBy && `needed by ${neededBy}`, ...found].filter(Boolean).join('; ')
   return new TriviumError('part_missing', {
+    names: missing.join(' '),
     parts:
       missing.length === 1
         ? `part ${missing[0]} is`
