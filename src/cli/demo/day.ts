@@ -44,18 +44,6 @@ export function createDay(parts: {
   const invoke = (name: string, args: object) => daemon.operator.invoke(name, args, BY)
   const send = (count: number) => Promise.all(story.batch(count).map(parts.send))
 
-  /** Until nothing runs: the clock may jump then, and no lease runs out under anybody's work. */
-  const settled = async () => {
-    while (!signal.aborted) {
-      const { dispatch, jobs } = await daemon.store.stats()
-      const isBusy = jobs.some(({ queue, running, waiting }) => {
-        return queue === 'dispatch' ? running > 0 : queue === 'outbox' && running + waiting > 0
-      })
-      if (dispatch.unpumped === 0 && !isBusy) return
-      await pause(LOOK)
-    }
-  }
-
   /** A person decides what was asked, but for the newest. */
   const decide = async () => {
     const pending = Object(await invoke('approval-list', { status: 'pending', limit: 1000 }))
@@ -93,7 +81,7 @@ export function createDay(parts: {
         const count = Math.round(planned) - sent
         sent += count
         await send(count)
-        await settled()
+        await settled(daemon, signal)
         await work(step)
         if (step % 3 === 0) await decide()
         parts.onProgress((step + 1) / STEPS)
@@ -111,6 +99,18 @@ export function createDay(parts: {
         if (step % 40 === 39) await decide()
       }
     },
+  }
+}
+
+/** Waits until nothing runs: the clock may jump then, as no lease can run out under running work. */
+async function settled({ store }: Daemon, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const { dispatch, jobs } = await store.stats()
+    const isBusy = jobs.some(({ queue, running, waiting }) => {
+      return queue === 'dispatch' ? running > 0 : queue === 'outbox' && running + waiting > 0
+    })
+    if (dispatch.unpumped === 0 && !isBusy) return
+    await pause(LOOK)
   }
 }
 
