@@ -110,9 +110,15 @@ function Subscription({ known, group }) {
     (signal) => invoke('subscription-show', { name }, signal),
     [name, state, dead, points.value],
   )
-  const [isChanging, setChanging] = useState(false)
+  /** What the open dialog began with: what is shown here may be older. */
+  const [settings, setSettings] = useState()
+  const openForm = () =>
+    act(async () => {
+      const fresh = await invoke('subscription-show', { name })
+      setSettings(fresh.settings)
+    })
   const changed = () => {
-    setChanging(false)
+    setSettings(undefined)
     reload()
   }
   const change = async (what, question, said) => {
@@ -168,12 +174,12 @@ function Subscription({ known, group }) {
       <button changes type="button" onClick=${replay} aria-label=${`Replay ${name}`}>Replay …</button>
       ${
         value?.source === 'api' &&
-        html`<button changes type="button" onClick=${() => setChanging(true)} aria-label=${`Change ${name}`}>Change …</button>
+        html`<button changes type="button" onClick=${openForm} aria-label=${`Change ${name}`}>Change …</button>
       <button changes type="button" class="danger" onClick=${() => remove(name, reload)} aria-label=${`Delete ${name}`}>Delete …</button>`
       }
     </div>
     ${value?.source === 'routes.yaml' && html`<p class="dim">Defined in routes.yaml.</p>`}
-    ${isChanging && html`<${SubscriptionForm} name=${name} settings=${value.settings} close=${changed} />`}
+    ${settings && html`<${SubscriptionForm} name=${name} settings=${settings} close=${changed} />`}
     ${error && html`<${Problem} error=${error} retry=${reload} />`}
     <${Attempts} of=${value?.attempts ?? []} />
   </article>`
