@@ -131,7 +131,7 @@ function unpackProxies(folder: string): void {
   }
 }
 
-/** Downloads 19 MB, of which 48 MB remain unpacked. The rest of the package is deleted. */
+/** Downloads 19 MB. Keeps promtool (48 MB unpacked) and deletes the rest of the package. */
 function unpackPromtool(folder: string): void {
   const [file = ''] = readdirSync(folder)
   spawnSync('dpkg', ['-x', file, 'all'], { cwd: folder })

@@ -78,7 +78,7 @@ export function timeOf(flag: string, text: string): number {
 /** Ms; npm, `timeout` and the launcher on an older Node send one signal twice or three times. */
 export const SAME_SIGNAL = 500
 
-/** Aborts where the user interrupts a command that goes on until then. A second signal, later, ends it at once. */
+/** Aborts when the user interrupts the command. A second signal, half a second later or more, ends the process. */
 export function interruption(): AbortSignal {
   const interrupted = new AbortController()
   let first: number | undefined

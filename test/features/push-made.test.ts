@@ -222,6 +222,18 @@ describe('a call that makes a push subscription', () => {
     assert.ok(!JSON.stringify(await one.show('crm')).includes('k1'))
   })
 
+  test('is not taken for one that is being deleted', async (t) => {
+    const store = await openStore(t)
+    // A daemon that hangs still holds what it sends.
+    assert.ok(await store.leases.acquire('push/crm', 'hung', 120_000))
+    const { url } = await receiver(t)
+    const given = { url, topic: 'orders', allowPrivate: true, secret: SECRET }
+    const value = { crm: { given, by: 'op', at: 1, isEnding: true } }
+    await store.kv.set('trivium:push-made', value)
+    const { call } = await pushing(t, store)
+    await assert.rejects(call('create', { name: 'crm', ...given }), { code: 'subscription_exists' })
+  })
+
   test('refuses what the file refuses, and more', async (t) => {
     const one = await pushing(t, await openStore(t))
     const given = { name: 'crm', url: 'https://example.com/hook' }

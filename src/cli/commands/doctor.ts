@@ -59,7 +59,7 @@ async function checkConfig(environs: Environs): Promise<JsonObject[]> {
   ]
 }
 
-/** The parts that routes.yaml needs, of which npm installs none by itself. */
+/** A check for each optional part that routes.yaml needs. npm does not install these parts by itself. */
 function checkParts(needs: Needs): JsonObject[] {
   const missing = missingParts(needs)
   return PART_NAMES.flatMap((part) => {

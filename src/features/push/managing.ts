@@ -43,15 +43,15 @@ export function createManaging(deps: {
       const whole = secret === undefined ? given : { ...given, secret }
       requireMayChange(call, validated('subscription-create', name, whole, known()))
       if (isInFile(name)) throw exists(name, 'routes.yaml', 'change it there')
-      // One that was deleted under this name a moment ago.
+      // A subscription of this name may have been deleted a moment ago: finish that first.
       await ending.complete(name)
       const outcome = { isNew: false }
       await made.change((all) => {
         outcome.isNew = all[name] === undefined
+        if (all[name]?.isEnding) throw exists(name, 'the store, being deleted', 'try again in a moment')
         if (all[name] && isSame(all[name].given, given)) return undefined
         if (all[name]) throw exists(name, 'the store', 'change it by subscription-update')
-        const count = Object.keys(all).length
-        requireRoom(ROOM, count)
+        requireRoom(ROOM, Object.keys(all).length)
         return { ...all, [name]: { given: whole, by: whoIs(call), at: now() } }
       })
       await deps.refresh()
