@@ -1,0 +1,99 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { stoppingError, TriviumError, toTriviumError } from '../../src/core/errors.ts'
+import type { TransportDeps } from '../../src/core/transport.ts'
+import { formatDuration } from '../../src/core/units.ts'
+import { queryOf } from '../../src/lib/http.ts'
+import type { createInFlight } from '../../src/lib/in-flight.ts'
+import { createTokenBucket } from '../../src/lib/token-bucket.ts'
+import type { Own, Preset } from '../deliveries/preset.ts'
+import type { createRefusedDeliveries } from '../deliveries/refused-deliveries.ts'
+import type { Verifier } from '../deliveries/verifier-types.ts'
+import { refuseForeign } from '../options.ts'
+import { type Answers, answer } from './answers.ts'
+import type { WebhookOptions } from './config.ts'
+import { answerProbe, isProbe, requirePost } from './methods.ts'
+import { createReader } from './read-delivery.ts'
+
+/** The parts of a gateway that its requests pass through. */
+export type GatewayParts = {
+  verifier: Verifier
+  preset: Preset | undefined
+  refusedDeliveries: Pick<ReturnType<typeof createRefusedDeliveries>, 'keep'>
+  answers: Answers
+  /** The deliveries whose signature was correct and which are not answered yet. */
+  accepting: ReturnType<typeof createInFlight>
+}
+
+/**
+ * Serves a request: method, body, signature, rate limit, accept, response, in this order. Only authentic requests count for the
+ * rate limit. Nothing is acknowledged before `accept` resolves. A thrown error becomes the response.
+ */
+export function createServe(options: WebhookOptions, deps: TransportDeps, parts: GatewayParts) {
+  const { gateway, http } = deps
+  const { verifier, preset, refusedDeliveries, answers, accepting } = parts
+  const own: Own = { secret: [], ...options.verify }
+  const reader = createReader(options, deps, preset, verifier)
+  const requireToken = createRateLimit(options['rate-limit'], deps)
+  const limit = options['max-body']
+  const isUnsigned = options.verify.scheme === 'none'
+
+  function requireProof(response: ServerResponse, reason: string | undefined) {
+    if (reason === undefined) return
+    if (verifier.challenge) response.setHeader('WWW-Authenticate', verifier.challenge)
+    throw new TriviumError('signature_invalid', { gateway, reason })
+  }
+
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    let at: 'body' | 'message' | 'accept' = 'body'
+    let sent: Buffer | undefined
+    /** The id with which another secret can be tried. */
+    let id: string | undefined
+    try {
+      const { method = '', url = '', headers } = request
+      const greeting = preset?.greet?.(method, queryOf(request), own)
+      if (typeof greeting === 'object') return answer(response, greeting)
+      requireProof(response, greeting)
+      if (isProbe(method)) return answerProbe(request, response)
+      requirePost(method, options.path, response)
+      if (isUnsigned) refuseForeign(request, http.isLocal, 'verify')
+      sent = await http.readBody(request, limit, gateway)
+      const delivery = { method, headers, raw: sent, url }
+      const checked = verifier.check(delivery)
+      const verdict = checked instanceof Promise ? await checked : checked
+      if (verdict !== undefined) id = refusedDeliveries.keep(delivery)
+      requireProof(response, verdict)
+      sent = verifier.conceal?.(sent) ?? sent
+      requireToken(response)
+      if (accepting.isStopping()) throw stoppingError()
+      accepting.enter()
+      at = 'message'
+      const read = reader.read(request, sent)
+      const found = read instanceof Promise ? await read : read
+      if ('greeting' in found) return answer(response, found.greeting)
+      at = 'accept'
+      const { messages, isSplit, body } = found
+      const [message] = messages
+      if (isSplit || !message) answers.all(response, await deps.acceptAll(messages), body)
+      else answers.one(response, await deps.accept(message), message, body)
+    } catch (error) {
+      const { code, message: why } = toTriviumError(error)
+      // `accept` reports its own refusals.
+      if (at !== 'accept') deps.refused(code, { from: request.socket.remoteAddress, why, body: sent, id })
+      throw error
+    } finally {
+      if (at !== 'body') accepting.leave()
+    }
+  }
+}
+
+/** Throws `rate_limited`, with `Retry-After`. */
+function createRateLimit(limit: WebhookOptions['rate-limit'], { gateway, now }: TransportDeps) {
+  const takeToken = createTokenBucket(limit, now)
+  return (response: ServerResponse) => {
+    const wait = takeToken()
+    if (wait === 0) return
+    response.setHeader('Retry-After', Math.ceil(wait / 1000))
+    const rate = limit === 'off' ? '' : `${limit.count} deliveries in ${formatDuration(limit.per)}`
+    throw new TriviumError('rate_limited', { gateway, rate })
+  }
+}
