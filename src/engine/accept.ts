@@ -20,11 +20,8 @@ export function createAccept(options: {
   maxPending: number
   maxBacklog: number
 }) {
-  const { journal, maxPending, maxBacklog } = options
-  let backlog = 0
-  let held = 0
-  /** Messages of `acceptAll` being stored. */
-  let together = 0
+  const { journal } = options
+  const load = createLoad(options)
 
   const store = async (messages: readonly NewMessage[], isWhole = false) => {
     try {
@@ -39,7 +36,7 @@ export function createAccept(options: {
       for (const message of messages) tell(message, toTriviumError(error))
       throw error
     } finally {
-      held -= lengthOf(messages)
+      load.leave(messages.length, lengthOf(messages))
     }
   }
   const batcher = createBatcher<NewMessage, Accepted>({
@@ -48,22 +45,19 @@ export function createAccept(options: {
     failed: ({ error }) => error,
   })
 
-  const refuse = (message: NewMessage, what: string, limit: number | string) => {
-    const error = new TriviumError('overloaded', { what, limit, seconds: 1 })
-    tell(message, error)
-    return Promise.reject(error)
-  }
   const tell = ({ gateway, from, text: body }: NewMessage, { code, message: why }: TriviumError) =>
     options.refused(gateway, code, { from: from.address ?? from.id, why, body })
 
   return {
     /** Resolves when the message is durable and on all three roads. Throws `overloaded` or `store_unavailable`: upstream must retry. */
     accept(message: NewMessage): Promise<Accepted> {
-      if (batcher.pending() + together >= maxPending) return refuse(message, 'The accept queue', maxPending)
-      if (backlog >= maxBacklog) return refuse(message, 'The backlog of messages to dispatch', maxBacklog)
       const { length } = message.text
-      if (held > 0 && held + length > MAX_HELD) return refuse(message, 'The accept queue', '64 MB')
-      held += length
+      const error = load.overload(length)
+      if (error) {
+        tell(message, error)
+        return Promise.reject(error)
+      }
+      load.enter(1, length)
       return batcher.add(message)
     },
     /**
@@ -74,25 +68,52 @@ export function createAccept(options: {
       const [first] = messages
       if (!first) return []
       const length = lengthOf(messages)
-      if (batcher.pending() + together >= maxPending) return refuse(first, 'The accept queue', maxPending)
-      if (backlog >= maxBacklog) return refuse(first, 'The backlog of messages to dispatch', maxBacklog)
-      if (held > 0 && held + length > MAX_HELD) return refuse(first, 'The accept queue', '64 MB')
-      held += length
-      together += messages.length
-      try {
-        const answers = await store(messages, true)
-        for (const { error } of answers) if (error) throw error
-        return answers
-      } finally {
-        together -= messages.length
+      const refusal = load.overload(length)
+      if (refusal) {
+        tell(first, refusal)
+        throw refusal
       }
+      load.enter(messages.length, length)
+      const answers = await store(messages, true)
+      for (const { error } of answers) if (error) throw error
+      return answers
     },
     /** Reports how many accepted messages wait for dispatch. Above the limit, new messages are refused. */
+    setBacklog: load.setBacklog,
+    idle: batcher.idle,
+  }
+}
+
+/** Counts the messages being stored and those that wait for dispatch, against their limits. */
+function createLoad({ maxPending, maxBacklog }: { maxPending: number; maxBacklog: number }) {
+  let backlog = 0
+  let pending = 0
+  /** Characters of the pending texts. */
+  let held = 0
+  return {
+    /** Why there is no room for texts of this length; undefined if there is. */
+    overload(length: number): TriviumError | undefined {
+      if (pending >= maxPending) return overloaded('The accept queue', maxPending)
+      if (backlog >= maxBacklog) return overloaded('The backlog of messages to dispatch', maxBacklog)
+      if (held > 0 && held + length > MAX_HELD) return overloaded('The accept queue', '64 MB')
+      return undefined
+    },
+    enter(count: number, length: number): void {
+      pending += count
+      held += length
+    },
+    leave(count: number, length: number): void {
+      pending -= count
+      held -= length
+    },
     setBacklog(count: number): void {
       backlog = count
     },
-    idle: batcher.idle,
   }
+}
+
+function overloaded(what: string, limit: number | string): TriviumError {
+  return new TriviumError('overloaded', { what, limit, seconds: 1 })
 }
 
 function lengthOf(messages: readonly NewMessage[]): number {

@@ -3,6 +3,9 @@ import type { BusyLane, ClaimedJob, Store } from '../core/store.ts'
 import type { Retry, RunOutcome } from './attempts.ts'
 import type { Pumped } from './pump.ts'
 
+/** The default of `lease`. */
+export const LEASE = 10_000
+
 /** What a worker of one queue is made of. */
 export type WorkerOptions = {
   queue: string

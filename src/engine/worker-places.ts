@@ -1,5 +1,7 @@
 import type { WorkerOptions } from './worker-options.ts'
 
+export type Places = ReturnType<typeof createPlaces>
+
 /** Counts how many jobs may be claimed. `claimed`: those whose outcome is not stored yet. */
 export function createPlaces(
   { concurrency, limits }: Pick<WorkerOptions, 'concurrency' | 'limits'>,

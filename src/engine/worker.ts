@@ -1,10 +1,9 @@
 import { TriviumError } from '../core/errors.ts'
 import type { ClaimedJob } from '../core/store.ts'
-import { defined } from '../lib/defined.ts'
 import { createLoop } from '../lib/loop.ts'
 import { failedAttempt, isStoreAway, pauseOf, type Retry, type RunOutcome } from './attempts.ts'
-import type { Pumped } from './pump.ts'
-import type { WorkerOptions } from './worker-options.ts'
+import { createClaims } from './worker-claims.ts'
+import { LEASE, type WorkerOptions } from './worker-options.ts'
 import { createPlaces } from './worker-places.ts'
 import { createSettler, STORE_PAUSE } from './worker-settler.ts'
 
@@ -12,61 +11,29 @@ export type Worker = ReturnType<typeof createWorker>
 
 type Running = { job: ClaimedJob; since: number; abort: AbortController; ended?: Promise<void> }
 
-/** Claim size for jobs that take no slot. */
-const UNPLACED = 64
-
 const RETRY: Retry = { attempts: 10, first: STORE_PAUSE, longest: 60_000 }
 
 /** Claims, runs and settles the jobs of one queue. Keeps no job in memory that is not in the store. */
 export function createWorker(options: WorkerOptions) {
-  const { queue, store, lease = 10_000, log, now } = options
+  const { queue, store, lease = LEASE, log, now } = options
   /** By token: a released job may be claimed again before its first claim is removed here. */
   const running = new Map<string, Running>()
   const places = createPlaces(options, running)
-  let isIdle = false
-  /** The last claim found nothing, with room in every group: the next one waits for a signal or until `due`. */
-  let isSpent = false
-  let due: number | undefined
   let off = () => {}
   let renewal: NodeJS.Timeout | undefined
 
   const settler = createSettler(options)
-
-  const refill = async () => (await options.refill?.()) ?? 'nothing'
+  const claims = createClaims(options, places, (job) => begin(job))
   const loop = createLoop({
-    async step() {
-      const free = places.free()
-      const unplaced = options.unplaced?.()
-      const isFull = free <= 0
-      if (isFull && !unplaced?.size) return undefined
-      let brought: Pumped = isIdle ? await refill() : 'nothing'
-      if (brought === 'jobs') isSpent = false
-      if (!isSpent || (due !== undefined && due <= now())) {
-        const limits = places.room(isFull, unplaced)
-        const max = isFull ? UNPLACED : free
-        const request = { max, lease, limits, ...defined({ busy: options.busy?.() }) }
-        // What comes meanwhile is heard of.
-        isSpent = true
-        const { items, more, nextDue } = await store.jobs.claim(queue, request)
-        if (more) isSpent = false
-        due = nextDue
-        for (const job of items) begin(job)
-        brought = items.length > 0 && (more || places.free() <= 0) ? 'jobs' : await refill()
-        isIdle = brought !== 'jobs'
-        if (!isIdle) isSpent = false
-        if (!isIdle && (unplaced?.size || places.free() > 0)) return 'again'
-      }
-      if (brought === 'unrouted') return 'again'
-      return due === undefined ? undefined : due - now()
-    },
+    step: claims.step,
     failed: (err) => {
-      isSpent = false
+      claims.look()
       log.warn({ queue, err }, 'the store does not answer; trying again')
     },
     pause: STORE_PAUSE,
   })
   const look = () => {
-    isSpent = false
+    claims.look()
     loop.wake()
   }
 
@@ -103,14 +70,10 @@ export function createWorker(options: WorkerOptions) {
       off()
       await loop.stop()
       const ended = Promise.all([...running.values()].map((one) => one.ended))
-      const abort = (those: Running[]) => {
-        const reason = new TriviumError('cancelled', { what: 'The work', reason: 'the daemon is stopping' })
-        for (const one of those) one.abort.abort(reason)
-      }
-      abort([...running.values()].filter(({ job }) => options.goesOn?.(job)))
+      abortAll([...running.values()].filter(({ job }) => options.goesOn?.(job)))
       const timer = setTimeout(() => {
         settler.hurry()
-        abort([...running.values()])
+        abortAll([...running.values()])
       }, grace)
       await ended
       clearTimeout(timer)
@@ -130,8 +93,7 @@ export function createWorker(options: WorkerOptions) {
   }
 }
 
-/** Renews the claims of running jobs, and aborts those that another worker has taken. */
-/** Runs a job; also a throw has an outcome. */
+/** Runs a job; an error is an outcome, too. */
 async function outcomeOf(
   job: ClaimedJob,
   signal: AbortSignal,
@@ -152,6 +114,7 @@ async function outcomeOf(
   }
 }
 
+/** Renews the claims of running jobs, and aborts those that another worker has taken. */
 async function renew(
   running: ReadonlyMap<string, Running>,
   { queue, store, log }: Pick<WorkerOptions, 'queue' | 'store' | 'log'>,
@@ -168,4 +131,9 @@ async function renew(
   } catch (error) {
     log.warn({ queue, err: error }, 'claims could not be renewed')
   }
+}
+
+function abortAll(those: readonly Running[]): void {
+  const reason = new TriviumError('cancelled', { what: 'The work', reason: 'the daemon is stopping' })
+  for (const { abort } of those) abort.abort(reason)
 }
