@@ -49,28 +49,27 @@ export const addMessage: AddCommand = (program, context) => {
         const human = (explained: Json) => humanExplanation(explained, defined({ all }))
         return ask(context, (daemon) => daemon.explain(submission), human)
       }
+      // The same key each time, so that it is accepted once however often it is sent.
+      const { key = randomUUID() } = options
       const send = async (daemon: Connection) => {
         const answered = new AbortController()
         void tellRetries(daemon, submission, answered.signal, context.terminal().err)
-        const result = await daemon.submit(submission).finally(() => answered.abort())
+        const result = await daemon.submit({ ...submission, key }).finally(() => answered.abort())
         const outcome = pathGet(result, 'outcome')
         if (outcome === 'failed') context.exit(1)
         else if (options.wait > 0 && outcome === undefined) context.exit(EXIT_NOTHING)
-        return outcome === 'unrouted' && gateway === 'cli' ? withHelp(daemon, result) : result
+        // It was sent once; that the daemon had it already is the doing of this command.
+        const told = options.key === undefined ? { ...Object(result), duplicate: false } : result
+        return outcome === 'unrouted' && gateway === 'cli' ? withHelp(daemon, told) : told
       }
-      const sendOnce = () => ask(context, send, replyText, connectOrOpenToSend)
-      // A daemon that stops refuses it before it is accepted; the second time its end is waited for.
-      const sendPatiently = () =>
-        sendOnce().catch((error: unknown) => {
-          if (error instanceof TriviumError && error.code === 'stopping') return sendOnce()
-          throw error
-        })
-      await sendPatiently().catch((error: unknown) => {
-        const near = nearest(gateway, ['show', 'list'])
-        const isUnknown = error instanceof TriviumError && error.code === 'gateway_not_found'
-        if (!isUnknown || near === undefined) throw error
-        throw usage(`${error.message} Did you mean the command trivium message ${near}?`, error)
-      })
+      await sendPatiently(() => ask(context, send, replyText, connectOrOpenToSend)).catch(
+        (error: unknown) => {
+          const near = nearest(gateway, ['show', 'list'])
+          const isUnknown = error instanceof TriviumError && error.code === 'gateway_not_found'
+          if (!isUnknown || near === undefined) throw error
+          throw usage(`${error.message} Did you mean the command trivium message ${near}?`, error)
+        },
+      )
     })
 
   message
@@ -88,6 +87,23 @@ export const addMessage: AddCommand = (program, context) => {
     .action((args: SearchArgs) =>
       ask(context, (daemon) => searchAll(daemon, args, context.terminal()), humanMessages),
     )
+}
+
+/** How often a message is sent that meets a daemon which stops, or starts again. */
+const MOST_SENDS = 3
+/** What a message is answered that meets such a daemon: refused, cut off while it waited, or not reached any more. */
+const PASSING: ReadonlySet<string> = new Set(['stopping', 'cancelled', 'not_running'])
+
+/** Sends again when the daemon went away: the next connection waits for its end. */
+async function sendPatiently(send: () => Promise<void>): Promise<void> {
+  for (let sends = 1; ; sends++) {
+    try {
+      return await send()
+    } catch (error) {
+      const isPassing = error instanceof TriviumError && PASSING.has(error.code)
+      if (!isPassing || sends === MOST_SENDS) throw error
+    }
+  }
 }
 
 /** Adds the filters of messages. */
