@@ -58,13 +58,13 @@ export function createControlApi(deps: ControlDeps): Express {
 
 function addSessionCalls({ serve }: Calls, signIn: SignIn): void {
   const { start, show, end, toProvider, fromProvider } = signIn
-  const begin = 'Signs a browser in: the control token as the bearer token, a cookie in return.'
+  const begin = 'Signs a browser in: expects the control token as bearer token, and sets a cookie.'
   serve('post /v1/session', begin, RAW, [express.json({ limit: '4kb' }), start])
-  serve('get /v1/session', 'Who is signed in by the cookie, else how one signs in.', OPEN, show)
+  serve('get /v1/session', 'Returns who is signed in by the cookie, or else the ways to sign in.', OPEN, show)
   serve('post /v1/session/end', 'Signs the browser out.', OPEN, end)
-  serve('get /auth/sign-in?at', 'Leads a browser to the identity provider.', OPEN, toProvider)
+  serve('get /auth/sign-in?at', 'Redirects a browser to the identity provider.', OPEN, toProvider)
   const callback = `get ${CALLBACK}?code&state&iss&error`
-  serve(callback, 'Where the identity provider sends the browser back to.', OPEN, fromProvider)
+  serve(callback, 'The callback of the identity provider.', OPEN, fromProvider)
 }
 
 const securityHeaders: RequestHandler = (_request, response, next) => {

@@ -17,7 +17,7 @@ export function callerOf(
 ): InvokeOptions & { caller: Caller; signal: AbortSignal } {
   const abort = new AbortController()
   request.res?.on('close', () => {
-    abort.abort(new TriviumError('cancelled', { what: 'The call', reason: 'the caller went away' }))
+    abort.abort(new TriviumError('cancelled', { what: 'The call', reason: 'the caller disconnected' }))
   })
   const client = request.get('x-trivium-client')
   const { authorization: _authorization, cookie: _cookie, ...headers } = request.headers
@@ -80,7 +80,10 @@ export const requireControlToken: RequestHandler = (request, response, next) => 
   const { skills, id } = bearer
   if (!skills || (isViewer(bearer) && isReading(request))) return next()
   const what = `${request.method} ${request.path} for ${id}`
-  throw new TriviumError('forbidden', { what, reason: 'it needs the control token; `tokens` are for skills' })
+  throw new TriviumError('forbidden', {
+    what,
+    reason: 'it needs the control token; `tokens` can only call skills',
+  })
 }
 
 function isReading({ method, path }: Request): boolean {

@@ -17,7 +17,10 @@ import type { Metrics } from './metrics/metrics.ts'
 import type { Operator } from './operator.ts'
 import { controlToken } from './token.ts'
 
-/** The control listener. Most commands work in their own process for a moment and never start it: it loads late. */
+/**
+ * The control listener. Loads its modules when it starts to listen, because most commands of the
+ * CLI never need it.
+ */
 export function createControlServer(
   base: {
     config(): Config
@@ -47,7 +50,10 @@ export function createControlServer(
   }
 
   return {
-    /** Takes no more messages. Resolves when those that were put in here have their replies, after `within` ms at most. */
+    /**
+     * Rejects new messages. Resolves when the messages submitted here have their replies, after at
+     * most `within` ms.
+     */
     async answered(within: number): Promise<void> {
       isStopping = true
       await inTime(Promise.all(answering), AbortSignal.timeout(within))
@@ -59,7 +65,7 @@ export function createControlServer(
         ...operator,
         submit,
         async mcp(request, response, caller) {
-          // Most daemons never get a request for it.
+          // Loaded on first use: most daemons never get an MCP request.
           const { createMcpHttp } = await loadPart('mcp', () => import('../runtime/mcp/http.ts'))
           mcp ??= createMcpHttp({ manager, version: operator.version })
           await mcp.handle(request, response, caller, request.body)

@@ -7,11 +7,11 @@ import { proofOf } from './token.ts'
 
 /** Calls without a token: health and the API description. */
 export function addOpenCalls({ serve, described }: Calls, deps: ControlDeps): void {
-  serve('get /readyz', 'Messages can come in; 503 where not.', OPEN, async (_request, response) => {
+  serve('get /readyz', 'The daemon accepts messages; 503 if not.', OPEN, async (_request, response) => {
     const ready = await deps.ready()
     response.status(ready.ok ? 200 : 503).json(ready)
   })
-  serve('get /metrics', 'Counts, for Prometheus.', OPEN, async (_request, response) => {
+  serve('get /metrics', 'Metrics for Prometheus.', OPEN, async (_request, response) => {
     const { type, body } = await deps.metrics()
     response.type(type).send(body)
   })
@@ -19,10 +19,10 @@ export function addOpenCalls({ serve, described }: Calls, deps: ControlDeps): vo
   serve('get /openapi.json', 'This description.', OPEN, (_request, response) => {
     response.json(description())
   })
-  serve('get /docs', 'This description, to read.', OPEN, (_request, response) => {
+  serve('get /docs', 'This API description as a page.', OPEN, (_request, response) => {
     response.type('html').send(docsPage(description()))
   })
-  const proof = 'Proves to a program here that the daemon knows the token.'
+  const proof = 'Proves to a local program that the daemon knows the token.'
   serve('get /v1/proof/{nonce}', proof, OPEN, (request, response) => {
     // For the local command line only: remote clients could brute-force a short token offline.
     const { localAddress, remoteAddress = '' } = request.socket

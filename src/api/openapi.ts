@@ -6,13 +6,13 @@ import { submissionSchema } from '../core/message.ts'
 import { troublesSchema } from '../core/trouble.ts'
 
 const DESCRIPTION =
-  'The control API. Every skill is a call. A number that a double cannot hold, such as a 64-bit id, is read, kept and ' +
+  'The control API. Every skill is a call. A number that a double cannot represent, such as a 64-bit id, is ' +
   'returned as a string with its digits.'
 const STRING = { type: 'string' }
 const ERROR = { type: 'object', properties: { code: { enum: Object.keys(catalogue) }, message: STRING } }
 const RESPONSES = {
   200: answer('The result', { result: {} }),
-  default: answer('What is wrong, and what to do', { error: component('Error') }),
+  default: answer('The error, and what to do about it', { error: component('Error') }),
 }
 /** For calls that do not return a JSON result. */
 export const RAW = { responses: { ...RESPONSES, 200: { description: 'OK' } } }
@@ -99,8 +99,9 @@ function asComponent(name: string, schema: unknown): Json {
 }
 
 /**
- * Client generators make an index signature of `additionalProperties`, which all properties would have to fit. Objects whose own
- * properties may hold objects, such as `match` with `not`, therefore allow anything there.
+ * Client generators turn `additionalProperties` into an index signature that all properties must
+ * fit. Objects whose properties may hold objects, such as `match` with `not`, therefore allow any
+ * additional property.
  */
 function loosened(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(loosened)

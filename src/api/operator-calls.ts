@@ -17,27 +17,32 @@ const doctorSchema = z.strictObject({ gateway: z.string().exactOptional() })
 
 /** Calls for operators: state, configuration, and test messages. */
 export function addOperatorCalls({ serve, offer }: Calls, deps: ControlDeps): void {
-  serve('get /asyncapi.json', 'What WebSocket gateways say, and the events.', RAW, (_request, response) => {
-    response.json(deps.asyncapi())
-  })
-  offer('get /v1/status', 'What runs, and how far behind each road is.', deps.status)
+  serve(
+    'get /asyncapi.json',
+    'AsyncAPI description of the WebSocket frames and the events.',
+    RAW,
+    (_request, response) => {
+      response.json(deps.asyncapi())
+    },
+  )
+  offer('get /v1/status', 'The state of the daemon and the backlog of each road.', deps.status)
   offer(
     'get /v1/troubles',
-    'What is wrong or waits for a person, errors first.',
+    'Current problems and open approvals, errors first.',
     async () => ({ at: Date.now(), troubles: await deps.troubles() }),
     returning(component('Troubles')),
   )
   const points =
-    'Rates, latency and depths of this daemon over time, of the last hour by default, for seven days.'
+    'Rates, latency and queue depths of this daemon over time: the last hour by default, up to seven days.'
   offer('get /v1/history?since&until', points, ({ query }) => {
     const { since, until } = checked(query, historySchema)
     return deps.history(since ?? Date.now() - HOUR, until ?? Date.now())
   })
-  const live = `What happens, as it happens, as server-sent events: ${STREAMED.join(', ')}, gap.`
+  const live = `Live activity as server-sent events: ${STREAMED.join(', ')}, gap.`
   const filter = Object.keys(messageFilter.shape).join('&')
   serve(`get /v1/stream?${filter}&match&only`, live, EVENTS, createStream(deps.read))
-  offer('get /v1/doctor', 'What could be wrong, as the last checks of the gateways found.', deps.diagnosis)
-  const checks = 'Checks the store and every gateway, or one: a mailbox sends a mail to itself.'
+  offer('get /v1/doctor', 'The results of the last gateway checks.', deps.diagnosis)
+  const checks = 'Checks the store and all gateways, or one of them. A mailbox sends a mail to itself.'
   const doctor: Ask = (request) => deps.doctor(bodyOf(request, doctorSchema).gateway)
   offer(
     'post /v1/doctor',
@@ -45,22 +50,24 @@ export function addOperatorCalls({ serve, offer }: Calls, deps: ControlDeps): vo
     doctor,
     taking({ type: 'object', properties: { gateway: { type: 'string' } } }),
   )
-  offer('post /v1/reload', 'Reads configuration and skills again.', audited('reload', deps, deps.reload))
+  offer('post /v1/reload', 'Reloads the configuration and the skills.', audited('reload', deps, deps.reload))
   const submission = (request: Request) => bodyOf(request, submissionSchema)
   const submit: Ask = (request) => deps.submit(submission(request), callerOf(request, OPERATOR).signal)
   const noted = audited('message-submit', deps, submit)
-  offer('post /v1/messages', 'Puts a message through a gateway, as if it had come in.', noted, MESSAGE)
-  offer('get /v1/messages/{id}/explain', 'Why each route did or did not take a message.', (request) =>
-    deps.explain(String(request.params.id)),
+  offer('post /v1/messages', 'Submits a message to a gateway, as if it had arrived there.', noted, MESSAGE)
+  offer(
+    'get /v1/messages/{id}/explain',
+    'Explains why each route did or did not match a message.',
+    (request) => deps.explain(String(request.params.id)),
   )
   const draft: Ask = (request) => deps.explain(submission(request))
   offer(
     'post /v1/explain',
-    'Why each route would take such a message or not; accepts nothing.',
+    'Explains why each route would or would not match such a message, without accepting it.',
     draft,
     MESSAGE,
   )
-  const asRead = 'routes.yaml as it was last read well, without secrets, and the last reload.'
+  const asRead = 'The last valid routes.yaml without secrets, and the last reload.'
   offer('get /v1/configuration', asRead, deps.configuration)
 }
 

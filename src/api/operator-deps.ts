@@ -20,13 +20,13 @@ import type { ControlDeps } from './control-deps.ts'
 import type { LastReload, Readings } from './metrics/readings.ts'
 import type { Previous } from './shown-configuration.ts'
 
-/** What an operator's view of a daemon is made of. */
+/** Dependencies of the operator's view of a daemon. */
 export type OperatorDeps = Pick<ControlDeps, 'version' | 'doctor' | 'diagnosis'> & {
   startedAt: number
   store: Store
   manager: SkillManager
   gateways: Gateways
-  /** The BullMQ queues that routes hand to, and whether they can be reached. */
+  /** The BullMQ queues of routes, and whether they are reachable. */
   queues: Pick<Queues, 'list' | 'board'>
   roads: {
     accept: { accept(message: NewMessage): Promise<Accepted> }
@@ -35,11 +35,10 @@ export type OperatorDeps = Pick<ControlDeps, 'version' | 'doctor' | 'diagnosis'>
     pauses: Pick<Pauses, 'view'>
     services: { artifacts: ArtifactService }
   }
-  /** The frames of a transport whose clients hold a socket open. */
+  /** The WebSocket frames of a transport; undefined if it has no persistent connections. */
   framesOf(transport: string): Socket['frames'] | undefined
   explain: Router['explain']
   config(): Config
-  /** MCP servers. */
   mcp: Pick<McpServers, 'list'>
   reload(): Promise<Json>
   lastReload(): LastReload
@@ -49,11 +48,11 @@ export type OperatorDeps = Pick<ControlDeps, 'version' | 'doctor' | 'diagnosis'>
   listening(): boolean
   draining(): boolean
   subscriptions(): Promise<SubscriptionInfo[]>
-  /** What is worked on in this daemon. */
+  /** Running work in this daemon. */
   running(): Readings['running']
   assistant(): Promise<object>
   budgets(): Promise<BudgetStanding[]>
-  /** Names this daemon. */
+  /** Identifies this daemon: host name, process id and a random part. */
   owner: string
   history: History
   approvals: Pick<ApprovalService, 'list'>

@@ -5,7 +5,7 @@ import type { OperatorDeps } from './operator-deps.ts'
 import { readStanding } from './readings.ts'
 import { oldestRunning } from './trouble-readings.ts'
 
-/** What the console and `top` are shown as it happens. */
+/** The live data of the console and of `trivium top`. */
 export function createOperatorFeed(deps: OperatorDeps, troubles: () => Promise<Trouble[]>) {
   const { store } = deps
   const { list: approvals } = deps.approvals

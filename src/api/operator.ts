@@ -16,7 +16,10 @@ import { createTroubleReadings } from './trouble-readings.ts'
 
 export type Operator = ReturnType<typeof createOperator>
 
-/** What an operator can ask of a daemon: over HTTP, or from the command line that runs it in its own process. */
+/**
+ * Everything an operator can ask of a daemon: over HTTP, or from a command that runs the daemon in
+ * its own process.
+ */
 export function createOperator(deps: OperatorDeps) {
   const { version, store, manager, gateways, roads, history } = deps
   const read = createTroubleReadings({ ...deps, refusals: roads.refusals, pauses: roads.pauses })
@@ -48,7 +51,7 @@ export function createOperator(deps: OperatorDeps) {
       const { accept } = roads.accept
       return toJson(await submit(submission, { accept, transportOf, replies: roads.replies, store, signal }))
     },
-    /** What the routes make of a message, or would make of one that is not accepted yet. */
+    /** Explains which routes match an accepted message (by id) or a draft. */
     async explain(what: string | Submission) {
       const message =
         typeof what === 'string'
@@ -63,7 +66,7 @@ export function createOperator(deps: OperatorDeps) {
   }
 }
 
-/** The transport of a gateway that runs, or could. */
+/** The transport of a configured gateway, even if it is not running. Throws `gateway_not_found`. */
 function configuredTransport({ config }: OperatorDeps, { gateway }: Submission): string {
   const { gateways } = config()
   const found = gateways.find(({ name }) => name === gateway)
@@ -84,7 +87,7 @@ function describeSockets({ config, framesOf, version }: OperatorDeps): object {
   return asyncApi(version, sockets, topics)
 }
 
-/** A skill of the list with its arguments and what it returns. */
+/** A listed skill with the schemas of its arguments and result. */
 function describeSkill({ manager }: OperatorDeps, info: { name: string }) {
   const skill = manager.get(info.name)
   const { annotations } = skill?.metadata ?? {}

@@ -20,8 +20,8 @@ export function addProgramCalls(app: Express, { serve, offer, described }: Calls
     const name = String(request.query.name ?? 'file')
     return deps.artifacts.save({ name, type, data: request }, callerOf(request, bearer))
   }
-  offer('post /v1/artifacts?name', 'Keeps the body as a file, which a reply may attach.', keep, BYTES)
-  const file = 'Reads a file: one’s own, or one that the message brought.'
+  offer('post /v1/artifacts?name', 'Stores the body as a file, which replies can attach.', keep, BYTES)
+  const file = 'Reads a file that you stored, or an attachment of the message.'
   serve('get /v1/artifacts/{sha256}?message', file, RAW, async (request, response) => {
     const { message } = request.query
     const bearer = bearerIn(response)
@@ -39,10 +39,10 @@ export function addProgramCalls(app: Express, { serve, offer, described }: Calls
     const bearer = bearerIn(response)
     await deps.mcp(request, response, { kind: 'mcp', ...(bearer.skills && bearer) })
   })
-  offer('get /v1/skills', 'All skills, and what they take.', (_request, bearer) =>
+  offer('get /v1/skills', 'All skills, with their arguments.', (_request, bearer) =>
     Object.values(Object(deps.skills())).filter((skill) => mayAskFor(bearer, String(pathGet(skill, 'name')))),
   )
-  offer('get /v1/skills/{name}', 'What a skill takes, and the layers around it.', (request, bearer) => {
+  offer('get /v1/skills/{name}', 'The arguments of a skill, and its middleware.', (request, bearer) => {
     const name = String(request.params.name)
     requireAskFor(bearer, name)
     return deps.describe(name)

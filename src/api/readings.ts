@@ -8,7 +8,7 @@ type ReadingDeps = Pick<
   'store' | 'gateways' | 'subscriptions' | 'budgets' | 'lastReload' | 'running'
 >
 
-/** Reads how the daemon and its store are doing. Throws `store_unavailable`. */
+/** Reads the state of the daemon and its store. Throws `store_unavailable`. */
 export async function readStanding(deps: Omit<ReadingDeps, 'running'>) {
   const { store, gateways } = deps
   const [stats, groups, subscriptions, budgets, waiting] = await Promise.all([
@@ -22,7 +22,7 @@ export async function readStanding(deps: Omit<ReadingDeps, 'running'>) {
   return { stats, groups, subscriptions, budgets, waiting, ...here }
 }
 
-/** What the page of metrics tells; what belongs to a store that is away is left out. */
+/** Reads the values for `/metrics`. If the store is unavailable, its part is undefined. */
 export async function readMeasured(
   deps: ReadingDeps,
   troubles: () => Promise<Readings['troubles']>,

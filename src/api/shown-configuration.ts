@@ -5,10 +5,13 @@ import type { RouteTally } from '../engine/route-tally.ts'
 import { defined } from '../lib/defined.ts'
 import type { LastReload } from './metrics/readings.ts'
 
-/** What was in force before the last reload that changed something, and since when. */
+/** The configuration before the last reload that changed it; `at`: the time of that reload (Unix ms). */
 export type Previous = Config['asRead'] & { at: number }
 
-/** The configuration for operators, without secrets: as read, in force, before the last change, and what its routes take. */
+/**
+ * The configuration for operators, without secrets: as read, in force, and before the last change,
+ * with the message counts of its routes.
+ */
 export function showConfiguration(deps: {
   config(): Config
   lastReload(): LastReload
@@ -24,7 +27,7 @@ export function showConfiguration(deps: {
     ...{ file, ...asRead, inForce, warnings },
     reload: deps.lastReload(),
     routes: routes.map((route) => ({ ...shownRoute(route), hour: 0, day: 0, ...counts.get(route.name) })),
-    /** Counts are of this daemon, since then. */
+    /** Counts are per daemon, and start with it. */
     countedSince: deps.startedAt,
     ...defined({ previous: deps.previous() }),
   })

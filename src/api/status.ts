@@ -6,7 +6,7 @@ import type { OperatorDeps } from './operator-deps.ts'
 import { readStanding } from './readings.ts'
 import { pingStore } from './trouble-readings.ts'
 
-/** Everything at a glance: the answer of `status`. Throws `store_unavailable`. */
+/** The result of `status`: the whole state at a glance. Throws `store_unavailable`. */
 export async function readStatus(deps: OperatorDeps, troubles: () => Promise<Trouble[]>) {
   const { store, manager, gateways } = deps
   const [standing, assistant, writes, found] = await Promise.all([
@@ -41,14 +41,15 @@ export async function readStatus(deps: OperatorDeps, troubles: () => Promise<Tro
   })
 }
 
-/** Whether the daemon serves: the answer of `/readyz`. */
+/** Whether the daemon is ready: the response of `/readyz`. */
 export async function readReadiness(deps: OperatorDeps) {
   const store = await pingStore(deps.store)
   const sick = deps.gateways.list().filter((gateway) => !gateway.ok)
   const [listening, draining] = [deps.listening(), deps.draining()]
-  // Why it is not the file may quote the file, and this is open to anybody.
+  // No details: the error may quote the file, and this call needs no token.
   const configuration = deps.lastReload().ok ? 'as in the file' : 'the last good one; see `trivium status`'
-  // A gateway that cannot reach its provider must not take the others out of a load balancer.
+  // A gateway that cannot reach its provider must not remove all gateways of this daemon from a
+  // load balancer.
   const ok = store.ok && listening && !draining
   return { ok, detail: toJson({ store, listening, draining, configuration, gateways: sick }) }
 }

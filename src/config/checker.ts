@@ -48,7 +48,7 @@ export function createChecker(yaml: MergedFiles, env: Environment) {
       if (variable !== undefined) {
         problems.push({ severity: 'error', file: 'environment', message: `${variable}: ${finding.message}` })
       }
-      // The missing variable itself is reported.
+      // The missing variable itself has been reported.
       else if (finding.what === 'key' || !variables.explains(at)) report(at, finding.what, finding.message)
     }
     return data
@@ -72,12 +72,11 @@ export function createChecker(yaml: MergedFiles, env: Environment) {
     /** The content of the file, with variables substituted. */
     value: filled(yaml.value, []),
     problems,
-    /** The names of its variables, without their values. */
     variables: variables.names,
     secrets: variables.secrets,
     placeOf: yaml.placeOf,
     fileOf: yaml.fileOf,
-    /** The absolute paths of all files, that of routes.yaml first. */
+    /** The absolute paths of all files, routes.yaml first. */
     files: yaml.parts.map(({ file }) => file),
     report,
     missing: variables.missing,
@@ -127,7 +126,7 @@ function isWrongAtRoot(issue: z.core.$ZodIssue): boolean {
   return issue.path.length === 0 && (issue.code === 'invalid_type' || issue.code === 'invalid_value')
 }
 
-/** The message of an issue without its own; undefined leaves it to zod. */
+/** A plain message for an issue; undefined leaves the message to zod. */
 function explain(issue: z.core.$ZodRawIssue, alsoKnown: readonly string[]): string | undefined {
   const { path = [], input } = issue
   if (issue.code === 'unrecognized_keys') {

@@ -24,7 +24,7 @@ export function checkAnswers({ gateways, skills }: RouteWorld, checker: Checker)
     const answers = isJsonObject(options) && isJsonObject(options.answers) ? options.answers : {}
     for (const [asked, wanted] of Object.entries(answers)) {
       const skill = skills.find((each) => each.name === wanted)
-      const waits = `skill ${quote(String(wanted))} waits for an approval; who asks here waits for seconds only`
+      const waits = `skill ${quote(String(wanted))} waits for an approval, but callers here wait only for seconds`
       const wrong = skill ? skill.metadata?.approval && waits : noSuch('skill', String(wanted), skillNames)
       if (wrong) checker.report(['gateways', name, 'answers', asked], 'value', wrong)
     }
@@ -77,7 +77,7 @@ export function checkTokens(
     const others = tokens.slice(0, at)
     noteName(name, ['tokens', at])
     const known = [control, ...others.map((other) => other.token)]
-    if (known.includes(token)) report('token', 'it is another token too; each must be a secret of its own')
+    if (known.includes(token)) report('token', 'another entry has the same token; each must be unique')
     for (const [index, gateway] of rights.gateways.entries()) {
       if (gateway === '*' || gatewayNames.includes(gateway)) continue
       report('gateways', noSuch('gateway', gateway, gatewayNames), index)

@@ -59,12 +59,12 @@ function readName(text: string, at: number, end: number, line: number) {
   const trimmed = name.trim()
   const odd = /[^\p{L}\p{N}_.[\]\-\s]/u.exec(trimmed)?.[0]
   if (odd !== undefined)
-    throw new DotenvError(line, `the character ${JSON.stringify(odd)} cannot be in a name`)
-  if (trimmed === '') throw new DotenvError(line, 'a name is missing in front of the "="')
+    throw new DotenvError(line, `the character ${JSON.stringify(odd)} is not allowed in a name`)
+  if (trimmed === '') throw new DotenvError(line, 'there is no name before the "="')
   if (/\s/.test(trimmed))
     throw new DotenvError(
       line,
-      'a line is NAME=value: a name has no blanks; does a value go on from the line before?',
+      "expected NAME=value, with no spaces in the name; is this the rest of the previous line's value?",
     )
   return { name: trimmed, behind: mark === undefined ? undefined : at + head.length + name.length + 1 }
 }
@@ -96,7 +96,7 @@ function readQuoted(text: string, from: number, quote: string, line: number, get
   if (/^\s*[^\s#]/.test(text.slice(at + 1, end)))
     throw new DotenvError(
       line,
-      `there is text behind the closing quote; write \\${quote} for a quote in a value`,
+      `there is text after the closing quote; write \\${quote} for a quote in a value`,
     )
   return { value: quote === '"' ? expand(withoutEscapes(raw), line, get) : raw, end }
 }
@@ -135,7 +135,7 @@ function expand(text: string, line: number, get: Lookup): string {
   return made
 }
 
-const LITERAL = 'put the value between single quotes, or write $$ for a $'
+const LITERAL = 'put the value in single quotes, or write $$ for a $'
 
 function readVariable(rest: string, line: number, get: Lookup): { value: string; length: number } {
   if (rest.startsWith('$')) return { value: '$', length: 1 }
@@ -148,7 +148,7 @@ function readVariable(rest: string, line: number, get: Lookup): { value: string;
   const inside = rest.startsWith('{') ? insideOf(rest) : undefined
   const [, braced, operator = '', word = ''] = /^([A-Za-z_]\w*)(?:(:?[-+?])(.*))?$/s.exec(inside ?? '') ?? []
   if (inside === undefined || braced === undefined)
-    throw new DotenvError(line, `a $ that begins no variable; ${LITERAL}`)
+    throw new DotenvError(line, `a $ that is not part of a variable; ${LITERAL}`)
   const length = inside.length + 2
   const found = get(braced)
   const isSet = operator.startsWith(':') ? found !== undefined && found !== '' : found !== undefined

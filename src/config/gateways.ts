@@ -79,7 +79,7 @@ function parseGateway(name: string, raw: unknown, transports: TransportSchemas, 
     checker.report(path, 'key', message)
   }
   if (RESERVED.includes(name)) {
-    const message = `a gateway cannot be named ${quote(name)}: identities such as ${quote(`${name}:ada`)} mean something else`
+    const message = `a gateway cannot be named ${quote(name)}: identities such as ${quote(`${name}:ada`)} have another meaning`
     checker.report(path, 'key', message)
   }
   if (!isJsonObject(raw)) {

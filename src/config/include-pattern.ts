@@ -3,14 +3,15 @@ import { join } from 'node:path'
 import { compileExactPattern } from '../core/pattern.ts'
 import { isMissing, orNothing } from '../lib/disk.ts'
 
-/** Whether an entry of `include` names any number of files, by `*`, `?`, `[…]` or `{…}`. */
+/** Whether an entry of `include` is a glob (`*`, `?`, `[…]`, `{…}`) rather than a path. */
 export function isGlob(entry: string): boolean {
   return /[*?[{]/.test(entry)
 }
 
 /**
- * The files that fit an absolute glob, sorted; none where a folder is missing. Names that begin with a dot fit only where the pattern
- * says so: ConfigMaps of Kubernetes keep what they link to under such names. Throws where a folder cannot be read, and for a bad glob.
+ * The files that match an absolute glob, sorted; none if a folder is missing. A name that starts
+ * with a dot matches only if its pattern does too, because Kubernetes ConfigMaps keep their link
+ * targets under such names. Throws for unreadable folders and invalid globs.
  */
 export async function filesOf(glob: string): Promise<string[]> {
   const [root = '', ...steps] = glob.split('/')
@@ -34,7 +35,7 @@ async function entriesOf(folder: string, step: string, isLast: boolean): Promise
     (name) => test(name) && (step.startsWith('.') || !name.startsWith('.')),
   )
   const kinds = await Promise.all(names.map((name) => stat(join(folder, name)).catch(() => undefined)))
-  // A link that leads nowhere is read, and the error says so.
+  // Keep dangling links: reading one reports a clear error.
   const isWanted = (at: number) => kinds[at]?.isDirectory() !== isLast
   return names.filter((_, at) => isWanted(at)).map((name) => join(folder, name))
 }

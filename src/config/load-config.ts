@@ -75,7 +75,7 @@ export async function readConfig(options: LoadOptions): Promise<{ config?: Confi
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     return {
-      problems: [yaml.problem([], 'value', 'the file is nested too deep, or an alias refers to itself')],
+      problems: [yaml.problem([], 'value', 'the file is nested too deeply, or an alias refers to itself')],
     }
   }
 }
@@ -111,11 +111,11 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   const schedules = parseSchedules(given.schedules, world, checker)
   // The command-line gateway exists implicitly.
   if (!gateways.some(({ name, enabled }) => enabled && Object.hasOwn(Object(given.gateways), name))) {
-    const message = 'no gateway is started: messages can come from the command line alone'
+    const message = 'no gateway is started: messages can only come from the command line'
     checker.report(['gateways'], 'key', message, 'warning')
   }
   if (routes.length === 0) {
-    const message = 'there are no routes: messages reach receive and events, but no skill'
+    const message = 'there are no routes: messages can be received and are events, but no skill gets them'
     checker.report(['routes'], 'key', message, 'warning')
   }
   const topics = section('topics', sections.topics)

@@ -3,21 +3,24 @@ import { quote } from '../lib/nearest.ts'
 import type { Part } from './read-files.ts'
 import type { Path, Problem } from './yaml-file.ts'
 
-/** The files of a configuration as one. */
+/** All configuration files, merged. */
 export type MergedFiles = ReturnType<typeof mergeFiles>
 
-/** Sections that are lists: those of later files come after. */
+/** Sections that are lists. Files append to them, in order. */
 const LISTS = new Set(['routes', 'schedules', 'notify', 'subscriptions', 'tokens'])
-/** Mappings whose keys may stand in several files; `*` is any name. What is in no other file is a name of its own. */
+/** Mappings that several files may add keys to; `*` is any name. Any other key may be defined only once. */
 const SHARED = new Set([
   ...['gateways', 'mcp', 'topics', 'topics.*', 'topics.*.groups', 'access', 'access.roles'],
   ...['daemon', 'daemon.retention', 'daemon.retention.gateways', 'daemon.retention.topics'],
 ])
 
-/** Where an element of a list comes from. */
+/** The file an element of a list comes from, and its index there. */
 type Origin = { part: Part; index: number }
 
-/** Merges files: lists follow each other, mappings of names are put together, and what is defined twice is a problem that names both places. */
+/**
+ * Merges files: lists are concatenated and shared mappings are combined. A key that is defined
+ * twice is a problem that names both places.
+ */
 export function mergeFiles(parts: readonly [Part, ...Part[]]) {
   const [main] = parts
   const problems: Problem[] = []
@@ -48,7 +51,7 @@ export function mergeFiles(parts: readonly [Part, ...Part[]]) {
       return at(first, path)
     }
     const keys = new Set(owners.flatMap((part) => Object.keys(Object(at(part, path)))))
-    // Each file has its own, and which files they are is settled.
+    // Every file has its own `include`, and it is already resolved.
     if (path.length === 0) keys.delete('include')
     return Object.fromEntries(
       [...keys].map((key) => [key, merge(ownersOf(owners, [...path, key]), [...path, key])]),
@@ -71,14 +74,14 @@ export function mergeFiles(parts: readonly [Part, ...Part[]]) {
       const found = find(path)
       return found.part.yaml.problem(found.path, what, message, severity)
     },
-    /** Where something stands, for people: `line 4`, or `routes.d/team.yaml:4` where there are several files. */
+    /** The place of a path for messages: `line 4`, or `routes.d/team.yaml:4` with several files. */
     placeOf(path: Path): string {
       const found = find(path)
       return parts.length > 1 ? placeIn(found.part, found.path) : `line ${found.part.yaml.lineOf(found.path)}`
     },
-    /** The absolute path of the file in which something stands. */
+    /** The absolute path of the file that contains a path. */
     fileOf: (path: Path): string => find(path).part.file,
-    /** Sorts problems as people read: file by file, from top to bottom. */
+    /** Sorts problems in reading order: by file, then by line. */
     sorted(found: readonly Problem[]): Problem[] {
       const order = (file: string) => parts.findIndex(({ shown }) => shown === file)
       return found.toSorted(
@@ -89,7 +92,10 @@ export function mergeFiles(parts: readonly [Part, ...Part[]]) {
   }
 }
 
-/** Returns what finds the file that has a path, and where it is there; the first one that has most of it otherwise. */
+/**
+ * Returns a function that finds the file of a path, and the path within that file. For a missing
+ * path, it is the first file with the longest part of it.
+ */
 function createFinder(parts: readonly [Part, ...Part[]], origins: ReadonlyMap<string, readonly Origin[]>) {
   return (path: Path): { part: Part; path: Path } => {
     const [section, index, ...rest] = path
@@ -112,11 +118,11 @@ function at({ yaml }: Part, path: Path): unknown {
 function ownersOf(owners: readonly Part[], path: Path): Part[] {
   const having = owners.filter((part) => at(part, path) !== undefined)
   const saying = having.filter((part) => at(part, path) !== null)
-  // A section that is there and empty says nothing.
+  // An empty section (`null`) defines nothing.
   return saying.length > 0 ? saying : having.slice(0, 1)
 }
 
-/** Whether the keys of a mapping may stand in several files. */
+/** Whether several files may add keys to the mapping at a path. */
 function isShared(path: readonly string[]): boolean {
   const shape = path.map((step, depth) => (path[0] === 'topics' && depth === 1 ? '*' : step))
   return path.length === 0 || SHARED.has(shape.join('.'))
@@ -135,7 +141,7 @@ function valueAt(value: unknown, path: Path): unknown {
   return found
 }
 
-/** Which files are included is settled. */
+/** Removes `include`, which is already resolved. */
 function withoutInclude(value: unknown): unknown {
   if (!isJsonObject(value)) return value
   const { include: _, ...rest }: JsonObject = value

@@ -2,12 +2,12 @@ import { lackingOf, PART_NAMES, type Part, partMissing } from '../core/parts.ts'
 import type { TransportKind } from '../core/transport.ts'
 import type { Config } from './load-config.ts'
 
-/** What of a configuration needs each optional part, such as `gateway team`. */
+/** What needs each optional part, such as `gateway team`. */
 export type Needs = Partial<Record<Part, string[]>>
 
 type Kinds = Readonly<Record<string, Pick<TransportKind, 'part'>>>
 
-/** The optional parts that a configuration needs. Skills that name a model of their own are not seen. */
+/** The optional parts that a configuration needs. Does not see models that skills name themselves. */
 export function neededParts(config: Config, kinds: Kinds): Needs {
   const needs: Needs = {}
   const add = (part: Part | undefined, by: string) => {
@@ -26,12 +26,12 @@ export function neededParts(config: Config, kinds: Kinds): Needs {
   return needs
 }
 
-/** Those of them that cannot be used, in the order of `PART_NAMES`. */
+/** The needed parts that are not installed, in the order of `PART_NAMES`. */
 export function missingParts(needs: Needs): Part[] {
   return PART_NAMES.filter((part) => needs[part] && lackingOf(part).length > 0)
 }
 
-/** Throws `part_missing` where a configuration needs parts that are not installed. */
+/** Throws `part_missing` if a needed part is not installed. */
 export function requireParts(needs: Needs): void {
   const missing = missingParts(needs)
   if (missing.length > 0) throw partMissing(missing, missing.flatMap((part) => needs[part] ?? []).join(', '))

@@ -20,7 +20,7 @@ export function parseNotify(
     const rule = checker.section(notifySchema, item, path)
     if (!rule) return []
     const other = places.get(rule.id)
-    if (other) checker.report(path, 'value', `this rule is there twice; ${other} has it too`)
+    if (other) checker.report(path, 'value', `duplicate rule; the same rule is in ${other}`)
     else places.set(rule.id, checker.placeOf(path))
     if ('to' in rule) checkTarget(rule.to, [...path, 'to'])
     return rule
@@ -36,7 +36,7 @@ export function parseNotify(
     if (!gateway) {
       checker.report(path, 'value', noSuch('gateway', name, names))
     } else if (ANSWERS_ONLY.has(gateway.transport)) {
-      const message = `gateway ${quote(name)} (${gateway.transport}) answers what came in, and cannot notify; name an email, Slack or WebSocket gateway, or a url`
+      const message = `gateway ${quote(name)} (${gateway.transport}) can only answer messages, not notify; name an email, Slack or WebSocket gateway, or a url`
       checker.report(path, 'value', message)
     } else if (!gateway.enabled) {
       checker.report(path, 'value', `gateway ${quote(name)} is not started: ${gateway.why}`, 'warning')

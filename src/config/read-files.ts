@@ -8,30 +8,29 @@ import { filesOf, isGlob } from './include-pattern.ts'
 import { createFiller, notSet, type Variable } from './variables.ts'
 import { type Path, type Problem, readYaml, type YamlFile } from './yaml-file.ts'
 
-/** One file of the configuration. */
+/** One file of the configuration. `file`: absolute path; `shown`: path for display. */
 export type Part = {
-  /** Its absolute path, and the path as it is shown. */
   file: string
   shown: string
   yaml: YamlFile
 }
 
-/** What a configuration is made of. */
+/** The files of a configuration, and their problems. */
 export type FilesRead = {
-  /** routes.yaml, then what it includes, in the order in which it counts. */
+  /** routes.yaml, then the included files in the order of their precedence. */
   parts: Part[]
   problems: Problem[]
-  /** What to watch: files that were read or are missing, and globs, all absolute. */
+  /** What to watch, as absolute paths: files that were read or are missing, and globs. */
   files: string[]
   globs: string[]
 }
 
-/** More is a mistake in a pattern. */
+/** A pattern that matches more files is probably a mistake. */
 const MOST_FILES = 1_000
 
 /**
- * Reads routes.yaml and the files of its `include`, which may include others. Each file counts once, where it is first named.
- * What is wrong are problems, of all files at once.
+ * Reads routes.yaml and the files of its `include`, which may include others. A file counts once,
+ * where it is first included. Returns the problems of all files instead of throwing.
  */
 export async function readFiles(main: string, cwd: string, env: Environment): Promise<FilesRead> {
   const read: FilesRead = { parts: [], problems: [], files: [], globs: [] }
@@ -73,7 +72,10 @@ export async function readFiles(main: string, cwd: string, env: Environment): Pr
 
 type From = { file: string; yaml: YamlFile; chain: readonly string[] }
 
-/** The entries of `include`, with their places and with variables put in; none of what is reported. */
+/**
+ * The entries of `include` with their paths, and with variables substituted. Empty if any of them
+ * is invalid.
+ */
 function entriesOf(value: unknown, yaml: YamlFile, env: Environment, problems: Problem[]) {
   const given = isJsonObject(value) ? (value.include ?? []) : []
   const before = problems.length
@@ -93,7 +95,7 @@ function entriesOf(value: unknown, yaml: YamlFile, env: Environment, problems: P
   return problems.length > before ? [] : entries
 }
 
-/** The files that an entry names, which are noted to be watched. */
+/** The files that an entry names. Records what to watch. */
 async function namedBy(
   target: string,
   read: FilesRead,
@@ -105,7 +107,7 @@ async function namedBy(
     if (isPattern) return await filesOf(target)
     const found = await stat(target).catch(orNothing)
     if (found?.isFile()) return [target]
-    const instead = `${target} is no file; for all files of a folder write ${target}/*.yaml`
+    const instead = `${target} is not a file; to include all files of a folder, write ${target}/*.yaml`
     report(found ? instead : `there is no file ${target}`)
   } catch (error) {
     report(`${target} cannot be read: ${reasonOf(error)}`)
@@ -114,7 +116,7 @@ async function namedBy(
   return []
 }
 
-/** Of a file that is not there, its path. */
+/** The real path of a file, or its given path if it does not exist. */
 async function realPathOf(file: string): Promise<string> {
   return realpath(file).catch(() => file)
 }

@@ -39,11 +39,11 @@ export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): 
   const conflictOf = (route: Route): string | undefined => {
     const name = quote(route.name)
     const place = places.get(route.name)
-    if (place) return `duplicate route name ${name}; ${place} has it too`
+    if (place) return `duplicate route name ${name}; it is also used in ${place}`
     const before = route.fallback ? routes : routes.filter(({ fallback }) => !fallback)
     const cover = findCover(route, before, transportOf)
     if (!cover) return undefined
-    return `unreachable route ${name}: ${quote(cover.name)} (${places.get(cover.name)}) already takes all that it matches`
+    return `unreachable route ${name}: ${quote(cover.name)} (${places.get(cover.name)}) already takes everything it matches`
   }
   if (raw !== undefined && raw !== null && !Array.isArray(raw)) {
     checker.report(['routes'], 'value', 'expected a list of routes: each starts with "- name:"')
@@ -69,7 +69,7 @@ export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): 
     const swallowed = isLast ? undefined : swallowedWords(route, gateways, skills)
     if (swallowed) {
       const { words, where } = swallowed
-      const message = `this route comes before commands of the assistant on ${where.join(', ')}: ${listOf(words)}; \`fallback: true\` on the route lets the assistant have them`
+      const message = `this route comes before commands of the assistant on ${where.join(', ')}: ${listOf(words)}; set \`fallback: true\` on the route to leave them to the assistant`
       checker.report([...path, 'name'], 'value', message, 'warning')
     }
     add(route, checker.placeOf([...path, 'name']))
@@ -84,7 +84,8 @@ export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): 
       for (const { path, message } of findingsOf(issues))
         warn(`${[key, ...path.map(String)].join('.')}: ${message}`)
       const conflict = route && conflictOf(route)
-      // For words, the warning is about the route that takes them, once.
+      // For a skill's words, `swallowedWords` below warns once, and names the route that takes
+      // them.
       if (conflict && !skill.metadata?.prefixes) warn(conflict)
       if (route && !places.has(route.name)) add(route, `skill ${skill.name}`)
     }

@@ -26,7 +26,7 @@ export const fileScheduleSchema = z
       .regex(/^[a-z0-9][\w.-]{0,63}$/i, 'expected letters, digits, and _ . - inside')
       .refine(
         (name) => !/^schedule-\d+$/i.test(name),
-        'schedule-1 and so on are names of schedules made by people',
+        'names such as schedule-1 are reserved for schedules that people create',
       )
       .describe('Name of the schedule.'),
     cron: z
@@ -69,7 +69,7 @@ export const fileScheduleSchema = z
     ONE_OF,
   )
   .refine(({ cron, step }) => step === undefined || cron !== undefined, {
-    error: '`step` goes with `cron`',
+    error: '`step` requires `cron`',
     path: ['step'],
   })
 
@@ -106,7 +106,7 @@ function isBounded(cron = ''): boolean {
 }
 
 function overAt(path: Path, checker: Checker): Problem | undefined {
-  const message = 'this time has passed: the schedule does not run any more'
+  const message = 'this time has passed: the schedule will not run'
   checker.report(path, 'value', message, 'warning')
   return checker.problems.at(-1)
 }

@@ -41,7 +41,7 @@ const topic = z
   .string()
   .refine(
     (name) => name !== MESSAGE_TOPIC,
-    'all roads read the messages; set max-age and max-count of `retention`, or of its `gateways`',
+    'all roads read this topic; set max-age and max-count of `retention`, or of its `gateways`',
   )
 
 const limits = z
@@ -174,7 +174,7 @@ export const modelSchema = z
       .describe('Currency of `prices`; by default that of the budgets in money.'),
   })
   .refine(({ name, ...own }) => name !== undefined || !('base-url' in own || 'api-key' in own), {
-    error: 'base-url and api-key are those of the model that `name` names',
+    error: 'base-url and api-key belong to the model in `name`',
     path: ['name'],
   })
   .refine(
@@ -184,7 +184,7 @@ export const modelSchema = z
     { error: 'a budget in money needs `prices`', path: ['budget'] },
   )
   .refine(({ currency, ...rest }) => [undefined, currencyOf(rest) ?? currency].includes(currency), {
-    error: 'the budgets in money are in another currency',
+    error: 'the budgets in money use another currency',
     path: ['currency'],
   })
   .transform(camelKeys)
@@ -228,8 +228,8 @@ export const sections = {
   topics: z
     .record(z.string(), z.strictObject({ groups: groups.default({}).describe('Consumer groups, by name.') }))
     .describe('Options of consumer groups, by topic.'),
-  subscriptions: z.array(pushSchema).describe('Where events are POSTed to.'),
-  schedules: z.array(fileScheduleSchema).describe('Skills that run at set times.'),
+  subscriptions: z.array(pushSchema).describe('URLs that events are POSTed to.'),
+  schedules: z.array(fileScheduleSchema).describe('Skills that run on a schedule.'),
   notify: z.array(notifySchema).describe('Whom to notify when something fails.'),
   access: access.describe('Roles: who may use which skills.'),
   assistant: z
@@ -237,9 +237,7 @@ export const sections = {
       scope: z
         .enum(['person', 'team'])
         .default('person')
-        .describe(
-          'person: everyone has their own notes and tasks. team: all people of a gateway share them.',
-        ),
+        .describe('person: everyone has their own notes and tasks. team: everyone on a gateway shares them.'),
       timezone: z
         .string()
         .refine(isTimeZone, 'expected a time zone such as Europe/Berlin')
@@ -254,9 +252,7 @@ export const sections = {
     .describe('Other MCP servers; their tools become skills named `<server>.<tool>`.'),
   transcribe: z
     .union([z.string(), transcribeSchema])
-    .describe(
-      'What people say in recordings becomes text before messages are routed: the model, or a mapping.',
-    ),
+    .describe('Transcribes voice messages before they are routed: the model, or a mapping.'),
   model: z.union([z.string(), modelSchema]).describe('The model of markdown skills: its name, or a mapping.'),
   skills: z
     .strictObject({ folders: names.default(['skills']).describe('Folders with skills.') })

@@ -2,8 +2,8 @@ import { type Document, isPair, isScalar as isScalarNode, isSeq, Lexer, type Sca
 import { withoutValues } from './environment.ts'
 
 /**
- * The text of a YAML file with the same lines, and with secrets masked as `withoutValues` does. Comments are left out:
- * anything may be in them.
+ * The text of a YAML file with secrets masked as `withoutValues` does, and without the content of
+ * comments, which could contain secrets. Keeps the line numbers.
  */
 export function shownSource(text: string, document: Document): string {
   const masked = withoutValues(document.toJS())
@@ -25,7 +25,7 @@ export function shownSource(text: string, document: Document): string {
   return result
 }
 
-/** What the lexer says of the next lexeme: the document, an error, a scalar. */
+/** The lexer's marks before a document, after a flow error, and before a scalar. */
 const [DOCUMENT, FLOW_END, SCALAR] = ['\u0002', '\u0018', '\u001f']
 const MARKS: readonly (string | undefined)[] = [DOCUMENT, FLOW_END, SCALAR]
 
@@ -33,7 +33,7 @@ function commentsIn(text: string): { from: number; to: number }[] {
   const found: { from: number; to: number }[] = []
   let [at, isScalar] = [0, false]
   for (const lexeme of new Lexer().lex(text)) {
-    // Marks of the lexer that are not in the text.
+    // Marks are not part of the text.
     if (MARKS.includes(lexeme)) {
       isScalar = lexeme === SCALAR
       continue
@@ -45,7 +45,10 @@ function commentsIn(text: string): { from: number; to: number }[] {
   return found
 }
 
-/** In the place of a value, with as many line ends: later lines keep their numbers. What is not known to be shown is masked. */
+/**
+ * Replaces a value with as many line breaks as it had, so that line numbers stay. Masks anything
+ * that is not known to be harmless.
+ */
 function replacement(source: string, shown: unknown): string {
   const lines = source.split('\n').length - 1
   const value = typeof shown === 'string' ? JSON.stringify(shown) : '"[secret]"'
@@ -54,7 +57,7 @@ function replacement(source: string, shown: unknown): string {
 
 type Ancestors = readonly unknown[]
 
-/** The keys and indexes that lead to a value. */
+/** The path of a value: its keys and indexes. */
 function pathOf(node: Scalar, ancestors: Ancestors): string[] {
   const chain = [...ancestors, node]
   return chain.flatMap((one, at) => {

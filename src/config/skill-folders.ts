@@ -2,7 +2,10 @@ import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Checker } from './checker.ts'
 
-/** The absolute paths of the folders with skills. Warns of one that routes.yaml names and that is not there: most likely a slip. */
+/**
+ * The absolute paths of the skill folders. Warns about a missing folder that routes.yaml names,
+ * which is probably a typo.
+ */
 export function skillFolders(folders: readonly string[], isGiven: boolean, checker: Checker): string[] {
   const base = dirname(checker.fileOf(['skills']))
   return folders.map((folder, at) => {

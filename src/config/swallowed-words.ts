@@ -9,8 +9,9 @@ type Gateway = { name: string; transport: string; enabled: boolean }
 const CHATS = ['cli', 'slack', 'websocket']
 
 /**
- * The words of `skills.json` that an earlier route of the file takes on chats, for example because it matches all messages of a
- * gateway. `where`: the gateways. Undefined if it takes none, or is a `fallback`.
+ * The words of `skills.json` that an earlier route of the file takes on chat gateways, for example
+ * because it matches all messages of a gateway. `where`: those gateways. Undefined if it takes
+ * none, or is a `fallback`.
  */
 export function swallowedWords(
   route: Route,

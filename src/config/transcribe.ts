@@ -3,7 +3,7 @@ import { type Transcribe, transcribeSchema } from '../core/transcribe.ts'
 import { noSuch } from '../lib/nearest.ts'
 import type { Checker } from './checker.ts'
 
-/** Reads `transcribe:`. Reports gateways that do not exist. */
+/** Parses `transcribe:`. Reports unknown gateways. */
 export function parseTranscribe(
   given: unknown,
   gateways: readonly string[],

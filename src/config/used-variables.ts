@@ -3,7 +3,7 @@ import { isPublic } from './environment.ts'
 import type { Variable } from './variables.ts'
 import type { Path } from './yaml-file.ts'
 
-/** The environment variables that the files use, with the paths where they stand. */
+/** Collects the environment variables that the files use, with their paths. */
 export function createUsedVariables() {
   const all: Variable[] = []
   const missing = (path: Path) =>
@@ -13,7 +13,10 @@ export function createUsedVariables() {
     /** The required but unset variables under a path. */
     missing,
 
-    /** Whether a missing variable explains an error at a path: it is part of the value there, or of its surroundings. */
+    /**
+     * Whether a missing variable explains an error at a path: because the value, or what contains
+     * it, uses the variable.
+     */
     explains(at: Path): boolean {
       return missing([]).some(({ path: gap }) => isUnder(gap, at) || isUnder(at, gap))
     },
@@ -32,7 +35,6 @@ export function createUsedVariables() {
       return text !== '' && !Number.isNaN(Number(text)) && Reflect.set(parent, last, Number(text))
     },
 
-    /** Their names, without their values. */
     names() {
       const byName = new Map(
         all.map(({ name, value, optional }) => [name, { name, isSet: !!value, optional }]),

@@ -2,15 +2,19 @@ import { isJsonObject } from '../core/json.ts'
 import type { Environment } from './environment.ts'
 import type { Path } from './yaml-file.ts'
 
-/** One `${…}` in a text. `optional`: it has a default. `value`: what the environment says; empty is unset. */
+/**
+ * One `${…}` in a text. `optional`: it has a default. `value`: from the environment; undefined if
+ * unset or empty.
+ */
 export type Variable = { path: Path; name: string; optional: boolean; value: string | undefined }
 
 const TOKEN = /\$?\$\{[^}]*\}?/g
 const VARIABLE = /^\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}$/
 
 /**
- * Returns what puts the environment into every text of a value (`${NAME}`, `${NAME:-default}`; `$${` is a plain `${`). `seen` hears
- * of each variable, `bad` of what looks like one.
+ * Makes a function that substitutes environment variables in every text of a value: `${NAME}` and
+ * `${NAME:-default}`; `$${` is a literal `${`. Calls `seen` for each variable, and `bad` for
+ * invalid syntax, which stays as it is.
  */
 export function createFiller(
   env: Environment,
@@ -22,8 +26,8 @@ export function createFiller(
     const [, name, fallback] = VARIABLE.exec(token) ?? []
     if (name === undefined) {
       const shown = token.length > 40 ? `${token.slice(0, 39)}…` : token
-      const instead = `write \${NAME} or \${NAME:-default}, or $\${ for the text itself`
-      bad(path, `${shown} is no variable; ${instead}`)
+      const instead = `write \${NAME} or \${NAME:-default}, or $\${ for a literal \${`
+      bad(path, `${shown} is not a variable; ${instead}`)
       return token
     }
     const value = (Object.hasOwn(env, name) && env[name]) || undefined
@@ -39,7 +43,7 @@ export function createFiller(
   return fill
 }
 
-/** What to say of a variable that is needed and not set. */
+/** The error message for a required variable that is not set. */
 export function notSet({ name }: Variable): string {
   return `the variable ${name} is not set; set it, or write \${${name}:-default}`
 }

@@ -7,17 +7,23 @@ import { type Environment, readEnvironment } from './environment.ts'
 import { filesOf } from './include-pattern.ts'
 import { readFiles } from './read-files.ts'
 
-/** Ms between two looks at a file. Asking for its times also sees what notifications miss: mounts, links, ConfigMaps. */
+/**
+ * Polling interval of a file, in ms. Polling also notices changes that file events miss: mounts,
+ * links, ConfigMaps.
+ */
 const INTERVAL = 100
 
-/** Ms for which a file must rest before it is read. */
+/** How long (ms) a file must stay unchanged before it is read. */
 const QUIET = 2 * INTERVAL
 
-/** Calls `changed` once one of the files, which need not be there, has changed and rested for `quiet` ms. Returns what ends that. */
+/**
+ * Calls `changed` once one of the files, which may be missing, has changed and then stayed the same
+ * for `quiet` ms. Returns a function that stops watching.
+ */
 export function watchFiles(files: readonly string[], changed: () => void, quiet = QUIET): () => void {
   let timer: NodeJS.Timeout | undefined
   const look = (now: Stats, before: Stats) => {
-    // Whoever only reads a file changes its times too.
+    // Reading a file also triggers this listener, as it changes the access time.
     if (now.mtimeMs === before.mtimeMs && now.ino === before.ino) return
     clearTimeout(timer)
     timer = setTimeout(changed, quiet)
@@ -29,12 +35,13 @@ export function watchFiles(files: readonly string[], changed: () => void, quiet 
   }
 }
 
-/** Ms between two looks for files that are new in a folder, or gone. */
+/** Polling interval for new and removed files of globs, in ms. */
 const GLOB_INTERVAL = 500
 
 /**
- * Calls `changed` once routes.yaml (`file`), `.env` or an included file has changed, and where a pattern of `include` fits other files than
- * before. Resolves, once it watches, with what ends that.
+ * Calls `changed` after a change of routes.yaml (`file`), `.env`, an included file, or the set of
+ * files that the globs of `include` match. Resolves once it is watching, with a function that stops
+ * it.
  */
 export async function watchConfiguration(
   { file, cwd, env }: { file: string; cwd: string; env: Environment },
@@ -46,7 +53,7 @@ export async function watchConfiguration(
   const over = new AbortController()
 
   const expand = () => Promise.all(globs.map((glob) => filesOf(glob).catch(() => [])))
-  /** Watches what the files name now; that of a broken one as far as it can be read. */
+  /** Watches the files that the configuration now names, even if one of them is broken. */
   const refresh = async () => {
     const read = await readFiles(file, cwd, await readEnvironment(cwd, env).catch(() => env))
     globs = read.globs
@@ -59,7 +66,7 @@ export async function watchConfiguration(
   const onChange = () => void refresh().then(changed, changed)
   const look = async () => {
     if (isDeepStrictEqual(await expand(), watched.found)) return
-    // What is new may not be whole yet.
+    // New files may be incomplete.
     await pause(QUIET, over.signal)
     await refresh()
     if (!over.signal.aborted) changed()

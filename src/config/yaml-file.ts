@@ -26,8 +26,8 @@ export type YamlFile = NonNullable<Awaited<ReturnType<typeof readYaml>>['yaml']>
 /** Clearer texts for parser errors. */
 const MESSAGES: Record<string, string> = {
   BLOCK_AS_IMPLICIT_KEY: 'a mapping cannot start in the middle of a line; is a ": " in an unquoted text?',
-  TAG_RESOLVE_FAILED: 'a tag that is not known; a text that begins with "!" goes between quotes',
-  MULTIPLE_DOCS: 'a second document; the file must hold only one',
+  TAG_RESOLVE_FAILED: 'unknown tag; quote a text that begins with "!"',
+  MULTIPLE_DOCS: 'the file must contain only one document',
 }
 
 /** Reads YAML 1.2 (with `<<` merges). Returns all errors as problems instead of throwing. */
@@ -57,7 +57,7 @@ export async function readYaml(path: string, cwd: string) {
   })
   visit(document, {
     Alias(_, node) {
-      const message = 'no anchor of that name before it; a text that begins with "*" goes between quotes'
+      const message = 'there is no such anchor before this; quote a text that begins with "*"'
       if (!node.resolve(document)) syntax.push(problemAt(startOf(node), message))
     },
     // As in JSON, a number that a double cannot represent becomes a string.
@@ -92,7 +92,7 @@ export async function readYaml(path: string, cwd: string) {
 /** Explains unquoted variables in `{ … }` and `[ … ]`, whose braces YAML reads as a mapping. */
 function variableAt(text: string, offset: number): string | undefined {
   const [variable] = /^\$\{[^}\n]*\}/.exec(text.slice(offset - 1, offset + 200)) ?? []
-  return variable && `inside { … } and [ … ] a variable goes between quotes: "${variable}"`
+  return variable && `inside { … } and [ … ], quote the variable: "${variable}"`
 }
 
 /** Formats problems: place and message, then the source line. */
@@ -130,10 +130,9 @@ function startOf(node: unknown): number {
   return isNode(node) ? (node.range?.[0] ?? 0) : 0
 }
 
-/** What is wrong with a file that is not there: it may be a link to one that is gone. */
+/** The error for a missing file, which may be a dangling link. */
 async function missingFile(path: string): Promise<string> {
   const target = await readlink(path).catch(() => undefined)
-  if (target !== undefined)
-    return `this is a link to ${target}, which does not exist; mend the link or remove it`
-  return 'there is no such file; `trivium init` writes one, TRIVIUM_CONFIG names another'
+  if (target !== undefined) return `this is a link to ${target}, which does not exist; fix or remove the link`
+  return 'there is no such file; `trivium init` creates one, and TRIVIUM_CONFIG selects another'
 }

@@ -15,7 +15,7 @@ const title = z
     }
   })
 
-/** `approval` of a skill or of a route, as written: what is absent has its default. Times in ms. */
+/** The `approval` of a skill or route as configured, without defaults. Times in ms. */
 export const approvalSettings = z.strictObject({
   title: title
     .exactOptional()

@@ -2,15 +2,18 @@ import { escapeUnicode } from '../lib/escape-controls.ts'
 import { hint, quote } from '../lib/nearest.ts'
 import { isJsonObject, type JsonObject, pathGet } from './json.ts'
 
-/** Characters of one argument in a title. */
+/** Maximum characters of one argument in a title. */
 const LONGEST_VALUE = 80
 /** `{name}`, `{name.inner}`; `{{` and `}}` are braces. */
 const PART = /\{\{|\}\}|\{([^{}]*)\}|[{}]/g
 const PATH = /^[\w-]+(\.[\w-]+)*$/
-/** What shows as nothing, or turns other text around, and the backtick that would end a block of code. */
+/**
+ * Invisible characters, characters that change the text direction, and the backtick, which would
+ * end a code block.
+ */
 const UNSEEN = /[`\p{Cc}\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu
 
-/** The arguments that a title names. Throws an Error that says what is wrong with it. */
+/** The arguments that a title refers to. Throws an Error if the title is invalid. */
 export function titleFields(title: string): string[] {
   const fields: string[] = []
   for (const [part, field] of title.matchAll(PART)) {
@@ -19,13 +22,18 @@ export function titleFields(title: string): string[] {
       throw new Error(`a single ${quote(part)}; write ${quote(part + part)} for a brace`)
     const path = field.trim()
     if (!PATH.test(path))
-      throw new Error(`${quote(part)} names no argument; write {order} or {order.id}, and {{ for a brace`)
+      throw new Error(
+        `${quote(part)} is not an argument name; write {order} or {order.id}, and {{ for a brace`,
+      )
     fields.push(path)
   }
   return fields
 }
 
-/** What is wrong with the title of an approval for a skill whose arguments have this JSON Schema; undefined if nothing is. */
+/**
+ * Checks the title of an approval against the arguments of the skill (JSON Schema). Returns the
+ * error; undefined if there is none.
+ */
 export function titleFault(title: string, schema: () => JsonObject): string | undefined {
   let fields: string[]
   try {
@@ -41,7 +49,10 @@ export function titleFault(title: string, schema: () => JsonObject): string | un
   return undefined
 }
 
-/** The first step that a schema does not know. A schema that is open, or says its parts elsewhere, knows all. */
+/**
+ * The first step of the path that the schema does not have. Objects that allow additional
+ * properties, or define their properties elsewhere (`$ref`), accept any.
+ */
 function missingIn(
   schema: unknown,
   [first, ...rest]: string[],
@@ -52,7 +63,7 @@ function missingIn(
   return additionalProperties === false ? { name: first, known: Object.keys(properties) } : undefined
 }
 
-/** The title with the arguments of a call in it: each in one line, in characters that can be seen. */
+/** Inserts arguments into a title, each in one line and without invisible characters. */
 export function renderTitle(title: string, args: unknown): string {
   return title.replaceAll(PART, (part, field?: string) => {
     if (field === undefined) return part.slice(0, 1)
@@ -66,6 +77,6 @@ function shown(value: unknown): string {
   const inLine = text.trim().replaceAll(/\s+/g, ' ')
   const chars = [...inLine]
   const head = chars.length > LONGEST_VALUE ? `${chars.slice(0, LONGEST_VALUE - 1).join('')}…` : inLine
-  // No link with another text than its address.
+  // Prevents a Markdown link, whose text could hide its address.
   return escapeUnicode(head, UNSEEN).replaceAll('](', '] (')
 }

@@ -57,7 +57,7 @@ export const assistant = {
   remind: open({
     text: text.describe('The text'),
   }).describe('Sends a text: used by schedules in words for reminders.'),
-  'assistant-help': open({}).describe('Lists the words that you can use here.'),
+  'assistant-help': open({}).describe('Lists the commands that you can use here.'),
 }
 
 /** `delegation-…`: delegated work. */
@@ -92,11 +92,11 @@ export const schedules = {
   create: closed({
     skill: name.describe('The skill to run'),
     name: optional('A name for people; default: that of the skill'),
-    cron: optional('When, as cron: "0 9 * * 1-5"; several with " | " between them'),
+    cron: optional('Cron expression, such as "0 9 * * 1-5"; several are separated by " | "'),
     step: stepSchema.exactOptional().describe('Only every nth day, week or month of the cron: 2 weeks'),
     every: interval.exactOptional().describe('Interval: 30s, 15m, 1d'),
-    at: optional('Or once: 2026-12-24T18:00, in `timezone` unless it names an offset'),
-    timezone: optional('Of cron and at: Europe/Berlin; default UTC'),
+    at: optional('A single time: 2026-12-24T18:00, in `timezone` unless it has an offset'),
+    timezone: optional('Time zone of cron and at, such as Europe/Berlin; default UTC'),
     overlap: z
       .enum(['queue', 'skip', 'allow'])
       .exactOptional()
@@ -115,7 +115,7 @@ export const schedules = {
   delete: open({ id: name.describe('The schedule, such as schedule-1') }).describe('Deletes a schedule.'),
   run: open({
     id: schedule,
-    key: optional('The same key runs it once'),
+    key: optional('Idempotency key: runs once per key'),
   }).describe('Runs a schedule now, in addition to its planned times, even if it is paused.'),
   pause: open({ id: schedule }).describe('Pauses a schedule: planned times are skipped.'),
   resume: open({ id: schedule }).describe(
@@ -161,7 +161,7 @@ export const tasks = {
     title: name.describe('Description'),
     acceptance: z.array(z.string()).default([]).describe('For build: acceptance criteria, at least one'),
     target: optional('review: what to look at'),
-    reviewer: optional('review: who should'),
+    reviewer: optional('review: who should do it'),
   }).describe('Adds a task to the board: to build or to review something.'),
   claim: open({
     id: task.exactOptional(),

@@ -29,8 +29,8 @@ export type RecordAudit = (entry: Omit<AuditEntry, 'at'>) => Promise<void>
 /** `audit-list`. */
 export const audit = {
   list: closed({
-    by: optional('Only of this person or program; a part of the name will do'),
-    action: optional('Only this action; a glob such as dead-letter-* will do'),
+    by: optional('Only by this person or program; part of the name is enough'),
+    action: optional('Only this action, or a glob such as dead-letter-*'),
     outcome: optional('Only with this outcome: ok, or the code of an error'),
     since: time.exactOptional().describe('Only since a time, or an age such as 2h'),
     until: time.exactOptional().describe('Only before a time'),

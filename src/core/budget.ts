@@ -8,7 +8,7 @@ export type Amount = { most: number; unit: string; per: number; text: string }
 const FORM = /^(\d{1,12}(?:\.\d{1,6})?)\s*([kM])?\s*(tokens?|[A-Z]{3})\s*\/\s*(\w+)$/
 /** Keeps `month` from being read as `m`, a minute. */
 const NAMED = /^(s|m|h|d|w)(?:ec|econd|in|inute|our|ay|eek)?$/
-const HINT = 'expected an amount in a time such as 200k tokens/1d, 5M tokens/7d or 20 EUR/30d'
+const HINT = 'expected an amount per time, such as 200k tokens/1d, 5M tokens/7d or 20 EUR/30d'
 const [SHORTEST, LONGEST] = [1_000, 90 * 86_400_000]
 
 const amount = z.string({ error: HINT }).transform((text, context): Amount => {
@@ -31,7 +31,7 @@ export const budgetSchema = z
   .strictObject({ sender: amounts, total: amounts })
   .refine(
     ({ sender, total }) => new Set([...sender, ...total].map(({ unit }) => unit)).size <= 2,
-    'budgets in money are in one currency, that of `prices`',
+    'all budgets in money need the same currency, that of `prices`',
   )
 export type Budget = z.output<typeof budgetSchema>
 
@@ -45,7 +45,7 @@ export type BudgetStanding =
   | { budget: 'total'; limit: string; unit: string; used: number; most: number; until?: number }
   | { budget: 'sender'; limit: string; over: { sender: string; until: number }[] }
 
-/** The currency of `prices`: as it is said, else that of the budgets in money. */
+/** The currency of `prices`: `currency` if set, else that of the budgets in money. */
 export function currencyOf(model?: { currency?: string; budget?: Budget }): string | undefined {
   const amounts = [...(model?.budget?.sender ?? []), ...(model?.budget?.total ?? [])]
   return model?.currency ?? amounts.find(({ unit }) => unit !== 'tokens')?.unit

@@ -9,7 +9,7 @@ const MEMBER = 'expected ada@example.com, *@example.com, group:NAME, sub:ID or *
 /** A member: a verified address, a domain, a group, a subject of the provider, or everyone it knows. */
 const member = z.string().regex(/^(?:\*|\*@[^\s@*]+|(?:group|sub):\S.*|[^\s@*:]+@[^\s@*]+)$/, MEMBER)
 
-/** Public providers, for which `*` would let anyone in. */
+/** Providers that anyone can have an account with. For these, `*` would let anyone in. */
 const FOR_EVERYBODY =
   /^https:\/\/(?:accounts\.google\.com|login\.microsoftonline\.com\/(?:common|consumers|organizations)|appleid\.apple\.com|gitlab\.com)\b/
 
@@ -21,7 +21,7 @@ const oidcSchema = z
       .refine(
         (url) =>
           url.startsWith('https:') || isLoopback(URL.parse(url)?.hostname.replace(/^\[|\]$/g, '') ?? ''),
-        'expected https://…; only on this machine it may be http',
+        'expected https://…; http is allowed for this machine only',
       )
       .describe('The issuer URL of the identity provider, as in its discovery document.'),
     'client-id': z.string().min(1),
@@ -50,13 +50,13 @@ const oidcSchema = z
       .describe('Allow endpoints at private addresses for a provider with a public name.'),
   })
   .refine(({ scopes }) => scopes.includes('openid'), {
-    error: 'expected openid among them',
+    error: '`scopes` must include openid',
     path: ['scopes'],
   })
   .refine(
     ({ issuer, allow, roles = { operator: [], viewer: [] } }) =>
       !FOR_EVERYBODY.test(issuer) || ![...allow, ...roles.operator].includes('*'),
-    { error: 'this provider has accounts for everybody; name who is meant instead of *', path: ['allow'] },
+    { error: 'anyone can have an account with this provider; name the people instead of *', path: ['allow'] },
   )
   .transform(camelKeys)
 

@@ -22,7 +22,7 @@ export const catalogue = {
   store_shards: misuse(500, 'The number of shards of {store} is {found}: {reason}.'),
   store_unreadable: misuse(
     500,
-    'The store ({store}) contains data that Trivium did not write: {reason}. Choose another prefix, or remove that data.',
+    'The store ({store}) contains data that Trivium did not write: {reason}. Use another prefix, or remove that data.',
   ),
   backup_refused: misuse(409, '{what} is refused: {reason}.'),
   backup_unreadable: misuse(422, '{path} is not a complete backup: {reason}. Nothing was changed.'),
@@ -36,14 +36,14 @@ export const catalogue = {
     'The keys that verify requests to gateway {gateway} cannot be fetched: {reason}. Try again.',
   ),
   method_not_allowed: final(405, '{method} is not allowed at {path}; use {allowed}.'),
-  upgrade_required: final(426, '{path} speaks WebSocket; connect with a WebSocket client.'),
+  upgrade_required: final(426, '{path} is for WebSocket connections; use a WebSocket client.'),
   not_found: final(404, 'There is no {path}.{hint}'),
   bad_request: final(400, 'The request cannot be read: {reason}.'),
   unauthorized: final(
     401,
     'A valid bearer token is needed; it is in <data dir>/control-token or TRIVIUM_TOKEN.',
   ),
-  sign_in_failed: final(401, 'The sign-in did not work: {reason}.'),
+  sign_in_failed: final(401, 'Sign-in failed: {reason}.'),
   sign_in_refused: final(
     403,
     '{who} may not sign in here. `allow` under `console: { oidc }` in routes.yaml says who may.',
@@ -64,7 +64,7 @@ export const catalogue = {
     'The command `{command}` in {folder} ended with {code}. Run it by hand to see why.',
   ),
   skill_not_found: misuse(404, 'There is no skill {name}.{hint}'),
-  skill_args_invalid: misuse(422, 'Skill {name} cannot take these arguments: {details}'),
+  skill_args_invalid: misuse(422, 'Invalid arguments for skill {name}: {details}'),
   skill_broken: final(500, 'Skill {name} cannot be loaded from {path}: {reason}'),
   skill_failed: passing(500, 'Skill {name} failed: {reason}'),
   listener_failed: passing(500, 'The Bolt app {file} failed: {reason}'),
@@ -128,11 +128,11 @@ export const catalogue = {
   subscription_not_found: final(404, 'There is no push subscription {name}.{hint}'),
   subscription_exists: final(
     409,
-    'There is a push subscription {name} already, in {where}. Choose another name, or {instead}.',
+    'A push subscription {name} already exists, in {where}. Choose another name, or {instead}.',
   ),
   subscription_in_file: final(
     409,
-    'Push subscription {name} is in routes.yaml. Change it there; a running daemon reads the file again.',
+    'Push subscription {name} is in routes.yaml. Change it there; a running daemon reloads the file.',
   ),
   subscription_not_empty: final(
     409,
@@ -141,16 +141,16 @@ export const catalogue = {
   job_not_found: final(404, 'There is no long job {id}, or it ended more than a week ago; see job-list.'),
   job_cancelled: final(409, 'The long job {id} was cancelled.'),
   job_failed: final(502, 'Queue {queue}: the job failed after {attempts} attempts: {reason}'),
-  no_reply: final(504, 'There was no reply to message {id}: {why}. See `trivium message show {id}`.'),
+  no_reply: final(504, 'Message {id} got no reply: {why}. See `trivium message show {id}`.'),
   job_timeout: passing(504, 'Queue {queue}: the job did not finish within {timeout}; {what}.'),
   callback_not_found: final(404, 'There is no callback {ref}, or it has ended.'),
   callback_released: final(410, 'Callback {ref} was released before it answered.'),
   callback_timeout: passing(504, 'Callback {ref} did not answer within {timeout}.'),
   callback_failed: final(502, 'Callback {ref} answered with an error: {reason}'),
-  nobody_to_ask: final(422, 'Nobody can be asked: {why}.'),
+  nobody_to_ask: final(422, 'There is no one to ask: {why}.'),
   approval_not_found: final(404, 'There is no approval {id}, or it is no longer kept.'),
   approval_decided: final(409, 'Approval {id} was already decided: {status}.'),
-  approval_pending: passing(202, 'Skill {name} waits for approval {id}.'),
+  approval_pending: passing(202, 'Skill {name} is waiting for approval {id}.'),
   approval_denied: final(403, 'Skill {name} was not approved: {reason}.'),
   model_missing: misuse(
     422,
@@ -177,7 +177,7 @@ export const catalogue = {
   stopping: passing(503, 'The daemon is stopping. The message was not accepted; try again in a moment.'),
   not_answering: passing(
     504,
-    'The daemon (process {pid}) did not answer at {address} within {seconds} s: it is suspended or busy. See its log. If it stays so, kill it.',
+    'The daemon (process {pid}) did not answer at {address} within {seconds} s: it is suspended or busy. See its log, and kill it if it stays unresponsive.',
   ),
   state_invalid: final(422, 'Document {name} was not changed: {details}'),
   document_conflict: passing(

@@ -4,9 +4,8 @@ import { isTimeZone } from '../lib/time-zone.ts'
 
 /** Compiled `hours` of a `match`. Neither method throws. */
 export type Hours = {
-  /** Whether a time (Unix ms) is within the hours. */
   fits(time: number): boolean
-  /** A time as clocks show it there: `Sat 22:14 Europe/Berlin`. */
+  /** Formats a time as the local time there: `Sat 22:14 Europe/Berlin`. */
   clock(time: number): string
 }
 
@@ -15,16 +14,17 @@ const [MINUTES_OF_DAY, MINUTES_OF_WEEK] = [1_440, 10_080]
 const MOST_LETTERS = 500
 const EXAMPLE = 'Mon-Fri 09:00-17:00 Europe/Berlin'
 
-/** Minutes from Monday 00:00; `end` is not in it, and lies in the next week where a night does. */
+/** Minutes since Monday 00:00. `end` is exclusive, and may lie in the following week. */
 type Span = { start: number; end: number }
 
-/** Some days with their times of day, in minutes. Without days it is every day, without times the whole day. */
+/** Days with their times of day, in minutes. No days: every day. No times: the whole day. */
 type Rule = { days: number[]; times: Span[] }
 
 /**
- * Compiles `Mon-Fri 09:00-12:00, 13:00-17:00; Sat 10:00-14:00 Europe/Berlin`: days, then times, as often as needed, then the time
- * zone (UTC without one). A night (`22:00-06:00`) belongs to the day on which it begins. Times are those of the clock on the
- * wall: what it skips in spring is in no range, and what it shows twice in autumn counts twice. Throws an Error that says what is wrong.
+ * Compiles `Mon-Fri 09:00-12:00, 13:00-17:00; Sat 10:00-14:00 Europe/Berlin`: groups of days and
+ * times, then the time zone (default UTC). A span over midnight (`22:00-06:00`) belongs to the day
+ * on which it begins. Times are local: those skipped by a DST change never match, those repeated
+ * match twice. Throws an Error with the reason for an invalid text.
  */
 export function compileHours(source: string): Hours {
   const { rules, zone } = parse(source)
@@ -40,14 +40,14 @@ export function compileHours(source: string): Hours {
     },
     clock(time) {
       const minute = minuteOf(time)
-      if (minute === undefined) return 'no time'
+      if (minute === undefined) return 'invalid time'
       const day = DAYS[Math.floor(minute / MINUTES_OF_DAY)]?.slice(0, 3)
       return `${day} ${formatTime(minute % MINUTES_OF_DAY)} ${zone}`
     },
   }
 }
 
-/** Hours in configuration: text that `compileHours` takes. Parses to the text itself. */
+/** Hours in configuration, checked by `compileHours`. Parses to the text itself. */
 export const hoursText = z
   .string({ error: `expected hours such as "${EXAMPLE}", or a list of them` })
   .superRefine((source, context) => {
@@ -70,7 +70,7 @@ function parse(source: string): { rules: Rule[]; zone: string } {
   for (const word of words) {
     if (zone !== undefined)
       throw new Error(
-        `${quote(word)} comes after the time zone, which goes last; hours of several zones are a list`,
+        `${quote(word)} comes after the time zone, which must be last; use a list for several time zones`,
       )
     const days = daysOf(word)
     const time = days ? undefined : timeOf(word)
@@ -82,11 +82,11 @@ function parse(source: string): { rules: Rule[]; zone: string } {
     else if (last && isTimeZone(word)) zone = word
     else throw new Error(whyNot(word))
   }
-  if (rules.length === 0) throw new Error(`no days and no times; write ${quote(EXAMPLE)}`)
+  if (rules.length === 0) throw new Error(`it has no days or times; write ${quote(EXAMPLE)}`)
   return { rules, zone: zone ?? 'UTC' }
 }
 
-/** The days of `Mon`, `Mon-Fri` or `Fri-Mon`, from Monday: 0. Undefined for other words. */
+/** The days of `Mon`, `Mon-Fri` or `Fri-Mon`, from 0 for Monday; undefined for other words. */
 function daysOf(word: string): number[] | undefined {
   const [first, last, ...others] = word.split('-').map(dayOf)
   if (first === undefined || others.length > 0) return undefined
@@ -96,7 +96,7 @@ function daysOf(word: string): number[] | undefined {
   return Array.from({ length: count }, (_, at) => (first + at) % 7)
 }
 
-/** `Mo`, `Mon`, `monday`: two letters tell all days apart. */
+/** `Mo`, `Mon`, `monday`: two letters identify a day. */
 function dayOf(name: string): number | undefined {
   if (name.length < 2) return undefined
   const found = DAYS.findIndex((day) => day.toLowerCase().startsWith(name.toLowerCase()))
@@ -109,9 +109,9 @@ function timeOf(word: string): Span | undefined {
   const [fromHour = 0, fromMinute = 0, toHour = 0, toMinute = 0] = found.slice(1).map(Number)
   const [start, end] = [fromHour * 60 + fromMinute, toHour * 60 + toMinute]
   if (fromMinute > 59 || toMinute > 59 || start >= MINUTES_OF_DAY || end > MINUTES_OF_DAY)
-    throw new Error(`${quote(word)} is no range of times between 00:00 and 24:00`)
+    throw new Error(`${quote(word)} is not a time range within 00:00-24:00`)
   if (start === end)
-    throw new Error(`${quote(word)} begins and ends at the same time; the whole day is 00:00-24:00`)
+    throw new Error(`${quote(word)} begins and ends at the same time; write 00:00-24:00 for the whole day`)
   return { start, end: end < start ? end + MINUTES_OF_DAY : end }
 }
 
@@ -123,17 +123,20 @@ function spansOf({ days, times }: Rule): Span[] {
 }
 
 function whyNot(word: string): string {
-  if (/^\d/.test(word)) return `${quote(word)} is no range of times; write it as 09:00-17:00`
-  if (isTimeZone(word)) return `the time zone ${quote(word)} goes last, after days and times`
+  if (/^\d/.test(word)) return `${quote(word)} is not a time range such as 09:00-17:00`
+  if (isTimeZone(word)) return `the time zone ${quote(word)} must come last, after days and times`
   if (word.includes('/')) {
     const near = nearest(word, Intl.supportedValuesOf('timeZone'))
     return `there is no time zone ${quote(word)}${near === undefined ? '' : `; did you mean "${near}"?`}`
   }
   const wrong = word.split('-').find((name) => dayOf(name) === undefined) ?? word
-  return `${quote(wrong)} is neither a day, a range of times nor a time zone${hint(wrong, DAYS)}`
+  return `${quote(wrong)} is neither a day, a time range nor a time zone${hint(wrong, DAYS)}`
 }
 
-/** Returns what finds the minute of the week in a zone; undefined for what is no time. The last one is remembered: clocks are slow to ask. */
+/**
+ * Makes a function that returns the minute of the week in a time zone; undefined for an invalid
+ * time. Caches the last result, because `Intl` is slow.
+ */
 function weekClock(zone: string): (time: number) => number | undefined {
   const parts = new Intl.DateTimeFormat('en', {
     ...{ timeZone: zone, weekday: 'long', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },

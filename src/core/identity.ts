@@ -44,8 +44,8 @@ export function mayAskFor({ skills }: Pick<Caller, 'skills'>, skill: string): bo
 export function requireAskFor(caller: Omit<Caller, 'kind'>, skill: string): void {
   if (mayAskFor(caller, skill)) return
   const reason = isViewer(caller)
-    ? 'a viewer changes nothing; `console: { oidc: { roles } }` names the operators'
-    : `its \`skills\` in \`tokens\` are ${caller.skills?.join(', ')}`
+    ? 'viewers cannot change anything; `console: { oidc: { roles } }` lists the operators'
+    : `its token only allows the skills  ${caller.skills?.join(', ')}`
   throw new TriviumError('forbidden', { what: `Skill ${skill} for ${caller.id}`, reason })
 }
 
@@ -69,7 +69,7 @@ export function compileMember(
   const wanted = partsOf(source)
   if (wanted.gateway === '') {
     const meant = halves.map((half) => `${half}:${source}`).join(' or ')
-    throw new Error(`"${source}" names no gateway; write ${meant}`)
+    throw new Error(`"${source}" has no gateway; write ${meant}`)
   }
   const isHere = ({ gateway, external }: ReturnType<typeof partsOf>) =>
     gateway !== '' && external === wanted.external && (wanted.gateway === '*' || gateway === wanted.gateway)

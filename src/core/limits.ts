@@ -3,7 +3,7 @@ import { TriviumError } from './errors.ts'
 /** A size limit, and a sentence that says what to do when it is reached. */
 export type Limit = { most: number; what: string; todo?: string }
 
-const INTO_A_FILE = 'Keep what is large in a file, and name it.'
+const INTO_A_FILE = 'Put large content into a file, and refer to it.'
 
 /** Throws `limit_reached` if there is no room for one more, or if a text is too long. */
 export function requireRoom({ most, what, todo = INTO_A_FILE }: Limit, given: number | string): void {

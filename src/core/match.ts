@@ -4,10 +4,10 @@ import { hoursText } from './hours.ts'
 import type { Json } from './json.ts'
 import { compilePattern, patternText } from './pattern.ts'
 
-/** Keys of `match` that are free in their rest: `header.NAME` (in any case) and `data.PATH` (dotted). */
+/** Keys of `match` with a free part: `header.NAME` (any case) and `data.PATH` (dotted). */
 export const OPEN_MATCH_KEY = /^(header|data)\.[^\s.]+(\.[^\s.]+)*$/
 
-/** What is meant where the open keys are written without their rest. */
+/** Suggestions for open keys without their free part. */
 const BARE_KEYS: Record<string, string> = {
   data: 'data.PATH, such as data.body.action',
   header: 'header.NAME, such as header.user-agent',
@@ -17,7 +17,7 @@ const BARE_KEYS: Record<string, string> = {
 const PATTERN_HINT = 'expected a glob, a /regex/, or a list of them'
 const TEXT_HINT = 'expected a text or a list of texts'
 const HOURS_HINT = 'expected hours such as "Mon-Fri 09:00-17:00 Europe/Berlin", or a list of them'
-const MAPPING_HINT = `${PATTERN_HINT}; only \`not\` holds a mapping: did you mean "not"?`
+const MAPPING_HINT = `${PATTERN_HINT}; only \`not\` takes a mapping: did you mean "not"?`
 const NOT_HINT = 'expected keys of `match`, or a list of such mappings'
 
 const pattern = patternOr(PATTERN_HINT)
@@ -34,7 +34,7 @@ const keys = {
   text: patterns.describe('Text of the message.'),
   prefix: oneOrMore(text, TEXT_HINT).exactOptional().describe('First words of the text.'),
   event: patterns.describe(
-    'Kind of event, such as `push` of GitHub; without it edits and reactions do not match.',
+    'Kind of event, such as `push` from GitHub. Edits and reactions only match with this or `reaction`.',
   ),
   channel: patterns.describe('Slack: id of the channel.'),
   thread: patterns.describe('Thread of the message; `mine` if the bot takes part in it.'),
@@ -52,24 +52,28 @@ const keys = {
 }
 const openKey = oneOrMore(patternOr(openHint), openHint)
 
-/** The type is written out: what TypeScript derives of `catchall` has errors where `skipLibCheck` is off. */
+/**
+ * Written out, because the type that TypeScript derives for `catchall` fails to compile without
+ * `skipLibCheck`.
+ */
 type GivenKeys = { [key: string]: Json }
 
-/** What `not` holds: the same keys, but for `not` itself. */
+/** The content of `not`: all keys except `not` itself. */
 export const excludedSchema: z.ZodType<MatchKeys, GivenKeys> = z
-  .object({ ...keys, not: z.never('a `not` holds no other `not`').exactOptional() })
+  .object({ ...keys, not: z.never('`not` cannot contain another `not`').exactOptional() })
   .catchall(openKey)
   .superRefine((match, context) => {
     reportUnknown(match, Object.keys(keys), context)
     if (Object.keys(match).length > 0) return
-    const message = 'an empty `not` excludes every message; name what is excluded, or leave it out'
+    const message = 'an empty `not` excludes every message; add conditions, or remove it'
     context.addIssue({ code: 'custom', input: match, message })
   })
 
 /**
- * `from` fits the sender's id, address or name; `verified`: there is proof of them; `automatic`: a machine wrote the mail;
- * `thread: mine`: the bot is in the thread; `hours`: it arrived then; what is no field of a message is of its `data`. A notice (an
- * edit, a reaction in Slack) fits only where `event` or `reaction` is given outside of `not`.
+ * The `match` of a route. `from` matches the sender's id, address or name; `verified`: the sender
+ * is proven; `automatic`: a machine wrote the mail; `thread: mine`: the bot takes part in the
+ * thread; `hours`: arrival time. Other keys refer to `data`. Notices (in Slack, an edit or a
+ * reaction) match only if the route has `event` or `reaction` outside of `not`.
  */
 export const matchSchema: z.ZodType<RouteMatch, GivenKeys> = z
   .object({
@@ -83,13 +87,16 @@ export const matchSchema: z.ZodType<RouteMatch, GivenKeys> = z
   .catchall(openKey)
   .superRefine((match, context) => reportUnknown(match, [...Object.keys(keys), 'not'], context))
 
-/** Each key holds patterns of which one must fit; `mention`, `direct`, `verified` and `automatic` are booleans. */
+/**
+ * Each key has patterns, one of which must match; `mention`, `direct`, `verified` and `automatic`
+ * are booleans.
+ */
 export type MatchKeys = { readonly [key: string]: readonly string[] | boolean }
 
-/** The keys of a `match`. `not` has what is excluded: all keys of any of its elements fit. */
+/** The keys of a `match`. `not` excludes messages that match all keys of any of its elements. */
 export type RouteMatch = { readonly [key: string]: readonly string[] | boolean | readonly MatchKeys[] }
 
-/** The keys of a `match` that must fit, and what it excludes. */
+/** Splits a `match` into the keys that must match, and the exclusions. */
 export function partsOfMatch(match: RouteMatch): { keys: MatchKeys; not: readonly MatchKeys[] } {
   const keys: Record<string, readonly string[] | boolean> = {}
   const not: MatchKeys[] = []
@@ -101,7 +108,7 @@ export function partsOfMatch(match: RouteMatch): { keys: MatchKeys; not: readonl
   return { keys, not }
 }
 
-/** Whether messages of a gateway can fit, whatever else is asked for. */
+/** Whether a `match` can match messages of a gateway, ignoring its other keys. */
 export function isForGateway(match: RouteMatch, gateway: string): boolean {
   const { keys, not } = partsOfMatch(match)
   const fits = ({ gateway: names }: MatchKeys) =>
@@ -109,7 +116,7 @@ export function isForGateway(match: RouteMatch, gateway: string): boolean {
   return fits(keys) && !not.some((inner) => Object.keys(inner).join() === 'gateway' && fits(inner))
 }
 
-/** True for the keys of `match`. */
+/** Whether `key` is valid in `match`. */
 export function isMatchKey(key: string): boolean {
   return Object.hasOwn(keys, key) || key === 'not' || OPEN_MATCH_KEY.test(key)
 }
@@ -118,7 +125,7 @@ function patternOr(error: string | z.core.$ZodErrorMap) {
   return z.union([patternText, z.number().transform(String), z.boolean().transform(String)], { error })
 }
 
-/** A mapping is most likely a mistyped `not`, the only key that holds one. */
+/** A mapping is probably a misspelt `not`, the only key that takes one. */
 function openHint({ input }: { input?: unknown }): string {
   return typeof input === 'object' && !Array.isArray(input) ? MAPPING_HINT : PATTERN_HINT
 }

@@ -10,11 +10,11 @@ const oauth = z
       .min(1)
       .exactOptional()
       .describe('The client, if the server does not register clients dynamically.'),
-    'client-secret': z.string().min(1).exactOptional().describe('Secret of the client.'),
+    'client-secret': z.string().min(1).exactOptional().describe('The client secret.'),
     issuer: z
       .url({ protocol: /^https?$/, error: 'expected https://…' })
       .exactOptional()
-      .describe('The authorization server of the client; credentials go to no other.'),
+      .describe('The authorization server of the client. The credentials are sent to no other server.'),
     scope: z.string().min(1).exactOptional().describe('Scopes to request.'),
     grant: z
       .enum(['authorization_code', 'client_credentials'])
@@ -44,7 +44,7 @@ export const mcpServerSchema = z
       .record(z.string(), z.coerce.string())
       .exactOptional()
       .describe(
-        'Environment variables for the program. It gets HOME, PATH, USER and a few others, and nothing else.',
+        'Environment variables for the program. Apart from these it only gets HOME, PATH, USER and a few others.',
       ),
     cwd: z
       .string()
@@ -59,7 +59,7 @@ export const mcpServerSchema = z
       .record(z.string().regex(/^[\w-]+$/), z.string())
       .exactOptional()
       .describe('Headers of each request.'),
-    oauth: oauth.exactOptional().describe('OAuth2 login at the server.'),
+    oauth: oauth.exactOptional().describe('OAuth 2 login at the server.'),
     'allow-private': z
       .boolean()
       .default(false)
@@ -72,7 +72,7 @@ export const mcpServerSchema = z
       .default('destructive')
       .describe('Tools that need an approval: destructive ones, all, none, or those listed.'),
     approvers: z.array(z.string()).default([]).describe('People who may approve, in addition to operators.'),
-    access: names.exactOptional().describe('Who may use the tools, as `access` of a skill.'),
+    access: names.exactOptional().describe('Who may use the tools, like `access` of a skill.'),
   })
   .superRefine((given, context) => {
     const fault = (message: string, ...path: string[]) =>
@@ -88,7 +88,10 @@ export const mcpServerSchema = z
       fault('no user and password in the URL, it is in logs; write them under `headers`', 'url')
     }
     if (given.oauth?.clientSecret && !given.oauth.issuer) {
-      fault('`client-secret` needs `issuer`, or the server would say who gets it', 'oauth')
+      fault(
+        '`client-secret` needs `issuer`; otherwise the server could choose who receives the secret',
+        'oauth',
+      )
     }
     if (given.oauth?.grant === 'client_credentials' && !given.oauth.clientSecret) {
       fault('the grant client_credentials needs `client-id` and `client-secret`', 'oauth')

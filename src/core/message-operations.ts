@@ -28,17 +28,17 @@ const searchWords = z
   })
   .exactOptional()
   .describe(
-    `Search words: ${Object.keys(SEARCH_KEYS).join(':, ')}: and parts of subject or text, in quotes where they have spaces`,
+    `Search words: ${Object.keys(SEARCH_KEYS).join(':, ')}: and parts of the subject or text, in quotes if they contain spaces`,
   )
 
-/** The filter of messages, for searches and for the stream. */
+/** The filter for messages, in searches and in the live stream. */
 export const messageFilter = closed({
   gateway: optional('Only messages of this gateway'),
   transport: optional('Only of this transport: email, slack, webhook, …'),
   conversation: optional('Only messages of this conversation'),
-  event: optional('Only with this event, as webhooks and Slack name it'),
-  sender: optional('A part of the id, the name or the address of who sent it'),
-  text: optional('A part of the subject or the text, case aside'),
+  event: optional('Only with this event name of webhooks or Slack'),
+  sender: optional('Part of the id, name or address of the sender'),
+  text: optional('Part of the subject or text; case is ignored'),
   outcome: outcome
     .exactOptional()
     .describe(`The outcome, or several separated by commas: ${OUTCOMES.join(', ')}`),
@@ -55,7 +55,7 @@ export const messages = {
     before: older,
     limit: limit.default(20).describe('Maximum number of messages'),
   }).describe('Lists messages, newest first.'),
-  /** A page is bounded in time: `next` is the `before` of the next one, absent at the end. */
+  /** The time per page is limited. `next` is the `before` of the next page; absent at the end. */
   search: messageFilter
     .extend({
       before: older,
@@ -64,7 +64,10 @@ export const messages = {
     .describe(
       'Searches messages, newest first. Returns summaries with their outcomes, and where to continue.',
     ),
-  /** Bounded in time: what is older than `countedTo` is not counted yet; ask again until there. */
+  /**
+   * The time per call is limited: times before `countedTo` are not counted yet. Call again with
+   * that as `until`.
+   */
   histogram: messageFilter
     .extend({
       buckets: z.int().min(1).max(500).default(60).describe('Approximate number of time spans'),
@@ -76,7 +79,7 @@ export const messages = {
         .describe('Length of a span in ms, to continue a previous call'),
     })
     .describe('Counts messages by arrival, in equal time spans, oldest first.'),
-  /** Throws `message_not_found`, and what accepting throws. */
+  /** Throws `message_not_found`, and the errors of accepting a message. */
   resend: closed({
     id: name.describe('The id of a message or dead letter'),
     text: z.string().exactOptional().describe('A new text; the sender then no longer counts as verified'),
@@ -93,7 +96,7 @@ export const messages = {
   }).describe('Shows a complete message and its history on each road.'),
 }
 
-const page = { before: optional('Page on: the `next` of the page before'), limit: limit.default(50) }
+const page = { before: optional('`next` of the previous page'), limit: limit.default(50) }
 
 /** `conversation-…`: messages with their replies. */
 export const conversations = {
@@ -112,9 +115,9 @@ const deadLetter = { id: name.describe('The id of the dead letter'), ...letterQu
 const letterFilter = {
   ...letterQueue,
   group: optional('The route (dispatch) or the gateway (outbox)'),
-  error: optional('A part of the last error, case aside'),
+  error: optional('Part of the last error; case is ignored'),
   code: optional('The code of the last error'),
-  pattern: optional('The last error without its numbers and ids, as dead-letter-groups gives it'),
+  pattern: optional('The last error without numbers and ids, as returned by dead-letter-groups'),
   since: time.exactOptional().describe('Dead since a time, or an age such as 2h'),
   until: time.exactOptional().describe('Dead before a time'),
 }
@@ -133,7 +136,7 @@ const someLetters = closed({
 export const deadLetters = {
   list: closed({
     ...letterFilter,
-    before: optional('Page on from the last one: its "at/id"; an empty list is the end'),
+    before: optional('"at/id" of the last entry of the previous page; an empty list is the end'),
     limit: limit.default(20).describe('Maximum number of dead letters'),
   }).describe('Lists dead letters, newest first.'),
   groups: closed(letterFilter).describe(
@@ -145,7 +148,7 @@ export const deadLetters = {
   ),
   drop: someLetters.describe('Removes dead letters permanently.'),
   bulk: closed({
-    do: z.enum(['retry', 'drop']).describe('What to do with them'),
+    do: z.enum(['retry', 'drop']).describe('What to do with the dead letters'),
     ...letterFilter,
   }).describe('Retries or drops all dead letters that match the filter, as a job with progress.'),
 }

@@ -137,7 +137,7 @@ const idText = z.string().min(1).max(500).exactOptional()
 export const submissionSchema = z.strictObject({
   gateway: z.string().min(1).describe('The gateway through which it arrives'),
   text: z.string().describe('The text'),
-  conversation: idText.describe('The conversation; by default a new one'),
+  conversation: idText.describe('The conversation; default: a new one'),
   from: idText.describe('The sender'),
   key: idText.describe('Idempotency key: accepted once per gateway'),
   subject: z.string().exactOptional().describe('The subject'),

@@ -45,7 +45,7 @@ export const notifySchema = z
     'at-most': rate
       .default({ count: 1, per: 60_000 })
       .describe(
-        'Maximum number of notifications in a time; further events are combined. off: one notification per event.',
+        'Maximum rate of notifications; further events are combined. off: one notification per event.',
       ),
   })
   .transform((rule, context): NotifyRule => {

@@ -42,11 +42,11 @@ export const events = {
   /** Without `queue` the group is one of `call.rootId`. Idempotent. */
   subscribe: closed({
     topic: name.describe('The topic, for example gateway-message'),
-    queue: optional('The consumer group; without it you get one of your own, with a name to wait with'),
+    queue: optional('The consumer group; default: a new one of your own, whose name is returned'),
     replay: z.boolean().default(false).describe('Start with the oldest retained event'),
     ref: optional('A skill to invoke for each event'),
     match: match.describe(
-      'Only events that match, with the keys of a route; others are acknowledged for the group. {}: all again',
+      'Only events that match, with the keys of a route; others are acknowledged for the group. {} removes the filter',
     ),
     maxDeliveries: z
       .int()
@@ -62,7 +62,6 @@ export const events = {
     queue: optional('The consumer group; without it that of this invocation'),
     ref: optional('The skill that was invoked for each event'),
   }).describe('Removes a consumer group and its unread events.'),
-  /** Without `queue` it reads the caller's own group, or without one waits for the next events. */
   /** Throws `group_not_found`. */
   seek: closed({
     topic: name.describe('The topic'),
@@ -77,12 +76,10 @@ export const events = {
   }).describe('Redelivers consumed events to a consumer group, all or a range, as a job (see job-show).'),
   groups: closed({
     topic: optional('Only the groups of this topic'),
-  }).describe(
-    'Lists consumer groups: how far each is behind, in events and in time, its rate, and who reads.',
-  ),
+  }).describe('Lists consumer groups with their backlog in events and time, their rate, and their readers.'),
   wait: closed({
     topic: name.describe('The topic, for example gateway-message'),
-    queue: optional('The consumer group; without it that of this invocation, or what comes next'),
+    queue: optional('The consumer group; default: that of this invocation, or the next events'),
     timeout,
     ack: z.boolean().default(true).describe('Consume the returned events; false only peeks'),
     max: z.int().min(1).max(10_000).default(100).describe('Maximum number of events'),
@@ -145,7 +142,7 @@ export const gateways = {
       .describe('Further features of the transport, such as blocks, a modal or an ephemeral reply in Slack'),
     messageId: optional('Answer this message, from anywhere'),
     receipt: optional('Answer the message that has this receipt of gateway-receive'),
-    gateway: optional('Another gateway than that of the message; needs `to`'),
+    gateway: optional('A gateway other than that of the message; needs `to`'),
     to: z
       .union([name, z.array(name).min(1)])
       .exactOptional()
@@ -161,7 +158,7 @@ export const gateways = {
       .enum(['accept', 'tentative', 'decline'])
       .exactOptional()
       .describe('Mail: answer to the invitation in the message'),
-    key: optional('The same key is sent once; with messageId or receipt for that message'),
+    key: optional('Idempotency key: sent once per key; with messageId or receipt, once per key and message'),
     wait: wait.exactOptional().describe('How long to wait for the result of the transport, in ms'),
     at: moment.exactOptional().describe('Send at this time: 2026-12-24T18:00:00Z; at most 366 days ahead'),
     in: span.exactOptional().describe('Send after this time: 30m, 2h, 3d'),
@@ -169,7 +166,7 @@ export const gateways = {
     .refine(
       ({ messageId, receipt, gateway, to = gateway }) =>
         [messageId, receipt, to].filter((each) => each !== undefined).length <= 1,
-      'give one of messageId, receipt, or gateway with to: each says where it goes',
+      'give only one of messageId, receipt, and gateway with to: each sets the recipient',
     )
     .describe(
       'Replies in the current conversation or to the message given by messageId or receipt, or sends to another target if the gateway allows it.',
@@ -203,9 +200,9 @@ export const refusals = {
   /** Throws `gateway_not_found`, `forbidden`, `refused_gone`. The secret is neither stored nor logged. */
   'refused-try': closed({
     gateway: name.describe('The gateway'),
-    id: optional('The refused delivery, as `refused` gives it; without it the newest'),
+    id: optional('The refused delivery, as returned by `refused`; default: the newest'),
     secret: name.max(4_000).describe('The secret to try; it is neither stored nor logged'),
-  }).describe('Checks a delivery that was refused with another secret, and accepts nothing.'),
+  }).describe('Checks a refused delivery with another secret, without accepting it.'),
   'gateway-traffic': closed({
     gateway: optional('Only this gateway'),
   }).describe('Shows the traffic of each gateway in the last hour: rate, last message, share of refusals.'),
@@ -241,7 +238,7 @@ export const callbacks = {
 
 /** Where a value lives: in this data dir or process, or on the message store. */
 export const storeName = z.enum(['file', 'memory', 'shared'])
-const keptIn = storeName.exactOptional().describe('Only sessions kept there; default: all')
+const keptIn = storeName.exactOptional().describe('Only sessions in this storage; default: all')
 
 /** `session-…` */
 export const sessions = {

@@ -2,8 +2,8 @@ import { installPlace, packageVersion, testedVersions } from '../lib/packages.ts
 import { TriviumError } from './errors.ts'
 
 /**
- * The optional parts: packages that most installations do not need. They are optional peers of Trivium, so that npm
- * installs none of them by itself.
+ * The optional parts: packages that most installations do not need. They are optional peer
+ * dependencies, so npm does not install them by default.
  */
 export const PARTS = {
   slack: {
@@ -11,7 +11,7 @@ export const PARTS = {
     packages: ['@slack/bolt', '@slack/oauth', '@slack/web-api', 'amaro'],
   },
   model: {
-    what: 'prompt skills and everything else that asks a model',
+    what: 'prompt skills and everything else that uses a model',
     packages: ['ai', '@ai-sdk/anthropic', '@ai-sdk/openai', '@ai-sdk/openai-compatible', '@ai-sdk/otel'],
   },
   mcp: {
@@ -29,12 +29,12 @@ export type Part = keyof typeof PARTS
 
 export const PART_NAMES: readonly Part[] = ['slack', 'model', 'mcp', 'queues', 'tracing']
 
-/** A package of a part: the tested version, and the one that is installed instead, if any. */
+/** A package of a part: the tested version, and the installed one, if any. */
 export type Other = { name: string; tested: string; found?: string }
 
 const usable = new Set<Part>()
 
-/** Packages of a part that are missing, or of a major version that is not the tested one. */
+/** The packages of a part that are missing, or whose major version differs from the tested one. */
 export function lackingOf(part: Part): Other[] {
   if (usable.has(part)) return []
   const lacking = othersOf(part).filter(({ tested, found }) => !found || !hasSameMajor(found, tested))
@@ -42,7 +42,7 @@ export function lackingOf(part: Part): Other[] {
   return lacking
 }
 
-/** Packages of a part that are missing, or not as new as the tested version. */
+/** The packages of a part that are missing, of another major version, or older than the tested version. */
 export function outdatedOf(part: Part): Other[] {
   return othersOf(part).filter(
     ({ tested, found }) => !found || !hasSameMajor(found, tested) || isOlder(found, tested),
@@ -57,22 +57,24 @@ function othersOf(part: Part): Other[] {
   })
 }
 
-/** Loads code that imports packages of a part. Throws `part_missing` where these are not installed. */
+/** Runs `load`, which imports packages of a part. Throws `part_missing` if they are not installed. */
 export async function loadPart<T>(part: Part, load: () => Promise<T>): Promise<T> {
   if (lackingOf(part).length > 0) throw partMissing([part])
   return load()
 }
 
-/** The same, or undefined where they are not installed. */
+/** Like `loadPart`, but resolves undefined if the packages are not installed. */
 export async function loadIfThere<T>(part: Part, load: () => Promise<T>): Promise<T | undefined> {
   return lackingOf(part).length > 0 ? undefined : load()
 }
 
-/** The error that some of these parts cannot be used, with the command that installs them. */
+/** The error for missing parts, with the command that installs them. `neededBy`: what needs them. */
 export function partMissing(parts: readonly Part[], neededBy = ''): TriviumError {
   const missing = parts.filter((part) => lackingOf(part).length > 0)
   const others = missing.flatMap(lackingOf).filter(({ found }) => found !== undefined)
-  const found = others.map(({ name, found, tested }) => `${name} ${found} is there, but ${tested} is needed`)
+  const found = others.map(
+    ({ name, found, tested }) => `${name} ${found} is installed, but ${tested} is needed`,
+  )
   const why = [neededBy && `needed by ${neededBy}`, ...found].filter(Boolean).join('; ')
   return new TriviumError('part_missing', {
     names: missing.join(' '),
@@ -86,7 +88,7 @@ export function partMissing(parts: readonly Part[], neededBy = ''): TriviumError
   })
 }
 
-/** The command line that brings these parts to the tested versions, for the package manager of the project. */
+/** The command that installs the tested versions of these parts with the project's package manager. */
 export function installCommand(parts: readonly Part[]): string[] {
   return [
     ...installPlace().command,
@@ -98,7 +100,7 @@ function numbersOf(version: string): number[] {
   return version.split(/[.+-]/).slice(0, 3).map(Number)
 }
 
-/** Before 1.0 the second number is the major one. */
+/** Before 1.0, the second number acts as the major version. */
 function hasSameMajor(found: string, tested: string): boolean {
   const [[major, minor], [wanted, second]] = [numbersOf(found), numbersOf(tested)]
   return major === wanted && (wanted !== 0 || minor === second)

@@ -35,7 +35,7 @@ function compileFolded(source: string, fold: Fold): Pattern {
   const unknown = letters.replaceAll(/[ims]/g, '')[0]
   if (unknown !== undefined) {
     throw new Error(
-      `has the unknown regex flag "${unknown}" (known: i, m, s); to match a path as it is, write "\\${source}"`,
+      `has the unknown regex flag "${unknown}" (known: i, m, s); to match a literal path, write "\\${source}"`,
     )
   }
   if (!needsRe2(source)) return stars(source, fold)
@@ -122,12 +122,13 @@ function compile(regex: string): RE2JS {
   const { RE2JS, RE2JSException }: typeof import('re2js') = require('re2js')
   try {
     const compiled = RE2JS.compile(regex)
-    if (compiled.programSize() > MAX_PROGRAM) throw new Error('is too large once its repeats are unrolled')
+    if (compiled.programSize() > MAX_PROGRAM)
+      throw new Error('is too large after its repetitions are expanded')
     return compiled
   } catch (error) {
     if (!(error instanceof RE2JSException)) throw error
     const reason = error.message.replace(/^error parsing regexp: /, '')
-    throw new Error(`is no RE2 regex: ${reason} (look-around and back-references are not in RE2)`, {
+    throw new Error(`is not a valid RE2 regex: ${reason} (RE2 has no look-around or back-references)`, {
       cause: error,
     })
   }

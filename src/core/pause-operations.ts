@@ -3,16 +3,19 @@ import { closed, name, optional } from './arguments.ts'
 import { span } from './send-operations.ts'
 import { LONGEST_TIMER } from './units.ts'
 
-const reason = optional('Why, for whoever looks later')
+const reason = optional('The reason, shown to others')
 const gateway = name.describe('The gateway')
 const conversation = {
-  conversation: name.describe('The conversation, as in its messages'),
-  gateway: optional('Its gateway; needed only where several have one of that name'),
+  conversation: name.describe('The conversation id, as in its messages'),
+  gateway: optional('Its gateway; only needed if several gateways have a conversation with this id'),
 }
 
-/** Pauses of dispatch: messages are accepted and wait; receive, events and replies go on. `…-pause`, `…-resume`. */
+/**
+ * Pauses of dispatch (`…-pause`, `…-resume`): messages are accepted and wait; receive, events and
+ * replies continue.
+ */
 export const pauses = {
-  /** Throws `forbidden`; what is not there is `not_found`, `gateway_not_found` or `skill_not_found`. */
+  /** Throws `forbidden`; for an unknown object `not_found`, `gateway_not_found` or `skill_not_found`. */
   'gateway-pause': closed({ gateway, reason }).describe(
     'Pauses a gateway: its messages are accepted but wait for dispatch.',
   ),
@@ -40,7 +43,7 @@ export const pauses = {
     drop: z
       .boolean()
       .default(false)
-      .describe('Record its messages as handled by a person instead of letting them wait'),
+      .describe('Record new messages as handled by a person instead of letting them wait'),
     reason,
   }).describe(
     'Pauses a conversation because a person takes over: its messages wait, or with drop are not dispatched.',

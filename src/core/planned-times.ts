@@ -32,7 +32,7 @@ export function plannedTimes(schedule: Times) {
 /** Functions for the first time after a given time, and the last one before it. */
 function timesOf({ cron: expression, every, step, timezone, created }: Times) {
   if (step !== undefined && expression === undefined)
-    throw new TriviumError('usage', { details: 'A `step` goes with a `cron`.' })
+    throw new TriviumError('usage', { details: '`step` requires `cron`.' })
   if (every !== undefined && expression === undefined) {
     const start = Date.parse(created)
     const last = (time: number) => start + Math.floor((time - start) / every) * every
@@ -73,7 +73,7 @@ function compile(expression: string, timezone: string): Cron {
     cron.nextRun()
     return cron
   } catch (error) {
-    const details = `The schedule "${expression}" (${timezone}) cannot be read: ${reasonOf(error)}`
+    const details = `The schedule "${expression}" (${timezone}) is invalid: ${reasonOf(error)}`
     throw new TriviumError('usage', { details }, { cause: error })
   }
 }

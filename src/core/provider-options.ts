@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Options of a section that names a model: where the provider's API is, and the key to it. */
+/** Options of sections that name a model: the API of the provider, and its key. */
 export const providerOptions = {
   'base-url': z.url().exactOptional().describe('Address of a compatible API.'),
   'api-key': z

@@ -8,7 +8,10 @@ const subscription = { name: name.describe('The name of the subscription') }
 const text = z.string().min(1)
 const time = z.union([z.number(), text])
 
-/** The settings of a subscription, as in `subscriptions:` of routes.yaml. The service checks them by the schema of the file. */
+/**
+ * The settings of a subscription, as in `subscriptions:` of routes.yaml. The service validates them
+ * with the schema of the file.
+ */
 const settings = {
   match: matchSchema
     .transform((match): RouteMatch => match)
@@ -51,7 +54,7 @@ const settings = {
     .describe('Attempts, the delay before the second one, and the longest delay'),
 }
 
-/** Settings that an update may remove. */
+/** The settings with null, which removes one in an update. */
 const changes = {
   match: settings.match.nullable(),
   secret: settings.secret,
@@ -93,11 +96,11 @@ export const subscriptions = {
   delete: closed({
     ...subscription,
     force: z.boolean().default(false).describe('Also delete waiting events and dead letters'),
-    dryRun: z.boolean().default(false).describe('Only tell what would be deleted'),
-  }).describe('Deletes a push subscription that was made by subscription-create.'),
+    dryRun: z.boolean().default(false).describe('Only report what would be deleted'),
+  }).describe('Deletes a push subscription created by subscription-create.'),
   pause: closed(subscription).describe('Pauses a push subscription; its events keep their place.'),
   resume: closed(subscription).describe(
-    'Resumes a push subscription that was paused, or whose receiver was gone (410) or failing.',
+    'Resumes a push subscription that is paused, failing, or disabled because its receiver is gone (410).',
   ),
   replay: closed({
     ...subscription,

@@ -21,7 +21,10 @@ const tls = z
       .exactOptional()
       .describe('CA certificates that may sign the certificate of the receiver, instead of the public CAs.'),
   })
-  .refine(({ cert, key }) => (cert === undefined) === (key === undefined), '`cert` and `key` belong together')
+  .refine(
+    ({ cert, key }) => (cert === undefined) === (key === undefined),
+    '`cert` and `key` must be given together',
+  )
 
 /** OAuth 2.0 client credentials. */
 const oauth = z
@@ -49,7 +52,9 @@ export const pushSchema = z
       .transform((match): RouteMatch => match)
       .exactOptional()
       .describe('As in routes; without it every event is sent.'),
-    url: z.url({ protocol: /^https?$/, error: 'expected https://…' }).describe('Where events are POSTed to.'),
+    url: z
+      .url({ protocol: /^https?$/, error: 'expected https://…' })
+      .describe('The URL that events are POSTed to.'),
     secret: z
       .union([secret, z.array(secret).min(1).max(5)])
       .transform((given) => [given].flat())
@@ -105,13 +110,13 @@ export type PushSubscription = z.output<typeof pushSchema>
 
 function faultOf(url: URL, allowPrivate: boolean): string | undefined {
   if (url.username || url.password) {
-    return 'no user and password in the URL, it is in logs; write it under `headers`'
+    return 'remove user and password from the URL, because URLs are logged; use `headers`'
   }
   if (allowPrivate) return undefined
   if (url.protocol === 'http:')
     return 'expected https://…; http is for private receivers, with `allow-private: true`'
   return url.hostname === 'localhost' || isPrivateHost(url)
-    ? 'it is a private address; set `allow-private: true` if that is meant'
+    ? 'it is a private address; set `allow-private: true` to allow it'
     : undefined
 }
 

@@ -12,19 +12,22 @@ export const queueName = z
 const retrySchema = z
   .strictObject({
     attempts: z.int().min(1).max(1000).default(5).describe('Attempts, including the first.'),
-    backoff: z.enum(['exponential', 'fixed']).default('exponential').describe('How the delay grows.'),
+    backoff: z
+      .enum(['exponential', 'fixed'])
+      .default('exponential')
+      .describe('How the delay grows with each attempt.'),
     delay: timerDuration.default(1_000).describe('Delay before the second attempt.'),
     'max-delay': timerDuration.default(300_000).describe('Longest delay between attempts.'),
   })
   .transform(({ 'max-delay': most, ...rest }) => ({ ...rest, maxDelay: Math.max(most, rest.delay) }))
 
-/** The keys that say who answers; a route has one. */
+/** The keys that name the target of a route. A route has exactly one. */
 export const ROUTE_TARGETS = ['skill', 'queue', 'bolt'] as const
 
-/** The keys that only a skill understands. */
+/** The keys that only apply to skills. */
 const OF_SKILLS = ['args', 'model', 'approval', 'while-busy', 'settle'] as const
 
-/** A conversation must not wait for longer than people do. */
+/** Maximum `settle` in ms: people do not wait longer for a reply. */
 const LONGEST_SETTLE = 600_000
 
 const routeKeys = z.strictObject({
@@ -55,7 +58,7 @@ const routeKeys = z.strictObject({
     .describe('Fixed arguments, added to those that every dispatched skill gets.'),
   retry: retrySchema.prefault({}).describe('When a failed skill runs again.'),
   timeout: timerDuration
-    .refine((ms) => ms > 0, 'a timeout is longer than 0')
+    .refine((ms) => ms > 0, 'a timeout must be greater than 0')
     .default(60_000)
     .describe('Timeout of one attempt.'),
   /** See `concurrencyOf`. */
@@ -96,7 +99,7 @@ const routeKeys = z.strictObject({
       'Messages that arrive while the conversation is busy: one by one (queue), one run for all (collect), only the newest (latest), or passed to the running model (steer).',
     ),
   settle: timerDuration
-    .refine((ms) => ms <= LONGEST_SETTLE, 'settle for 10m at most')
+    .refine((ms) => ms <= LONGEST_SETTLE, '`settle` is at most 10m')
     .exactOptional()
     .describe('Waits until no further message has arrived for this long, at most ten times as long.'),
 })
@@ -106,23 +109,33 @@ export const routeSchema = routeKeys.superRefine((route, context) => {
   const issue = (key: string, message: string) =>
     context.addIssue({ code: 'custom', path: [key], message, input: route })
   const [target, another] = ROUTE_TARGETS.filter((key) => route[key] !== undefined)
-  if (!target) issue('skill', 'missing key "skill", "queue" or "bolt": who answers')
+  if (!target) issue('skill', 'missing key "skill", "queue" or "bolt"')
   if (another) issue(another, `a route has one of "skill", "queue" and "bolt"; this one has "${target}"`)
   if (route.order !== undefined && target !== 'bolt')
-    issue('order', `"order" is for "bolt"; with "${target}" the messages of a conversation keep their order`)
+    issue(
+      'order',
+      `"order" only applies to "bolt"; with "${target}" the messages of a conversation always keep their order`,
+    )
   if (target === undefined || target === 'skill') return
   for (const key of OF_SKILLS) {
-    if (route[key] !== undefined) issue(key, `"${key}" is for skills; "${target}" gets the whole message`)
+    if (route[key] !== undefined)
+      issue(key, `"${key}" only applies to skills; "${target}" gets the whole message`)
   }
 })
 
-/** Listeners wait for others most of the time, and what a person waits for must not wait for them. */
+/**
+ * For Bolt apps. Their listeners mostly wait for I/O, and urgent events (modals, commands) must not
+ * queue behind them.
+ */
 const LISTENERS = 1000
 
-/** How many invocations of a route run at once in one process: 16, or 1,000 of listeners, unless the route says. */
+/**
+ * Maximum concurrent invocations of a route per process: `concurrency` if set, else 1,000 for Bolt
+ * apps and 16 for others.
+ */
 export function concurrencyOf({ concurrency, bolt }: Pick<Route, 'concurrency' | 'bolt'>): number {
   return concurrency ?? (bolt === undefined ? 16 : LISTENERS)
 }
 
-/** Who answers a message: the first route whose `match` fits wins. */
+/** A route with its defaults. The first route whose `match` fits handles a message. */
 export type Route = z.output<typeof routeSchema>

@@ -2,7 +2,7 @@ import { nearest } from '../lib/nearest.ts'
 import { OUTCOMES, type Outcome } from './message-query.ts'
 import { parseTime } from './units.ts'
 
-/** What a line of search words means. All of it must hold; `words` are parts of the subject or the text. */
+/** A parsed search text. All conditions must hold; `words` are parts of the subject or the text. */
 export type SearchWords = {
   words: string[]
   sender?: string
@@ -15,19 +15,19 @@ export type SearchWords = {
   until?: number
 }
 
-/** What is understood before a colon, and what each means. */
+/** The keys before a colon, with their descriptions. */
 export const SEARCH_KEYS = {
-  from: 'a part of the id, name or address of the sender',
-  status: `how it stands: ${OUTCOMES.join(', ')}`,
+  from: 'part of the id, name or address of the sender',
+  status: `its outcome: ${OUTCOMES.join(', ')}`,
   gateway: 'its gateway',
   transport: 'its transport',
   conversation: 'its conversation',
-  event: 'its event, as webhooks name it',
-  after: 'since a time (2026-11-21, 2026-11-21T10:00, yesterday), or from so long ago on (2h)',
+  event: 'its event name of a webhook or Slack',
+  after: 'since a time (2026-11-21, 2026-11-21T10:00, yesterday) or an age (2h)',
   before: 'before a time',
 } as const
 
-/** The field of `SearchWords` that each fills. */
+/** The field of `SearchWords` that each key sets. */
 const FIELDS = {
   from: 'sender',
   status: 'outcome',
@@ -43,18 +43,21 @@ type Key = keyof typeof SEARCH_KEYS
 
 const KEYS = Object.keys(SEARCH_KEYS)
 const EXAMPLE = 'from:ada status:dead,retrying after:2h "out of stock"'
-/** A word: `key:value`, where either may be in quotes, or a text. */
+/** `key:value` or a text; values and texts may be in quotes. */
 const WORD = /([a-z][a-z-]*):(?=\s|$)|(?:([a-z][a-z-]*):)?(?:"((?:[^"\\]|\\.)*)"|(\S+))/gi
 
-/** Reads `from:ada status:dead "some words"`. Throws an Error that says which word is wrong and what is understood. */
+/**
+ * Parses `from:ada status:dead "some words"`. Throws an Error that names the invalid word and the
+ * valid keys.
+ */
 export function parseSearch(text: string): SearchWords {
   if ((text.replaceAll(/\\./g, '').split('"').length - 1) % 2 === 1) {
-    throw new Error('a quotation mark has no end')
+    throw new Error('a quotation mark is not closed')
   }
   const found: SearchWords = { words: [] }
   for (const [whole, bare, key, quoted, plain] of text.matchAll(WORD)) {
     const value = quoted === undefined ? plain : quoted.replaceAll(/\\(.)/g, '$1')
-    // An address is a text, and so is what is no word before a colon: `10:30`.
+    // URLs are texts, and so are words whose part before the colon is not a word, such as `10:30`.
     if (bare === undefined && (key === undefined || plain?.startsWith('//'))) {
       found.words.push(key === undefined ? (value ?? '') : whole)
       continue
@@ -71,9 +74,9 @@ function keyOf(name: string, whole: string): Key {
   const known = alias[given] ?? given
   if (isKey(known)) return known
   const near = nearest(known, KEYS)
-  const meant = near === undefined ? '' : `; did you mean ${near}:?`
+  const meant = near === undefined ? '.' : `; did you mean ${near}:?`
   throw new Error(
-    `${name}: is not understood${meant} Understood are ${KEYS.map((each) => `${each}:`).join(' ')} and words, as in ${EXAMPLE}. Quotes make it a text: "${whole}"`,
+    `${name}: is not a known key${meant} Known keys are ${KEYS.map((each) => `${each}:`).join(' ')}, as in ${EXAMPLE}. Quote it to search for the text:  "${whole}"`,
   )
 }
 
@@ -84,11 +87,11 @@ function isKey(name: string): name is Key {
 function take(found: SearchWords, key: Key, value: string | undefined, whole: string): void {
   if (value === undefined || value === '') throw new Error(`${whole} needs a value: ${SEARCH_KEYS[key]}`)
   if (key === 'status') {
-    if (found.outcome) throw new Error('status: is there twice; several are one list: status:dead,retrying')
+    if (found.outcome) throw new Error('status: is given twice; use one list:  status:dead,retrying')
     found.outcome = outcomesOf(value)
     return
   }
-  if (Object.hasOwn(found, FIELDS[key])) throw new Error(`${key}: is there twice`)
+  if (Object.hasOwn(found, FIELDS[key])) throw new Error(`${key}: is given twice`)
   if (key === 'after') found.since = timeOf(value, whole)
   else if (key === 'before') found.until = timeOf(value, whole)
   else if (key === 'from') found.sender = value
@@ -100,8 +103,8 @@ function outcomesOf(value: string): Outcome[] {
     const known = OUTCOMES.find((outcome) => outcome === name.toLowerCase())
     if (known) return known
     const near = nearest(name, OUTCOMES)
-    const meant = near === undefined ? '' : `; did you mean ${near}?`
-    throw new Error(`status:${name} is none${meant} There are ${OUTCOMES.join(', ')}`)
+    const meant = near === undefined ? '.' : `; did you mean ${near}?`
+    throw new Error(`status:${name} is unknown${meant} Known are ${OUTCOMES.join(', ')}`)
   })
 }
 

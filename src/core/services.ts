@@ -60,16 +60,16 @@ export type ArtifactService = {
 export type FileData = string | Uint8Array | Readable
 
 /**
- * `waiting`: events not sent yet; of these `queued` are chosen and wait for an attempt, and `unread` have not been looked at: what `match`
- * leaves out is among them. `dead`: dead letters in the queue `push/NAME`.
+ * `waiting`: events not sent yet. Of these, `queued` have been selected for sending, and `unread`
+ * have not been compared with `match` yet. `dead`: dead letters in the queue `push/NAME`.
  */
 export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
-  /** Where it is defined: the file, or the store by subscription-create. */
+  /** Where it is defined: in routes.yaml, or in the store through `subscription-create`. */
   source: 'routes.yaml' | 'api'
   ok: boolean
   state: 'active' | 'failing' | 'paused' | 'disabled'
   detail?: string
-  /** Where it is paused: by whom, and since when (Unix ms). */
+  /** Set while paused: by whom, and since when (Unix ms). */
   paused?: { by: string; since?: number }
   waiting: number
   queued: number

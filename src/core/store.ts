@@ -63,8 +63,9 @@ export type Journal = {
   /** Matches in the part of the journal that can be scanned in about a quarter of a second, newest first. */
   search(search: MessageSearch): Promise<FoundMessages>
   /**
-   * Counts messages by time, in spans of `width` ms that begin at multiples of it, newest first and without empty ones: in the
-   * part of the journal that can be scanned in about a quarter of a second, at least one span. Texts and senders are ignored.
+   * Counts messages by time, in spans of `width` ms that begin at multiples of it: newest first,
+   * without empty spans. Scans what it can in about a quarter of a second, but at least one span.
+   * Ignores the search's text and sender.
    */
   countByTime(search: Omit<MessageSearch, 'limit' | 'before'>, width: number): Promise<CountedTimes>
   /** The outcome of each message; undefined if it is no longer retained. */
@@ -94,7 +95,7 @@ export type MessageSearch = MessageQuery & {
 /** `next`: the id for the next page, absent at the end of the journal. May be set even if nothing was found. */
 export type FoundMessages = { found: { message: Message; outcome: Outcome }[]; next?: string }
 
-/** `countedTo`: the spans before this time are not counted yet; absent where all are. */
+/** `countedTo`: earlier times are not counted yet; absent if all are. */
 export type CountedTimes = { counts: { at: number; count: number }[]; countedTo?: number }
 
 /** One entry of a message's history: time, road and event. */
@@ -282,7 +283,7 @@ export type ClaimedJob = NewJob & {
   /** Number of claims that expired without an outcome: the holder died, and its effects are unknown. */
   lost: number
   errors: AttemptError[]
-  /** It was a dead letter that somebody put back, however long after its message came in. */
+  /** It was a dead letter that someone retried, possibly long after its message arrived. */
   requeued?: boolean
   message?: Message
   /** Messages merged into this job, oldest first. */

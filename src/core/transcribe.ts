@@ -32,7 +32,7 @@ const options = z.strictObject({
   ...providerOptions,
 })
 
-/** `transcribe:` in routes.yaml: recordings in messages become text before they are routed. */
+/** `transcribe:` in routes.yaml: voice messages become text before routing. */
 export const transcribeSchema = options.transform(camelKeys)
 
 export type Transcribe = z.output<typeof transcribeSchema>

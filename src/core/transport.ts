@@ -14,7 +14,7 @@ import type { KeyValues, Leases } from './store.ts'
 export type TransportKind<Options = unknown, Host = unknown> = {
   kind: string
   options: ZodType<Options>
-  /** The optional part that `create` loads. */
+  /** The optional part whose packages `create` needs. */
   part?: Part
   /** Identities are case-insensitive and in lower case in `from`; `compileMember` compares them accordingly. */
   caseless?: boolean

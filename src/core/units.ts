@@ -97,7 +97,7 @@ export const duration = parsed(
 )
 
 /** As `duration`, but short enough for a timer: at most 24 days. For timeouts, delays and leases. */
-export const timerDuration = duration.refine((ms) => ms <= LONGEST_TIMER, 'a timer runs for at most 24d')
+export const timerDuration = duration.refine((ms) => ms <= LONGEST_TIMER, 'expected at most 24d')
 
 /** A size in configuration; parses to bytes. */
 export const size = parsed(numberOrText, parseSize, 'expected a size such as 512kb or 1mb', 'size')

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { closed, optional, time } from './arguments.ts'
 
-/** What models cost, and how skills do: `cost` and `skill-usage`. */
+/** Usage of models and skills: `cost` and `skill-usage`. */
 export const usage = {
   cost: closed({
     by: z.enum(['model', 'skill', 'sender', 'day']).default('model').describe('Grouping'),

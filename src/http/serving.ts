@@ -69,7 +69,7 @@ export function createServing(options: {
     socket.on('error', (error) => log.debug({ err: error }, 'an upgraded connection broke'))
     const path = pathOf(request.url)
     const { upgrade } = paths.get(path)
-    if (each) log.debug({ path, from: peerOf(request) }, 'a WebSocket is asked for')
+    if (each) log.debug({ path, from: peerOf(request) }, 'this path is for WebSocket connections')
     try {
       if (!upgrade || !server.listening) throw stoppingError()
       await upgrade(request, socket, head)

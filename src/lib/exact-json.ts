@@ -1,8 +1,9 @@
 import { attempt } from './attempt.ts'
 
 /**
- * Parses JSON without losing digits: a number that a double cannot represent becomes a string with its digits. Those are integers
- * beyond ±(2^53 - 1), and numbers with too many significant digits (17, beyond 2^53 15). Throws like `JSON.parse`.
+ * Parses JSON without losing digits: a number that a double cannot represent becomes a string with
+ * its digits. This affects integers beyond ±(2^53 - 1), and numbers with too many significant
+ * digits (more than 17, or more than 15 beyond 2^53). Throws like `JSON.parse`.
  */
 export function parseExact(text: string): unknown {
   const parsed: unknown = JSON.parse(text)

@@ -32,7 +32,7 @@ export function logRequests(
       const ms = Math.round(performance.now() - began)
       log.debug(
         { ...about, status, ms },
-        status === undefined ? 'a request was broken off' : 'a request was answered',
+        status === undefined ? 'a request was aborted' : 'a request was answered',
       )
     })
     listener(request, response)

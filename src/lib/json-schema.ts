@@ -111,7 +111,7 @@ const FOREIGN: Options = {
   validateFormats: false,
   code: {
     regExp: engine(() => {
-      throw new TypeError('RE2 does not know this syntax')
+      throw new TypeError('RE2 does not support this syntax')
     }),
   },
 }

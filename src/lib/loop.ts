@@ -45,7 +45,7 @@ export function repeat(
       const told = await task()
       return typeof told === 'number' ? told : every
     },
-    failed: (err) => log.debug({ task: name, err }, 'housekeeping failed; it is tried again'),
+    failed: (err) => log.debug({ task: name, err }, 'housekeeping failed; it will be retried'),
     pause: every,
   })
 }

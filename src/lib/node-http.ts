@@ -1,8 +1,8 @@
 import type http from 'node:http'
 
 /**
- * `node:http` for what runs in the daemon. An `import` of it reads all its exports, of which the client of WebSockets loads
- * the whole of undici: 5 MB that a daemon keeps and never uses.
+ * `node:http` without its WebSocket client. An `import` reads all exports of the module, and
+ * reading that one loads the whole of undici: 5 MB that a daemon never uses.
  */
 export const { createServer, IncomingMessage, request, ServerResponse, STATUS_CODES } =
   process.getBuiltinModule('node:http')

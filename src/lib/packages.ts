@@ -4,15 +4,15 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { attempt } from './attempt.ts'
 
-/** The folder of Trivium's own package.json: the clone, or the installed package. */
+/** The folder with Trivium's own package.json: the clone, or the installed package. */
 function ownFolder(): string {
   let folder = dirname(fileURLToPath(import.meta.url))
-  // What is built has a smaller package.json of its own.
+  // The build output has a smaller package.json of its own.
   while (!existsSync(join(folder, 'bin', 'trivium.js'))) folder = dirname(folder)
   return folder
 }
 
-/** The versions that Trivium is tested with, by package: they are pinned in its package.json. */
+/** The versions Trivium is tested with, by package name, from its package.json. */
 export function testedVersions(): Record<string, string> {
   const { dependencies, devDependencies } = JSON.parse(
     readFileSync(join(ownFolder(), 'package.json'), 'utf8'),
@@ -20,7 +20,7 @@ export function testedVersions(): Record<string, string> {
   return { ...devDependencies, ...dependencies }
 }
 
-/** The version of the package that an import of Trivium finds; undefined where there is none. */
+/** The version of the package that Trivium would import; undefined if it is not installed. */
 export function packageVersion(name: string): string | undefined {
   const file = attempt(() => findPackageJSON(name, import.meta.url))
   return file && attempt(() => String(JSON.parse(readFileSync(file, 'utf8')).version))
@@ -32,7 +32,10 @@ const MANAGERS: Readonly<Record<string, string[]>> = {
   'bun.lock': ['bun', 'add'],
 }
 
-/** Where packages are installed so that Trivium finds them, and how the command line that does it begins. */
+/**
+ * The folder where packages must be installed for Trivium to find them, and the start of the
+ * install command.
+ */
 export function installPlace(own = ownFolder()): { folder: string; command: string[] } {
   const at = own.replaceAll('\\', '/').indexOf('/node_modules/')
   const folder = at < 0 ? own : own.slice(0, at)

@@ -18,5 +18,5 @@ export const publicLookup: LookupFunction = (hostname, options, done) => {
 }
 
 export function privateRefusal(what: string): string {
-  return `${what} is a private address; set \`allow-private: true\` if that is meant`
+  return `${what} is a private address; set \`allow-private: true\` to allow it`
 }

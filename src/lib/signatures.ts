@@ -80,7 +80,7 @@ export function createSignatureCheck(
     const whole: Buffer[] = []
     for (const part of scheme.parts) {
       const text = part.fill(request, time)
-      if (text === undefined) return `${part.name} is missing, which is signed`
+      if (text === undefined) return `${part.name} is missing, which is part of the signed text`
       whole.push(text)
     }
     let found = false
@@ -142,13 +142,12 @@ function compile(scheme: Scheme, keys: readonly (Buffer | KeyObject)[]) {
     ),
     mismatch(signatures: readonly string[]) {
       const before = prefix === '' && prefixIn(signatures, encoding, sizes)
-      if (before)
-        return `its signature begins with "${before}", which is not part of it: set \`prefix: ${before}\``
+      if (before) return `its signature begins with the prefix "${before}": set \`prefix: ${before}\``
       const fits = (one: string) => sizes.includes(Buffer.from(one, encoding).length)
       if (!hasKey && !signatures.some(fits))
         return `its signature is not ${algorithms.join(' or ')} in ${encoding}`
       const count = signatures.length > 1 ? ` (none of ${signatures.length})` : ''
-      return `its signature does not match${count}: another secret, or what is signed was changed on the way`
+      return `its signature does not match${count}: the secret differs, or the request was changed on the way`
     },
   }
 }
@@ -258,13 +257,13 @@ function faultOfTime(
   tolerance: number,
   now: number,
 ): string | undefined {
-  if (time === '') return 'its signed time is missing'
+  if (time === '') return 'its timestamp is missing'
   const at = digits === undefined || time.length === digits ? timeOf(time) : undefined
-  if (at === undefined) return 'its time is neither a Unix time nor a date'
+  if (at === undefined) return 'its timestamp is neither a Unix time nor a date'
   const away = now - at
   if (Math.abs(away) <= tolerance) return undefined
   const side = away > 0 ? 'old' : 'ahead'
-  return `its time is ${Math.round(Math.abs(away) / 1000)} s away from now (${side}), and ${tolerance / 1000} s are tolerated: compare the clocks`
+  return `its timestamp is ${Math.round(Math.abs(away) / 1000)} s ${side}, more than the allowed ${tolerance / 1000} s: compare the clocks`
 }
 
 function textOf(headers: IncomingHttpHeaders, name: string): string {

@@ -1,12 +1,12 @@
-/** Values that are looked at, and how deep. */
+/** Maximum number of values to inspect, and maximum depth. */
 const MOST_VALUES = 300
 const DEEPEST = 4
-/** Elements of a list that are looked at, parts of a summary, and characters of each. */
+/** Maximum elements per list, parts per summary, and characters per part. */
 const ELEMENTS = 3
 const PARTS = 4
 const LONGEST = 120
 
-/** Names of fields that say nothing to people: ids, addresses of machines, times, and what versions and modes there are. */
+/** Fields that mean little to people: ids, URLs, times, versions and modes. */
 const MACHINES =
   /(^|[_-])(id|ids|uuid|guid|gid|hash|sha|token|secret|signature|url|uri|href|link|cursor|etag|version|object|livemode|created|updated|timestamp|at|time|date|ref|key)$|(Id|Url|Uri|At|Hash)$|^(api_version|node_id|type|event|topic)$/
 const FIRST = /^(title|subject|summary|headline|text|message|description|content|comment|body)$/i
@@ -15,7 +15,7 @@ const LAST = /^(name|full_name|login|email|customer|user|author|username)$/i
 
 type Found = { key: string; value: string; rank: number }
 
-/** What people want to know of an object that a program sent, in a line; undefined where nothing in it is for people. */
+/** Summarises a JSON object in one line for people; undefined if it has no readable values. */
 export function summaryOf(body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null) return undefined
   const best = new Map<string, Found>()
@@ -52,7 +52,7 @@ function isForPeople(key: string, value: unknown): boolean {
   if (typeof value === 'number') return Math.abs(value) < 1e9
   if (typeof value !== 'string' || value.trim() === '') return false
   if (FIRST.test(key)) return true
-  // Ids, hashes, addresses and times have no spaces, and many characters or digits.
+  // Ids, hashes, URLs and times have no spaces, and many characters or digits.
   return !/^(\w+:\/\/\S*|[a-z]{2,6}_\w{8,}|[\da-f-]{16,}|[\w+/=-]{32,}|\d{4}-\d\d-\d\dT\S*|\d{10,})$/i.test(
     value,
   )

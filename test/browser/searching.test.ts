@@ -60,7 +60,7 @@ describe('searching in the console', { timeout: 120_000 }, async () => {
 
   test('a word that is not understood says what is, and nothing breaks', async () => {
     await box.fill('stauts:dead')
-    await page.getByRole('alert').getByText('stauts: is not understood; did you mean status:?').waitFor()
+    await page.getByRole('alert').getByText('stauts: is not a known key; did you mean status:?').waitFor()
     await page.getByRole('button', { name: 'Help with search words' }).click()
     await page.getByText('in the subject or the text, each of them').waitFor()
     assert.deepEqual(await faultsOf(page), [])
@@ -137,7 +137,7 @@ describe('searching in the console', { timeout: 120_000 }, async () => {
     assert.match(out, /a blue card is lost/)
     assert.doesNotMatch(out, /blue book/)
     const { err, code } = await site.run(['message', 'list', '--search', 'form:ada'])
-    assert.match(err, /form: is not understood; did you mean from:\?/)
+    assert.match(err, /form: is not a known key; did you mean from:\?/)
     assert.notEqual(code, 0)
   })
 })

@@ -110,7 +110,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     await site.run(['message', 'cli', `long ${'x'.repeat(3_000)}`])
     const { out } = await site.run(['history', '--grep', 'long', '--limit', '1'])
     assert.match(out, /long x{100}/)
-    assert.match(out, /characters are left out/)
+    assert.match(out, /characters omitted/)
   })
 
   test('history says what is wrong with a pattern, and shows none where none is asked for', async () => {

@@ -81,12 +81,12 @@ const VALUES: [text: string, value: string][] = [
 const REFUSED: [text: string, line: number, why: RegExp][] = [
   ['A=1\nFOO=abc$def', 2, /\$ is followed by a name that is not set.*single quotes/],
   ['FOO=${UNSET_VAR}', 1, /UNSET_VAR is not set/],
-  ['FOO=abc$5', 1, /begins no variable/],
-  ['FOO=abc$', 1, /begins no variable/],
+  ['FOO=abc$5', 1, /is not part of a variable/],
+  ['FOO=abc$', 1, /is not part of a variable/],
   ['FOO=${UNSET_VAR:?must be there}', 1, /UNSET_VAR is not set: must be there/],
   ['A=1\n\nFOO="abc', 3, /not closed/],
-  ['FOO="abc"def', 1, /behind the closing quote/],
-  ['lol$wut', 1, /cannot be in a name/],
+  ['FOO="abc"def', 1, /after the closing quote/],
+  ['lol$wut', 1, /is not allowed in a name/],
   ['=value', 1, /name is missing/],
   ['FOO=one\ntwo words', 2, /does a value go on/],
 ]

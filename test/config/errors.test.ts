@@ -78,7 +78,7 @@ describe('unreachable routes', () => {
     test(`a route is ${isUnreachable ? 'unreachable' : 'reachable'} ${what}`, async (t) => {
       const text = `${gateway}routes:\n  - { name: a, skill: s, match: ${first} }\n  - { name: b, skill: s, match: ${second} }\n`
       const { problems } = await read(t, text)
-      const expected = '5:13 unreachable route "b": "a" (line 4) already takes all that it matches'
+      const expected = '5:13 unreachable route "b": "a" (line 4) already takes everything it matches'
       assert.deepEqual(told(problems), isUnreachable ? [expected] : [])
     })
   }
@@ -88,7 +88,7 @@ test('warnings tell of a route whose gateway is not started, and of a configurat
   const text = `gateways:\n  a: { transport: slack, botToken: "\${T}", enabled: auto }\nroutes:\n  - { name: r, match: { gateway: a }, skill: echo }\n`
   const { config, problems } = await read(t, text)
   assert.deepEqual(told(problems, 'warning'), [
-    '1:1 no gateway is started: messages can come from the command line alone',
+    '1:1 no gateway is started: messages can only come from the command line',
     '4:34 gateway "a" is not started: T is not set (enabled: auto)',
   ])
   assert.deepEqual(config?.warnings, problems)
@@ -180,7 +180,7 @@ describe('a file that cannot be read is told', () => {
     const cwd = await givenFile(t, '')
     assert.match(told((await read(t, '', { path: cwd })).problems).join(), /cannot be read/)
     const { problems } = await read(t, '', { path: 'gone.yaml' })
-    assert.match(told(problems).join(), /there is no such file; `trivium init` writes one/)
+    assert.match(told(problems).join(), /there is no such file; `trivium init` creates one/)
     assert.equal(problems[0]?.file, 'gone.yaml')
   })
 })

@@ -167,10 +167,10 @@ routes: [{ name: r, match: { event: x }, skill: echo }]
       'a.yaml:3:11 "grace" is already defined in routes.yaml:4',
       'a.yaml:4:1 "model" is already defined in routes.yaml:5',
       'a.yaml:5:26 "g" is already defined in routes.yaml:6',
-      'a.yaml:6:21 there are two schedules "s"; routes.yaml:7 has it too',
-      'a.yaml:7:25 there are two subscriptions "p"; routes.yaml:8 has it too',
-      'a.yaml:8:10 this rule is there twice; routes.yaml:9 has it too',
-      'a.yaml:9:18 duplicate route name "r"; routes.yaml:10 has it too',
+      'a.yaml:6:21 there are two schedules "s"; the other is in routes.yaml:7',
+      'a.yaml:7:25 there are two subscriptions "p"; the other is in routes.yaml:8',
+      'a.yaml:8:10 duplicate rule; the same rule is in routes.yaml:9',
+      'a.yaml:9:18 duplicate route name "r"; it is also used in routes.yaml:10',
     ])
   })
 
@@ -181,7 +181,7 @@ routes: [{ name: r, match: { event: x }, skill: echo }]
     })
     assert.deepEqual(told, [
       'a.yaml:2:36 gateway "one" (routes.yaml:3) already listens on "/one"',
-      'a.yaml:4:13 unreachable route "second": "first" (routes.yaml:5) already takes all that it matches',
+      'a.yaml:4:13 unreachable route "second": "first" (routes.yaml:5) already takes everything it matches',
     ])
   })
 
@@ -194,7 +194,7 @@ routes: [{ name: r, match: { event: x }, skill: echo }]
     [
       'a folder',
       { 'routes.yaml': 'include: sub\n', 'sub/a.yaml': '' },
-      ['1:10 DIR/sub is no file; for all files of a folder write DIR/sub/*.yaml'],
+      ['1:10 DIR/sub is not a file; to include all files of a folder, write DIR/sub/*.yaml'],
     ],
     ['itself', { 'routes.yaml': 'include: ./routes.yaml\n' }, ['1:10 the file includes itself: routes.yaml']],
     [

@@ -280,7 +280,7 @@ describe('routes', () => {
     const expected = [
       /^skill bad: metadata\.slack\.route\.match\.text: the pattern/,
       /^skill bad: metadata\.slack\.route\.tmeout: unknown key "tmeout"; did you mean "timeout"\?/,
-      /^skill same: duplicate route name "a"; line 4 has it too/,
+      /^skill same: duplicate route name "a"; it is also used in line 4/,
       /^skill late: unreachable route "late@slack": "a" \(line 4\)/,
       /^skill word: there is no skill "bat"; did you mean "bad"\?/,
     ]

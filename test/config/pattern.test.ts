@@ -44,11 +44,11 @@ for (const [source, message] of [
   ['{a', /has a "\{" without "\}"/],
   ['a\\', /ends with "\\"/],
   ['x'.repeat(MAX_PATTERN + 1), /is longer than 1000 characters/],
-  ['/(/', /is no RE2 regex: missing closing \)/],
-  ['/(?=a)/', /is no RE2 regex: .*look-around and back-references are not in RE2/],
+  ['/(/', /is not a valid RE2 regex: missing closing \)/],
+  ['/(?=a)/', /is not a valid RE2 regex: .*RE2 has no look-around or back-references/],
   ['//', /is an empty regex/],
   ['/a/g', /has the unknown regex flag "g"/],
-  ['/((a{100}){100}){10}/', /is no RE2 regex: .*repeat|too large/],
+  ['/((a{100}){100}){10}/', /is not a valid RE2 regex: .*repeat|too large/],
   ['/(([a-z]{30}){30}){1}([a-z]{30}){30}x([a-z]{50}){20}(abcdefgh){500}/', /too large/],
 ] as const) {
   test(`${source.slice(0, 40)} is refused`, () => assert.throws(() => compilePattern(source), message))

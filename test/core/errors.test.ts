@@ -6,5 +6,5 @@ test('a message quotes the head of a long value, and how much of it is left out'
   const name = 'x'.repeat(1_000_000)
   const { message } = new TriviumError('skill_not_found', { name, hint: '' })
   assert.ok(message.length < 10_000, `${message.length} characters`)
-  assert.match(message, /996000 characters are left out/)
+  assert.match(message, /996000 characters omitted/)
 })

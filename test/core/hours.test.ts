@@ -88,20 +88,20 @@ describe('hours', () => {
   })
 
   const mistakes: [string, RegExp][] = [
-    ['', /no days and no times/],
-    ['Mon-Fri 9-17', /"9-17" is no range of times; write it as 09:00-17:00/],
-    ['Mon-Fri 9am-5pm', /"9am-5pm" is no range of times/],
-    ['Mon-Fri 09:00-25:00', /"09:00-25:00" is no range of times between 00:00 and 24:00/],
-    ['Mon-Fri 09:60-17:00', /between 00:00 and 24:00/],
+    ['', /it has no days or times/],
+    ['Mon-Fri 9-17', /"9-17" is not a time range such as 09:00-17:00/],
+    ['Mon-Fri 9am-5pm', /"9am-5pm" is not a time range/],
+    ['Mon-Fri 09:00-25:00', /"09:00-25:00" is not a time range within 00:00-24:00/],
+    ['Mon-Fri 09:60-17:00', /is not a time range within 00:00-24:00/],
     // What kube-downscaler takes silently, and then does not do.
-    ['Sat-Sun 03:00-03:00 UTC', /begins and ends at the same time; the whole day is 00:00-24:00/],
+    ['Sat-Sun 03:00-03:00 UTC', /begins and ends at the same time; write 00:00-24:00 for the whole day/],
     ['Mon-Fryday 09:00-17:00', /"Fryday" is neither a day, .*; did you mean "Friday"\?/],
     ['Mon-Fri 09:00-17:00 Europe/Berln', /no time zone "Europe\/Berln"; did you mean "Europe\/Berlin"\?/],
     ['Mon-Fri 09:00-17:00 Berlin', /"Berlin" is neither a day/],
-    ['Europe/Berlin Mon-Fri 09:00-17:00', /the time zone "Europe\/Berlin" goes last/],
-    ['Sat-Sun CET, Fri 20:00-24:00 CET', /"Fri" comes after the time zone.* are a list/],
+    ['Europe/Berlin Mon-Fri 09:00-17:00', /the time zone "Europe\/Berlin" must come last/],
+    ['Sat-Sun CET, Fri 20:00-24:00 CET', /"Fri" comes after the time zone.*use a list/],
     ['Mon-Fri 09:00-17:00; PH off', /"PH" is neither a day/],
-    ['UTC', /the time zone "UTC" goes last/],
+    ['UTC', /the time zone "UTC" must come last/],
   ]
   for (const [hours, reason] of mistakes) {
     test(`refuse ${JSON.stringify(hours)}`, () => assert.throws(() => compileHours(hours), reason))

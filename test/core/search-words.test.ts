@@ -42,16 +42,16 @@ describe('search words', () => {
     const wrong: [string, RegExp][] = [
       [
         'form:ada',
-        /form: is not understood; did you mean from:\? Understood are from: status: gateway: .*"form:ada"/,
+        /form: is not a known key; did you mean from:\? Known keys are from: status: gateway: .*"form:ada"/,
       ],
-      ['colour:red', /colour: is not understood Understood are/],
-      ['status:dad', /status:dad is none; did you mean dead\?/],
-      ['from:', /from: needs a value: a part of the id/],
+      ['colour:red', /colour: is not a known key\. Known keys are/],
+      ['status:dad', /status:dad is unknown; did you mean dead\?/],
+      ['from:', /from: needs a value: part of the id/],
       ['from: status:dead', /from: needs a value/],
       ['after:noon', /after:noon: expected since a time/],
-      ['status:dead status:done', /status: is there twice; .*status:dead,retrying/],
-      ['from:a from:b', /from: is there twice/],
-      ['"no end', /a quotation mark has no end/],
+      ['status:dead status:done', /status: is given twice; .*status:dead,retrying/],
+      ['from:a from:b', /from: is given twice/],
+      ['"no end', /a quotation mark is not closed/],
     ]
     for (const [text, message] of wrong) assert.throws(() => parseSearch(text), { message }, text)
   })

@@ -119,7 +119,7 @@ describe('push with a client certificate', () => {
 
   test('refuses half a pair', () => {
     const half = { name: 'crm', url: 'https://example.com', secret: SECRET, tls: { cert: 'x.pem' } }
-    assert.match(String(pushSchema.safeParse(half).error), /`cert` and `key` belong together/)
+    assert.match(String(pushSchema.safeParse(half).error), /`cert` and `key` must be given together/)
   })
 })
 

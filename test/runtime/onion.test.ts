@@ -130,7 +130,7 @@ describe('access', () => {
     const middleware = createMiddleware()
     for (const metadata of [{ access: ['ada'] }, { approval: { approvers: ['ada'] } }]) {
       const skill = skillOf(() => 'secret', { metadata })
-      const refusal = /"ada" names no gateway; write <gateway>:ada or \*:ada or role:ada/
+      const refusal = /"ada" has no gateway; write <gateway>:ada or \*:ada or role:ada/
       assert.throws(() => createOnion(skill, middleware), refusal)
     }
   })

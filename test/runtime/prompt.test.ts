@@ -180,10 +180,7 @@ describe('rendering', () => {
     }))
     const { instructions } = await render(t, 'Answer.', {}, {}, { session: { entries } })
     assert.ok(instructions.length < 70_000)
-    assert.match(
-      instructions,
-      /older entries are left out\]\n\n[\s\S]*turn 11 x+ \[\d+ characters are left out\]/,
-    )
+    assert.match(instructions, /older entries are left out\]\n\n[\s\S]*turn 11 x+ \[\d+ characters omitted\]/)
   })
 })
 

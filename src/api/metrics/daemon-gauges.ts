@@ -4,15 +4,26 @@ import type { Readings } from './readings.ts'
 
 /** Gauges of this daemon and its gateways, set when metrics are requested. */
 export function createDaemonGauges({ gauge }: Makers) {
-  const storeUp = gauge('store_up', '1 where the store takes writes.')
-  const reloaded = gauge('config_last_reload_successful', '1 where the configuration in force is the file.')
-  const reloadedAt = gauge('config_last_reload_success_timestamp_seconds', 'When it was last read and right.')
-  const up = gauge('gateway_up', '1 where a gateway does its work.', 'gateway')
-  const connections = gauge('gateway_connections', 'Connections that are open upstream.', 'gateway')
-  const heard = gauge('gateway_last_event_timestamp_seconds', 'When upstream was last heard.', 'gateway')
+  const storeUp = gauge('store_up', '1 if the store accepts writes.')
+  const reloaded = gauge('config_last_reload_successful', '1 if the last reload succeeded.')
+  const reloadedAt = gauge(
+    'config_last_reload_success_timestamp_seconds',
+    'Time of the last successful reload.',
+  )
+  const up = gauge('gateway_up', '1 if the gateway works.', 'gateway')
+  const connections = gauge('gateway_connections', 'Open connections to the provider.', 'gateway')
+  const heard = gauge(
+    'gateway_last_event_timestamp_seconds',
+    'Time of the last sign of life from the provider.',
+    'gateway',
+  )
   const ofRoad = ['road', 'gateway']
-  const runningFor = gauge('oldest_running_seconds', 'How long the oldest attempt here has run.', ...ofRoad)
-  const troubleCounts = gauge('troubles', 'Entries of the list of troubles, by code.', 'code')
+  const runningFor = gauge(
+    'oldest_running_seconds',
+    'Age of the oldest running attempt in this daemon.',
+    ...ofRoad,
+  )
+  const troubleCounts = gauge('troubles', 'Current troubles, by code.', 'code')
 
   return ({ takesWrites, reload, gateways, running, troubles }: Readings, now: number): void => {
     for (const each of [up, connections, heard, runningFor]) each.reset()

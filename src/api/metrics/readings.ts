@@ -15,7 +15,7 @@ export type Readings = {
   stored: Stored | undefined
 }
 
-/** What the store says. */
+/** The part that comes from the store. */
 export type Stored = {
   stats: StoreStats
   groups: readonly GroupInfo[]

@@ -8,16 +8,24 @@ const MOST_GROUPS = 500
 
 /** Gauges of the shared store, set when metrics are requested. */
 export function createStoreGauges({ counter, gauge }: Makers) {
-  const used = gauge('model_budget_used', 'What all have used of a budget, within its time.', 'limit')
-  const most = gauge('model_budget_limit', 'What may be used of it.', 'limit')
-  const lost = counter('receive_lost_total', 'Messages that retention removed untaken.', 'gateway')
-  const depth = gauge('depth', 'Messages that wait or are worked on, on a road.', 'road')
+  const used = gauge('model_budget_used', 'Usage of a budget by all daemons, within its window.', 'limit')
+  const most = gauge('model_budget_limit', 'Limit of a budget.', 'limit')
+  const lost = counter(
+    'receive_lost_total',
+    'Messages that retention removed before they were received.',
+    'gateway',
+  )
+  const depth = gauge('depth', 'Messages on a road that are waiting or in progress.', 'road')
   const ofRoad = ['road', 'gateway']
-  const waitingFor = gauge('oldest_waiting_seconds', 'Age of the oldest message that waits.', ...ofRoad)
+  const waitingFor = gauge('oldest_waiting_seconds', 'Age of the oldest waiting message.', ...ofRoad)
   const jobs = gauge('jobs', 'Unfinished jobs, by queue and state.', 'queue', 'state')
-  const deadLetters = gauge('dead_letters', 'Dead letters that are kept, by queue.', 'queue')
+  const deadLetters = gauge('dead_letters', 'Stored dead letters, by queue.', 'queue')
   const lag = gauge('group_lag', 'Events that a consumer group has not read.', 'topic', 'group')
-  const reached = gauge('subscription_up', '1 where events can be pushed, or need not.', 'subscription')
+  const reached = gauge(
+    'subscription_up',
+    '1 if the subscription works, or has nothing to push.',
+    'subscription',
+  )
 
   return ({ stored, gateways }: Pick<Readings, 'stored' | 'gateways'>, now: number): void => {
     for (const each of [used, most, depth, waitingFor, jobs, deadLetters, lag, reached]) each.reset()

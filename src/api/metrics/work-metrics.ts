@@ -5,21 +5,25 @@ import type { Makers } from './makers.ts'
 /** What this daemon did with messages, counted as it happens. */
 export function createWorkMetrics({ counter, seconds, tally }: Makers) {
   const accepted = tally('accepted_total', 'Messages accepted.', 'gateway')
-  const duplicates = tally('duplicates_total', 'Messages recognised by their idempotency key.', 'gateway')
+  const duplicates = tally(
+    'duplicates_total',
+    'Repeated messages, recognised by their idempotency key.',
+    'gateway',
+  )
   const refused = counter('refused_total', 'Messages refused, by reason.', 'gateway', 'reason')
-  const taken = counter('received_total', 'Messages taken with gateway-receive.', 'gateway')
+  const taken = counter('received_total', 'Messages received with gateway-receive.', 'gateway')
   const dispatched = tally('dispatched_total', 'Attempts of dispatch, by outcome.', 'route', 'outcome')
-  const skillSeconds = seconds('skill', 'How long the skill of a route ran.', 'route')
-  const latency = seconds('dispatch_latency', 'From acceptance to the start of the skill.', 'gateway')
+  const skillSeconds = seconds('skill', 'Run time of the skill of a route.', 'route')
+  const latency = seconds('dispatch_latency', 'Time from acceptance to the start of the skill.', 'gateway')
   const sent = counter('sent_total', 'Attempts to send from the outbox, by outcome.', 'gateway', 'outcome')
-  const sendSeconds = seconds('send', 'How long a send took that worked.', 'gateway')
+  const sendSeconds = seconds('send', 'Duration of successful sends.', 'gateway')
   const sendLatency = seconds(
     'send_latency',
-    'From the outbox to the end of the send that worked.',
+    'Time from the outbox to the end of a successful send.',
     'gateway',
   )
   const pushed = counter('pushed_total', 'Attempts to push an event, by outcome.', 'subscription', 'outcome')
-  const pushSeconds = seconds('push', 'How long a push took that worked.', 'subscription')
+  const pushSeconds = seconds('push', 'Duration of successful pushes.', 'subscription')
 
   // Avoids prom-client's label lookup on each call.
   const secondsOf = perLabel((route) => skillSeconds.labels({ route }))

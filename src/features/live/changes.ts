@@ -16,7 +16,7 @@ function refuseEmptied(old: Config, next: Config): void {
   )
   if (gone.length === 0) return
   const what = `${next.file} has no ${gone.join(' and no ')} any more`
-  throw new TriviumError('config_invalid', { details: `${what}; restart the daemon if that is meant` })
+  throw new TriviumError('config_invalid', { details: `${what}; if this is intended, restart the daemon` })
 }
 
 /** Throws for a new schedule whose only time has passed; an existing one may stay. */

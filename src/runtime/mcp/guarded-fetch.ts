@@ -56,7 +56,7 @@ function createPublicFetch() {
   let agent: Agent | undefined
   return async (url: URL, init: RequestInit): Promise<Response> => {
     if (url.protocol !== 'https:')
-      throw new Error(`${url.origin} is not https; set \`allow-private: true\` if that is meant`)
+      throw new Error(`${url.origin} is not https; set \`allow-private: true\` to allow it`)
     // Node does not call the lookup for literal addresses.
     if (isInside(url.hostname)) throw new Error(privateRefusal(url.host))
     // Loaded on first use: most logins stay on their server.
