@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { NOT_GATEWAYS } from '../core/identity.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Skill } from '../core/skill.ts'
 import type { TransportKind } from '../core/transport.ts'
@@ -53,8 +54,6 @@ export const gatewayCommon = z.object({
 
 const COMMON = Object.keys(gatewayCommon.shape)
 const NAME = /^\w[\w.-]{0,63}$/
-/** Reserved names, as identities start with the gateway: `token:ci` is a program, `role:admin` a role. */
-const RESERVED = ['role', 'token']
 /** The command-line gateway, which exists implicitly unless the name is taken. */
 const COMMAND_LINE = 'cli'
 
@@ -78,7 +77,7 @@ function parseGateway(name: string, raw: unknown, transports: TransportSchemas, 
     const message = `bad name ${quote(name)}: a gateway's name has letters, digits, and _ . - inside`
     checker.report(path, 'key', message)
   }
-  if (RESERVED.includes(name)) {
+  if (NOT_GATEWAYS.includes(name)) {
     const message = `a gateway cannot be named ${quote(name)}: identities such as ${quote(`${name}:ada`)} have another meaning`
     checker.report(path, 'key', message)
   }

@@ -26,7 +26,8 @@ export function askedBy({ message }: { message?: Message }): AskedBy | undefined
 
 /**
  * A note (`memory-1`, …). `channel`: where it was written (`channelOf`). `owner`: the author's identity;
- * `gateway/conversation` if the author is not verified; the channel for notes of operators and of versions before 2.
+ * `gateway/conversation` if the author is not verified; `operator/http` for an operator's call (`viewerOf`); the channel in
+ * messages of operators, and in versions before 2.
  */
 export const noteSchema = z.strictObject({
   id: z.string(),

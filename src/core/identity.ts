@@ -4,10 +4,20 @@ import type { Message } from './message.ts'
 import { compileExactPattern, compilePattern } from './pattern.ts'
 import { VIEWER } from './viewer-role.ts'
 
-/** The verified author of a message: `<gateway>:<identity>`, or `<gateway>:external:<identity>` for another workspace. Undefined if unverified. */
+/**
+ * What stands before the colon in identities that belong to no gateway: `role:admins`, a program `token:ci`, and people of the
+ * console, `oidc:ada@example.com` and `control-token:Ada`. No gateway has these names.
+ */
+export const NOT_GATEWAYS: readonly string[] = ['role', 'token', 'oidc', 'control-token']
+
+/**
+ * The verified author of a message: `<gateway>:<identity>`, or `<gateway>:external:<identity>` for another workspace. Undefined if
+ * unverified, and for a name that would read as a person of another workspace.
+ */
 export function identityOf({ gateway, from }: Pick<Message, 'gateway' | 'from'>): string | undefined {
-  if (!from.verified) return undefined
-  return `${gateway}:${from.external ? EXTERNAL : ''}${from.address ?? from.id}`
+  const name = from.address ?? from.id
+  if (!from.verified || (!from.external && name.startsWith(EXTERNAL))) return undefined
+  return `${gateway}:${from.external ? EXTERNAL : ''}${name}`
 }
 
 /** Splits an identity into its gateway and the name there. */

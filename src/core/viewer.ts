@@ -1,6 +1,5 @@
-import { channelOf } from './assistant-services.ts'
 import type { Call } from './call.ts'
-import { isOperator, partsOf } from './identity.ts'
+import { isOperator, NOT_GATEWAYS, partsOf } from './identity.ts'
 
 /** Readable transcript lines: all, those of a gateway, or those of conversations in which the sender wrote. Undefined: none. */
 export type Readable = { channel?: string; sender?: string } | undefined
@@ -12,15 +11,16 @@ export type Scope = 'person' | 'team'
  * The assistant's view of a caller: the `owner` of what they add, and the notes and transcript lines that they may see. Operators
  * see everything; people see their own or, with scope `team`, everything of their gateway.
  */
-export function viewerOf(call: Call, scope: Scope) {
+export function viewerOf(call: Pick<Call, 'caller' | 'message' | 'rootId'>, scope: Scope) {
   const { caller, message } = call
   if (isOperator(caller) || isCommandLine(message)) {
-    const owner = (caller.kind === 'route' && caller.id) || channelOf(call)
+    // With a slash, as in no name of a gateway: what belongs to `http` would be shared with a gateway of that name.
+    const owner = (caller.kind === 'route' && caller.id) || (message?.gateway ?? `operator/${caller.kind}`)
     return { owner, sees: () => true, reads: {} satisfies Readable }
   }
   const owner = caller.id ?? (message ? `${message.gateway}/${message.conversation}` : call.rootId)
   const { gateway, name, external } = partsOf(caller.id ?? '')
-  if (gateway !== '' && scope === 'team' && !external) {
+  if (gateway !== '' && !NOT_GATEWAYS.includes(gateway) && scope === 'team' && !external) {
     const sees = (other: string) => other === gateway || partsOf(other).gateway === gateway
     return { owner, sees, reads: { channel: gateway } satisfies Readable }
   }
