@@ -1,13 +1,14 @@
 import { effect, signal } from '@preact/signals'
 import { render } from 'preact'
-import { useEffect, useErrorBoundary, useState } from 'preact/hooks'
+import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { findPerson, isViewer, person, provider, signIn, signInError, signOut } from './lib/api.js'
 import { html } from './lib/html.js'
-import { keysNow, onKey } from './lib/keys.js'
+import { keysNow, onKey, takeKeys } from './lib/keys.js'
 import { clock, goneAt, now, state } from './lib/live.js'
+import { Modal } from './lib/modal.js'
 import { act, Problem, Question, span, Toast } from './lib/parts.js'
 import { usePlace } from './lib/places.js'
-import { go, link, route } from './lib/router.js'
+import { atOnce, go, link, route } from './lib/router.js'
 import { VIEWS } from './views/index.js'
 
 const ICON = new URL('icon.svg', import.meta.url).pathname
@@ -124,22 +125,27 @@ function Keys() {
     }
   }, [])
   if (!isOpen) return null
-  return html`<dialog ref=${(dialog) => dialog?.open === false && dialog.showModal()} onClose=${() => setOpen(false)} aria-labelledby="keys-title">
+  const close = () => setOpen(false)
+  return html`<${Modal} leave=${close} aria-labelledby="keys-title">
     <h2 id="keys-title">Keys</h2>
     <dl class="facts">${keysNow().map(([key, what]) => html`<div key=${key}><dt><kbd>${key}</kbd></dt><dd>${what}</dd></div>`)}
       <div><dt><kbd>Enter</kbd></dt><dd>opens the row</dd></div>
       <div><dt><kbd>${MAC ? '⌘' : 'Ctrl'} K</kbd></dt><dd>go to anything by its name</dd></div></dl>
-    <form method="dialog" class="buttons"><button>Close</button></form>
-  </dialog>`
+    <div class="buttons"><button type="button" onClick=${close}>Close</button></div>
+  <//>`
 }
 
 const isGoingTo = signal(false)
-/** Loaded when it is first wanted: the first view needs none of it. */
-let palette
+const stopGoing = () =>
+  atOnce(() => {
+    isGoingTo.value = false
+  })
 
-/** Ctrl-K, or ⌘K. */
+/** Ctrl-K, or ⌘K. The palette is loaded when it is first wanted; what is typed until then goes into it. */
 function GoTo() {
   const [Palette, setPalette] = useState()
+  const typed = useRef('')
+  const isLoading = isGoingTo.value && !Palette
   useEffect(() => {
     const press = (event) => {
       if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== 'k' || event.shiftKey) return
@@ -149,19 +155,24 @@ function GoTo() {
     addEventListener('keydown', press)
     return () => removeEventListener('keydown', press)
   }, [])
-  useEffect(() => {
-    if (!isGoingTo.value) return
-    palette ??= import('./lib/palette.js')
+  useLayoutEffect(() => {
+    typed.current = ''
+    if (!isLoading) return
+    const end = takeKeys((key) => {
+      if (key === 'Escape') stopGoing()
+      else if (key === 'Backspace') typed.current = typed.current.slice(0, -1)
+      else if (key.length === 1) typed.current += key
+    })
     act(async () => {
-      const loaded = await palette
+      const loaded = await import('./lib/palette.js').catch(() => {
+        stopGoing()
+        throw new Error('The daemon does not answer.')
+      })
       setPalette(() => loaded.Palette)
     })
-  }, [isGoingTo.value])
-  return isGoingTo.value && Palette
-    ? html`<${Palette} close=${() => {
-        isGoingTo.value = false
-      }} />`
-    : null
+    return end
+  }, [isLoading])
+  return isGoingTo.value && Palette ? html`<${Palette} start=${typed.current} close=${stopGoing} />` : null
 }
 
 /** Between what a page marks with `data-row`: links, or parts with a tabindex. */

@@ -66,6 +66,40 @@ describe('going anywhere in the console by the keyboard, and on a phone', { time
     await page.keyboard.press('Escape')
   })
 
+  test('keys that follow each other at once are not lost while dialogs open and close', async () => {
+    const line = await page.context().newCDPSession(page)
+    await line.send('Emulation.setCPUThrottlingRate', { rate: 10 })
+    const inTurn = (...keys: string[]) => Promise.all(keys.map((key) => page.keyboard.press(key)))
+    const help = dialog.getByText('go to anything by its name')
+    await open()
+    await inTurn('Escape', '?')
+    await help.waitFor()
+    await inTurn('Escape', 'Control+k')
+    await input.waitFor()
+    await inTurn('Escape', '?', 'Escape', '?')
+    await help.waitFor()
+    await inTurn('Escape', 'Control+k')
+    await inTurn(...'cost', 'Enter')
+    await page.getByRole('heading', { name: 'Cost', level: 1 }).waitFor()
+    await line.send('Emulation.setCPUThrottlingRate', { rate: 1 })
+  })
+
+  test('what is typed while the list of names is still on its way goes into it', async () => {
+    const arrived = Promise.withResolvers<void>()
+    await page.route('**/palette.js', async (route) => {
+      await arrived.promise
+      await route.continue()
+    })
+    await page.reload()
+    await page.getByText('Live', { exact: true }).waitFor()
+    for (const key of ['Control+k', 'a', 'u', 'x', 'Backspace', 'd', 'i']) await page.keyboard.press(key)
+    arrived.resolve()
+    await input.waitFor()
+    assert.equal(await input.inputValue(), 'audi')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Audit', level: 1 }).waitFor()
+  })
+
   test('on a phone the status, the way to everything, the filters and the actions are there', async () => {
     await page.setViewportSize({ width: 390, height: 844 })
     await show('messages')

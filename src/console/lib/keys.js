@@ -1,5 +1,6 @@
 /** What keys do, by key, the newest last: that of the view that is shown counts, else that of the whole console. */
 const known = new Map()
+let taker
 
 /** Has a key do something until the function that it returns is called. `what` stands in the help. */
 export function onKey(key, what, act) {
@@ -12,18 +13,28 @@ export function onKey(key, what, act) {
     )
 }
 
+/** Gives all keys to `take(key)` until the function that it returns is called: to a field that is about to appear. */
+export function takeKeys(take) {
+  taker = take
+  return () => {
+    taker = undefined
+  }
+}
+
 /** For the help: keys, and what they do. */
 export const keysNow = () =>
   [...known].flatMap(([key, all]) => (all.length > 0 ? [[key, all.at(-1).what]] : []))
 
 addEventListener('keydown', (event) => {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
-  const { target } = event
-  const isTyping =
-    target.closest('input, textarea, select, [contenteditable]') || document.querySelector('dialog[open]')
-  if (isTyping) return
-  const found = known.get(event.key)?.at(-1)
-  if (!found) return
+  const act = taker ?? (isTyping(event.target) ? undefined : known.get(event.key)?.at(-1)?.act)
+  if (!act) return
   event.preventDefault()
-  found.act(event)
+  act(event.key)
 })
+
+/** A field keeps the focus for a moment after its dialog has closed. */
+function isTyping(target) {
+  const field = target.closest('input, textarea, select, [contenteditable]')
+  return (field && !field.closest('dialog:not([open])')) || document.querySelector('dialog[open]')
+}

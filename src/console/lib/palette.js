@@ -1,7 +1,8 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { call, invoke, isViewer, signOut } from './api.js'
 import { html } from './html.js'
 import { now } from './live.js'
+import { Modal } from './modal.js'
 import { act, ask, preview, useLoaded } from './parts.js'
 import { go, titles } from './router.js'
 
@@ -10,19 +11,17 @@ const MOST = { kind: 6, all: 30 }
 const SETTLE = 250
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
 
-/** Goes to any view, gateway, skill, conversation or message, and does what is often done, by its name. */
-export function Palette({ close }) {
-  const [text, setText] = useState('')
+/** Goes to any view, gateway, skill, conversation or message, and does what is often done, by its name. `start`: the text so far. */
+export function Palette({ start, close }) {
+  const [text, setText] = useState(start)
   const [at, setAt] = useState(0)
-  const dialog = useRef()
   const entries = useEntries(text.trim())
   const chosen = Math.min(at, entries.length - 1)
-  useEffect(() => dialog.current.showModal(), [])
   useEffect(() => {
     document.getElementById(`palette-${chosen}`)?.scrollIntoView({ block: 'nearest' })
   }, [chosen, entries.length])
   const run = (entry) => {
-    dialog.current.close()
+    close()
     entry?.run()
   }
   const press = (event) => {
@@ -32,7 +31,7 @@ export function Palette({ close }) {
     else return
     event.preventDefault()
   }
-  return html`<dialog ref=${dialog} class="palette" aria-label="Go to" onClose=${close} onClick=${(event) => event.target === dialog.current && dialog.current.close()}>
+  return html`<${Modal} class="palette" aria-label="Go to" leave=${close} onClick=${(event) => event.target.localName === 'dialog' && close()}>
     <input type="text" role="combobox" aria-expanded="true" aria-controls="palette-list" aria-autocomplete="list" aria-label="Go to a view, gateway, skill, conversation or message"
       aria-activedescendant=${entries.length > 0 ? `palette-${chosen}` : undefined} placeholder="Go to … (a name, an action, the id of a message)" autocomplete="off" spellcheck=${false}
       value=${text} onKeyDown=${press} onInput=${(event) => {
@@ -47,7 +46,7 @@ export function Palette({ close }) {
         onPointerMove=${() => setAt(index)} onClick=${() => run(entry)}><span>${entry.name}</span><span class="dim">${entry.about ? `${entry.about} · ` : ''}${entry.kind}</span></li>`,
     )}</ul>
     ${entries.length === 0 && html`<p class="dim">Nothing has that name.</p>`}
-  </dialog>`
+  <//>`
 }
 
 const to = (path, query) => () => go(path, query)

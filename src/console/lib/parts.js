@@ -2,6 +2,7 @@ import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { html } from './html.js'
 import { clock, now } from './live.js'
+import { Modal } from './modal.js'
 
 const UNITS = [
   ['d', 86_400_000],
@@ -140,6 +141,7 @@ export function Toast() {
 }
 
 const question = signal()
+let questions = 0
 
 /**
  * Asks for confirmation. Resolves with true if confirmed. `title` names the action and its object; `action`
@@ -147,7 +149,7 @@ const question = signal()
  */
 export function ask({ title, body, action, danger = false }) {
   return new Promise((resolve) => {
-    question.value = { title, body, action, danger, resolve }
+    question.value = { key: questions++, title, body, action, danger, resolve }
   })
 }
 
@@ -183,15 +185,9 @@ export function useOnce() {
 }
 
 export function Question() {
-  const dialog = useRef()
   const asked = question.value
-  useEffect(() => {
-    if (asked) dialog.current?.showModal()
-  }, [asked])
   if (!asked) return null
   const end = (answer) => {
-    // Closed before it is removed, which restores the focus.
-    dialog.current?.close()
     if (question.peek() === asked) question.value = undefined
     asked.resolve(answer)
   }
@@ -201,14 +197,14 @@ export function Question() {
     event.preventDefault()
     end(true)
   }
-  return html`<dialog ref=${dialog} class="question" aria-labelledby="question-title" onKeyDown=${confirm} onClose=${() => end(false)}>
+  return html`<${Modal} key=${asked.key} class="question" aria-labelledby="question-title" onKeyDown=${confirm} leave=${() => end(false)}>
     <h2 id="question-title">${asked.title}</h2>
     <div class="question-body">${asked.body}</div>
     <div class="buttons">
       <button type="button" onClick=${() => end(false)}>Cancel</button>
       <button type="button" class=${asked.danger ? 'danger' : 'primary'} onClick=${() => end(true)}>${asked.action}</button>
     </div>
-  </dialog>`
+  <//>`
 }
 
 /**

@@ -65,10 +65,20 @@ export function go(path, query) {
   const { entry, path: from } = route.peek()
   leave(entry)
   history.pushState({ entry: Math.random(), from }, '', link(path, query))
+  atOnce(() => {
+    route.value = read()
+  })
+}
+
+/** Changes signals, and has what they change shown before it returns. */
+export function atOnce(change) {
   const { debounceRendering } = options
   options.debounceRendering = (render) => render()
-  route.value = read()
-  options.debounceRendering = debounceRendering
+  try {
+    change()
+  } finally {
+    options.debounceRendering = debounceRendering
+  }
 }
 
 /** As `go`, without a step for the back button: for what is typed. `path` may be a whole address, from the `#` on. */

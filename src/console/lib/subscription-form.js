@@ -1,6 +1,7 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { invoke } from './api.js'
 import { html } from './html.js'
+import { Modal } from './modal.js'
 import { Copy, say, useOnce } from './parts.js'
 import { readJson } from './schema.js'
 
@@ -16,8 +17,6 @@ export function SubscriptionForm({ name, settings = {}, close }) {
   const [error, setError] = useState()
   const [made, setMade] = useState()
   const [isBusy, once] = useOnce()
-  const dialog = useRef()
-  useEffect(() => dialog.current.showModal(), [])
   const isNew = name === undefined
   const take =
     (key) =>
@@ -38,7 +37,7 @@ export function SubscriptionForm({ name, settings = {}, close }) {
           })
       if (answer.secret) return setMade(answer)
       say(isNew ? `${given.name} is there already, with these settings.` : `${name} is changed.`)
-      dialog.current.close()
+      close()
     } catch (failure) {
       setError(failure.message)
     }
@@ -49,11 +48,10 @@ export function SubscriptionForm({ name, settings = {}, close }) {
   }
   const text = (key, label, hint, more = {}) =>
     html`<${Text} key=${key} id=${key} label=${label} hint=${hint} value=${given[key]} onInput=${take(key)} more=${more} />`
-  return html`<dialog ref=${dialog} aria-labelledby="form-title"
-    onCancel=${(event) => made && event.preventDefault()} onClose=${close}>
+  return html`<${Modal} aria-labelledby="form-title" leave=${() => (made ? false : close())}>
     ${
       made
-        ? html`<${Secret} of=${made} isNew=${isNew} />`
+        ? html`<${Secret} of=${made} isNew=${isNew} close=${close} />`
         : html`<h2 id="form-title">${isNew ? 'New push subscription' : `Change the push ${name}`}</h2>
     <form onSubmit=${submit}>
       ${isNew && text('name', 'Name', 'Letters, digits and dashes.', { required: true })}
@@ -65,11 +63,11 @@ export function SubscriptionForm({ name, settings = {}, close }) {
       <label class="check"><input type="checkbox" checked=${given.allowPrivate} onChange=${take('allowPrivate')} /> Allow private addresses and plain http</label>
       ${!isNew && html`<label class="check"><input type="checkbox" checked=${given.rotate} onChange=${take('rotate')} /> Generate a new secret; the old one stays valid next to it</label>`}
       <p class="error" role="alert">${error}</p>
-      <div class="buttons"><button type="button" onClick=${() => dialog.current.close()}>Cancel</button>
+      <div class="buttons"><button type="button" onClick=${close}>Cancel</button>
         <button type="submit" class="primary" disabled=${isBusy}>${isNew ? 'Create' : 'Save'}</button></div>
     </form>`
     }
-  </dialog>`
+  <//>`
 }
 
 function Text({ id, label, hint, value, onInput, more }) {
@@ -78,11 +76,11 @@ function Text({ id, label, hint, value, onInput, more }) {
     <p class="hint" id=${`push-${id}-hint`}>${hint}</p></div>`
 }
 
-function Secret({ of: { name, secret }, isNew }) {
+function Secret({ of: { name, secret }, isNew, close }) {
   return html`<h2 id="form-title">${isNew ? `${name} is created` : `${name} has a new secret`}</h2>
     <p>This is its signing secret. Copy it now: it is not shown again.</p>
     <pre tabindex="0" aria-label="Signing secret">${secret}</pre>
-    <form method="dialog" class="buttons"><${Copy} text=${secret} /><button class="primary">Done</button></form>`
+    <div class="buttons"><${Copy} text=${secret} /><button type="button" class="primary" onClick=${close}>Done</button></div>`
 }
 
 function fieldsOf({ url = '', match, rate = '', format = 'event', allowPrivate = false }) {

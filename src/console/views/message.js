@@ -3,6 +3,7 @@ import { call, download, invoke, isViewer } from '../lib/api.js'
 import { DecideHere } from '../lib/approval.js'
 import { html } from '../lib/html.js'
 import { changes } from '../lib/live.js'
+import { Modal } from '../lib/modal.js'
 import {
   Age,
   act,
@@ -315,7 +316,7 @@ function Form({ kind, message, done }) {
     })
     if (isSent) done(next)
   }
-  return html`<dialog ref=${(dialog) => dialog?.open === false && dialog.showModal()} onClose=${() => done()} aria-labelledby="form-title">
+  return html`<${Modal} leave=${() => done()} aria-labelledby="form-title">
     <form onSubmit=${(event) => {
       event.preventDefault()
       once(send)
@@ -329,7 +330,7 @@ function Form({ kind, message, done }) {
       <label>Text<textarea rows="8" required=${isAnswer} value=${text} onInput=${(event) => setText(event.target.value)}></textarea></label>
       <div class="buttons"><button type="button" onClick=${() => done()}>Cancel</button><button class="primary" disabled=${isBusy}>${isAnswer ? 'Send the answer' : 'Send again'}</button></div>
     </form>
-  </dialog>`
+  <//>`
 }
 
 function asCurl({ gateway, text, conversation, from, subject }) {
