@@ -48,10 +48,18 @@ describe('the time of Now', { timeout: 180_000 }, async () => {
 
   test('a bar of a longer time leads to its messages', async () => {
     await show('now?since=6h')
-    await bars.getByRole('slider').focus()
+    const slider = bars.getByRole('slider')
+    await slider.focus()
     await page.keyboard.press('End')
+    // The messages are of the last bar, or of that before, or of both.
+    const said = async () =>
+      /: (\d+ messages?)$/.exec((await slider.getAttribute('aria-valuetext')) ?? '')?.[1]
+    for (let left = 0; left < 10 && (await said()) === '0 messages'; left++)
+      await page.keyboard.press('ArrowLeft')
+    const many = await said()
+    assert.match(String(many), /^[123] messages?$/)
     await page.keyboard.press('Enter')
-    await page.getByText('3 messages', { exact: true }).waitFor()
+    await page.getByText(String(many), { exact: true }).waitFor()
     assert.match(page.url(), /#\/messages\?since=.*until=/)
   })
 })

@@ -78,7 +78,7 @@ describe('trivium backup and restore', { timeout: 300_000 }, async () => {
     }
   }
   const sending = Promise.all(Array.from({ length: SENDERS }, send))
-  await until(() => acknowledged.length >= BEFORE, 'messages before the backup', 60_000)
+  await until(() => acknowledged.length >= BEFORE, 'messages before the backup', 180_000)
   const before = [...acknowledged]
   const umask = process.umask(0)
   const made = await site.run(['backup', archive, '--json'])
