@@ -18,14 +18,14 @@ if (status !== 0) {
 copyAssets()
 copyManifest()
 
-/** Everything beside the TypeScript: SQL, Lua, pages, schemas, prompts, and the example configuration. */
+/** Everything beside the TypeScript: SQL, Lua, pages, schemas and prompts. */
 function copyAssets(): void {
   const { include } = JSON.parse(readFileSync('tsconfig.build.json', 'utf8'))
   const patterns = include.flatMap((path: string) => [path, `${path}/**/*`])
   const assets = globSync(patterns, { withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.endsWith('.ts'))
     .map((entry) => join(entry.parentPath, entry.name))
-  for (const file of [...assets, ...globSync('routes.yaml')]) {
+  for (const file of assets) {
     mkdirSync(dirname(join(dist, file)), { recursive: true })
     copyFileSync(file, join(dist, file))
   }

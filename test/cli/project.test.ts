@@ -50,6 +50,42 @@ describe('the package in an empty folder', { timeout: 300_000 }, () => {
     assert.match(run(['message', 'list', '--json']).out, /"hello Ada"/)
   })
 
+  test('init names the range of the registry, or else what the package was installed from', () => {
+    const specIn = (folder: string) =>
+      JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).dependencies.trivium
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+    assert.equal(specIn(dir), `^${version}`)
+    const given = readFileSync(join(dir, 'package.json'), 'utf8')
+    const cases = [
+      ['file:vendor/trivium.tgz', `file:${join(dir, 'vendor/trivium.tgz')}`],
+      ['file:../trivium', `file:${resolve(dir, '../trivium')}`],
+      ['github:acme/trivium#main', 'github:acme/trivium#main'],
+      ['https://example.com/trivium.tgz', 'https://example.com/trivium.tgz'],
+      ['npm:@acme/trivium@0.2.0', 'npm:@acme/trivium@0.2.0'],
+      ['latest', `^${version}`],
+    ]
+    for (const [at, [from, wanted]] of cases.entries()) {
+      writeFileSync(join(dir, 'package.json'), JSON.stringify({ dependencies: { trivium: from } }))
+      assert.equal(run(['init', `made-${at}`]).code, 0)
+      assert.equal(specIn(join(dir, `made-${at}`)), wanted)
+    }
+    writeFileSync(join(dir, 'package.json'), given)
+    const inside = JSON.stringify({ dependencies: { trivium: 'file:made-inside/trivium.tgz' } })
+    writeFileSync(join(dir, 'package.json'), inside)
+    run(['init', 'made-inside'])
+    assert.equal(specIn(join(dir, 'made-inside')), 'file:trivium.tgz')
+    writeFileSync(join(dir, 'package.json'), given)
+  })
+
+  test('init of a clone names the clone', (t) => {
+    const mine = mkdtempSync(join(tmpdir(), 'trivium-of-clone-'))
+    t.after(() => rm(mine, ALL))
+    const { status } = spawnSync(process.execPath, [resolve('bin/trivium.js'), 'init', mine], { env })
+    assert.equal(status, 0)
+    const { dependencies } = JSON.parse(readFileSync(join(mine, 'package.json'), 'utf8'))
+    assert.equal(dependencies.trivium, `file:${resolve('.')}`)
+  })
+
   test('a shell completes commands, skills and flags, with the script for each shell', () => {
     const complete = (...words: string[]) => run(['complete', '--', ...words]).out
     assert.match(complete('dead-letter', 're'), /^retry\t/m)

@@ -93,6 +93,11 @@ describe('the package', { timeout: 600_000 }, () => {
     )
   })
 
+  test('has a routes.yaml for new projects, and never that of the clone', () => {
+    const found = globSync('**/routes.yaml', { cwd: installed, exclude: ['node_modules'] }).sort()
+    assert.deepEqual(found, ['project/demo/routes.yaml', 'project/routes.yaml'])
+  })
+
   test('has every file that its README and its docs show or link to', () => {
     const pages = globSync(['README.md', 'docs/*.md'], { cwd: installed })
     assert.ok(pages.length > 20)
@@ -160,6 +165,12 @@ describe('the package', { timeout: 600_000 }, () => {
   test('starts in a project of its own', () => {
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
     assert.equal(run(process.execPath, [bin, '--version'], project).out, `${version}\n`)
+    assert.equal(run(process.execPath, [bin, 'init', 'mine'], project).code, 0)
+    const [tarball = ''] = globSync('*.tgz', { cwd: dir })
+    const mine = join(project, 'mine')
+    const { dependencies } = JSON.parse(readFileSync(join(mine, 'package.json'), 'utf8'))
+    assert.equal(dependencies.trivium, `file:${join(dir, tarball)}`, 'as long as no registry has it')
+    rmSync(mine, { recursive: true })
     assert.equal(run(process.execPath, [bin, 'init'], project).code, 0)
     const checked = run(process.execPath, [bin, 'routes', 'check'], project)
     assert.equal(checked.code, 0, checked.out + checked.err)

@@ -1,10 +1,11 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve, sep } from 'node:path'
 import { transports } from '../../../transports/registry.ts'
 import { configPath } from '../../config/load-config.ts'
 import { missingParts, neededParts } from '../../config/needed-parts.ts'
 import { pathGet } from '../../core/json.ts'
 import type { Part } from '../../core/parts.ts'
+import { ownFolder, ownSpec } from '../../lib/packages.ts'
 import { type AddCommand, type Environs, loadFor, ownFile, usage } from '../command.ts'
 import { show } from '../terminal.ts'
 
@@ -21,7 +22,7 @@ export const addInit: AddCommand = (program, context) => {
     )
     .action(async (folder: string | undefined) => {
       const environs = context.environs()
-      const { cwd, env, path, version } = environs
+      const { cwd, env, path } = environs
       // A folder that is named counts more than TRIVIUM_CONFIG.
       const target = folder === undefined ? configPath(cwd, env, path) : resolve(cwd, folder, 'routes.yaml')
       const dir = dirname(target)
@@ -31,16 +32,13 @@ export const addInit: AddCommand = (program, context) => {
         .replace(/^-|-$/g, '')
       // Whoever has skills needs no first one.
       const files = existsSync(join(dir, 'skills')) ? FILES.slice(0, -1) : FILES
-      const places = files.map((file) => [
-        `project/${file}`,
-        join(dir, file.replace(/^(env|gitignore)/, '.$1')),
-      ])
+      const places = files.map((file) => [file, join(dir, file.replace(/^(env|gitignore)/, '.$1'))])
       const made: string[] = []
       const kept: string[] = []
       for (const [file = '', place = ''] of [['routes.yaml', target], ...places]) {
-        const text = readFileSync(ownFile(file), 'utf8')
+        const text = readFileSync(ownFile(`project/${file}`), 'utf8')
           .replace('PROJECT_NAME', name || 'my-trivium')
-          .replace('TRIVIUM_VERSION', version)
+          .replace('TRIVIUM_SPEC', specFor(dir))
         ;(makeFile(place, text) ? made : kept).push(place)
       }
       // A routes.yaml from elsewhere may need what is not installed.
@@ -52,6 +50,7 @@ export const addInit: AddCommand = (program, context) => {
           '',
           'Next:',
           ...(folder === undefined ? [] : [`  cd ${folder}`]),
+          ...buildHint(),
           made.includes(join(dir, 'package.json'))
             ? '  npm install                        so that editors and `npm run check` know `trivium`'
             : '  npm pkg set type=module && npm install --save-dev typescript @types/node    for editors',
@@ -66,6 +65,22 @@ export const addInit: AddCommand = (program, context) => {
         ].join('\n'),
       )
     })
+}
+
+/** A clone has no types for its users before it is built. */
+function buildHint(): string[] {
+  const clone = ownFolder()
+  const isUsable = !existsSync(join(clone, 'src')) || existsSync(join(clone, 'dist/src/public.d.ts'))
+  return isUsable
+    ? []
+    : [`  npm --prefix ${clone} run build    the clone, so that it can be used as a package`]
+}
+
+/** What package.json names for Trivium; a tarball within the project by its relative path, so that it can be moved. */
+function specFor(dir: string): string {
+  const spec = ownSpec()
+  const inside = `file:${dir}${sep}`
+  return spec.startsWith(inside) ? `file:${spec.slice(inside.length)}` : spec
 }
 
 /** The optional parts that a routes.yaml needs and that are not installed; none where it cannot be read. */
