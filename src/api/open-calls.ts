@@ -27,18 +27,24 @@ export function addOpenCalls({ serve, described }: Calls, deps: ControlDeps): vo
     // For the local command line only: remote clients could brute-force a short token offline.
     const { localAddress, remoteAddress = '' } = request.socket
     const isFromHere = isLoopback(remoteAddress) || remoteAddress === localAddress
-    const isProxied = PROXY_HEADERS.some((name) => request.get(name) !== undefined)
-    if (!isFromHere || isProxied) throw new TriviumError('unauthorized')
+    const isDirect = Object.keys(request.headers).every((name) => LOCAL_HEADERS.includes(name))
+    if (!isFromHere || !isDirect) throw new TriviumError('unauthorized')
     response.json({ result: proofOf(deps.token, String(request.params.nonce)) })
   })
 }
 
-/** Headers added by proxies, whose requests come from this machine but whose clients may not. */
-const PROXY_HEADERS = [
-  'forwarded',
-  'via',
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-proto',
-  'x-real-ip',
+/**
+ * All that the command line and simple clients send. A request with any other header may be of a proxy or a tunnel, which add
+ * headers of their own, or of a web page: their clients may be elsewhere.
+ */
+const LOCAL_HEADERS = [
+  'accept',
+  'accept-encoding',
+  'accept-language',
+  'authorization',
+  'connection',
+  'content-type',
+  'host',
+  'sec-fetch-mode',
+  'user-agent',
 ]

@@ -152,6 +152,11 @@ describe('the control listener', () => {
       via: '1.1 proxy',
       'x-forwarded-for': '192.0.2.1',
       'x-real-ip': '192.0.2.1',
+      'cf-connecting-ip': '192.0.2.1',
+      'true-client-ip': '192.0.2.1',
+      'x-forwarded-port': '443',
+      'x-any-tunnel-id': '1',
+      origin: 'https://page.example',
     }))
       assert.equal((await get('/v1/proof/n', { [name]: value })).status, 401, name)
   })

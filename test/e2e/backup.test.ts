@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import {
   chmodSync,
+  existsSync,
   globSync,
   mkdirSync,
   readdirSync,
@@ -155,8 +156,13 @@ describe('trivium backup and restore', { timeout: 300_000 }, async () => {
     mkdirSync(folder)
     await extract({ file: archive, cwd: folder })
     const data = join(folder, 'data')
-    for (const name of ['control-token', 'daemon.json', 'trivium.lock', 'search.db', 'before-restore-x'])
+    for (const name of ['control-token', 'trivium.lock', 'search.db', 'before-restore-x'])
       writeFileSync(join(data, name), 'evil')
+    // A folder in the place of such a file would stop the daemon, or the restore half-way.
+    for (const name of ['daemon.json', 'backup.lock', 'artifacts/incoming']) {
+      mkdirSync(join(data, name), { recursive: true })
+      writeFileSync(join(data, name, 'inside'), 'evil')
+    }
     mkdirSync(join(data, 'open'), { mode: 0o777 })
     writeFileSync(join(data, 'open', 'tool'), '#!/bin/sh')
     chmodSync(join(data, 'open', 'tool'), 0o4777)
@@ -168,6 +174,7 @@ describe('trivium backup and restore', { timeout: 300_000 }, async () => {
 
     const there = openSite(SITE)
     assert.equal((await there.run(['restore', evil])).code, 0)
+    assert.equal(existsSync(join(there.dir, '.trivium', 'daemon.json')), false)
     const restored = join(there.dir, '.trivium')
     const modes = readdirSync(restored, { recursive: true, withFileTypes: true }).map((entry) => {
       const path = join(entry.parentPath, entry.name)

@@ -1,6 +1,6 @@
 import * as fs from 'node:fs'
 import { chmod, open, readdir, readFile, rm } from 'node:fs/promises'
-import { basename, join, normalize, relative, resolve } from 'node:path'
+import { basename, join, normalize, relative, resolve, sep } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { create, extract, type ReadEntry } from 'tar'
@@ -244,9 +244,17 @@ async function readArchive(path: string, dir: string, progress: (piece: { length
 /** Only files, no symbolic links, and nothing that `trivium backup` leaves out: an archive must not bring its own control token. */
 function isWanted(path: string, entry: fs.Stats | ReadEntry): boolean {
   const isFile = 'type' in entry && (entry.type === 'File' || entry.type === 'Link')
-  const name = relative(DATA, normalize(path))
-  const isLeftOut = isOfThisMachine(name) || NONE_OF_IT.some((left) => left !== 'trivium.db' && name === left)
-  return isFile && !isLeftOut
+  return isFile && !pathsOf(relative(DATA, normalize(path))).some(isLeftOut)
+}
+
+/** A path and the folders in which it is: `a/b/c`, `a/b`, `a`. */
+function pathsOf(name: string): string[] {
+  const parts = name.split(sep)
+  return parts.map((_, index) => parts.slice(0, index + 1).join(sep))
+}
+
+function isLeftOut(name: string): boolean {
+  return isOfThisMachine(name) || (NONE_OF_IT.includes(name) && name !== 'trivium.db')
 }
 
 /** `trivium compact`. */
