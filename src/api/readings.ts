@@ -1,4 +1,4 @@
-import { isLasting } from '../engine/events.ts'
+import { isLasting } from '../engine/event-access.ts'
 import type { Readings } from './metrics/readings.ts'
 import type { OperatorDeps } from './operator-deps.ts'
 import { pingStore } from './trouble-readings.ts'

@@ -4,7 +4,7 @@ import type { DaemonConfig } from '../config/sections.ts'
 import type { Log } from '../core/log.ts'
 import type { Store } from '../core/store.ts'
 import type { Check } from '../core/transport.ts'
-import { createToEvent } from '../engine/gateways.ts'
+import { createToEvent } from '../engine/message-event.ts'
 import { defined } from '../lib/defined.ts'
 
 /**

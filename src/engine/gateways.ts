@@ -1,17 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import { reasonOf, TriviumError } from '../core/errors.ts'
+import { reasonOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
-import type { Services } from '../core/services.ts'
-import type { Check, Health, Transport, TransportDeps, TransportKind } from '../core/transport.ts'
+import type { Check, Health, Transport, TransportKind } from '../core/transport.ts'
 import { createTurns } from '../lib/turns.ts'
+import { installsService } from './gateway-installs.ts'
+import { createGatewayLifecycle, type GatewaySpec, type Running } from './gateway-lifecycle.ts'
 import { noGateway } from './receive.ts'
-
-/** A configured gateway: name, kind, and options validated by the kind's schema. */
-export type GatewaySpec = { name: string; transport: string; options: unknown; open: boolean }
-
-/** `transport` is absent if it could not be created. */
-type Running = { spec: GatewaySpec; transport?: Transport; failure?: string }
 
 export type Gateways = Omit<ReturnType<typeof createGateways>, 'connect'>
 
@@ -22,43 +17,7 @@ export function createGateways<Host>(options: {
 }) {
   const { kinds, log } = options
   const running = new Map<string, Running>()
-  let depsOf = (gateway: string): TransportDeps & Host => {
-    throw new Error(`gateway ${gateway} is made before there is what it needs`)
-  }
-
-  const begin = async (spec: GatewaySpec) => {
-    const entry: Running = { spec }
-    running.set(spec.name, entry)
-    try {
-      const made = await make(spec)
-      if (stopping) return
-      entry.transport = made
-      await made.start()
-    } catch (error) {
-      entry.failure = reasonOf(error)
-      log.error({ gateway: spec.name, err: error }, 'the gateway cannot start; the others run')
-    }
-  }
-
-  const make = async (spec: GatewaySpec): Promise<Transport> => {
-    const kind = kinds.get(spec.transport)
-    if (!kind) {
-      throw new TriviumError('config_invalid', { details: `no transport is called ${spec.transport}` })
-    }
-    return kind.create(spec.options, depsOf(spec.name))
-  }
-
-  const end = async ({ spec, transport }: Running) => {
-    running.delete(spec.name)
-    try {
-      await transport?.stop()
-      await transport?.close()
-    } catch (err) {
-      log.error({ gateway: spec.name, err }, 'the gateway did not stop cleanly')
-    }
-  }
-
-  let stopping = false
+  const { connect, make, begin, end, refuseMore, isStopping } = createGatewayLifecycle(kinds, running, log)
   const inTurn = createTurns()
 
   const list = () =>
@@ -74,10 +33,7 @@ export function createGateways<Host>(options: {
   }
 
   return {
-    /** Sets how to get a gateway's dependencies by its name. */
-    connect(deps: typeof depsOf) {
-      depsOf = deps
-    },
+    connect,
     get: (name: string) => running.get(name)?.transport,
     spec: (name: string) => running.get(name)?.spec,
     names: () => [...running.keys()],
@@ -101,7 +57,7 @@ export function createGateways<Host>(options: {
     reconnect: (name: string) =>
       inTurn(async () => {
         const entry = running.get(name)
-        if (!entry || stopping) throw noGateway(name, [...running.keys()])
+        if (!entry || isStopping()) throw noGateway(name, [...running.keys()])
         log.info({ gateway: name }, 'the gateway is connected anew, as somebody asked')
         await end(entry)
         await begin(entry.spec)
@@ -123,47 +79,9 @@ export function createGateways<Host>(options: {
     installs: installsService(running),
     /** Stops receiving; sending works until `close`. */
     stop(): Promise<void> {
-      stopping = true
+      refuseMore()
       return each((transport) => transport.stop())
     },
     close: () => each((transport) => transport.close()),
   }
-}
-
-/** The installations of all gateways that support them. */
-function installsService(running: ReadonlyMap<string, Running>) {
-  const installsOf = (only: string | undefined) =>
-    [...running].flatMap(([gateway, { transport }]) =>
-      transport?.installs && (only ?? gateway) === gateway ? { gateway, ...transport.installs } : [],
-    )
-
-  return {
-    async installs({ gateway: only }) {
-      const lists = installsOf(only).map(async ({ gateway, list }) =>
-        (await list()).map((one) => ({ gateway, ...one })),
-      )
-      return (await Promise.all(lists)).flat()
-    },
-    async 'installs-remove'({ team, gateway: only }) {
-      const removed = await Promise.all(installsOf(only).map(({ remove }) => remove(team)))
-      if (!removed.includes(true)) throw new TriviumError('not_found', { path: `installation of ${team}` })
-      return { ok: true }
-    },
-  } satisfies Pick<Services['gateways'], 'installs' | 'installs-remove'>
-}
-
-/** The event of a message on `gateway-message`: flat `data`; `messageId` refers to the full message. */
-export function createToEvent(kinds: ReadonlyMap<string, TransportKind>) {
-  return (message: Message) => ({
-    id: message.id,
-    topic: 'gateway-message',
-    type: message.transport,
-    source: message.gateway,
-    data: {
-      messageId: message.id,
-      conversation: message.conversation,
-      ...kinds.get(message.transport)?.eventData(message),
-    },
-    timestamp: message.receivedAt,
-  })
 }

@@ -4,7 +4,7 @@ import { type Batcher, createBatcher } from '../lib/batch.ts'
 import { createEventFilter } from './event-filter.ts'
 import type { GroupDeliveries } from './group-deliveries.ts'
 import type { GroupSettings } from './group-settings.ts'
-import { withGap } from './subscriptions.ts'
+import { withGap } from './with-gap.ts'
 
 /** Maximum number of groups of one topic per store call. */
 const MAX_READS = 256

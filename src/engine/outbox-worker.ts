@@ -1,13 +1,14 @@
 import { z } from 'zod'
-import { TriviumError, toTriviumError } from '../core/errors.ts'
+import { TriviumError } from '../core/errors.ts'
 import { type Json, pathGet, toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { ClaimedJob, Store } from '../core/store.ts'
 import { type Receipt, type Reply, replySchema, SendPostponed, type Transport } from '../core/transport.ts'
 import { inTime } from '../lib/pause.ts'
 import { putLast } from '../lib/put-last.ts'
-import { attemptError, attemptOf, failedAttempt, type RunOutcome } from './attempts.ts'
+import type { RunOutcome } from './attempts.ts'
 import { answerOf, OUTBOX_QUEUE, outboxNote } from './outbox.ts'
+import { createOutboxFailures, fieldsOf, isUncertain } from './outbox-failures.ts'
 import { createWorker } from './worker.ts'
 
 /** The sending half of a transport. */
@@ -29,14 +30,11 @@ export type OutboxWorkerOptions = {
   now(): number
 }
 
-/** Sends are retried for about a day, after 1 s, 2 s, 4 s, … up to an hour. */
-const RETRY = { attempts: 32, first: 1000, longest: 3_600_000 }
 /** A disabled or removed gateway may return after a reload; its replies wait for it, for up to a day. */
 const GATEWAY_AWAY = 30_000
 const LONGEST_WAIT = 86_400_000
 /** Number of send receipts kept in memory. */
 const SENT = 10_000
-const CUT_OFF = 'an attempt was interrupted before the answer came'
 
 /** A reply in the outbox; `queuedAt` in Unix ms. */
 const queuedSchema = replySchema.extend({ queuedAt: z.number().exactOptional() })
@@ -47,6 +45,7 @@ const queuedSchema = replySchema.extend({ queuedAt: z.number().exactOptional() }
  */
 export function createOutboxWorker(options: OutboxWorkerOptions) {
   const { log, now } = options
+  const { failed, uncertain } = createOutboxFailures(options)
   const sentHere = new Map<string, Receipt>()
 
   const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
@@ -89,41 +88,10 @@ export function createOutboxWorker(options: OutboxWorkerOptions) {
     if (!known) await options.sent(reply, reason === undefined ? 'sent' : 'suppressed', seconds)
     const told =
       reason === undefined
-        ? note('sent', { ...answerOf(reply), ...receipt })
-        : note('suppressed', { ...answerOf(reply), reason })
+        ? outboxNote(now(), 'sent', { ...answerOf(reply), ...receipt })
+        : outboxNote(now(), 'suppressed', { ...answerOf(reply), reason })
     return { outcome: 'done', result: toJson({ receipt }), notes: [told] }
   }
-
-  const failed = (
-    job: ClaimedJob,
-    reply: Reply,
-    thrown: unknown,
-    outcome = failedAttempt(job, thrown, RETRY, now()),
-  ): RunOutcome => {
-    const { message } = outcome.error
-    const fields = fieldsOf(job, reply, thrown)
-    void options.sent(reply, outcome.outcome)
-    if (outcome.outcome === 'retry') {
-      const { delay } = outcome
-      log.warn({ ...fields, delay }, 'the reply was not sent; trying again')
-      return { ...outcome, notes: [note('send failed', { attempt: attemptOf(job), error: message, delay })] }
-    }
-    const { reason } = outcome
-    log.error(fields, 'the reply became a dead letter')
-    return { ...outcome, notes: [note('dead', { ...answerOf(reply), error: message, reason })] }
-  }
-
-  /** With `how` (instructions for an operator) it becomes a dead letter; without, the next attempt probes. */
-  const uncertain = (job: ClaimedJob, reply: Reply, how?: string) => {
-    const { gateway, key } = reply
-    const reason = how === undefined ? CUT_OFF : `${CUT_OFF}; ${how}, then retry this dead letter or drop it`
-    const thrown = new TriviumError('send_ambiguous', { gateway, key, reason })
-    const error = attemptError(thrown, now())
-    if (how === undefined) return failed(job, reply, thrown, { outcome: 'retry', delay: 0, error })
-    return failed(job, reply, thrown, { outcome: 'dead', reason: 'ambiguous', error })
-  }
-
-  const note = (what: string, detail: object) => outboxNote(now(), what, detail)
 
   // A hanging server must leave slots for the replies of other gateways.
   const share = Math.ceil(options.concurrency * 0.75)
@@ -144,17 +112,8 @@ async function handOver(transport: Sender, reply: Reply): Promise<Receipt> {
   return transport.send(reply)
 }
 
-/** Whether an earlier attempt may have arrived unnoticed. */
-function isUncertain({ lost, errors }: ClaimedJob): boolean {
-  return lost > 0 || errors.some(({ code }) => code === 'send_ambiguous')
-}
-
 /** Why the transport suppressed a reply: `data.suppressed` of its receipt. */
 export function suppressedIn(receipt: Json | undefined): string | undefined {
   const reason = pathGet(receipt, 'data.suppressed')
   return typeof reason === 'string' ? reason : undefined
-}
-
-function fieldsOf(job: ClaimedJob, { gateway, conversation, inReplyTo: messageId }: Reply, thrown: unknown) {
-  return { gateway, conversation, messageId, attempt: attemptOf(job), err: toTriviumError(thrown) }
 }

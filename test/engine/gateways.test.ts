@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { z } from 'zod'
 import type { Transport, TransportDeps, TransportKind } from '../../src/core/transport.ts'
-import { createGateways, type GatewaySpec } from '../../src/engine/gateways.ts'
+import type { GatewaySpec } from '../../src/engine/gateway-lifecycle.ts'
+import { createGateways } from '../../src/engine/gateways.ts'
 import { createMemoryLog } from '../runtime/support/log.ts'
 
 /** A kind whose gateways need a place of their own, and take a turn of the event loop to give it back. */

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Event } from '../../core/event.ts'
 import { missedIn } from '../../core/message-id.ts'
 import type { GroupBatch, Topics } from '../../core/store.ts'
-import { withGap } from '../../engine/subscriptions.ts'
+import { withGap } from '../../engine/with-gap.ts'
 import { type Lanes, laneOf } from './lanes.ts'
 import type { Control, Records } from './records.ts'
 

@@ -1,0 +1,52 @@
+import { AUDIT_TOPIC } from '../core/audit.ts'
+import type { Call } from '../core/call.ts'
+import { TriviumError } from '../core/errors.ts'
+import { isForOperators, LOG_TOPIC, MESSAGE_TOPIC, REPLY_TOPICS } from '../core/event.ts'
+import { isOperator } from '../core/identity.ts'
+
+/** Reserved prefix of the groups of invocations. */
+const OWN = '~'
+/** Root ids of external calls. They are secret, so knowing the group's name grants access. */
+const OUTSIDE = /^(http|cli|mcp)-[0-9a-f]{8}-[0-9a-f-]{27}$/
+
+/** True for a group that outlives the invocation that created it. */
+export function isLasting(group: string): boolean {
+  return !group.startsWith(OWN) && !OUTSIDE.test(group)
+}
+
+/** The group of an invocation, by its root id. */
+export function ownGroup(rootId: string): string {
+  return OUTSIDE.test(rootId) ? rootId : `${OWN}${rootId}`
+}
+
+type Meant = { topic: string; queue?: string | undefined; ref?: string | undefined }
+
+/**
+ * Resolves the group of a call. Without `queue` it is the invocation's own; with a `ref`, the person's, so that repeating the
+ * call finds the same subscription. Throws `topic_reserved`, and `forbidden` for another caller's group, except to operators.
+ */
+export function groupOf({ topic, queue, ref }: Meant, { rootId, caller }: Call): string {
+  refuseInternal(topic)
+  const mayAll = isOperator(caller)
+  if (isForOperators(topic) && !mayAll)
+    throw new TriviumError('forbidden', { what: `Topic ${topic}`, reason: 'it is for operators' })
+  const who = mayAll ? 'operator' : (caller.id ?? '')
+  const own = ref === undefined ? ownGroup(rootId) : `${OWN}ref:${ref}:${who}`
+  if (queue === undefined || queue === own || !queue.startsWith(OWN)) return queue ?? own
+  if (mayAll) return queue
+  throw new TriviumError('forbidden', {
+    what: `The consumer group ${queue}`,
+    reason: 'names with ~ belong to their callers',
+  })
+}
+
+/** Throws for topics that only the daemon writes. */
+export function refuseForeign(topic: string): void {
+  if (topic === MESSAGE_TOPIC || isForOperators(topic)) throw new TriviumError('topic_reserved', { topic })
+  refuseInternal(topic)
+}
+
+function refuseInternal(topic: string): void {
+  if (topic === LOG_TOPIC || topic === AUDIT_TOPIC || topic.startsWith(REPLY_TOPICS))
+    throw new TriviumError('topic_reserved', { topic })
+}

@@ -1,0 +1,25 @@
+import { TriviumError } from '../core/errors.ts'
+import type { Services } from '../core/services.ts'
+import type { Transport } from '../core/transport.ts'
+
+/** Installations of apps by workspaces (OAuth), of all running gateways that support them. */
+export function installsService(running: ReadonlyMap<string, { transport?: Transport }>) {
+  const installsOf = (only: string | undefined) =>
+    [...running].flatMap(([gateway, { transport }]) =>
+      transport?.installs && (only ?? gateway) === gateway ? { gateway, ...transport.installs } : [],
+    )
+
+  return {
+    async installs({ gateway: only }) {
+      const lists = installsOf(only).map(async ({ gateway, list }) =>
+        (await list()).map((one) => ({ gateway, ...one })),
+      )
+      return (await Promise.all(lists)).flat()
+    },
+    async 'installs-remove'({ team, gateway: only }) {
+      const removed = await Promise.all(installsOf(only).map(({ remove }) => remove(team)))
+      if (!removed.includes(true)) throw new TriviumError('not_found', { path: `installation of ${team}` })
+      return { ok: true }
+    },
+  } satisfies Pick<Services['gateways'], 'installs' | 'installs-remove'>
+}

@@ -1,0 +1,55 @@
+import type { Call } from '../core/call.ts'
+import type { Services } from '../core/services.ts'
+import type { Store } from '../core/store.ts'
+import { defined } from '../lib/defined.ts'
+import { groupOf, ownGroup } from './event-access.ts'
+import type { createGroupSettings } from './group-settings.ts'
+import type { createSubscriptions } from './subscriptions.ts'
+
+/** Creates and removes consumer groups, with their settings and the skills that their events run. */
+export function createSubscribing(deps: {
+  topics: Pick<Store['topics'], 'subscribe' | 'unsubscribe'>
+  settings: ReturnType<typeof createGroupSettings>
+  subscriptions: ReturnType<typeof createSubscriptions>
+  permit(skill: string, call: Call): Promise<void>
+}) {
+  const { topics, settings, subscriptions, permit } = deps
+  /** Topics on which running invocations have their own groups. */
+  const own = new Map<string, Set<string>>()
+
+  return {
+    async subscribe({ topic, queue, replay, ref, match, maxDeliveries }, call) {
+      const group = groupOf({ topic, queue, ref }, call)
+      if (ref !== undefined) await permit(ref, call)
+      await settings.set(topic, group, defined({ match, maxDeliveries }))
+      const { created } = await topics.subscribe(topic, group, replay ? 'start' : 'now')
+      const { kind, id } = call.caller
+      if (ref !== undefined) await subscriptions.add({ topic, group, ref, by: { kind, ...defined({ id }) } })
+      // A call from outside, which consists of this operation only, returns with the name of its group.
+      if (queue === undefined && ref === undefined && call.depth > 0) {
+        own.set(call.rootId, (own.get(call.rootId) ?? new Set()).add(topic))
+      }
+      return { topic, queue: group, created }
+    },
+    async unsubscribe({ topic, queue, ref }, call) {
+      const group = groupOf({ topic, queue, ref }, call)
+      const removed = await subscriptions.remove(ref, { topic, group })
+      // The group serves another ref, or none.
+      if (ref !== undefined && !removed) return { ok: false }
+      const ok = await topics.unsubscribe(topic, group)
+      await settings.remove(topic, group)
+      return { ok }
+    },
+    /** Removes the groups of a finished outermost invocation; most have none. Never rejects: unused groups expire. */
+    releaseOwn(rootId: string): Promise<unknown> | undefined {
+      const known = own.get(rootId)
+      if (!known || !own.delete(rootId)) return undefined
+      const group = ownGroup(rootId)
+      const ends = [...known].flatMap((topic) => [
+        topics.unsubscribe(topic, group),
+        settings.remove(topic, group),
+      ])
+      return Promise.allSettled(ends)
+    },
+  } satisfies Pick<Services['events'], 'subscribe' | 'unsubscribe'> & Record<'releaseOwn', unknown>
+}
