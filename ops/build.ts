@@ -4,8 +4,10 @@
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { bundleConsole } from '../src/api/console-bundle.ts'
 
 const dist = process.argv[2] ?? 'dist'
+const CONSOLE = join('src', 'console')
 
 rmSync(dist, { recursive: true, force: true })
 const { status } = spawnSync('node_modules/.bin/tsc', ['-p', 'tsconfig.build.json', '--outDir', dist], {
@@ -16,6 +18,7 @@ if (status !== 0) {
   process.exit(1)
 }
 copyAssets()
+await bundleTheConsole()
 copyManifest()
 
 /** Everything beside the TypeScript: SQL, Lua, pages, schemas and prompts. */
@@ -25,10 +28,19 @@ function copyAssets(): void {
   const assets = globSync(patterns, { withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.endsWith('.ts'))
     .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => !file.startsWith(CONSOLE))
   for (const file of assets) {
     mkdirSync(dirname(join(dist, file)), { recursive: true })
     copyFileSync(file, join(dist, file))
   }
+}
+
+/** The console in the files that browsers load. A clone bundles its own at the first request. */
+async function bundleTheConsole(): Promise<void> {
+  const { page, files } = await bundleConsole(join(process.cwd(), CONSOLE))
+  mkdirSync(join(dist, CONSOLE), { recursive: true })
+  for (const [name, content] of [['index.html', page] as const, ...files])
+    writeFileSync(join(dist, CONSOLE, name), content)
 }
 
 /** The sources find the manifest one folder above src/; so must the built files. */

@@ -13,7 +13,7 @@ import {
   requireToken,
 } from './bearer.ts'
 import { type Calls, createCalls } from './calls.ts'
-import { createConsoleFiles, IMPORT_MAP_HASH } from './console-files.ts'
+import { createConsoleFiles } from './console-files.ts'
 import type { ControlDeps } from './control-deps.ts'
 import { addOpenCalls } from './open-calls.ts'
 import { OPEN, RAW } from './openapi.ts'
@@ -69,7 +69,8 @@ function addSessionCalls({ serve }: Calls, signIn: SignIn): void {
 
 const securityHeaders: RequestHandler = (_request, response, next) => {
   response.set({
-    'content-security-policy': `default-src 'none'; script-src 'self' ${IMPORT_MAP_HASH}; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'`,
+    'content-security-policy':
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'",
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
     'cache-control': 'no-store',

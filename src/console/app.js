@@ -1,17 +1,16 @@
 import { effect, signal } from '@preact/signals'
 import { render } from 'preact'
 import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import ICON from './icon.svg'
 import { findPerson, isViewer, person, provider, signIn, signInError, signOut } from './lib/api.js'
 import { html } from './lib/html.js'
 import { keysNow, onKey, takeKeys } from './lib/keys.js'
-import { clock, goneAt, now, state } from './lib/live.js'
+import { clock, goneAt, known, now, state } from './lib/live.js'
 import { Modal } from './lib/modal.js'
 import { act, Problem, Question, span, Toast } from './lib/parts.js'
 import { usePlace } from './lib/places.js'
 import { atOnce, go, link, route } from './lib/router.js'
-import { VIEWS } from './views/index.js'
-
-const ICON = new URL('icon.svg', import.meta.url).pathname
+import { later, VIEWS } from './views/index.js'
 
 function App() {
   if (person.value === undefined) return html`<p class="loading">Trivium …</p>`
@@ -141,7 +140,7 @@ const stopGoing = () =>
     isGoingTo.value = false
   })
 
-/** Ctrl-K, or ⌘K. The palette is loaded when it is first wanted; what is typed until then goes into it. */
+/** Ctrl-K, or ⌘K. What is typed until the palette is loaded goes into it. */
 function GoTo() {
   const [Palette, setPalette] = useState()
   const typed = useRef('')
@@ -164,9 +163,9 @@ function GoTo() {
       else if (key.length === 1) typed.current += key
     })
     act(async () => {
-      const loaded = await import('./lib/palette.js').catch(() => {
+      const loaded = await later.fetch().catch((error) => {
         stopGoing()
-        throw new Error('The daemon does not answer.')
+        throw error
       })
       setPalette(() => loaded.Palette)
     })
@@ -219,4 +218,5 @@ effect(() => {
 const app = document.getElementById('app')
 app.replaceChildren()
 findPerson()
+known.then(later.fetch).catch(() => undefined)
 render(html`<${App} />`, app)

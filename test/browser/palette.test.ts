@@ -86,7 +86,7 @@ describe('going anywhere in the console by the keyboard, and on a phone', { time
 
   test('what is typed while the list of names is still on its way goes into it', async () => {
     const arrived = Promise.withResolvers<void>()
-    await page.route('**/palette.js', async (route) => {
+    await page.route('**/later-*.js', async (route) => {
       await arrived.promise
       await route.continue()
     })

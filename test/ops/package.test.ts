@@ -192,6 +192,10 @@ routes: [{ name: rest, skill: echo }]`
     assert.match(await chat.ask('hello'), /hello/)
     chat.close()
     assert.match((await site.run(['message', 'cli', 'good morning'])).out, /good morning/)
+    const page = await (await fetch(daemon.control)).text()
+    const files = [...page.matchAll(/(?:href|src)="(\/console\/[^"]+)"/g)].map(([, path = '']) => path)
+    assert.equal(files.length, 4, 'the console is bundled')
+    for (const path of files) assert.equal((await fetch(daemon.control + path)).status, 200, path)
     // What needs a part says so, and nothing else suffers.
     const mcp = await fetch(`${daemon.control}/mcp`, {
       method: 'POST',

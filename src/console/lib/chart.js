@@ -1,10 +1,11 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { html } from './html.js'
+import { known as isKnown } from './live.js'
 
 /** A third of all that the console loads: it comes when the first view is there. */
 let uPlot
-const loaded = import('uplot').then((library) => {
-  uPlot = library.default
+const loaded = isKnown.then(async () => {
+  uPlot = (await import('uplot')).default
 })
 
 /** Seconds that are shown at least: soon after its start a daemon knows of less than an hour. */

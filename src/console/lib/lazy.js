@@ -1,22 +1,46 @@
-import { useEffect, useState } from 'preact/hooks'
+import { signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { call } from './api.js'
 import { html } from './html.js'
 import { Problem } from './parts.js'
 
-/** A page whose file comes when it is first shown: the first view needs none of it. `load()` imports the file, `name` is that of its export. */
-export function lazy(load, name) {
-  let Page
-  return function Lazy(props) {
-    const [error, setError] = useState()
-    const [turn, setTurn] = useState(0)
-    useEffect(() => {
-      if (Page) return
-      load().then((loaded) => {
-        Page = loaded[name]
-        setTurn((last) => last + 1)
-      }, setError)
-    }, [turn])
-    if (Page) return html`<${Page} ...${props} />`
-    const again = () => location.reload()
-    return html`<section class="page" aria-busy=${!error}>${error ? html`<${Problem} error=${error} retry=${again} />` : html`<p class="dim">Loading …</p>`}</section>`
+/** What is in a file that the first view does not need: `load()` imports it. */
+export function lateFile(load) {
+  const loaded = signal()
+  const error = signal()
+  let loading
+  const fetch = () => {
+    loading ??= load().then(
+      (file) => {
+        loaded.value = file
+        return file
+      },
+      () => {
+        loading = undefined
+        error.value = new Error('The daemon does not answer: this page could not be loaded.')
+        throw error.value
+      },
+    )
+    return loading
+  }
+  // Browsers may remember that a file could not be loaded.
+  const again = () =>
+    call('GET', '/healthz').then(
+      () => location.reload(),
+      (failure) => {
+        error.value = failure
+      },
+    )
+  return {
+    /** Resolves with the file; throws where it does not come. */
+    fetch,
+    /** A page by the name of its export. It is there at once where the file is. */
+    page: (name) =>
+      function Late(props) {
+        useEffect(() => void fetch().catch(() => undefined), [])
+        const Page = loaded.value?.[name]
+        if (Page) return html`<${Page} ...${props} />`
+        return html`<section class="page" aria-busy=${!error.value}>${error.value ? html`<${Problem} error=${error.value} retry=${again} />` : html`<p class="dim">Loading …</p>`}</section>`
+      },
   }
 }

@@ -3,6 +3,12 @@ import { openStream, person } from './api.js'
 
 /** The standing of the daemon, as the stream last told it (event `now`); undefined before. */
 export const now = signal()
+/** Resolves once that is known: what the first view does not need is loaded after it. */
+export const known = new Promise((resolve) => {
+  effect(() => {
+    if (now.value !== undefined) resolve()
+  })
+})
 /** The points of the last hour, oldest first, five seconds each. */
 export const points = signal([])
 /** `connecting`, `live`, or `gone` since `goneAt`. */

@@ -1,18 +1,16 @@
 import { html } from '../lib/html.js'
-import { lazy } from '../lib/lazy.js'
+import { lateFile } from '../lib/lazy.js'
 import { titles } from '../lib/router.js'
-import { ApprovalsPage } from './approvals.js'
-import { ComposePage } from './compose.js'
-import { ConfigurationPage } from './configuration.js'
-import { ConversationsPage } from './conversations.js'
-import { CostPage } from './cost.js'
-import { DeadLettersPage } from './dead-letters.js'
-import { GatewayPage, GatewaysPage } from './gateways.js'
-import { MessagePage } from './message.js'
-import { MessagesPage } from './messages.js'
 import { NowPage } from './now.js'
-import { PausedPage } from './paused.js'
-import { SkillsPage } from './skills.js'
+
+/** All but the first view. */
+export const later = lateFile(() => import('../later.js'))
+
+const MessagePage = later.page('MessagePage')
+const MessagesPage = later.page('MessagesPage')
+const GatewayPage = later.page('GatewayPage')
+const GatewaysPage = later.page('GatewaysPage')
+const SkillsPage = later.page('SkillsPage')
 
 /**
  * The views, in the order of the navigation: `path` is where each is behind the `#`, `Page` gets the rest of the path and the query, and
@@ -27,22 +25,22 @@ export const VIEWS = [
     Page: ({ path: [id], query }) =>
       id ? html`<${MessagePage} key=${id} id=${id} />` : html`<${MessagesPage} query=${query} />`,
   },
-  { path: 'conversations', title: 'Conversations', parts: 2, Page: ConversationsPage },
+  { path: 'conversations', title: 'Conversations', parts: 2, Page: later.page('ConversationsPage') },
   {
     path: 'dead-letters',
     title: 'Dead letters',
     parts: 1,
-    Page: DeadLettersPage,
+    Page: later.page('DeadLettersPage'),
     count: (now) => now?.deadLetters?.total,
   },
   {
     path: 'approvals',
     title: 'Approvals',
     parts: 0,
-    Page: ApprovalsPage,
+    Page: later.page('ApprovalsPage'),
     count: (now) => now?.approvals,
   },
-  { path: 'queues', title: 'Groups and queues', Page: lazy(() => import('./queues.js'), 'QueuesPage') },
+  { path: 'queues', title: 'Groups and queues', Page: later.page('QueuesPage') },
   {
     path: 'gateways',
     title: 'Gateways',
@@ -56,20 +54,20 @@ export const VIEWS = [
     title: 'Skills',
     Page: ({ path: [name], query }) => html`<${SkillsPage} name=${name} query=${query} />`,
   },
-  { path: 'cost', title: 'Cost', parts: 0, Page: CostPage },
+  { path: 'cost', title: 'Cost', parts: 0, Page: later.page('CostPage') },
   {
     path: 'paused',
     title: 'Paused',
     parts: 0,
-    Page: PausedPage,
+    Page: later.page('PausedPage'),
     count: (now) =>
       now?.troubles?.filter(({ code }) => code === 'paused' || code === 'subscription-paused').length,
   },
-  { path: 'jobs', title: 'Jobs', parts: 0, Page: lazy(() => import('./jobs.js'), 'JobsPage') },
-  { path: 'compose', title: 'Test message', parts: 0, Page: ComposePage },
-  { path: 'people', title: 'People', parts: 0, Page: lazy(() => import('./people.js'), 'PeoplePage') },
-  { path: 'audit', title: 'Audit', parts: 0, Page: lazy(() => import('./audit.js'), 'AuditPage') },
-  { path: 'configuration', title: 'Configuration', parts: 0, Page: ConfigurationPage },
+  { path: 'jobs', title: 'Jobs', parts: 0, Page: later.page('JobsPage') },
+  { path: 'compose', title: 'Test message', parts: 0, Page: later.page('ComposePage') },
+  { path: 'people', title: 'People', parts: 0, Page: later.page('PeoplePage') },
+  { path: 'audit', title: 'Audit', parts: 0, Page: later.page('AuditPage') },
+  { path: 'configuration', title: 'Configuration', parts: 0, Page: later.page('ConfigurationPage') },
 ]
 
 for (const { path, title } of VIEWS) titles.set(path, title)
