@@ -22,12 +22,13 @@ export function createWorkMetrics({ counter, seconds, tally }: Makers) {
     'Time from the outbox to the end of a successful send.',
     'gateway',
   )
-  const pushed = counter('pushed_total', 'Attempts to push an event, by outcome.', 'subscription', 'outcome')
+  const pushed = tally('pushed_total', 'Attempts to push an event, by outcome.', 'subscription', 'outcome')
   const pushSeconds = seconds('push', 'Duration of successful pushes.', 'subscription')
 
   // Avoids prom-client's label lookup on each call.
   const secondsOf = perLabel((route) => skillSeconds.labels({ route }))
   const latencyOf = perLabel((gateway) => latency.labels({ gateway }))
+  const pushSecondsOf = perLabel((subscription) => pushSeconds.labels({ subscription }))
 
   return {
     accepted: (gateway: string, duplicate: boolean) => (duplicate ? duplicates : accepted).add(gateway),
@@ -41,8 +42,8 @@ export function createWorkMetrics({ counter, seconds, tally }: Makers) {
     },
     taken: (gateway: string) => taken.inc({ gateway }),
     pushed(subscription: string, outcome: string, took?: number) {
-      pushed.inc({ subscription, outcome })
-      if (took !== undefined) pushSeconds.observe({ subscription }, took)
+      pushed.add(subscription, outcome)
+      if (took !== undefined) pushSecondsOf(subscription).observe(took)
     },
     sent(gateway: string, outcome: string, took?: { attempt: number; total: number }) {
       sent.inc({ gateway, outcome })

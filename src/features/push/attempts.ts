@@ -4,7 +4,7 @@ import type { Answer } from './post.ts'
 import type { Records } from './records.ts'
 
 /** Attempts that are shown, how many are there before the others go, and how often (ms) they are written at most. */
-const SHOWN = { most: 50, kept: 1_000, every: 500 }
+const SHOWN = { most: 50, kept: 200, every: 500 }
 
 export type Attempts = Awaited<ReturnType<typeof createAttempts>>
 

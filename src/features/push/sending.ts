@@ -32,7 +32,7 @@ const jobSchema = z.object({
 })
 
 /** How few events in memory call for the next read. */
-const READ_BELOW = 512
+const READ_BELOW = 128
 /** Ms after which a job comes back that found somebody else trying whether the receiver works. */
 const LOOK_AGAIN = 1_000
 

@@ -2,26 +2,41 @@ import { positionOf } from '../../core/message-id.ts'
 import type { Group, GroupRows } from './group-rows.ts'
 import type { TopicLog } from './topic-log.ts'
 
+const NONE: ReadonlySet<number> = new Set()
+
 /** Takes events off a group, or hides them from it. Inside a transaction only. */
 export function createGroupSettle(log: TopicLog, rows: GroupRows) {
   /** The positions of ids whose events are gone; `found` are the existing ones. */
-  function goneOf({ topic }: Group, ids: readonly string[], found: ReadonlySet<number>): number[] {
-    if (found.size === ids.length) return []
-    const others = ids.map((id) => positionOf(id) ?? 0)
-    return others.filter((at) => {
-      if (at <= 0 || at > topic.last || found.has(at)) return false
-      return log.after(topic, at - 1, 1).items[0]?.position !== at
-    })
+  function goneOf({ topic }: Group, ids: readonly string[], found: ReadonlySet<number>) {
+    const gone = new Set<number>()
+    if (found.size === ids.length) return gone
+    for (const id of ids) {
+      const at = positionOf(id) ?? 0
+      if (at <= 0 || at > topic.last || found.has(at)) continue
+      if (log.after(topic, at - 1, 1).items[0]?.position !== at) gone.add(at)
+    }
+    return gone
   }
 
-  /** Moves `next` to `last`; existing events that are not `settled` stay visible. The next read reports missing ones. */
-  function drawUpTo(group: Group, last: number, settled: ReadonlySet<number>): void {
+  /**
+   * Moves `next` to `last`; existing events that are not `settled` stay visible. The next read reports missing ones, except those
+   * that are `gone`.
+   */
+  function drawUpTo(
+    group: Group,
+    last: number,
+    settled: ReadonlySet<number>,
+    gone: ReadonlySet<number>,
+  ): void {
     if (last === group.next) return
-    const there = log.positions(group.topic, group.next, last)
-    for (const { position } of there) if (!settled.has(position)) rows.hide(group, position, 0)
-    const present = new Set(there.map(({ position }) => position))
-    const known = [...settled].filter((at) => at > group.next && at <= last && !present.has(at))
-    group.missed += last - group.next - there.length - known.length
+    const isPassed = (at: number) => at > group.next && at <= last
+    const there = log.count(group.topic, group.next, last)
+    // Usually everything up to there is settled, and no position needs a look.
+    if (there > countOf(settled, isPassed)) {
+      for (const { position } of log.positions(group.topic, group.next, last))
+        if (!settled.has(position)) rows.hide(group, position, 0)
+    }
+    group.missed += last - group.next - there - countOf(gone, isPassed)
     group.next = last
     rows.save(group)
   }
@@ -32,9 +47,9 @@ export function createGroupSettle(log: TopicLog, rows: GroupRows) {
       const { next } = group
       const found = new Set(log.positionsOf(group.topic, new Set(ids)))
       // Events that were read and have expired since do not count as missed.
-      if (until === undefined) for (const position of goneOf(group, ids, found)) found.add(position)
-      const open = [...found].filter((at) => at > next || rows.isPending(group, at))
-      drawUpTo(group, Math.max(...open, next), found)
+      const gone = until === undefined ? goneOf(group, ids, found) : NONE
+      const open = [...found, ...gone].filter((at) => at > next || rows.isPending(group, at))
+      drawUpTo(group, Math.max(...open, next), found, gone)
       for (const position of open) {
         if (until !== undefined) rows.hide(group, position, until)
         else if (position <= next) rows.consume(group, position)
@@ -45,10 +60,16 @@ export function createGroupSettle(log: TopicLog, rows: GroupRows) {
     /** Takes off what a peek told of missing events; more may be missing since. Returns 1 where any were. */
     forgive(group: Group, told: number): number {
       const [first] = log.after(group.topic, group.next, 1).items
-      drawUpTo(group, first ? first.position - 1 : group.topic.last, new Set())
+      drawUpTo(group, first ? first.position - 1 : group.topic.last, NONE, NONE)
       const missed = Math.max(0, group.missed - told)
       rows.save({ ...group, missed })
       return group.missed > missed ? 1 : 0
     },
   }
+}
+
+function countOf(positions: Iterable<number>, isCounted: (position: number) => boolean): number {
+  let count = 0
+  for (const position of positions) if (isCounted(position)) count++
+  return count
 }

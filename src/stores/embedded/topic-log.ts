@@ -3,7 +3,7 @@ import { makeId, positionOf } from '../../core/message-id.ts'
 import type { Page, PlacedEvent } from '../../core/store.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
-import { readPage } from './sql.ts'
+import { readPage, type Sql } from './sql.ts'
 
 /** The id of the topic that is a view of the journal. */
 export const MESSAGES = 1
@@ -89,32 +89,39 @@ export function createTopicLog(parts: Parts, journal: JournalTable) {
       })
       return { items: placed, more }
     },
+    /** The number of existing events in (`from`, `to`]. */
+    count: ({ id }: TopicRow, from: number, to: number) =>
+      sql.get<{ there: number }>`SELECT count(*) AS there FROM place
+        WHERE topic = ${id} AND position > ${from} AND position <= ${to}`?.there ?? 0,
     /** The positions of existing events in (`from`, `to`]. */
     positions: ({ id }: TopicRow, from: number, to: number) =>
       sql.all<Place>`SELECT position FROM place WHERE topic = ${id} AND position > ${from} AND position <= ${to}`,
-    /** The positions of ids whose events exist. Ids of a batch are close together. */
-    positionsOf: ({ id: topic }: TopicRow, ids: ReadonlySet<string>): number[] => {
-      const places = new Map([...ids].map((id) => [id, positionOf(id) ?? 0]))
-      const asked = [...places.values()].sort((a, b) => a - b)
-      const found: number[] = []
-      for (let at = 0; at < asked.length; ) {
-        const from = asked[at] ?? 0
-        let to = from
-        for (; at < asked.length && (asked[at] ?? 0) < to + NEAR; at++) to = asked[at] ?? to
-        // One row, because the cost is per row.
-        const [{ there } = { there: '[]' }] = sql.all<{
-          there: string
-        }>`SELECT json_group_array(id) AS there FROM place
-          WHERE topic = ${topic} AND position BETWEEN ${from} AND ${to}`
-        for (const id of JSON.parse(there)) if (ids.has(id)) found.push(places.get(id) ?? 0)
-      }
-      return found
-    },
+    /** The positions of ids whose events exist. */
+    positionsOf: ({ id }: TopicRow, ids: ReadonlySet<string>) => positionsOf(sql, id, ids),
     /** The position of the oldest event; one past the end for an empty topic. */
     first: ({ id, last }: TopicRow): number =>
       sql.get<Place>`SELECT position FROM place WHERE topic = ${id} ORDER BY position LIMIT 1`?.position ??
       last + 1,
   }
+}
+
+/** Reads ranges, because the ids of a batch are close together. */
+function positionsOf(sql: Sql, topic: number, ids: ReadonlySet<string>): number[] {
+  const places = new Map([...ids].map((id) => [id, positionOf(id) ?? 0]))
+  const asked = [...places.values()].sort((a, b) => a - b)
+  const found: number[] = []
+  for (let at = 0; at < asked.length; ) {
+    const from = asked[at] ?? 0
+    let to = from
+    for (; at < asked.length && (asked[at] ?? 0) < to + NEAR; at++) to = asked[at] ?? to
+    // One row, because the cost is per row.
+    const [{ there } = { there: '[]' }] = sql.all<{
+      there: string
+    }>`SELECT json_group_array(id) AS there FROM place
+      WHERE topic = ${topic} AND position BETWEEN ${from} AND ${to}`
+    for (const id of JSON.parse(there)) if (ids.has(id)) found.push(places.get(id) ?? 0)
+  }
+  return found
 }
 
 function toEvent({ id, type, source, data, timestamp, root: rootContextId }: EventRow, topic: string): Event {
