@@ -13,6 +13,7 @@ import {
   requireToken,
 } from './bearer.ts'
 import { type Calls, createCalls } from './calls.ts'
+import { compressForBrowsers } from './compress.ts'
 import { createConsoleFiles } from './console-files.ts'
 import type { ControlDeps } from './control-deps.ts'
 import { addOpenCalls } from './open-calls.ts'
@@ -37,6 +38,7 @@ export function createControlApi(deps: ControlDeps): Express {
     response.json({ ok: true })
   })
   app.use(createConsoleFiles())
+  app.use(compressForBrowsers)
   app.use(['/readyz', '/metrics', '/openapi.json', '/docs', '/v1/proof'], refuseRebinding(bearerOf))
   addOpenCalls(calls, deps)
   addSessionCalls(calls, signIn)

@@ -1,5 +1,5 @@
 import { computed, effect, signal } from '@preact/signals'
-import { openStream, person } from './api.js'
+import { call, openStream, person } from './api.js'
 
 /** The standing of the daemon, as the stream last told it (event `now`); undefined before. */
 export const now = signal()
@@ -45,6 +45,13 @@ function changed(name) {
   due.set(name, setTimeout(tell, CALM))
 }
 
+/** 100 kB where a daemon has run for an hour, which the stream cannot compress. What has come meanwhile stays. */
+async function loadHistory() {
+  const history = await call('GET', '/v1/history?since=59m')
+  const last = history.points.at(-1)?.at ?? 0
+  points.value = [...history.points, ...points.peek().filter(({ at }) => at > last)]
+}
+
 /** Another person's name changes nothing about the stream. */
 const isSignedIn = computed(() => Boolean(person.value))
 let close = () => {}
@@ -53,20 +60,18 @@ effect(() => {
   close = () => {}
   if (!isSignedIn.value) return
   close = openStream(
-    { only: 'history,point,now,approval,dead' },
+    { only: 'point,now,approval,dead' },
     {
       state(isLive) {
         if (!isLive && state.peek() !== 'gone') goneAt.value = Date.now()
         const isBack = isLive && state.peek() !== 'connecting'
         state.value = isLive ? 'live' : 'gone'
         if (isBack) for (const each of Object.values(changes)) each.value++
+        if (isLive) known.then(loadHistory).catch(() => undefined)
       },
       // Where the store is away there is nothing but the reason: what is shown is of before.
       now: (value) => {
         now.value = value.error ? { ...now.peek(), ...value } : value
-      },
-      history: ({ points: known }) => {
-        points.value = known
       },
       point: (point) => {
         points.value = [...points.peek(), point].slice(-HOUR_OF_POINTS)
