@@ -49,14 +49,15 @@ export function createOperator(deps: OperatorDeps) {
     diagnosis: deps.diagnosis,
     async submit(submission: Submission, signal: AbortSignal) {
       const { accept } = roads.accept
-      return toJson(await submit(submission, { accept, transportOf, replies: roads.replies, store, signal }))
+      const like = filled(deps, submission, transportOf(submission.gateway))
+      return toJson(await submit(like, { accept, transportOf, replies: roads.replies, store, signal }))
     },
     /** Explains which routes match an accepted message (by id) or a draft. */
     async explain(what: string | Submission) {
       const message =
         typeof what === 'string'
           ? await store.journal.get(what)
-          : draftOf(what, configuredTransport(deps, what))
+          : draftOf(filled(deps, what, configuredTransport(deps, what)), configuredTransport(deps, what))
       if (!message) throw new TriviumError('message_not_found', { id: String(what) })
       return toJson(deps.explain(message))
     },
@@ -64,6 +65,11 @@ export function createOperator(deps: OperatorDeps) {
     reload: deps.reload,
     ready: () => readReadiness(deps),
   }
+}
+
+/** A submission with the `data` that its transport would give such a message. */
+function filled({ gateways }: OperatorDeps, submission: Submission, transport: string): Submission {
+  return { ...submission, data: gateways.exampleOf(transport, submission) }
 }
 
 /** The transport of a configured gateway, even if it is not running. Throws `gateway_not_found`. */

@@ -18,9 +18,30 @@ export function humanExplanation(explained: Json, { all = false }: { all?: boole
   return [
     ...(shown.length > 0 ? [table(['route', '', 'key', 'wants', 'message has'], shown.flatMap(rowsOf))] : []),
     ...(shown.length === 0 ? ['No route matches or nearly matches this message.'] : []),
+    ...eventHint(routes),
     ...(left > 0 ? ['', `${others} ${left === 1 ? 'is' : 'are'} not shown; --all shows every route.`] : []),
   ].join('\n')
 }
+
+/** A test message of a gateway whose routes ask for an event often lacks nothing else. */
+function eventHint(routes: readonly JsonObject[]): string[] {
+  if (routes.some(({ chosen }) => chosen)) return []
+  const asking = routes.flatMap((route) => {
+    const misses = missesOf(route)
+    const event = misses.find(({ key, actual }) => key === 'event' && actual === 'absent')
+    const isElsewhere = misses.some(({ key }) => key === 'gateway' || key === 'transport')
+    return event && !isElsewhere ? [{ route: route.route, wanted: String(event.wanted) }] : []
+  })
+  if (asking.length === 0) return []
+  const names = asking.slice(0, MOST_NAMED).map(({ route }) => route)
+  const more = asking.length > names.length ? ` and ${asking.length - names.length} more` : ''
+  const wanted = [...new Set(asking.map((one) => one.wanted))].slice(0, MOST_NAMED).join(', ')
+  const wants = asking.length === 1 ? `route ${names} wants` : `routes ${names.join(', ')}${more} want`
+  return ['', `The message has no event; ${wants} event ${wanted}. Give a test message one with --event.`]
+}
+
+/** Longer lists say no more. */
+const MOST_NAMED = 5
 
 function missesOf(route: JsonObject): JsonObject[] {
   return objectsIn(route.keys).filter(({ matched }) => !matched)

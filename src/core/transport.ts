@@ -24,6 +24,11 @@ export type TransportKind<Options = unknown, Host = unknown> = {
   create(options: Options, deps: TransportDeps & Host): Promise<Transport>
   /** The flat `data` of a message's event on `gateway-message`, without `messageId` and `conversation`. */
   eventData(message: Message): JsonObject
+  /**
+   * The `data` of a test message, as this transport would fill it for a message that a person writes; what is given stays.
+   * `identity`: of the gateway, if it runs and is connected. Absent: the given data.
+   */
+  example?(given: ExampleMessage, identity: Identity | undefined): JsonObject
   /** Why a message cannot be answered; undefined if it can. Absent: always possible. */
   unanswerable?(message: Message): string | undefined
   /** Whether a person waits for the listeners' reaction, so that the message must not queue behind its conversation. */
@@ -31,6 +36,12 @@ export type TransportKind<Options = unknown, Host = unknown> = {
   /** Why a target cannot exist on a gateway with these options; undefined if it may. Absent: any target may exist. */
   targetFault?(to: string, gateway: string, options: Options): string | undefined
 }
+
+/** A message that is submitted by hand. */
+export type ExampleMessage = { text: string; from: string; data: JsonObject }
+
+/** The account of a gateway at its provider: its workspace and its own user. */
+export type Identity = { team: string; teamName: string; user: string }
 
 /** One gateway: a listener for messages and a sender of replies. */
 export type Transport = {
@@ -72,6 +83,8 @@ export type Transport = {
     | undefined
   /** Checks refused deliveries with another secret; the newest without `id`. Throws `refused_gone` if none is kept. */
   tryRefused?(what: { id?: string | undefined; secret: string }): Promise<RefusedTry>
+  /** Who the gateway is at its provider, once known. */
+  identity?(): Identity | undefined
   /** Stops receiving. Once it resolves, `accept` is not called any more; `send` works until `close`. */
   stop(): Promise<void>
   /** Releases all resources. */

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { reasonOf } from '../core/errors.ts'
+import type { JsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
-import type { Message } from '../core/message.ts'
+import type { Message, Submission } from '../core/message.ts'
 import type { Check, Health, Transport, TransportKind } from '../core/transport.ts'
 import { createTurns } from '../lib/turns.ts'
 import { installsService } from './gateway-installs.ts'
@@ -41,6 +42,7 @@ export function createGateways<Host>(options: {
     unanswerable: (message: Message) => kinds.get(message.transport)?.unanswerable?.(message),
     /** Whether a person waits for the listeners' reaction to a message. */
     isUrgent: (message: Message) => kinds.get(message.transport)?.isUrgent?.(message) ?? false,
+    exampleOf: exampleFrom(kinds, running),
     list,
     /** Starts and stops gateways to match `specs`. Failures are reported, and retried by the next call. */
     apply: (specs: readonly GatewaySpec[]) =>
@@ -83,5 +85,16 @@ export function createGateways<Host>(options: {
       return each((transport) => transport.stop())
     },
     close: () => each((transport) => transport.close()),
+  }
+}
+
+/** The `data` of a submitted message, as its transport would fill it. */
+function exampleFrom(
+  kinds: ReadonlyMap<string, TransportKind<unknown, never>>,
+  running: ReadonlyMap<string, Running>,
+) {
+  return (transport: string, { gateway, text, from = 'cli', data = {} }: Submission): JsonObject => {
+    const identity = running.get(gateway)?.transport?.identity?.()
+    return kinds.get(transport)?.example?.({ text, from, data }, identity) ?? data
   }
 }

@@ -77,6 +77,12 @@ describe('the package in an empty folder', { timeout: 300_000 }, () => {
     writeFileSync(join(dir, 'package.json'), given)
   })
 
+  test('the routes.yaml of new projects is the one that a fresh clone has', (t) => {
+    const committed = spawnSync('git', ['show', 'HEAD:routes.yaml'], { encoding: 'utf8' })
+    if (committed.status !== 0) return t.skip('it is no clone')
+    assert.equal(readFileSync('project/routes.yaml', 'utf8'), committed.stdout)
+  })
+
   test('init of a clone names the clone', (t) => {
     const mine = mkdtempSync(join(tmpdir(), 'trivium-of-clone-'))
     t.after(() => rm(mine, ALL))

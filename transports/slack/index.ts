@@ -3,6 +3,7 @@ import type { Message } from '../../src/core/message.ts'
 import { loadPart } from '../../src/core/parts.ts'
 import type { TransportKind } from '../../src/core/transport.ts'
 import { defined } from '../../src/lib/defined.ts'
+import { exampleData } from './example.ts'
 import type { SlackHost } from './host.ts'
 import { isAcknowledgedByApp } from './inbound/delivery.ts'
 import { type SlackOptions, slackOptions } from './options.ts'
@@ -17,6 +18,7 @@ export const slack: TransportKind<SlackOptions, SlackHost> = {
     return createSlackTransport(options, deps)
   },
   eventData,
+  example: exampleData,
   // Commands, clicks and submissions must be acknowledged within three seconds, when their triggers expire.
   isUrgent: ({ data }) => isJsonObject(data.payload) && isAcknowledgedByApp(data.payload),
 }

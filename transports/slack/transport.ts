@@ -1,6 +1,6 @@
 import { reasonOf } from '../../src/core/errors.ts'
 import type { JsonObject } from '../../src/core/json.ts'
-import type { Health, Transport } from '../../src/core/transport.ts'
+import type { Health, Identity, Transport } from '../../src/core/transport.ts'
 import { backoff } from '../../src/lib/backoff.ts'
 import { pause } from '../../src/lib/pause.ts'
 import { createAssistant } from './assistant.ts'
@@ -18,6 +18,7 @@ import { createSender } from './outbound/sender.ts'
 import { createProgress } from './progress.ts'
 import { createSocketMode } from './socket.ts'
 import { createUserGroups } from './user-groups.ts'
+import type { Workspace } from './workspaces/workspace.ts'
 import { createWorkspaces } from './workspaces/workspaces.ts'
 
 const BACKOFF = { first: 1000, longest: 30_000 }
@@ -59,6 +60,7 @@ export function createSlackTransport(options: SlackOptions, deps: SlackDeps): Tr
 
   return {
     installs: workspaces.installs,
+    identity: () => identityOf(workspaces.only()),
     async start() {
       unserve = workspaces.installs?.serve()
       // A daemon does not wait for an unavailable Slack.
@@ -128,6 +130,9 @@ function createListener(options: SlackOptions, deps: SlackDeps, parts: Parts): L
     ? createHttpListener(options, deps, listening)
     : createSocketMode(options, deps, listening)
 }
+
+const identityOf = (one: Workspace | undefined): Identity | undefined =>
+  one && { team: one.team, teamName: one.name, user: one.botUser }
 
 /** A gateway that receives from only some of its workspaces is unhealthy. */
 function healthOf({ workspaces, groups, bolt, gaps }: Parts, listener: Listener): Health {

@@ -1,3 +1,4 @@
+import { isJsonObject, parseJson } from '../../src/core/json.ts'
 import type { Transport, TransportDeps, TransportKind } from '../../src/core/transport.ts'
 import { createInFlight } from '../../src/lib/in-flight.ts'
 import { createRefusedDeliveries } from '../deliveries/refused-deliveries.ts'
@@ -18,6 +19,9 @@ export const webhook: TransportKind<WebhookOptions> = {
     const { event = null, headers = {}, body = text } = data
     return { from: from.id, event, headers, body, ...(attachments.length > 0 ? { attachments } : {}) }
   },
+  /** A text that is a JSON object is the body, as in a delivery. */
+  example: ({ text, data }) =>
+    'body' in data || 'format' in data || !isJsonObject(parseJson(text)) ? data : { format: 'json', ...data },
   unanswerable({ data }) {
     if (data.respond === 'result') return undefined
     return 'its sender had its answer and waits for no reply; set `respond: result` on the gateway'

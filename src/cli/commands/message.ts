@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
 import { TriviumError } from '../../core/errors.ts'
-import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { OUTCOMES } from '../../core/message-query.ts'
+import { attempt } from '../../lib/attempt.ts'
 import { defined } from '../../lib/defined.ts'
+import { parseExact } from '../../lib/exact-json.ts'
 import { nearest } from '../../lib/nearest.ts'
 import { pause } from '../../lib/pause.ts'
 import { type AddCommand, EXIT_NOTHING, usage, wholeNumber } from '../command.ts'
@@ -18,6 +20,8 @@ type SendOptions = {
   from?: string
   key?: string
   subject?: string
+  event?: string
+  data?: JsonObject
   wait: number
   explain?: true
   all?: true
@@ -39,12 +43,15 @@ export const addMessage: AddCommand = (program, context) => {
     .option('--from <id>', 'who writes')
     .option('--key <key>', 'idempotency key: the same key is accepted once')
     .option('--subject <text>', 'the subject')
+    .option('--event <name>', 'the event, such as app_mention or push')
+    .option('--data <json>', 'fields of the transport, as routes match them by `data.…`', jsonObject)
     .option('--wait <ms>', 'how long to wait for the reply', wholeNumber('--wait'), 60_000)
     .option('--explain', 'only explain which route would match; sends nothing')
     .option('--all', 'with --explain: every route, not only those that nearly match')
-    .action(async (gateway: string, words: string[], { explain, all, ...options }: SendOptions) => {
+    .action(async (gateway: string, words: string[], { explain, all, event, ...options }: SendOptions) => {
       const conversation = `cli-${randomUUID()}`
-      const submission = { gateway, text: words.join(' '), conversation, ...options }
+      const data = defined({ ...options.data, event: event ?? options.data?.event })
+      const submission = { gateway, text: words.join(' '), conversation, ...options, data }
       if (explain) {
         const human = (explained: Json) => humanExplanation(explained, defined({ all }))
         return ask(context, (daemon) => daemon.explain(submission), human)
@@ -104,6 +111,13 @@ async function sendPatiently(send: () => Promise<void>): Promise<void> {
       if (!isPassing || sends === MOST_SENDS) throw error
     }
   }
+}
+
+function jsonObject(text: string): JsonObject {
+  const value = attempt(() => parseExact(text))
+  if (!isJsonObject(value))
+    throw usage(`--data: expected a JSON object such as {"event":"push"}, not ${text}`)
+  return value
 }
 
 /** Adds the filters of messages. */
