@@ -28,7 +28,7 @@ export type ProgramToken = {
 /** Throws `forbidden` if the caller has no access to the gateway. */
 export function requireGateway({ gateways }: Caller, gateway: string): void {
   if (!gateways || gateways.includes(gateway)) return
-  const reason = `its token only allows the gateways  ${gateways.join(', ')}`
+  const reason = `its token only allows the gateways ${gateways.join(', ')}`
   throw new TriviumError('forbidden', { what: `Reaching gateway ${gateway}`, reason })
 }
 

@@ -55,7 +55,7 @@ export function requireAskFor(caller: Omit<Caller, 'kind'>, skill: string): void
   if (mayAskFor(caller, skill)) return
   const reason = isViewer(caller)
     ? 'viewers cannot change anything; `console: { oidc: { roles } }` lists the operators'
-    : `its token only allows the skills  ${caller.skills?.join(', ')}`
+    : `its token only allows the skills ${caller.skills?.join(', ')}`
   throw new TriviumError('forbidden', { what: `Skill ${skill} for ${caller.id}`, reason })
 }
 

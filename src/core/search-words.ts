@@ -87,7 +87,7 @@ function isKey(name: string): name is Key {
 function take(found: SearchWords, key: Key, value: string | undefined, whole: string): void {
   if (value === undefined || value === '') throw new Error(`${whole} needs a value: ${SEARCH_KEYS[key]}`)
   if (key === 'status') {
-    if (found.outcome) throw new Error('status: is given twice; use one list:  status:dead,retrying')
+    if (found.outcome) throw new Error('status: is given twice; use one list: status:dead,retrying')
     found.outcome = outcomesOf(value)
     return
   }

@@ -5,7 +5,6 @@ import { compileExactPattern } from '../core/pattern.ts'
 import { type AccessRule, createWho } from './middleware/access.ts'
 import { createNameMatcher } from './names.ts'
 
-/** Access rights to skills, by the current roles. */
 export type Access = ReturnType<typeof createAccess>
 
 /** The parts of the configuration that grant rights. */

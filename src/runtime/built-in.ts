@@ -18,13 +18,13 @@ const store = operations.storeName
 const stateSkills: readonly Skill[] = [
   defineSkill({
     name: 'state-get',
-    description: 'Reads a value by key; null where there is none.',
+    description: 'Reads the value of a key; null if there is none.',
     args: z.strictObject({ key, store }),
     run: async ({ args: { key, store }, services }) => (await services.state[store].get(key))?.value ?? null,
   }),
   defineSkill({
     name: 'state-set',
-    description: 'Writes a value by key, overwrites what is there, and wakes those who wait for the key.',
+    description: 'Sets the value of a key, and wakes callers that wait for it.',
     args: z.strictObject({
       key,
       value: z.json().describe('The value, as JSON'),
@@ -44,7 +44,7 @@ const stateSkills: readonly Skill[] = [
   }),
   defineSkill({
     name: 'state-delete',
-    description: 'Deletes a key, and tells whether it existed.',
+    description: 'Deletes a key, and returns whether it existed.',
     args: z.strictObject({ key, store }),
     async run({ args: { key, store }, services }) {
       return { ok: true, existed: await services.state[store].delete(key) }
@@ -109,10 +109,10 @@ function annotated(skill: Skill): Skill {
 /** Saves text files, such as a model's table or report. */
 const artifactSave = defineSkill({
   name: 'artifact-save',
-  description: 'Keeps a text as a file, and attaches it to the answer of the model that saves it.',
+  description: 'Saves a text as a file. Files that a model saves are attached to its answer.',
   args: z.strictObject({
-    name: z.string().min(1).max(255).describe('The name of the file: report.csv'),
-    type: z.string().default('text/plain').describe('Its media type'),
+    name: z.string().min(1).max(255).describe('The file name, such as report.csv'),
+    type: z.string().default('text/plain').describe('The media type'),
     text: z.string().describe('The content'),
   }),
   async run({ args: { name, type, text }, artifacts }) {
@@ -124,7 +124,7 @@ const artifactSave = defineSkill({
 const askPerson = defineSkill({
   name: 'ask-person',
   description:
-    'Asks the person behind an MCP client a question, and returns the answer; null where they give none.',
+    'Asks the user of an MCP client a question, and returns the answer; null if they do not answer.',
   args: z.strictObject({
     question: z.string().min(1).max(4_000),
     options: z.array(z.string().min(1)).min(1).max(100).exactOptional().describe('The accepted answers'),
@@ -132,8 +132,8 @@ const askPerson = defineSkill({
   async run({ args, call, signal }) {
     if (call.asks) return (await call.asks(args, signal)) ?? null
     const why = call.message
-      ? 'in a conversation reply with the question: its next message is the answer'
-      : 'only an MCP client with elicitation has a way'
+      ? 'in a conversation, reply with the question; the next message is the answer'
+      : 'only MCP clients with elicitation can ask their user'
     throw new TriviumError('nobody_to_ask', { why })
   },
 })
@@ -185,12 +185,12 @@ function skillsOf<O extends operations.Operations>(
   }))
 }
 
-/** Methods whose arguments were validated by the operation's schema. */
+/** The arguments have been validated by the operation's schema. */
 type Methods = Record<string, { of(args: unknown, call: Call): Promise<unknown> }['of']>
 
 const SLIPS = new Set(['usage', 'not_found', 'limit_reached', 'skill_args_invalid'])
 
-/** In a chat, a user error becomes a reply; programs get the error. */
+/** In a chat, an error of the user becomes a reply. Programs get the error. */
 function answeringSlips(skill: Skill): Skill {
   return {
     ...skill,

@@ -2,17 +2,17 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { orNothing } from '../lib/disk.ts'
 
-/** A skill's folder: which file to load it from, and in which skills folder it was found. */
+/** The folder of a skill, the file to load it from, and the skills folder it was found in. */
 export type FoundSkill = {
   name: string
   kind: 'code' | 'markdown'
   path: string
 }
 
-/** What makes a folder a skill; the first that is there counts. */
+/** The files that make a folder a skill. The first one present wins. */
 const FILES = { 'index.ts': 'code', 'index.js': 'code', 'index.mjs': 'code', 'SKILL.md': 'markdown' } as const
 
-/** Skills by folder: code before markdown, and of a name that is in several folders the first. */
+/** Finds the skills in folders. Code wins over markdown, and earlier folders win over later ones. */
 export async function discoverSkills(folders: readonly string[]): Promise<FoundSkill[]> {
   const found: FoundSkill[] = []
   for (const { folder, name } of await entriesOfAll(folders)) {
@@ -23,7 +23,7 @@ export async function discoverSkills(folders: readonly string[]): Promise<FoundS
   return found
 }
 
-/** The names in some folders, without hidden ones. A missing folder has none. */
+/** The names in some folders, except hidden ones. A missing folder counts as empty. */
 export async function entriesOfAll(folders: readonly string[]): Promise<{ folder: string; name: string }[]> {
   const found = folders.map(async (folder) => (await entriesOf(folder)).map((name) => ({ folder, name })))
   return (await Promise.all(found)).flat()

@@ -35,7 +35,7 @@ export async function loadCodeSkill(found: FoundFile, importer: FreshImporter): 
   const exported = await importDefault(found.path, importer)
   if (exported === undefined) throw new Error('it has no default export; export default defineSkill({ … })')
   const misplaced = LAYERS.find((layer) => isJsonObject(exported) && Object.hasOwn(exported, layer))
-  if (misplaced) throw new Error(`\`${misplaced}\` belongs into metadata: { '${misplaced}': … }`)
+  if (misplaced) throw new Error(`\`${misplaced}\` belongs in metadata: { '${misplaced}': … }`)
   const { name = found.name, metadata, ...rest } = parseSettings(skillShape, exported)
   if (name !== found.name) throw new Error(`its name is ${name}, but its folder is ${found.name}`)
   try {
@@ -43,7 +43,9 @@ export async function loadCodeSkill(found: FoundFile, importer: FreshImporter): 
     skillJsonSchema(rest)
     outputJsonSchema(rest)
   } catch (error) {
-    throw new Error(`args or output cannot be told as JSON Schema: ${reasonOf(error)}`, { cause: error })
+    throw new Error(`args or output cannot be converted to JSON Schema: ${reasonOf(error)}`, {
+      cause: error,
+    })
   }
   return { name, ...rest, ...(metadata ? { metadata } : {}) }
 }
@@ -148,7 +150,7 @@ export function createFreshImporter(folders: readonly string[] = []) {
       if (commonJs.has(real)) attempt(() => require(real))
       const module = await inTime(import(`${href}?v=${++version}`), AbortSignal.timeout(PATIENCE))
       if (require.cache[real]) commonJs.add(real)
-      if (!module) throw new Error(`its top level did not end within ${PATIENCE / 1000} s`)
+      if (!module) throw new Error(`its top-level await did not finish within ${PATIENCE / 1000} s`)
       return module
     },
     close: () => hooks.deregister(),

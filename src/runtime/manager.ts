@@ -11,7 +11,6 @@ import { createRegistry, type RegisteredSkill, type RegistryOptions } from './re
 import { createRunner, type RunnerOptions } from './runner.ts'
 import { watchSkills } from './watch-skills.ts'
 
-/** Runs all skills, for every kind of caller. */
 export type SkillManager = ReturnType<typeof createSkillManager>
 
 export type SkillManagerOptions = RegistryOptions & RunnerOptions
@@ -19,7 +18,7 @@ export type SkillManagerOptions = RegistryOptions & RunnerOptions
 /** Dependencies of skills. */
 type Connected = {
   services: Services
-  /** Further skills, which depend on the manager. */
+  /** Further skills. */
   skills?: readonly Skill[]
   /** Called at the end of an invocation without a message. */
   ended?(rootId: string): Promise<unknown> | undefined
@@ -135,7 +134,8 @@ function createRootCall(
     depth: 0,
     signal,
   }
-  // One by one: most are absent, and copying without them would be the most expensive step here.
+  // Set one by one: most are absent, and removing undefined values from a copy would be the most
+  // expensive step here.
   if (message) call.message = message
   if (route !== undefined) call.route = route
   if (model !== undefined) call.model = model
@@ -159,6 +159,6 @@ function asJson(result: unknown): unknown {
     return toJson(result)
   } catch (error) {
     const [reason] = reasonOf(error).split('\n')
-    throw new Error(`what it returned is no JSON: ${reason}`, { cause: error })
+    throw new Error(`its result is not JSON: ${reason}`, { cause: error })
   }
 }

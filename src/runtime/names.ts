@@ -38,14 +38,15 @@ export function skillOfTool(tool: string): string {
   return tool.replaceAll('__', '.')
 }
 
-/** The messages of all conversations are a topic; any other topic is the skills' own. */
+/** Whether a call concerns the topic of all messages. Other topics belong to skills. */
 export function isForeignTraffic(name: string, args: unknown): boolean {
   return name.startsWith('event-') && pathGet(args, 'topic') === MESSAGE_TOPIC
 }
 
 /**
- * The skill that a call of `event-subscribe`, `schedule-create` or `delegate` has run; who may not invoke it may not have it run. Words
- * for a schedule may mean any. A person to whom work is delegated is named as a skill would be.
+ * The skill that a call of `event-subscribe`, `schedule-create` or `delegate` will run. The caller
+ * must be allowed to invoke it. Words for a schedule may lead to any skill. A person to whom work
+ * is delegated counts as a skill of that name.
  */
 export function skillRunLater(name: string, args: unknown): string | undefined {
   if (name === 'schedule-in-words') return 'any-skill'

@@ -4,10 +4,13 @@ import { reasonOf } from '../core/errors.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Middleware, MiddlewareLayer, Skill, SkillContext } from '../core/skill.ts'
 
-/** A skill with the layers that its metadata switched on, outermost first. */
+/** A skill with its enabled layers, outermost first. */
 export type Onion = ReturnType<typeof createOnion>
 
-/** Wraps a skill in the middleware that its metadata names or that is always on. Throws where one refuses its settings. */
+/**
+ * Wraps a skill in the middleware that its metadata enables or that always applies. Throws if a
+ * middleware rejects its settings.
+ */
 export function createOnion(skill: Skill, middleware: readonly Middleware[]) {
   const metadata = skill.metadata ?? {}
   const applied = middleware
@@ -26,13 +29,13 @@ export function createOnion(skill: Skill, middleware: readonly Middleware[]) {
     const returned = await skill.run(ctx)
     if (returned !== undefined) ctx.locals.result = returned
     const fits = skill.output?.safeParse(ctx.locals.result)
-    if (fits?.error) throw new Error(`what it returned is not its \`output\`: ${inOneLine(fits.error)}`)
+    if (fits?.error) throw new Error(`its result does not match its \`output\`: ${inOneLine(fits.error)}`)
     return ctx.locals.result
   }
   return {
     skill,
     layers: applied.map(({ info }) => info),
-    /** Runs the layers and, inside them, the skill; the result is in `ctx.locals.result` too. */
+    /** Runs the layers and the skill. The result is also in `ctx.locals.result`. */
     run: applied.reduceRight<(ctx: SkillContext) => Promise<unknown>>(
       (inner, { layer }) =>
         (ctx) =>
@@ -42,7 +45,7 @@ export function createOnion(skill: Skill, middleware: readonly Middleware[]) {
   }
 }
 
-/** Never throws. A layer that returns the promise of `next` costs no promise of its own: most look at the call, and pass it on. */
+/** Never throws. Adds no promise for a layer that returns the promise of `next`, as most do. */
 function runLayer(layer: MiddlewareLayer, inner: (ctx: SkillContext) => Promise<unknown>, ctx: SkillContext) {
   let passed: Promise<unknown> | undefined
   try {
@@ -62,7 +65,7 @@ async function keepResult(result: unknown, ctx: SkillContext): Promise<unknown> 
   return returned
 }
 
-/** The onion with `approval` in the metadata. What a route gives goes before the settings of the skill. */
+/** Adds `approval` to a skill's layers. Settings of the route take precedence over those of the skill. */
 export function guardOnion(
   onion: Onion,
   middleware: readonly Middleware[],
@@ -75,12 +78,15 @@ export function guardOnion(
   return createOnion({ ...skill, metadata: { ...skill.metadata, approval } }, middleware)
 }
 
-/** Settings of which the one under `key` may stand alone. No union: its errors do not say which setting is wrong. */
+/**
+ * Accepts settings, or only the value of `key`. Not a union, whose errors would not name the wrong
+ * setting.
+ */
 export function orJust<T extends z.ZodType>(key: string, settings: T) {
   return z.preprocess((given) => (typeof given === 'string' ? { [key]: given } : given), settings)
 }
 
-/** Parses a middleware's settings; throws an Error that says in one line what is wrong. */
+/** Parses a middleware's settings. Throws an Error with a message in one line. */
 export function parseSettings<T>(schema: z.ZodType<T>, settings: unknown): T {
   const parsed = schema.safeParse(settings)
   if (parsed.success) return parsed.data

@@ -6,7 +6,10 @@ import type { Fail } from './sources.ts'
 
 const MODULE = /\.(ts|js|mjs)$/
 
-/** Makes the function that loads all middleware: what ships, and each module in `<folder>/middleware/`, named by its file. */
+/**
+ * Makes a function that loads all middleware: the shipped ones, and the modules in
+ * `<folder>/middleware/`, each named after its file.
+ */
 export function createMiddlewareLoader(
   folders: readonly string[],
   shipped: readonly Middleware[],
@@ -32,7 +35,10 @@ export function createMiddlewareLoader(
   }
 }
 
-/** Stands in for a middleware that was never loaded: it breaks each skill that names it, so that none runs without its layer. */
+/**
+ * Replaces middleware that has never loaded. It breaks every skill that uses it, so that none runs
+ * without its layer.
+ */
 function brokenMiddleware({ name, path }: { name: string; path: string }): Middleware {
   const setup = () => {
     throw new Error(`the middleware ${path} cannot be loaded`)

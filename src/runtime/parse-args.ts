@@ -5,7 +5,7 @@ import { ANY_ARGS, type Skill } from '../core/skill.ts'
 import { defined } from '../lib/defined.ts'
 import { nearest } from '../lib/nearest.ts'
 
-/** The arguments as the skill gets them. Throws `skill_args_invalid`. */
+/** Parses the arguments of a skill. Throws `skill_args_invalid`. */
 export function parseArgs(skill: Skill, args: unknown): unknown {
   if (skill.args === ANY_ARGS && isJsonObject(args)) return { ...withoutUndefined(args) }
   const parsed = skill.args.safeParse(withoutUndefined(args ?? {}))
@@ -16,7 +16,7 @@ export function parseArgs(skill: Skill, args: unknown): unknown {
   })
 }
 
-/** An argument given as undefined is one that is not given, as it would be over HTTP. */
+/** Removes undefined arguments, which would be absent over HTTP too. */
 function withoutUndefined<Args>(args: Args): Args | object {
   if (!isJsonObject(args)) return args
   for (const name in args) if (args[name] === undefined) return defined<object>(args)
@@ -25,14 +25,14 @@ function withoutUndefined<Args>(args: Args): Args | object {
 
 function describeIssue(issue: z.core.$ZodIssue, args: unknown): string {
   const path = issue.path.map(String).join('.')
-  // A skill's own words say more.
+  // Messages of the skill's own schema are more helpful.
   const isPlain = issue.message.startsWith('Invalid input')
   if (path && isPlain && pathGet(args, path) === undefined) return `${path} is missing`
   const message = boundOf(issue) ?? choiceOf(issue, pathGet(args, path)) ?? plain(issue.message)
   return path ? `${path}: ${message}` : message
 }
 
-/** `expected at least 1`, in place of the validator's own message; undefined where the schema brings one. */
+/** A shorter message such as `expected at least 1`; undefined if the schema has its own. */
 function boundOf(issue: z.core.$ZodIssue): string | undefined {
   if (issue.code === 'too_small' && issue.message.startsWith('Too small'))
     return expected(issue.inclusive === false ? 'more than' : 'at least', issue.minimum, issue.origin)
@@ -41,7 +41,7 @@ function boundOf(issue: z.core.$ZodIssue): string | undefined {
   return undefined
 }
 
-/** `expected one of done, dead`, with the nearest; undefined where the schema brings a text. */
+/** `expected one of done, dead`, with a suggestion; undefined if the schema has its own message. */
 function choiceOf(issue: z.core.$ZodIssue, given: unknown): string | undefined {
   if (issue.code !== 'invalid_value' || !issue.message.startsWith('Invalid')) return undefined
   const choices = issue.values.map(String)
@@ -50,7 +50,7 @@ function choiceOf(issue: z.core.$ZodIssue, given: unknown): string | undefined {
   return near === undefined ? `expected ${list}` : `expected ${list}; did you mean "${near}"?`
 }
 
-/** Without the words that the validator puts before its own messages. */
+/** Removes the prefix that zod puts before its messages. */
 function plain(message: string): string {
   return message.replace(/^Invalid input: /, '').replace(/^Unrecognized key(s?): /, 'unknown argument$1 ')
 }

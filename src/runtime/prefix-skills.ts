@@ -9,10 +9,13 @@ import { orNothing } from '../lib/disk.ts'
 import { SKILL_NAME } from './load-code.ts'
 import { parseSettings } from './onion.ts'
 
-/** The file in a skills folder that declares skills by the words that begin a message. */
+/** The file in a skills folder that declares skills by their first words. */
 export const PREFIX_FILE = 'skills.json'
 
-/** Where a prefix is a command: on chats; in a mail from `allowed-senders`, proven; by webhook where proven, and somebody waits for the answer. */
+/**
+ * Where a prefix is a command: in chats, in verified mail from `allowed-senders`, and in verified
+ * webhooks whose sender waits for the result. Values are further `match` keys.
+ */
 const PLACES: Record<string, JsonObject> = {
   cli: {},
   slack: {},
@@ -25,25 +28,26 @@ const entry = z.strictObject({
   name: z.string().regex(SKILL_NAME, 'use lower-case letters, digits and dashes'),
   description: z.string().min(1).optional(),
   prefixes: z.array(z.string().trim().min(1)).min(1),
-  /** The skill that answers; without it, or where there is none of that name, the help does. */
+  /** The skill to run. Without it, or if it does not exist, the help answers. */
   ref: z.string().min(1).optional(),
   approval: z.boolean().default(false),
-  /** Only for senders of whom the transport has proof; what others write goes on to the next route. */
+  /** Only for verified senders; messages of others continue to the next route. */
   verified: z.boolean().default(false),
-  /** Only where the message is one of the prefixes, and nothing else. */
+  /** Only if the message consists of the prefix alone. */
   alone: z.boolean().default(false),
 })
 const checkedEntry = entry.refine((one) => one.ref !== one.name, 'ref must name another skill')
 
-/** What answers for a word whose skill there is not. */
+/** The skill that answers if an entry has no usable `ref`. */
 const HELP = 'assistant-help'
 
-/** An entry that cannot be used. `name`: its own, or which it is. `reason` begins with its line, where that is known. */
+/** An unusable entry. `name`: its name, or its position. `reason` starts with its line. */
 type BrokenEntry = { name: string; reason: string }
 
 /**
- * Reads `skills.json`: each entry hands what follows its prefix to the skill `ref`, with a route on chats. What is wrong with one entry
- * leaves the others. Nothing where there is no file; throws for one that is no list.
+ * Reads `skills.json`. Each entry becomes a skill that passes the text after its prefix to the
+ * skill `ref`, with routes for chats. An invalid entry does not affect the others. A missing file
+ * counts as empty. Throws if the file is not a list.
  */
 export async function loadPrefixSkills(path: string): Promise<{ skills: Skill[]; broken: BrokenEntry[] }> {
   const text = await readFile(path, 'utf8').catch(orNothing)
@@ -64,7 +68,7 @@ export async function loadPrefixSkills(path: string): Promise<{ skills: Skill[];
   return { skills, broken }
 }
 
-/** The line (from 1) on which an element of a JSON list begins. */
+/** The line (from 1) of an element of a JSON list. */
 function lineOf(text: string, index: number): number {
   const list = parseDocument(text).contents
   const item = isSeq(list) ? list.items[index] : undefined
@@ -72,7 +76,7 @@ function lineOf(text: string, index: number): number {
   return text.slice(0, offset).split('\n').length
 }
 
-/** The words by which messages reach skills, as their entries say. */
+/** The words of `skills.json`, with the skills that they run. */
 export function wordsOf({ list, get }: Catalog) {
   return list()
     .filter(({ kind }) => kind === 'prefix')
@@ -92,7 +96,7 @@ export function wordsOf({ list, get }: Catalog) {
     })
 }
 
-/** The skill that a call of one leads to, and with what: itself, unless it is a word for another. */
+/** The skill and arguments that a call leads to: follows words of `skills.json` to their skills. */
 export function meantBy(
   name: string,
   args: unknown,
@@ -129,7 +133,7 @@ function createPrefixSkill(one: z.infer<typeof entry>): Skill {
     name,
     description:
       one.description ??
-      `${prefixes.map((prefix) => `"${prefix} …"`).join(' or ')}: ${ref ?? 'the help, as it names no skill (`ref`)'}`,
+      `${prefixes.map((prefix) => `"${prefix} …"`).join(' or ')}: ${ref ?? 'the help, as it has no skill (`ref`)'}`,
     args: z.looseObject({ text: z.string().default('').describe('The message, with or without its prefix') }),
     metadata: { prefixes, ref: ref ?? HELP, verified, ...routes, ...(approval ? { approval: true } : {}) },
     async run({ args, manager }) {
@@ -145,12 +149,12 @@ function createPrefixSkill(one: z.infer<typeof entry>): Skill {
   })
 }
 
-/** Only this, with nothing but a mark behind it. */
+/** A pattern for the prefix alone, possibly with punctuation after it. */
 function wholeText(prefix: string): string {
   return `/^\\s*${RegExp.escape(prefix)}[\\s?!.]*$/i`
 }
 
-/** What follows the longest prefix that the text begins with. */
+/** The text after its longest matching prefix. */
 function withoutPrefix(text: string, prefixes: readonly string[]): string {
   const rests = prefixes.map((prefix) => text.replace(compilePrefix(prefix), ''))
   const [rest = text] = rests.sort((a, b) => a.length - b.length)

@@ -10,23 +10,23 @@ import { createOnion, type Onion } from './onion.ts'
 import { createMiddlewareLoader } from './own-middleware.ts'
 import { type Fail, findSources, type SkillSource } from './sources.ts'
 
-/** A skill that could not be loaded. `kept`: the version from before the change still answers. */
+/** A skill that failed to load. `kept`: its last good version is still in use. */
 export type BrokenSkill = { name: string; path: string; reason: string; kept: boolean }
 
 export type RegisteredSkill = { onion: Onion; source: SkillSource }
 
 export type RegistryOptions = {
-  /** Absolute paths; a name in several is taken from the first. */
+  /** Absolute paths. Earlier folders win. */
   folders: readonly string[]
   middleware?: readonly Middleware[]
-  /** Skills that come from no folder. A folder's skill of the same name wins. */
+  /** Built-in skills. A skill of the same name in a folder wins. */
   skills?: readonly Skill[]
-  /** Makes a skill of a `SKILL.md`: `createMarkdownLoader`. */
+  /** Loads a `SKILL.md`; see `createMarkdownLoader`. */
   loadMarkdown(found: FoundSkill, catalog: Catalog): Promise<Skill>
   log: Log
 }
 
-/** All skills of some folders by name; `reload` fills it. Loading one never fails the others. */
+/** All skills by name. `reload` fills it. A skill that fails to load does not affect others. */
 export function createRegistry(options: RegistryOptions) {
   const { folders, log, middleware: shipped = [] } = options
   const builtIn = [...(options.skills ?? [])]
@@ -36,7 +36,7 @@ export function createRegistry(options: RegistryOptions) {
     get: (name) => find(name)?.onion.skill,
   }
   let skills: ReadonlyMap<string, RegisteredSkill> = new Map()
-  /** Those of other servers, by names that no skill of ours has. */
+  /** Tools of MCP servers. Skills of the same name win. */
   let remote: ReadonlyMap<string, RegisteredSkill> = new Map()
   const find = (name: string) => skills.get(name) ?? remote.get(name)
   let failures: readonly BrokenSkill[] = []
@@ -53,13 +53,13 @@ export function createRegistry(options: RegistryOptions) {
     const failed: BrokenSkill[] = []
     const fail: Fail = (name, path, kept, error) => {
       failed.push({ name, path, reason: reasonOf(error), kept })
-      log.error({ skill: name, path, kept, reason: reasonOf(error) }, 'skill cannot be loaded')
+      log.error({ skill: name, path, kept, reason: reasonOf(error) }, 'a skill cannot be loaded')
     }
     const layers = await loadAllMiddleware(fail)
     const sources = await findSources(sourceParts, fail)
     const found = new Set(sources.map(({ name }) => name))
     const loaded = new Map([...skills].filter(([name]) => found.has(name)))
-    // Each takes effect as it is loaded: one may wait long at its top level.
+    // Each skill is usable as soon as it is loaded: another may have a slow top-level await.
     skills = loaded
     const load = async (source: SkillSource) => {
       const { name, path = 'Trivium' } = source
@@ -81,31 +81,31 @@ export function createRegistry(options: RegistryOptions) {
     remote = wrapRemote(all, middleware, log)
   }
 
-  /** One at a time: what was saved last must win, however long an earlier version takes to load. */
+  /** One reload at a time, so that the newest files win even if older ones load slowly. */
   const inTurn = createTurns()
 
   return {
-    /** Adds skills that come from no folder. They are there after the next `reload`. */
+    /** Adds built-in skills, available after the next `reload`. */
     add: (more: readonly Skill[]) => void builtIn.push(...more),
     get: find,
-    /** Replaces the skills of other servers, which come and go with these. */
+    /** Replaces the tools of MCP servers. */
     useRemote,
     names: catalog.names,
     broken: (name: string) => failures.find((one) => one.name === name),
     errors: () => failures,
-    /** Broken skills too, by their names: a route to one is no mistake of the route. */
+    /** Includes broken skills, by name: a route to one is not a mistake in the route. */
     known: () => {
       const whole = catalog.names().flatMap((name) => catalog.get(name) ?? [])
       return [...whole, ...failures.map(({ name }) => ({ name }))]
     },
     middleware: () => middleware,
-    /** Loads everything anew. What cannot be loaded keeps its last good version. */
+    /** Reloads everything. Whatever fails to load keeps its last good version. */
     reload: () => inTurn(reload),
     close: () => importer.close(),
   }
 }
 
-/** The tools of MCP servers by name, without those that no middleware accepts. */
+/** Wraps the tools of MCP servers. Omits those whose settings a middleware rejects. */
 function wrapRemote(
   all: readonly Skill[],
   middleware: readonly Middleware[],
@@ -124,12 +124,12 @@ function wrapRemote(
   return new Map(wrapped)
 }
 
-/** Unknown keys of metadata are anyone's; one that is nearly a middleware's is probably a slip. */
+/** Metadata may have any key, but one similar to a middleware's name is probably a typo. */
 function warnOfSlips({ name, metadata = {} }: Skill, layers: readonly Middleware[], log: Log): void {
   const known = layers.map((one) => one.name)
   for (const key of Object.keys(metadata)) {
     const near = known.includes(key) ? undefined : nearest(key, known)
     if (near === undefined) continue
-    log.warn({ skill: name, key, nearest: near }, `metadata.${key} does nothing; did you mean ${near}?`)
+    log.warn({ skill: name, key, nearest: near }, `metadata.${key} has no effect; did you mean ${near}?`)
   }
 }

@@ -28,7 +28,7 @@ export function createRunner(options: RunnerOptions, registry: ReturnType<typeof
   const { log, globals = {} } = options
 
   let contextOf: ReturnType<typeof createContexts> = () => {
-    throw new Error('skills have no services yet')
+    throw new Error('the services of skills are not connected yet')
   }
 
   /** Throws `skill_not_found`, `skill_broken`, or why a skill of an MCP server is missing. */
@@ -54,7 +54,7 @@ export function createRunner(options: RunnerOptions, registry: ReturnType<typeof
     return guard ? withApproval(onion, guard) : onion
   }
 
-  /** Throws, or rejects with the skill's error. `refine` adds layers for this call. */
+  /** Throws, or rejects with the skill's error. `refine` changes the layers for this call. */
   const run = (
     call: Call,
     args: unknown,
@@ -93,7 +93,7 @@ export function createRunner(options: RunnerOptions, registry: ReturnType<typeof
     async permit(name: string, call: Call, args?: unknown): Promise<void> {
       const { id, skills } = call.caller
       if (skills) {
-        const reason = 'what runs later needs the control token'
+        const reason = 'work that runs later requires the control token'
         throw new TriviumError('forbidden', { what: `Skill ${name} for ${id}`, reason })
       }
       const { skill } = find(name).onion

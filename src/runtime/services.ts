@@ -9,7 +9,7 @@ import {
   type StateEntry,
 } from './state/backends.ts'
 
-/** Makes state, callbacks and sessions; no I/O yet. */
+/** Makes the services for state, callbacks and sessions. Does no I/O yet. */
 export function createRuntimeServices(options: {
   store: Pick<Store, 'kv' | 'onSignal'>
   dataDir: string
@@ -27,13 +27,13 @@ export function createRuntimeServices(options: {
   const backends = [ofState, ofSessions].flatMap(({ file, memory }) => [file, memory])
   return {
     state: ofState,
-    /** Where state and sessions lie, for whoever looks through all of them. */
+    /** The storage of state and sessions, for code that searches all of it. */
     values: { state: ofState, sessions: ofSessions },
     callbacks: createCallbackService({ store, now }),
     sessions: createSessionService(ofSessions),
-    /** For the manager's `globals`: the Maps in which `store: memory` keeps sessions and state, by their keys. */
+    /** The `ctx.globals` of skills: the Maps behind `store: memory`. */
     globals,
-    /** Removes what has expired. It looks through all files, and nobody sees what has expired anyway: call it every hour. */
+    /** Removes expired entries. Reads all files, so call it rarely; expired entries are invisible anyway. */
     async sweep() {
       for (const backend of backends) await backend.sweep()
     },

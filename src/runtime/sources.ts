@@ -3,7 +3,7 @@ import type { Skill } from '../core/skill.ts'
 import { discoverSkills, type FoundSkill } from './discover.ts'
 import { loadPrefixSkills, PREFIX_FILE } from './prefix-skills.ts'
 
-/** Where a skill comes from. `path` is missing where it is built in. */
+/** The source of a skill. `path` is absent for built-in skills. */
 export type SkillSource = {
   name: string
   kind: FoundSkill['kind'] | 'prefix' | 'built-in' | 'mcp'
@@ -11,19 +11,17 @@ export type SkillSource = {
   load(): Skill | Promise<Skill>
 }
 
-/** Called for what cannot be loaded. `kept`: the version from before the change stays. */
+/** Called for each failure to load. `kept`: the last good version stays. */
 export type Fail = (name: string, path: string, kept: boolean, error: unknown) => void
 
 type Parts = {
   folders: readonly string[]
   builtIn: readonly Skill[]
-  /** Loads what is in a skill's folder. */
   load(found: FoundSkill): Promise<Skill>
-  /** The sources of the last load. */
   before(): readonly SkillSource[]
 }
 
-/** One source a name: folders win over `skills.json`, and that over what is built in. */
+/** The sources, one per name. Folders win over `skills.json`, which wins over built-in skills. */
 export async function findSources(parts: Parts, fail: Fail): Promise<SkillSource[]> {
   const { folders, builtIn, load } = parts
   const inFolders = (await discoverSkills(folders)).map((found) => ({ ...found, load: () => load(found) }))
@@ -35,7 +33,7 @@ export async function findSources(parts: Parts, fail: Fail): Promise<SkillSource
   return [...new Map(all.toReversed().map((source) => [source.name, source])).values()]
 }
 
-/** The entries of a `skills.json`; those that it had where it cannot be read. */
+/** The entries of a `skills.json`; the previous ones if the file cannot be read. */
 async function prefixSources(folder: string, parts: Parts, fail: Fail): Promise<SkillSource[]> {
   const path = join(folder, PREFIX_FILE)
   try {

@@ -8,7 +8,7 @@ const HIDDEN = /(^|[/\\])(\.|node_modules)/
 /** Several changes within this many ms cause one reload. */
 const SETTLE_MS = 50
 
-/** How often (ms) a missing folder is looked for. */
+/** Polling interval (ms) for a missing folder. */
 const LOOK_FOR_FOLDER_MS = 500
 
 /**
@@ -61,8 +61,9 @@ export async function watchSkills(
 }
 
 /**
- * Calls `found` for each folder when it is created. It polls, because chokidar watches the parent of a missing folder: where
- * the parent is the data directory, every commit of the store would make it list that directory.
+ * Calls `found` for each folder once it exists. Polls, because chokidar would watch the parent of a
+ * missing folder. If that is the data directory, every commit of the store would make it list that
+ * directory.
  */
 function onceTheyExist(folders: readonly string[], found: (folder: string) => void): () => void {
   const missing = new Set(folders)

@@ -109,7 +109,7 @@ describe('what commands print for people', { timeout: 300_000 }, async () => {
     assert.match(out, /^schedule-create \(built-in\)\nRuns a skill by cron/)
     assert.match(out, /^skill +string +yes +The skill to run$/m)
     assert.match(out, /^misfire +string +"once" +Runs missed while/m)
-    assert.match(await run('skill', 'show', 'echo'), /^access +100 +Lets only some senders/m)
+    assert.match(await run('skill', 'show', 'echo'), /^access +100 +Limits who may invoke/m)
     assert.match(await run('skill', 'show', 'gateway-list'), /It takes no arguments\./)
     assert.equal(JSON.parse(await run('skill', 'show', 'echo', '--json')).name, 'echo')
   })

@@ -73,7 +73,7 @@ describe('trivium routes and config', { timeout: 120_000 }, async () => {
     const other = openSite({ routes: 'routes: [{ name: a, match: { nott: { from: x } }, skill: echo }]' })
     assert.match(
       (await other.run(['routes', 'check'])).out,
-      /only `not` holds a mapping: did you mean "not"\?/,
+      /only `not` takes a mapping: did you mean "not"\?/,
     )
   })
 

@@ -87,8 +87,8 @@ const REFUSED: [text: string, line: number, why: RegExp][] = [
   ['A=1\n\nFOO="abc', 3, /not closed/],
   ['FOO="abc"def', 1, /after the closing quote/],
   ['lol$wut', 1, /is not allowed in a name/],
-  ['=value', 1, /name is missing/],
-  ['FOO=one\ntwo words', 2, /does a value go on/],
+  ['=value', 1, /there is no name/],
+  ['FOO=one\ntwo words', 2, /the rest of the previous line/],
 ]
 
 describe('.env', () => {

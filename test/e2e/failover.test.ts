@@ -57,7 +57,7 @@ routes: [{ name: chat, skill: helper }]
     const page = await (await fetch(`${daemon.control}/metrics`)).text()
     assert.match(page, /model_tokens_total\{model="local:second",direction="input"\} 100/)
     assert.match(page, /model_tokens_total\{model="local:first",direction="input"\} 10/)
-    assert.match(daemon.output(), /a model failed: the next one is asked/)
+    assert.match(daemon.output(), /a model failed; trying the next one/)
     const history = await historyOf(String(reply.inReplyTo))
     assert.match(JSON.stringify(history), /"model":"local:first"/)
   })

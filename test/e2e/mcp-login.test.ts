@@ -40,7 +40,7 @@ mcp:
     await assert.rejects(daemon.invoke('told.huge'), /mcp_unknown.*max-result/)
     await assert.rejects(daemon.invoke('told.cut'), /mcp_unknown.*broke off/)
     assert.equal(await daemon.invoke('told.hello'), 'hello')
-    assert.match(String((await stateOf('wrong'))?.detail), /refuses the authorization/)
+    assert.match(String((await stateOf('wrong'))?.detail), /rejects the authorization/)
     await assert.rejects(daemon.invoke('person.hello'), /mcp_unavailable.*trivium mcp login person/)
 
     const login = spawn(process.execPath, [BIN, 'mcp', 'login', 'person'], {
@@ -69,7 +69,7 @@ mcp:
     remote.expire({ all: true })
     await assert.rejects(
       daemon.invoke('person.hello'),
-      /mcp_unavailable.*it wants a login.*trivium mcp login person/,
+      /mcp_unavailable.*it requires a login.*trivium mcp login person/,
     )
     assert.equal((await stateOf('person'))?.state, 'login')
     assert.equal((await site.run(['mcp', 'login', 'nobody'])).code, 2)

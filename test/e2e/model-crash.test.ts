@@ -124,7 +124,7 @@ routes: [{ name: chat, skill: helper, retry: { attempts: 9, delay: 10ms } }]
     await daemon.invoke('approval-decide', { id, approve: false, reason: 'I see it in the books' })
     await asked(before + 3)
     const told = JSON.stringify(model.requests.at(-1)?.messages.at(-1))
-    assert.match(told, /not run again: whether it happened is not known.*I see it in the books/)
+    assert.match(told, /not repeated; its outcome is unknown.*I see it in the books/)
     assert.equal(log().at(-1), 'charge 3')
   })
 

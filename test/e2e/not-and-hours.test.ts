@@ -68,7 +68,7 @@ for (const store of ['embedded', 'redis'] as const) {
       assert.equal((await take(match)).id, wanted)
       assert.equal((await take(match)).id, undefined)
       assert.equal((await take()).from.id, 'ci@bots.example')
-      await assert.rejects(take({ hours: 'Mon-Fri 9-17' }), /"9-17" is no range of times/)
+      await assert.rejects(take({ hours: 'Mon-Fri 9-17' }), /"9-17" is not a time range/)
       await assert.rejects(take({ not: {} }), /excludes every message/)
     })
 

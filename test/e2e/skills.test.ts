@@ -198,13 +198,13 @@ export default defineMiddleware({
       await claim('good day'),
       await namesake(),
     ]) {
-      assert.match(await end(id), /no access rule grants it to the sender/)
+      assert.match(await end(id), /no access rule allows it for the sender/)
     }
     assert.equal(bob.heard().length, 1)
 
     suite.site.write('routes.yaml', ROUTES.replace('members: [chat:ada]', 'members: [chat:cleo]'))
     assert.equal((await suite.site.run(['reload'])).code, 0)
-    assert.match(await end(await ada.say('admin')), /no access rule grants it to the sender/)
+    assert.match(await end(await ada.say('admin')), /no access rule allows it for the sender/)
     for (const one of [ada, bob]) one.close()
   })
 })

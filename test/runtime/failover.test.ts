@@ -60,7 +60,7 @@ describe('the next model is asked', () => {
       assert.equal(usage[0]?.model, 'local:b')
       assert.equal(usage[0]?.failed?.[0]?.model, 'local:a')
       assert.match(usage[0]?.failed?.[0]?.reason ?? '', reason)
-      const lines = manager.lines.filter(({ message }) => /the next one is asked/.test(message))
+      const lines = manager.lines.filter(({ message }) => /trying the next one/.test(message))
       assert.deepEqual(
         lines.map(({ fields }) => [pathGet(fields, 'model'), pathGet(fields, 'next')]),
         [['local:a', 'local:b']],

@@ -40,7 +40,7 @@ describe('invoking a skill', () => {
       assert.deepEqual(await manager.invoke('subject', {}, { caller }), { at: '1970-01-01T00:00:00.000Z' })
       await assert.rejects(
         manager.invoke('subject', { big: true }, { caller }),
-        /Skill subject failed: what it returned is no JSON: .*BigInt/,
+        /Skill subject failed: its result is not JSON: .*BigInt/,
       )
     }
     assert.equal(await manager.invoke('subject', { big: true }), 5n)

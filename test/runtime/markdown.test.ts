@@ -150,10 +150,10 @@ describe('tools of a model', () => {
     const all = { name: 'event-wait', args: { topic: 'gateway-message' } }
     const later = { name: 'event-subscribe', args: { topic: 'x', ref: 'dead-letter-drop' } }
     for (const [allowed, call, answer] of [
-      ['"*"', all, /does not name it/],
+      ['"*"', all, /is not in allowed-tools/],
       ['event-*', all, /it went through/],
-      ['"*"', later, /dead-letter-drop.*does not name it/],
-      ['event-*', later, /dead-letter-drop.*does not name it/],
+      ['"*"', later, /dead-letter-drop.*is not in allowed-tools/],
+      ['event-*', later, /dead-letter-drop.*is not in allowed-tools/],
       ['event-* dead-letter-drop', later, /it went through/],
     ] as const) {
       const script = [{ calls: [call] }, { text: 'done' }]
@@ -173,10 +173,14 @@ describe('tools of a model', () => {
     })
     const says = (name: string, text: string) => ({ name, args: { text } })
     for (const [allowed, call, answer] of [
-      ['"*"', says('delegate-work', 'delegate to dead-letter-drop: x'), /dead-letter-drop.*does not name it/],
+      [
+        '"*"',
+        says('delegate-work', 'delegate to dead-letter-drop: x'),
+        /dead-letter-drop.*is not in allowed-tools/,
+      ],
       ['"*"', says('delegate-work', 'to ada: x'), /it went through/],
       ['"*"', says('schedule', 'every day dead-letter-drop x'), /unavailable tool/],
-      ['schedule', says('schedule', 'every day dead-letter-drop x'), /does not name it/],
+      ['schedule', says('schedule', 'every day dead-letter-drop x'), /is not in allowed-tools/],
       ['"*, schedule"', says('schedule', 'every day x'), /it went through/],
     ] as const) {
       const script = [{ calls: [call] }, { text: 'done' }]
@@ -207,7 +211,7 @@ describe('tools of a model', () => {
       .slice(1)
       .map(({ messages }) => JSON.stringify(messages.at(-1)))
     assert.match(denied, /"role":"tool".*unavailable tool 'secret'/)
-    assert.match(wrong, /cannot take these arguments: n: /)
+    assert.match(wrong, /Invalid arguments for skill [^ ]+: n: /)
     assert.match(right, /"role":"tool".*17/)
     assert.equal(usage[0]?.inputTokens, 40)
     const warned = manager.lines.filter(({ level }) => level === 'warn')
@@ -352,7 +356,7 @@ describe('a session that outgrows its max-tokens', () => {
   test('drops the oldest entries with a mark', async (t) => {
     const { asked, prompts } = await talk(t, '')
     assert.deepEqual(turnsIn(prompts.at(-1)), [6, 7, 8])
-    assert.match(prompts.at(-1) ?? '', /\[6 older entries are left out\]/)
+    assert.match(prompts.at(-1) ?? '', /\[6 older entries omitted\]/)
     assert.equal(asked.length, 0)
   })
 
@@ -361,7 +365,7 @@ describe('a session that outgrows its max-tokens', () => {
     assert.ok(asked.length >= 2 && asked.length <= 5, `${asked.length} summaries`)
     assert.deepEqual(turnsIn(asked[0]).slice(0, 2), [0, 1])
     assert.match(asked[1] ?? '', /sum 1/)
-    assert.match(prompts.at(-1) ?? '', /summary of what was said before/)
+    assert.match(prompts.at(-1) ?? '', /summary of earlier entries/)
     assert.ok(prompts.at(-1)?.includes(`sum ${asked.length}`))
     const told = [...asked.flatMap((one) => turnsIn(one)), ...turnsIn(prompts.at(-1))]
     assert.deepEqual(told, [0, 1, 2, 3, 4, 5, 6, 7, 8], 'nothing is lost, and nothing told twice')
@@ -370,9 +374,9 @@ describe('a session that outgrows its max-tokens', () => {
 
   test('leaves them out, with a line in the log, where the summary fails, and tries again', async (t) => {
     const { asked, prompts, lines } = await talk(t, ', summarize: true', [{ status: 400, message: 'no' }])
-    const failed = prompts.find((prompt) => prompt.includes('older entries are left out'))
+    const failed = prompts.find((prompt) => prompt.includes('older entries omitted'))
     assert.ok(failed)
     assert.ok(asked.length > 1 && prompts.at(-1)?.includes('sum '))
-    assert.equal(lines.filter(({ message }) => message.includes('not summarised')).length, 1)
+    assert.equal(lines.filter(({ message }) => message.includes('could not be summarised')).length, 1)
   })
 })

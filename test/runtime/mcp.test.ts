@@ -236,7 +236,7 @@ describe('MCP over HTTP', () => {
     assert.deepEqual(listed?.outputSchema?.required, ['total'])
     const call = (total: unknown) => client.callTool({ name: 'subject', arguments: { total } })
     assert.deepEqual((await call(3)).structuredContent, { total: 3 })
-    assert.match(String(textOf(await call('three'))), /what it returned is not its `output`.*total/)
+    assert.match(String(textOf(await call('three'))), /its result does not match its `output`.*total/)
   })
 
   test('a program with a token decides nothing, and is not asked', async (t) => {

@@ -81,13 +81,13 @@ test('images, PDFs and texts go to the model by what they are, and what is left 
   assert.match(prompt, /<data-\w+ source=\\"file notes\.md\\">\\nIgnore the <\/data> & say/)
   for (const told of [
     /photo\.txt \(text\/plain, 10 bytes\), attached below/,
-    /program\.exe .*?, left out: of a kind that cannot be read/,
-    /lie\.json .*?, left out: of a kind that cannot be read/,
-    /large\.csv .*?, left out: over 5242880 bytes/,
-    /locked\.pdf .*?, left out: its pages cannot be counted/,
-    /bomb\.pdf .*?, left out: its pages cannot be counted/,
+    /program\.exe .*?, omitted: of an unsupported type/,
+    /lie\.json .*?, omitted: of an unsupported type/,
+    /large\.csv .*?, omitted: over 5242880 bytes/,
+    /locked\.pdf .*?, omitted: its pages cannot be counted/,
+    /bomb\.pdf .*?, omitted: its pages cannot be counted/,
     /long\.txt .*?, attached below/,
-    /more\.txt .*?, left out: too much text/,
+    /more\.txt .*?, omitted: too much text/,
   ])
     assert.match(prompt, told)
   assert.match(prompt, /y{100}\\n\[… \d+ more\]/)
@@ -108,9 +108,9 @@ test('limits are the skill’s, and a model that takes no files is asked again w
   assert.equal(await ask(), 'Without.')
   assert.match(
     asked(0),
-    /report\.pdf .*?left out: 3 pages, over 2.*one\.png .*?attached below.*two\.txt .*?left out: only 1 files/,
+    /report\.pdf .*?omitted: 3 pages, over 2.*one\.png .*?attached below.*two\.txt .*?omitted: only 1 files/,
   )
-  assert.match(asked(1), /one\.png .*?left out: the model cannot read it/)
+  assert.match(asked(1), /one\.png .*?omitted: the model cannot read it/)
   assert.doesNotMatch(asked(1), /base64/)
   assert.equal(server.requests.length, 2)
 

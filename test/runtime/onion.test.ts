@@ -57,7 +57,7 @@ describe('metadata', () => {
     })
     const manager = await startManager(t, { folders: [folder], middleware: createMiddleware() })
     const warnings = manager.lines.filter(({ level }) => level === 'warn').map(({ message }) => message)
-    assert.deepEqual(warnings, ['metadata.sesion does nothing; did you mean session?'])
+    assert.deepEqual(warnings, ['metadata.sesion has no effect; did you mean session?'])
   })
 })
 

@@ -170,7 +170,7 @@ describe('rendering', () => {
     const entries = [{ at: 0, args: { text: 'when?' }, result: 'At 3.', agent, dropped: 2 }]
     const { instructions } = await render(t, 'Answer.', {}, {}, { session: { entries } })
     const said = 'user: when?\nyou called search: {"q":"milk"}\nsearch gave: ["at 3"]\nyou: At 3.\n</data-w>'
-    assert.ok(instructions.includes(`[2 older entries are left out]\n\n[1970-01-01T00:00:00.000Z]\n${said}`))
+    assert.ok(instructions.includes(`[2 older entries omitted]\n\n[1970-01-01T00:00:00.000Z]\n${said}`))
   })
 
   test('of a long session the newest entries fit, and long texts are cut, with a mark each', async (t) => {
@@ -180,7 +180,7 @@ describe('rendering', () => {
     }))
     const { instructions } = await render(t, 'Answer.', {}, {}, { session: { entries } })
     assert.ok(instructions.length < 70_000)
-    assert.match(instructions, /older entries are left out\]\n\n[\s\S]*turn 11 x+ \[\d+ characters omitted\]/)
+    assert.match(instructions, /older entries omitted\]\n\n[\s\S]*turn 11 x+ \[\d+ characters omitted\]/)
   })
 })
 

@@ -72,7 +72,7 @@ describe('a broken skill', () => {
       `import { z } from 'zod'
 const id = (shape) => z.object(shape).meta({ id: 'same' })
 export default { description: 'd', args: z.object({ a: id({ x: z.any() }), b: id({ y: z.any() }) }), run() {} }`,
-      /args or output cannot be told as JSON Schema: Duplicate schema id/,
+      /args or output cannot be converted to JSON Schema: Duplicate schema id/,
     ],
     'whose name is not its folder': [
       'export default { name: "other", description: "d", run() {} }',
@@ -80,7 +80,7 @@ export default { description: 'd', args: z.object({ a: id({ x: z.any() }), b: id
     ],
     'with a restriction beside its metadata, where it restricts nothing': [
       'export default { description: "d", "allowed-tools": "state-*", run() {} }',
-      /`allowed-tools` belongs into metadata/,
+      /`allowed-tools` belongs in metadata/,
     ],
   }
   for (const [what, [text, reason]] of Object.entries(broken)) {

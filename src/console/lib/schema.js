@@ -119,7 +119,7 @@ export function readJson(text, shape) {
 /** What the daemon says of arguments, by the field that it is of: `order: Too small; amount is missing`. The rest has the name ''. */
 export function errorsByField(fields, message) {
   const found = {}
-  const [, details = message] = /cannot take these arguments: (.*)$/s.exec(message) ?? []
+  const [, details = message] = /^Invalid arguments for skill [^ ]+: (.*)$/s.exec(message) ?? []
   for (const part of details.split('; ')) {
     const [, name, place = '', said] = /^([\w-]+)((?:\.[\w-]+)*)(?:: | is )(.*)$/s.exec(part) ?? []
     const field = fields.find((each) => each.name === name)

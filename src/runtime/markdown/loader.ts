@@ -44,7 +44,7 @@ function argsOf(prompt: Prompt): z.ZodType {
     const [first = '', ...rest] = piece.path.split('.')
     shape[first] ??= (rest.length > 0 ? z.looseObject({}) : z.json())
       .optional()
-      .describe(`Put into the prompt at :arg[${piece.path}]`)
+      .describe(`Inserted into the prompt at :arg[${piece.path}]`)
   }
   return z.looseObject(shape)
 }

@@ -25,7 +25,6 @@ export type ModelUsage = Cost & {
   messageId?: string
 }
 
-/** Dependencies of all runs. */
 export type RunParts = {
   /** Access to models, read for each run. */
   sources(): ModelSources
@@ -73,7 +72,7 @@ export async function runSkill(skill: PromptSkill, ctx: SkillContext, parts: Run
     runModel(ctx, { ...given, ...renderPrompt(prompt, ctx, createFence(), files), files: files.parts })
   const outcome = await runWith(read).catch((error) => {
     if (hasBegun || read.parts.length === 0 || !refusesFiles(error)) throw error
-    ctx.log.warn({ reason: reasonOf(error) }, 'the model is asked again without files')
+    ctx.log.warn({ reason: reasonOf(error) }, 'the model is retried without files')
     return runWith(withoutParts(read, asked))
   })
   const { text, trace, tools: uses, files: made, ...usage } = outcome

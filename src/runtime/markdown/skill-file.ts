@@ -10,7 +10,7 @@ const require = createRequire(import.meta.url)
 
 const frontMatter = z.looseObject({
   name: z.string().optional(),
-  description: z.string({ error: 'a description is needed' }).min(1),
+  description: z.string({ error: 'the description is missing' }).min(1),
   'allowed-tools': nameSpec.optional(),
   model: z.union([z.string(), jsonObjectSchema]).optional(),
   metadata: jsonObjectSchema.nullish(),
@@ -81,7 +81,7 @@ function readDirective(name: string, label: string, line: number): Prompt[number
   if (name !== 'arg') {
     throw new Error(
       `line ${line}: there is no directive :${name}[…] (known: :arg[name], :session-history[]); ` +
-        'what is no directive goes between backticks',
+        'put it into backticks if it is not a directive',
     )
   }
   const path = label.trim()
@@ -100,7 +100,7 @@ function stripComments(body: string, bodyLine: number): string {
     if (close < 0) {
       const line = bodyLine + linesIn(text.slice(0, open))
       throw new Error(
-        `line ${line}: a comment (<!--) is not closed; what is no comment goes between backticks`,
+        `line ${line}: a comment (<!--) is not closed; put it into backticks if it is not a comment`,
       )
     }
     const comment = text.slice(open, close + 3)
@@ -118,15 +118,15 @@ function findComment(text: string, from: number): number {
   return open
 }
 
-/** What every code section begins with or contains. */
+/** Every code section starts with or contains one of these. */
 const CODE_MARK = /[`\t]|~~~| {4}/
 
-/** Finds the code sections of a text. */
+/** Makes a function that finds the code section at a position. */
 function findCode(text: string) {
   const first = text.search(CODE_MARK)
   let sections: ReturnType<typeof sectionsOf> | undefined
   return (at: number) => {
-    // Before the first mark there is no code, and most prompts need no parser.
+    // There is no code before the first mark, so most prompts need no parser.
     if (first < 0 || at < first) return undefined
     sections ??= sectionsOf(text)
     return sections.find(({ start, end }) => at >= start && at < end)
@@ -134,7 +134,7 @@ function findCode(text: string) {
 }
 
 function sectionsOf(text: string) {
-  // Late: it takes 4 MB.
+  // Loaded on first use: it takes 4 MB.
   const { parse, postprocess, preprocess }: typeof import('micromark') = require('micromark')
   const events = postprocess(
     parse(SYNTAX)

@@ -5,10 +5,10 @@ import type { ClientUses } from './client-uses.ts'
 import type { ConnectionStatus } from './connection-status.ts'
 import { failureKind } from './failure-kind.ts'
 
-/** What the SDK is given where the skill's own deadline counts: it wants a number. */
+/** The SDK requires a timeout; this one leaves it to the skill's own deadline. */
 const NEVER = 2 ** 31 - 1
 
-/** The connection of a server, as its calls see it. */
+/** The connection of a server, as calls use it. */
 type Link = {
   server: string
   status: ConnectionStatus
@@ -44,7 +44,7 @@ export async function callTool(
       const kind = await failureKind(error)
       // A restarted server does not know the session, and has not run anything.
       if (kind === 'session' && tried === 0) {
-        lose(client, 'it forgot the session')
+        lose(client, 'it lost the session')
         continue
       }
       if (kind === 'answered') throw new TriviumError('mcp_failed', { ...values, reason: reasonOf(error) })

@@ -5,12 +5,13 @@ import { KEPT, type RunningCall } from './running-call.ts'
 
 export type Calls = ReturnType<typeof createCalls>
 
-/** Kept calls of one caller. */
+/** Maximum kept calls per caller. */
 const MOST = 100
 
 /**
- * Calls of tools that outlive their request: as tasks (the extension io.modelcontextprotocol/tasks, SEP-2663), and while the client's
- * person is asked something. They are their caller's alone, and end with this process.
+ * Tool calls that outlive their request: as tasks (extension io.modelcontextprotocol/tasks,
+ * SEP-2663), and while the user of the client has a question to answer. Each is visible to its
+ * caller only. They end with this process.
  */
 export function createCalls() {
   const kept = new Map<string, { call: RunningCall; timer?: NodeJS.Timeout }>()
@@ -20,14 +21,20 @@ export function createCalls() {
     clearTimeout(found?.timer)
     found?.call.cancel()
   }
-  /** Forgets one that is over; else the new one has no place, and ends. */
+  /**
+   * Removes a finished call of this caller if there are too many. If none has finished, cancels the
+   * new call and throws.
+   */
   const makeRoom = (call: RunningCall) => {
     const mine = [...kept].filter(([, { call: one }]) => one.caller.id === call.caller.id)
     if (mine.length < MOST) return
     const over = mine.find(([, { call: one }]) => one.isOver())
     if (over) return end(over[0])
     call.cancel()
-    throw new ProtocolError(ProtocolErrorCode.InternalError, `${MOST} calls of this client run already`)
+    throw new ProtocolError(
+      ProtocolErrorCode.InternalError,
+      `${MOST} calls of this client are already running`,
+    )
   }
 
   const keep = (call: RunningCall) => {
@@ -38,16 +45,16 @@ export function createCalls() {
   }
 
   return {
-    /** Lets a call outlive its request. Throws where its caller has too many. */
+    /** Lets a call outlive its request. Throws if its caller has too many. */
     keep,
-    /** A kept call of this caller. Throws where there is none. */
+    /** Finds a kept call of this caller, and extends its retention. Throws if there is none. */
     of(id: string, caller: Caller): RunningCall {
       const found = kept.get(id)?.call
       if (found && isDeepStrictEqual(found.caller, caller)) {
         keep(found)
         return found
       }
-      const why = "it is over, it was another client's, or the daemon was started anew"
+      const why = 'it ended, belongs to another client, or was lost when the daemon restarted'
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no such call: ${why}`)
     },
     end,

@@ -5,25 +5,25 @@ import type { Log } from '../../core/log.ts'
 import type { McpFault, McpServer, McpStatus } from '../../core/mcp.ts'
 import type { RemoteTool } from './tool-list.ts'
 
-/** After so long (ms) a connection counts as good, and the next failure as the first. */
+/** How long (ms) a connection must last before the failure count starts again. */
 const STEADY = 30_000
-const LOGIN = 'it wants a login'
+const LOGIN = 'it requires a login'
 
 export type ConnectionStatus = ReturnType<typeof createConnectionStatus>
 
-/** Whether a server is connected, and why not; logs what changes. */
+/** Whether a server is connected, or else why not. Logs changes. */
 export function createConnectionStatus(server: McpServer, log: Log) {
   const { name, headers = {} } = server
   const hasAuthorization = Object.keys(headers).some((header) => /^authorization$/i.test(header))
   let state: McpStatus['state'] = 'connecting'
-  let reason = 'it was not reached yet'
+  let reason = 'it has not been reached yet'
   let failures = 0
   let upSince = 0
   let tools = 0
   let faults: McpFault[] = []
   return {
-    /** The reason of a server that requires a login, or another authorization than the configured one. */
-    loginReason: hasAuthorization ? 'it refuses the authorization in `headers`' : LOGIN,
+    /** The reason shown if the server requires a login, or rejects the configured authorization. */
+    loginReason: hasAuthorization ? 'it rejects the authorization in `headers`' : LOGIN,
     /** Number of failures in a row. */
     failures: () => failures,
     up(client: Client): void {
@@ -31,7 +31,7 @@ export function createConnectionStatus(server: McpServer, log: Log) {
       state = 'up'
       const version = client.getNegotiatedProtocolVersion()
       reason = [client.getServerVersion()?.name, version].filter(Boolean).join(', ')
-      log.info({ protocol: version, tools }, 'an MCP server is connected')
+      log.info({ protocol: version, tools }, 'connected to an MCP server')
     },
     /** An open connection was lost; a `down` follows. */
     lost(): void {
@@ -43,7 +43,7 @@ export function createConnectionStatus(server: McpServer, log: Log) {
       state = why === LOGIN ? 'login' : 'down'
       reason = why
       failures += 1
-      if (isNews && !isQuiet) log.warn({ reason: why }, 'an MCP server is lost')
+      if (isNews && !isQuiet) log.warn({ reason: why }, 'lost an MCP server')
     },
     listed(list: { tools: readonly RemoteTool[]; faults: McpFault[] }): void {
       tools = list.tools.length
@@ -69,9 +69,10 @@ export function createConnectionStatus(server: McpServer, log: Log) {
 function logFaults(log: Log, faults: readonly McpFault[]): void {
   const skipped = faults.filter((one) => one.skipped)
   const mended = faults.filter((one) => !one.skipped)
-  if (skipped.length > 0) log.warn({ tools: skipped.map(faultText) }, 'tools of an MCP server are left out')
+  if (skipped.length > 0)
+    log.warn({ tools: skipped.map(faultText) }, 'some tools of an MCP server were skipped')
   if (mended.length > 0)
-    log.info({ tools: mended.map(faultText) }, 'tools of an MCP server have odd definitions')
+    log.info({ tools: mended.map(faultText) }, 'some tools of an MCP server have invalid definitions')
 }
 
 /** The name as JSON: it is the server's own text. */

@@ -11,13 +11,13 @@ import { failureKind } from './failure-kind.ts'
 
 export type McpConnection = ReturnType<typeof createMcpConnection>
 
-/** Ms between looks whether a server over HTTP, which has no connection to lose, is there and offers the same. */
+/** Interval (ms) for checking servers over HTTP, which have no connection whose end would be noticed. */
 const LOOK_EVERY = 60_000
 const BACKOFF = { first: 500, longest: 60_000 }
-/** Ms that a call waits for a connection that is being made. */
+/** How long (ms) a call waits for a connection attempt. */
 const CALL_WAITS = 10_000
 
-/** The connection to one server, which is made again whenever it is lost, with longer and longer pauses. */
+/** The connection to one server. Reconnects whenever it is lost, with exponential backoff. */
 export function createMcpConnection(options: ConnectionOptions) {
   const { server } = options
   const isHttp = server.url !== undefined
@@ -26,9 +26,12 @@ export function createMcpConnection(options: ConnectionOptions) {
   const { signal: ending } = ended
   const status = createConnectionStatus(server, log)
   const uses = createClientUses(isHttp)
-  const loop = createLoop({ step, failed: (err) => log.error({ err }, 'an MCP connection is stuck') })
+  const loop = createLoop({
+    step,
+    failed: (err) => log.error({ err }, 'an MCP connection attempt failed unexpectedly'),
+  })
   const current = createCurrentClient({ ...options, log }, { status, uses, signal: ending }, loop.wake)
-  /** Settles after the attempt that runs. */
+  /** Settles after the current attempt. */
   let attempt = Promise.withResolvers<void>()
   let isStarted = false
   const { isCurrent, lose } = current
@@ -37,11 +40,11 @@ export function createMcpConnection(options: ConnectionOptions) {
   return {
     name: server.name,
     start,
-    /** Resolves after the first attempt, however it ended. */
+    /** Resolves after the first attempt, whether or not it succeeded. */
     tried: attempt.promise,
-    /** Connects once, for who only wants to know: `status` says how it went. */
+    /** Connects once, without reconnecting later; `status` has the outcome. */
     once: step,
-    /** Tries again at once, after a login. */
+    /** Retries immediately, for example after a login. */
     wake: () => loop.wake(),
     status: status.read,
     /** See `callTool`. */
@@ -63,7 +66,7 @@ export function createMcpConnection(options: ConnectionOptions) {
 
   async function step(): Promise<number | undefined> {
     const client = current.get()
-    // Over stdio the end of the process says it.
+    // Over stdio, the end of the process ends the connection.
     if (client && isHttp) await current.refresh(client)
     if (!client) await tryOnce()
     if (!current.get()) return backoff(status.failures(), BACKOFF)
@@ -82,7 +85,7 @@ export function createMcpConnection(options: ConnectionOptions) {
   }
 
   async function connected(signal: AbortSignal): Promise<Client> {
-    // A call needs the server: one that is down, or was not needed so far, is tried now.
+    // A call connects to a server that is down or was not needed before.
     start()
     if (!current.get()) loop.wake()
     const late = AbortSignal.any([signal, ending, AbortSignal.timeout(CALL_WAITS)])

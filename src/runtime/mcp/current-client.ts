@@ -10,24 +10,27 @@ import { listTools, type RemoteTool } from './tool-list.ts'
 export type ConnectionOptions = {
   server: McpServer
   version: string
-  /** Its OAuth login, of a server over HTTP; undefined where there is none yet. */
+  /** The OAuth login of a server over HTTP; undefined before the first login. */
   login?(): Promise<OAuthClientProvider | undefined>
-  /** What it offers: after each connect, and whenever that changed. */
+  /** Called with the server's tools after each connect, and after each change. */
   listed(tools: RemoteTool[]): void
   log: Log
 }
 
-/** Ms until a server must have listed its tools. */
+/** Timeout (ms) for listing tools. */
 const LIST_WITHIN = 30_000
 
-/** The client that calls to a server use, if one is connected. `signal`: the connection ends. `lost` is called after a loss. */
+/**
+ * The connected client of a server, if any, which all calls use. `signal` ends the connection.
+ * `lost` is called after a client was lost.
+ */
 export function createCurrentClient(
   options: ConnectionOptions,
   { status, uses, signal }: { status: ConnectionStatus; uses: ClientUses; signal: AbortSignal },
   lost: () => void,
 ) {
   let client: Client | undefined
-  /** A server that knew only the older protocol is not asked for the newer one again. */
+  /** After a legacy connection, the newer protocol is not tried again. */
   let isLegacy = false
   const isCurrent = (one: Client) => client === one
   return {
@@ -37,7 +40,7 @@ export function createCurrentClient(
     refresh,
     /** Connects a new client. Throws an error that explains the failure. */
     open: () => openClient({ ...options, isLegacy, signal, changed, lost: lose, connected: use }),
-    /** Takes it out of use. */
+    /** Removes and returns the current client. */
     drop(): Client | undefined {
       const last = client
       client = undefined
@@ -49,7 +52,7 @@ export function createCurrentClient(
     if (isCurrent(made)) void refresh(made)
   }
 
-  /** Takes a new client into use, if it can list its tools. */
+  /** Makes a new client the current one, if it can list its tools. */
   async function use(made: Client): Promise<void> {
     isLegacy = made.getProtocolEra() === 'legacy'
     client = made
@@ -68,7 +71,7 @@ export function createCurrentClient(
     options.listed(listed.tools)
   }
 
-  /** Lists the tools again; a client that cannot is lost. */
+  /** Lists the tools again. A client that fails to do so is lost. */
   async function refresh(from: Client): Promise<void> {
     await list(from).catch((error: unknown) => lose(from, reasonOf(error)))
   }

@@ -19,7 +19,7 @@ export function createMcpHttp(given: Omit<McpOptions, 'caller' | 'calls'>) {
   const stateless = createMcpHandler(
     ({ authInfo }) => {
       const caller = authInfo && callers.get(authInfo)
-      if (!caller) throw new Error('nobody knows who calls')
+      if (!caller) throw new Error('the caller of the request is unknown')
       return createMcpServer({ ...options, caller })
     },
     { legacy: 'reject' },

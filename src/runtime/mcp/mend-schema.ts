@@ -33,7 +33,7 @@ export function mendInputSchema(given: unknown): Mended | undefined {
   const mended = mend(given, 0, faults)
   const { type = 'object', ...schema } = withRootResolved(mended)
   if (![type].flat().includes('object')) return undefined
-  if (mended.type === undefined) faults.add('its inputSchema does not say "type": "object"')
+  if (mended.type === undefined) faults.add('its inputSchema has no "type": "object"')
   return { schema: { ...schema, type: 'object' }, faults: [...faults] }
 }
 

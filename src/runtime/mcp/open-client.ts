@@ -4,9 +4,9 @@ import type { McpServer } from '../../core/mcp.ts'
 import { loadPart } from '../../core/parts.ts'
 import { openWay } from './transport.ts'
 
-/** Ms until a server must have connected, as a package may have to be downloaded. */
+/** Timeout (ms) for connecting. Long, because `npx` may have to download a package first. */
 const CONNECT_WITHIN = 60_000
-/** Ms between looks at tools that a server says have changed. */
+/** Minimum interval (ms) between reactions to changed tools. */
 const CHANGES_EVERY = 500
 
 /** Connects a new client to a server. Throws an error that explains the failure. */
@@ -15,13 +15,13 @@ export async function openClient(options: {
   version: string
   login?(): Promise<OAuthClientProvider | undefined>
   log: Log
-  /** The server is known to speak only the older protocol. */
+  /** Skips the newer protocol, for servers that are known not to support it. */
   isLegacy: boolean
   signal: AbortSignal
-  /** Called after the server said that its tools changed. */
+  /** Called after the server announced changed tools. */
   changed(client: Client): void
   lost(client: Client, why: string): void
-  /** Called once it is connected. The client is closed if this throws. */
+  /** Called once connected. If it throws, the client is closed. */
   connected(client: Client): Promise<void>
 }): Promise<void> {
   const { server, version, log, isLegacy, signal, changed, lost, connected } = options
@@ -54,7 +54,7 @@ export async function openClient(options: {
   }
 }
 
-/** Calls `work` after `ms`, once for all calls that came until then. */
+/** Makes a function that runs `work` after `ms`, once for all calls until then. */
 function atMostEvery(ms: number, work: () => void): () => void {
   let isWaiting = false
   const end = () => {
@@ -68,7 +68,10 @@ function atMostEvery(ms: number, work: () => void): () => void {
   }
 }
 
-/** The library would run the patterns of a server's schema in the native engine. Nothing here lets it compile one. */
+/**
+ * The library would run patterns from the server's schemas in the native regex engine, so it must
+ * not compile them.
+ */
 function refuseSchema(): never {
-  throw new Error('no schema of a server is compiled by the library')
+  throw new Error('the library must not compile schemas of a server')
 }

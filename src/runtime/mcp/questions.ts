@@ -1,12 +1,15 @@
 import { inputRequired, inputResponse, type ServerContext } from '@modelcontextprotocol/server'
 import type { Call, Question } from '../../core/call.ts'
 
-/** Asks the client's person. Resolves with undefined where they give no answer. */
+/** Asks the user of the client. Resolves with undefined if they do not answer. */
 export type Asks = NonNullable<Call['asks']>
 
 export type Responses = Parameters<typeof inputResponse>[0]
 
-/** What a call asks its client's person and has no answer to yet. `changed` is called when a question comes or goes. */
+/**
+ * The open questions of a call to the user of the client. `changed` is called whenever a question
+ * is added or closed.
+ */
 export function createQuestions(changed: () => void, ended: AbortSignal) {
   const questions = new Map<string, Question & { answer(given: string | undefined): void }>()
   let count = 0
@@ -32,10 +35,10 @@ export function createQuestions(changed: () => void, ended: AbortSignal) {
   return {
     asks,
     areOpen: () => questions.size > 0,
-    /** The open questions, for the client. */
+    /** The open questions in the form that clients expect. */
     requests: () =>
       Object.fromEntries([...questions].map(([key, asked]) => [key, inputRequired.elicit(formOf(asked))])),
-    /** Hands on what the client's person said to what is asked. */
+    /** Passes the answers from the client to the questions. */
     tell(responses: Responses): void {
       for (const key of Object.keys(responses ?? {})) {
         const [asked, response] = [questions.get(key), inputResponse(responses, key)]
@@ -51,7 +54,7 @@ function formOf({ question, options }: Question) {
   return { message: question, requestedSchema }
 }
 
-/** What the person said; undefined where they gave no answer, or one that there is not. */
+/** The answer; undefined if there is none, or if it is not one of the options. */
 function answerIn({ action, content }: Answer, { options }: Question): string | undefined {
   const answer = action === 'accept' ? content?.answer : undefined
   const isOne = typeof answer === 'string' && (options?.includes(answer) ?? true)
@@ -60,10 +63,13 @@ function answerIn({ action, content }: Answer, { options }: Question): string | 
 
 type Answer = { action: string; content?: Record<string, unknown> | undefined }
 
-/** What the SDK is given where the call's own end counts: it wants a number. */
+/** The SDK requires a timeout; this one leaves it to the end of the call. */
 const NEVER = 2 ** 31 - 1
 
-/** Asks by the older protocol: within the request, which goes on meanwhile. A client that fails to ask gives no answer. */
+/**
+ * Asks through a request within the running call, as in the older protocol. Resolves with undefined
+ * if the client fails.
+ */
 export function asksWithin(mcpReq: ServerContext['mcpReq'], call: AbortSignal): Asks {
   return async (question, signal) => {
     const options = { signal: AbortSignal.any([signal, call]), timeout: NEVER }

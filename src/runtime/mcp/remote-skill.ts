@@ -11,7 +11,10 @@ import { createNameMatcher } from '../names.ts'
 import type { McpConnection } from './connection.ts'
 import type { RemoteTool } from './tool-list.ts'
 
-/** Skills for a server's tools selected by `tools:`. Other characters in names become `-`, and duplicates are numbered. */
+/**
+ * Makes skills of a server's tools that `tools:` selects. Other characters in names become `-`, and
+ * duplicates are numbered.
+ */
 export function remoteSkills(
   server: McpServer,
   tools: readonly RemoteTool[],
@@ -65,9 +68,9 @@ function remoteSkill(name: string, server: McpServer, tool: RemoteTool, call: Mc
       const failed = (reason: string) =>
         new TriviumError('mcp_failed', { server: server.name, tool: tool.name, reason })
       if (JSON.stringify(result).length > maxResult) {
-        throw failed(`its answer is over the limit of ${maxResult} bytes (max-result)`)
+        throw failed(`its result is over the limit of ${maxResult} bytes (max-result)`)
       }
-      if (result.isError) throw failed(textOf(result) || 'it does not say why')
+      if (result.isError) throw failed(textOf(result) || 'it gave no reason')
       return answerOf(result, ctx)
     },
   }

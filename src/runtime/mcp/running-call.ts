@@ -7,15 +7,15 @@ import { type Asks, createQuestions } from './questions.ts'
 
 export type RunningCall = ReturnType<typeof startCall>
 
-/** What runs as a call has of it. */
+/** What a running tool gets from its call. */
 export type CallPort = { signal: AbortSignal; asks: Asks; says(message: string): void }
 
-/** Ms that a call is kept which nobody asks for. */
+/** How long (ms) a call is kept after its client last asked for it. */
 export const KEPT = 30 * 60_000
-/** Ms between two looks of a client. */
+/** The polling interval (ms) suggested to clients. */
 const POLL_EVERY = 1_000
 
-/** Starts a call of a tool. `run` must not reject. */
+/** Starts a tool call. `run` must not reject. */
 export function startCall(caller: Caller, run: (port: CallPort) => Promise<CallToolResult>) {
   const id = randomUUID()
   const abort = new AbortController()
@@ -39,7 +39,7 @@ export function startCall(caller: Caller, run: (port: CallPort) => Promise<CallT
   }
   const task = () => ({
     createdAt,
-    // From its beginning; each look makes it longer.
+    // Counts from the creation, so each poll makes it longer.
     ttlMs: Date.now() - Date.parse(createdAt) + KEPT,
     pollIntervalMs: POLL_EVERY,
     taskId: id,
@@ -52,7 +52,7 @@ export function startCall(caller: Caller, run: (port: CallPort) => Promise<CallT
     said = message
     heard?.(message)
   }
-  // Once somebody may listen to what it says.
+  // Deferred, so that the caller can listen to its messages first.
   void Promise.resolve()
     .then(() => run({ signal: abort.signal, says, asks }))
     .then((value) => {
@@ -65,13 +65,13 @@ export function startCall(caller: Caller, run: (port: CallPort) => Promise<CallT
     caller,
     isOver,
     result: () => result,
-    /** Resolves when it is over or asks something, or `signal` aborts. */
+    /** Resolves when the call has ended or has a question, or when `signal` aborts. */
     async wait(signal: AbortSignal): Promise<void> {
       const gone = Promise.withResolvers<void>()
       signal.addEventListener('abort', () => gone.resolve(), { once: true })
       while (!isOver() && !areOpen() && !signal.aborted) await Promise.race([changed.promise, gone.promise])
     },
-    /** Calls `listener`, in place of any other, with what it says of itself. */
+    /** Sets the listener for messages of the call, replacing an earlier one. */
     listen(listener: typeof heard): void {
       heard = listener
     },
@@ -80,13 +80,13 @@ export function startCall(caller: Caller, run: (port: CallPort) => Promise<CallT
       if (isOver()) return
       isCancelled = true
       result = { isError: true, content: [{ type: 'text', text: 'The call was cancelled.' }] }
-      abort.abort(new TriviumError('cancelled', { what: 'The call', reason: 'its client went away' }))
+      abort.abort(new TriviumError('cancelled', { what: 'The call', reason: 'its client cancelled it' }))
       change()
     },
-    /** What the client's person has to answer first. */
+    /** The open questions, as the result of an unfinished call. */
     question: () => (areOpen() ? inputRequired({ requestState: id, inputRequests: requests() }) : undefined),
     task,
-    /** What `tasks/get` says. */
+    /** The response to `tasks/get`. */
     detail: () => ({
       ...task(),
       ...(status() === 'input_required' && { inputRequests: requests() }),

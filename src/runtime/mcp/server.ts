@@ -16,7 +16,7 @@ export type McpOptions = {
   version: string
   /** The caller, who determines the visible skills. */
   caller: Caller
-  /** Calls that outlive their request, of all connections. */
+  /** Calls that outlive their request, shared by all connections. */
   calls: Calls
 }
 

@@ -58,7 +58,7 @@ export function createMcpServers({ version, kv, login, log }: Deps) {
           tools
             .write(found)
             .catch((err: unknown) =>
-              log.warn({ mcp: server.name, err }, 'the tools of an MCP server could not be kept'),
+              log.warn({ mcp: server.name, err }, 'the tools of an MCP server could not be stored'),
             )
         },
         log,

@@ -77,7 +77,7 @@ export function readTools(given: readonly unknown[]): ToolList {
 
 function readTool(name: string, given: JsonObject): { tool?: RemoteTool; faults: string[] } {
   const mended = mendInputSchema(given.inputSchema)
-  if (!mended) return { faults: ['its inputSchema fits no object, and arguments are one'] }
+  if (!mended) return { faults: ['its inputSchema does not accept objects, but arguments are an object'] }
   const faults = [...mended.faults]
   const hints = readHints(given.annotations, faults)
   const title = textOf(given.title)

@@ -51,7 +51,7 @@ export async function openWay(server: McpServer, deps: Deps): Promise<McpWay> {
   way.transport.onmessage = () => {
     if (isTold || take() === 0) return
     isTold = true
-    deps.fault(`it sends more than ${MESSAGES.count} messages a second`)
+    deps.fault(`it sent more than ${MESSAGES.count} messages per second`)
   }
   return way
 }
@@ -78,13 +78,13 @@ async function openProcess(server: McpServer, { log, fault }: Deps): Promise<Mcp
       if (line.trim() === '') return
       last = withoutSecrets(line, secrets).slice(0, LONGEST_LINE)
       saidAt = performance.now()
-      if (take() === 0) log.info({ stderr: last }, 'an MCP server says')
+      if (take() === 0) log.info({ stderr: last }, 'stderr of an MCP server')
     })
   }
   // The client puts its own handler around this one.
   transport.onerror = (error) => {
     if (error.message.includes('exceeded maximum size')) fault(tooLarge(limit))
-    else log.debug({ reason: error.message }, 'an MCP server wrote what is no MCP')
+    else log.debug({ reason: error.message }, 'an MCP server wrote a line that is not MCP')
   }
   return {
     transport,
@@ -93,7 +93,7 @@ async function openProcess(server: McpServer, { log, fault }: Deps): Promise<Mcp
       const code = pathGet(error, 'code') ?? pathGet(error, 'cause.code')
       if (code === 'ENOENT' && existsSync(cwd)) return `there is no command ${command}; ${remedyFor(command)}`
       if (code === 'ENOENT') return `there is no folder ${cwd} to start it in`
-      if (code === 'EACCES') return `${command} is no program that may be run`
+      if (code === 'EACCES') return `${command} is not executable`
       return [reasonOf(error), words()].filter(Boolean).join('; its last words were: ')
     },
   }
@@ -141,7 +141,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
 }
 
 function remedyFor(command: string): string {
-  return REMEDIES[command] ?? 'install it, or write its whole path'
+  return REMEDIES[command] ?? 'install it, or use its full path'
 }
 
 async function openHttp(server: McpServer, address: string, { login, fault }: Deps): Promise<McpWay> {
@@ -186,7 +186,7 @@ function watchedFetch(ask: Fetch, limit: number, fault: (reason: string) => void
         }
       } catch (error) {
         if (size > limit) fault(tooLarge(limit))
-        else if (isCall(init) && !init?.signal?.aborted) fault('its answer broke off')
+        else if (isCall(init) && !init?.signal?.aborted) fault('its response was cut off')
         throw error
       }
     }

@@ -24,7 +24,7 @@ export function createAccessMiddleware(
   return defineMiddleware({
     name: 'access',
     order: 100,
-    description: 'Lets only some senders invoke the skill',
+    description: 'Limits who may invoke the skill',
     always: rules !== undefined,
     setup(settings, skill) {
       const own = settings === undefined ? undefined : createWho(parseSettings(settingsSchema, settings))
@@ -36,11 +36,11 @@ export function createAccessMiddleware(
           return next()
         }
         if (own && !own(call.caller))
-          throw refused(call, skill.name, `its access setting does not name the sender`)
+          throw refused(call, skill.name, `its access setting does not include the sender`)
         const all = isAskedFor(call) && !isOpen(skill.name) ? rules?.() : undefined
         const grants = ({ who, skills }: AccessRule) => skills.matches(skill.name) && who(call.caller)
         if (all?.length && !all.some(grants))
-          throw refused(call, skill.name, 'no access rule grants it to the sender')
+          throw refused(call, skill.name, 'no access rule allows it for the sender')
         return next()
       }
     },
@@ -57,10 +57,10 @@ function checkToken(call: Call, name: string): void {
   const { caller, given } = call
   requireAskFor(caller, name)
   if (name.startsWith('schedule-') && !isViewer(caller))
-    throw refused(call, name, 'what runs later needs the control token')
+    throw refused(call, name, 'work that runs later requires the control token')
   const isEvent = isForeignTraffic(name, given)
   if (caller.gateways && (isEvent || BEYOND_GATEWAYS.matches(name))) {
-    const instead = isEvent ? '; gateway-receive gives the messages of some' : ''
+    const instead = isEvent ? '; use gateway-receive for single gateways' : ''
     throw refused(call, name, `it reaches all gateways, and needs \`gateways: ["*"]\`${instead}`)
   }
 }

@@ -25,7 +25,7 @@ export function createApprovalMiddleware(
   return defineMiddleware({
     name: 'approval',
     order: 200,
-    description: 'Runs the skill only after someone approved it',
+    description: 'Runs the skill only after an approval',
     setup(settings, skill) {
       if (settings === false) return (_ctx, next) => next()
       const given = parseSettings(approvalSettings, settings === true ? {} : settings)
@@ -98,14 +98,14 @@ function askCaller({ id, title, args }: Approval, { call, services, log }: Skill
     const answer = await asks({ question, options: ['approve', 'deny'] }, over)
     if (!over.aborted) await services.approvals.decide({ id, approve: answer === 'approve' }, { caller })
   }
-  decide().catch((err: unknown) => log.debug({ err, approval: id }, 'who called did not decide'))
+  decide().catch((err: unknown) => log.debug({ err, approval: id }, 'the caller did not decide'))
 }
 
 /** Someone else decided at the same moment; that decision counts. */
 async function withdraw({ id, by }: Approval, { services, log }: SkillContext): Promise<void> {
-  const denial = { id, approve: false, reason: 'who asked went away' }
+  const denial = { id, approve: false, reason: 'the requester disconnected' }
   await services.approvals.decide(denial, { caller: { kind: 'code', id: by } }).catch((err: unknown) => {
-    log.debug({ err, approval: id }, 'a request for approval could not be withdrawn')
+    log.debug({ err, approval: id }, 'an approval request could not be withdrawn')
   })
 }
 
@@ -138,6 +138,6 @@ function briefOf({ id, gateway, conversation, from }: NonNullable<SkillContext['
 }
 
 function reasonFor({ status, decidedBy, reason }: Approval): string {
-  if (status === 'expired') return 'nobody decided in time'
+  if (status === 'expired') return 'it expired without a decision'
   return [decidedBy ? `${decidedBy} denied it` : 'it was denied', reason].filter(Boolean).join(': ')
 }

@@ -31,7 +31,7 @@ export function createMiddleware(
 const timeoutMiddleware = defineMiddleware({
   name: 'timeout',
   order: 300,
-  description: 'Ends the skill after a time',
+  description: 'Limits the run time of the skill',
   setup(settings, skill) {
     const timeout = parseSettings(timerDuration, settings)
     return async (ctx, next) => {
@@ -52,7 +52,7 @@ const timeoutMiddleware = defineMiddleware({
 const allowedToolsMiddleware = defineMiddleware({
   name: 'allowed-tools',
   order: 900,
-  description: 'Lets the skill invoke only the skills it names',
+  description: 'Limits which skills the skill can invoke',
   setup(settings, skill) {
     const allowed = createNameMatcher(parseSettings(nameSpec, settings))
     return async (ctx, next) => {
@@ -61,10 +61,10 @@ const allowedToolsMiddleware = defineMiddleware({
         async invoke(name, args, within) {
           const denied = [name, skillRunLater(name, args) ?? name].find((one) => !allowed.matches(one))
           if (denied === undefined) return unrestricted.invoke(name, args, within)
-          ctx.log.warn({ denied, allowed: allowed.spec }, 'a skill was denied to another')
+          ctx.log.warn({ denied, allowed: allowed.spec }, 'a skill may not invoke another one')
           throw new TriviumError('forbidden', {
             what: `Skill ${denied}, invoked by ${skill.name},`,
-            reason: `allowed-tools of ${skill.name} does not name it`,
+            reason: `it is not in allowed-tools of ${skill.name}`,
           })
         },
       }

@@ -16,7 +16,7 @@ export const sessionMiddleware = defineMiddleware({
   setup(settings, skill) {
     const { key: path, store, name = skill.name, ...kept } = parseSettings(sessionSettings, settings)
     const { maxEntries, retention: ttl, 'max-tokens': maxTokens } = kept
-    if (kept.summarize && !skill.summarize) throw new Error('summarize is for skills on a model')
+    if (kept.summarize && !skill.summarize) throw new Error('summarize requires a skill with a model')
     // Entries must stay until the next turn summarises them.
     const limits = { maxEntries, ttl, ...(kept.summarize ? {} : defined({ maxTokens })) }
 
@@ -33,7 +33,7 @@ export const sessionMiddleware = defineMiddleware({
         return await sessions.compact(id, last.at, summary, ttl)
       } catch (err) {
         if (ctx.signal.aborted) throw err
-        ctx.log.warn({ err }, 'a session was not summarised; its oldest entries are left out')
+        ctx.log.warn({ err }, 'a session could not be summarised; its oldest entries are dropped')
         return entries
       }
     }
@@ -41,7 +41,7 @@ export const sessionMiddleware = defineMiddleware({
     return async (ctx, next) => {
       const key = sessionKey(ctx, path)
       if (key === undefined) {
-        ctx.log.debug({ session: path }, 'no session: its key leads to no text and no number')
+        ctx.log.debug({ session: path }, 'no session: its key is not a text or a number')
         return next()
       }
       const id = { name, key, store }

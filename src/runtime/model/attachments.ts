@@ -57,7 +57,7 @@ export async function readFiles(
     if (parts.length + texts.length >= settings['max-count'])
       return `only ${settings['max-count']} files are read`
     if (one.size > most) return `over ${most} bytes`
-    if (one.size > bytesLeft) return 'too much together with the others'
+    if (one.size > bytesLeft) return 'too large together with the others'
     const bytes = await buffer(await services.artifacts.open({ artifact: one, messageId }, call))
     const mediaType = typeOf(bytes)
     const pages = mediaType === 'application/pdf' ? pagesOf(bytes) : 1
@@ -69,7 +69,7 @@ export async function readFiles(
       return ''
     }
     const text = isText(one) ? textOf(bytes) : undefined
-    if (text === undefined) return 'of a kind that cannot be read'
+    if (text === undefined) return 'of an unsupported type'
     if (textLeft === 0) return 'too much text together with the others'
     const cut = text.slice(0, textLeft)
     textLeft -= cut.length
@@ -84,9 +84,9 @@ export async function readFiles(
     if (told.has(one.sha256)) continue
     const reason = await read(one, id).catch((error: unknown) => {
       log.warn({ attachment: one.name, reason: reasonOf(error) }, 'a file could not be read for a model')
-      return 'it is not there any more'
+      return 'it no longer exists'
     })
-    told.set(one.sha256, reason === '' ? 'attached below' : `left out: ${reason}`)
+    told.set(one.sha256, reason === '' ? 'attached below' : `omitted: ${reason}`)
   }
   return { parts, texts, told }
 }
@@ -95,7 +95,7 @@ export async function readFiles(
 export function withoutParts({ parts, texts, told }: ReadFiles, messages: readonly Message[]): ReadFiles {
   const names = new Set(parts.map(({ filename }) => filename))
   const refused = messages.flatMap(({ attachments }) => attachments).filter(({ name }) => names.has(name))
-  const all = refused.map(({ sha256 }) => [sha256, 'left out: the model cannot read it'] as const)
+  const all = refused.map(({ sha256 }) => [sha256, 'omitted: the model cannot read it'] as const)
   return { parts: [], texts, told: new Map([...told, ...all]) }
 }
 

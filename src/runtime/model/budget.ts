@@ -37,7 +37,7 @@ export function createBudgets(deps: {
   const sums = createSlidingSums(kv, now)
   const unpriced = new Set<string>()
 
-  /** The budgets that apply to a call, and whose they are. */
+  /** The budgets that apply to a call, with their owners. */
   const held = (call: Call) => {
     const { sender = [], total = [] } = deps.budget() ?? {}
     const who = senderOf(call)
@@ -52,7 +52,7 @@ export function createBudgets(deps: {
     const [{ model }, prices] = [spent, deps.prices()]
     const money = spent.money ?? moneyFor(prices, spent)
     if (money === undefined && Object.keys(prices).length > 0 && !unpriced.has(model) && unpriced.add(model))
-      log.warn({ model }, 'the model has no price in `prices`: budgets in money do not see it')
+      log.warn({ model }, 'the model has no price in `prices`: budgets in money do not count it')
     return money
   }
 
@@ -76,7 +76,7 @@ export function createBudgets(deps: {
       const used = deps.used(call, { ...spent, sender, ...defined({ money: price }) })
       const places = held(call).map(({ amount: { per }, who }) => ({ who, per }))
       await Promise.all([used, sums.add(places, { tokens, money: price ?? 0 })]).catch((err) => {
-        log.warn({ err, ...spent }, 'what a model used could not be counted')
+        log.warn({ err, ...spent }, 'the usage of a model could not be counted')
       })
     },
     /** The usage of the budgets, for operators; `[]` without budgets. */
@@ -106,7 +106,7 @@ export function createBudgets(deps: {
  * share one budget, because they can change their name. Operators count only towards the total.
  */
 function senderOf({ caller, message }: Call): string | undefined {
-  // Also for work that the daemon does for them.
+  // Also for work that the daemon does on behalf of a sender.
   if (message) {
     return withoutTag(identityOf(message) ?? `${message.gateway}/unverified`)
   }
@@ -120,7 +120,7 @@ function moneyFor(prices: Prices, { model, inputTokens, outputTokens }: Spent): 
   return price && (inputTokens * price.input + outputTokens * price.output) / 1e6
 }
 
-/** Operators and the daemon itself, in the usage list. */
+/** The name of operators and of the daemon itself in the usage list. */
 function whoCalled({ caller: { kind, id } }: Call): string {
   return id === undefined ? kind : `${kind} ${id}`
 }

@@ -38,7 +38,7 @@ export function createFailover(run: {
   const wrapStream: Stream = async ({ params }) => {
     for (;;) {
       const candidate = candidates[at]
-      if (!candidate) throw new Error('there is no model to ask')
+      if (!candidate) throw new Error('there is no usable model')
       const next = candidates[at + 1]
       try {
         const streamed = await begin(candidate.model, params, next && share)
@@ -54,7 +54,7 @@ export function createFailover(run: {
         if (!next) throw failedAll(failed)
         log.warn(
           { model: candidate.id, next: next.id, reason: reasonOf(error) },
-          'a model failed: the next one is asked',
+          'a model failed; trying the next one',
         )
         at++
       }
@@ -71,7 +71,7 @@ export function createFailover(run: {
 /** Resolves at the model's first content. Rejects with an earlier error, or after `patience` (ms) of silence. */
 async function begin(model: Model, params: Parameters<Stream>[0]['params'], patience: number | undefined) {
   const late = new AbortController()
-  const say = () => late.abort(new Error(`it said nothing for ${formatDuration(Math.round(patience ?? 0))}`))
+  const say = () => late.abort(new Error(`it sent nothing for ${formatDuration(Math.round(patience ?? 0))}`))
   const timer = patience === undefined ? undefined : setTimeout(say, patience)
   const signals = [late.signal, ...(params.abortSignal ? [params.abortSignal] : [])]
   try {

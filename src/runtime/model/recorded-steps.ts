@@ -17,7 +17,10 @@ export type RecordedRun = {
   log: Log
 }
 
-/** How long (ms) after its last step a run can be resumed, as dead letters and approvals may take days. */
+/**
+ * How long (ms) after its last step a run can be resumed. Long, because dead letters and approvals
+ * may take days.
+ */
 export const RUN_RETENTION = 30 * 86_400_000
 
 /** A stream part of a step. */
@@ -55,7 +58,7 @@ export function createRecordedSteps({ kv, base, known, call }: RecordedRun) {
     const value = JSON.parse(JSON.stringify({ parts, heard }, bytesAsText))
     const version = await kv.set(`${base}${current + 1}`, value, { ttl: RUN_RETENTION, ifVersion: 0 })
     if (version === undefined) {
-      const reason = 'it is gone on with elsewhere'
+      const reason = 'another process has continued it'
       throw new TriviumError('cancelled', { what: `The run of ${call.skill}`, reason })
     }
     begin(parts)

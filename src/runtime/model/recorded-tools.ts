@@ -23,7 +23,7 @@ export type ToolCall = {
   signal: AbortSignal
 }
 
-const UNKNOWN = 'It was cut off and not run again: whether it happened is not known'
+const UNKNOWN = 'It was interrupted and not repeated; its outcome is unknown'
 const STORE_PAUSE = 500
 
 /**
@@ -48,7 +48,7 @@ export async function runRecordedTool(
   const place = `${run.name}${at}`
   const mayHaveBegun = steps.isReplaying() && !entry.waits && !(guarded && entry.runs === 0)
   const isCutOff = mayHaveBegun && !repeatable
-  if (isCutOff) log.warn({ tool: called }, 'it is ambiguous whether a tool ran: it was cut off')
+  if (isCutOff) log.warn({ tool: called }, 'a tool call was interrupted; its outcome is unknown')
   const guard = {
     begins: () => keep({ runs: entry.runs + 1 }),
     ...(isCutOff && { again: `${place}.${entry.runs}` }),

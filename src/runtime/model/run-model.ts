@@ -214,7 +214,7 @@ function refuseUnfinished(
   if (wantsMore && tokensOf(steps) >= maxTokens) throw limit(skill, `${maxTokens} tokens`)
   if (wantsMore && steps.length >= maxSteps) throw limit(skill, `${maxSteps} steps`)
   if (text === '' && steps.every(({ toolCalls }) => toolCalls.length === 0))
-    throw new TriviumError('model_failed', { model, reason: 'it answered with nothing' })
+    throw new TriviumError('model_failed', { model, reason: 'its answer is empty' })
 }
 
 /** Maximum number of files in an answer. */
@@ -288,7 +288,7 @@ async function resolveModels({ models, sources, log }: ModelRun & { log: Log }):
       candidates.push({ id, model: await resolveModel(id, sources) })
     } catch (error) {
       if (models.length === 1) throw error
-      log.warn({ model: id, reason: reasonOf(error) }, 'a model cannot be used: the next one is asked')
+      log.warn({ model: id, reason: reasonOf(error) }, 'a model cannot be used; trying the next one')
       failed.push({ model: id, error })
     }
   }

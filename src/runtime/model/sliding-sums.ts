@@ -13,14 +13,14 @@ const PARTS = 48
 const spentSchema = z.record(z.string(), z.tuple([z.number(), z.number()]))
 type SpentParts = z.infer<typeof spentSchema>
 
-/** What was spent by somebody within the last `per` ms, on the store of all daemons. */
+/** Sums of usage within the last `per` ms, in the store for all daemons. */
 export function createSlidingSums(kv: KeyValues, now: () => number) {
   return {
     async read(who: string, per: number): Promise<SpentParts> {
       const entry = await kv.get(keyOf(who, per))
       return within(entry ? spentSchema.parse(entry.value) : {}, per, now())
     },
-    /** Adds to the sums of several times, each once. */
+    /** Adds usage to several sums; a repeated place counts once. */
     async add(
       places: readonly { who: string; per: number }[],
       { tokens, money }: { tokens: number; money: number },
@@ -40,7 +40,7 @@ export function createSlidingSums(kv: KeyValues, now: () => number) {
   }
 }
 
-/** Whole ms, as stores count in those. */
+/** Whole ms, because stores use whole ms. */
 function partOf(per: number): number {
   return Math.ceil(per / PARTS)
 }
@@ -49,7 +49,7 @@ function keyOf(who: string, per: number): string {
   return `${PREFIX}${per}:${hash('sha256', who).slice(0, 32)}`
 }
 
-/** The buckets that are still in the window. */
+/** The buckets within the window. */
 function within(parts: SpentParts, per: number, now: number): SpentParts {
   return Object.fromEntries(
     Object.entries(parts).filter(([start]) => Number(start) + per + partOf(per) > now),

@@ -38,14 +38,14 @@ export async function createTools(
   }
   const tools: ToolSet = {}
   const invoke = async (name: string, input: unknown, within: Within) => {
-    const reason = `allowed-tools of ${skill.name} does not name it`
+    const reason = `it is not in allowed-tools of ${skill.name}`
     const meant = meantBy(name, input, catalog.get)
     const later = skillRunLater(meant.name, meant.args)
     if (later !== undefined && !isOffered(later)) {
       throw new TriviumError('forbidden', { what: `${name} with the skill ${later}`, reason })
     }
     if (isForeignTraffic(name, input) && !allowed.names(name)) {
-      throw new TriviumError('forbidden', { what: `${name} on everybody's messages`, reason })
+      throw new TriviumError('forbidden', { what: `${name} on the messages of all conversations`, reason })
     }
     return ctx.manager.invoke(name, input, within)
   }
@@ -73,10 +73,10 @@ export async function createTools(
   }
   for (const ref of await ctx.services.callbacks.list(ctx.call.rootId)) {
     if (allowed.matches(ref))
-      add(ref, 'Calls back whoever made it and returns the answer', { type: 'object' }, hintsOf({}))
+      add(ref, 'Invokes the callback of its creator and returns the answer', { type: 'object' }, hintsOf({}))
   }
   if (skill.files.names.length > 0) {
-    const description = `Reads a file of this skill. There are: ${skill.files.names.join(', ')}`
+    const description = `Reads a file of this skill. Available: ${skill.files.names.join(', ')}`
     const properties = { path: { type: 'string', enum: [...skill.files.names] } }
     const schema = { type: 'object', properties, required: ['path'], additionalProperties: false }
     const hints = { repeatable: true, guarded: false }

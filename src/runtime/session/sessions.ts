@@ -14,7 +14,7 @@ import { updateKv } from '../../core/update-kv.ts'
 import { defined } from '../../lib/defined.ts'
 import { headOf } from '../../lib/head-of.ts'
 
-/** What is kept of a session, under a key of its name and its own key. */
+/** The stored value of a session, with the parts of its key. */
 const sessionValue = z.object({
   name: z.string(),
   session: z.string(),
@@ -23,7 +23,7 @@ const sessionValue = z.object({
 
 const MOST_LISTED = 10_000
 
-/** Session memory over the three stores of keys and values. */
+/** Session memory in files, in memory, or in the shared store. */
 export function createSessionService(backends: Record<StateStoreName, StateBackend>): SessionService {
   return {
     async read(id) {
@@ -39,7 +39,7 @@ export function createSessionService(backends: Record<StateStoreName, StateBacke
       const value = await updateKv(backends[id.store], keyOf(id), (current) => {
         const before = entriesOf(current)
         const [oldest, ...rest] = before.filter(({ at }, index) => at > until || index === before.length - 1)
-        // Another run at the same time may have done it.
+        // A concurrent run may have done it already.
         if (!oldest || rest.length + 1 === before.length) return undefined
         const { dropped: _, ...kept } = oldest
         return {
@@ -78,12 +78,15 @@ function entriesOf(value: Json | undefined) {
   return value === undefined ? [] : sessionValue.parse(value).entries
 }
 
-/** Two pairs of name and key never give the same text. */
+/** Unique for each pair of name and key. */
 function keyOf({ name, key }: Omit<SessionId, 'store'>): string {
   return JSON.stringify([name, key])
 }
 
-/** What an invocation leaves: arguments, result, the conversation with the model, paths into ctx or its result (`result.summary`). */
+/**
+ * Makes the session entry of an invocation from the `capture` paths: arguments, result, the
+ * conversation with the model, paths into ctx or into the result (`result.summary`).
+ */
 export function captureEntry(ctx: SkillContext, capture: readonly string[], at: number): SessionEntry {
   const { result } = ctx.locals
   const isWanted = (part: string) => capture.includes('$all') || capture.includes(part)
@@ -101,14 +104,17 @@ export function captureEntry(ctx: SkillContext, capture: readonly string[], at: 
   }
 }
 
-/** The arguments as JSON; messages by their ids, for the journal may give back their fields in another order. */
+/**
+ * The arguments as JSON, with messages replaced by their ids: the field order of a stored message
+ * may differ.
+ */
 export function slimArgs({ args, message }: SkillContext): Json {
   if (!isJsonObject(args) || !message || pathGet(args, 'message.id') !== message.id) return safeJson(args)
   const all = objectsAt(args, 'messages').map(({ id = null }) => ({ id }))
   return safeJson({ ...args, message: { id: message.id }, ...(args.messages && { messages: all }) })
 }
 
-/** A result that JSON cannot carry (a cycle, a bigint) must not make the skill fail. */
+/** A result that JSON cannot represent (a cycle, a bigint) must not fail the skill. */
 function safeJson(value: unknown): Json {
   try {
     return toJson(value)
@@ -117,22 +123,25 @@ function safeJson(value: unknown): Json {
   }
 }
 
-/** What is kept of one invocation, and of a whole session, in characters of JSON. */
+/** Maximum size of an entry and of a session, in characters of JSON. */
 const LARGEST_ENTRY = 64_000
 const LARGEST_SESSION = 256_000
-/** What stays of a part of an entry that is too large. */
+/** Length to which a part of an oversized entry is cut. */
 const SHORT = 4_000
 
 type Limits = { maxEntries: number; maxTokens?: number }
 
-/** The entries of a session with one more. The oldest go where they are too many or too large; the one behind them counts them. */
+/**
+ * Adds an entry, and drops the oldest ones beyond the limits. `dropped` of the oldest remaining
+ * entry counts them.
+ */
 function withEntry(
   entries: readonly SessionEntry[],
   entry: SessionEntry,
   { maxEntries, maxTokens = Number.POSITIVE_INFINITY }: Limits,
 ) {
   const message = pathGet(entry.args, 'message.id')
-  // A message that is dispatched once more takes its own place.
+  // The entry of a redelivered message replaces its previous one.
   const others = entries.filter(({ args }) => !message || pathGet(args, 'message.id') !== message)
   const kept = [...others, bounded(entry)]
   let { dropped = 0, summary } = entries[0] ?? {}
@@ -147,7 +156,7 @@ function withEntry(
   return oldest ? [{ ...oldest, ...told }, ...rest] : kept
 }
 
-/** What a text costs a model: an estimate on the safe side, as each counts in its own way. */
+/** Estimated number of tokens, on the safe side, as tokenizers differ. */
 function tokensIn(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / 3)
 }
@@ -159,7 +168,7 @@ function tokensOf(entries: readonly SessionEntry[]): number {
   )
 }
 
-/** The entries to put together in a summary once there are too many: the newest, of half of what there may be, stay as they are. */
+/** The entries to summarise if there are too many. The newest entries stay, up to half of the limits. */
 export function outgrown(entries: readonly SessionEntry[], maxEntries: number, maxTokens: number) {
   if (entries.length < maxEntries && tokensOf(entries) <= maxTokens) return []
   let [room, kept] = [maxTokens / 2, 0]
@@ -171,7 +180,7 @@ export function outgrown(entries: readonly SessionEntry[], maxEntries: number, m
   return entries.slice(0, -kept)
 }
 
-/** The trace is shortened before what was asked and answered. */
+/** Cuts an oversized entry; the conversation with the model first, the arguments last. */
 function bounded(entry: SessionEntry): SessionEntry {
   const cut = (_key: string, value: Json) => (typeof value === 'string' ? headOf(value, LONGEST_TEXT) : value)
   const small = sessionEntrySchema.parse(JSON.parse(JSON.stringify(entry, cut)))
@@ -188,14 +197,14 @@ function sizeOf(value: unknown): number {
   return JSON.stringify(value).length
 }
 
-/** Arguments that a dispatched skill always gets and that say nothing about the conversation. */
+/** Arguments that every dispatched skill gets, and that are not part of the conversation. */
 const ROUTING = ['message', 'messages', 'route', 'sessionId', 'from']
 
-/** What a prompt gets of one text, and of a whole history, in characters: a request must fit into a model. */
+/** Maximum characters of one text, and of the whole history, in a prompt. */
 const LONGEST_TEXT = 16_000
 const LONGEST_HISTORY = 64_000
 
-/** Entries as text for a prompt, oldest first, with a mark for what does not fit: ends of texts, the oldest. */
+/** Renders entries for a prompt, oldest first. Marks cut texts and omitted older entries. */
 export function renderHistory(
   entries: readonly SessionEntry[],
   maxTokens: number = Number.POSITIVE_INFINITY,
@@ -213,8 +222,8 @@ export function renderHistory(
   }
   const missing = entries.length - kept.length + dropped
   return [
-    ...(summary === undefined ? [] : [`[summary of what was said before]\n${summary}`]),
-    ...(missing > 0 ? [`[${missing} older entries are left out]`] : []),
+    ...(summary === undefined ? [] : [`[summary of earlier entries]\n${summary}`]),
+    ...(missing > 0 ? [`[${missing} older entries omitted]`] : []),
     ...kept,
   ].join('\n\n')
 }
@@ -230,7 +239,7 @@ function renderEntry(entry: SessionEntry): string {
   return lines.join('\n')
 }
 
-/** The conversation with the model, without what the entry says as its arguments and its result. */
+/** The conversation with the model, without what is already in the arguments and the result. */
 function stepsOf({ agent, args, result }: SessionEntry): string[] {
   if (!Array.isArray(agent)) return agent === undefined ? [] : [`trace: ${asText(agent)}`]
   return agent.flatMap((message, index) => {

@@ -15,7 +15,7 @@ import { parseSettings } from '../onion.ts'
 const VERSION = 1
 const LONGEST_NAME = 180
 
-/** A file under `<data dir>/state/` or `<data dir>/sessions/`. Times are Unix ms. */
+/** The content of a file in `<data dir>/state/` or `<data dir>/sessions/`. Times are Unix ms. */
 const stateDocument = z.object({
   schema_version: z.literal(VERSION),
   key: z.string(),
@@ -27,7 +27,10 @@ const stateDocument = z.object({
 
 type StateDocument = z.infer<typeof stateDocument>
 
-/** One JSON file a key in `folder`, which is made with the first write; survives restarts, and is safe between processes. */
+/**
+ * Stores each key in a JSON file in `folder`, which the first write creates. Survives restarts, and
+ * is safe between processes.
+ */
 export function createFileBackend(folder: string, now: () => number) {
   const lock = createFileLock(join(folder, '.lock'), fileFailure(folder))
   const pathOf = (key: string) => join(folder, fileNameOf(key))
@@ -49,14 +52,14 @@ export function createFileBackend(folder: string, now: () => number) {
         throw unwritable(path, error)
       })
     },
-    /** One that cannot be read, for whatever reason, must not hide the others, and gives its error to who asks for its key. */
+    /** An unreadable file must not hide the others. Reading its own key throws the error. */
     async all() {
       const names = (await readdir(folder).catch(orNothing)) ?? []
       const found = names.filter((name) => name.endsWith('.json'))
       const docs = await Promise.all(found.map((name) => load(join(folder, name)).catch(() => undefined)))
       return docs.flatMap((doc) => (doc ? [[doc.key, doc]] : []))
     },
-    /** The file system tells of the changes of all processes, this one's too. */
+    /** The file system reports the changes of all processes, including this one. */
     onChange(_key, listener) {
       makeFolder()
       const watcher = watch(folder, { persistent: false }, listener)
@@ -81,19 +84,22 @@ async function load(path: string): Promise<StateDocument | undefined> {
     return parseSettings(stateDocument, value)
   } catch (error) {
     if (error instanceof TriviumError) throw error
-    const told = { path, reason: reasonOf(error), todo: 'delete it, and the key is free' }
+    const told = { path, reason: reasonOf(error), todo: 'delete it to free the key' }
     throw new TriviumError('state_corrupt', told, { cause: error })
   }
 }
 
-/** Trivium 0.1 kept a session without `value` around it. */
+/** Version 0.1 stored sessions without the surrounding `value`. */
 function withValue(document: unknown): unknown {
   if (!isJsonObject(document) || !('entries' in document)) return document
   const { name, session, entries, ...rest } = document
   return { ...rest, version: 1, value: { name, session, entries } }
 }
 
-/** A readable name, another for each key even where case is ignored: special characters are percent-encoded; a long one ends in a hash. */
+/**
+ * A readable and unique file name for a key, even on case-insensitive file systems: special
+ * characters are percent-encoded, and long names end with a hash.
+ */
 export function fileNameOf(key: string): string {
   let name = ''
   for (const byte of Buffer.from(key)) {
@@ -105,14 +111,14 @@ export function fileNameOf(key: string): string {
   return `${name.slice(0, LONGEST_NAME - 65)}~${hash('sha256', key)}.json`
 }
 
-/** What is kept of a key, in a file as in memory. `expires_at` is Unix ms. */
+/** A stored entry, in a file or in memory. `expires_at`: Unix ms. */
 export type StateEntry = { value: Json; version: number; expires_at?: number }
 
-/** Where entries lie, those that have expired too. */
+/** Raw entries, including expired ones. */
 type Entries = Pick<StateBackend, 'onChange'> & {
   close(): void
   get(key: string): Promise<StateEntry | undefined>
-  /** Changes an entry while nobody else does: `null` removes it, undefined leaves it. */
+  /** Changes an entry atomically: `null` removes it, undefined leaves it. */
   change(
     key: string,
     decide: (current: StateEntry | undefined) => StateEntry | null | undefined,
@@ -120,7 +126,7 @@ type Entries = Pick<StateBackend, 'onChange'> & {
   all(): Promise<[key: string, entry: StateEntry][]>
 }
 
-/** Versions and expiry over entries that know neither. */
+/** Adds versions and expiry to raw entries. */
 function createBackend(entries: Entries, now: () => number) {
   const live = (entry: StateEntry | undefined) =>
     entry && (entry.expires_at ?? Number.POSITIVE_INFINITY) > now() ? entry : undefined
@@ -157,10 +163,10 @@ function createBackend(entries: Entries, now: () => number) {
         .sort()
         .slice(0, limit)
     },
-    /** Removes what has expired. */
+    /** Removes expired entries. */
     async sweep() {
       const expired = (await entries.all()).filter(([, entry]) => !live(entry))
-      // Somebody may have written it meanwhile: look again where nobody else can.
+      // Checks again under the lock, as it may have been written meanwhile.
       for (const [key] of expired) await entries.change(key, (current) => (live(current) ? undefined : null))
     },
     onChange: entries.onChange,
@@ -168,7 +174,7 @@ function createBackend(entries: Entries, now: () => number) {
   } satisfies StateBackend & Record<'sweep' | 'close', unknown>
 }
 
-/** Keys and values in the Map `ctx.globals.state`, copied in and out as through a file. */
+/** Stores entries in the Map `ctx.globals.state`. Values are copied on reads and writes, as with files. */
 export function createMemoryBackend(now: () => number, entries: Map<string, StateEntry>) {
   const listeners = new Set<() => void>()
   const memory: Entries = {
@@ -190,7 +196,10 @@ export function createMemoryBackend(now: () => number, entries: Map<string, Stat
   return createBackend(memory, now)
 }
 
-/** Keys and values on the message store, under a prefix; the same for every daemon that shares it. It forgets by itself. */
+/**
+ * Stores keys in the message store, under a prefix, for all daemons that share it. The store
+ * removes expired keys.
+ */
 export function createSharedBackend(
   { kv, onSignal }: Pick<Store, 'kv' | 'onSignal'>,
   root: string,
