@@ -7,7 +7,7 @@ import { backoff } from '../lib/backoff.ts'
 import { defined } from '../lib/defined.ts'
 import type { Records, StoredJob } from './long-work-records.ts'
 
-/** `save` throws `job_cancelled` where an operator has ended the job. */
+/** `save` throws `job_cancelled` where an operator has ended the job, and the signal's reason once it has aborted. */
 export type JobProgress = Partial<Pick<LongJob, 'done' | 'total' | 'at'>> & { data?: Json }
 export type JobTools = { save(progress: JobProgress): Promise<void>; signal: AbortSignal }
 
@@ -44,7 +44,11 @@ export async function attempt(id: string, kind: WorkKind, deps: AttemptDeps): Pr
   try {
     const job = await deps.records.find(id)
     if (job.state !== 'running' || signal.aborted) return
-    const save = (progress: JobProgress) => saveProgress(deps.records, id, progress)
+    const save = async (progress: JobProgress) => {
+      await saveProgress(deps.records, id, progress)
+      // What is saved is the place to go on from, so that this is where work ends.
+      signal.throwIfAborted()
+    }
     const result = await kind.run(job, { save, signal })
     await deps.records.end(id, { state: 'done', result })
   } catch (error) {

@@ -46,3 +46,15 @@ for (const kind of storeKinds()) {
     })
   })
 }
+
+test('however many are taken and unanswered, the next one is found', async (t) => {
+  const runtime = await startRuntime(t)
+  const ref = await createRef(runtime, { timeout: 120_000 })
+  const calls = Array.from({ length: 1_010 }, (_, n) => runtime.manager.invoke(ref, { n }))
+  const ended = Promise.allSettled(calls)
+  const taken = new Set<string>()
+  for (const _ of calls) taken.add((await nextCall(runtime, ref)).id)
+  assert.equal(taken.size, calls.length)
+  await runtime.manager.invoke('callback-release', { ref })
+  assert.ok((await ended).every(({ status }) => status === 'rejected'))
+})

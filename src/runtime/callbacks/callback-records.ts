@@ -26,12 +26,16 @@ export type InvocationRecord = z.infer<typeof invocationRecord>
 
 export const callbackKey = (ref: string) => `callback:${ref}`
 export const invocationsPrefix = (ref: string) => `callback-call:${ref}:`
+/** Followed by the id of an invocation that nobody has taken: who deletes the key has it. */
+export const openPrefix = (ref: string) => `callback-open:${ref}:`
 /** Written with each invocation, to wake responders on any daemon. */
 export const bellKey = (ref: string) => `callback-bell:${ref}`
 export const rootKey = (rootId: string, ref: string) => `callback-root:${rootId}:${ref}`
 
 /** How long (ms) a released ref can be distinguished from an unknown one. */
 export const TOMBSTONE = 3_600_000
+/** How many of the oldest invocations a responder tries before it looks again: others may take the same ones. */
+const LOOKED_AT = 16
 /** Extra lifetime (ms) of an invocation after its caller's timeout, so that records expire after a crash. */
 export const LEFTOVER = 60_000
 
@@ -56,16 +60,21 @@ export function createCallbackRecords({ kv, onSignal }: Pick<Store, 'kv' | 'onSi
     },
     /** Takes the oldest pending invocation of a callback, for `ttl` ms. */
     async takePending(ref: string, ttl: number) {
-      for (const key of await kv.list(invocationsPrefix(ref), 1000)) {
-        const entry = await kv.get(key)
-        if (!entry) continue
-        const call = invocationRecord.parse(entry.value)
-        if (call.status !== 'pending') continue
-        const taken: InvocationRecord = { ...call, status: 'taken' }
-        const won = await kv.set(key, taken, { ifVersion: entry.version, ttl })
-        if (won !== undefined) return { id: call.id, args: call.args }
+      for (;;) {
+        const open = await kv.list(openPrefix(ref), LOOKED_AT)
+        if (open.length === 0) return undefined
+        for (const openKey of open) {
+          if (!(await kv.delete(openKey))) continue
+          const key = invocationsPrefix(ref) + openKey.slice(openPrefix(ref).length)
+          const entry = await kv.get(key)
+          // Its caller gave up.
+          if (!entry) continue
+          const call = invocationRecord.parse(entry.value)
+          const taken: InvocationRecord = { ...call, status: 'taken' }
+          const won = await kv.set(key, taken, { ifVersion: entry.version, ttl })
+          if (won !== undefined) return { id: call.id, args: call.args }
+        }
       }
-      return undefined
     },
     /** For `waitFor`: wakes at changes of some keys. */
     watch: (keys: string[]) => (wake: () => void) => {

@@ -14,6 +14,7 @@ import {
   invocationsPrefix,
   isOpen,
   LEFTOVER,
+  openPrefix,
 } from './callback-records.ts'
 
 /** Makes the function that invokes a callback: it writes an invocation, and waits for the answer. */
@@ -33,6 +34,7 @@ export function createInvoke(
     const ttl = timeout + LEFTOVER
     try {
       await kv.set(key, call, { ttl })
+      await kv.set(openPrefix(ref) + id, null, { ttl })
       await kv.set(bellKey(ref), id, { ttl })
       const answer = await waitFor({
         attempt: async () => {
@@ -53,7 +55,7 @@ export function createInvoke(
       if (answer.status === 'answered') return answer.result
       throw new TriviumError('callback_failed', { ref, reason: reasonOf(answer.result) })
     } finally {
-      await kv.delete(key)
+      await Promise.all([kv.delete(openPrefix(ref) + id), kv.delete(key)])
     }
   }
 }
