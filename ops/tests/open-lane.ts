@@ -54,7 +54,11 @@ function openProcess({ namePatterns, timeout, signal, isTalkative }: Options, al
     signal,
   })
   child.on('error', () => undefined)
-  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  const closed = new Promise<void>((resolve) => {
+    child.once('close', () => resolve())
+    // What it has started and left behind may hold its output open for ever.
+    child.once('exit', () => setTimeout(resolve, PATIENCE_MS).unref())
+  })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (text) => {
