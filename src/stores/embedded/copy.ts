@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { TriviumError } from '../../core/errors.ts'
 import { openDatabase } from './database.ts'
-import { toStoreError } from './writer.ts'
+import { toStoreError } from './store-error.ts'
 
 /** The store's files in a data directory, which must not be copied directly. */
 export const STORE_FILES = ['trivium.db', 'trivium.db-wal', 'trivium.db-shm']

@@ -17,9 +17,10 @@ import { createReceive } from './receive.ts'
 import { repairTimes } from './repair.ts'
 import { createSearch } from './search.ts'
 import { checkSpace } from './space.ts'
+import { toStoreError } from './store-error.ts'
 import { createTopics } from './topics.ts'
 import { createTrim } from './trim.ts'
-import { createWriter, toStoreError } from './writer.ts'
+import { createWriter } from './writer.ts'
 
 const flush = promisify(fdatasync)
 

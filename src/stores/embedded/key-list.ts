@@ -4,6 +4,8 @@ const KEY_BYTES = 32
 /** Keys per chunk, which is allocated and written in one piece. */
 const CHUNK = 1_024
 
+export type KeyList = ReturnType<typeof createKeyList>
+
 /** Idempotency keys in memory, by ascending number. The oldest are removed. */
 export function createKeyList() {
   const chunks = new Map<number, Buffer>()

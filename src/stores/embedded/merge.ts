@@ -1,18 +1,13 @@
-import { identityOf } from '../../core/identity.ts'
-import { LARGE_READ, type Message } from '../../core/message.ts'
+import type { Message } from '../../core/message.ts'
 import { timeOf } from '../../core/message-id.ts'
 import type { BusyLane } from '../../core/store.ts'
 import type { JobRow } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
+import { createUntouchedJobs, type UntouchedJob, type WaitingJob } from './untouched-jobs.ts'
 
 /** History entries of a merged message, and of the message whose call takes it. */
 const TELLS = { collected: 'collects', superseded: 'supersedes', steered: 'is steered' }
-
-const MOST = 100
-
-type Waiting = JobRow & { n: number; message: number; message_id: string; failures: number; lost: number }
-type Untouched = Waiting & { text: Message }
 
 /**
  * Merges messages into the call of another message of their lane instead of running their own jobs. From its first claim such a job
@@ -20,43 +15,16 @@ type Untouched = Waiting & { text: Message }
  */
 export function createMerging(parts: Parts, journal: JournalTable) {
   const { sql, counters, signals } = parts
-
-  /**
-   * The unclaimed jobs of a lane from a row on, with one message each, of one group and one sender (default: that of the first),
-   * up to the size of one call.
-   */
-  function untouched(
-    queue: number,
-    lane: string,
-    group: string,
-    from: number,
-    sender?: Message,
-  ): Untouched[] {
-    const rows = sql.all<Waiting>`SELECT * FROM job WHERE queue = ${queue} AND lane = ${lane} AND n >= ${from}
-      ORDER BY n LIMIT ${MOST} + 0`
-    const found: Untouched[] = []
-    let size = 0
-    for (const row of rows) {
-      const isTried = row.data !== null || row.kept !== null || row.failures + row.lost > 0
-      if (row.grp !== group || row.message_id !== row.id || isTried) break
-      const text = journal.at(row.message)
-      size += text?.text.length ?? 0
-      if (text?.id !== row.id || (found.length > 0 && size > LARGE_READ / 4)) break
-      // All unverified senders have the same (no) rights.
-      if (identityOf(text) !== identityOf(sender ?? found[0]?.text ?? text)) break
-      found.push({ ...row, text })
-    }
-    return found
-  }
+  const untouched = createUntouchedJobs(sql, journal)
 
   /** Removes untouched jobs from their lane and adds their messages to the job of the row `into`. */
-  function merge(queue: number, jobs: readonly Untouched[], into: number, what: keyof typeof TELLS): void {
-    const row = sql.get<Waiting>`SELECT data, message, message_id FROM job WHERE n = ${into}`
+  function merge(queue: number, jobs: readonly UntouchedJob[], into: number, what: keyof typeof TELLS): void {
+    const row = sql.get<WaitingJob>`SELECT data, message, message_id FROM job WHERE n = ${into}`
     const before: Message[] = row?.data ? JSON.parse(row.data).collected : []
     const data = JSON.stringify({ collected: [...before, ...jobs.map(({ text }) => text)] })
     sql.run`UPDATE job SET data = ${data} WHERE n = ${into}`
     const tell = (
-      { message, message_id }: Waiting,
+      { message, message_id }: WaitingJob,
       said: string,
       detail: { into: string } | { messages: string[] },
     ) => journal.addNotes(message, message_id, [{ at: parts.now(), road: 'dispatch', what: said, detail }])
@@ -93,7 +61,7 @@ export function createMerging(parts: Parts, journal: JournalTable) {
     },
     /** See `Jobs.follow`. */
     follow(queue: number, { id, token, group }: { id: string; token: string; group: string }) {
-      const row = sql.get<Waiting>`SELECT n, lane, message FROM job
+      const row = sql.get<WaitingJob>`SELECT n, lane, message FROM job
         WHERE n = ${Number.parseInt(token, 10)} AND queue = ${queue} AND id = ${id} AND token = ${token}`
       if (!row) return undefined
       const own = journal.at(row.message)

@@ -8,7 +8,8 @@ import { createListeners } from '../shared/listeners.ts'
 import { createReady } from './ready.ts'
 import { createRememberedKeys } from './remembered-keys.ts'
 import { createSql, type Sql } from './sql.ts'
-import { toStoreError, type Writer } from './writer.ts'
+import { toStoreError } from './store-error.ts'
+import type { Writer } from './writer.ts'
 
 /** Shared by the parts of the store. */
 export type Parts = ReturnType<typeof createParts>

@@ -1,4 +1,5 @@
 import { positionOf } from '../../core/message-id.ts'
+import { createGatewayCursors } from './gateway-cursors.ts'
 import type { Sql } from './sql.ts'
 
 export type Ready = ReturnType<typeof createReady>
@@ -14,24 +15,8 @@ type Given = { id: string; conversation: string | null }
  * gateway's cursor is directly before its first ready message. Changes only inside a transaction.
  */
 export function createReady(sql: Sql, counters: { get(name: string): number }) {
-  /** The first message of a gateway after its cursor. */
-  const firstUntaken = (gateway: number) =>
-    sql.get<{ fresh: number | null }>`SELECT fresh FROM ready_of WHERE gateway = ${gateway}`?.fresh ??
-    undefined
-
+  const { firstUntaken, moveCursor, skipRemoved } = createGatewayCursors(sql, counters)
   const { oldestIn, takenTo } = createConversationReads(sql)
-
-  function moveCursor(gateway: number, to: number): void {
-    sql.run`UPDATE gateway SET taken = ${to} WHERE id = ${gateway}`
-    const isPassed = sql.get`SELECT 1 FROM conversation_taken WHERE gateway = ${gateway}
-      UNION ALL SELECT 1 FROM taken_ahead WHERE gateway = ${gateway} LIMIT 1`
-    if (!isPassed) return
-    // Skips messages that were taken ahead or passed by their conversation's cursor, so that takes do not scan them again.
-    const last = (firstUntaken(gateway) ?? counters.get('journal') + 1) - 1
-    sql.run`UPDATE gateway SET taken = ${last} WHERE id = ${gateway}`
-    sql.run`DELETE FROM conversation_taken WHERE gateway = ${gateway} AND seq <= ${last}`
-    sql.run`DELETE FROM taken_ahead WHERE gateway = ${gateway} AND seq <= ${last}`
-  }
 
   const isTakenAhead = ({ gateway, seq }: Place) =>
     sql.get`SELECT 1 FROM taken_ahead WHERE gateway = ${gateway} AND seq = ${seq}` !== undefined
@@ -84,14 +69,7 @@ export function createReady(sql: Sql, counters: { get(name: string): number }) {
       if (sql.run`DELETE FROM receive WHERE gateway = ${gateway} AND seq = ${seq}` > 0) return true
       return !wasAhead && seq > takenTo(gateway, conversation ?? id)
     },
-    /** Moves the cursors past removed messages. */
-    skipRemoved(gateways: Iterable<number>): void {
-      for (const gateway of gateways) {
-        const end = (firstUntaken(gateway) ?? counters.get('journal') + 1) - 1
-        const row = sql.get<{ taken: number }>`SELECT taken FROM gateway WHERE id = ${gateway}`
-        if (row && end > row.taken) moveCursor(gateway, end)
-      }
-    },
+    skipRemoved,
   }
 }
 

@@ -6,6 +6,8 @@ import { MESSAGES } from './topic-log.ts'
 type Removed = { gateway: number; id: string; conversation: string | null }
 type Numbered = { id: number }
 
+export type Removal = ReturnType<typeof createRemoval>
+
 /** Removes messages and what follows from that. Inside a transaction only. */
 export function createRemoval({ sql, counters, ready }: Parts) {
   /** What groups were shown but had not consumed is gone as well; they learn how many. */

@@ -6,7 +6,7 @@ import { createMatcher, isPlainText, type Outcome, wordsOf } from '../../core/me
 import type { CountedTimes, Journal, MessageSearch } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import type { Parts } from './parts.ts'
-import { toStoreError } from './writer.ts'
+import { toStoreError } from './store-error.ts'
 
 /** Request and response of search-worker.js. */
 type Asked = {

@@ -1,0 +1,70 @@
+import type { KeyList } from './key-list.ts'
+
+/** Number of buckets, selected by the first 12 bits of the hash. */
+export const BUCKETS = 4_096
+
+/**
+ * The numbers of new keys in memory, in buckets by hash. `keep` and `rollBack` end a transaction: it is undone by its changed counts,
+ * because rereading the keys would take a second.
+ */
+export function createKeyBuckets(capacity: number, list: KeyList) {
+  /** Capacity of a bucket, twice its expected size. */
+  const room = Math.ceil((2 * capacity) / BUCKETS)
+  const counts = new Uint32Array(BUCKETS)
+  /** For each new key, oldest first within its bucket: another 32 bits of its hash, and its number. */
+  const bits = new Int32Array(BUCKETS * room)
+  const rows = new Float64Array(BUCKETS * room)
+  const bucketOf = (hash: Buffer) => hash.readUInt16BE(0) >> 4
+  const countOf = (bucket: number) => counts[bucket] ?? 0
+  let size = 0
+  let sizeBefore = 0
+  const countsBefore = new Map<number, number>()
+
+  function setCount(bucket: number, count: number): void {
+    if (!countsBefore.has(bucket)) countsBefore.set(bucket, countOf(bucket))
+    size += count - countOf(bucket)
+    counts[bucket] = count
+  }
+
+  return {
+    /** The number of keys. */
+    size: () => size,
+    /** False: the bucket is full. */
+    put(hash: Buffer, row: number): boolean {
+      const bucket = bucketOf(hash)
+      const count = countOf(bucket)
+      if (count === room) return false
+      bits[bucket * room + count] = hash.readInt32LE(8)
+      rows[bucket * room + count] = row
+      setCount(bucket, count + 1)
+      return true
+    },
+    /** The number of the key with a hash. */
+    find(hash: Buffer): number | undefined {
+      const start = bucketOf(hash) * room
+      const wanted = hash.readInt32LE(8)
+      // Newest first: a key reused after seven days may exist twice.
+      for (let at = start + countOf(bucketOf(hash)) - 1; at >= start; at--) {
+        const row = rows[at] ?? 0
+        if (bits[at] === wanted && list.isOf(row, hash)) return row
+      }
+      return undefined
+    },
+    /** Empties a bucket. Returns its numbers, valid until the next `put`. */
+    take(bucket: number): Float64Array {
+      const start = bucket * room
+      const taken = rows.subarray(start, start + countOf(bucket))
+      setCount(bucket, 0)
+      return taken
+    },
+    keep(): void {
+      sizeBefore = size
+      countsBefore.clear()
+    },
+    rollBack(): void {
+      for (const [bucket, count] of countsBefore) counts[bucket] = count
+      size = sizeBefore
+      countsBefore.clear()
+    },
+  }
+}

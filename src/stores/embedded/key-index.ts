@@ -1,0 +1,51 @@
+import { WEEK } from '../shared/values.ts'
+import { createKeyFilter } from './key-filter.ts'
+import type { Sql } from './sql.ts'
+
+/** Rows per sweep, the number of expired ones that suggests more, and rows read into the filter per transaction. */
+const [SWEEP, MANY, FILL] = [2_000, 100, 256]
+
+type Hashed = { hash: Uint8Array }
+type Made = { id: Uint8Array }
+
+/** The table `key_index`, behind a filter that keeps most new keys from being looked up in it. Changes only inside a transaction. */
+export function createKeyIndex(sql: Sql) {
+  const filter = createKeyFilter()
+  /** The filter covers the index up to this hash; undefined: all of it. Until then, every lookup reads the index. */
+  let filledTo: Uint8Array | undefined = Buffer.alloc(0)
+  let swept: Uint8Array = Buffer.alloc(0)
+
+  const slice = (after: Uint8Array, max: number) =>
+    sql.all<Hashed>`SELECT hash FROM key_index WHERE hash > ${after} ORDER BY hash LIMIT ${max} + 0`
+
+  return {
+    /** Idempotent: after a crash a key may be added again. */
+    add(hash: Uint8Array, id: Uint8Array): void {
+      sql.run`INSERT OR REPLACE INTO key_index (hash, id) VALUES (${hash}, ${id})`
+      filter.add(hash)
+    },
+    find(hash: Uint8Array): Uint8Array | undefined {
+      if (!filledTo && !filter.mayHave(hash)) return undefined
+      return sql.get<Made>`SELECT id FROM key_index WHERE hash = ${hash}`?.id
+    },
+    /** Reads some more of the index into the filter, until all of it is there. */
+    fillFilter(): void {
+      if (!filledTo) return
+      const rows = slice(filledTo, FILL)
+      for (const { hash } of rows) filter.add(hash)
+      filledTo = rows.length < FILL ? undefined : rows.at(-1)?.hash
+    },
+    /** Removes expired keys from a slice of the index. Returns their number, or 0 if few. */
+    sweep(now: number): number {
+      const end = slice(swept, SWEEP).at(-1)?.hash
+      // An id starts with six bytes of time.
+      const cutoff = Buffer.alloc(6)
+      cutoff.writeUIntBE(Math.max(0, now - WEEK), 0, 6)
+      const removed = end
+        ? sql.run`DELETE FROM key_index WHERE hash > ${swept} AND hash <= ${end} AND substr(id, 1, 6) <= ${cutoff}`
+        : 0
+      swept = end ?? Buffer.alloc(0)
+      return removed < MANY ? 0 : removed
+    },
+  }
+}

@@ -1,0 +1,16 @@
+import { reasonOf, TriviumError } from '../../core/errors.ts'
+
+/** PERM, BUSY, LOCKED, NOMEM, READONLY, INTERRUPT, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL, NOLFS, NOTADB. */
+const ENVIRONMENT = new Set([3, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 22, 26])
+
+/** True if the environment failed, not a single call, so that the whole transaction fails. By primary code (https://sqlite.org/rescode.html). */
+export function isEnvironmental(error: unknown): boolean {
+  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return false
+  return ENVIRONMENT.has(error.errcode & 0xff)
+}
+
+/** The error that callers of the store see. */
+export function toStoreError(store: string, error: unknown): unknown {
+  if (!isEnvironmental(error)) return error
+  return new TriviumError('store_unavailable', { store, reason: reasonOf(error) }, { cause: error })
+}

@@ -1,0 +1,54 @@
+import { timeOf } from '../../core/message-id.ts'
+import type { Retention } from '../../core/store.ts'
+import { ownOf } from '../shared/values.ts'
+import type { Parts } from './parts.ts'
+
+type Message = { seq: number; id: string }
+type Gateway = { id: number; name: string }
+
+/** Makes a function that finds up to `max` messages beyond retention which no job needs. */
+export function createMessageTrim({ sql, counters, now }: Parts) {
+  /** While there are too many messages: jobs need the remaining ones up to here. */
+  let needed = 0
+
+  /** The oldest messages if there are too many overall. */
+  function tooMany(maxCount: number, pump: number, max: number): number[] {
+    const excess = counters.get('messages') - maxCount
+    const oldest =
+      excess > 0
+        ? sql.all<Message>`SELECT seq FROM free_message WHERE seq > ${needed} AND seq <= ${pump}
+            ORDER BY seq LIMIT ${Math.min(max, excess)} + 0`
+        : []
+    needed = oldest.at(-1)?.seq ?? 0
+    return oldest.map(({ seq }) => seq)
+  }
+
+  /** The messages of a gateway that are too old or too many. */
+  function beyond({ id: gateway, name }: Gateway, policy: Retention, pump: number, max: number): number[] {
+    const { journal, gateways = {} } = policy
+    const { maxAge = journal.maxAge, maxCount } = ownOf(gateways, name) ?? {}
+    const cutoff = now() - maxAge
+    // The newest message beyond the limit.
+    const excess =
+      maxCount !== undefined &&
+      sql.get<Message>`SELECT seq FROM journal WHERE gateway = ${gateway}
+        ORDER BY seq DESC LIMIT 1 OFFSET ${maxCount} + 0`
+    const first = sql.get<Message>`SELECT seq, id FROM journal WHERE gateway = ${gateway} ORDER BY seq LIMIT 1`
+    // Searching for messages without jobs is slow if most have one.
+    if (!excess && !(first && timeOf(first.id) < cutoff)) return []
+    const free = sql.all<Message>`SELECT seq, id FROM free_message WHERE gateway = ${gateway} AND seq <= ${pump}
+      ORDER BY seq LIMIT ${max} + 0`
+    return free.flatMap(({ seq, id }) => ((excess && seq <= excess.seq) || timeOf(id) < cutoff ? seq : []))
+  }
+
+  return (policy: Retention, max: number): number[] => {
+    const pump = counters.get('pump')
+    const oldest = tooMany(policy.journal.maxCount, pump, max)
+    if (oldest.length > 0) return oldest
+    const gone: number[] = []
+    for (const gateway of sql.all<Gateway>`SELECT id, name FROM gateway`) {
+      gone.push(...beyond(gateway, policy, pump, max - gone.length))
+    }
+    return gone
+  }
+}
