@@ -1,12 +1,12 @@
 import { TriviumError } from '../../core/errors.ts'
 import { type Event, MESSAGE_TOPIC, type NewEvent, REPLY_TOPICS } from '../../core/event.ts'
 import type { Message } from '../../core/message.ts'
-import { idParts, makeId, positionOf, randomTail } from '../../core/message-id.ts'
+import { makeId, positionOf, randomTail } from '../../core/message-id.ts'
 import type { Topics } from '../../core/store.ts'
-import { storable } from '../shared/values.ts'
 import { append, type Entry, eventOf, messageOf, positionIn } from './codec.ts'
-import { type Args, digest, inBatches, type Server } from './scripts.ts'
+import { type Args, digest, type Server } from './scripts.ts'
 import { type BoundedBatch, type BoundedRead, createTopicRead } from './topic-read.ts'
+import { createTopicSettle } from './topic-settle.ts'
 
 /** How many messages one call reads at most without a group: each may be large. */
 const MAX_TAIL = 20
@@ -30,19 +30,6 @@ export function createTopics(
 
   const readGroups = createTopicRead({ run, call, roots, now, isClosed }, eventIn)
   const main = (set: 'topics' | 'grouped-topics') => `${roots.main}${set}`
-
-  /** Consumes events, or gives them back where `args` name the topic and the delay; then whether they are known. */
-  async function settle(topic: string, group: string, ids: ReadonlySet<string>, ...args: Args) {
-    const partsOf = topic === MESSAGE_TOPIC ? places.partsOf : idParts
-    const known = [...ids]
-      .sort()
-      .map((id) => [partsOf(id)?.join(' ') ?? ''])
-      .filter(([parts]) => parts !== '')
-    const counts = await inBatches(known, async (batch) => [
-      await run<number>('topic-settle', roots.topic(topic), group, ...args, ...batch.flat()),
-    ])
-    return counts.reduce((sum, count) => sum + count, 0)
-  }
 
   return {
     publish: async (topic, events) => {
@@ -82,12 +69,7 @@ export function createTopics(
 
     read: readGroups,
 
-    ack: (topic, group, ids, areRead) => settle(topic, group, new Set(ids), '', 0, areRead ? 'read' : ''),
-    nack: (topic, group, ids, delay) => settle(topic, group, new Set(ids), topic, storable(delay), ''),
-    extend: (topic, group, ids, lease) =>
-      settle(topic, group, new Set(ids), topic, storable(lease), 'extend'),
-    restore: async (topic, group, id) =>
-      (await settle(topic, group, new Set([id]), topic, 0, 'restore')) === 1,
+    ...createTopicSettle({ run, roots, places }),
 
     tail: async (topic, after, max) => {
       const start = `${Math.max(0, after) + 1}-0`

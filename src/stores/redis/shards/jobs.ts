@@ -1,7 +1,7 @@
 import type { Claim, ClaimedJob, ClaimedJobs, DeadLetter, Jobs, Page } from '../../../core/store.ts'
 import { defined } from '../../../lib/defined.ts'
 import type { Layout } from '../layout.ts'
-import type { Owned } from './owners.ts'
+import type { Owned } from './owned.ts'
 import { byShard, type Shard } from './shard.ts'
 
 /** The jobs of several shards as one: a lane is on one of them. The token of a claim names its shard. */

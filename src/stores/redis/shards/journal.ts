@@ -1,85 +1,17 @@
-import type { Accepted, NewMessage } from '../../../core/message.ts'
 import type { CountedTimes, FoundMessages, Journal } from '../../../core/store.ts'
-import type { Appended } from '../codec.ts'
 import type { Layout } from '../layout.ts'
-import { digest } from '../scripts.ts'
-import type { Owned } from './owners.ts'
+import { createShardedAccept } from './accept.ts'
+import type { Owned } from './owned.ts'
 import { byShard, type Shard } from './shard.ts'
 
-/** Of messages whose shard could not be asked for. */
-const NOWHERE = -1
-
-/**
- * The journals of several shards as one. A conversation is on one, and a key is looked for on one, which may be another: then a second
- * call tells where its first message went. What begins a conversation of its own goes where its key is, or anywhere.
- */
-export function createShardedJournal(
-  shards: readonly Shard[],
-  { of, shardIn, shardOf, shardOfKey }: Layout,
-  owned: Owned,
-): Journal {
+/** The journals of several shards as one. Each conversation is on one shard. */
+export function createShardedJournal(shards: readonly Shard[], layout: Layout, owned: Owned): Journal {
+  const { shardIn } = layout
   const at = (shard: number) => shards[shard] as Shard
   const journalOf = (id: string) => at(shardIn(id) ?? 0).journal
-  let turn = 0
-
-  /** The shard of each message, or why it is not known. */
-  async function placesFor(messages: readonly NewMessage[]): Promise<(number | Error)[]> {
-    turn = (turn + 1) % of
-    const places = messages.map((message): number | Error => {
-      if (message.conversation !== undefined) return shardOf(message.conversation)
-      return message.key === undefined ? turn : shardOfKey(digest(message.gateway, message.key))
-    })
-    const keyed = messages.flatMap(({ gateway, key, conversation }, index) => {
-      if (key === undefined || conversation === undefined) return []
-      return [{ key: digest(gateway, key), wanted: Number(places[index]), index }]
-    })
-    type Keyed = (typeof keyed)[number]
-    const found = await byShard<Keyed, number | Error>(
-      keyed,
-      ({ key }) => shardOfKey(key),
-      (shard, some) =>
-        at(shard)
-          .place(some)
-          .catch((error: Error) => some.map(() => error)),
-    )
-    for (const [position, { index }] of keyed.entries()) places[index] = found[position] ?? 0
-    return places
-  }
-
-  async function acceptOn(
-    shard: number,
-    messages: readonly NewMessage[],
-    together?: boolean,
-  ): Promise<Accepted[]> {
-    const accepted: Appended[] = await at(shard).journal.accept(messages, together)
-    // What has no conversation this time had one before.
-    return Promise.all(
-      accepted.map(async (answer, index) => {
-        const message = messages[index]
-        if (answer.shard === undefined || !message) return answer
-        const [first = answer] = await at(answer.shard).journal.accept([message])
-        return first
-      }),
-    )
-  }
 
   return {
-    accept: async (messages, together) => {
-      const places = await placesFor(messages)
-      const answers = await byShard<NewMessage, Accepted>(
-        messages,
-        (_, index) => (typeof places[index] === 'number' ? places[index] : NOWHERE),
-        (shard, some, indices) => {
-          const refused = (why: (index: number) => unknown) =>
-            indices.map((index) => ({ id: '', duplicate: false, error: why(index) as Error }))
-          if (shard === NOWHERE) return Promise.resolve(refused((index) => places[index]))
-          return acceptOn(shard, some, together).catch((error: unknown) => refused(() => error))
-        },
-      )
-      const [first] = answers
-      if (first?.error && answers.every(({ error }) => error)) throw first.error
-      return answers
-    },
+    accept: createShardedAccept(shards, layout),
     get: (id) => journalOf(id).get(id),
     note: (id, notes) => journalOf(id).note(id, notes),
     history: (id) => journalOf(id).history(id),
@@ -91,12 +23,24 @@ export function createShardedJournal(
       ),
 
     ...searchOver(shards),
+    ...pumpOver(shards, layout, owned),
+  }
+}
 
+/** Messages to dispatch, from the shards of this daemon in turns. */
+function pumpOver(
+  shards: readonly Shard[],
+  { shardIn }: Layout,
+  owned: Owned,
+): Pick<Journal, 'unpumped' | 'pumped'> {
+  const at = (shard: number) => shards[shard] as Shard
+
+  return {
     unpumped: async (max) => {
       for (;;) {
         const shard = await owned.nextToPump()
         if (shard === undefined) return { cursor: 0, items: [], more: false }
-        // What comes meanwhile is heard of.
+        // Before the call, so that a signal during it counts.
         owned.pumps(shard)
         const found = await at(shard)
           .journal.unpumped(max)
@@ -128,7 +72,7 @@ function searchOver(shards: readonly Pick<Shard, 'journal'>[]): Pick<Journal, 's
   return {
     search: async (search): Promise<FoundMessages> => {
       const pages = await Promise.all(shards.map(({ journal }) => journal.search(search)))
-      // Below the place where one of them stopped it is not known what that one has.
+      // Below the point where a shard stopped, its matches are unknown.
       const horizon =
         pages
           .map(({ next = '' }) => next)
@@ -145,7 +89,7 @@ function searchOver(shards: readonly Pick<Shard, 'journal'>[]): Pick<Journal, 's
 
     countByTime: async (search, width): Promise<CountedTimes> => {
       const all = await Promise.all(shards.map(({ journal }) => journal.countByTime(search, width)))
-      // Before the time that one of them came to it is not known how many that one has.
+      // Before the time where a shard stopped, its numbers are unknown.
       const countedTo = Math.max(...all.map((one) => one.countedTo ?? 0))
       const sums = new Map<number, number>()
       for (const { at, count } of all.flatMap(({ counts }) => counts)) {

@@ -1,0 +1,78 @@
+import type { Accepted, NewMessage } from '../../../core/message.ts'
+import type { Appended } from '../codec.ts'
+import type { Layout } from '../layout.ts'
+import { digest } from '../scripts.ts'
+import { byShard, type Shard } from './shard.ts'
+
+/** Stands for the shard of messages whose shard is unknown, because another shard is unreachable. */
+const NOWHERE = -1
+
+/**
+ * Accepts messages on several shards. A conversation is on one shard. A key is looked up on one shard, which may be another: a second
+ * call then tells where its first message went. Other messages go to the shard of their key, or to any.
+ */
+export function createShardedAccept(
+  shards: readonly Shard[],
+  { of, shardOf, shardOfKey }: Pick<Layout, 'of' | 'shardOf' | 'shardOfKey'>,
+) {
+  const at = (shard: number) => shards[shard] as Shard
+  let turn = 0
+
+  /** The shard of each message, or the error that hides it. */
+  async function placesFor(messages: readonly NewMessage[]): Promise<(number | Error)[]> {
+    turn = (turn + 1) % of
+    const places = messages.map((message): number | Error => {
+      if (message.conversation !== undefined) return shardOf(message.conversation)
+      return message.key === undefined ? turn : shardOfKey(digest(message.gateway, message.key))
+    })
+    const keyed = messages.flatMap(({ gateway, key, conversation }, index) => {
+      if (key === undefined || conversation === undefined) return []
+      return [{ key: digest(gateway, key), wanted: Number(places[index]), index }]
+    })
+    type Keyed = (typeof keyed)[number]
+    const found = await byShard<Keyed, number | Error>(
+      keyed,
+      ({ key }) => shardOfKey(key),
+      (shard, some) =>
+        at(shard)
+          .place(some)
+          .catch((error: Error) => some.map(() => error)),
+    )
+    for (const [position, { index }] of keyed.entries()) places[index] = found[position] ?? 0
+    return places
+  }
+
+  async function acceptOn(
+    shard: number,
+    messages: readonly NewMessage[],
+    together?: boolean,
+  ): Promise<Accepted[]> {
+    const accepted: Appended[] = await at(shard).journal.accept(messages, together)
+    // A message without a conversation had one when its key was first seen.
+    return Promise.all(
+      accepted.map(async (answer, index) => {
+        const message = messages[index]
+        if (answer.shard === undefined || !message) return answer
+        const [first = answer] = await at(answer.shard).journal.accept([message])
+        return first
+      }),
+    )
+  }
+
+  return async (messages: readonly NewMessage[], together?: boolean): Promise<Accepted[]> => {
+    const places = await placesFor(messages)
+    const answers = await byShard<NewMessage, Accepted>(
+      messages,
+      (_, index) => (typeof places[index] === 'number' ? places[index] : NOWHERE),
+      (shard, some, indices) => {
+        const refused = (why: (index: number) => unknown) =>
+          indices.map((index) => ({ id: '', duplicate: false, error: why(index) as Error }))
+        if (shard === NOWHERE) return Promise.resolve(refused((index) => places[index]))
+        return acceptOn(shard, some, together).catch((error: unknown) => refused(() => error))
+      },
+    )
+    const [first] = answers
+    if (first?.error && answers.every(({ error }) => error)) throw first.error
+    return answers
+  }
+}

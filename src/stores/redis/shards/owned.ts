@@ -1,0 +1,74 @@
+import type { Store } from '../../../core/store.ts'
+import type { createOwners } from './owners.ts'
+
+/** Where there may be something to do, as far as it was heard of: of dispatch only on what is this daemon's. */
+export type Owned = ReturnType<typeof createOwned>
+
+export function createOwned(
+  of: number,
+  owners: ReturnType<typeof createOwners>,
+  onSignal: Store['onSignal'],
+) {
+  const toPump = new Set<number>()
+  const queues = new Map<string, { open: Set<number>; due: Map<number, number> }>()
+  const all = Array.from({ length: of }, (_, shard) => shard)
+  let turn = 0
+  const hear = (open: Set<number>) => (shard?: number) => {
+    for (const each of shard === undefined ? all : [shard]) open.add(each)
+  }
+  const isMine = (queue: string, shard: number) => queue !== 'dispatch' || owners.own.has(shard)
+  const stateOf = (queue: string) => {
+    const known = queues.get(queue)
+    if (known) return known
+    const state = { open: new Set(all), due: new Map<number, number>() }
+    queues.set(queue, state)
+    onSignal(`jobs:${queue}`, hear(state.open))
+    return state
+  }
+  /** In turns, so that none waits for ever. */
+  const turned = () => {
+    turn = (turn + 1) % of
+    return [...all.slice(turn), ...all.slice(0, turn)]
+  }
+  onSignal('journal', hear(toPump))
+  hear(toPump)()
+
+  return {
+    /** A shard of which there may be messages to pump. */
+    async nextToPump(): Promise<number | undefined> {
+      await owners.begin()
+      return turned().find((shard) => toPump.has(shard) && owners.own.has(shard))
+    },
+    /** Whether there may be messages to pump on any. */
+    hasToPump: () => [...toPump].some((shard) => owners.own.has(shard)),
+    pumps: (shard: number) => void toPump.delete(shard),
+    mayPump: (shard: number) => void toPump.add(shard),
+    async claimable(queue: string, now: number): Promise<number[]> {
+      if (queue === 'dispatch') await owners.begin()
+      const { open, due } = stateOf(queue)
+      const isDue = (shard: number) => (due.get(shard) ?? Number.POSITIVE_INFINITY) <= now
+      return turned().filter((shard) => isMine(queue, shard) && (open.has(shard) || isDue(shard)))
+    },
+    mayClaim: (queue: string, shard: number) => void stateOf(queue).open.add(shard),
+    /** Something was put back on a queue that is not named. */
+    mayClaimAny(shard: number): void {
+      for (const { open } of queues.values()) open.add(shard)
+    },
+    asked: (queue: string, shard: number) => void stateOf(queue).open.delete(shard),
+    dueAt(queue: string, shard: number, time: number | undefined): void {
+      if (time === undefined) stateOf(queue).due.delete(shard)
+      else stateOf(queue).due.set(shard, time)
+    },
+    nextDue(queue: string): number | undefined {
+      const times = [...stateOf(queue).due].filter(([shard]) => isMine(queue, shard)).map(([, time]) => time)
+      return times.length > 0 ? Math.min(...times) : undefined
+    },
+    /** These are this daemon's now: what happened on them before was not heard. */
+    begun(own: ReadonlySet<number>): void {
+      for (const shard of own) {
+        toPump.add(shard)
+        stateOf('dispatch').open.add(shard)
+      }
+    },
+  }
+}
