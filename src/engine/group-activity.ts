@@ -7,7 +7,12 @@ const MOST_READERS = 20
 /** A reader of a group on this daemon. Times in Unix ms. */
 type GroupReaderInfo = { name: string; since: number; lastAt: number; events: number }
 
-type Activity = { readers: Map<string, GroupReaderInfo>; taken: Map<number, number>; waiting: number }
+type Activity = {
+  readers: Map<string, GroupReaderInfo>
+  taken: Map<number, number>
+  waiting: number
+  lastAt: number
+}
 
 type GroupWait = { topic: string; group: string; by: string; ack: boolean; lease?: number | undefined }
 
@@ -19,24 +24,28 @@ export function createGroupActivity(now: () => number) {
   const keyOf = (topic: string, group: string) => `${topic}\n${group}`
   const of = (topic: string, group: string): Activity => {
     const key = keyOf(topic, group)
-    const known = groups.get(key) ?? { readers: new Map(), taken: new Map(), waiting: 0 }
-    // The most recently used group is last.
-    groups.delete(key)
-    groups.set(key, known)
-    const [oldest] = groups.keys()
-    if (groups.size > MOST_GROUPS && oldest !== undefined) groups.delete(oldest)
-    return known
+    const known = groups.get(key)
+    if (known) return known
+    if (groups.size >= MOST_GROUPS) groups.delete(oldestOf(groups))
+    const made: Activity = { readers: new Map(), taken: new Map(), waiting: 0, lastAt: now() }
+    groups.set(key, made)
+    return made
+  }
+  const readerOf = ({ readers }: Activity, name: string, at: number): GroupReaderInfo => {
+    const known = readers.get(name)
+    if (known) return known
+    if (readers.size >= MOST_READERS) readers.delete(oldestOf(readers))
+    const made: GroupReaderInfo = { name, since: at, lastAt: at, events: 0 }
+    readers.set(name, made)
+    return made
   }
 
   const took = (activity: Activity, name: string, taken: number) => {
     const at = now()
-    const reader = activity.readers.get(name) ?? { name, since: at, lastAt: at, events: 0 }
-    activity.readers.delete(name)
-    activity.readers.set(name, reader)
+    const reader = readerOf(activity, name, at)
     reader.lastAt = at
     reader.events += taken
-    const [oldest] = activity.readers.keys()
-    if (activity.readers.size > MOST_READERS && oldest !== undefined) activity.readers.delete(oldest)
+    activity.lastAt = at
     const minute = Math.floor(at / MINUTE)
     const before = activity.taken.get(minute)
     activity.taken.set(minute, (before ?? 0) + taken)
@@ -71,8 +80,18 @@ export function createGroupActivity(now: () => number) {
       return {
         perMinute: Number((taken / RATE_MINUTES).toFixed(2)),
         waiting: activity?.waiting ?? 0,
-        readers: [...(activity?.readers.values() ?? [])].map((reader) => ({ ...reader })).toReversed(),
+        readers: [...(activity?.readers.values() ?? [])]
+          .map((reader) => ({ ...reader }))
+          .sort((a, b) => b.lastAt - a.lastAt),
       }
     },
   }
+}
+
+/** The key of the entry that was used least recently. Keeping the map in this order would make garbage of a table at every use. */
+function oldestOf(entries: ReadonlyMap<string, { lastAt: number }>): string {
+  let oldest = ''
+  let since = Number.POSITIVE_INFINITY
+  for (const [key, { lastAt }] of entries) if (lastAt < since) [oldest, since] = [key, lastAt]
+  return oldest
 }
