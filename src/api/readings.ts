@@ -1,3 +1,4 @@
+import { isStoreAway } from '../engine/attempts.ts'
 import { isLasting } from '../engine/event-access.ts'
 import type { Readings } from './metrics/readings.ts'
 import type { OperatorDeps } from './operator-deps.ts'
@@ -14,12 +15,18 @@ export async function readStanding(deps: Omit<ReadingDeps, 'running'>) {
   const [stats, groups, subscriptions, budgets, waiting] = await Promise.all([
     store.stats(),
     store.topics.groups(),
-    deps.subscriptions(),
-    deps.budgets(),
+    deps.subscriptions().catch(noneIfAway),
+    deps.budgets().catch(noneIfAway),
     store.oldestWaiting(),
   ])
   const here = { reload: deps.lastReload(), gateways: gateways.list() }
   return { stats, groups, subscriptions, budgets, waiting, ...here }
+}
+
+/** On a Cluster, the master that has these values may be away while the journals of other shards are there. */
+function noneIfAway(error: unknown): [] {
+  if (isStoreAway(error)) return []
+  throw error
 }
 
 /** Reads the values for `/metrics`. If the store is unavailable, its part is undefined. */

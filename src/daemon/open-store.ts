@@ -9,7 +9,8 @@ import { defined } from '../lib/defined.ts'
 
 /**
  * Opens the configured store: Redis if a URL is set, otherwise the embedded store in the data directory. `lock`: the data directory's
- * lock, if the caller already holds it. `now`: the clock of the embedded store; Redis uses its server's clock.
+ * lock, if the caller already holds it. `now`: the clock of the embedded store; Redis uses its server's clock, and this one for the
+ * times at which something is due here.
  */
 export async function openStore(
   daemon: Pick<DaemonConfig, 'dataDir' | 'redisUrl' | 'redisPrefix' | 'redis'>,
@@ -19,7 +20,7 @@ export async function openStore(
   if (daemon.redisUrl !== undefined) {
     const { createRedisStore } = await import('../stores/redis/index.ts')
     const { redisUrl: url, redisPrefix: prefix, redis } = daemon
-    return createRedisStore({ url, prefix, ...redis, toEvent, log })
+    return createRedisStore({ url, prefix, ...redis, toEvent, log, ...defined({ clock: now }) })
   }
   const { createEmbeddedStore } = await import('../stores/embedded/index.ts')
   return createEmbeddedStore({ dir: daemon.dataDir, toEvent, log, ...defined({ lock, now }) })

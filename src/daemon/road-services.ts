@@ -66,6 +66,7 @@ export function createRoadServices(
           base.unrouted.taken(gateway)
         },
         known: gatewayNames,
+        now,
         refuses: parts.deliveries.refuses,
       }),
       ...createSend({

@@ -19,7 +19,7 @@ export function createConversations(store: Pick<Store, 'journal'>): Services['co
 
   /** Collects the matches of a search over its pages, newest first. `next`: where to continue, undefined at the end. */
   async function collect(search: MessageSearch, take: (one: FoundMessages['found'][number]) => boolean) {
-    const deadline = Date.now() + LONGEST
+    const deadline = performance.now() + LONGEST
     let { before } = search
     do {
       const { found, next } = await journal.search({ ...search, before })
@@ -28,7 +28,7 @@ export function createConversations(store: Pick<Store, 'journal'>): Services['co
         before = one.message.id
       }
       before = next
-    } while (before !== undefined && Date.now() < deadline)
+    } while (before !== undefined && performance.now() < deadline)
     return before
   }
 

@@ -80,7 +80,8 @@ export function createGroupReader(deps: {
         }
         const events = withGap(topic, { ...batch, items: wanted }, deps.now(), request.mode)
         if (events.length > 0) return { value: events }
-        if (!batch.more) return { retryAt: batch.nextVisible }
+        if (!batch.more)
+          return batch.nextVisible === undefined ? {} : { retryIn: batch.nextVisible - deps.now() }
       }
     },
   }

@@ -4,6 +4,7 @@ import { matchSchema, type RouteMatch } from '../core/match.ts'
 import type { Store } from '../core/store.ts'
 import { updateKv } from '../core/update-kv.ts'
 import { defined } from '../lib/defined.ts'
+import { isStoreAway } from './attempts.ts'
 
 /** Settings of a consumer group: filter and delivery limit. */
 export type GroupSettings = { match?: RouteMatch; maxDeliveries?: number }
@@ -12,6 +13,8 @@ const NONE: GroupSettings = {}
 
 /** One key for all groups; every daemon keeps it in memory. */
 const KEY = 'trivium:groups'
+/** Pause (ms) between attempts to read the settings while the store is away. */
+const PAUSE = 2_000
 /** Above this number, the settings of removed groups are deleted. */
 const MANY = 500
 
@@ -31,6 +34,9 @@ export function createGroupSettings(
   const { kv, topics } = store
   const nameOf = (topic: string, group: string) => `${topic}\n${group}`
   let known: Promise<Record<string, GroupSettings>> | undefined
+  /** What was read last. On a Cluster, groups are served while the master that has their settings is away. */
+  let last: Record<string, GroupSettings> | undefined
+  let failedAt = Number.NEGATIVE_INFINITY
   let isFollowed = false
   const parse = (value: Json | undefined) => settingsSchema.parse(value ?? {})
 
@@ -42,12 +48,18 @@ export function createGroupSettings(
       })
     }
     if (known) return known
-    const loading = kv.get(KEY).then((found) => parse(found?.value))
-    known = loading
-    loading.catch(() => {
-      if (known === loading) known = undefined
+    if (last && performance.now() - failedAt < PAUSE) return Promise.resolve(last)
+    const loading = kv.get(KEY).then((found) => {
+      last = parse(found?.value)
+      return last
     })
-    return loading
+    known = loading
+    return loading.catch((error: unknown) => {
+      if (known === loading) known = undefined
+      if (!last || !isStoreAway(error)) throw error
+      failedAt = performance.now()
+      return last
+    })
   }
 
   const change = async (edit: (all: Record<string, GroupSettings>) => Record<string, GroupSettings>) => {

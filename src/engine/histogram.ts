@@ -67,7 +67,7 @@ type Search = Omit<MessageSearch, 'limit' | 'before'>
 
 async function countAll(journal: Store['journal'], search: Search, width: number): Promise<CountedTimes> {
   const count = isInHeads(search) ? journal.countByTime : countFound(journal)
-  const deadline = Date.now() + LONGEST
+  const deadline = performance.now() + LONGEST
   const counts: CountedTimes['counts'] = []
   let { until } = search
   for (;;) {
@@ -75,7 +75,7 @@ async function countAll(journal: Store['journal'], search: Search, width: number
     counts.push(...page.counts)
     if (page.countedTo === undefined) return { counts }
     until = page.countedTo
-    if (Date.now() > deadline) return { counts, countedTo: until }
+    if (performance.now() > deadline) return { counts, countedTo: until }
   }
 }
 
@@ -88,7 +88,7 @@ function isInHeads(query: MessageQuery): boolean {
 /** Counts what a search finds, in whole spans of time. */
 function countFound(journal: Pick<Store['journal'], 'search'>): Store['journal']['countByTime'] {
   return async (search, width) => {
-    const deadline = Date.now() + LONGEST
+    const deadline = performance.now() + LONGEST
     const counts = new Map<number, number>()
     const spanOf = (id: string) => Math.floor(timeOf(id) / width) * width
     const sorted = () => [...counts].map(([at, count]) => ({ at, count })).sort((a, b) => b.at - a.at)
@@ -100,7 +100,7 @@ function countFound(journal: Pick<Store['journal'], 'search'>): Store['journal']
       if (next === undefined) return { counts: sorted() }
       const whole = spanOf(next) + width
       newest ??= whole
-      if (Date.now() > deadline && whole < newest) {
+      if (performance.now() > deadline && whole < newest) {
         for (const at of counts.keys()) if (at < whole) counts.delete(at)
         return { counts: sorted(), countedTo: whole }
       }

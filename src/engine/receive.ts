@@ -15,6 +15,8 @@ export function createReceive(options: {
   taken(gateway: string): void
   /** Whether a message exceeded `max-deliveries` and was removed from the road. */
   refuses(taken: Taken): Promise<boolean>
+  /** The clock of `nextExpiry`. */
+  now(): number
   /** The configured gateways, including disabled ones. */
   known(): readonly string[]
 }) {
@@ -48,7 +50,8 @@ export function createReceive(options: {
             const value = await take(filter, wanted, call)
             if (value) return { value }
           }
-          return { retryAt: await store.receive.nextExpiry() }
+          const expiry = await store.receive.nextExpiry()
+          return expiry === undefined ? {} : { retryIn: expiry - options.now() }
         },
         watch: (wake) => store.onSignal('receive', wake),
         timeout: isUnknown ? 0 : args.timeout,

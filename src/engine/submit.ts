@@ -46,7 +46,7 @@ export async function submit(
   const first = duplicate ? await store.journal.get(id) : undefined
   const conversation = first?.conversation ?? wanted
   const answer = { id, duplicate, conversation, outcome: undefined, replies: [] }
-  const deadline = Date.now() + wait
+  const deadline = performance.now() + wait
   const settled = wait > 0 ? await waitUntilSettled(store, id, wait, signal) : undefined
   if (!settled) return answer
 
@@ -60,7 +60,7 @@ export async function submit(
       return replies.length >= settled.replies ? { value: replies } : {}
     },
     watch: (wake) => log.onAppend(conversation, wake),
-    timeout: Math.max(0, deadline - Date.now()),
+    timeout: Math.max(0, deadline - performance.now()),
     signal,
   })
   return { ...answer, outcome: settled.outcome, replies: all ?? (await read()) }

@@ -1,12 +1,12 @@
 import { createBell } from './loop.ts'
 
 /**
- * Calls `attempt` immediately, after each wake-up and at `retryAt` (Unix ms), until it returns a value. Resolves undefined at the
- * timeout (ms, monotonic), or when `signal` aborts. `watch` subscribes before the first attempt, so that no event is missed,
+ * Calls `attempt` immediately, after each wake-up and after `retryIn` (ms), until it returns a value. Resolves undefined at the
+ * timeout, or when `signal` aborts. Both run on the monotonic clock: a wall clock that jumps neither holds a retry nor spins. `watch` subscribes before the first attempt, so that no event is missed,
  * and returns a function that unsubscribes.
  */
 export async function waitFor<T>(options: {
-  attempt(): Promise<{ value?: T | undefined; retryAt?: number | undefined }>
+  attempt(): Promise<{ value?: T | undefined; retryIn?: number | undefined }>
   watch(wake: () => void): () => void
   /** In ms; absent: no timeout. */
   timeout?: number
@@ -25,7 +25,7 @@ export async function waitFor<T>(options: {
       if (outcome.value !== undefined) return outcome.value
       const left = deadline - performance.now()
       if (left <= 0) return undefined
-      await bell.sleep(outcome.retryAt === undefined ? left : Math.min(left, outcome.retryAt - Date.now()))
+      await bell.sleep(Math.min(left, outcome.retryIn ?? left))
     }
     return undefined
   } finally {

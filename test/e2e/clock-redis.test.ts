@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { openSite } from '../fixtures/daemon.ts'
@@ -87,5 +87,38 @@ describe('a clock of Redis that jumps', { timeout: 300_000 }, async () => {
     set(0)
     daemon = await site.start()
     await goesOn()
+  })
+})
+
+describe('a clock of a daemon on Redis that jumps', { timeout: 300_000 }, async () => {
+  const clock = fakeClock(temporaryDir({ after }))
+  assert.ok(clock, 'a C compiler is needed: apt-get install gcc')
+  const { set, env } = clock
+  const redis = await startRedisServer()
+  after(redis.stop)
+  const site = openSite({
+    ownProcess: true,
+    routes: ROUTES,
+    skills: SKILLS,
+    env: { REDIS_URL: redis.url, ...env },
+  })
+  const daemon = await site.start()
+  const tries = () => readFileSync(join(site.dir, 'tries')).length
+  const more = async () => {
+    const before = tries()
+    // Several, as the first may have been due already. Nothing else wakes the daemon meanwhile.
+    await until(() => tries() > before + 3, 'more tries', 90 * SECOND)
+  }
+
+  test('holds no retry whose time was set while it was wrong', async () => {
+    const { send } = await daemon.chat('/chat')
+    send({ text: 'flaky' })
+    await until(() => existsSync(join(site.dir, 'tries')), 'the first try')
+    for (const jump of [DAY, -DAY]) {
+      set(jump)
+      await more()
+      set(0)
+      await more()
+    }
   })
 })

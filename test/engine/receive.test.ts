@@ -15,6 +15,7 @@ async function stage(t: TestContext) {
     taken: (gateway) => counted.push(gateway),
     refuses: async () => false,
     known: () => ['demo', 'other'],
+    now: Date.now,
   })
   const accept = async (text: string, conversation = 'c1', gateway = 'demo') => {
     await store.journal.accept([newMessage({ text, conversation, gateway })])
@@ -62,6 +63,7 @@ describe('gateway-receive', () => {
       taken() {},
       refuses: async () => false,
       known: () => [],
+      now: Date.now,
       store: {
         ...store,
         receive: {
@@ -129,6 +131,7 @@ describe('gateway-receive', () => {
       taken() {},
       refuses: async () => false,
       known: () => ['demo'],
+      now: Date.now,
       store: { ...store, receive: known },
     })
     for (let n = 0; n < 300; n++) await accept(`apple ${n}`, `c${n % 7}`)

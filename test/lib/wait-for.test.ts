@@ -27,3 +27,18 @@ test('what is waited for misses no wake-up that comes while it looks', async () 
   // At its timeout it looks once more.
   assert.ok(performance.now() - began < 10_000, 'the wake-up was missed')
 })
+
+test('a retry is neither held nor hurried by a wall clock that jumps', async (t) => {
+  for (const jump of [-86_400_000, 86_400_000]) {
+    const real = Date.now.bind(Date)
+    const jumping = t.mock.method(Date, 'now', () => real() + jump)
+    let attempts = 0
+    const found = await waitFor<number>({
+      attempt: async () => (++attempts === 3 ? { value: 3 } : { retryIn: 5 }),
+      watch: () => () => {},
+      timeout: 20_000,
+    })
+    assert.deepEqual([found, attempts], [3, 3])
+    jumping.mock.restore()
+  }
+})

@@ -75,7 +75,7 @@ export function createApprovalService(deps: ApprovalDeps) {
         attempt: async () => {
           const current = await load(id)
           if (!current) throw new TriviumError('approval_not_found', { id })
-          return current.status === 'pending' ? { retryAt: current.expiresAt } : { value: current }
+          return current.status === 'pending' ? { retryIn: current.expiresAt - now() } : { value: current }
         },
         watch: (wake) => onSignal(`kv:${PREFIX}${id}`, wake),
         timeout,

@@ -14,7 +14,10 @@ export type Handed = {
   progress(progress: Json): void
 }
 
-/** What is known of an awaited job. `lookAt`: when to query the queue; absent: the job must be added. */
+/**
+ * What is known of an awaited job, by the monotonic clock: a wall clock that jumps must not time it out. `lookAt`: when to query the
+ * queue; absent: the job must be added.
+ */
 export type AwaitedJob = Handed & {
   since: number
   lookAt?: number | undefined
@@ -41,7 +44,7 @@ const [KEPT, KEPT_DONE] = [7 * 86_400, 1_000]
 /** Log line of a failed job that became a dead letter; when that is retried, the job runs again. */
 const RECORDED = 'Trivium made a dead letter of it'
 
-/** When an awaited job needs its next step. */
+/** When an awaited job needs its next step (ms, monotonic). */
 export function dueAt({ lookAt = 0, since, route }: AwaitedJob): number {
   return Math.min(lookAt, since + route.timeout)
 }
@@ -49,8 +52,8 @@ export function dueAt({ lookAt = 0, since, route }: AwaitedJob): number {
 /** Adds a job if necessary, or queries it; gives it up after its time limit. Throws `job_failed` and `job_timeout`. */
 export async function advance(to: JobQueue, job: AwaitedJob): Promise<void> {
   if (job.lookAt === undefined) await add(to, job)
-  else if (Date.now() >= dueAt(job)) await look(to, job)
-  if (!job.done && Date.now() >= job.since + job.route.timeout) await giveUp(to, job)
+  else if (performance.now() >= dueAt(job)) await look(to, job)
+  if (!job.done && performance.now() >= job.since + job.route.timeout) await giveUp(to, job)
 }
 
 async function add({ queue, add }: JobQueue, job: AwaitedJob): Promise<void> {
@@ -68,18 +71,18 @@ async function add({ queue, add }: JobQueue, job: AwaitedJob): Promise<void> {
   // A trace is passed with the job, so jobs with one are added separately.
   if (queue.opts.telemetry) await queue.add(name, message, opts)
   else await add({ name, data: message, opts })
-  job.since = Date.now()
-  job.lookAt ??= Date.now() + LOOK_AGAIN
+  job.since = performance.now()
+  job.lookAt ??= performance.now() + LOOK_AGAIN
 }
 
 async function look(to: JobQueue, job: AwaitedJob): Promise<void> {
   const { queue } = to
   const { id } = job.message
-  const asked = Date.now()
+  const asked = performance.now()
   job.lookAt = asked + LOOK_AGAIN
   // In this order: a job read before its state may lack its result.
   const [state, found] = await Promise.all([queue.getJobState(id), queue.getJob(id)])
-  if (state === 'delayed' || Date.now() - asked > AWAY) job.since = Date.now()
+  if (state === 'delayed' || performance.now() - asked > AWAY) job.since = performance.now()
   if (!found) {
     if (job.removed) throw failure(to.name, { failedReason: 'somebody removed it' })
     // A server that lost its last writes may have lost the job.

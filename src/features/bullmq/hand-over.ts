@@ -38,7 +38,7 @@ export async function createHandOver(name: string, { options, failed, worked, tr
     async run(handed: Handed): Promise<unknown> {
       const { signal } = handed
       const { id } = handed.message
-      const job: AwaitedJob = { ...handed, since: Date.now(), wake() {} }
+      const job: AwaitedJob = { ...handed, since: performance.now(), wake() {} }
       const done = await waitFor<{ result: unknown }>({
         async attempt() {
           try {
@@ -48,9 +48,9 @@ export async function createHandOver(name: string, { options, failed, worked, tr
             failed(error)
             // Adding an existing job only emits an event.
             job.lookAt = undefined
-            return { retryAt: Date.now() + REFUSED_PAUSE }
+            return { retryIn: REFUSED_PAUSE }
           }
-          return job.done ? { value: job.done } : { retryAt: dueAt(job) }
+          return job.done ? { value: job.done } : { retryIn: dueAt(job) - performance.now() }
         },
         watch(wake) {
           waiting.set(id, Object.assign(job, { wake }))
@@ -80,7 +80,10 @@ function followEvents(events: QueueEvents, waiting: ReadonlyMap<string, AwaitedJ
     waiting.get(jobId)?.gone?.()
   })
   // The job waits again; nothing to do.
-  events.on('waiting', ({ jobId }) => void Object.assign(waiting.get(jobId) ?? {}, { since: Date.now() }))
+  events.on(
+    'waiting',
+    ({ jobId }) => void Object.assign(waiting.get(jobId) ?? {}, { since: performance.now() }),
+  )
   events.on('progress', ({ jobId, data }) => waiting.get(jobId)?.progress(toJson(data)))
 }
 

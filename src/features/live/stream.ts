@@ -67,14 +67,14 @@ export function createStream(read: (reader: Reader) => () => void): RequestHandl
 /** Writes events while the reader reads. A slow one is left out, and told how much; one that reads nothing is hung up on. */
 function writerTo(request: Request, response: Response): Pick<Reader, 'send' | 'missed'> {
   let gap = 0
-  let drainedAt = Date.now()
+  let drainedAt = performance.now()
   response.on('drain', () => {
-    drainedAt = Date.now()
+    drainedAt = performance.now()
   })
   const isSlow = () => response.writableLength > LARGEST
   const beat = setInterval(() => {
-    if (!response.writableNeedDrain) drainedAt = Date.now()
-    if (Date.now() - drainedAt > STALLED) request.destroy()
+    if (!response.writableNeedDrain) drainedAt = performance.now()
+    if (performance.now() - drainedAt > STALLED) request.destroy()
     else if (!isSlow()) response.write(': \n\n')
   }, BEAT)
   response.once('close', () => clearInterval(beat))

@@ -44,7 +44,7 @@ export function createCallbackService(deps: { store: Pick<Store, 'kv' | 'onSigna
         attempt: async () => {
           const { expiresAt, timeout: patience } = await findOwn(ref, caller)
           const next = await takePending(ref, patience + LEFTOVER)
-          return next ? { value: next } : { retryAt: expiresAt }
+          return next ? { value: next } : { retryIn: expiresAt - now() }
         },
         watch: watch([bellKey(ref), callbackKey(ref)]),
         timeout,

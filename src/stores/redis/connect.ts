@@ -224,9 +224,10 @@ function watchFailovers(client: Redis | Cluster) {
   const given = client instanceof Cluster ? {} : client.options
   const { sentinels, name, sentinelUsername: username, sentinelPassword: password } = given
   const { sentinelTLS: tls, connectTimeout, retryStrategy } = given
-  let since = 0
+  let since = Number.NEGATIVE_INFINITY
   const hear = (channel: string, text: string) => {
-    if (text.split(' ').includes(String(name))) since = channel === BEGINS ? Date.now() : 0
+    if (text.split(' ').includes(String(name)))
+      since = channel === BEGINS ? performance.now() : Number.NEGATIVE_INFINITY
   }
   const connections = (sentinels ?? []).map(({ host, port }) => {
     const options = { host, port, username, password, tls, connectTimeout, retryStrategy }
@@ -238,10 +239,10 @@ function watchFailovers(client: Redis | Cluster) {
     return sentinel
   })
   client.on('ready', () => {
-    since = 0
+    since = Number.NEGATIVE_INFINITY
   })
   return {
-    isFailingOver: () => Date.now() - since < LONGEST,
+    isFailingOver: () => performance.now() - since < LONGEST,
     /** Also ends the connection. */
     close: () => {
       client.disconnect()

@@ -17,7 +17,7 @@ export function createCount(
   outcomes: Journal['outcomes'],
 ): Journal['countByTime'] {
   return async ({ gateways, conversation, outcomes: wanted, since = 0, until }, width) => {
-    const deadline = Date.now() + LONGEST
+    const deadline = performance.now() + LONGEST
     const counts = new Map<number, number>()
     const spanOf = (time: number) => Math.floor(time / width) * width
     const ofConversation = conversation === undefined ? undefined : digest(conversation)
@@ -54,7 +54,7 @@ export function createCount(
       // The span of the last one that was looked at is not whole yet.
       const next = spanOf(time) + width
       newest ??= next
-      if (Date.now() > deadline && next < newest) {
+      if (performance.now() > deadline && next < newest) {
         for (const at of counts.keys()) if (at < next) counts.delete(at)
         return { counts: sorted(), countedTo: next }
       }

@@ -31,6 +31,8 @@ export type RedisStoreOptions = ConnectOptions & {
   toEvent: (message: Message) => Event
   /** A clock for tests. By default, leases and ages use the clock of the Redis server. */
   now?: () => number
+  /** The clock by which the caller waits until something is due. */
+  clock?: () => number
 }
 
 /**

@@ -13,13 +13,19 @@ export type Args = readonly (string | number)[]
 export type Server = ReturnType<ReturnType<typeof createServer>['at']>
 
 /**
+ * `now`: the time for everything, for tests. `clock`: the clock of the daemon, for the times at which something is due; it has
+ * to be the one by which the daemon waits.
+ */
+type Clocks = { now?: (() => number) | undefined; clock?: (() => number) | undefined }
+
+/**
  * Loads the scripts, each with the preamble and the `lua/lib` files named in its `-- include:` line. Without `now` (the test clock)
  * they use the server's clock. They run by hash, and are sent in full only if the server does not have them.
  */
 export function createServer(
   connection: Connection,
   prefix: string,
-  { now, replicas = 0, commandTimeout = 2_000 }: Omit<ConnectOptions, 'url'> & { now?: () => number },
+  { now, clock = Date.now, replicas = 0, commandTimeout = 2_000 }: Omit<ConnectOptions, 'url'> & Clocks,
 ) {
   const { client, address } = connection
   const scripts = loadScripts()
@@ -54,7 +60,7 @@ export function createServer(
         },
         places: layout.places(shard),
         owner: () => connection.ownerOf(main),
-        now: now ?? Date.now,
+        now: now ?? clock,
         isClosed: () => client.status === 'end',
         call,
         scan: (begin: string, part: string) => scanKeys(connection, begin, part),

@@ -36,7 +36,7 @@ export function createSearch(
   }
 
   const search = async (query: MessageSearch): Promise<FoundMessages> => {
-    const deadline = Date.now() + LONGEST
+    const deadline = performance.now() + LONGEST
     const { gateways, conversation, limit, since = 0 } = query
     const [wanted, own] =
       conversation === undefined ? [] : [digest(conversation), places.placeOf(conversation)]
@@ -75,7 +75,7 @@ export function createSearch(
       from = positionIn(last) - 1
       const next = places.idAt(time, from + 1, tail)
       if (timeOf(next) < since) break
-      if (Date.now() > deadline) return { found, next }
+      if (performance.now() > deadline) return { found, next }
     }
     return { found }
   }

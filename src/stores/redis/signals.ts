@@ -39,13 +39,13 @@ export function createSignals(subscriber: () => Redis, channel: string, shards: 
   function want(name: Apart) {
     if (shards === 1) return
     const isNew = !wanted.has(name)
-    wanted.set(name, Date.now())
+    wanted.set(name, performance.now())
     if (isNew) void channels.change(ofShards(`/${APART[name]}`), []).then(() => listeners.call(name))
   }
 
   function forgetUnwanted() {
     for (const [name, at] of wanted) {
-      if (listeners.has(name) || at > Date.now() - LINGER) continue
+      if (listeners.has(name) || at > performance.now() - LINGER) continue
       wanted.delete(name)
       void channels.change([], ofShards(`/${APART[name]}`))
     }

@@ -168,6 +168,12 @@ describe('a Redis that fails', () => {
       assert.rejects(store.journal.accept([saying('x')]), { code: 'store_unavailable', message })
     await admin.config('SET', 'maxmemory', '1')
     await refused(/maxmemory/)
+    const used = Number(/used_memory:(\d+)/.exec(await admin.info('memory'))?.[1])
+    await admin.config('SET', 'maxmemory', used + 2 * 1024 ** 2)
+    // A probe would still fit, and the next large message would not.
+    await assert.rejects(store.ping(), { code: 'store_unavailable', message: /almost full.*less than 4 MiB/ })
+    await admin.config('SET', 'maxmemory', used + 64 * 1024 ** 2)
+    await store.ping()
     await admin.config('SET', 'maxmemory', '0')
     await admin.replicaof('127.0.0.1', 1)
     await refused(/READONLY|replica|no connection/)

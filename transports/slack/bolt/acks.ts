@@ -23,7 +23,7 @@ const ackSchema = z.object({ response: z.json().exactOptional(), unheard: z.lite
  * What listeners acknowledge clicks, commands and submissions with. It is kept in the store, because listeners may run on another
  * daemon, and repeatedly.
  */
-export function createAcks({ gateway, kv, now }: Pick<TransportDeps, 'gateway' | 'kv' | 'now'>) {
+export function createAcks({ gateway, kv }: Pick<TransportDeps, 'gateway' | 'kv'>) {
   const waiting = new Map<string, () => void>()
   const nameOf = (messageId: string) => `slack/${gateway}/ack/${messageId}`
   const keep = (id: string, ack: z.infer<typeof ackSchema>, ifVersion: number) =>
@@ -65,7 +65,7 @@ export function createAcks({ gateway, kv, now }: Pick<TransportDeps, 'gateway' |
       const early = await waitFor({
         async attempt() {
           const known = await read(messageId)
-          return known ? { value: known } : { retryAt: now() + LOOK_AGAIN }
+          return known ? { value: known } : { retryIn: LOOK_AGAIN }
         },
         watch(wake) {
           waiting.set(messageId, wake)

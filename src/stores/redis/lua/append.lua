@@ -15,7 +15,7 @@
 --           positions are contiguous; the time in ids never goes back; after a lost reply the same call adds no second
 --           entry for one with a key, but writes something: a caller that waits for replicas waits for those that have
 --           the first; a journal that is gone is not begun again for a caller that knew it. Without entries it shows
---           that writing is possible.
+--           that writing is possible, also of large messages: it fails with OOM where less than 4 MiB of memory are free.
 local topic = ARGV[3]
 local is_topic = topic ~= ''
 local seen = root .. (is_topic and 'topic-seen:' or 'seen:')
@@ -24,7 +24,16 @@ local position, life = tonumber(meta[1] or 0), ''
 if not is_topic and string.sub(ARGV[4], 1, 1) == '1' and not meta[1] then
   return { err = 'EMPTY it has lost its journal; restore it, or restart Trivium to begin anew' }
 end
-if #ARGV == 4 then redis.call('SET', root .. 'probe', 1) end
+if #ARGV == 4 then
+  -- A small value may still fit where large messages do not.
+  local info = redis.pcall('INFO', 'memory')
+  local field = function(name) return type(info) == 'string' and tonumber(string.match(info, name .. ':(%d+)')) or 0 end
+  local free = field('[\r\n]maxmemory') - field('[\r\n]used_memory') + field('mem_not_counted_for_evict')
+  if field('[\r\n]maxmemory') > 0 and free < 4194304 then
+    return { err = string.format('OOM its memory is almost full: %d KiB of maxmemory are free, less than 4 MiB', math.max(0, free) / 1024) }
+  end
+  redis.call('SET', root .. 'probe', 1)
+end
 if is_topic and ARGV[4] == '1' then
   life = string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') or ''
 end

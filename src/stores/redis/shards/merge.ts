@@ -67,7 +67,7 @@ async function takeOldest<T>(
   /** Had nothing during this call: not asked again. */
   const empty = new Set<number>()
   const reach = async (shard: number, until: number) => {
-    const since = Date.now()
+    const since = performance.now()
     const before = signals[shard]
     try {
       const given = await ask(shard, until)
@@ -90,7 +90,7 @@ async function takeOldest<T>(
   }
   const isDue = (shard: number) => {
     const since = quiet.get(shard)
-    return since === undefined ? next[shard] === 0 : since + QUIET <= Date.now()
+    return since === undefined ? next[shard] === 0 : since + QUIET <= performance.now()
   }
   await Promise.all(all.filter(isDue).map(look))
   for (;;) {
