@@ -1,7 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express'
+import type { ConsoleConfig } from '../config/schema/console.ts'
 import type { RecordAudit } from '../core/audit.ts'
 import type { Caller, InvokeOptions, ProgramToken } from '../core/call.ts'
-import type { ConsoleConfig } from '../core/console.ts'
 import type { Json } from '../core/json.ts'
 import type { Submission } from '../core/message.ts'
 import type { ArtifactService } from '../core/services.ts'

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /** Contains all public IPv6 addresses, but not `::127.0.0.1`. */
@@ -8,4 +9,10 @@ export function isPrivateAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return true
   const known = ipaddr.process(address)
   return known.range() !== 'unicast' || (known instanceof ipaddr.IPv6 && !known.match(PUBLIC_IPV6))
+}
+
+/** Whether a URL contains a private address. The address that a name resolves to is checked on connection. */
+export function isPrivateHost({ hostname }: URL): boolean {
+  const address = hostname.replace(/^\[|\]$/g, '')
+  return isIP(address) !== 0 && isPrivateAddress(address)
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { routeSchema } from '../../src/config/schema/route.ts'
 import { swallowedWords } from '../../src/config/swallowed-words.ts'
-import { routeSchema } from '../../src/core/route.ts'
 
 const gateways = [
   { name: 'cli', transport: 'cli', enabled: true },

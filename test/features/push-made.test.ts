@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
+import { type PushSubscription, pushSchema } from '../../src/config/schema/push.ts'
 import type { Caller } from '../../src/core/call.ts'
-import { type PushSubscription, pushSchema } from '../../src/core/push.ts'
 import type { Store } from '../../src/core/store.ts'
 import { createLongWork } from '../../src/engine/long-work.ts'
 import { createReplayEvents } from '../../src/engine/replay-events.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { budgetSchema } from '../../src/core/budget.ts'
+import { budgetSchema } from '../../src/config/schema/budget.ts'
 import { pathGet } from '../../src/core/json.ts'
 import { createBudgets } from '../../src/runtime/model/budget.ts'
 import { callFrom, quiet } from '../features/kit.ts'

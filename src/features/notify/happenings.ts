@@ -1,9 +1,10 @@
+import type { NotifyOn } from '../../config/schema/notify.ts'
 import type { Message } from '../../core/message.ts'
-import type { NotifyOn, OperationsEvent } from '../../core/notify.ts'
 import type { Approval } from '../../core/services.ts'
 import type { DeadLetter } from '../../core/store.ts'
 import type { Trouble } from '../../core/trouble.ts'
 import { keyOf } from './dead-letter-scan.ts'
+import type { OperationsEvent } from './operations-event.ts'
 
 /** Something that people may be told of. The same `key` is published once. */
 export type Happening = { key: string; type: NotifyOn; data: OperationsEvent }

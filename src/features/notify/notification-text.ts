@@ -1,6 +1,7 @@
+import type { NotifyOn } from '../../config/schema/notify.ts'
 import type { Event } from '../../core/event.ts'
-import type { NotifyOn, OperationsEvent } from '../../core/notify.ts'
 import { counted } from '../../lib/counted.ts'
+import type { OperationsEvent } from './operations-event.ts'
 
 /** What one notification says: of one event, or of all that came since the last one. */
 export type NotificationText = { subject: string; text: string }

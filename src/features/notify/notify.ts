@@ -1,7 +1,7 @@
+import type { NotifyRule } from '../../config/schema/notify.ts'
 import { OPERATIONS_TOPIC } from '../../core/event.ts'
 import { toJson } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
-import type { NotifyRule } from '../../core/notify.ts'
 import type { ApprovalService } from '../../core/services.ts'
 import type { DeadLetter, Store } from '../../core/store.ts'
 import type { Trouble } from '../../core/trouble.ts'

@@ -1,5 +1,5 @@
 import { Client } from 'undici'
-import type { PushSubscription } from '../../core/push.ts'
+import type { PushSubscription } from '../../config/schema/push.ts'
 import { publicLookup } from '../../lib/public-lookup.ts'
 import { tlsOptions } from './tls.ts'
 

@@ -1,5 +1,5 @@
+import type { PushSubscription } from '../../config/schema/push.ts'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
-import type { PushSubscription } from '../../core/push.ts'
 import type { SubscriptionInfo } from '../../core/services.ts'
 import type { GroupInfo, Store, StoreStats } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { type PushSubscription, pushSchema } from '../../config/schema/push.ts'
 import { isJsonObject, type Json, type JsonObject, toJson } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
-import { type PushSubscription, pushSchema } from '../../core/push.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { updateKv } from '../../core/update-kv.ts'
 

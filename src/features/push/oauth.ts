@@ -1,8 +1,9 @@
 import { Client } from 'undici'
+import type { PushSubscription } from '../../config/schema/push.ts'
 import { reasonOf } from '../../core/errors.ts'
 import { isJsonObject, parseJson } from '../../core/json.ts'
-import { isPrivateHost, type PushSubscription } from '../../core/push.ts'
 import { headOf } from '../../lib/head-of.ts'
+import { isPrivateHost } from '../../lib/private-address.ts'
 import { privateRefusal, publicLookup } from '../../lib/public-lookup.ts'
 
 /** A token is renewed so long (ms) before it expires, or at half of its life if that is shorter. */

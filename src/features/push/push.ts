@@ -1,5 +1,5 @@
+import type { PushSubscription } from '../../config/schema/push.ts'
 import { TriviumError } from '../../core/errors.ts'
-import type { PushSubscription } from '../../core/push.ts'
 import type { Services } from '../../core/services.ts'
 import type { ReplayEvents } from '../../engine/replay-events.ts'
 import { didYouMean } from '../../lib/nearest.ts'

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { PushSubscription } from '../../core/push.ts'
+import type { PushSubscription } from '../../config/schema/push.ts'
 import type { Store } from '../../core/store.ts'
 import { createLoop } from '../../lib/loop.ts'
 import { type Control, createRecords, queueOf } from './records.ts'

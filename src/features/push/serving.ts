@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { PushSubscription } from '../../core/push.ts'
+import type { PushSubscription } from '../../config/schema/push.ts'
 import { createLoop } from '../../lib/loop.ts'
 import { createTurns } from '../../lib/turns.ts'
 import type { Ending } from './ending.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
+import type { PushSubscription } from '../../config/schema/push.ts'
 import { reasonOf } from '../../core/errors.ts'
-import type { PushSubscription } from '../../core/push.ts'
 
 /** The TLS options of a connection. Reads files; throws an Error that names the key. */
 export function tlsOptions(tls: PushSubscription['tls']): Partial<Record<'cert' | 'key' | 'ca', string>> {

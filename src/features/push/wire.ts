@@ -1,6 +1,6 @@
+import type { PushSubscription } from '../../config/schema/push.ts'
 import type { Event } from '../../core/event.ts'
 import { pathGet } from '../../core/json.ts'
-import type { PushSubscription } from '../../core/push.ts'
 import { createHmac } from '../../lib/hmac.ts'
 
 /** What is POSTed of an event. The headers are names and values in turn. */

@@ -1,6 +1,6 @@
 import type { ClientAuth, Configuration, CustomFetch, UserInfoResponse } from 'openid-client'
 import { z } from 'zod'
-import type { OidcConfig } from '../../core/console.ts'
+import type { OidcConfig } from '../../config/schema/console.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { parseJson, pathGet } from '../../core/json.ts'
 import { createVault } from '../../lib/vault.ts'

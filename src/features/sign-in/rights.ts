@@ -1,5 +1,5 @@
+import type { ConsoleConfig, OidcConfig } from '../../config/schema/console.ts'
 import type { Caller } from '../../core/call.ts'
-import type { ConsoleConfig, OidcConfig } from '../../core/console.ts'
 import { withoutCase } from '../../core/identity.ts'
 import { VIEWER, VIEWER_SKILLS } from '../../core/viewer-role.ts'
 import type { Person } from './sessions.ts'

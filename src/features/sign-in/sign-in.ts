@@ -1,7 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express'
 import { z } from 'zod'
+import type { ConsoleConfig } from '../../config/schema/console.ts'
 import type { RecordAudit } from '../../core/audit.ts'
-import type { ConsoleConfig } from '../../core/console.ts'
 import { TriviumError, toTriviumError } from '../../core/errors.ts'
 import { isLocalName, isLoopback, peerOf } from '../../lib/http.ts'
 import { cookieHeader, cookieName, isOfBrowser, isOwnPage, isSecure, readCookie } from './cookies.ts'

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
-import { NOTIFY_TOPICS } from './event.ts'
-import { matchSchema, type RouteMatch } from './match.ts'
+import { NOTIFY_TOPICS } from '../../core/event.ts'
+import { matchSchema, type RouteMatch } from '../../core/match.ts'
+import { rate } from '../../core/units.ts'
 import { type PushSubscription, pushSchema } from './push.ts'
-import { rate } from './units.ts'
 
 /** Notification kinds, which are the event types on `trivium-operations`. */
 const NOTIFY_ON = [
@@ -80,19 +80,4 @@ function subscriptionFor(id: string, { headers, 'allow-private': isPrivate, ...t
     ...(headers === undefined ? {} : { headers }),
     ...(isPrivate === undefined ? {} : { 'allow-private': isPrivate }),
   })
-}
-
-/** Data of an event on `trivium-operations`. */
-export type OperationsEvent = {
-  severity: 'error' | 'warning'
-  title: string
-  text: string
-  todo: string
-  count: number
-  /** Start, or time of the event (Unix ms). */
-  since: number
-  where: Record<string, string>
-  messageId?: string
-  deadLetterId?: string
-  approvalId?: string
 }

@@ -1,10 +1,9 @@
-import { isIP } from 'node:net'
 import { z } from 'zod'
-import { camelKeys } from '../lib/camel.ts'
-import { isPrivateAddress } from '../lib/private-address.ts'
-import { MESSAGE_TOPIC } from './event.ts'
-import { matchSchema, type RouteMatch } from './match.ts'
-import { rate, timerDuration } from './units.ts'
+import { MESSAGE_TOPIC } from '../../core/event.ts'
+import { matchSchema, type RouteMatch } from '../../core/match.ts'
+import { rate, timerDuration } from '../../core/units.ts'
+import { camelKeys } from '../../lib/camel.ts'
+import { isPrivateHost } from '../../lib/private-address.ts'
 
 const secret = z
   .string()
@@ -118,10 +117,4 @@ function faultOf(url: URL, allowPrivate: boolean): string | undefined {
   return url.hostname === 'localhost' || isPrivateHost(url)
     ? 'it is a private address; set `allow-private: true` to allow it'
     : undefined
-}
-
-/** Whether a URL contains a private address. The address that a name resolves to is checked on connection. */
-export function isPrivateHost({ hostname }: URL): boolean {
-  const address = hostname.replace(/^\[|\]$/g, '')
-  return isIP(address) !== 0 && isPrivateAddress(address)
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { camelKeys } from '../lib/camel.ts'
-import { isLoopback } from '../lib/http.ts'
-import { duration } from './units.ts'
+import { duration } from '../../core/units.ts'
+import { camelKeys } from '../../lib/camel.ts'
+import { isLoopback } from '../../lib/http.ts'
 
 const DAY = 86_400_000
 

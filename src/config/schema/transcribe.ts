@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { camelKeys } from '../lib/camel.ts'
+import { size, timerDuration } from '../../core/units.ts'
+import { camelKeys } from '../../lib/camel.ts'
 import { providerOptions } from './provider-options.ts'
-import { size, timerDuration } from './units.ts'
 
 const MINUTE = 60_000
 

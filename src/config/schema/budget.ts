@@ -1,0 +1,37 @@
+import { z } from 'zod'
+import type { Amount } from '../../core/budget.ts'
+import { patternText } from '../../core/pattern.ts'
+import { parseDuration } from '../../core/units.ts'
+
+const FORM = /^(\d{1,12}(?:\.\d{1,6})?)\s*([kM])?\s*(tokens?|[A-Z]{3})\s*\/\s*(\w+)$/
+/** Keeps `month` from being read as `m`, a minute. */
+const NAMED = /^(s|m|h|d|w)(?:ec|econd|in|inute|our|ay|eek)?$/
+const HINT = 'expected an amount per time, such as 200k tokens/1d, 5M tokens/7d or 20 EUR/30d'
+const [SHORTEST, LONGEST] = [1_000, 90 * 86_400_000]
+
+const amount = z.string({ error: HINT }).transform((text, context): Amount => {
+  const [, number, times = '', unit = '', span = ''] = FORM.exec(text.trim()) ?? []
+  const [, named = ''] = NAMED.exec(span) ?? []
+  const per = parseDuration(/^\d/.test(span) ? span : span === 'month' ? '30d' : `1${named}`) ?? 0
+  if (Number(number) > 0 && per >= SHORTEST && per <= LONGEST) {
+    const most = Number(number) * (times === 'k' ? 1e3 : times === 'M' ? 1e6 : 1)
+    return { most, unit: unit.startsWith('token') ? 'tokens' : unit, per, text: text.trim() }
+  }
+  context.addIssue({ code: 'custom', message: HINT, input: text })
+  return z.NEVER
+})
+const amounts = z
+  .union([amount.transform((one) => [one]), z.array(amount).min(1)], { error: HINT })
+  .default([])
+
+/** Budgets for models, per sender and in total; several amounts all apply. */
+export const budgetSchema = z
+  .strictObject({ sender: amounts, total: amounts })
+  .refine(
+    ({ sender, total }) => new Set([...sender, ...total].map(({ unit }) => unit)).size <= 2,
+    'all budgets in money need the same currency, that of `prices`',
+  )
+
+const price = z.number().min(0)
+/** Price of a million tokens by `provider:model`, or a glob over it, in the currency of the budgets. The first match counts. */
+export const pricesSchema = z.record(patternText, z.strictObject({ input: price, output: price }))

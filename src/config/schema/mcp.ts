@@ -1,0 +1,100 @@
+import { z } from 'zod'
+import { size, timerDuration } from '../../core/units.ts'
+import { camelKeys } from '../../lib/camel.ts'
+
+const names = z.array(z.string().min(1)).min(1)
+const oauth = z
+  .strictObject({
+    'client-id': z
+      .string()
+      .min(1)
+      .exactOptional()
+      .describe('The client, if the server does not register clients dynamically.'),
+    'client-secret': z.string().min(1).exactOptional().describe('The client secret.'),
+    issuer: z
+      .url({ protocol: /^https?$/, error: 'expected https://…' })
+      .exactOptional()
+      .describe('The authorization server of the client. The credentials are sent to no other server.'),
+    scope: z.string().min(1).exactOptional().describe('Scopes to request.'),
+    grant: z
+      .enum(['authorization_code', 'client_credentials'])
+      .default('authorization_code')
+      .describe(
+        'authorization_code: a person signs in once with `trivium mcp login`. client_credentials: without a person.',
+      ),
+  })
+  .transform(camelKeys)
+
+const OF_COMMAND = ['args', 'env', 'cwd'] as const
+const OF_URL = ['headers', 'oauth'] as const
+
+/**
+ * An entry of `mcp:` in routes.yaml: another MCP server, whose tools are the skills `<name>.<tool>`. Times in
+ * ms, sizes in bytes.
+ */
+export const mcpServerSchema = z
+  .strictObject({
+    enabled: z
+      .union([z.boolean(), z.enum(['auto', 'true', 'false'])], { error: 'expected true, false or auto' })
+      .default(true)
+      .describe('auto: enabled only if every variable in its options is set.'),
+    command: z.string().min(1).exactOptional().describe('A program that speaks MCP on stdin and stdout.'),
+    args: z.array(z.coerce.string()).exactOptional().describe('Arguments of the program.'),
+    env: z
+      .record(z.string(), z.coerce.string())
+      .exactOptional()
+      .describe(
+        'Environment variables for the program. Apart from these it only gets HOME, PATH, USER and a few others.',
+      ),
+    cwd: z
+      .string()
+      .min(1)
+      .exactOptional()
+      .describe('Working directory; defaults to the folder of routes.yaml.'),
+    url: z
+      .url({ protocol: /^https?$/, error: 'expected https://…' })
+      .exactOptional()
+      .describe('A server that speaks MCP over HTTP.'),
+    headers: z
+      .record(z.string().regex(/^[\w-]+$/), z.string())
+      .exactOptional()
+      .describe('Headers of each request.'),
+    oauth: oauth.exactOptional().describe('OAuth 2 login at the server.'),
+    'allow-private': z
+      .boolean()
+      .default(false)
+      .describe('Allow a login that leads from a public server to private addresses, or to plain http.'),
+    tools: names.default(['*']).describe('The tools that become skills; globs are allowed.'),
+    timeout: timerDuration.default(60_000).describe('Timeout of one call.'),
+    'max-result': size.default(4 * 1024 ** 2).describe('Largest result of a call.'),
+    approval: z
+      .union([z.enum(['destructive', 'always', 'never']), names])
+      .default('destructive')
+      .describe('Tools that need an approval: destructive ones, all, none, or those listed.'),
+    approvers: z.array(z.string()).default([]).describe('People who may approve, in addition to operators.'),
+    access: names.exactOptional().describe('Who may use the tools, like `access` of a skill.'),
+  })
+  .superRefine((given, context) => {
+    const fault = (message: string, ...path: string[]) =>
+      context.addIssue({ code: 'custom', path, message, input: given })
+    const { command, url } = given
+    if ((command === undefined) === (url === undefined)) return fault('expected either `command` or `url`')
+    for (const key of url === undefined ? OF_URL : OF_COMMAND) {
+      if (given[key] === undefined) continue
+      fault(`\`${key}\` goes with \`${url === undefined ? 'url' : 'command'}\``, key)
+    }
+    const { username, password } = new URL(url ?? 'http://none')
+    if (username || password) {
+      fault('no user and password in the URL, it is in logs; write them under `headers`', 'url')
+    }
+    if (given.oauth?.clientSecret && !given.oauth.issuer) {
+      fault(
+        '`client-secret` needs `issuer`; otherwise the server could choose who receives the secret',
+        'oauth',
+      )
+    }
+    if (given.oauth?.grant === 'client_credentials' && !given.oauth.clientSecret) {
+      fault('the grant client_credentials needs `client-id` and `client-secret`', 'oauth')
+    }
+  })
+  .transform(camelKeys)

@@ -1,0 +1,120 @@
+import { z } from 'zod'
+import { approvalSettings } from '../../core/approval-settings.ts'
+import { jsonObjectSchema } from '../../core/json.ts'
+import { matchSchema, type RouteMatch } from '../../core/match.ts'
+import { queueName } from '../../core/queue-name.ts'
+import { timerDuration } from '../../core/units.ts'
+
+const retrySchema = z
+  .strictObject({
+    attempts: z.int().min(1).max(1000).default(5).describe('Attempts, including the first.'),
+    backoff: z
+      .enum(['exponential', 'fixed'])
+      .default('exponential')
+      .describe('How the delay grows with each attempt.'),
+    delay: timerDuration.default(1_000).describe('Delay before the second attempt.'),
+    'max-delay': timerDuration.default(300_000).describe('Longest delay between attempts.'),
+  })
+  .transform(({ 'max-delay': most, ...rest }) => ({ ...rest, maxDelay: Math.max(most, rest.delay) }))
+
+/** The keys that name the target of a route. A route has exactly one. */
+export const ROUTE_TARGETS = ['skill', 'queue', 'bolt'] as const
+
+/** The keys that only apply to skills. */
+const OF_SKILLS = ['args', 'model', 'approval', 'while-busy', 'settle'] as const
+
+/** Maximum `settle` in ms: people do not wait longer for a reply. */
+const LONGEST_SETTLE = 600_000
+
+const routeKeys = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[\w][\w.@:-]{0,99}$/, 'a name has letters, digits, and _ . @ : - inside')
+    .describe('Name of the route, in histories and metrics.'),
+  match: matchSchema
+    .transform((match): RouteMatch => match)
+    .default({})
+    .describe('All keys must match; a list means any of its values. Without it every message matches.'),
+  fallback: z
+    .boolean()
+    .exactOptional()
+    .describe(
+      'Takes only messages that no other route takes, including routes of skills. So does a last route without `match`.',
+    ),
+  skill: z.string().min(1).exactOptional().describe('The skill that answers.'),
+  queue: queueName.exactOptional().describe('The BullMQ queue whose workers answer.'),
+  /** Absolute once the configuration is loaded. */
+  bolt: z
+    .string()
+    .min(1)
+    .exactOptional()
+    .describe('The file of a Slack Bolt app that answers, relative to routes.yaml.'),
+  args: jsonObjectSchema
+    .exactOptional()
+    .describe('Fixed arguments, added to those that every dispatched skill gets.'),
+  retry: retrySchema.prefault({}).describe('When a failed skill runs again.'),
+  timeout: timerDuration
+    .refine((ms) => ms > 0, 'a timeout must be greater than 0')
+    .default(60_000)
+    .describe('Timeout of one attempt.'),
+  /** See `concurrencyOf`. */
+  concurrency: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .exactOptional()
+    .describe('Concurrent invocations of this route per process.'),
+  order: z
+    .enum(['conversation', 'none'])
+    .exactOptional()
+    .describe('For `bolt`. conversation: messages of a conversation in order. none: all concurrently.'),
+  reply: z
+    .enum(['auto', 'none'])
+    .default('auto')
+    .describe('auto: the result of the skill is the reply. none: it is not sent.'),
+  'on-failure': z
+    .string()
+    .trim()
+    .min(1)
+    .max(4_000)
+    .exactOptional()
+    .describe('Text for the sender, once, if their message becomes a dead letter.'),
+  model: z
+    .string()
+    .min(1)
+    .exactOptional()
+    .describe('Model for a markdown skill, instead of the configured one.'),
+  approval: z
+    .union([z.boolean(), approvalSettings])
+    .exactOptional()
+    .describe('Each run waits for an approval.'),
+  'while-busy': z
+    .enum(['queue', 'collect', 'latest', 'steer'])
+    .exactOptional()
+    .describe(
+      'Messages that arrive while the conversation is busy: one by one (queue), one run for all (collect), only the newest (latest), or passed to the running model (steer).',
+    ),
+  settle: timerDuration
+    .refine((ms) => ms <= LONGEST_SETTLE, '`settle` is at most 10m')
+    .exactOptional()
+    .describe('Waits until no further message has arrived for this long, at most ten times as long.'),
+})
+
+/** One route of routes.yaml, with its defaults filled in. Times in milliseconds. */
+export const routeSchema = routeKeys.superRefine((route, context) => {
+  const issue = (key: string, message: string) =>
+    context.addIssue({ code: 'custom', path: [key], message, input: route })
+  const [target, another] = ROUTE_TARGETS.filter((key) => route[key] !== undefined)
+  if (!target) issue('skill', 'missing key "skill", "queue" or "bolt"')
+  if (another) issue(another, `a route has one of "skill", "queue" and "bolt"; this one has "${target}"`)
+  if (route.order !== undefined && target !== 'bolt')
+    issue(
+      'order',
+      `"order" only applies to "bolt"; with "${target}" the messages of a conversation always keep their order`,
+    )
+  if (target === undefined || target === 'skill') return
+  for (const key of OF_SKILLS) {
+    if (route[key] !== undefined)
+      issue(key, `"${key}" only applies to skills; "${target}" gets the whole message`)
+  }
+})
