@@ -241,7 +241,7 @@ describe('a call that makes a push subscription', () => {
       [{ url: 'http://example.com' }, 'skill_args_invalid', /url: expected https/],
       [{ url: 'https://127.0.0.1/x' }, 'skill_args_invalid', /private address/],
       [{ url: 'https://[::ffff:10.0.0.1]/x' }, 'skill_args_invalid', /private address/],
-      [{ url: 'https://ada:pw@example.com' }, 'skill_args_invalid', /no user and password/],
+      [{ url: 'https://ada:pw@example.com' }, 'skill_args_invalid', /remove user and password/],
       [{ url: 'ftp://example.com' }, 'skill_args_invalid', /url/],
       [{ name: '../crm' }, 'skill_args_invalid', /name: expected letters/],
       [{ secret: 'short' }, 'skill_args_invalid', /whsec_/],
