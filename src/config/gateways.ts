@@ -11,7 +11,11 @@ import type { Checker } from './checker.ts'
 export type TransportSchemas = Readonly<Record<string, Pick<TransportKind, 'options' | 'targetFault'>>>
 
 /** The parts of a skill used to check routes and gateways. A broken skill has only a name. */
-export type RoutedSkill = Pick<Skill, 'name' | 'metadata'> & Partial<Pick<Skill, 'args'>>
+export type RoutedSkill = Pick<Skill, 'name' | 'metadata'> &
+  Partial<Pick<Skill, 'args'>> & {
+    /** Part of Trivium: its arguments are fixed, so that an unknown one is a mistake. */
+    isShipped?: boolean
+  }
 
 /** One gateway of routes.yaml. */
 export type GatewayConfig = {

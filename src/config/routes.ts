@@ -13,7 +13,7 @@ import { type Checker, check, findingsOf } from './checker.ts'
 import { findSkill } from './find-skill.ts'
 import type { GatewayConfig, RoutedSkill } from './gateways.ts'
 import { routeSchema } from './schema/route.ts'
-import { argsFindings } from './skill-args.ts'
+import { checkArgs } from './skill-args.ts'
 import { listOf, swallowedWords } from './swallowed-words.ts'
 import type { Path } from './yaml-file.ts'
 
@@ -154,12 +154,7 @@ function checkSkill(
   const fault =
     title !== undefined && taken ? titleFault(title, () => skillJsonSchema({ args: taken })) : undefined
   if (fault !== undefined) checker.report([...path, 'approval', 'title'], 'value', fault)
-  if (!args || !skill.args) return
-  for (const finding of argsFindings(skill.args, args)) {
-    const [key] = finding.path
-    if (key === undefined || !Object.hasOwn(args, key)) continue
-    checker.report([...path, 'args', ...finding.path], finding.what, finding.message)
-  }
+  if (args) checkArgs(skill, args, path, checker, false)
 }
 
 /** The routes in a skill's `metadata.<transport>.route`: keys of a route, or match keys only. */

@@ -9,7 +9,7 @@ import { isTimeZone } from '../lib/time-zone.ts'
 import type { Checker } from './checker.ts'
 import { findSkill } from './find-skill.ts'
 import type { RouteWorld } from './routes.ts'
-import { argsFindings } from './skill-args.ts'
+import { checkArgs } from './skill-args.ts'
 import { createNames } from './unique-names.ts'
 import type { Path, Problem } from './yaml-file.ts'
 
@@ -132,6 +132,5 @@ function checkSkill(
   if (!skills) return
   const skill = findSkill(name, path, { skills, servers }, checker)
   if (!skill) return
-  for (const finding of skill.args ? argsFindings(skill.args, args) : [])
-    checker.report([...path, 'args', ...finding.path], finding.what, finding.message)
+  checkArgs(skill, args, path, checker, true)
 }

@@ -1,11 +1,37 @@
-import type { ZodType } from 'zod'
+import { ZodObject, type ZodType } from 'zod'
+import type { JsonObject } from '../core/json.ts'
 import { attempt } from '../lib/attempt.ts'
-import { check, type Finding, findingsOf } from './checker.ts'
+import { hint, quote } from '../lib/nearest.ts'
+import { type Checker, check, findingsOf } from './checker.ts'
+import type { RoutedSkill } from './gateways.ts'
+import type { Path } from './yaml-file.ts'
 
 /**
- * Errors in a skill's arguments. Ignores async and throwing schemas; those are checked when the
- * skill runs.
+ * Reports errors in the fixed arguments of a skill at a path. `isComplete`: no others come with a message. Ignores async and
+ * throwing schemas; those are checked when the skill runs.
  */
-export function argsFindings(schema: ZodType, args: unknown): Finding[] {
-  return findingsOf(attempt(() => check(schema, args).issues) ?? [])
+export function checkArgs(
+  { args: schema, isShipped = false }: RoutedSkill,
+  args: JsonObject,
+  path: Path,
+  checker: Checker,
+  isComplete: boolean,
+): void {
+  if (!schema) return
+  for (const finding of findingsOf(attempt(() => check(schema, args).issues) ?? [])) {
+    const [key] = finding.path
+    if (!isComplete && (key === undefined || !Object.hasOwn(args, key))) continue
+    checker.report([...path, 'args', ...finding.path], finding.what, finding.message)
+  }
+  const known = droppingKeys(schema)
+  for (const key of known ? Object.keys(args).filter((one) => !known.includes(one)) : []) {
+    const message = `the skill has no argument ${quote(key)}${hint(key, known ?? [])}`
+    checker.report([...path, 'args', key], 'key', message, isShipped ? 'error' : 'warning')
+  }
+}
+
+/** The arguments of a schema that silently drops others; undefined where it keeps or refuses them. */
+function droppingKeys(schema: ZodType): string[] | undefined {
+  const isDropping = schema instanceof ZodObject && schema.def.catchall === undefined
+  return isDropping ? Object.keys(schema.shape) : undefined
 }

@@ -4,20 +4,28 @@ import type { Config } from '../config/load-config.ts'
 import { silent } from '../core/log.ts'
 import { builtInSkills } from '../runtime/built-in.ts'
 import { createMarkdownLoader } from '../runtime/markdown/loader.ts'
+import { createMiddleware } from '../runtime/middleware/index.ts'
 import { createRegistry } from '../runtime/registry.ts'
 
 /** The folder of shipped skills. */
 export const SHIPPED_SKILLS: string = fileURLToPath(new URL('../../skills', import.meta.url))
 
 /** The shipped skills and those in the configured folders, including broken ones, without a daemon. */
-export async function knownSkills({ skills }: Pick<Config, 'skills'>): Promise<RoutedSkill[]> {
+export async function knownSkills(config: Pick<Config, 'skills'>): Promise<RoutedSkill[]> {
+  return (await loadSkills(config)).known
+}
+
+/** The same, and which of them cannot be loaded: they are loaded as by the daemon. */
+export async function loadSkills({ skills }: Pick<Config, 'skills'>) {
   const registry = createRegistry({
     folders: [...skills.folders, SHIPPED_SKILLS],
+    shippedFolder: SHIPPED_SKILLS,
+    middleware: createMiddleware(),
     skills: builtInSkills,
     // Only described here, never run.
     loadMarkdown: createMarkdownLoader({ sources: () => ({ env: {} }) }),
     log: silent,
   })
   await registry.reload()
-  return registry.known()
+  return { known: registry.known(), broken: registry.errors() }
 }

@@ -43,6 +43,7 @@ export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 
   const services = createRuntimeServices({ store, dataDir, now })
   const manager = createSkillManager({
     folders: [...config().skills.folders, SHIPPED_SKILLS],
+    shippedFolder: SHIPPED_SKILLS,
     globals: services.globals,
     skills: [
       ...builtInSkills,

@@ -18,6 +18,8 @@ export type RegisteredSkill = { onion: Onion; source: SkillSource }
 export type RegistryOptions = {
   /** Absolute paths. Earlier folders win. */
   folders: readonly string[]
+  /** The folder of the skills that are part of Trivium. */
+  shippedFolder?: string
   middleware?: readonly Middleware[]
   /** Built-in skills. A skill of the same name in a folder wins. */
   skills?: readonly Skill[]
@@ -28,7 +30,7 @@ export type RegistryOptions = {
 
 /** All skills by name. `reload` fills it. A skill that fails to load does not affect others. */
 export function createRegistry(options: RegistryOptions) {
-  const { folders, log, middleware: shipped = [] } = options
+  const { folders, log, middleware: shipped = [], shippedFolder } = options
   const builtIn = [...(options.skills ?? [])]
   const importer = createFreshImporter(folders)
   const catalog: Catalog = {
@@ -95,7 +97,9 @@ export function createRegistry(options: RegistryOptions) {
     errors: () => failures,
     /** Includes broken skills, by name: a route to one is not a mistake in the route. */
     known: () => {
-      const whole = catalog.names().flatMap((name) => catalog.get(name) ?? [])
+      const whole = [...skills.values(), ...remote.values()].map(({ onion, source }) => {
+        return { ...onion.skill, isShipped: isShipped(source, shippedFolder) }
+      })
       return [...whole, ...failures.map(({ name }) => ({ name }))]
     },
     middleware: () => middleware,
@@ -104,6 +108,10 @@ export function createRegistry(options: RegistryOptions) {
     close: () => importer.close(),
   }
 }
+
+/** Whether a skill is part of Trivium. */
+const isShipped = ({ kind, path = '' }: SkillSource, folder: string | undefined) =>
+  kind === 'built-in' || (folder !== undefined && path.startsWith(folder))
 
 /** Wraps the tools of MCP servers. Omits those whose settings a middleware rejects. */
 function wrapRemote(

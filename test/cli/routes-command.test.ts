@@ -69,6 +69,49 @@ describe('trivium routes and config', { timeout: 120_000 }, async () => {
     assert.equal(dead.code, 2)
   })
 
+  test('check loads skills and Bolt apps, and names those that are broken', async () => {
+    const routes = `
+gateways: { team: { transport: slack, mode: socket, botToken: xoxb-1, appToken: xapp-1 } }
+routes: [{ name: app, match: { gateway: team }, bolt: ./app.cjs }, { name: rest, skill: whole }]`
+    const other = openSite({ routes })
+    other.write('app.cjs', "const { App } = require('@slack/bolt')\nnew App({}).mesage('x', () => {})\n")
+    other.write('skills/typo/index.ts', "export default { description: 'x', run: () => }\n")
+    other.write('skills/words/SKILL.md', '---\ndescription: x\nallowed-tools: 5\n---\nHello.\n')
+    const whole = "export default { description: 'x', run: () => 'fine' }\nsetInterval(() => {}, 1000)\n"
+    other.write('skills/whole/index.ts', whole)
+    const { code, out } = await other.run(['routes', 'check'])
+    assert.equal(code, 2)
+    assert.match(out, /^skills\/typo\/index\.ts +the skill cannot be loaded: line 1: /m)
+    assert.match(out, /^skills\/words\/SKILL\.md +the skill cannot be loaded: .*allowed-tools/m)
+    assert.match(out, /the Bolt app .*app\.cjs cannot be loaded: .*mesage is not a function/)
+    assert.doesNotMatch(out, /whole/)
+    other.write('app.cjs', "const { App } = require('@slack/bolt')\nnew App({}).message('x', () => {})\n")
+    other.write('skills/typo/index.ts', whole)
+    other.write('skills/words/SKILL.md', '---\ndescription: x\n---\nHello.\n')
+    const fixed = await other.run(['routes', 'check'])
+    assert.equal(fixed.code, 0, fixed.out)
+  })
+
+  test('check refuses an argument that a shipped skill does not have, and warns of one of another skill', async () => {
+    const routes = `
+schedules: [{ name: daily, every: 1d, skill: autoresponder, args: { hourss: 24/7 } }]
+routes:
+  - { name: own, match: { prefix: own }, skill: own, args: { txt: x } }
+  - { name: open, match: { prefix: open }, skill: open, args: { anything: x } }
+  - { name: rest, skill: autoresponder, args: { periode: 1d, hours: 24/7 } }`
+    const other = openSite({ routes })
+    const skill = (args: string) =>
+      `import { defineSkill, z } from 'trivium'\nexport default defineSkill({ description: 'x', args: ${args}, run: () => 1 })\n`
+    other.write('skills/own/index.ts', skill('z.object({ text: z.string().optional() })'))
+    other.write('skills/open/index.ts', skill('z.looseObject({})'))
+    const { code, out } = await other.run(['routes', 'check'])
+    assert.equal(code, 2, out)
+    assert.match(out, /:2:\d+ +the skill has no argument "hourss"; did you mean "hours"\?/)
+    assert.match(out, /:4:\d+ +warning: the skill has no argument "txt"; did you mean "text"\?/)
+    assert.match(out, /:6:\d+ +the skill has no argument "periode"; did you mean "period"\?/)
+    assert.doesNotMatch(out, /anything/)
+  })
+
   test('a mistyped `not` is recognised', async () => {
     const other = openSite({ routes: 'routes: [{ name: a, match: { nott: { from: x } }, skill: echo }]' })
     assert.match(

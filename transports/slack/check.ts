@@ -1,9 +1,8 @@
-import { reasonOf } from '../../src/core/errors.ts'
 import type { Check, Health, TransportDeps } from '../../src/core/transport.ts'
 import { createSlackApi, slackFailure } from './api.ts'
 import { SCOPES, type SlackOptions } from './options.ts'
 import type { Workspace } from './workspaces/workspace.ts'
-import type { Workspaces } from './workspaces/workspaces.ts'
+import { type Workspaces, whyNotReady } from './workspaces/workspaces.ts'
 
 /** Maximum number of installations checked. */
 const MOST = 20
@@ -48,7 +47,7 @@ export async function checkSlack(
     const some = ids ? await Promise.all(ids.slice(0, MOST).map(workspaces.find)) : await workspaces.ready()
     for (const workspace of some) if (workspace) await checkToken(workspace)
   } catch (error) {
-    add('Slack bot token', false, reasonOf(error))
+    add('Slack bot token', false, whyNotReady(error))
   }
   for (const fault of workspaces.faults()) add('Slack bot token', false, fault)
   if (options.mode === 'socket') {

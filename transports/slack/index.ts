@@ -19,6 +19,10 @@ export const slack: TransportKind<SlackOptions, SlackHost> = {
   },
   eventData,
   example: exampleData,
+  async listenerFault(file) {
+    const { faultOfApp } = await loadPart('slack', () => import('./bolt/try-app.ts'))
+    return faultOfApp(file, 'https://slack.com/api/')
+  },
   // Commands, clicks and submissions must be acknowledged within three seconds, when their triggers expire.
   isUrgent: ({ data }) => isJsonObject(data.payload) && isAcknowledgedByApp(data.payload),
 }

@@ -46,8 +46,9 @@ export function createSocketMode(
       const opened = await inTime(api.apps.connections.open({}), stopping.signal)
       return await serveSocket(opened?.url ?? '', options, deps, listening, state, stopping.signal)
     } catch (error) {
-      const { reason, seconds } = slackFailure(error)
-      return { why: `apps.connections.open failed: ${reason}`, wait: seconds * 1000 || undefined }
+      const { reason, seconds, isToken } = slackFailure(error)
+      const what = isToken ? 'Slack refuses the app token' : 'apps.connections.open failed'
+      return { why: `${what}: ${reason}`, wait: seconds * 1000 || undefined }
     }
   }
 

@@ -1,4 +1,3 @@
-import { reasonOf } from '../../src/core/errors.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { Health, Identity, Transport } from '../../src/core/transport.ts'
 import { backoff } from '../../src/lib/backoff.ts'
@@ -19,7 +18,7 @@ import { createProgress } from './progress.ts'
 import { createSocketMode } from './socket.ts'
 import { createUserGroups } from './user-groups.ts'
 import type { Workspace } from './workspaces/workspace.ts'
-import { createWorkspaces } from './workspaces/workspaces.ts'
+import { createWorkspaces, whyNotReady } from './workspaces/workspaces.ts'
 
 const BACKOFF = { first: 1000, longest: 30_000 }
 
@@ -46,7 +45,9 @@ export function createSlackTransport(options: SlackOptions, deps: SlackDeps): Tr
         return void parts.progress.resume()
       } catch (error) {
         const wait = backoff(++failures, BACKOFF)
-        fault = reasonOf(error)
+        // Its other faults, and those of its apps, must not wait for a good token.
+        if (fault === '') void bolt.inspection.run()
+        fault = whyNotReady(error)
         deps.log.warn({ err: error, wait }, 'Slack does not tell who the bot is; asking again')
         await pause(wait, stopping.signal)
       }
@@ -56,7 +57,10 @@ export function createSlackTransport(options: SlackOptions, deps: SlackDeps): Tr
   const health = (): Health =>
     isIdentified
       ? healthOf(parts, listener)
-      : { ok: fault === '', detail: fault || 'asking Slack who the bot is' }
+      : {
+          ok: fault === '',
+          detail: [fault || 'asking Slack who the bot is', ...bolt.inspection.faults()].join('; '),
+        }
 
   return {
     installs: workspaces.installs,
@@ -85,7 +89,13 @@ export function createSlackTransport(options: SlackOptions, deps: SlackDeps): Tr
       sender.close()
     },
     health,
-    check: () => checkSlack(options, workspaces, isIdentified ? health : undefined, deps),
+    async check() {
+      const checks = await checkSlack(options, workspaces, isIdentified ? health : undefined, deps)
+      if (isIdentified) return checks
+      await bolt.inspection.run()
+      const broken = bolt.inspection.faults()
+      return [...checks, ...broken.map((detail) => ({ name: 'Bolt app', ok: false, detail }))]
+    },
   }
 }
 

@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { relative, resolve } from 'node:path'
 import { transports } from '../../../transports/registry.ts'
 import { configJsonSchema } from '../../config/json-schema.ts'
-import { readConfig } from '../../config/load-config.ts'
-import { formatProblems } from '../../config/yaml-file.ts'
-import { reasonOf } from '../../core/errors.ts'
+import { type Config, readConfig } from '../../config/load-config.ts'
+import { formatProblems, type Problem } from '../../config/yaml-file.ts'
+import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { type Json, type JsonObject, toJson } from '../../core/json.ts'
 import { isId } from '../../core/message-id.ts'
-import { knownSkills } from '../../daemon/known-skills.ts'
+import { loadSkills } from '../../daemon/known-skills.ts'
 import { createRouter } from '../../engine/router.ts'
 import { defined } from '../../lib/defined.ts'
 import { isMissing } from '../../lib/disk.ts'
@@ -97,12 +97,29 @@ function withoutComments(yaml: string): string {
 async function checked({ env, cwd, path }: Environs) {
   const base = { env, cwd, transports, ...defined({ path }) }
   const { config, problems } = await readConfig(base)
-  const skills = config && (await knownSkills(config))
-  const found = skills ? (await readConfig({ ...base, skills })).problems : problems
+  const skills = config && (await loadSkills(config))
+  const found = skills ? (await readConfig({ ...base, skills: skills.known })).problems : problems
+  const broken = (skills?.broken ?? []).map(({ path: file, reason }): Problem => {
+    return { severity: 'error', file: relative(cwd, file), message: `the skill cannot be loaded: ${reason}` }
+  })
+  const all = [...found, ...broken, ...(config ? await brokenListeners(config) : [])]
   return {
     files: config?.asRead.files.map(({ file }) => file) ?? [],
-    problems: found.map((problem) => ({ ...problem, text: formatProblems([problem]) })),
+    problems: all.map((problem) => ({ ...problem, text: formatProblems([problem]) })),
   }
+}
+
+/** Bolt apps that cannot be loaded; none where the part that loads them is missing. */
+async function brokenListeners({ routes }: Pick<Config, 'routes'>): Promise<Problem[]> {
+  const files = [...new Set(routes.flatMap(({ bolt }) => bolt ?? []))]
+  const [load] = Object.values(transports).flatMap(({ listenerFault }) => listenerFault ?? [])
+  const faults = files.map(async (file): Promise<Problem[]> => {
+    const message = await load?.(file).catch((error: unknown) => {
+      if (!(error instanceof TriviumError) || error.code !== 'part_missing') throw error
+    })
+    return typeof message === 'string' ? [{ severity: 'error', file: 'routes.yaml', message }] : []
+  })
+  return (await Promise.all(faults)).flat()
 }
 
 /** A message that may never come in; only what the file says of it is matched. */

@@ -4,6 +4,8 @@ import { afterEach, describe, test } from 'node:test'
 import { parse } from 'yaml'
 import type { Check } from '../../../src/core/transport.ts'
 import { slack } from '../../../transports/slack/index.ts'
+import { openSite } from '../../fixtures/daemon.ts'
+import { until } from '../../fixtures/until.ts'
 import { socketOptions, startWorld, type World } from './harness.ts'
 
 const MANIFEST = new URL('../../../ops/slack-manifest.yaml', import.meta.url)
@@ -43,5 +45,29 @@ describe('the doctor', () => {
       expected.map((name, index) => ({ ...checks[index], name, ok: true })),
     )
     assert.equal(world.server.sockets.opened(), opened)
+  })
+
+  test('says which token is refused, that nothing was sent, and which Bolt app is broken all the same', async (t) => {
+    world = await startWorld()
+    const { server } = world
+    const site = openSite({
+      routes: `
+gateways: { team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${server.apiUrl}" } }
+routes: [{ name: app, match: { gateway: team }, bolt: ./app.cjs }]`,
+    })
+    site.write('app.cjs', "const { App } = require('@slack/bolt')\nnew App({}).mesage('x', () => {})\n")
+    const refused = { body: { ok: false, error: 'invalid_auth' } }
+    server.fail('auth.test', ...Array.from({ length: 100 }, () => refused))
+    server.fail('apps.connections.open', ...Array.from({ length: 100 }, () => refused))
+    const doctor = (await site.run(['doctor'])).out
+    assert.match(doctor, /Slack bot token .*Slack refuses the bot token: invalid_auth/)
+    assert.match(doctor, /Slack app token .*invalid_auth/)
+    assert.match(doctor, /Bolt app .*app\.cjs cannot be loaded/)
+    assert.doesNotMatch(doctor, /could not send/)
+    await site.start()
+    t.after(() => site.run(['stop']))
+    const gateway = async () => (await site.run(['gateway', 'list', '--json'])).out
+    await until(async () => /app\.cjs cannot be loaded/.test(await gateway()), 'the broken app in the status')
+    assert.match(await gateway(), /Slack refuses the bot token: invalid_auth/)
   })
 })

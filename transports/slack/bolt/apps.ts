@@ -1,5 +1,4 @@
 import type { AuthorizeResult, AuthorizeSourceData } from '@slack/bolt'
-import { reasonOf } from '../../../src/core/errors.ts'
 import { isForGateway } from '../../../src/core/match.ts'
 import { backoff } from '../../../src/lib/backoff.ts'
 import { defined } from '../../../src/lib/defined.ts'
@@ -8,6 +7,7 @@ import type { SlackDeps } from '../host.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspaces } from '../workspaces/workspaces.ts'
 import { type AppThread, startAppThread } from './app-thread.ts'
+import { cannotBeLoaded } from './try-app.ts'
 
 /** Back-off (ms) for restarting an app that ended itself; resets after it ran for `proven` ms. */
 const RESTART = { first: 1000, longest: 60_000 }
@@ -31,7 +31,7 @@ export function createApps(options: SlackOptions, deps: SlackDeps, workspaces: W
       faults.delete(file)
       return app
     } catch (err) {
-      faults.set(file, `the Bolt app ${file} cannot be loaded: ${reasonOf(err)}`)
+      faults.set(file, cannotBeLoaded(file, err))
       log.error({ app: file, err }, 'a Bolt app cannot be loaded')
       throw err
     }

@@ -13,6 +13,7 @@ import type { Workspaces } from '../workspaces/workspaces.ts'
 import { createAcks, HOLD } from './acks.ts'
 import { createApps } from './apps.ts'
 import { patient } from './patient.ts'
+import { createInspection } from './try-app.ts'
 
 /** The `fetch` used by listeners. */
 const calling = patient(fetchSlack)
@@ -35,6 +36,7 @@ export function createBolt(
 
   return {
     ...apps,
+    inspection: createInspection(apps.files, options.apiUrl, log),
     /** Loads the apps named by routes, so that errors show at the start. Never rejects. */
     async prepare(): Promise<void> {
       await Promise.allSettled(apps.files().map(apps.of))

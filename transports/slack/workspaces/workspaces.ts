@@ -1,4 +1,4 @@
-import { TriviumError } from '../../../src/core/errors.ts'
+import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
 import { type JsonObject, objectsAt, textAt } from '../../../src/core/json.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { createSlackApi, slackFailure } from '../api.ts'
@@ -32,7 +32,11 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
     const answers = await Promise.allSettled(apis.map(async (api) => add(await identify(api))))
     const failures = answers.flatMap((each) => (each.status === 'rejected' ? slackFailure(each.reason) : []))
     const worst = failures.find(({ kind }) => failures.length === apis.length || kind !== 'rejected')
-    if (worst) throw new TriviumError('send_failed', { gateway, reason: worst.reason })
+    if (worst) {
+      const what = worst.isToken ? 'Slack refuses the bot token' : 'Slack does not say who the bot is'
+      const reason = `${what}: ${worst.reason}`
+      throw new TriviumError('send_failed', { gateway, reason }, { cause: new Error(reason) })
+    }
     refused = failures.map(({ reason }) => `one of ${apis.length} bot tokens does not work: ${reason}`)
     for (const fault of refused) log.error({}, fault)
     return [...found.values()]
@@ -85,6 +89,11 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
     /** Whether a user's or bot's id is that of our bot in one of them: shared channels show us the others. */
     isOwnBot: (id: unknown) => bots.has(id),
   }
+}
+
+/** Why `ready` rejected. It does so with the error of a send, as sends wait for it. */
+export function whyNotReady(error: unknown): string {
+  return reasonOf(error instanceof TriviumError ? (error.cause ?? error) : error)
 }
 
 /**
