@@ -26,11 +26,11 @@ const args = z.object({
   away: z
     .string()
     .optional()
-    .describe('Markdown file for answers outside office hours; default: templates/away.md'),
+    .describe('Answer outside office hours, in markdown; default: the text of templates/away.md'),
   received: z
     .string()
     .optional()
-    .describe('Markdown file for answers within office hours; default: templates/received.md'),
+    .describe('Answer within office hours, in markdown; default: the text of templates/received.md'),
   locale: z.string().default('en-GB').describe('Format of dates'),
 })
 
@@ -47,22 +47,27 @@ function readable(read: (text: string) => unknown) {
   })
 }
 
-/** Answers by office hours, in markdown: once per correspondent, conversation and period, never a machine. Null: no answer. */
+/** Answers by office hours, in markdown: once per correspondent, conversation and period, never a machine. Without an answer, the history says why. */
 export default defineSkill({
   name: 'autoresponder',
   description: 'Answers by office hours, once per correspondent and period, with a template in markdown.',
   args,
   async run(ctx) {
     const { args, message } = ctx
-    if (isUnanswerable(message)) return null
+    const machine = whyUnanswerable(message)
+    if (machine !== undefined) return { noReply: machine }
     const at = new Date(message?.receivedAt ?? Date.now())
     const office = officeHours(args.hours, zoneOf(args), args.holidays)
     const open = office.isOpen(at)
-    if (open && args.when === 'outside-hours') return null
+    if (open && args.when === 'outside-hours') return { noReply: 'it is within the office hours' }
     const from = (message?.from.address ?? (args.from || (message?.from.id ?? ''))).toLowerCase()
     // A robot may write from another address, or tag, each time.
     const names = [from.replace(/\+[^@]*(?=@)/, ''), ...(message ? [`in/${message.conversation}`] : [])]
-    for (const name of names) if (!(await isFirst(ctx, `autoresponder/${args.route}/${name}`))) return null
+    for (const name of names) {
+      if (await isFirst(ctx, `autoresponder/${args.route}/${name}`)) continue
+      const whom = name.startsWith('in/') ? 'the conversation' : name
+      return { noReply: `${whom} got an answer within the last ${inWords(args.period)}` }
+    }
     const template = open ? (args.received ?? (await file('received'))) : (args.away ?? (await file('away')))
     return fill(template, {
       name: message?.from.name ?? from,
@@ -74,10 +79,12 @@ export default defineSkill({
   },
 })
 
-/** What a transport would not answer: a machine's mail, or one that is too old. It must not use up the period. */
-function isUnanswerable(message: Message | undefined): boolean {
+/** Why a transport would not answer: it is a machine's mail, or too old. Such mail must not use up the period. */
+function whyUnanswerable(message: Message | undefined): string | undefined {
   const { auto, replyTarget } = message?.data ?? {}
-  return typeof auto === 'string' || typeof pathGet(replyTarget, 'suppress') === 'string'
+  const suppressed = pathGet(replyTarget, 'suppress')
+  if (typeof auto === 'string') return `it is automatic mail (${auto})`
+  return typeof suppressed === 'string' ? `it cannot be answered (${suppressed})` : undefined
 }
 
 /** True once per correspondent and period, on all daemons; again for a retry of the message that was answered, whose id is kept. */

@@ -4,13 +4,14 @@ import { timeOf } from './message-id.ts'
 /**
  * Outcome of dispatch and of the reply. `retrying`: an attempt failed, another follows. `approval`: waits for a decision.
  * `dropped`: was a dead letter and was dropped. `unrouted`: no route matched. `merged`: handled in the call of another message,
- * or superseded. `bounced`: the reply bounced. `suppressed`: the reply was not sent (automatic mail, too old, …).
+ * or superseded. `replying`: dispatch is done, a reply could not be sent yet and is tried again. `bounced`: the reply bounced. `suppressed`: the reply was not sent (automatic mail, too old, …).
  */
 export const OUTCOMES = [
   'waiting',
   'running',
   'retrying',
   'approval',
+  'replying',
   'done',
   'dead',
   'dropped',

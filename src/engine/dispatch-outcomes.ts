@@ -12,7 +12,8 @@ const WAITS = 'waits for an approval'
 /** The note of a message that no target got, because a person handles its conversation. Its outcome is `dropped`. */
 export const HANDLED = 'handled by a person'
 
-type Ended = { notes?: readonly Note[]; handled?: Note }
+/** `noReply`: why the skill sent none. */
+type Ended = { notes?: readonly Note[]; handled?: Note; noReply?: string }
 
 /** How attempts of dispatch end: on the store, in the history, in metrics and logs, and for the sender. */
 export function createOutcomes(
@@ -61,14 +62,15 @@ export function createOutcomes(
     isWaiting: (messageId: string) => waiting.has(messageId),
     failed,
     /** `notes`: what is to be noted besides. `handled`: the note of a person who handles it, in place of the target. */
-    done(job: ClaimedJob, dispatch: Dispatch, started: number, { notes = [], handled }: Ended): RunOutcome {
+    done(job: ClaimedJob, dispatch: Dispatch, started: number, ended: Ended): RunOutcome {
       const { message, route, attempt, sends } = dispatch
+      const { notes = [], handled, ...silence } = ended
       options.ended?.(message)
       waiting.delete(message.id)
       metrics.dispatched(route.name, handled ? 'dropped' : 'done', (now() - started) / 1000)
       const all = [...notes, handled ?? note('done', { route: route.name, attempt, ms: now() - started })]
       return job.notify
-        ? { outcome: 'done', notes: all, result: { outcome: 'done', replies: sends.count } }
+        ? { outcome: 'done', notes: all, result: { outcome: 'done', replies: sends.count, ...silence } }
         : { outcome: 'done', notes: all }
     },
     /** What a throw of the target comes to. */

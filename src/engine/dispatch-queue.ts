@@ -27,10 +27,12 @@ export async function waitUntilSettled(
   messageId: string,
   timeout: number,
   signal?: AbortSignal,
-): Promise<{ outcome: 'done' | 'failed' | 'unrouted'; replies: number } | undefined> {
+): Promise<{ outcome: 'done' | 'failed' | 'unrouted'; replies: number; noReply?: string } | undefined> {
   const end = await waitForEnd(store, DISPATCH_QUEUE, messageId, timeout, signal)
   if (end?.state === 'dead') return { outcome: 'failed', replies: 0 }
   const unrouted = pathGet(end?.result, 'outcome') === 'unrouted'
   const replies = Number(pathGet(end?.result, 'replies') ?? 0)
-  return end && { outcome: unrouted ? 'unrouted' : 'done', replies }
+  const noReply = pathGet(end?.result, 'noReply')
+  const why = typeof noReply === 'string' ? { noReply } : {}
+  return end && { outcome: unrouted ? 'unrouted' : 'done', replies, ...why }
 }

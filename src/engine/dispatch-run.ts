@@ -10,7 +10,7 @@ import { createMerged } from './dispatch-merged.ts'
 import type { Dispatch, DispatchOptions } from './dispatch-options.ts'
 import { createOutcomes, wasDone } from './dispatch-outcomes.ts'
 import { sendKey } from './dispatch-queue.ts'
-import { refuseApproval, type Sending, skillReply } from './outbox.ts'
+import { refuseApproval, type Sending, silenceOf, skillReply } from './outbox.ts'
 import type { RouteTable } from './route-table.ts'
 import { STORE_PAUSE } from './worker-settler.ts'
 
@@ -48,10 +48,12 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
     try {
       const handled = options.handled?.(dispatch)
       if (handled) return outcomes.done(job, dispatch, started, { handled })
-      const reply = skillReply(await options.invoke(dispatch))
-      const notes = reply ? await sendResult(options.outbox, dispatch, reply) : []
+      const result = await options.invoke(dispatch)
+      const reply = skillReply(result)
+      const silence = reply ? undefined : silenceOf(result)
+      const notes = reply ? await sendResult(options.outbox, dispatch, reply) : noteOf(silence, now())
       done.add(claimed)
-      return outcomes.done(job, dispatch, started, { notes })
+      return outcomes.done(job, dispatch, started, { notes, ...silence })
     } catch (error) {
       return outcomes.thrown(job, dispatch, started, thrownBy(error, signal))
     }
@@ -97,6 +99,10 @@ function thrownBy(error: unknown, { aborted, reason }: AbortSignal): unknown {
   if (reason instanceof TriviumError && reason.code === 'run_cancelled') return reason
   if (aborted) throw error
   return error
+}
+
+function noteOf(silence: ReturnType<typeof silenceOf>, at: number): Note[] {
+  return silence ? [{ at, road: 'dispatch', what: 'no reply', detail: { reason: silence.noReply } }] : []
 }
 
 /** Sends the result. Resolves with notes about a reply that cannot be delivered, to be stored with the outcome. */

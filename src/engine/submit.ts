@@ -63,7 +63,8 @@ export async function submit(
     timeout: Math.max(0, deadline - performance.now()),
     signal,
   })
-  return { ...answer, outcome: settled.outcome, replies: all ?? (await read()) }
+  const { outcome, noReply } = settled
+  return { ...answer, outcome, ...defined({ noReply }), replies: all ?? (await read()) }
 }
 
 /** The message that a submission would become, to test routes. Accepts nothing. */

@@ -35,33 +35,44 @@ describe('the autoresponder', () => {
     assert.match(String(away), /Monday,? 23 November 2026 at 09:00/)
     const received = await (await startSkill(t))(message('m2', MONDAY))
     assert.match(String(received), /has arrived/)
-    assert.equal(await (await startSkill(t))(message('m3', MONDAY), { when: 'outside-hours' }), null)
+    assert.deepEqual(await (await startSkill(t))(message('m3', MONDAY), { when: 'outside-hours' }), {
+      noReply: 'it is within the office hours',
+    })
   })
 
   test('answers a correspondent once in a period, a retry of the same message the same, and others too', async (t) => {
     const run = await startSkill(t)
     const first = await run(message('m1', SUNDAY))
     assert.ok(first)
-    assert.equal(await run(message('m2', SUNDAY)), null)
+    assert.deepEqual(await run(message('m2', SUNDAY)), {
+      noReply: 'anna@example.net got an answer within the last 24 hours',
+    })
     assert.equal(await run(message('m1', SUNDAY)), first)
     const [from, other] = ['bob@example.org', 'Anna+2@example.net'].map((address) => ({
       id: address,
       address,
     }))
     assert.ok(from && other)
-    assert.equal(await run(message('m3', SUNDAY, { from })), null)
+    assert.deepEqual(await run(message('m3', SUNDAY, { from })), {
+      noReply: 'the conversation got an answer within the last 24 hours',
+    })
     assert.ok(
       await run(message('m5', SUNDAY, { from: { ...from, address: 'carl@example.org' }, conversation: 'd' })),
     )
-    assert.equal(await run(message('m6', SUNDAY, { from: other, conversation: 'e' })), null)
+    const again = await run(message('m6', SUNDAY, { from: other, conversation: 'e' }))
+    assert.match(String(Object(again).noReply), /^anna@example\.net got an answer/)
     assert.ok(await run(message('m4', SUNDAY), { route: 'another' }))
   })
 
   test('never answers automatic mail, nor what would not be sent, and does not count it', async (t) => {
     const run = await startSkill(t)
-    assert.equal(await run(message('m1', SUNDAY, { data: { auto: 'list' } })), null)
+    assert.deepEqual(await run(message('m1', SUNDAY, { data: { auto: 'list' } })), {
+      noReply: 'it is automatic mail (list)',
+    })
     const old = { to: 'anna@example.net', suppress: 'too-old' }
-    assert.equal(await run(message('m0', SUNDAY, { data: { replyTarget: old } })), null)
+    assert.deepEqual(await run(message('m0', SUNDAY, { data: { replyTarget: old } })), {
+      noReply: 'it cannot be answered (too-old)',
+    })
     assert.ok(await run(message('m2', SUNDAY)))
   })
 

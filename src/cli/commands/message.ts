@@ -188,8 +188,9 @@ function replyText(result: Json): string {
   const texts = objectsIn(pathGet(result, 'replies')).map((reply) => String(reply.text ?? pretty(reply)))
   if (texts.length > 0) return texts.join('\n')
   const id = String(pathGet(result, 'id'))
+  const silent = pathGet(result, 'noReply')
   const why: Record<string, string> = {
-    done: 'The skill ran and sent no reply.',
+    done: `The skill ran and sent no reply${typeof silent === 'string' ? `: ${silent}` : ''}.`,
     failed: `It could not be handled; see: trivium dead-letter show ${id}`,
     unrouted: `No route matches it; see: trivium routes explain ${id}`,
   }

@@ -54,6 +54,7 @@ const OUTCOMES = {
   merged: 'dim',
   retrying: 'warn',
   approval: 'warn',
+  replying: 'warn',
   unrouted: 'dim',
   bounced: 'bad',
   suppressed: 'dim',

@@ -8,7 +8,7 @@ const MOST = 100_000
 /** At the top of the tail no more than so many stay: a page that is open for a week stays small, and who scrolls gets the older ones again. */
 const TAIL = { most: 2_000, kept: 1_000 }
 /** Outcomes that change yet, and pages of them that are looked at again when somebody comes back to the list. */
-const OPEN = new Set(['waiting', 'running', 'retrying', 'approval', 'dead'])
+const OPEN = new Set(['waiting', 'running', 'retrying', 'approval', 'replying', 'dead'])
 const LOOKED_AT = 3
 /** Ms between two times that what is new is shown. */
 const CALM = 200

@@ -26,7 +26,7 @@ import { senderOf } from './messages.js'
 
 /** Ms after which a message is looked at again: one that is finished may be answered, pushed or pulled yet. */
 const AGAIN = { open: 1_500, finished: 5_000 }
-const OPEN = new Set(['waiting', 'running', 'retrying', 'approval'])
+const OPEN = new Set(['waiting', 'running', 'retrying', 'approval', 'replying'])
 
 /** A message tells its story. */
 export function MessagePage({ id }) {

@@ -16,6 +16,7 @@ const OUTCOMES = [
   'running',
   'retrying',
   'approval',
+  'replying',
   'done',
   'dead',
   'dropped',

@@ -10,7 +10,7 @@ import type { Reader } from './stream.ts'
 const PAGE = 300
 /** Up to this many outcomes are checked in every poll. */
 const FEW = 100
-const UNFINISHED: readonly Outcome[] = ['waiting', 'running', 'retrying', 'approval', 'dead']
+const UNFINISHED: readonly Outcome[] = ['waiting', 'running', 'retrying', 'approval', 'replying', 'dead']
 const FINISHED = /^(done|unrouted|dropped|merged|bounced|suppressed)$/
 
 /** Sends readers new messages, and later their outcomes. */

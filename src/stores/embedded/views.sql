@@ -48,5 +48,7 @@ CREATE TEMP VIEW standing AS SELECT seq, id, CASE
     WHEN EXISTS (SELECT 1 FROM note WHERE note.seq = d.seq AND road = 2 AND what = 'bounced') THEN 'bounced'
     WHEN EXISTS (SELECT 1 FROM note WHERE note.seq = d.seq AND road = 2 AND what = 'suppressed')
       AND NOT EXISTS (SELECT 1 FROM note WHERE note.seq = d.seq AND road = 2 AND what = 'sent') THEN 'suppressed'
+    WHEN (SELECT what FROM note WHERE note.seq = d.seq AND road = 2
+        AND what IN ('send failed', 'sent', 'suppressed', 'not sent', 'dead') ORDER BY n DESC LIMIT 1) = 'send failed' THEN 'replying'
     ELSE outcome END AS outcome
   FROM dispatched d;

@@ -11,6 +11,7 @@ local TELLING = {
   ['waits for an approval'] = 'approval', ['handled by a person'] = 'dropped',
   collected = 'merged', superseded = 'merged', steered = 'merged',
 }
+local ENDING = { ['send failed'] = true, sent = true, suppressed = true, ['not sent'] = true, dead = true }
 -- Messages that are close together have their notes in one list.
 local lists = {}
 
@@ -30,16 +31,19 @@ local function last_told(position)
   end
 end
 
--- What became of the answer: a bounce counts whatever else was sent.
+-- What became of the answer: a bounce counts whatever else was sent, and a failed attempt until another one ends it.
 local function answered(position)
-  local found, mark = {}, position .. ' '
+  local found, mark, last = {}, position .. ' ', nil
   for _, line in ipairs(notes_near(position)) do
     if string.sub(line, 1, #mark) == mark then
       local what = string.match(line, '^%d+ %[[%d.e+-]+,"o","([^"]*)"')
       if what then found[what] = true end
+      if what and ENDING[what] then last = what end
     end
   end
-  return found.bounced and 'bounced' or (found.suppressed and not found.sent and 'suppressed') or nil
+  if found.bounced then return 'bounced' end
+  if found.suppressed and not found.sent then return 'suppressed' end
+  return last == 'send failed' and 'replying' or nil
 end
 
 local function outcome(id, position, time, tail)
