@@ -2,7 +2,7 @@ import { effect, signal } from '@preact/signals'
 import { render } from 'preact'
 import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import ICON from './icon.svg'
-import { findPerson, isViewer, person, provider, signIn, signInError, signOut } from './lib/api.js'
+import { busy, findPerson, isViewer, person, provider, signIn, signInError, signOut } from './lib/api.js'
 import { html } from './lib/html.js'
 import { keysNow, onKey, takeKeys } from './lib/keys.js'
 import { clock, goneAt, known, now, state } from './lib/live.js'
@@ -20,6 +20,7 @@ function App() {
   return html`<div class=${`shell ${state.value === 'gone' ? 'is-gone' : ''}`}>
     <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
     <${Navigation} current=${view} />
+    <${Busy} />
     <${Gone} />
     <main id="main" tabindex="-1" key=${view?.path}><${Guarded} of=${rest.join('/')}>${view ? html`<${view.Page} path=${rest} query=${route.value.query} />` : html`<${NoSuchPage} path=${route.value.path} />`}<//></main>
     <${Place} />
@@ -96,6 +97,11 @@ function Standing() {
     ${isViewer.value && html`<p>You change nothing here.</p>`}
     <p><button type="button" class="quiet" onClick=${() => act(signOut)}>Sign out</button></p>
   </div>`
+}
+
+/** A line at the top while something is on its way for longer than a moment. */
+function Busy() {
+  return html`<div class=${`busy ${busy.value > 0 ? 'is-on' : ''}`} aria-hidden="true"></div>`
 }
 
 /** Says at once when the daemon is gone: what is shown is of before. It keeps its place, so that nothing moves. */

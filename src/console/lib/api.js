@@ -75,16 +75,26 @@ async function request(path, options = {}) {
   }
 }
 
+/** Calls that are on their way: what is shown may change with what comes. */
+export const busy = signal(0)
+
 /** Calls the API and resolves with its result. Throws an `ApiError`; a session that has ended leads to the sign-in. */
 export async function call(method, path, body, signal, headers = {}) {
   const json = body === undefined ? {} : { body: JSON.stringify(body) }
   const type = body === undefined ? {} : { 'content-type': 'application/json' }
-  const response = await request(path, { method, signal, ...json, headers: { ...type, ...headers } })
-  if (!response.ok) throw await errorOf(response)
-  const answer = await response.json().catch((error) => {
-    throw error.name === 'AbortError' ? error : new ApiError(0, 'gone', 'The answer of the daemon broke off.')
-  })
-  return 'result' in answer ? answer.result : answer
+  busy.value++
+  try {
+    const response = await request(path, { method, signal, ...json, headers: { ...type, ...headers } })
+    if (!response.ok) throw await errorOf(response)
+    const answer = await response.json().catch((error) => {
+      throw error.name === 'AbortError'
+        ? error
+        : new ApiError(0, 'gone', 'The answer of the daemon broke off.')
+    })
+    return 'result' in answer ? answer.result : answer
+  } finally {
+    busy.value--
+  }
 }
 
 async function errorOf(response) {

@@ -7,6 +7,7 @@ let uPlot
 const loaded = isKnown.then(async () => {
   uPlot = (await import('uplot')).default
 })
+const FAILED = 'The chart could not be loaded. Reload the page to try again.'
 
 /** Seconds that are shown at least: soon after its start a daemon knows of less than an hour. */
 const LEAST = 300
@@ -57,7 +58,10 @@ export function Chart({ title, points, lines, show, least, span, every = 5_000 }
   }
   useEffect(() => {
     if (uPlot) draw()
-    else loaded.then(draw)
+    else
+      loaded.then(draw, () => {
+        if (box.current) box.current.textContent = FAILED
+      })
     const { current } = box
     const fit = () => kept.current?.setSize({ width: current.clientWidth, height: HEIGHT })
     const observer = new ResizeObserver(fit)

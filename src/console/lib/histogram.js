@@ -14,7 +14,8 @@ export function Histogram({ filter, narrow }) {
   const found = useCounts(filter)
   const [drag, setDrag] = useState()
   const [at, setAt] = useState(0)
-  if (!found || found.counts.length === 0) return html`<div class="histogram" aria-hidden="true"></div>`
+  if (!found?.counts?.length)
+    return html`<div class="histogram"><p class="dim loads" role="status">${found === undefined ? 'Counting …' : found.error ? `The messages could not be counted: ${found.error.message} Trying again.` : ''}</p></div>`
   const { from, width, counts, countedTo } = found
   const most = Math.max(1, ...counts)
   const spanOf = (index) =>
@@ -87,7 +88,7 @@ function useCounts(filter) {
     }
     const again = () =>
       load()
-        .catch(() => undefined)
+        .catch((error) => abort.signal.aborted || setFound((last) => last ?? { error }))
         .finally(() => {
           if (!abort.signal.aborted) timer = setTimeout(again, AGAIN)
         })

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { invoke } from './api.js'
 import { html } from './html.js'
-import { Age, act, ask, Badge, Problem, span, useLoaded } from './parts.js'
+import { Age, act, ask, Badge, span, useLoaded, Wait } from './parts.js'
 
 /** Ms between two looks, while something runs and otherwise. */
 const AGAIN = { running: 1_000, idle: 10_000 }
@@ -25,10 +25,8 @@ export const begun = signal(0)
  * which ones; `ended` is called when one of them ends. `none` is shown where there are none; `isAll` shows all, without a heading.
  */
 export function Jobs({ picked = () => true, ended, none = null, isAll = false }) {
-  const { value, error, reload } = useLoaded(
-    (signal) => invoke('job-list', { limit: MOST }, signal),
-    [begun.value],
-  )
+  const loaded = useLoaded((signal) => invoke('job-list', { limit: MOST }, signal), [begun.value])
+  const { value, error, reload } = loaded
   const [isOpen, setOpen] = useState(isAll)
   const jobs = (value ?? []).filter(picked)
   const running = jobs.filter(({ state }) => state === 'running').length
@@ -41,10 +39,11 @@ export function Jobs({ picked = () => true, ended, none = null, isAll = false })
     if (running < before) ended?.()
     setBefore(running)
   }, [running])
-  if (error && !value) return html`<${Problem} error=${error} retry=${reload} />`
-  if (jobs.length === 0) return value ? none : null
+  const wait = (isAll || error) && html`<${Wait} of=${loaded} what="the jobs" />`
+  if (!value) return wait
+  if (jobs.length === 0) return error ? wait : none
   const shown = isOpen ? jobs : jobs.slice(0, SHOWN)
-  return html`<section class="jobs" aria-label=${isAll ? 'All jobs' : 'Jobs'}>${!isAll && html`<h2>Jobs</h2>`}<ul>${shown.map((job) => html`<${Job} key=${job.id} job=${job} reload=${reload} />`)}</ul>
+  return html`<section class="jobs" aria-label=${isAll ? 'All jobs' : 'Jobs'}>${!isAll && html`<h2>Jobs</h2>`}${wait}<ul>${shown.map((job) => html`<${Job} key=${job.id} job=${job} reload=${reload} />`)}</ul>
     ${jobs.length > shown.length && html`<p><button type="button" onClick=${() => setOpen(true)}>Show all ${jobs.length}</button></p>`}</section>`
 }
 

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { call } from './api.js'
 import { html } from './html.js'
-import { Problem } from './parts.js'
+import { Loading, Problem } from './parts.js'
 
 /** What is in a file that the first view does not need: `load()` imports it. */
 export function lateFile(load) {
@@ -40,7 +40,7 @@ export function lateFile(load) {
         useEffect(() => void fetch().catch(() => undefined), [])
         const Page = loaded.value?.[name]
         if (Page) return html`<${Page} ...${props} />`
-        return html`<section class="page" aria-busy=${!error.value}>${error.value ? html`<${Problem} error=${error.value} retry=${again} />` : html`<p class="dim">Loading …</p>`}</section>`
+        return html`<section class="page" aria-busy=${!error.value}>${error.value ? html`<${Problem} error=${error.value} retry=${again} />` : html`<${Loading} />`}</section>`
       },
   }
 }

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { html } from './html.js'
-import { clock, now } from './live.js'
+import { clock, now, state } from './live.js'
 import { Modal } from './modal.js'
 
 const UNITS = [
@@ -83,6 +83,23 @@ export function Problem({ error, retry }) {
     <p>${error.message}</p>
     ${retry && html`<button type="button" onClick=${retry}>Try again</button>`}
   </div>`
+}
+
+/**
+ * What to see where `useLoaded` has nothing yet: that it is on its way, or what failed. Older data that stays is marked as such. `what`
+ * is its name within a sentence.
+ */
+export function Wait({ of: { value, error, at, reload }, what }) {
+  if (error && value !== undefined)
+    return html`<${Problem} error=${{ message: html`What you see of ${what} is <${Age} at=${at} /> old. ${error.message}` }} retry=${reload} />`
+  if (error)
+    return html`<${Problem} error=${{ message: `Could not load ${what}. ${error.message}` }} retry=${reload} />`
+  return value === undefined ? html`<${Loading} />` : null
+}
+
+/** Appears after a moment, as most things are there by then. */
+export function Loading() {
+  return html`<p class="dim loads" role="status">Loading …</p>`
 }
 
 /** Reports that the store is unavailable and that older data is shown. */
@@ -209,8 +226,8 @@ export function Question() {
 }
 
 /**
- * Loads with `load(signal)` whenever one of `needs` changes: `{ value, error, reload }`. The old value stays
- * until the new one arrives.
+ * Loads with `load(signal)` whenever one of `needs` changes: `{ value, error, at, reload }`. The old value, which is of `at`, stays
+ * until the new one arrives. What failed is tried again when the daemon is back.
  */
 export function useLoaded(load, needs) {
   const [held, setHeld] = useState({})
@@ -218,11 +235,16 @@ export function useLoaded(load, needs) {
   useEffect(() => {
     const end = new AbortController()
     load(end.signal).then(
-      (value) => !end.signal.aborted && setHeld({ value }),
+      (value) => !end.signal.aborted && setHeld({ value, at: Date.now() }),
       (error) =>
         !end.signal.aborted && error.name !== 'AbortError' && setHeld((last) => ({ ...last, error })),
     )
     return () => end.abort()
   }, [...needs, turn])
-  return { ...held, reload: () => setTurn((last) => last + 1) }
+  const reload = () => setTurn((last) => last + 1)
+  const isLive = state.value === 'live'
+  useEffect(() => {
+    if (isLive && held.error) reload()
+  }, [isLive])
+  return { ...held, reload }
 }

@@ -42,8 +42,16 @@ export async function pauseWith({ kind, of, name, action = 'Pause' }) {
 
 /** Pauses what it names, or lets it go on: `kind` is that of the operations, `of` their arguments. */
 export function Pause({ kind, of, name, words = ['Pause', 'Resume'] }) {
-  const { value: pauses, reload } = useLoaded((signal) => invoke('pause-list', {}, signal), [kind, name])
-  if (!pauses) return null
+  const {
+    value: pauses,
+    error,
+    reload,
+  } = useLoaded((signal) => invoke('pause-list', {}, signal), [kind, name])
+  // Whether it is paused is not known: neither is offered.
+  if (!pauses)
+    return error
+      ? html`<button type="button" title=${error.message} onClick=${reload}>Paused? Try again</button>`
+      : null
   const found = pauses.find(
     (each) =>
       each.kind === kind && each.name === name && (kind !== 'conversation' || each.gateway === of.gateway),

@@ -4,20 +4,21 @@ import { Arguments, decide, Expiry, WhoAsks } from '../lib/approval.js'
 import { html } from '../lib/html.js'
 import { onKey } from '../lib/keys.js'
 import { changes } from '../lib/live.js'
-import { Age, Badge, Empty, Problem, useLoaded } from '../lib/parts.js'
+import { Age, Badge, Empty, useLoaded, Wait } from '../lib/parts.js'
 import { count } from '../lib/troubles.js'
 
 const KINDS = { pending: 'warn', approved: 'good', denied: 'bad', expired: 'dim' }
 
 /** What waits for a decision, oldest first; below it what was decided. */
 export function ApprovalsPage() {
-  const { value, error, reload } = useRequests()
+  const requests = useRequests()
+  const { value, reload } = requests
   useKeys()
   const { value: skills = [] } = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
   return html`<section class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Approvals</h1>
       ${value?.length > 0 && html`<p class="dim wide keys-hint"><kbd>j</kbd> <kbd>k</kbd> move, <kbd>a</kbd> approves, <kbd>d</kbd> denies</p>`}</header>
-    ${error && html`<${Problem} error=${error} retry=${reload} />`}
+    <${Wait} of=${requests} what="the requests" />
     ${value?.length === 0 && html`<${Empty} title="Nothing waits for a decision."><code>approval: true</code> on a skill or a route asks for one.<//>`}
     <div class="requests">${value?.map(
       (
@@ -122,16 +123,16 @@ const SHOWN = 50
 
 function Decided() {
   const [isOpen, setOpen] = useState(false)
-  const { value, error } = useLoaded(
+  const decided = useLoaded(
     async (signal) => (isOpen ? invoke('approval-list', { limit: 1_000 }, signal) : []),
     [isOpen, changes.approvals.value],
   )
-  const ended = (value ?? [])
+  const ended = (decided.value ?? [])
     .filter(({ status }) => status !== 'pending')
     .reverse()
     .slice(0, SHOWN)
   return html`<details onToggle=${(event) => setOpen(event.target.open)}><summary>Decided lately</summary>
-    ${error && html`<${Problem} error=${error} />`}
+    ${isOpen && html`<${Wait} of=${decided} what="the decisions" />`}
     <ul class="plain">${ended.map(
       ({
         id,

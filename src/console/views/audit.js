@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
-import { Age, Badge, Empty, Problem, StoreAway, useLoaded } from '../lib/parts.js'
+import { Age, act, Badge, Empty, StoreAway, useLoaded, Wait } from '../lib/parts.js'
 import { Range } from '../lib/range.js'
 import { link, replace } from '../lib/router.js'
 
@@ -17,19 +17,16 @@ export function AuditPage({ query }) {
   const given = Object.fromEntries(names.flatMap((key) => (query[key] ? [[key, query[key]]] : [])))
   const [older, setOlder] = useState({ of: '', entries: [], next: undefined })
   const of = JSON.stringify(given)
-  const { value, error, reload } = useLoaded(
-    (signal) => invoke('audit-list', { ...given, limit: PAGE }, signal),
-    [of],
-  )
-  if (error)
-    return html`<section class="page"><h1>Audit</h1><${Problem} error=${error} retry=${reload} /></section>`
+  const loaded = useLoaded((signal) => invoke('audit-list', { ...given, limit: PAGE }, signal), [of])
+  const { value, reload } = loaded
   const more = older.of === of ? older : { entries: [], next: undefined }
   const entries = [...(value?.entries ?? []), ...more.entries]
   const next = more.entries.length > 0 ? more.next : value?.next
-  const load = async () => {
-    const page = await invoke('audit-list', { ...given, limit: PAGE, before: next })
-    setOlder({ of, entries: [...more.entries, ...page.entries], next: page.next })
-  }
+  const load = () =>
+    act(async () => {
+      const page = await invoke('audit-list', { ...given, limit: PAGE, before: next })
+      setOlder({ of, entries: [...more.entries, ...page.entries], next: page.next })
+    })
   return html`<section class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Audit</h1>
       <div class="filter">${FILTERS.map(
@@ -39,7 +36,7 @@ export function AuditPage({ query }) {
         <${Range} query=${query} set=${(span) => replace('audit', { ...query, ...span })} />
         <button type="button" onClick=${reload}>Reload</button></div></header>
     <${StoreAway} />
-    ${!value && html`<p class="dim" aria-busy="true">Loading …</p>`}
+    <${Wait} of=${loaded} what="the audit log" />
     ${value && entries.length === 0 && html`<${Empty} title="No entries.">Decisions and changes are listed here, with who made them.<//>`}
     ${
       entries.length > 0 &&

@@ -3,7 +3,7 @@ import { call } from '../lib/api.js'
 import { Field } from '../lib/form.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
-import { ask, Outcome, Problem, say, useLoaded } from '../lib/parts.js'
+import { ask, Outcome, Problem, say, useLoaded, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { readFields } from '../lib/schema.js'
 import { Routes } from './message.js'
@@ -76,7 +76,7 @@ export function ComposePage({ query }) {
         <div class="came" aria-live="polite">${came && html`<${Came} of=${came} />`}</div>
       </form>
       <div class="would"><h2>What the routes would do</h2>
-        ${explained.error && html`<${Problem} error=${explained.error} />`}
+        <${Wait} of=${explained} what="the routes" />
         ${explained.value && html`<${Would} routes=${explained.value} chosen=${chosen} />`}
       </div>
     </div>

@@ -4,17 +4,15 @@ import { Diff, Yaml } from '../lib/code.js'
 import { around, diffOf } from '../lib/diff.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
-import { Age, act, ask, Badge, Copy, Facts, Problem, span, useLoaded } from '../lib/parts.js'
+import { Age, act, ask, Badge, Copy, Facts, span, useLoaded, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 
 /** What the daemon goes by: routes.yaml as it was read, and what became of the last reload. */
 export function ConfigurationPage() {
   const { at = 0, ok } = now.value?.configuration ?? {}
-  const { value, error, reload } = useLoaded(
-    (signal) => call('GET', '/v1/configuration', undefined, signal),
-    [at, ok],
-  )
+  const loaded = useLoaded((signal) => call('GET', '/v1/configuration', undefined, signal), [at, ok])
+  const { value, reload } = loaded
   const readAgain = async () => {
     const isYes = await ask({
       title: 'Read the configuration and the skills again?',
@@ -31,7 +29,7 @@ export function ConfigurationPage() {
   return html`<section class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Configuration</h1>
       <div class="buttons"><button changes type="button" onClick=${readAgain}>Reload …</button></div></header>
-    ${error && html`<${Problem} error=${error} retry=${reload} />`}
+    <${Wait} of=${loaded} what="the configuration" />
     ${value && html`<${Shown} configuration=${value} />`}
   </section>`
 }

@@ -3,7 +3,7 @@ import { invoke, openStream } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
 import { isNarrow, now } from '../lib/live.js'
-import { Age, act, Empty, Gist, Outcome, Problem, useLoaded, useOnce } from '../lib/parts.js'
+import { Age, act, Empty, Gist, Loading, Outcome, Problem, useLoaded, useOnce, Wait } from '../lib/parts.js'
 import { Pause } from '../lib/pause.js'
 import { Range } from '../lib/range.js'
 import { link, replace } from '../lib/router.js'
@@ -57,13 +57,14 @@ function Conversations({ filter }) {
       </search>
     </header>
     <${SavedViews} of="conversations" query=${filter} />
-    ${error && (searchProblem(error) ? html`<p class="search-problem" role="alert">${searchProblem(error)}</p>` : html`<${Problem} error=${error} retry=${more} />`)}
+    ${error && (searchProblem(error) ? html`<p class="search-problem" role="alert">${searchProblem(error)}</p>` : html`<${Problem} error=${{ message: `Could not load the conversations. ${error.message}` }} retry=${more} />`)}
+    ${rows.length === 0 && !isEnd && !error && html`<${Loading} />`}
     ${
       rows.length === 0 && isEnd
         ? html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'Nobody has written yet.'}><a href=${link('conversations')}>Show all</a><//>`
         : html`<${List} label="Conversations" items=${rows} height=${isNarrow.value ? 62 : 44} keyOf=${keyOf} hrefOf=${hrefOf} onEnd=${more} row=${row} />`
     }
-    <footer class="under">${count(rows.length, 'conversation', isEnd ? '' : '+')}</footer>
+    <footer class="under">${(rows.length > 0 || isEnd) && count(rows.length, 'conversation', isEnd ? '' : '+')}</footer>
   </section>`
 }
 
@@ -106,10 +107,11 @@ function usePages(load, of) {
 /** One conversation as a chat, to be answered by hand. */
 function Conversation({ gateway, conversation }) {
   const [limit, setLimit] = useState(PAGE)
-  const { value, error, reload } = useLoaded(
+  const loaded = useLoaded(
     (signal) => invoke('conversation-show', { gateway, conversation, limit }, signal),
     [limit],
   )
+  const { value, reload } = loaded
   useEffect(() => {
     let timer
     const look = () => {
@@ -135,7 +137,7 @@ function Conversation({ gateway, conversation }) {
     <header class="bar"><h1 id="title">${asked ? senderOf(asked.from) : conversation} <span class="dim">in ${gateway}</span></h1>
       <div class="buttons"><${Pause} of=${{ gateway, conversation }} kind="conversation" name=${conversation} words=${['Take over', 'Hand back']} />
       <a class="button" href=${link('messages', { gateway, conversation })}>Its messages</a></div></header>
-    ${error && html`<${Problem} error=${error} retry=${reload} />`}
+    <${Wait} of=${loaded} what="the conversation" />
     ${value?.next && limit < MOST && html`<p><button type="button" onClick=${() => setLimit(Math.min(limit * 2, MOST))}>Show what was before</button></p>`}
     ${value && html`<${Chat} entries=${entries} />`}
     ${asked && html`<${Answer} asked=${asked} done=${reload} />`}

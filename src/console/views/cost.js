@@ -1,7 +1,7 @@
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { money, tokens } from '../lib/money.js'
-import { Badge, CopyLink, Empty, Problem, useLoaded } from '../lib/parts.js'
+import { Badge, CopyLink, Empty, useLoaded, Wait } from '../lib/parts.js'
 import { RANGES, Range } from '../lib/range.js'
 import { link, replace } from '../lib/router.js'
 
@@ -19,7 +19,7 @@ export function CostPage({ query }) {
   const { by = 'model', since = '7d', until = '' } = query
   const range = { since, ...(until && { until }) }
   const only = Object.fromEntries(FILTERS.flatMap((key) => (query[key] ? [[key, query[key]]] : [])))
-  const { value, error, reload } = useLoaded(
+  const loaded = useLoaded(
     async (signal) => {
       const [shown, days] = await Promise.all([
         invoke('cost', { by, ...range, ...only }, signal),
@@ -29,6 +29,7 @@ export function CostPage({ query }) {
     },
     [JSON.stringify(query)],
   )
+  const { value } = loaded
   const set = (change) => replace('cost', { ...query, ...change })
   return html`<section class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Cost</h1>
@@ -44,8 +45,7 @@ export function CostPage({ query }) {
           html`<button key=${key} type="button" onClick=${() => set({ [key]: undefined })} aria-label=${`Remove the filter ${key} ${value}`}>${key}: ${value} ✕</button>`,
       )}</p>`
     }
-    ${error && html`<${Problem} error=${error} retry=${reload} />`}
-    ${!value && !error && html`<p class="dim" aria-busy="true">Loading …</p>`}
+    <${Wait} of=${loaded} what="the cost" />
     ${value && html`<${Shown} of=${value.shown} days=${value.days} query=${query} />`}
   </section>`
 }

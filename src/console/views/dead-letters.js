@@ -4,19 +4,7 @@ import { html } from '../lib/html.js'
 import { begun, Jobs } from '../lib/jobs.js'
 import { List } from '../lib/list.js'
 import { changes, isNarrow } from '../lib/live.js'
-import {
-  Age,
-  act,
-  ask,
-  Badge,
-  Empty,
-  Facts,
-  Json,
-  Problem,
-  preview,
-  useLoaded,
-  useOnce,
-} from '../lib/parts.js'
+import { Age, act, ask, Badge, Empty, Facts, Json, preview, useLoaded, useOnce, Wait } from '../lib/parts.js'
 import { Range } from '../lib/range.js'
 import { go, link, replace } from '../lib/router.js'
 import { SavedViews } from '../lib/saved.js'
@@ -60,14 +48,11 @@ function useCalmReload(reload) {
 }
 
 function Groups({ filter }) {
-  const {
-    value: { groups, within } = {},
-    error,
-    reload,
-  } = useLoaded(
+  const loaded = useLoaded(
     async (signal) => ({ groups: await invoke('dead-letter-groups', filter, signal), within: filter }),
     [JSON.stringify(filter)],
   )
+  const { value: { groups, within } = {}, reload } = loaded
   const { box, isDue, show } = useCalmReload(reload)
   const total = groups?.reduce((sum, { count: many }) => sum + many, 0)
   return html`<section class="page" aria-labelledby="title">
@@ -80,7 +65,7 @@ function Groups({ filter }) {
       </search>
     </header>
     <${SavedViews} of="dead-letters" query=${filter} />
-    ${error && html`<${Problem} error=${error} retry=${reload} />`}
+    <${Wait} of=${loaded} what="the dead letters" />
     <${Jobs} picked=${({ kind }) => kind === 'dead-letters'} ended=${reload} />
     ${groups?.length === 0 && html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No dead letters.'}>What cannot be delivered after all its attempts is kept here whole, until somebody decides.<//>`}
     <div ref=${box}>
@@ -163,11 +148,8 @@ function Reasons({ letters }) {
 
 /** The letters of one kind. */
 function Letters({ filter }) {
-  const {
-    value: letters = [],
-    error,
-    reload,
-  } = useLoaded((signal) => invoke('dead-letter-list', { ...filter, limit: MOST }, signal), [])
+  const loaded = useLoaded((signal) => invoke('dead-letter-list', { ...filter, limit: MOST }, signal), [])
+  const { value: letters = [], reload } = loaded
   const { box, isDue, show } = useCalmReload(reload)
   const common = commonOf(letters.map(errorOf))
   return html`<section class="page fills" aria-labelledby="title">
@@ -177,7 +159,8 @@ function Letters({ filter }) {
       <p class="fresh">${isDue && html`<button type="button" class="pill" onClick=${show}>Changed: show</button>`}</p>
       ${letters.length > 0 && html`<${Decide} filter=${{ ...filter, ...shown(letters.at(-1).at, letters[0].at) }} many=${letters.length} of=${filter.group || filter.queue} done=${reload} />`}
     </header>
-    ${error && html`<${Problem} error=${error} retry=${reload} />`}
+    <${Wait} of=${loaded} what="the dead letters" />
+    ${loaded.value?.length === 0 && html`<${Empty} title="None is left."><a href=${link('dead-letters')}>Show all kinds</a><//>`}
     ${letters.length > 0 && html`<p class="error">${common === undefined ? errorOf(letters[0]) : `${common.start.trimEnd()} … ${common.end}`}</p>`}
     <div ref=${box} class="fills">
       <${List} label="Dead letters" items=${letters} height=${isNarrow.value ? 62 : 44} keyOf=${({ id, queue }) => `${queue} ${id}`} hrefOf=${hrefOf} row=${(letter) => letterRow(letter, common)} />
@@ -221,16 +204,13 @@ function letterRow(letter, common) {
 
 /** One dead letter: its message, each attempt with its error, and the possible actions. */
 function Letter({ id, from }) {
-  const {
-    value: letter,
-    error,
-    reload,
-  } = useLoaded((signal) => invoke('dead-letter-show', { id, ...from }, signal), [id])
+  const loaded = useLoaded((signal) => invoke('dead-letter-show', { id, ...from }, signal), [id])
+  const { value: letter } = loaded
   const [text, setText] = useState()
   const [isBusy, once] = useOnce()
   const back = html`<${Back} to="dead-letters" title="Dead letters" />`
   if (!letter)
-    return html`<section class="page">${back}${error && html`<${Problem} error=${error} retry=${reload} />`}</section>`
+    return html`<section class="page">${back}<${Wait} of=${loaded} what="the dead letter" /></section>`
   const { message, errors, queue, group, reason, lane, at } = letter
   const one = `“${(message?.text ?? id).slice(0, 120)}”`
   const decide = async (verb, question) => {

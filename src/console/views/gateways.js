@@ -9,11 +9,12 @@ import {
   Badge,
   Empty,
   Facts,
-  Problem,
+  Loading,
   StoreAway,
   span,
   useLoaded,
   useOnce,
+  Wait,
   Words,
 } from '../lib/parts.js'
 import { Pause } from '../lib/pause.js'
@@ -25,30 +26,30 @@ const AGAIN = 10_000
 
 /** The traffic of the last hour per gateway, polled while the page is shown. */
 function useTraffic(gateway) {
-  const { value, reload } = useLoaded(
+  const loaded = useLoaded(
     (signal) => invoke('gateway-traffic', gateway ? { gateway } : {}, signal),
     [gateway, now.value?.rates?.refused ?? 0],
   )
+  const { value, reload } = loaded
   useEffect(() => {
     const timer = setInterval(() => document.hidden || reload(), AGAIN)
     return () => clearInterval(timer)
   }, [gateway])
-  return Object.fromEntries((value ?? []).map((each) => [each.gateway, each]))
+  return { loaded, traffic: Object.fromEntries((value ?? []).map((each) => [each.gateway, each])) }
 }
 
 /** Every gateway, and the newest refusals of all. */
 export function GatewaysPage() {
   const gateways = now.value?.gateways ?? []
-  const { value: status } = useLoaded(
-    (signal) => call('GET', '/v1/status', undefined, signal),
-    [gateways.length],
-  )
-  const traffic = useTraffic()
+  const status = useLoaded((signal) => call('GET', '/v1/status', undefined, signal), [gateways.length])
+  const { loaded, traffic } = useTraffic()
   return html`<section class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Gateways</h1><${CheckAll} names=${gateways.map(({ name }) => name)} /></header>
     <${StoreAway} />
+    ${now.value === undefined ? html`<${Loading} />` : loaded.error && html`<${Wait} of=${loaded} what="the traffic" />`}
+    ${status.error && html`<${Wait} of=${status} what="the gateways that are off" />`}
     <div class="cards">${gateways.map((each) => html`<${Card} key=${each.name} gateway=${each} traffic=${traffic[each.name]} />`)}
-      ${(status?.disabled ?? []).map(
+      ${(status.value?.disabled ?? []).map(
         ({ name, transport, why }) => html`<article class="card" key=${name}>
         <header class="card-head"><h2>${name}</h2><${Badge}>off<//></header><p class="dim">${transport}</p><p>${why}</p></article>`,
       )}
@@ -105,13 +106,14 @@ function Standing({ ok }) {
 export function GatewayPage({ name }) {
   const found = now.value?.gateways?.find((each) => each.name === name)
   const { connections, secondsSinceEvent } = found?.gauges ?? {}
-  const { [name]: traffic } = useTraffic(name)
+  const { loaded, traffic } = useTraffic(name)
   return html`<section class="page" aria-labelledby="title">
     <${Back} to="gateways" title="Gateways" />
     <header class="bar"><h1 id="title">${name} ${found && html`<${Standing} ok=${found.ok} />`}</h1>
       <div class="buttons">${found && html`<${Pause} of=${{ gateway: name }} kind="gateway" name=${name} /><${Reconnect} name=${name} />`}<a class="button" href=${link('messages', { gateway: name })}>Its messages</a>
         <a class="button" href=${link('compose', { gateway: name })}>Send a test message</a></div></header>
     <${StoreAway} />
+    ${now.value === undefined && html`<${Loading} />`}
     ${now.value && !now.value.error && !found && html`<${Empty} title="It does not run."><a href=${link('configuration')}>See the configuration</a><//>`}
     ${
       found &&
@@ -127,7 +129,7 @@ export function GatewayPage({ name }) {
         'may send to': found.open ? 'anybody (open: true)' : 'whoever wrote to it',
       }} />`
     }
-    ${found && html`<h2>Last hour</h2><div class="wide-traffic"><${Traffic} of=${traffic} /></div>`}
+    ${found && html`<h2>Last hour</h2><${Wait} of=${loaded} what="the traffic" /><div class="wide-traffic"><${Traffic} of=${traffic[name]} /></div>`}
     <h2>Checks</h2>
     <${Checks} name=${name} />
     <h2>Refusals</h2>
@@ -150,7 +152,8 @@ function Reconnect({ name }) {
  * The checks of `trivium doctor` for this gateway. They contact the provider, so they run only on request.
  */
 function Checks({ name }) {
-  const { value, error, reload } = useLoaded((signal) => call('GET', '/v1/doctor', undefined, signal), [name])
+  const loaded = useLoaded((signal) => call('GET', '/v1/doctor', undefined, signal), [name])
+  const { value, reload } = loaded
   const [began, setBegan] = useState()
   const check = () =>
     act(async () => {
@@ -158,7 +161,7 @@ function Checks({ name }) {
       await call('POST', '/v1/doctor', { gateway: name }).finally(() => setBegan(undefined))
       reload()
     })
-  if (error) return html`<${Problem} error=${error} retry=${reload} />`
+  if (!value) return html`<${Wait} of=${loaded} what="the checks" />`
   const own = (value ?? []).filter((each) => each.name.startsWith(`${name}: `))
   const [{ at } = {}] = own
   return html`<ul class="plain">${at !== undefined && own.map((each) => html`<${Finding} key=${each.name} gateway=${name} of=${each} />`)}
@@ -196,14 +199,15 @@ function CheckAll({ names }) {
 /** Refusals by gateway and reason, with the likely cause; then each of the newest. */
 function Refusals({ gateway }) {
   const refused = now.value?.rates?.refused ?? 0
-  const { value, error, reload } = useLoaded(
+  const loaded = useLoaded(
     (signal) => invoke('refused', gateway ? { gateway } : {}, signal),
     [gateway, refused],
   )
-  if (error) return html`<${Problem} error=${error} retry=${reload} />`
-  const { refusals = [], groups = [] } = value ?? {}
-  if (value && refusals.length === 0) return html`<p class="dim">None since this daemon started.</p>`
-  return html`<ul class="refusal-groups">${groups.map((group) => html`<li key=${`${group.gateway} ${group.reason}`} class="card"><${RefusalGroup} of=${group} isOne=${gateway !== undefined} refusals=${refusals} /></li>`)}</ul>
+  const { value } = loaded
+  if (!value) return html`<${Wait} of=${loaded} what="the refusals" />`
+  const { refusals, groups } = value
+  if (refusals.length === 0 && !loaded.error) return html`<p class="dim">None since this daemon started.</p>`
+  return html`<${Wait} of=${loaded} what="the refusals" /><ul class="refusal-groups">${groups.map((group) => html`<li key=${`${group.gateway} ${group.reason}`} class="card"><${RefusalGroup} of=${group} isOne=${gateway !== undefined} refusals=${refusals} /></li>`)}</ul>
     <details open=${groups.length === 0 || gateway !== undefined}><summary>Each refusal, newest first</summary>
     <ul class="refusals">${refusals.slice(0, 50).map((one, index) => html`<li key=${`${one.at} ${index}`}><${Refusal} of=${one} /></li>`)}</ul></details>`
 }

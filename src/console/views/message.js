@@ -18,6 +18,7 @@ import {
   took,
   useLoaded,
   useOnce,
+  Wait,
 } from '../lib/parts.js'
 import { CancelRun } from '../lib/pause.js'
 import { go, link } from '../lib/router.js'
@@ -30,15 +31,15 @@ const OPEN = new Set(['waiting', 'running', 'retrying', 'approval', 'replying'])
 
 /** A message tells its story. */
 export function MessagePage({ id }) {
-  const { value: shown, error, reload } = useLoaded((signal) => invoke('message-show', { id }, signal), [id])
+  const loaded = useLoaded((signal) => invoke('message-show', { id }, signal), [id])
+  const { value: shown, error, reload } = loaded
   useEffect(() => {
     const timer = setTimeout(reload, OPEN.has(shown?.outcome) ? AGAIN.open : AGAIN.finished)
     return () => clearTimeout(timer)
   }, [shown, error])
-  if (error && !shown)
-    return html`<section class="page"><${Back} to="messages" title="Messages" /><${Problem} error=${error} retry=${reload} /></section>`
+  const wait = html`<${Wait} of=${loaded} what="the message" />`
   if (!shown)
-    return html`<section class="page" aria-busy="true"><${Back} to="messages" title="Messages" /></section>`
+    return html`<section class="page" aria-busy=${!error}><${Back} to="messages" title="Messages" />${wait}</section>`
   const { message, outcome } = shown
   return html`<section class="page message" aria-labelledby="title">
     <${Back} to="messages" title="Messages" />
@@ -46,6 +47,7 @@ export function MessagePage({ id }) {
       <h1 id="title">${titleOf(message)} <${Outcome} outcome=${outcome} /></h1>
       <${Actions} shown=${shown} reload=${reload} />
     </header>
+    ${wait}
     <div class="columns">
       <div>
         <${Facts} of=${factsOf(shown)} />

@@ -3,7 +3,7 @@ import { Histogram } from '../lib/histogram.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
 import { isNarrow, now } from '../lib/live.js'
-import { Age, Empty, Gist, Outcome, Problem } from '../lib/parts.js'
+import { Age, Empty, Gist, Loading, Outcome, Problem } from '../lib/parts.js'
 import { Range } from '../lib/range.js'
 import { go, link, replace } from '../lib/router.js'
 import { SavedViews } from '../lib/saved.js'
@@ -44,9 +44,10 @@ export function MessagesPage({ query }) {
       <${Filter} filter=${filter} set=${set} focus=${focus === 'search'} />
     </header>
     <${Given} filter=${filter} set=${set} />
-    ${found.error && (wrong ? html`<p class="search-problem" role="alert">${wrong}</p>` : html`<${Problem} error=${found.error} retry=${found.more} />`)}
+    ${found.error && (wrong ? html`<p class="search-problem" role="alert">${wrong}</p>` : html`<${Problem} error=${{ message: `Could not load the messages. ${found.error.message}` }} retry=${found.more} />`)}
     <${Histogram} filter=${filter} narrow=${(span) => go('messages', { ...filter, ...span })} />
     <${SavedViews} of="messages" query=${filter} />
+    ${found.rows.length === 0 && !found.isEnd && !found.error && html`<${Loading} />`}
     ${
       found.rows.length > 0 || !found.isEnd
         ? html`<${List} label="Messages" items=${found.rows} height=${isNarrow.value ? 62 : 44} keyOf=${keyOf} hrefOf=${hrefOf} later=${found.later} onEnd=${found.more} held=${found.held} row=${row} />`
@@ -58,7 +59,7 @@ export function MessagesPage({ query }) {
           }
         <//>`
     }
-    <footer class="under">${count(found.rows.length, 'message', found.isEnd ? '' : '+')}${found.searchedTo && !found.isEnd ? html`, searched back to ${new Date(found.searchedTo).toLocaleString()}` : ''}${found.missed > 0 && html`; ${found.missed.toLocaleString('en')} came in too fast to show: <button type="button" class="linkish" onClick=${found.anew}>show them</button>`}</footer>
+    <footer class="under">${(found.rows.length > 0 || found.isEnd) && count(found.rows.length, 'message', found.isEnd ? '' : '+')}${found.searchedTo && !found.isEnd ? html`, searched back to ${new Date(found.searchedTo).toLocaleString()}` : ''}${found.missed > 0 && html`; ${found.missed.toLocaleString('en')} came in too fast to show: <button type="button" class="linkish" onClick=${found.anew}>show them</button>`}</footer>
   </section>`
 }
 

@@ -4,7 +4,7 @@ import { Chart } from '../lib/chart.js'
 import { Histogram } from '../lib/histogram.js'
 import { html } from '../lib/html.js'
 import { now, points } from '../lib/live.js'
-import { Age, Badge, CopyLink, Problem, took, useLoaded, Words } from '../lib/parts.js'
+import { Age, Badge, CopyLink, Loading, took, useLoaded, Wait, Words } from '../lib/parts.js'
 import { RANGES, Range } from '../lib/range.js'
 import { go, link, replace } from '../lib/router.js'
 import { placeOf } from '../lib/troubles.js'
@@ -59,30 +59,32 @@ const AGAIN = 30_000
 /** A longer or an earlier span: messages from the journal, the lines as far as this daemon knows them. */
 function PastCharts({ since, until }) {
   const range = Object.fromEntries(Object.entries({ since, until }).filter(([, value]) => value !== ''))
-  const { value, error, reload } = useLoaded(
+  const loaded = useLoaded(
     async (signal) => {
       const known = await call('GET', `/v1/history?${new URLSearchParams(range)}`, undefined, signal)
       return { ...known, at: Date.now() }
     },
     [since, until],
   )
+  const { value, reload } = loaded
   useEffect(() => {
     const timer = setInterval(() => document.hidden || reload(), AGAIN)
     return () => clearInterval(timer)
   }, [since, until])
-  if (error && !value) return html`<${Problem} error=${error} retry=${reload} />`
-  const { from, to, at = Date.now(), points: known = [], every } = value ?? {}
+  if (!value) return html`<${Wait} of=${loaded} what="the charts" />`
+  const { from, to, at, points: known, every } = value
   const span = {
-    since: from ?? at,
+    since: from,
     until: to ?? at,
     name: RANGES.find(([key]) => key === since)?.[1] ?? 'the chosen time',
     isWhole: true,
   }
   const first = known[0]?.at
-  return html`<figure class="chart volume" aria-label="Messages that came in"><figcaption><b>Messages that came in</b></figcaption>
+  return html`<${Wait} of=${loaded} what="the charts" />
+    <figure class="chart volume" aria-label="Messages that came in"><figcaption><b>Messages that came in</b></figcaption>
       <${Histogram} filter=${range} narrow=${(chosen) => go('messages', chosen)} /></figure>
     <${Charts} points=${known} span=${span} every=${every} />
-    ${value && (first === undefined || first > from + 2 * every) && html`<p class="dim">${first === undefined ? 'This daemon knows no rates of this time' : `This daemon knows rates since ${new Date(first).toLocaleString()}`}: it keeps them in memory. The bars are from the journal.</p>`}`
+    ${(first === undefined || first > from + 2 * every) && html`<p class="dim">${first === undefined ? 'This daemon knows no rates of this time' : `This daemon knows rates since ${new Date(first).toLocaleString()}`}: it keeps them in memory. The bars are from the journal.</p>`}`
 }
 
 function Charts({ points, span, every }) {
@@ -95,7 +97,7 @@ function Charts({ points, span, every }) {
 function Troubles() {
   const found = now.value?.troubles ?? []
   return html`<section class="troubles" aria-label="What is wrong" tabindex="0">
-    ${now.value === undefined && html`<p class="dim">…</p>`}
+    ${now.value === undefined && html`<${Loading} />`}
     ${
       now.value !== undefined &&
       found.length === 0 &&

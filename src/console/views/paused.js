@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { call, invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
-import { Age, act, Badge, Empty, Problem, span, useLoaded } from '../lib/parts.js'
+import { Age, act, Badge, Empty, span, useLoaded, Wait } from '../lib/parts.js'
 import { pauseWith } from '../lib/pause.js'
 import { link } from '../lib/router.js'
 
@@ -10,10 +10,11 @@ import { link } from '../lib/router.js'
 export function PausedPage() {
   const { troubles = [] } = now.value ?? {}
   const known = troubles.filter(({ code }) => /paused$/.test(code)).map(({ key, count }) => `${key} ${count}`)
-  const { value, error, reload } = useLoaded((signal) => invoke('pause-list', {}, signal), [known.join()])
+  const loaded = useLoaded((signal) => invoke('pause-list', {}, signal), [known.join()])
+  const { value, reload } = loaded
   return html`<section class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Paused</h1></header>
-    ${error && html`<${Problem} error=${error} retry=${reload} />`}
+    <${Wait} of=${loaded} what="what is paused" />
     ${value?.length === 0 && html`<${Empty} title="Nothing is paused.">Messages of what is paused are accepted and wait.<//>`}
     ${value?.length > 0 && html`<ul class="paused-list">${value.map((each) => html`<${Paused} key=${keyOf(each)} pause=${each} done=${reload} />`)}</ul>`}
     <h2>Pause something</h2>

@@ -3,7 +3,7 @@ import { invoke, isViewer } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { begun, Jobs } from '../lib/jobs.js'
 import { now } from '../lib/live.js'
-import { act, ask, Badge, Empty, Problem, StoreAway, useLoaded, useOnce } from '../lib/parts.js'
+import { act, ask, Badge, Empty, StoreAway, useLoaded, useOnce, Wait } from '../lib/parts.js'
 import { link, replace } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 
@@ -70,11 +70,12 @@ function Who({ who, show }) {
 }
 
 function Person({ who }) {
-  const { value, error, reload } = useLoaded(
+  const loaded = useLoaded(
     (signal) => invoke('person-erase', { identity: who }, signal),
     [who.join(SEPARATOR)],
   )
-  if (error) return html`<${Problem} error=${error} retry=${reload} />`
+  const { value, error, reload } = loaded
+  if (error) return html`<${Wait} of=${{ ...loaded, value: undefined }} what="what is kept" />`
   if (!value)
     return html`<p class="dim" aria-busy="true" role="status">Counting what is kept. All places are read, which takes a while with many messages.</p>`
   const { counts, total } = value

@@ -3,7 +3,7 @@ import { invoke, isViewer } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { Jobs } from '../lib/jobs.js'
 import { now, points } from '../lib/live.js'
-import { Age, act, ask, Badge, Empty, Problem, StoreAway, took, useLoaded } from '../lib/parts.js'
+import { Age, act, ask, Badge, Loading, StoreAway, took, useLoaded, Wait } from '../lib/parts.js'
 import { replayRange } from '../lib/replay.js'
 import { link } from '../lib/router.js'
 import { SubscriptionForm } from '../lib/subscription-form.js'
@@ -14,12 +14,19 @@ export function QueuesPage() {
   const { groups = [], subscriptions = [], queues = [] } = now.value ?? {}
   const own = groups.filter(({ group }) => !subscriptions.some(({ name }) => name === group))
   const [isMaking, setMaking] = useState(false)
-  const { known, reload } = useGroups(groups.map(({ topic, group }) => `${topic}/${group}`).join())
+  const { known, reload, loaded } = useGroups(groups.map(({ topic, group }) => `${topic}/${group}`).join())
   return html`<section class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Groups and queues</h1></header>
     <${StoreAway} />
     <${Jobs} picked=${({ kind }) => kind === 'replay'} ended=${reload} />
+    ${now.value === undefined ? html`<${Loading} />` : html`<${AllOf} ...${{ own, known, subscriptions, queues, isMaking, setMaking, loaded }} />`}
+  </section>`
+}
+
+function AllOf({ own, known, subscriptions, queues, isMaking, setMaking, loaded }) {
+  return html`
     <h2>Consumer groups</h2>
+    ${loaded.error && html`<${Wait} of=${loaded} what="how the groups read" />`}
     ${own.length === 0 ? html`<p class="dim">Nobody reads events as a group. <code>npx trivium event wait --topic gateway-message --queue mine</code> makes one.</p>` : html`<${Groups} groups=${own} known=${known} />`}
     <h2>Push subscriptions</h2>
     <p><button changes type="button" onClick=${() => setMaking(true)}>New push subscription …</button></p>
@@ -27,9 +34,7 @@ export function QueuesPage() {
     ${subscriptions.length === 0 && html`<p class="dim">None yet. A push subscription sends events to another program by HTTP.</p>`}
     <div class="cards broad">${subscriptions.map((each) => html`<${Subscription} key=${each.name} known=${each} group=${known.get(`${each.topic}/${each.name}`)} />`)}</div>
     <h2>BullMQ queues</h2>
-    ${queues.length === 0 ? html`<p class="dim">None; <code>queue:</code> on a route hands its messages to one.</p>` : html`<${Queues} queues=${queues} />`}
-    ${now.value === undefined && html`<${Empty} title="…" />`}
-  </section>`
+    ${queues.length === 0 ? html`<p class="dim">None; <code>queue:</code> on a route hands its messages to one.</p>` : html`<${Queues} queues=${queues} />`}`
 }
 
 /** Polling interval of the readers, in ms. */
@@ -37,12 +42,13 @@ const AGAIN = 5_000
 
 /** Data of `event-groups`, by topic and group: lag in time, rate, readers. */
 function useGroups(names) {
-  const { value = [], reload } = useLoaded((signal) => invoke('event-groups', {}, signal), [names])
+  const loaded = useLoaded((signal) => invoke('event-groups', {}, signal), [names])
+  const { value = [], reload } = loaded
   useEffect(() => {
     const timer = setInterval(() => document.hidden || reload(), AGAIN)
     return () => clearInterval(timer)
   }, [])
-  return { known: new Map(value.map((each) => [`${each.topic}/${each.group}`, each])), reload }
+  return { known: new Map(value.map((each) => [`${each.topic}/${each.group}`, each])), reload, loaded }
 }
 
 function Groups({ groups, known }) {
@@ -105,11 +111,12 @@ function Readers({ group }) {
 }
 
 function Subscription({ known, group }) {
-  const { name, topic, url, state, detail, waiting, queued = waiting, unread = 0, dead } = known
-  const { value, error, reload } = useLoaded(
+  const { name, topic, url, state, detail, waiting, dead } = known
+  const loaded = useLoaded(
     (signal) => invoke('subscription-show', { name }, signal),
     [name, state, dead, points.value],
   )
+  const { value, error, reload } = loaded
   /** What the open dialog began with: what is shown here may be older. */
   const [settings, setSettings] = useState()
   const openForm = () =>
@@ -149,22 +156,14 @@ function Subscription({ known, group }) {
       },
       `${name} is pushed to again.`,
     )
-  const replay = async () => {
-    await replayRange({
-      skill: 'subscription-replay',
-      of: { name },
-      title: `Replay events to ${name}?`,
-      effect: `Each event goes to ${url} once more, with the id that it had.`,
-    })
-    reload()
-  }
+  const replay = () => replayPush(known).then(reload)
   // Deleted: the card goes with the next status.
   if (error?.code === 'subscription_not_found') return null
   return html`<article class="card" aria-labelledby=${`push-${name}`}>
     <header class="card-head"><h3 id=${`push-${name}`}>${name}</h3><${Badge} kind=${STATES[state]}>${state}<//></header>
     <p class="dim">${topic} → ${url}</p>
     <p class="detail">${state === 'paused' ? `Paused ${detail}` : (detail ?? '')}</p>
-    <p class="figures">${count(queued, 'event')} queued, <span title="Events of the topic that this push has not looked at yet; those that it does not match go nowhere.">${unread.toLocaleString('en')} unread</span>${unread > 0 && group?.oldestAt !== undefined && html`, oldest <b><${Age} at=${group.oldestAt} /></b>`}, ${dead > 0 ? html`<a href=${link('dead-letters', { queue: `push/${name}` })}>${count(dead, 'dead letter')}</a>` : 'none dead'}</p>
+    <${Waiting} of=${known} group=${group} />
     <div class="buttons">
       ${
         state === 'active' || state === 'failing'
@@ -180,9 +179,23 @@ function Subscription({ known, group }) {
     </div>
     ${value?.source === 'routes.yaml' && html`<p class="dim">Defined in routes.yaml.</p>`}
     ${settings && html`<${SubscriptionForm} name=${name} settings=${settings} close=${changed} />`}
-    ${error && html`<${Problem} error=${error} retry=${reload} />`}
-    <${Attempts} of=${value?.attempts ?? []} />
+    <${Wait} of=${loaded} what=${`the push ${name}`} />
+    ${value && html`<${Attempts} of=${value.attempts} />`}
   </article>`
+}
+
+function replayPush({ name, url }) {
+  return replayRange({
+    skill: 'subscription-replay',
+    of: { name },
+    title: `Replay events to ${name}?`,
+    effect: `Each event goes to ${url} once more, with the id that it had.`,
+  })
+}
+
+/** What a push has still to send, and could not send. */
+function Waiting({ of: { name, waiting, queued = waiting, unread = 0, dead }, group }) {
+  return html`<p class="figures">${count(queued, 'event')} queued, <span title="Events of the topic that this push has not looked at yet; those that it does not match go nowhere.">${unread.toLocaleString('en')} unread</span>${unread > 0 && group?.oldestAt !== undefined && html`, oldest <b><${Age} at=${group.oldestAt} /></b>`}, ${dead > 0 ? html`<a href=${link('dead-letters', { queue: `push/${name}` })}>${count(dead, 'dead letter')}</a>` : 'none dead'}</p>`
 }
 
 /** Deletes a subscription. Says first what is lost with it, and only deletes that where the answer was about it. */

@@ -4,19 +4,7 @@ import { DecideHere } from '../lib/approval.js'
 import { SchemaForm } from '../lib/form.js'
 import { html } from '../lib/html.js'
 import { money, percent, tokens } from '../lib/money.js'
-import {
-  Age,
-  ask,
-  Badge,
-  Copy,
-  CopyLink,
-  Empty,
-  Facts,
-  Json,
-  Problem,
-  took,
-  useLoaded,
-} from '../lib/parts.js'
+import { Age, ask, Badge, Copy, CopyLink, Empty, Facts, Json, took, useLoaded, Wait } from '../lib/parts.js'
 import { Pause } from '../lib/pause.js'
 import { RANGES, Range } from '../lib/range.js'
 import { link, replace } from '../lib/router.js'
@@ -29,12 +17,10 @@ export function SkillsPage({ name, query }) {
   const { since = '', until = '' } = query
   const range = { ...(since && { since }), ...(until && { until }) }
   const set = (change) => replace(name ? ['skills', name] : 'skills', { ...query, ...change })
-  const {
-    value: skills,
-    error,
-    reload,
-  } = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
-  const { value: usage = [] } = useLoaded((signal) => invoke('skill-usage', range, signal), [since, until])
+  const loaded = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
+  const { value: skills } = loaded
+  const runs = useLoaded((signal) => invoke('skill-usage', range, signal), [since, until])
+  const { value: usage = [] } = runs
   const [wanted, setWanted] = useState('')
   const words = wanted.toLowerCase().split(/\s+/).filter(Boolean)
   // What runs comes first: the rest ships with Trivium.
@@ -49,7 +35,8 @@ export function SkillsPage({ name, query }) {
       <header class="bar"><h1 id="title">Skills</h1>
         <input type="search" aria-label="Search skills" placeholder="Search  /" value=${wanted} onInput=${(event) => setWanted(event.target.value)} />
         <div class="filter"><${Range} query=${query} set=${set} ranges=${RANGES} normal="7d" /><${CopyLink} /></div></header>
-      ${error && html`<${Problem} error=${error} retry=${reload} />`}
+      <${Wait} of=${loaded} what="the skills" />
+      ${skills && runs.error && html`<${Wait} of=${runs} what="how often they ran" />`}
       <ul>${own.map(
         (
           skill,
@@ -74,14 +61,14 @@ function isBuiltIn({ kind }) {
 }
 
 function Skill({ name, range }) {
-  const {
-    value: skill,
-    error,
-    reload,
-  } = useLoaded((signal) => call('GET', `/v1/skills/${encodeURIComponent(name)}`, undefined, signal), [name])
+  const loaded = useLoaded(
+    (signal) => call('GET', `/v1/skills/${encodeURIComponent(name)}`, undefined, signal),
+    [name],
+  )
+  const { value: skill } = loaded
   return html`<div class="skill">
     <${Back} to="skills" title="Skills" />
-    ${error && html`<${Problem} error=${error} retry=${reload} />`}
+    <${Wait} of=${loaded} what="the skill" />
     ${
       skill &&
       html`<h1>${name} ${skill.metadata?.annotations?.destructiveHint && html`<${Badge} kind="warn">cannot be undone<//>`}${skill.metadata?.approval && html` <${Badge} kind="warn">needs approval<//>`}</h1>
@@ -113,7 +100,7 @@ function nameOf({ since = '7d', until }) {
 
 /** How it does: runs, errors, durations, cost, who calls it, and its last runs. */
 function Usage({ name, range }) {
-  const { value, error, reload } = useLoaded(
+  const loaded = useLoaded(
     async (signal) => {
       const [usage, routes, { currency }] = await Promise.all([
         invoke('skill-usage', { name, ...range }, signal),
@@ -124,12 +111,12 @@ function Usage({ name, range }) {
     },
     [name, JSON.stringify(range)],
   )
+  const { value, reload } = loaded
   useEffect(() => {
     const timer = setInterval(() => document.hidden || reload(), AGAIN)
     return () => clearInterval(timer)
   }, [name])
-  if (error && !value) return html`<${Problem} error=${error} retry=${reload} />`
-  if (!value) return null
+  if (!value) return html`<${Wait} of=${loaded} what="its runs" />`
   const { usage, currency, routes } = value
   const { runs, failed, errorRate, p50, p95, cost, callers, recent } = usage
   const unused = routes.filter((route) => !callers.some(({ by }) => by === `route ${route.name}`))

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Route } from 'playwright-core'
+import { faultsOf } from '../fixtures/axe.ts'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  shop: { transport: webhook, path: /hooks/shop, verify: { scheme: none } }
+routes:
+  - { name: all, skill: broken, retry: { attempts: 1 } }
+`
+const BROKEN = `export default { name: 'broken', description: 'Fails.', async run() { throw new Error('out of stock') } }\n`
+
+describe('the console on a slow line, and where the daemon fails', { timeout: 240_000 }, async () => {
+  const site = openSite({ routes: ROUTES, skills: { broken: BROKEN } })
+  const daemon = await site.start()
+  const id = String(Object((await daemon.post('/hooks/shop', '{"text":"the blue book"}')).body).id)
+  const letters = async () => [await daemon.invoke('dead-letter-list', {})].flat()
+  await until(async () => (await letters()).length === 1, 'the dead letter')
+  const [found] = [await daemon.invoke('dead-letter-groups', {})].flat()
+  const { queue, group, code, pattern } = Object(found)
+  const kind = new URLSearchParams({ queue, group, code, pattern })
+  const { conversation } = Object(Object(await daemon.invoke('message-show', { id })).message)
+  const { page, show, shots } = await openConsole(() => daemon, { timeout: 6_000 })
+  const main = page.getByRole('main')
+  const waits = main.getByText('Loading …').first()
+  const again = main.getByRole('button', { name: 'Try again' })
+
+  /** Views that ask the daemon for what they show, and what of it they show in the end. */
+  const views: [view: string, text: string | RegExp][] = [
+    ['now?since=6h', 'On the way'],
+    ['messages', 'the blue book'],
+    [`messages/${id}`, 'Timeline'],
+    ['conversations', 'the blue book'],
+    [`conversations/shop/${encodeURIComponent(conversation)}`, 'the blue book'],
+    ['dead-letters', /1 in 1 kind/],
+    [`dead-letters?${kind}`, 'the blue book'],
+    [`dead-letters/${id}?queue=${queue}`, 'out of stock'],
+    ['approvals', 'Nothing waits for a decision.'],
+    ['queues', 'Push subscriptions'],
+    ['gateways', 'None since this daemon started.'],
+    ['gateways/shop', 'Not checked since the daemon started.'],
+    ['skills', 'message-search'],
+    ['skills/broken', 'Fails.'],
+    ['cost', 'No model was used in this time.'],
+    ['paused', 'Nothing is paused.'],
+    ['jobs', 'There are no jobs.'],
+    ['compose', 'the skill broken runs'],
+    ['people?who=shop:nobody', 'What is kept'],
+    ['audit', 'sign-in'],
+    ['configuration', 'routes.yaml'],
+  ]
+  const intercept = (act: (route: Route) => Promise<unknown>) =>
+    page.route(
+      (url) => /^\/v1\/(?!session|stream)/.test(url.pathname),
+      (route) => act(route),
+    )
+
+  for (const [view, text] of views) {
+    test(`${view} says that it is loading, and shows what comes`, async () => {
+      const released = Promise.withResolvers<void>()
+      await intercept(async (route) => {
+        await released.promise
+        await route.continue()
+      })
+      await show(view)
+      try {
+        const said = view.startsWith('people') ? main.getByText(/^Counting what is kept/) : waits
+        if (view !== 'queues') await said.waitFor()
+        if (view === 'messages') {
+          assert.deepEqual(await faultsOf(page), [])
+          await shots('slow-messages')
+        }
+      } finally {
+        released.resolve()
+      }
+      await main.getByText(text).first().waitFor()
+      await waits.waitFor({ state: 'detached' })
+      await page.unrouteAll({ behavior: 'wait' })
+    })
+
+    test(`${view} says what failed, and tries again`, async () => {
+      const body = JSON.stringify({ error: { code: 'internal', message: 'The disk is full.' } })
+      await show('nowhere')
+      await main.getByText('There is no such page').waitFor()
+      await intercept((route) => route.fulfill({ status: 500, contentType: 'application/json', body }))
+      await show(view)
+      await main
+        .getByText(/The disk is full\./)
+        .first()
+        .waitFor()
+      if (view === 'dead-letters') {
+        assert.deepEqual(await faultsOf(page), [])
+        await shots('failed-dead-letters')
+      }
+      await page.unrouteAll({ behavior: 'wait' })
+      await until(async () => {
+        if ((await again.count()) === 0) return true
+        // What failed is also tried again by itself where the connection comes back.
+        await again
+          .first()
+          .click({ timeout: 1_000 })
+          .catch(() => undefined)
+        return false
+      }, `${view} tries again`)
+      await main.getByText(text).first().waitFor()
+      await until(async () => (await main.getByText(/The disk is full/).count()) === 0, `${view} is whole`)
+    })
+  }
+
+  test('what is known stays where a later look fails, and says how old it is', async () => {
+    await show('paused')
+    await main.getByText('Nothing is paused.').waitFor()
+    await show('audit')
+    await main.getByText('sign-in').first().waitFor()
+    await intercept((route) => route.abort())
+    await main.getByRole('button', { name: 'Reload' }).click()
+    await main
+      .getByText(/What you see of the audit log is \d+ s old\. The daemon does not answer\./)
+      .waitFor()
+    await main.getByText('sign-in').first().waitFor()
+    await shots('old-audit')
+    await page.unrouteAll({ behavior: 'wait' })
+    await again.click()
+    await again.waitFor({ state: 'detached' })
+  })
+
+  test('until the daemon has said how it is, nothing is called empty', async () => {
+    await page.route('**/v1/stream?*', () => undefined)
+    for (const view of ['now', 'queues', 'gateways', 'gateways/shop']) {
+      await show(view)
+      await page.reload()
+      await waits.waitFor()
+      for (const text of ['All is well.', /^Nobody reads events/, /^None yet/, 'It does not run.'])
+        assert.equal(await main.getByText(text).count(), 0, view)
+    }
+  })
+
+  test('a view whose file does not come says so, and comes later', async () => {
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+    await page.route('**/later-*.js', (route) => route.abort())
+    await show('audit')
+    await page.reload()
+    await main.getByText(/could not be loaded/).waitFor()
+    await page.unrouteAll({ behavior: 'wait' })
+    await again.click()
+    await main.getByText('sign-in').first().waitFor()
+  })
+})
