@@ -87,8 +87,9 @@ export async function interleave(
 ): Promise<(name: string) => Figures[]> {
   const measured = new Map<string, Figures[]>(contenders.map(({ name }) => [name, []]))
   for (let round = 0; round <= bench.rounds; round++) {
-    const order = contenders.map((_, index) => contenders[(index + round) % contenders.length])
-    for (const contender of order) {
+    const rotated = contenders.map((_, index) => contenders[(index + round) % contenders.length])
+    // In alternating directions, so that no contender always runs after the same one, whose clean-up it would pay for.
+    for (const contender of round % 2 === 0 ? rotated : rotated.reverse()) {
       if (!contender) continue
       bench.progress(`${round === 0 ? 'warm-up' : `round ${round}/${bench.rounds}`}: ${contender.name}`)
       const seconds = round === 0 ? Math.max(WARM_UP_SECONDS, bench.seconds) : bench.seconds
