@@ -14,14 +14,17 @@ export function humanExplanation(explained: Json, { all = false }: { all?: boole
     .filter((route) => all || route.matched || nearlyMatches(route))
     .toSorted((a, b) => Number(b.chosen) - Number(a.chosen) || missesOf(a).length - missesOf(b).length)
   const left = routes.length - shown.length
-  const others = shown.length > 0 ? counted(left, 'other route') : counted(left, 'route')
+  const others = `${counted(left, shown.length > 0 ? 'other route' : 'route')} ${left === 1 ? 'is' : 'are'}`
   return [
     ...(shown.length > 0 ? [table(['route', '', 'key', 'wants', 'message has'], shown.flatMap(rowsOf))] : []),
     ...(shown.length === 0 ? ['No route matches or nearly matches this message.'] : []),
     ...eventHint(routes),
-    ...(left > 0 ? ['', `${others} ${left === 1 ? 'is' : 'are'} not shown; --all shows every route.`] : []),
+    ...(left > 0 ? ['', `${others} further from matching: ${FAR}. --all shows every route.`] : []),
   ].join('\n')
 }
+
+/** What keeps a route from being shown. */
+const FAR = 'more than one key, another place or another first word'
 
 /** A test message of a gateway whose routes ask for an event often lacks nothing else. */
 function eventHint(routes: readonly JsonObject[]): string[] {

@@ -13,6 +13,7 @@ const NOUNS = [
   'delegation',
   'event',
   'gateway',
+  'group',
   'job',
   'message',
   'pause',
@@ -33,13 +34,31 @@ const NOUNS = [
 /** Verbs that are phrases of the assistant rather than commands. */
 const PHRASES = ['schedule-in-words']
 
-type Spoken = { noun: string; verb: string; name: string; description: string }
+/** `first` is the argument that the first word after noun and verb gives. */
+type Spoken = { noun: string; verb: string; name: string; description: string; first?: string }
 
-const SPOKEN: readonly Spoken[] = builtInSkills.flatMap(({ name, description }) => {
-  const noun = NOUNS.find((each) => name.startsWith(`${each}-`))
-  if (noun === undefined || PHRASES.includes(name)) return []
-  return [{ noun, verb: name.slice(noun.length + 1), name, description }]
-})
+/** Skills about a consumer group whose names begin with another noun, which works too. */
+const OF_GROUPS: readonly [verb: string, name: string, first?: string][] = [
+  ['list', 'event-groups'],
+  ['show', 'event-groups', 'queue'],
+  ['seek', 'event-seek', 'queue'],
+  ['replay', 'event-replay', 'queue'],
+  ['delete', 'event-unsubscribe', 'queue'],
+]
+
+/** The first of a skill is how it is called today. */
+const SPOKEN: readonly Spoken[] = [
+  ...OF_GROUPS.flatMap(([verb, name, first]) => {
+    const found = builtInSkills.find((one) => one.name === name)
+    const { description = '' } = found ?? {}
+    return found ? [{ noun: 'group', verb, name, description, ...(first && { first }) }] : []
+  }),
+  ...builtInSkills.flatMap(({ name, description }) => {
+    const noun = NOUNS.find((each) => name.startsWith(`${each}-`))
+    if (noun === undefined || PHRASES.includes(name)) return []
+    return [{ noun, verb: name.slice(noun.length + 1), name, description }]
+  }),
+]
 
 /** A skill as people write it: `event wait`; the name itself for all but built-in skills. */
 export function spokenName(name: string): string {
@@ -49,9 +68,7 @@ export function spokenName(name: string): string {
 
 /** Nouns that people look for, and what has them. */
 const SOUGHT: Readonly<Record<string, string>> = {
-  group: 'event groups',
-  groups: 'event groups',
-  topic: 'event groups',
+  topic: 'group list',
   queue: 'dead-letter list',
   log: 'history',
   logs: 'history',
@@ -66,11 +83,17 @@ export function nounHint(word: string): string {
   return found === undefined ? '' : ` Did you mean \`trivium ${found}\`?`
 }
 
-/** The built-in skill that a command line begins with as noun and verb, and how many words that takes. */
-export function skillIn(words: readonly string[]): { name: string; count: number } | undefined {
+/**
+ * The built-in skill that a command line begins with as noun and verb, how many words that takes, and the argument that the next word
+ * gives.
+ */
+export function skillIn(
+  words: readonly string[],
+): { name: string; count: number; first?: string | undefined } | undefined {
   for (const count of [3, 2]) {
-    const name = words.slice(0, count).join('-')
-    if (words.length >= count && SPOKEN.some((one) => one.name === name)) return { name, count }
+    const said = words.slice(0, count).join('-')
+    const found = SPOKEN.find(({ noun, verb }) => `${noun}-${verb}` === said)
+    if (words.length >= count && found) return { name: found.name, count, first: found.first }
   }
   return undefined
 }

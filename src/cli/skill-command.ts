@@ -53,7 +53,10 @@ export async function invokeSpoken(rest: readonly string[], at: number, context:
     throw usage(`${name} has no ${second}. \`trivium ${name} --help\` lists what it has.`)
   if (!spoken && spokenName(name) !== name)
     hintAt(context.terminal(), `trivium ${name}`, `trivium ${spokenName(name)}`)
-  await invokeByName(name, rest.toSpliced(at, spoken?.count ?? 1), context)
+  const args = rest.toSpliced(at, spoken?.count ?? 1)
+  if (spoken?.first && args[at] !== undefined && !args[at].startsWith('-'))
+    args.splice(at, 0, `--${spoken.first}`)
+  await invokeByName(name, args, context)
 }
 
 async function isSkill(name: string, context: CommandContext): Promise<boolean> {

@@ -88,7 +88,10 @@ export function show(terminal: Terminal, value: unknown, human: () => string): v
 const BORDERS =
   'top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid'
 
-/** A table without lines: it survives copying and grep. In a narrow terminal the columns with the most room are wrapped. */
+/**
+ * A table without lines: it survives copying and grep. In a narrow terminal the columns with the most room are wrapped; where that is
+ * not enough, each row becomes a few lines.
+ */
 export function table(
   head: string[],
   rows: readonly (readonly unknown[])[],
@@ -96,19 +99,50 @@ export function table(
 ): string {
   const none = Object.fromEntries(BORDERS.split(' ').map((part) => [part, '']))
   const cells = rows.map((row) => row.map(cell))
+  const { widths, fits } = columnWidths([head, ...cells], width)
+  if (!fits && head.length > 2) return stacked(head, cells, width)
   const made = new Table({
     head: head.map((title) => paint('bold', title)),
     chars: { ...none, middle: '  ' },
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
-    colWidths: columnWidths([head, ...cells], width),
+    colWidths: widths,
     wordWrap: true,
   })
   made.push(...cells)
   return made.toString().replaceAll(/ +$/gm, '')
 }
 
-/** Null is as wide as what is in it. */
-function columnWidths(cells: readonly (readonly string[])[], width: number): (number | null)[] {
+/** Each row as lines: its first cell, and below it the others with the titles of their columns. */
+function stacked(head: readonly string[], rows: readonly (readonly string[])[], width: number): string {
+  const lines = rows.flatMap(([first = '', ...others]) => [
+    ...wrapped(first, width),
+    ...others.flatMap((text, at) => {
+      const title = head[at + 1] ?? ''
+      if (text === '' || text === '-') return []
+      return wrapped(title === '' ? text : `${title}: ${text}`, width - 2).map((line) => `  ${line}`)
+    }),
+  ])
+  const [title = ''] = head
+  return [...(title === '' ? [] : [paint('bold', title)]), ...lines].join('\n')
+}
+
+/** Breaks a text between words. A longer word stays whole: ids are copied. */
+function wrapped(text: string, width: number): string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)
+    const joined = `${last} ${word}`
+    if (last !== undefined && stripVTControlCharacters(joined).length <= width) lines.splice(-1, 1, joined)
+    else lines.push(word)
+  }
+  return lines
+}
+
+/** Null is as wide as what is in it. `fits`: whether the columns fit without breaking words. */
+function columnWidths(
+  cells: readonly (readonly string[])[],
+  width: number,
+): { widths: (number | null)[]; fits: boolean } {
   const longest = (parts: readonly string[]) =>
     Math.max(0, ...parts.map((part) => stripVTControlCharacters(part).length))
   const columns = (cells[0] ?? []).map((_, at) => cells.map((row) => row[at] ?? ''))
@@ -122,7 +156,8 @@ function columnWidths(cells: readonly (readonly string[])[], width: number): (nu
     column.cut = Math.max(0, Math.min(column.room, tooMuch))
     tooMuch -= column.cut
   }
-  return made.map((column) => (column.cut > 0 ? column.width - column.cut : null))
+  const widths = made.map((column) => (column.cut > 0 ? column.width - column.cut : null))
+  return { widths, fits: tooMuch <= 0 }
 }
 
 function cell(value: unknown): string {

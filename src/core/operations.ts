@@ -76,6 +76,7 @@ export const events = {
   }).describe('Redelivers consumed events to a consumer group, all or a range, as a job (see job-show).'),
   groups: closed({
     topic: optional('Only the groups of this topic'),
+    queue: optional('Only this consumer group'),
   }).describe('Lists consumer groups with their backlog in events and time, their rate, and their readers.'),
   wait: closed({
     topic: name.describe('The topic, for example gateway-message'),

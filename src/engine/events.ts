@@ -46,7 +46,8 @@ export function createEvents(deps: {
     },
     ...groups,
     ...createGroupMoves(topics, deps.replay),
-    groups: ({ topic }) => listGroups({ topics, activity, skills: subscriptions.list, isLasting }, topic),
+    groups: ({ topic, queue }) =>
+      listGroups({ topics, activity, skills: subscriptions.list, isLasting }, topic, queue),
     async wait(args, call) {
       const group = groupOf(args, call)
       const grouped = args.queue !== undefined || (await hasGroup(topics, args.topic, group))

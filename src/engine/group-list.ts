@@ -10,7 +10,7 @@ const MOST_LOOKS = 100
 type ListedGroup = GroupInfo &
   ReturnType<GroupActivity['info']> & { oldestAt?: number; skill?: { name: string; since?: number } }
 
-/** `event-groups`, furthest behind first. */
+/** `event-groups`, furthest behind first; only those named `queue` if it is given. */
 export async function listGroups(
   deps: {
     topics: Pick<Store['topics'], 'groups' | 'read'>
@@ -20,10 +20,13 @@ export async function listGroups(
     isLasting(group: string): boolean
   },
   topic: string | undefined,
+  queue: string | undefined,
 ): Promise<ListedGroup[]> {
   const { topics, activity } = deps
   const [all, skills] = await Promise.all([topics.groups(topic), deps.skills()])
-  const groups = all.filter(({ group }) => deps.isLasting(group)).sort((a, b) => b.lag - a.lag)
+  const groups = all
+    .filter(({ group }) => deps.isLasting(group) && (queue === undefined || group === queue))
+    .sort((a, b) => b.lag - a.lag)
   return Promise.all(
     groups.map(async (info, at) => {
       const looks = info.lag + info.pending > 0 && at < MOST_LOOKS

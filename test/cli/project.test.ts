@@ -127,3 +127,18 @@ test('a table that is too wide is wrapped between words, and never within one', 
   assert.match(table([id, 'a heading'], [['m1', 'it did fail']], 36), /^a+ {2}a heading\nm1 +it did\n +fail$/)
   assert.equal(table(['a', 'b'], [['\u001b', 'c']], 40), 'a       b\n\\u001b  c')
 })
+
+test('a table whose columns do not fit has its rows below each other', () => {
+  const head = ['id', 'gateway', 'sender', '']
+  const rows = [
+    ['01a21eba-7990-7000-8000-000474f57ee7', 'support', undefined, 'waiting for its next attempt'],
+  ]
+  assert.equal(
+    table(head, rows, 40),
+    `id
+01a21eba-7990-7000-8000-000474f57ee7
+  gateway: support
+  waiting for its next attempt`,
+  )
+  assert.match(table(head, rows, 120), /^id +gateway +sender *\n01a2/)
+})

@@ -120,16 +120,36 @@ describe('what commands print for people and for programs', { timeout: 300_000 }
       ['cost --by modl', /by: expected one of model, skill, sender, day; did you mean "model"\?/],
       ['message list --outcome ded', /expected one of waiting, running/],
       ['event emit --args {"topic":"x","tpye":"y"}', /unknown argument "tpye"/],
-      ['groups', /Did you mean `trivium event groups`\?/],
+      ['groups', /Did you mean `trivium group`\?/],
       ['schedules', /Did you mean `trivium schedule`\?/],
     ] as const) {
       const { code, err } = await site.run(line.split(' '))
       assert.match(err, told)
-      assert.doesNotMatch(err, /Invalid|Unrecognized/)
+      assert.doesNotMatch(err, /Invalid (?!arguments for skill)|Unrecognized/)
       assert.equal(code, 2)
     }
     const nothing = await site.run(['history', '--channel', 'dmeo'])
     assert.deepEqual([nothing.out, /no gateway dmeo\. Did you mean demo\?/.test(nothing.err)], ['', true])
+  })
+
+  test('a consumer group is listed, shown, moved and deleted by its name, and under `event` as before', async () => {
+    for (const group of ['books', 'mail']) await run(`event subscribe --topic orders --queue ${group}`)
+    for (const line of ['group list', 'event groups'])
+      assert.match(await run(line), /books[\s\S]*mail|mail[\s\S]*books/)
+    assert.doesNotMatch(await run('group show books'), /mail/)
+    assert.equal((await json('group show books')).length, 1)
+    assert.match(
+      (await site.run(['group', 'show', 'boks'])).err,
+      /no consumer group boks.*Did you mean books\?/,
+    )
+    await run('group seek books --topic orders --to start')
+    await run('group delete books --topic orders')
+    await run('event unsubscribe orders --queue mail')
+    assert.deepEqual(
+      (await json('group list')).filter((each: unknown) => /^(books|mail)$/.test(Object(each).group)),
+      [],
+    )
+    assert.match(await run('group --help'), /list[\s\S]*show[\s\S]*seek[\s\S]*replay[\s\S]*delete/)
   })
 
   test('help names every noun, and each group its verbs, skills included', async () => {

@@ -56,7 +56,9 @@ export const addDeadLetters: AddCommand = (program, context) => {
           if (!all) {
             const groups = objectsIn(await daemon.invoke('dead-letter-groups', args))
             const count = groups.reduce((sum, group) => sum + Number(group.count), 0)
-            throw usage(`${counted(count, 'matches', 'match')}. Add --all to ${verb} them, or name some.`)
+            throw usage(
+              `${counted(count, 'dead letter matches', 'dead letters match')}. Add --all to ${verb} ${count === 1 ? 'it' : 'them'}, or name some.`,
+            )
           }
           return actOnAll(daemon, verb, args, (count) => context.terminal().progress(`${count} ${done} …`))
         }

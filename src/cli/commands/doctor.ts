@@ -4,7 +4,7 @@ import { dirname, join, relative } from 'node:path'
 import { transports } from '../../../transports/registry.ts'
 import { readDotenv } from '../../config/environment.ts'
 import { missingParts, type Needs, neededParts } from '../../config/needed-parts.ts'
-import { reasonOf } from '../../core/errors.ts'
+import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { type JsonObject, objectsIn } from '../../core/json.ts'
 import { outdatedOf, PART_NAMES, partMissing } from '../../core/parts.ts'
 import { counted } from '../../lib/counted.ts'
@@ -26,7 +26,7 @@ export const addDoctor: AddCommand = (program, context) => {
       const checks: JsonObject[] = [
         { name: 'Node', ok: true, detail: process.versions.node },
         ...(await checkConfig(environs).catch(failed('configuration'))),
-        ...(await checkDaemon(environs).catch(failed('daemon'))),
+        ...(await checkDaemon(environs).catch(withoutPart).catch(failed('daemon'))),
       ]
       const ok = checks.every((check) => check.ok)
       const rows = checks.map(({ ok, warning, name, detail }) => [
@@ -37,6 +37,12 @@ export const addDoctor: AddCommand = (program, context) => {
       show(context.terminal(), { ok, checks }, () => table(['', 'check', ''], rows))
       if (!ok) context.exit(1)
     })
+}
+
+/** A missing part has a check of its own, which says what to do. */
+function withoutPart(error: unknown): JsonObject[] {
+  if (!(error instanceof TriviumError) || error.code !== 'part_missing') throw error
+  return [{ name: 'daemon', ok: false, detail: 'not checked, because of the missing part' }]
 }
 
 const MIN_FREE = 1024 ** 3

@@ -139,7 +139,7 @@ function registryLines(registry: readonly JsonObject[], isScreen: boolean): stri
       ...(own.length > ROOM ? [`${own.length - ROOM} more of yours`] : []),
     ]
     return [
-      `Registry  ${[...shown, `${registry.length - own.length} that ship`].join(', ')}; all: trivium status | cat`,
+      `First words  ${[...shown, `${registry.length - own.length} that ship`].join(', ')}; all: trivium status | cat`,
     ]
   }
   const rows = registry
@@ -150,7 +150,11 @@ function registryLines(registry: readonly JsonObject[], isScreen: boolean): stri
       )
       return [one.name, beginsWith(one), one.ref, only.join(', ')]
     })
-  return ['', table(['Registry', 'begins with', 'skill', ''], rows)]
+  return [
+    '',
+    'Skills that answer to a first word (skills.json):',
+    table(['name', 'begins with', 'skill', ''], rows),
+  ]
 }
 
 /** The number of entries, and descriptions of some. */
