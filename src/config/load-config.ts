@@ -4,6 +4,7 @@ import { TriviumError } from '../core/errors.ts'
 import { isJsonObject } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
 import { noSuch } from '../lib/nearest.ts'
+import { assistantOf, withoutAssistant } from './assistant.ts'
 import { type Checker, createChecker } from './checker.ts'
 import {
   checkAnswers,
@@ -102,7 +103,9 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   }
   const mcp = parseMcp(given.mcp, checker)
   const servers = [...mcp.servers, ...mcp.off].map(({ name }) => name)
-  const world = { gateways, servers, transports: Object.keys(transports), ...defined({ skills }) }
+  const assistant = assistantOf(section('assistant', sections.assistant))
+  const known = assistant.enabled ? skills : skills && withoutAssistant(skills)
+  const world = { gateways, servers, transports: Object.keys(transports), ...defined({ skills: known }) }
   checkAnswers(world, checker)
   const routes = parseRoutes(given.routes, world, checker)
   const notify = parseNotify(given.notify, { gateways, transports }, checker)
@@ -145,7 +148,7 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     schedules,
     topics,
     access,
-    assistant: section('assistant', sections.assistant),
+    assistant,
     ...defined({ model: model || undefined, transcribe }),
     /** Location of the BullMQ queues; `redis` is absent if none is used. */
     queues,

@@ -215,6 +215,18 @@ const groups = z.record(
     .transform(camelKeys),
 )
 
+const assistantSchema = z.strictObject({
+  scope: z
+    .enum(['person', 'team'])
+    .default('person')
+    .describe('person: everyone has their own notes and tasks. team: everyone on a gateway shares them.'),
+  timezone: z
+    .string()
+    .refine(isTimeZone, 'expected a time zone such as Europe/Berlin')
+    .default('UTC')
+    .describe('Time zone of times that people write without one.'),
+})
+
 /** The sections of the file, except the gateways. */
 export const sections = {
   include: z
@@ -234,18 +246,8 @@ export const sections = {
   notify: z.array(notifySchema).describe('Whom to notify when something fails.'),
   access: access.describe('Roles: who may use which skills.'),
   assistant: z
-    .strictObject({
-      scope: z
-        .enum(['person', 'team'])
-        .default('person')
-        .describe('person: everyone has their own notes and tasks. team: everyone on a gateway shares them.'),
-      timezone: z
-        .string()
-        .refine(isTimeZone, 'expected a time zone such as Europe/Berlin')
-        .default('UTC')
-        .describe('Time zone of times that people write without one.'),
-    })
-    .describe('Options of the assistant.'),
+    .union([z.boolean(), assistantSchema])
+    .describe('Options of the assistant. `false`: its words are ordinary text.'),
   console: consoleSchema.describe('How people sign in to the console.'),
   tokens: z.array(token).describe('Bearer tokens of programs for the control API.'),
   mcp: z

@@ -303,7 +303,7 @@ test('access, model and skills are read with their defaults, and the environment
   assert.deepEqual(told(problems), [])
   const roles = { admin: { members: ['*:*@example.com'], skills: ['*'] } }
   assert.deepEqual(config?.access, { roles, default: 'none' })
-  assert.deepEqual(config?.assistant, { scope: 'person', timezone: 'UTC' })
+  assert.deepEqual(config?.assistant, { enabled: true, scope: 'person', timezone: 'UTC' })
   const model = { name: 'openai:x', baseUrl: 'http://localhost:1/v1' }
   assert.deepEqual(config?.model, model)
   assert.deepEqual(config?.skills.folders, [join(cwd, 'a'), '/b'])

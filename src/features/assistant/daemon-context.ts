@@ -46,13 +46,19 @@ export function createAssistantContext(deps: {
           !deps.router.routes().some(({ name, approval }) => name === route.route && approval),
       )
 
+  /** `assistant: false` leaves shipped words without routes. */
+  const words = () => {
+    const routed = new Set(deps.router.routes().map(({ skill }) => skill))
+    return wordsOf(manager).filter(({ name }) => routed.has(name))
+  }
+
   return {
-    words: () => wordsOf(manager),
+    words,
     isFor(skill, call) {
       const { message, caller } = call
       if (!manager.get(skill)) return false
       if (isOperator(caller) || isCommandLine(message)) return true
-      const isWord = wordsOf(manager).some(({ name }) => name === skill)
+      const isWord = words().some(({ name }) => name === skill)
       return isWord || isGranted(skill, caller) || (message !== undefined && isRouted(skill, message))
     },
     permit: (skill, call) => manager.permit(skill, call),
