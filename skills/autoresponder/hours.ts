@@ -41,19 +41,22 @@ type Opening = { from: number; length: number }
 function parseHours(text: string): Opening[] {
   if (text.trim() === '24/7') return [{ from: 0, length: WEEK }]
   const open: Opening[] = []
-  /** Days that stand before a comma: `Mon, Wed 09:00-12:00`. */
+  /** Days before a comma: `Mon, Wed 09:00-12:00`. */
   let named: number[] = []
-  for (const part of text.split(',')) {
-    const match = /^\s*([a-z]{3})(?:-([a-z]{3}))?(?:\s+(\d{1,2}:\d{2})-(\d{1,2}:\d{2}))?\s*$/i.exec(part)
-    if (!match) throw new Error(`"${part.trim()}" is not like "Mon-Fri 09:00-17:00"`)
-    const [, first = '', last = first, opens, closes] = match
-    named = [...named, ...days(first, last)]
+  /** Days of the previous time, for another one: `Mon 09:00-12:00, 13:00-17:00`. */
+  let before = [0, 1, 2, 3, 4, 5, 6]
+  for (const part of text.split(/[,;]/)) {
+    const match = /^\s*(?:([a-z]{3})(?:-([a-z]{3}))?)?\s*(?:(\d{1,2}:\d{2})-(\d{1,2}:\d{2}))?\s*$/i.exec(part)
+    if (!match?.[0].trim()) throw new Error(`"${part.trim()}" is not like "Mon-Fri 09:00-17:00"`)
+    const [, first, last = first, opens, closes] = match
+    if (first !== undefined) named = [...named, ...days(first, last ?? first)]
     if (opens === undefined || closes === undefined) continue
+    if (named.length > 0) before = named
     const [from, to] = [minuteOf(opens), minuteOf(closes)]
     if (from === to)
       throw new Error(`"${part.trim()}" ends when it starts; write 00:00-24:00 for a whole day`)
     const length = to > from ? to - from : to - from + DAY
-    open.push(...named.map((day) => ({ from: day * DAY + from, length })))
+    open.push(...before.map((day) => ({ from: day * DAY + from, length })))
     named = []
   }
   if (named.length > 0) throw new Error(`"${text.trim()}" ends with days that have no hours`)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { officeHours } from '../../skills/autoresponder/hours.ts'
+import { compileHours } from '../../src/core/hours.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
 import { messageOf } from './support/message.ts'
@@ -87,6 +88,24 @@ describe('the autoresponder', () => {
 })
 
 describe('office hours', () => {
+  test('are written as in `hours` of a `match`, except for the time zone', () => {
+    const week = Array.from({ length: 7 * 24 * 4 }, (_, at) => Date.UTC(2026, 10, 2, 0, at * 15))
+    for (const hours of [
+      'Mon-Fri 09:00-12:00, 13:00-17:00; Sat 10:00-14:00',
+      'Mon-Fri 09:00-17:00, Sat 10:00-14:00',
+      'Mon, Wed, Fri 09:00-17:00; 18:00-19:00',
+      'Fri 22:00-06:00',
+      '22:00-06:00',
+    ]) {
+      const [office, match] = [officeHours(hours, 'UTC', []), compileHours(`${hours} UTC`)]
+      assert.deepEqual(
+        week.map((at) => office.isOpen(new Date(at))),
+        week.map((at) => match.fits(at)),
+        hours,
+      )
+    }
+  })
+
   test('know the time zone, ranges over the weekend, and the change of the clock', () => {
     const hours = officeHours('Sat-Mon 08:00-12:00, Wed 22:00-24:00', 'Europe/Berlin', [])
     assert.equal(hours.isOpen(new Date('2026-11-22T07:00:00Z')), true)
