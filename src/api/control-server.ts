@@ -42,7 +42,7 @@ export function createControlServer(
   const answering = new Set<Promise<unknown>>()
   let isStopping = false
   const submit: Operator['submit'] = async (submission, signal) => {
-    if (isStopping) throw new TriviumError('stopping')
+    if (isStopping) throw new TriviumError('stopping', { what: 'The message was not accepted.' })
     const answer = operator.submit(submission, signal)
     const settled = answer.catch(() => {}).finally(() => answering.delete(settled))
     answering.add(settled)

@@ -7,15 +7,16 @@ import { skillJsonSchema } from '../core/skill.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { builtInSkills } from '../runtime/built-in.ts'
 import { isCallbackName } from '../runtime/callbacks/callback-skill.ts'
-import { type CommandContext, type Environs, EXIT_NOTHING, interruption, loadFor, usage } from './command.ts'
+import { type CommandContext, type Environs, EXIT_NOTHING, loadFor, usage } from './command.ts'
 import { type Connection, connect, connectOrOpen, isNotRunning } from './connection.ts'
+import { followEvents, tellNewGroup } from './follow-events.ts'
 import { GLOBAL_NAMES, listGlobals } from './global-options.ts'
 import { groupOf, nounHint, skillIn, spokenName } from './grammar.ts'
 import { requireKnown } from './known-names.ts'
 import { humanResult } from './skill-output.ts'
 import { readValue, typeName } from './skill-value.ts'
 import { isStoreOnly, withoutDaemon } from './store-only.ts'
-import { hintAt, show, type Terminal, usageOutput } from './terminal.ts'
+import { hintAt, show, usageOutput } from './terminal.ts'
 
 /** Flags of the command itself. A property named like one stands behind a word of its own: `--skill-args`. */
 const RESERVED = new Set([...GLOBAL_NAMES, 'args', 'follow', 'help', 'version'])
@@ -79,7 +80,8 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     // Only the daemon makes this one: it needs what runs there.
     const isBuiltIn = name === 'troubles' || builtInSkills.some((one) => one.name === name)
     if (isBuiltIn) await requireKnown(name, args, connection, context.environs())
-    if (given.follow === true) return followEvents(connection, args, context.terminal())
+    if (given.follow === true) return followEvents(connection, args, context)
+    if (name === 'event-wait') await tellNewGroup(connection, args, context.terminal())
     const { invoke } = connection.running
       ? connection
       : await withoutDaemon(name, args, connection, context.environs())
@@ -244,30 +246,4 @@ function readPositional(
   }
   if (rest.length === 0) return args
   throw usage(`${JSON.stringify(rest[0])} belongs to no argument; give it with its flag (see --help).`)
-}
-
-/** One wait of `--follow`; the next begins where it ended. */
-const ROUND = 60_000
-
-/**
- * `event-wait --follow`, by a consumer group (`queue`, else one of its own), so that nothing between two waits is missed. The
- * first wait makes the group, with its filter; one that is there with another filter is refused and left as it is.
- */
-async function followEvents(connection: Connection, args: JsonObject, terminal: Terminal): Promise<void> {
-  if (args.ack === false && args.lease === undefined) {
-    throw usage('--follow consumes what it prints; with --no-ack the same events would come again and again.')
-  }
-  const { topic = null, queue = `follow-${process.pid}-${Date.now().toString(36)}` } = args
-  const signal = interruption()
-  try {
-    while (!signal.aborted) {
-      const wait = { timeout: ROUND, ...args, queue }
-      const events = await connection.invoke('event-wait', wait, signal)
-      for (const event of Array.isArray(events) ? events : []) terminal.out(`${JSON.stringify(event)}\n`)
-    }
-  } catch (error) {
-    if (!signal.aborted) throw error
-  } finally {
-    if (args.queue === undefined) await connection.invoke('event-unsubscribe', { topic, queue })
-  }
 }

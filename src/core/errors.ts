@@ -174,7 +174,7 @@ export const catalogue = {
     ),
     exit: 3,
   },
-  stopping: passing(503, 'The daemon is stopping. The message was not accepted; try again in a moment.'),
+  stopping: passing(503, 'The daemon is stopping. {what} Try again in a moment.'),
   not_answering: passing(
     504,
     'The daemon (process {pid}) did not answer at {address} within {seconds} s: it is suspended or busy. See its log, and kill it if it stays unresponsive.',

@@ -49,7 +49,7 @@ export function createSkillManager(options: SkillManagerOptions) {
     },
     /** Validates and runs a skill; CLI, HTTP and MCP get JSON. Throws a TriviumError; `skill_failed` has the skill’s error as `cause`. */
     async invoke(name: string, args?: unknown, invokeOptions: InvokeOptions = {}) {
-      if (closed) throw new TriviumError('cancelled', { what: `Skill ${name}`, reason: 'the daemon stops' })
+      if (closed) throw new TriviumError('stopping', { what: `Skill ${name} was not run.` })
       const { signal: parent, timeout, caller, approval } = invokeOptions
       if (caller) requireAskFor(caller, name)
       const { rootId = `${caller?.kind ?? 'code'}-${randomUUID()}` } = invokeOptions
@@ -95,11 +95,11 @@ export function createSkillManager(options: SkillManagerOptions) {
       stopWatching = await watchSkills(folders, () => reload().then(changed), log)
     },
     onChange,
-    /** Aborts running invocations with `cancelled`, and stops watching. */
+    /** Aborts running invocations with `stopping`, and stops watching. */
     async close() {
       closed = true
       await stopWatching?.()
-      const reason = new TriviumError('cancelled', { what: 'The invocation', reason: 'the daemon stops' })
+      const reason = new TriviumError('stopping', { what: 'The call was ended; it may have had effects.' })
       for (const abort of live) abort(reason)
       registry.close()
     },

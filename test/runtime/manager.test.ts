@@ -136,9 +136,9 @@ describe('time and cancellation', () => {
 
   test('close aborts what runs and refuses what comes after', async (t) => {
     const manager = await startManager(t, { skills: [skillOf(never)] })
-    const running = assert.rejects(manager.invoke('subject'), { code: 'cancelled' })
+    const running = assert.rejects(manager.invoke('subject'), { code: 'stopping' })
     await manager.close()
     await running
-    await assert.rejects(manager.invoke('subject'), { code: 'cancelled' })
+    await assert.rejects(manager.invoke('subject'), { code: 'stopping' })
   })
 })

@@ -9,14 +9,26 @@ const PAUSE = { first: 200, longest: 2_000 }
 
 export type PatientCalls = ReturnType<typeof createPatientCalls>
 
-/** Calls of skills that survive a restart of the daemon. `away` is told once per outage. Throws where the first call finds no daemon. */
-export function createPatientCalls(environs: Environs, signal: AbortSignal, away: (reason: string) => void) {
+/**
+ * Calls of skills that survive a restart of the daemon. `tell` says once per outage that the daemon is away, and then that it is
+ * back. The first call throws if there is no daemon.
+ */
+export function createPatientCalls(environs: Environs, signal: AbortSignal, tell: (what: string) => void) {
   let connection: Awaited<ReturnType<typeof connect>> | undefined
-  let hasAnswered = false
+  let hasConnected = false
+  let isGone = false
+
+  const connectAgain = async () => {
+    const made = await connect(environs)
+    if (isGone) tell('The daemon answers again.')
+    isGone = false
+    hasConnected = true
+    return made
+  }
 
   const once = async (name: string, args: object, until?: AbortSignal): Promise<Json> => {
     try {
-      connection ??= await connect(environs)
+      connection ??= await connectAgain()
       return await connection.invoke(name, args, until)
     } catch (error) {
       connection = undefined
@@ -31,12 +43,11 @@ export function createPatientCalls(environs: Environs, signal: AbortSignal, away
     async call(name: string, args: object): Promise<Json> {
       for (let failures = 0; ; ) {
         try {
-          const answer = await once(name, args, signal)
-          hasAnswered = true
-          return answer
+          return await once(name, args, signal)
         } catch (error) {
-          if (signal.aborted || !hasAnswered || !isAway(error)) throw error
-          if (failures === 0) away('The daemon does not answer; trying again.')
+          if (signal.aborted || !hasConnected || !isAway(error)) throw error
+          if (!isGone) tell('The daemon does not answer; trying again.')
+          isGone = true
           failures += 1
           await pause(backoff(failures, PAUSE), signal)
           if (signal.aborted) throw error
@@ -52,5 +63,8 @@ export function createPatientCalls(environs: Environs, signal: AbortSignal, away
 }
 
 function isAway(error: unknown): boolean {
-  return error instanceof TriviumError && (error.retryable || /^(not_running|cancelled)$/.test(error.code))
+  return (
+    error instanceof TriviumError &&
+    (error.retryable || /^(not_running|not_answering|cancelled)$/.test(error.code))
+  )
 }

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const BIN = fileURLToPath(new URL('../../bin/trivium.js', import.meta.url))
+
+function startCommand(t: TestContext, cwd: string, args: string[]) {
+  const env = { PATH: process.env.PATH ?? '', HOME: cwd }
+  const child = spawn(process.execPath, [BIN, ...args], { cwd, env })
+  t.after(() => child.kill('SIGKILL'))
+  const said = { out: '', err: '' }
+  child.stdout.on('data', (text) => (said.out += text))
+  child.stderr.on('data', (text) => (said.err += text))
+  return said
+}
+
+const ROUTES = `
+gateways: { hook: { transport: webhook, path: /hook } }
+routes: [{ name: rest, skill: echo }]`
+
+test('event wait --follow goes on after a restart of the daemon, and misses nothing', async (t) => {
+  const site = openSite({ routes: ROUTES, ownProcess: true })
+  const daemon = await site.start()
+  const said = startCommand(t, site.dir, ['event', 'wait', 'jobs', '--queue', 'audit', '--follow'])
+  await until(() => said.err.includes('Created the consumer group audit'), 'the note on the group')
+  const emit = (text: string) => site.run(['event', 'emit', 'jobs', '--data', JSON.stringify({ text })])
+  await until(
+    async () => (await site.run(['event', 'groups', '--json'])).out.includes('"audit"'),
+    'the group',
+  )
+  await emit('before')
+  await until(() => said.out.includes('before'), 'the first event')
+  await daemon.end('SIGTERM')
+  await until(() => said.err.includes('does not answer; trying again'), 'the note on the outage')
+  await site.start()
+  await emit('after')
+  await until(() => said.out.includes('after'), 'the event after the restart')
+  assert.match(said.err, /The daemon answers again/)
+  assert.equal(said.err.match(/does not answer/g)?.length, 1)
+  const again = await site.run(['event', 'wait', 'jobs', '--queue', 'audit', '--timeout', '0'])
+  assert.doesNotMatch(again.err, /Created/)
+})
+
+test('a call that waits while its daemon stops is answered 503 with the code stopping, to try again', async () => {
+  const site = openSite({ routes: ROUTES, ownProcess: true })
+  const daemon = await site.start()
+  const waiting = fetch(`${daemon.control}/v1/skills/event-wait`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ topic: 'jobs', queue: 'audit', timeout: 60_000 }),
+  })
+  await until(
+    async () => (await site.run(['event', 'groups', '--json'])).out.includes('"audit"'),
+    'the group',
+  )
+  await daemon.end('SIGTERM')
+  const response = await waiting
+  const { error } = Object(await response.json())
+  assert.deepEqual([response.status, error.code], [503, 'stopping'])
+  assert.equal(response.headers.get('retry-after'), '1')
+})
