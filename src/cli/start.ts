@@ -9,6 +9,7 @@ import type { Log } from '../core/log.ts'
 import type { Daemon } from '../daemon.ts'
 import { type Environs, loadFor, SAME_SIGNAL } from './command.ts'
 import { offerParts } from './install-parts.ts'
+import { watchNpmParent } from './npm-parent.ts'
 import { makeServed } from './serve.ts'
 import { createSystemdNotifier } from './systemd.ts'
 import type { Terminal } from './terminal.ts'
@@ -20,7 +21,7 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
   const served = await makeServed(environs, { pretty: terminal.isTerminal })
   const { daemon, log, reload } = served
   const systemd = createSystemdNotifier(environs.env, log)
-  const ended = untilSignalled(daemon, reload, log, systemd.stopping)
+  const ended = untilSignalled(daemon, reload, log, systemd.stopping, environs.env)
   process.on('unhandledRejection', (err) => {
     // Most likely a skill's: one that forgets an await must not take all others with it.
     log.error({ err }, 'a promise was rejected and nobody awaited it; is there an await missing in a skill?')
@@ -56,11 +57,17 @@ function collectGarbage(): void {
   if (typeof collect === 'function') collect({ type: 'major', flavor: 'last-resort' })
 }
 
-/** Resolves with the exit code once the daemon has drained. */
-function untilSignalled(daemon: Daemon, reload: () => void, log: Log, stopping: () => void): Promise<number> {
+/** Resolves with the exit code once the daemon has drained: after a signal, or the end of the npm that started it. */
+function untilSignalled(
+  daemon: Daemon,
+  reload: () => void,
+  log: Log,
+  stopping: () => void,
+  env: Environs['env'],
+): Promise<number> {
   return new Promise((resolve) => {
     let stoppedAt: number | undefined
-    const onSignal = (signal: NodeJS.Signals) => {
+    const onSignal = (signal: NodeJS.Signals | 'the end of npm') => {
       if (stoppedAt !== undefined && performance.now() - stoppedAt < SAME_SIGNAL) return
       if (stoppedAt !== undefined) process.exit(signal === 'SIGINT' ? 130 : 143)
       stoppedAt = performance.now()
@@ -75,6 +82,7 @@ function untilSignalled(daemon: Daemon, reload: () => void, log: Log, stopping: 
     process.on('SIGTERM', onSignal)
     process.on('SIGINT', onSignal)
     process.on('SIGHUP', reload)
+    watchNpmParent(env, () => stoppedAt ?? onSignal('the end of npm'))
   })
 }
 

@@ -1,6 +1,7 @@
 // The package as somebody installs it: packed by npm, and installed into an empty project.
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import {
   cpSync,
   existsSync,
@@ -175,6 +176,40 @@ describe('the package', { timeout: 600_000 }, () => {
     const checked = run(process.execPath, [bin, 'routes', 'check'], project)
     assert.equal(checked.code, 0, checked.out + checked.err)
   })
+
+  for (const [how, command] of [
+    ['npx', ['npx', 'trivium', 'start']],
+    ['npm', ['npm', 'start']],
+  ] as const) {
+    test(`drains when ${how}, by which it was started, gets SIGTERM`, async (t) => {
+      const dataDir = join(project, `data-${how}`)
+      const env = {
+        ...process.env,
+        TRIVIUM_DATA_DIR: dataDir,
+        TRIVIUM_LISTEN: '127.0.0.1:0',
+        TRIVIUM_CONTROL_LISTEN: '127.0.0.1:0',
+      }
+      const [file, ...args] = command
+      const child = spawn(file, args, { cwd: project, env, stdio: ['ignore', 'ignore', 'pipe'] })
+      let said = ''
+      child.stderr.on('data', (text) => (said += text))
+      const ended = once(child.stderr, 'end')
+      const place = join(dataDir, 'daemon.json')
+      await until(() => existsSync(place), 'a daemon that is ready', 60_000)
+      const { pid } = JSON.parse(readFileSync(place, 'utf8'))
+      t.after(() => {
+        try {
+          process.kill(pid, 'SIGKILL')
+        } catch {
+          // It has ended, as it should.
+        }
+      })
+      child.kill('SIGTERM')
+      await ended
+      assert.match(said, /drained; nothing acknowledged is lost/)
+      assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
+    })
+  }
 
   test('runs webhooks, mail, WebSocket and the command line without optional parts', async () => {
     const mail = 'host: 127.0.0.1, port: 1, user: me, pass: x, tls: none'

@@ -48,7 +48,10 @@ export function createRunsMiddleware(deps: {
 
 /** What waits for a person or a budget, or is cut off by the stop of the daemon, runs again. */
 function runsAgain(error: unknown): boolean {
-  return error instanceof TriviumError && /^(approval_pending|budget_exhausted|cancelled|stopping)$/.test(error.code)
+  return (
+    error instanceof TriviumError &&
+    /^(approval_pending|budget_exhausted|cancelled|stopping)$/.test(error.code)
+  )
 }
 
 function faultOf(error: unknown): Pick<Run, 'code' | 'error'> {
