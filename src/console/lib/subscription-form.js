@@ -3,7 +3,7 @@ import { invoke } from './api.js'
 import { html } from './html.js'
 import { Modal } from './modal.js'
 import { Copy, say, useOnce } from './parts.js'
-import { readJson } from './schema.js'
+import { changesOf, fieldsOf } from './subscription-settings.js'
 
 const FORMATS = ['event', 'cloudevents', 'cloudevents-binary']
 
@@ -12,8 +12,7 @@ const FORMATS = ['event', 'cloudevents', 'cloudevents-binary']
  * refuses, and shows a generated secret once. `close()` is called when it ends.
  */
 export function SubscriptionForm({ name, settings = {}, close }) {
-  const before = fieldsOf(settings)
-  const [given, setGiven] = useState({ name: '', topic: '', ...before, rotate: false })
+  const [given, setGiven] = useState({ name: '', topic: '', ...fieldsOf(settings), rotate: false })
   const [error, setError] = useState()
   const [made, setMade] = useState()
   const [isBusy, once] = useOnce()
@@ -28,18 +27,18 @@ export function SubscriptionForm({ name, settings = {}, close }) {
         ? await invoke('subscription-create', {
             name: given.name,
             ...topicOf(given),
-            ...changesOf(given, before),
+            ...changesOf(given, settings),
           })
         : await invoke('subscription-update', {
             name,
-            ...changesOf(given, before),
+            ...changesOf(given, settings),
             ...(given.rotate && { rotateSecret: true }),
           })
       if (answer.secret) return setMade(answer)
-      say(isNew ? `${given.name} is there already, with these settings.` : `${name} is changed.`)
+      say(saidOf(answer, isNew))
       close()
     } catch (failure) {
-      setError(failure.message)
+      setError(failure.message.replace(/^Invalid arguments for skill [^ ]+: /, ''))
     }
   }
   const submit = (event) => {
@@ -48,6 +47,8 @@ export function SubscriptionForm({ name, settings = {}, close }) {
   }
   const text = (key, label, hint, more = {}) =>
     html`<${Text} key=${key} id=${key} label=${label} hint=${hint} value=${given[key]} onInput=${take(key)} more=${more} />`
+  const isGiven = (...keys) =>
+    Object.keys(given).some((key) => keys.includes(key.split('.')[0]) && given[key])
   return html`<${Modal} aria-labelledby="form-title" leave=${() => (made ? false : close())}>
     ${
       made
@@ -58,10 +59,10 @@ export function SubscriptionForm({ name, settings = {}, close }) {
       ${text('url', 'URL', isNew ? 'Events are sent here by POST.' : 'What follows a ? is not shown; it stays unless you change the URL.', { required: true, inputmode: 'url' })}
       ${isNew && text('topic', 'Topic', '', { placeholder: 'gateway-message' })}
       ${text('match', 'Only events that match', 'As JSON, with the keys of a route. Empty: all events.', { placeholder: '{ "gateway": "support" }' })}
-      ${text('rate', 'Maximum rate', 'Empty: no limit.', { placeholder: '10/s' })}
-      <div class="field"><label for="push-format">Format</label><select id="push-format" value=${given.format} onChange=${take('format')}>${FORMATS.map((format) => html`<option key=${format} value=${format}>${format}</option>`)}</select></div>
       <label class="check"><input type="checkbox" checked=${given.allowPrivate} onChange=${take('allowPrivate')} /> Allow private addresses and plain http</label>
       ${!isNew && html`<label class="check"><input type="checkbox" checked=${given.rotate} onChange=${take('rotate')} /> Generate a new secret; the old one stays valid next to it</label>`}
+      <${Delivery} text=${text} given=${given} take=${take} isOpen=${isGiven('rate', 'concurrency', 'timeout', 'retry')} />
+      <${Authentication} text=${text} isNew=${isNew} isOpen=${isGiven('headers', 'oauth', 'tls')} />
       <p class="error" role="alert">${error}</p>
       <div class="buttons"><button type="button" onClick=${close}>Cancel</button>
         <button type="submit" class="primary" disabled=${isBusy}>${isNew ? 'Create' : 'Save'}</button></div>
@@ -70,9 +71,56 @@ export function SubscriptionForm({ name, settings = {}, close }) {
   <//>`
 }
 
-function Text({ id, label, hint, value, onInput, more }) {
+function saidOf({ name, created }, isNew) {
+  if (!isNew) return `${name} is changed.`
+  return created ? `${name} is created.` : `${name} is there already, with these settings.`
+}
+
+/** How fast, in which form, and how often. */
+function Delivery({ text, given, take, isOpen }) {
+  return html`<details open=${useState(isOpen)[0]}><summary>Delivery: format, rate, retries</summary>
+    <div class="field"><label for="push-format">Format</label><select id="push-format" value=${given.format} onChange=${take('format')}>${FORMATS.map((format) => html`<option key=${format} value=${format}>${format}</option>`)}</select></div>
+    ${text('rate', 'Maximum rate', 'Empty: no limit.', { placeholder: '10/s' })}
+    ${text('concurrency', 'Conversations in parallel', '1 sends one event at a time.', { placeholder: '16', type: 'number', min: 1, max: 256 })}
+    ${text('timeout', 'Timeout', 'How long to wait for the answer.', { placeholder: '15s' })}
+    ${text('retry.attempts', 'Attempts', 'After the last one, the event is a dead letter.', { placeholder: '300', type: 'number', min: 1, max: 1000 })}
+    ${text('retry.delay', 'Delay before the second attempt', 'It doubles each time.', { placeholder: '5s' })}
+    ${text('retry.maxDelay', 'Longest delay', '', { placeholder: '15m' })}
+  </details>`
+}
+
+const PEM = { placeholder: '-----BEGIN …', lines: 3 }
+
+/** How the receiver knows who sends. */
+function Authentication({ text, isNew, isOpen }) {
+  return html`<details open=${useState(isOpen)[0]}><summary>Authentication: secret, headers, OAuth, client certificate</summary>
+    ${text('secret', 'Signing secret', isNew ? 'Empty: one is generated and shown once.' : 'Empty: it stays as it is.', { placeholder: 'whsec_…' })}
+    ${text('headers', 'Headers', 'One a line. Their values are not shown later.', { placeholder: 'authorization: Bearer …', lines: 2 })}
+    <fieldset><legend>OAuth 2.0 client credentials</legend>
+      ${text('oauth.tokenUrl', 'Token URL', '', { inputmode: 'url' })}
+      ${text('oauth.clientId', 'Client id', '')}
+      ${text('oauth.clientSecret', 'Client secret', isNew ? '' : 'It is not shown. Enter it again to change these settings.', { type: 'password', autocomplete: 'new-password' })}
+      ${text('oauth.scope', 'Scope', 'Optional.')}
+      ${text('oauth.audience', 'Audience', 'Optional.')}</fieldset>
+    <fieldset><legend>Client certificate (mTLS)</legend>
+      ${text('tls.cert', 'Certificate', 'As PEM text.', PEM)}
+      ${text('tls.key', 'Private key', isNew ? 'As PEM text.' : 'It is not shown. Enter it again to change these settings.', PEM)}
+      ${text('tls.ca', 'Certificate authorities', 'The only ones that may sign the certificate of the receiver. Empty: the public ones.', PEM)}</fieldset>
+  </details>`
+}
+
+function Text({ id, label, hint, value, onInput, more: { lines, ...more } }) {
+  const attributes = {
+    id: `push-${id}`,
+    autocomplete: 'off',
+    spellcheck: false,
+    'aria-describedby': `push-${id}-hint`,
+    value,
+    onInput,
+    ...more,
+  }
   return html`<div class="field"><label for=${`push-${id}`}>${label}</label>
-    <input id=${`push-${id}`} autocomplete="off" spellcheck=${false} aria-describedby=${`push-${id}-hint`} value=${value} onInput=${onInput} ...${more} />
+    ${lines ? html`<textarea rows=${lines} ...${attributes}></textarea>` : html`<input ...${attributes} />`}
     <p class="hint" id=${`push-${id}-hint`}>${hint}</p></div>`
 }
 
@@ -83,27 +131,6 @@ function Secret({ of: { name, secret }, isNew, close }) {
     <div class="buttons"><${Copy} text=${secret} /><button type="button" class="primary" onClick=${close}>Done</button></div>`
 }
 
-function fieldsOf({ url = '', match, rate = '', format = 'event', allowPrivate = false }) {
-  return { url, match: match ? JSON.stringify(match) : '', rate, format, allowPrivate }
-}
-
 function topicOf({ topic }) {
   return topic.trim() === '' ? {} : { topic: topic.trim() }
-}
-
-/** What differs from `before`, as the operation takes it; null removes a setting. */
-function changesOf(given, before) {
-  const changed = Object.keys(before).filter((key) => given[key] !== before[key])
-  return Object.fromEntries(changed.map((key) => [key, settingOf(key, given[key])]))
-}
-
-function settingOf(key, value) {
-  if (typeof value === 'boolean') return value
-  if (value.trim() === '' && key !== 'url') return null
-  if (key !== 'match') return value.trim()
-  try {
-    return readJson(value, 'object')
-  } catch (error) {
-    throw new Error(`Only events that match: ${error.message}`)
-  }
 }
