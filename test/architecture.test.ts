@@ -1,7 +1,7 @@
 // The house rules that no compiler checks. A failure names the place and says what to do.
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
-import { dirname, join, normalize } from 'node:path'
+import { basename, dirname, join, normalize } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { parseSync } from 'oxc-parser'
@@ -51,6 +51,15 @@ const CLOSED: { to: RegExp; except: RegExp }[] = [
   { to: /^skills\//, except: /^skills\// },
 ]
 
+/**
+ * The schemas of core: the vocabulary of other schemas, and the records that several rooms store or send. Arguments of operations
+ * belong to the room of the operation (`operations.ts`), sections of routes.yaml to `src/config/schema/`.
+ */
+const CORE_SCHEMAS = {
+  vocabulary: 'arguments hours iso-time json match pattern queue-name units',
+  records: 'approval approval-settings audit event long-job message schedule session skill transport trouble',
+}
+
 const sources = globSync('{src,transports,skills,ops,test}/**/*.{ts,mjs}', { cwd: root }).sort()
 const product = sources.filter(
   (file) => /^(src|transports|skills)\//.test(file) && !file.endsWith('.test.ts'),
@@ -77,6 +86,16 @@ describe('architecture', () => {
       .flatMap((file) => packagesOf(file).map((name) => ({ file, name })))
       .filter(({ name }) => !allowed.test(name))
     assert.deepEqual(foreign, [], 'a type of a package belongs to the room that uses it')
+  })
+
+  test('core has no schemas of arguments or of routes.yaml', () => {
+    const allowed = Object.values(CORE_SCHEMAS).flatMap((names) => names.split(' '))
+    const found = product.filter((file) => file.startsWith('src/core/') && makesSchemas(file))
+    assert.deepEqual(
+      found.map((file) => basename(file, '.ts')).sort(),
+      allowed.sort(),
+      'move a new one to the `operations.ts` of its room or to src/config/schema/',
+    )
   })
 
   test('every source file belongs to a room', () => {
@@ -155,6 +174,14 @@ function importsOf(file: string): Import[] {
   return specifiersOf(file)
     .filter((specifier) => /^\.{1,2}\//.test(specifier))
     .map((specifier) => ({ from: file, to: normalize(join(dirname(file), specifier)) }))
+}
+
+/** Whether a file uses zod for more than types. */
+function makesSchemas(file: string): boolean {
+  const { module } = parseSync(file, read(file))
+  return module.staticImports.some(
+    ({ moduleRequest, entries }) => moduleRequest.value === 'zod' && entries.some(({ isType }) => !isType),
+  )
 }
 
 function packagesOf(file: string): string[] {

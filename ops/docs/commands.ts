@@ -1,6 +1,6 @@
 import { spokenName } from '../../src/cli/grammar.ts'
 import { COMMAND_NAMES, main } from '../../src/cli/program.ts'
-import { builtInSkills } from '../../src/runtime/built-in.ts'
+import { builtInSkills } from '../../src/daemon/built-in-skills.ts'
 import { code, page } from './markdown.ts'
 
 const INTRODUCTION = `Every command, as \`trivium <command> --help\` prints it. Each command takes \`--json\`, \`--config\` and

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { builtInSkills } from '../runtime/built-in.ts'
+import { builtInSkills } from '../daemon/built-in-skills.ts'
 
 /** Nouns of the command line: `event wait` is the skill `event-wait`. */
 const NOUNS = [

@@ -1,5 +1,7 @@
 import { z } from 'zod'
-import { LONGEST_TIMER, parseTime, TEN_YEARS } from './units.ts'
+import { LONGEST_TIMER, parseDuration, parseTime, TEN_YEARS } from './units.ts'
+
+// The vocabulary of the argument schemas of operations. The schemas are in the rooms whose operations they are.
 
 /** Unknown arguments are rejected. */
 export const closed = z.strictObject
@@ -22,3 +24,23 @@ export const time = z
   .string()
   .refine((text) => parseTime(text) !== undefined, 'expected a time such as 2026-11-21T10:00:00Z, or 2h')
   .transform((text) => parseTime(text) ?? z.NEVER)
+
+const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?$/
+
+/** A time, in UTC unless it has an offset. Parses to Unix ms. */
+export const moment = z
+  .string()
+  .refine((text) => !Number.isNaN(momentOf(text)), 'expected a time such as 2026-12-24T18:00:00Z')
+  .transform(momentOf)
+
+function momentOf(text: string): number {
+  if (!ISO.test(text)) return Number.NaN
+  return Date.parse(/(Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`)
+}
+
+/** A duration in ms or as text, such as `2h`. Parses to ms. */
+export const span = z
+  .union([z.number(), z.string()])
+  .refine((value) => parseDuration(value) !== undefined, 'expected a duration such as 30m, 2h or 3d')
+  .meta({ title: 'duration' })
+  .transform((value) => parseDuration(value) ?? z.NEVER)

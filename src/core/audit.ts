@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { closed, limit, optional, time } from './arguments.ts'
 import type { Caller } from './call.ts'
 
 /** The topic of the audit log. Like reply topics, it cannot be read or written through `event-*`. */
@@ -25,19 +24,6 @@ export const auditEntrySchema = z.object({
 export type AuditEntry = z.infer<typeof auditEntrySchema>
 /** Adds to the audit log. Never rejects: write failures go to the daemon's log. */
 export type RecordAudit = (entry: Omit<AuditEntry, 'at'>) => Promise<void>
-
-/** `audit-list`. */
-export const audit = {
-  list: closed({
-    by: optional('Only by this person or program; part of the name is enough'),
-    action: optional('Only this action, or a glob such as dead-letter-*'),
-    outcome: optional('Only with this outcome: ok, or the code of an error'),
-    since: time.exactOptional().describe('Only since a time, or an age such as 2h'),
-    until: time.exactOptional().describe('Only before a time'),
-    before: z.int().min(0).exactOptional().describe('Only older entries: `next` of the previous page'),
-    limit: limit.default(50).describe('Maximum number of entries'),
-  }).describe('Lists decisions and changes with their author, newest first; `next` continues the list.'),
-}
 
 /** The interface through which a caller arrived. */
 export function viaOf({ kind, id = '' }: Caller): AuditEntry['via'] {

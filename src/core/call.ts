@@ -143,3 +143,8 @@ const WAITS = /^(approval_pending|budget_exhausted)$/
 export function goesOn(error: unknown, { signal }: Pick<Call, 'signal'>): boolean {
   return signal.aborted || (error instanceof TriviumError && WAITS.test(error.code))
 }
+
+/** Origin of a call: the gateway of the message that started it, else `cli`, `http`, `mcp` or `code`. */
+export function channelOf({ message, caller }: Call): string {
+  return message?.gateway ?? caller.kind
+}

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { JOB_STATES } from './job-operations.ts'
+
+export const JOB_STATES = ['running', 'done', 'failed', 'cancelled'] as const
 
 /** A long job, as operators see it. Times are Unix ms. Kept for a week after its end. */
 export const longJobSchema = z.object({

@@ -1,6 +1,6 @@
 import { Cron } from 'croner'
-import type { Schedule } from './assistant-services.ts'
 import { reasonOf, TriviumError } from './errors.ts'
+import type { Schedule } from './schedule.ts'
 
 type Times = Pick<Schedule, 'cron' | 'every' | 'step' | 'timezone' | 'created'>
 

@@ -1,10 +1,11 @@
 import type { Readable } from 'node:stream'
 import { type ZodType, z } from 'zod'
+import type { FileData } from './artifacts.ts'
 import type { Call, Within } from './call.ts'
 import { isJsonObject, type Json, type JsonObject, toJson } from './json.ts'
 import type { Log } from './log.ts'
 import type { Attachment, Message } from './message.ts'
-import type { FileData, Services } from './services.ts'
+import type { Services } from './services.ts'
 
 /** A skill. Routes, code, models, the command line, HTTP and MCP invoke it by name. */
 export type Skill<Args = unknown> = {

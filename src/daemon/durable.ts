@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { reasonOf } from '../core/errors.ts'
-import type { Services } from '../core/services.ts'
 import type { Check } from '../core/transport.ts'
 import type { Outbox } from '../engine/outbox.ts'
 import { createArtifactSweep } from '../features/artifacts/artifacts.ts'
@@ -16,6 +15,7 @@ import { createSchedules } from '../features/schedules/schedules.ts'
 import { workbenchAt, workbenchDirOf } from '../features/workbench/project.ts'
 import { repeat } from '../lib/loop.ts'
 import type { SkillManager } from '../runtime/manager.ts'
+import type { OperationServices } from './built-in-skills.ts'
 import type { Foundation } from './foundation.ts'
 
 /** Interval (ms) of the sweep for unreferenced artifacts, which also runs at the start. */
@@ -62,7 +62,7 @@ export function createDurableParts(base: Foundation, { manager, outbox, isPaused
       schedules,
       workbench: { ...workbench, get: async () => ({ dir: workbenchDir, ...(await workbench.get()) }) },
       calls: ledger,
-    } satisfies Partial<Services>,
+    } satisfies Partial<OperationServices>,
     /** The stored data about people, and the search index of the transcript. */
     kept: { memory: createForgetting(state, () => documents.forgetHistory(assistantDocument.name)), index },
     /** Counts for `trivium status`, or why the state cannot be read. */

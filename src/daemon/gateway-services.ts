@@ -1,8 +1,12 @@
 import { type Call, requireGateway } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
-import type { Services } from '../core/services.ts'
+import type { ServiceOf } from '../core/operation.ts'
 import type { Journal } from '../core/store.ts'
 import type { Gateways } from '../engine/gateways.ts'
+import type {
+  gateways as gatewayOperations,
+  refusals as refusalOperations,
+} from '../engine/operations/gateways.ts'
 import { noGateway } from '../engine/receive.ts'
 import type { Traffic } from '../engine/refusal-tally.ts'
 import type { createRefusals } from '../engine/refusals.ts'
@@ -13,10 +17,8 @@ import { defined } from '../lib/defined.ts'
 /** Minutes over which the rate of a gateway is taken. */
 const RATE_MINUTES = 5
 
-type GatewayService = Pick<
-  Services['gateways'],
-  'list' | 'reconnect' | 'refused' | 'refused-try' | 'gateway-traffic'
->
+type GatewayService = Pick<ServiceOf<typeof gatewayOperations>, 'list' | 'reconnect'> &
+  ServiceOf<typeof refusalOperations>
 
 /** Traffic and refusals of gateways. */
 export function createGatewayService(deps: {

@@ -2,10 +2,10 @@ import { fileURLToPath } from 'node:url'
 import type { RoutedSkill } from '../config/gateways.ts'
 import type { Config } from '../config/load-config.ts'
 import { silent } from '../core/log.ts'
-import { builtInSkills } from '../runtime/built-in.ts'
 import { createMarkdownLoader } from '../runtime/markdown/loader.ts'
 import { createMiddleware } from '../runtime/middleware/index.ts'
 import { createRegistry } from '../runtime/registry.ts'
+import { builtInSkills } from './built-in-skills.ts'
 
 /** The folder of shipped skills. */
 export const SHIPPED_SKILLS: string = fileURLToPath(new URL('../../skills', import.meta.url))

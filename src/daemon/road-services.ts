@@ -1,12 +1,14 @@
+import type { ArtifactService } from '../core/artifacts.ts'
 import type { Call } from '../core/call.ts'
 import { makeId } from '../core/message-id.ts'
-import type { Services } from '../core/services.ts'
+import type { ServiceOf } from '../core/operation.ts'
 import type { createAccept } from '../engine/accept.ts'
 import { createConversations } from '../engine/conversations.ts'
 import { createDeadLetters } from '../engine/dead-letters.ts'
 import { createHistogram } from '../engine/histogram.ts'
 import type { MaxDeliveries } from '../engine/max-deliveries.ts'
 import { createMessages } from '../engine/messages.ts'
+import type { events } from '../engine/operations/events.ts'
 import type { Outbox } from '../engine/outbox.ts'
 import { createReceive } from '../engine/receive.ts'
 import { createReplay } from '../engine/replay.ts'
@@ -15,6 +17,8 @@ import { createSearch } from '../engine/search.ts'
 import { createSend, type SendLater } from '../engine/send.ts'
 import type { Pauses } from '../features/pauses/pauses.ts'
 import { createPauseService, type PauseService } from '../features/pauses/service.ts'
+import type { sends } from '../features/send-later/operations.ts'
+import type { OperationServices } from './built-in-skills.ts'
 import type { Foundation } from './foundation.ts'
 import { createGatewayService } from './gateway-services.ts'
 
@@ -23,10 +27,10 @@ export function createRoadServices(
   base: Foundation,
   parts: {
     accept: ReturnType<typeof createAccept>['accept']
-    events: Services['events']
+    events: ServiceOf<typeof events>
     deliveries: Pick<MaxDeliveries, 'refuses'>
     outbox: Outbox
-    later: { plan: SendLater; service: Services['sends'] }
+    later: { plan: SendLater; service: ServiceOf<typeof sends> }
     pauses: Pauses
     /** Throws if the call may not invoke a skill. */
     permit(skill: string, call: Call): Promise<void>
@@ -81,5 +85,8 @@ export function createRoadServices(
       ...gateways.installs,
       ...createGatewayService({ gateways, refusals, journal: store.journal, known: gatewayNames, owner }),
     },
-  } satisfies Partial<Omit<Services, 'pauses'>> & { pauses: PauseService }
+  } satisfies Partial<Omit<OperationServices, 'pauses'>> & {
+    pauses: PauseService
+    artifacts: ArtifactService
+  }
 }

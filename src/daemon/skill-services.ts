@@ -2,6 +2,7 @@ import type { Services } from '../core/services.ts'
 import type { Approvals } from '../features/approvals/create-approvals.ts'
 import { withPauseList } from '../features/pauses/pause-list.ts'
 import type { createPush } from '../features/push/push.ts'
+import { type OperationServices, operationsOf } from './built-in-skills.ts'
 import type { createDurableParts } from './durable.ts'
 import type { Foundation } from './foundation.ts'
 import type { makePeople } from './people.ts'
@@ -21,14 +22,26 @@ export function skillServices(
   },
 ): Services {
   const { roads, skills, durable, approvals, people, push } = parts
-  return {
-    ...{ ...roads.services, ...skills.services, ...durable.services },
+  const { gateways, ...ofRoads } = roads.services
+  const operations: OperationServices = {
+    ...{ ...ofRoads, ...durable.services },
+    ...{ gateways, installs: gateways, refusals: gateways },
     pauses: withPauseList(roads.services.pauses, { roads, push, durable }),
+    sessions: skills.services.sessions,
+    callbacks: skills.services.callbacks,
     approvals: approvals.service,
     audit: base.audit.service,
     usage: skills.usage.service,
     subscriptions: push.service,
     longJobs: base.longWork.service,
     people: people.service,
+    tasks: durable.services.workbench,
+  }
+  return {
+    ...skills.services,
+    approvals: approvals.service,
+    calls: durable.services.calls,
+    artifacts: roads.services.artifacts,
+    operation: operationsOf(operations),
   }
 }

@@ -2,9 +2,10 @@ import { requireGateway } from '../core/call.ts'
 import type { JsonObject } from '../core/json.ts'
 import { objectAt, textAt } from '../core/json.ts'
 import { timeOf } from '../core/message-id.ts'
-import type { Services } from '../core/services.ts'
+import type { ServiceOf } from '../core/operation.ts'
 import type { FoundMessages, MessageSearch, Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
+import type { conversations } from './operations/messages.ts'
 import { rowOf, searchOf } from './search.ts'
 
 /** Messages per step, and the approximate duration of a call in ms. */
@@ -14,7 +15,7 @@ const LONGEST = 250
 const SHOWN = 16_000
 
 /** Conversations: messages and replies, from the journal and its histories. */
-export function createConversations(store: Pick<Store, 'journal'>): Services['conversations'] {
+export function createConversations(store: Pick<Store, 'journal'>): ServiceOf<typeof conversations> {
   const { journal } = store
 
   /** Collects the matches of a search over its pages, newest first. `next`: where to continue, undefined at the end. */

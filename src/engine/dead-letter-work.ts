@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import type { Call } from '../core/call.ts'
-import type { Services } from '../core/services.ts'
+import type { ServiceOf } from '../core/operation.ts'
 import { defined } from '../lib/defined.ts'
 import type { LongWork, WorkKind } from './long-work.ts'
+import type { deadLetters } from './operations/messages.ts'
 
-type Bulk = Parameters<Services['deadLetters']['bulk']>[0]
+type Bulk = Parameters<ServiceOf<typeof deadLetters>['bulk']>[0]
 type Filter = Omit<Bulk, 'do'>
 type Verb = Bulk['do']
 

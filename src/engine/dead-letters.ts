@@ -1,13 +1,14 @@
 import { TriviumError } from '../core/errors.ts'
 import { LARGE_READ } from '../core/message.ts'
-import type { Services } from '../core/services.ts'
+import type { ServiceOf } from '../core/operation.ts'
 import type { DeadLetter, Store } from '../core/store.ts'
 import { headOf } from '../lib/head-of.ts'
 import { summaryOf } from '../lib/summary-of.ts'
 import { createDeadLetterWork } from './dead-letter-work.ts'
 import type { LongWork } from './long-work.ts'
+import type { deadLetters } from './operations/messages.ts'
 
-type Service = Services['deadLetters']
+type Service = ServiceOf<typeof deadLetters>
 type Filter = Parameters<Service['groups']>[0]
 type Some = Parameters<Service['retry']>[0]
 type Act = (id: string, queue: string) => Promise<boolean>

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Call, whoCalls } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import type { Event } from '../core/event.ts'
-import type { Services } from '../core/services.ts'
+import type { ServiceOf } from '../core/operation.ts'
 import type { Store } from '../core/store.ts'
 import { waitFor } from '../lib/wait-for.ts'
 import { groupOf, isLasting, refuseForeign } from './event-access.ts'
@@ -12,6 +12,7 @@ import { listGroups } from './group-list.ts'
 import { createGroupMoves, hasGroup } from './group-moves.ts'
 import { createGroupReader } from './group-reader.ts'
 import type { createGroupSettings, GroupSettings } from './group-settings.ts'
+import type { events } from './operations/events.ts'
 import type { ReplayEvents } from './replay-events.ts'
 import { createSubscribing } from './subscribing.ts'
 import { createSubscriptions } from './subscriptions.ts'
@@ -61,7 +62,7 @@ export function createEvents(deps: {
       })
       return (await (grouped ? activity.note(waited, { ...args, group, by: whoCalls(call) }) : waited)) ?? []
     },
-  } satisfies Services['events'] & Record<'releaseOwn', unknown>
+  } satisfies ServiceOf<typeof events> & Record<'releaseOwn', unknown>
 }
 
 /** The source of an event: the calling skill, else the message's gateway, the token, or the interface. */
@@ -70,7 +71,7 @@ function emitterOf({ by, message, caller: { kind, id = kind, skills } }: Call): 
   return by ?? message?.gateway ?? (isNamed ? id : kind)
 }
 
-type WaitArgs = Parameters<Services['events']['wait']>[0]
+type WaitArgs = Parameters<ServiceOf<typeof events>['wait']>[0]
 
 /** The settings of the group that a call reads. Throws `group_filter` if the group and the call have different filters. */
 function createSettingsFor(topics: Store['topics'], settings: ReturnType<typeof createGroupSettings>) {

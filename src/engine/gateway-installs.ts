@@ -1,6 +1,7 @@
 import { TriviumError } from '../core/errors.ts'
-import type { Services } from '../core/services.ts'
+import type { ServiceOf } from '../core/operation.ts'
 import type { Transport } from '../core/transport.ts'
+import type { installs } from './operations/gateways.ts'
 
 /** Installations of apps by workspaces (OAuth), of all running gateways that support them. */
 export function installsService(running: ReadonlyMap<string, { transport?: Transport }>) {
@@ -21,5 +22,5 @@ export function installsService(running: ReadonlyMap<string, { transport?: Trans
       if (!removed.includes(true)) throw new TriviumError('not_found', { path: `installation of ${team}` })
       return { ok: true }
     },
-  } satisfies Pick<Services['gateways'], 'installs' | 'installs-remove'>
+  } satisfies ServiceOf<typeof installs>
 }

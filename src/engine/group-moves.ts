@@ -1,7 +1,8 @@
 import { TriviumError } from '../core/errors.ts'
-import type { Services } from '../core/services.ts'
+import type { ServiceOf } from '../core/operation.ts'
 import type { Store } from '../core/store.ts'
 import { groupOf } from './event-access.ts'
+import type { events } from './operations/events.ts'
 import type { ReplayEvents } from './replay-events.ts'
 
 /** Operations that change which events a group still has to read. */
@@ -33,7 +34,7 @@ export function createGroupMoves(topics: Store['topics'], replay: ReplayEvents) 
       groupOf({ topic, queue }, call)
       return { job: await replay({ topic, group: queue, range }, call) }
     },
-  } satisfies Pick<Services['events'], 'ack' | 'extend' | 'seek' | 'replay'>
+  } satisfies Pick<ServiceOf<typeof events>, 'ack' | 'extend' | 'seek' | 'replay'>
 }
 
 /** Whether a topic has a group. */

@@ -1,8 +1,9 @@
 import { timeOf } from '../core/message-id.ts'
 import { type MessageQuery, wordsOf } from '../core/message-query.ts'
-import type { Services } from '../core/services.ts'
+import type { ServiceOf } from '../core/operation.ts'
 import type { CountedTimes, MessageSearch, Store } from '../core/store.ts'
 import { DAY, HOUR, MINUTE } from '../core/units.ts'
+import type { messages } from './operations/messages.ts'
 import { searchOf } from './search.ts'
 
 const SECOND = 1_000
@@ -24,7 +25,7 @@ const PAGE = 500
 export function createHistogram(
   store: Pick<Store, 'journal' | 'stats'>,
   now: () => number,
-): Pick<Services['messages'], 'histogram'> {
+): Pick<ServiceOf<typeof messages>, 'histogram'> {
   return {
     async histogram({ buckets, width: given = 0, ...filter }, { caller }) {
       const query = searchOf(filter, caller)

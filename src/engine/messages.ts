@@ -4,9 +4,10 @@ import { MESSAGE_TOPIC } from '../core/event.ts'
 import { isOperator } from '../core/identity.ts'
 import { timeOf } from '../core/message-id.ts'
 import type { Outcome } from '../core/message-query.ts'
-import type { Services } from '../core/services.ts'
+import type { ServiceOf } from '../core/operation.ts'
 import type { Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
+import type { messages } from './operations/messages.ts'
 
 /** Reads messages and their history on the three roads. */
 export function createMessages(deps: {
@@ -50,7 +51,7 @@ export function createMessages(deps: {
       const traceUrl = deps.traceUrl(message.trace)
       return { message, outcome, history, receive, events, pushes, ...logs, ...defined({ traceUrl }) }
     },
-  } satisfies Pick<Services['messages'], 'show'>
+  } satisfies Pick<ServiceOf<typeof messages>, 'show'>
 }
 
 /** An `unrouted` note if the dispatch cursor has passed the message; older versions stored that note. */

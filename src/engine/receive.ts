@@ -1,13 +1,14 @@
 import { type Call, requireGateway, whoCalls } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import type { Message } from '../core/message.ts'
-import type { Services } from '../core/services.ts'
+import type { ServiceOf } from '../core/operation.ts'
 import type { ReceiveFilter, Store, Taken } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { waitFor } from '../lib/wait-for.ts'
 import { createChoosing, type Wish } from './choosing.ts'
 import { compileMatcher } from './matcher.ts'
+import type { gateways } from './operations/gateways.ts'
 
 /** The receive road: one consumer per message, woken by the store. A message leased for a caller that disconnected is released. */
 export function createReceive(options: {
@@ -76,7 +77,7 @@ export function createReceive(options: {
     async extend({ receipt, lease }) {
       return { ok: await store.receive.extend(receipt, lease) }
     },
-  } satisfies Pick<Services['gateways'], 'receive' | 'ack' | 'nack' | 'extend'>
+  } satisfies Pick<ServiceOf<typeof gateways>, 'receive' | 'ack' | 'nack' | 'extend'>
 }
 
 type Wanted = { lease?: number; fits?: (message: Message) => boolean; key?: string }

@@ -1,10 +1,12 @@
 import type { Log } from '../core/log.ts'
-import type { Refusal } from '../core/services.ts'
 import type { Refused } from '../core/transport.ts'
 import { defined } from '../lib/defined.ts'
 import { createRareLog } from '../lib/log-rarely.ts'
 import { withoutSecrets } from '../lib/secrets.ts'
 import { createRefusalTally } from './refusal-tally.ts'
+
+/** `at` in Unix ms; `body` is the start of the request body, without secrets. */
+export type Refusal = Omit<Refused, 'body'> & { at: number; gateway: string; reason: string; body?: string }
 
 /** Number of refusals kept per gateway, and of characters of each body. */
 const KEPT = 50

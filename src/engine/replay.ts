@@ -1,8 +1,9 @@
 import { requireGateway } from '../core/call.ts'
 import type { Message } from '../core/message.ts'
-import type { Services } from '../core/services.ts'
+import type { ServiceOf } from '../core/operation.ts'
 import type { NewJob, Store } from '../core/store.ts'
 import { DISPATCH_QUEUE } from './dispatch-queue.ts'
+import type { messages } from './operations/messages.ts'
 import { isAwaited, jobFor } from './pump.ts'
 
 /** Messages read per step, and the maximum that one call routes. */
@@ -18,7 +19,7 @@ export function createReplay(deps: {
   store: Pick<Store, 'journal' | 'jobs'>
   match(message: Message): { name: string } | undefined
   now(): number
-}): Services['messages']['replay'] {
+}): ServiceOf<typeof messages>['replay'] {
   const { store, match, now } = deps
 
   return async ({ since, gateway, dryRun }, { caller, signal }) => {

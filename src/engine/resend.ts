@@ -2,9 +2,10 @@ import { requireGateway, whoCalls } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { isOperator } from '../core/identity.ts'
 import type { Accepted, Message, NewMessage } from '../core/message.ts'
-import type { Services } from '../core/services.ts'
+import type { ServiceOf } from '../core/operation.ts'
 import type { Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
+import type { messages } from './operations/messages.ts'
 
 /**
  * Accepts a message again as a new message with the same reply target. `data.resent` names the caller. With a changed text the
@@ -15,7 +16,7 @@ export function createResend(deps: {
   store: Pick<Store, 'journal' | 'jobs'>
   accept(message: NewMessage): Promise<Accepted>
   now(): number
-}): Services['messages']['resend'] {
+}): ServiceOf<typeof messages>['resend'] {
   const { journal, jobs } = deps.store
   return async ({ id, text, subject }, call) => {
     // Dead letters keep their message longer than the journal.

@@ -2,11 +2,12 @@ import { type Caller, requireGateway } from '../core/call.ts'
 import { LARGE_READ, type Message } from '../core/message.ts'
 import { timeOf } from '../core/message-id.ts'
 import type { MessageQuery, Outcome } from '../core/message-query.ts'
+import type { ServiceOf } from '../core/operation.ts'
 import type { SearchWords } from '../core/search-words.ts'
-import type { Services } from '../core/services.ts'
 import type { Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { summaryOf } from '../lib/summary-of.ts'
+import type { messages } from './operations/messages.ts'
 
 /**
  * A message in lists and in the stream. `summary`: the essence of a machine-written body; `event`: event name of a webhook;
@@ -56,7 +57,9 @@ function both(filter: Omit<Filter, 'search'>, search: SearchWords): Omit<Filter,
 }
 
 /** Searches messages by content and outcome, page by page. */
-export function createSearch(store: Pick<Store, 'journal'>): Pick<Services['messages'], 'search' | 'list'> {
+export function createSearch(
+  store: Pick<Store, 'journal'>,
+): Pick<ServiceOf<typeof messages>, 'search' | 'list'> {
   return {
     async list({ limit, before, ...filter }, { caller }) {
       const search = searchOf(filter, caller)

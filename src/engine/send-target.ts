@@ -1,12 +1,13 @@
 import { type Call, requireGateway } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import type { Message } from '../core/message.ts'
-import type { Services } from '../core/services.ts'
+import type { ServiceOf } from '../core/operation.ts'
 import type { Store } from '../core/store.ts'
 import type { Transport } from '../core/transport.ts'
+import type { gateways } from './operations/gateways.ts'
 import type { Sending } from './outbox.ts'
 
-export type SendArgs = Parameters<Services['gateways']['send']>[0]
+export type SendArgs = Parameters<ServiceOf<typeof gateways>['send']>[0]
 
 /** Who gets copies, and how an answer is made. */
 export type Copies = {

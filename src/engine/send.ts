@@ -1,10 +1,12 @@
+import type { ArtifactService } from '../core/artifacts.ts'
 import { type Call, whoCalls } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { pathGet, toJson } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
-import type { ArtifactService, Services } from '../core/services.ts'
+import type { ServiceOf } from '../core/operation.ts'
 import { defined } from '../lib/defined.ts'
 import { sendKey } from './dispatch-queue.ts'
+import type { gateways } from './operations/gateways.ts'
 import { type Outbox, refuseApproval, type Sending } from './outbox.ts'
 import { suppressedIn } from './outbox-worker.ts'
 import {
@@ -78,7 +80,7 @@ export function createSend(
         throw error
       }
     },
-  } satisfies Pick<Services['gateways'], 'send'>
+  } satisfies Pick<ServiceOf<typeof gateways>, 'send'>
 }
 
 /**

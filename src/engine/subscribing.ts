@@ -1,9 +1,10 @@
 import type { Call } from '../core/call.ts'
-import type { Services } from '../core/services.ts'
+import type { ServiceOf } from '../core/operation.ts'
 import type { Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { groupOf, ownGroup } from './event-access.ts'
 import type { createGroupSettings } from './group-settings.ts'
+import type { events } from './operations/events.ts'
 import type { createSubscriptions } from './subscriptions.ts'
 
 /** Creates and removes consumer groups, with their settings and the skills that their events run. */
@@ -51,5 +52,5 @@ export function createSubscribing(deps: {
       ])
       return Promise.allSettled(ends)
     },
-  } satisfies Pick<Services['events'], 'subscribe' | 'unsubscribe'> & Record<'releaseOwn', unknown>
+  } satisfies Pick<ServiceOf<typeof events>, 'subscribe' | 'unsubscribe'> & Record<'releaseOwn', unknown>
 }

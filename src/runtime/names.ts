@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
-import { workerOf } from '../core/assistant-services.ts'
+import { workerOf } from '../core/delegation-words.ts'
 import { MESSAGE_TOPIC } from '../core/event.ts'
 import { pathGet } from '../core/json.ts'
 import { compilePattern } from '../core/pattern.ts'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { spokenName } from '../../src/cli/grammar.ts'
 import { VIEWER_SKILLS } from '../../src/core/viewer-role.ts'
-import { builtInSkills } from '../../src/runtime/built-in.ts'
+import { builtInSkills } from '../../src/daemon/built-in-skills.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { readValue, typeName } from '../../src/cli/skill-value.ts'
 import { isJsonObject } from '../../src/core/json.ts'
 import { skillJsonSchema } from '../../src/core/skill.ts'
-import { builtInSkills } from '../../src/runtime/built-in.ts'
+import { builtInSkills } from '../../src/daemon/built-in-skills.ts'
 
 const argumentsOfAll = builtInSkills.flatMap((skill) => {
   const { properties } = skillJsonSchema(skill)

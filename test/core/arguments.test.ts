@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { skillJsonSchema } from '../../src/core/skill.ts'
 import { TEN_YEARS } from '../../src/core/units.ts'
-import { builtInSkills } from '../../src/runtime/built-in.ts'
+import { builtInSkills } from '../../src/daemon/built-in-skills.ts'
 
 /** Integers that are neither durations nor counts: revisions and positions. */
 const UNBOUNDED = new Set(['state-set ifVersion', 'workbench-update expect', 'audit-list before'])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { VIEWER_SKILLS } from '../../src/core/viewer-role.ts'
-import { builtInSkills } from '../../src/runtime/built-in.ts'
+import { builtInSkills } from '../../src/daemon/built-in-skills.ts'
 
 /** What a viewer may not do: each changes something, or reads what may hold a secret or takes it from somebody else. */
 const REFUSED = `

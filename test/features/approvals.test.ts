@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { Approval } from '../../src/core/approval.ts'
 import { pathGet } from '../../src/core/json.ts'
-import type { Approval } from '../../src/core/services.ts'
 import { createMiddleware } from '../../src/runtime/middleware/index.ts'
 import { until } from '../fixtures/until.ts'
 import { skillOf } from '../runtime/support/manager.ts'

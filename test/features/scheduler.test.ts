@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import type { ActivityEntry } from '../../src/core/activity.ts'
-import { askedBy } from '../../src/core/assistant-services.ts'
+import { askedBy } from '../../src/core/asked-by.ts'
 import type { Call } from '../../src/core/call.ts'
 import { plannedTimes } from '../../src/core/planned-times.ts'
 import { assistantDocument } from '../../src/features/assistant/assistant-state.ts'

@@ -1,5 +1,5 @@
+import { type Approval, approvalSchema } from '../../core/approval.ts'
 import { TriviumError } from '../../core/errors.ts'
-import { type Approval, approvalSchema } from '../../core/services.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { updateKv } from '../../core/update-kv.ts'
 

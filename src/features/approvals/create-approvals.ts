@@ -1,6 +1,6 @@
 import type { Activity } from '../../core/activity.ts'
+import type { Approval } from '../../core/approval.ts'
 import type { RecordAudit } from '../../core/audit.ts'
-import type { Approval } from '../../core/services.ts'
 import type { Store } from '../../core/store.ts'
 import type { PublicHttp } from '../../core/transport.ts'
 import type { Gateways } from '../../engine/gateways.ts'

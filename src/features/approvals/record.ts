@@ -1,6 +1,6 @@
 import type { Activity } from '../../core/activity.ts'
+import type { Approval } from '../../core/approval.ts'
 import type { RecordAudit } from '../../core/audit.ts'
-import type { Approval } from '../../core/services.ts'
 import { defined } from '../../lib/defined.ts'
 import type { ApprovalEvent } from './approval-records.ts'
 

@@ -1,16 +1,11 @@
 import { z } from 'zod'
 import type { ActivityEntry } from '../../core/activity.ts'
-import {
-  type Delegation,
-  delegationSchema,
-  noteSchema,
-  scheduleSchema,
-  searchSchema,
-} from '../../core/assistant-services.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject, jsonObjectSchema } from '../../core/json.ts'
 import type { Limit } from '../../core/limits.ts'
+import { scheduleSchema } from '../../core/schedule.ts'
 import { type DocumentSpec, jsonSchemaOf } from '../documents/spec.ts'
+import { type Delegation, delegationSchema, noteSchema, searchSchema } from './records.ts'
 
 const stateSchema = z.strictObject({
   schema_version: z.literal(2),

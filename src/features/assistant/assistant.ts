@@ -1,7 +1,7 @@
 import type { Activity } from '../../core/activity.ts'
 import type { Call } from '../../core/call.ts'
 import type { Log } from '../../core/log.ts'
-import type { Services } from '../../core/services.ts'
+import type { ServiceOf } from '../../core/operation.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { type Scope, viewerOf } from '../../core/viewer.ts'
 import type { StateDocument } from '../documents/document.ts'
@@ -10,6 +10,7 @@ import type { AssistantContext } from './context.ts'
 import { createDelegating } from './delegating.ts'
 import { createDigest } from './digest.ts'
 import { createNotes } from './notes.ts'
+import type * as operations from './operations.ts'
 import { createPlanning, type Schedules } from './planning.ts'
 import { createSearching } from './searching.ts'
 import type { TranscriptIndex } from './transcript-index.ts'
@@ -48,7 +49,7 @@ export function createAssistant(deps: {
     ...createHelp(deps.world),
     ...createNotes(parts),
     ...createSearching(parts),
-  } satisfies Services['assistant']
+  } satisfies ServiceOf<typeof operations.assistant>
 
   return {
     assistant,

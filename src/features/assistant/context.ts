@@ -1,4 +1,4 @@
-import type { AskedBy } from '../../core/assistant-services.ts'
+import type { AskedBy } from '../../core/asked-by.ts'
 import type { Call } from '../../core/call.ts'
 import type { Message } from '../../core/message.ts'
 

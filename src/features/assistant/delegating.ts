@@ -1,12 +1,13 @@
-import { workerOf } from '../../core/assistant-services.ts'
 import { type Call, goesOn } from '../../core/call.ts'
+import { workerOf } from '../../core/delegation-words.ts'
 import { reasonOf } from '../../core/errors.ts'
 import { toJson } from '../../core/json.ts'
-import type { Services } from '../../core/services.ts'
+import type { ServiceOf } from '../../core/operation.ts'
 import { viewerOf } from '../../core/viewer.ts'
 import { type AssistantState, byId, type Change, isOpen, notThere, said } from './assistant-state.ts'
 import type { AssistantContext } from './context.ts'
 import { createDelegations } from './delegations.ts'
+import type * as operations from './operations.ts'
 import { createPeople } from './people.ts'
 import type { TranscriptIndex } from './transcript-index.ts'
 import { createWork, reportOf } from './work.ts'
@@ -83,7 +84,7 @@ export function createDelegating(deps: {
         delegation: done,
       }
     },
-  } satisfies Partial<Services['assistant']>
+  } satisfies Partial<ServiceOf<typeof operations.assistant>>
 
   return { assistant, delegations: createDelegations(deps, work) }
 }

@@ -1,7 +1,8 @@
 import type { Call } from '../../core/call.ts'
-import type { Services } from '../../core/services.ts'
+import type { ServiceOf } from '../../core/operation.ts'
 import type { viewerOf } from '../../core/viewer.ts'
 import type { AssistantState, Change } from './assistant-state.ts'
+import type * as operations from './operations.ts'
 import { mayReach, type Work } from './work.ts'
 
 /** Delegated work as its workers see it: they list and take it, and hand in the result. */
@@ -40,5 +41,5 @@ export function createDelegations(
       )
     },
     accept: ({ id, result, failed }, call) => finishAndTell(id, result, failed, call),
-  } satisfies Services['delegations']
+  } satisfies ServiceOf<typeof operations.delegations>
 }

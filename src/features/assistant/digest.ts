@@ -3,13 +3,14 @@ import type { Call } from '../../core/call.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { requireRoom } from '../../core/limits.ts'
 import type { Log } from '../../core/log.ts'
-import type { Services } from '../../core/services.ts'
+import type { ServiceOf } from '../../core/operation.ts'
 import { textOf } from '../../core/skill.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { parseDuration } from '../../core/units.ts'
 import type { viewerOf } from '../../core/viewer.ts'
 import { type AssistantState, isOpen, LIMITS } from './assistant-state.ts'
 import type { AssistantContext } from './context.ts'
+import type * as operations from './operations.ts'
 import { readWhen, showTime } from './time-words.ts'
 import type { Line } from './transcript-database.ts'
 import type { TranscriptIndex } from './transcript-index.ts'
@@ -75,7 +76,7 @@ export function createDigest(deps: {
       if (named === undefined) await kv.set(key, { at: now(), since, message }, { ttl: 30 * DAY })
       return { text: written === undefined ? brief : `${head}\n\n${written}`, since }
     },
-  } satisfies Partial<Services['assistant']>
+  } satisfies Partial<ServiceOf<typeof operations.assistant>>
 
   /** Undefined if the model fails; the digest then falls back to counts. */
   async function write(topic: string, lines: readonly Line[], call: Call): Promise<string | undefined> {

@@ -1,11 +1,12 @@
-import { channelOf } from '../../core/assistant-services.ts'
 import type { Call } from '../../core/call.ts'
+import { channelOf } from '../../core/call.ts'
 import { isOperator, partsOf } from '../../core/identity.ts'
 import { requireRoom } from '../../core/limits.ts'
-import type { Services } from '../../core/services.ts'
+import type { ServiceOf } from '../../core/operation.ts'
 import { isCommandLine, viewerOf } from '../../core/viewer.ts'
 import { nextId } from '../../lib/next-id.ts'
 import { type AssistantState, byId, type Change, LIMITS, notThere, said } from './assistant-state.ts'
+import type * as operations from './operations.ts'
 
 /** Notes that people have kept. */
 export function createNotes(deps: {
@@ -64,7 +65,7 @@ export function createNotes(deps: {
       )
       return { text: `Forgot ${note.id}: ${note.text}`, note }
     },
-  } satisfies Partial<Services['assistant']>
+  } satisfies Partial<ServiceOf<typeof operations.assistant>>
 }
 
 /** Notes of unverified senders belong to a conversation. */

@@ -1,12 +1,14 @@
-import { type AskedBy, askedBy, type Schedule } from '../../core/assistant-services.ts'
+import { type AskedBy, askedBy } from '../../core/asked-by.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { pathGet } from '../../core/json.ts'
 import { requireRoom } from '../../core/limits.ts'
+import type { ServiceOf } from '../../core/operation.ts'
 import { compilePrefix } from '../../core/pattern.ts'
-import type { Services } from '../../core/services.ts'
+import type { Schedule } from '../../core/schedule.ts'
 import { LIMITS, notThere, said } from './assistant-state.ts'
 import type { AssistantContext } from './context.ts'
+import type * as operations from './operations.ts'
 import { readWhen, showTime } from './time-words.ts'
 
 /** This skill itself, which would create a schedule at each run. */
@@ -14,16 +16,19 @@ const SELF = 'schedule-in-words'
 const HINT =
   'Say when, then what: schedule every weekday at 9 digest, schedule tomorrow at 10: call Ada, schedule list, schedule cancel schedule-1.'
 
+/** The arguments of `schedule-create` that words can express. */
+type NewSchedule = Pick<Schedule, 'skill' | 'args' | 'name'> &
+  Partial<Pick<Schedule, 'cron' | 'every' | 'step' | 'timezone'>> & {
+    at?: string
+    misfire: string
+  }
+
 /** The schedules, as far as planning needs them. */
 export type Schedules = {
   list(args: object, call: Call): Promise<readonly (Schedule & { next?: number })[]>
   delete(args: { id: string }, call: Call): Promise<{ existed: boolean }>
   /** `askedBy`: recipient of the results. */
-  create(
-    schedule: Parameters<Services['schedules']['create']>[0],
-    call: Call,
-    askedBy?: AskedBy,
-  ): Promise<Schedule>
+  create(schedule: NewSchedule, call: Call, askedBy?: AskedBy): Promise<Schedule>
   /** The first planned time (Unix ms) after `time`, if any. */
   next(
     times: Pick<Schedule, 'cron' | 'every' | 'step' | 'timezone' | 'created'>,
@@ -99,7 +104,7 @@ export function createPlanning(deps: {
       return number === undefined ? plan(text, call) : cancel(`schedule-${number}`, call)
     },
     remind: async ({ text }) => ({ text: said(text, 'Say what to remind of.') }),
-  } satisfies Partial<Services['assistant']>
+  } satisfies Partial<ServiceOf<typeof operations.assistant>>
 }
 
 function shortened(text: string): string {

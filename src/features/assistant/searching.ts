@@ -1,11 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
-import { channelOf, type Search } from '../../core/assistant-services.ts'
 import type { Call } from '../../core/call.ts'
+import { channelOf } from '../../core/call.ts'
 import { requireRoom } from '../../core/limits.ts'
-import type { Services } from '../../core/services.ts'
+import type { ServiceOf } from '../../core/operation.ts'
 import type { viewerOf } from '../../core/viewer.ts'
 import { nextId } from '../../lib/next-id.ts'
 import { type AssistantState, type Change, LIMITS, said } from './assistant-state.ts'
+import type * as operations from './operations.ts'
+import type { Search } from './records.ts'
 import type { TranscriptIndex } from './transcript-index.ts'
 
 const KEPT_SEARCHES = 100
@@ -67,7 +69,7 @@ export function createSearching(deps: {
       })
       return { text: lines.join('\n') || `Nothing was found for "${query}".`, search }
     },
-  } satisfies Partial<Services['assistant']>
+  } satisfies Partial<ServiceOf<typeof operations.assistant>>
 }
 
 type Found = Search['results'][number]

@@ -1,7 +1,8 @@
 import { isOperator } from '../../core/identity.ts'
-import type { Services } from '../../core/services.ts'
+import type { ServiceOf } from '../../core/operation.ts'
 import { isCommandLine } from '../../core/viewer.ts'
 import type { AssistantContext } from './context.ts'
+import type * as operations from './operations.ts'
 
 const APPROVAL_WORDS =
   '- "yes", "no": decides what waits for an approval in this conversation, where you may.'
@@ -24,5 +25,5 @@ export function createHelp(world: Pick<AssistantContext, 'words' | 'permit'>) {
       const none = 'I understand no words here; routes.yaml says who answers.'
       return { text: lines.length > 0 ? `What I understand:\n${lines.join('\n')}` : none, words }
     },
-  } satisfies Partial<Services['assistant']>
+  } satisfies Partial<ServiceOf<typeof operations.assistant>>
 }

@@ -1,5 +1,6 @@
-import { askedBy, channelOf, type Delegation } from '../../core/assistant-services.ts'
+import { askedBy } from '../../core/asked-by.ts'
 import type { Call, Caller } from '../../core/call.ts'
+import { channelOf } from '../../core/call.ts'
 import { isOperator } from '../../core/identity.ts'
 import type { Json } from '../../core/json.ts'
 import { requireRoom } from '../../core/limits.ts'
@@ -9,6 +10,7 @@ import { defined } from '../../lib/defined.ts'
 import { nextId } from '../../lib/next-id.ts'
 import { type AssistantState, byId, type Change, isOpen, LIMITS, notThere } from './assistant-state.ts'
 import type { AssistantContext } from './context.ts'
+import type { Delegation } from './records.ts'
 
 const KEPT_FINISHED = 500
 

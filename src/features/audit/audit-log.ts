@@ -1,9 +1,10 @@
-import { AUDIT_TOPIC, type AuditEntry, type audit, auditEntrySchema } from '../../core/audit.ts'
+import { AUDIT_TOPIC, type AuditEntry, auditEntrySchema } from '../../core/audit.ts'
 import type { Log } from '../../core/log.ts'
-import type { ServiceOf } from '../../core/operations.ts'
+import type { ServiceOf } from '../../core/operation.ts'
 import { compilePattern } from '../../core/pattern.ts'
 import type { Retention, Topics } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
+import type { audit } from './operations.ts'
 
 export type AuditLog = ReturnType<typeof createAuditLog>
 

@@ -1,9 +1,11 @@
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
-import type { CallService } from '../../core/services.ts'
+import type { ServiceOf } from '../../core/operation.ts'
+import type { Calls } from '../../core/services.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import { type CallRecord, createCallRecords } from './call-records.ts'
+import type * as operations from './operations.ts'
 
 /** The ledger shared by all daemons of a store. `by`: this process; `note` logs each record and must not throw. */
 export function createCallLedger(deps: {
@@ -57,7 +59,7 @@ export function createCallLedger(deps: {
       return { ok: true }
     },
     restore: records.restore,
-  } satisfies CallService & Record<'restore', unknown>
+  } satisfies Calls & ServiceOf<typeof operations.calls> & Record<'restore', unknown>
 }
 
 function entryOf(key: string, by: string, now: number, messageId: string | undefined) {

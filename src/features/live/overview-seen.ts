@@ -1,5 +1,5 @@
+import type { Approval } from '../../core/approval.ts'
 import { reasonOf } from '../../core/errors.ts'
-import type { Approval } from '../../core/services.ts'
 import type { DeadLetter, Store } from '../../core/store.ts'
 import type { Trouble } from '../../core/trouble.ts'
 import { defined } from '../../lib/defined.ts'

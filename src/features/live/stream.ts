@@ -4,8 +4,8 @@ import { TriviumError } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 import { matchSchema, type RouteMatch } from '../../core/match.ts'
 import type { Message } from '../../core/message.ts'
-import { messageFilter } from '../../core/message-operations.ts'
 import { compileMatcher } from '../../engine/matcher.ts'
+import { messageFilter } from '../../engine/operations/messages.ts'
 
 /** The events that a stream may have; `gap` comes in any case. */
 export const STREAMED = ['history', 'point', 'now', 'message', 'outcome', 'approval', 'dead'] as const

@@ -1,6 +1,6 @@
 import type { NotifyOn } from '../../config/schema/notify.ts'
+import type { Approval } from '../../core/approval.ts'
 import type { Message } from '../../core/message.ts'
-import type { Approval } from '../../core/services.ts'
 import type { DeadLetter } from '../../core/store.ts'
 import type { Trouble } from '../../core/trouble.ts'
 import { keyOf } from './dead-letter-scan.ts'

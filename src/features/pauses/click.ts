@@ -6,10 +6,11 @@ import { TriviumError } from '../../core/errors.ts'
 import { compileMember, isOperator } from '../../core/identity.ts'
 import { pathGet } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
-import type { Services } from '../../core/services.ts'
+import type { OperationMethod } from '../../core/operation.ts'
 import { defineSkill, type Skill } from '../../core/skill.ts'
 import type { Gateways } from '../../engine/gateways.ts'
 import { defined } from '../../lib/defined.ts'
+import type * as operations from './operations.ts'
 import { HANDOVER_CLICK } from './records.ts'
 
 /**
@@ -56,7 +57,8 @@ export function handOverClick(deps: { gateways: Pick<Gateways, 'spec'>; record: 
         return privately(`${what} is not allowed: you are not among those whom \`handover: { by }\` names.`)
       }
       const reply = click.action === 'take' ? take : handBack
-      return reply({ message, click, options, call, services, note })
+      const pauses = (method: PauseMethod) => services.operation('pauses', method)
+      return reply({ message, click, options, call, pauses, note })
     },
   })
 }
@@ -68,26 +70,22 @@ const pausesSchema = z.array(
   }),
 )
 
+type PauseMethod = keyof typeof operations.pauses
+
 type Clicked = {
   message: Message
   click: z.infer<typeof clickSchema>
   options: z.infer<typeof optionsSchema>
   call: Call
-  services: Pick<Services, 'pauses'>
+  /** The operations of pausing. */
+  pauses(method: PauseMethod): OperationMethod
   note(outcome: string): Promise<void>
 }
 
-async function take({
-  message,
-  click: { conversation },
-  options,
-  call,
-  services: { pauses },
-  note,
-}: Clicked) {
+async function take({ message, click: { conversation }, options, call, pauses, note }: Clicked) {
   const { gateway, receivedAt } = message
   const by = call.caller.id ?? call.caller.kind
-  const all = pausesSchema.parse(await pauses['pause-list']({}, call))
+  const all = pausesSchema.parse(await pauses('pause-list')({}, call))
   const standing = all.find(
     (one) => one.kind === 'conversation' && one.gateway === gateway && one.name === conversation,
   )
@@ -96,16 +94,16 @@ async function take({
   if (standing && !isDone) return privately(`Taken over already, by ${standing.by}.`)
   if (!isDone) {
     const how = { drop: options.drop, reason: 'taken over in Slack', ...defined({ for: options.for }) }
-    await pauses['conversation-pause']({ conversation, gateway, ...how }, call)
+    await pauses('conversation-pause')({ conversation, gateway, ...how }, call)
     await note('ok')
   }
   return { text: '', data: { handover: { state: 'taken', by, ...defined({ for: options.for }) } } }
 }
 
-async function handBack({ message, click: { conversation }, call, services: { pauses }, note }: Clicked) {
+async function handBack({ message, click: { conversation }, call, pauses, note }: Clicked) {
   const by = call.caller.id ?? call.caller.kind
   try {
-    const ended = await pauses['conversation-resume']({ conversation, gateway: message.gateway }, call)
+    const ended = await pauses('conversation-resume')({ conversation, gateway: message.gateway }, call)
     const { existed } = z.object({ existed: z.boolean() }).parse(ended)
     if (!existed) return privately('Nobody has taken over: messages here go to the bot.')
   } catch (error) {

@@ -1,9 +1,10 @@
 import { type Call, requireGateway } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
-import type { Services } from '../../core/services.ts'
+import type { ServiceOf } from '../../core/operation.ts'
 import type { Journal } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import type { createChanges } from './changes.ts'
+import type * as operations from './operations.ts'
 import type { Pauses } from './pauses.ts'
 import { gatewayOf } from './records.ts'
 
@@ -16,7 +17,7 @@ export function createHandOver(
     about(call: Call, reason: string | undefined): { since: number; by: string; reason?: string }
     now(): number
   },
-): Pick<Services['pauses'], 'conversation-pause' | 'conversation-resume'> {
+): Pick<ServiceOf<typeof operations.pauses>, 'conversation-pause' | 'conversation-resume'> {
   const { pauses, begin, end, about, requireKnown, now } = deps
   const gatewayOfConversation = async (conversation: string, gateway: string | undefined) => {
     if (gateway !== undefined) requireKnown(gateway)

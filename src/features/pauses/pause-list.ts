@@ -1,6 +1,8 @@
 import type { Call } from '../../core/call.ts'
-import type { Services, SubscriptionInfo } from '../../core/services.ts'
+import type { ServiceOf } from '../../core/operation.ts'
+import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import { defined } from '../../lib/defined.ts'
+import type * as operations from './operations.ts'
 import { gatewayOf, type Pause } from './records.ts'
 import type { PauseService } from './service.ts'
 
@@ -18,7 +20,10 @@ type Parts = {
 }
 
 /** Adds `pause-list`: pauses of dispatch, then the pushes and schedules that are paused. */
-export function withPauseList(service: PauseService, { roads, push, durable }: Parts): Services['pauses'] {
+export function withPauseList(
+  service: PauseService,
+  { roads, push, durable }: Parts,
+): ServiceOf<typeof operations.pauses> {
   return {
     ...service,
     async 'pause-list'(_, call): Promise<Listed[]> {

@@ -1,6 +1,6 @@
 import { type Call, requireGateway } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
-import type { Services } from '../../core/services.ts'
+import type { ServiceOf } from '../../core/operation.ts'
 import type { Journal } from '../../core/store.ts'
 import { noGateway } from '../../engine/receive.ts'
 import { defined } from '../../lib/defined.ts'
@@ -8,11 +8,12 @@ import { didYouMean } from '../../lib/nearest.ts'
 import { createRunCancel } from './cancel.ts'
 import { createChanges } from './changes.ts'
 import { createHandOver } from './hand-over.ts'
+import type * as operations from './operations.ts'
 import type { Pauses } from './pauses.ts'
 import { describeRoute, type ListedRoute } from './route-list.ts'
 
 /** All of pausing but `pause-list`, which tells of more than pauses of dispatch. */
-export type PauseService = Omit<Services['pauses'], 'pause-list'>
+export type PauseService = Omit<ServiceOf<typeof operations.pauses>, 'pause-list'>
 
 /** `…-pause`, `…-resume`, `route-list` and `run-cancel`. */
 export function createPauseService(deps: {

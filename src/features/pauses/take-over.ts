@@ -1,8 +1,9 @@
 import type { RecordAudit } from '../../core/audit.ts'
 import { type Call, createSendCounter } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
-import type { Services } from '../../core/services.ts'
+import type { ServiceOf } from '../../core/operation.ts'
 import { defined } from '../../lib/defined.ts'
+import type * as operations from './operations.ts'
 import type { Pauses } from './pauses.ts'
 
 /** A person has taken over. `by`: their name, for people. `for`: ms. */
@@ -14,7 +15,7 @@ export type TakeOver = { conversation: string; by: string; reason: string; for?:
  */
 export function createTakeOver(deps: {
   pauses: Pick<Pauses, 'view'>
-  service: Pick<Services['pauses'], 'conversation-pause'>
+  service: Pick<ServiceOf<typeof operations.pauses>, 'conversation-pause'>
   record: RecordAudit
   now(): number
 }) {

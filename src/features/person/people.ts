@@ -7,7 +7,7 @@ import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { isOperator, isViewer, partsOf } from '../../core/identity.ts'
 import type { Log } from '../../core/log.ts'
-import type { people, ServiceOf } from '../../core/operations.ts'
+import type { ServiceOf } from '../../core/operation.ts'
 import type { Store } from '../../core/store.ts'
 import type { Artifacts } from '../../core/transport.ts'
 import type { LongWork } from '../../engine/long-work.ts'
@@ -15,6 +15,7 @@ import { didYouMean } from '../../lib/nearest.ts'
 import { collectPerson, type ErasableArtifacts, type Scopes } from './collect.ts'
 import { createDataDirs } from './data-dirs.ts'
 import { createEraseKind, KIND } from './erase.ts'
+import type * as operations from './operations.ts'
 import { ANY, createIdentities, createReferences, type Person } from './person.ts'
 import type { Place, Subject } from './place.ts'
 
@@ -104,7 +105,7 @@ export function createPeople(deps: PeopleDeps) {
       const { id } = await work.begin({ kind: KIND, target: {}, data, total: places.length }, call)
       return { confirm, job: await work.wait(id, wait, call.signal) }
     },
-  } satisfies ServiceOf<typeof people>
+  } satisfies ServiceOf<typeof operations.people>
 
   return { service, start: dirs.start, stop: dirs.stop }
 }

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, toJson } from '../../core/json.ts'
-import type { StateBackend, StateStoreName } from '../../core/services.ts'
+import type { StateBackend, StateStoreName } from '../../core/state.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { definePlace, type Place, type Subject } from './place.ts'
 import { ERASED } from './store-places.ts'

@@ -1,7 +1,7 @@
 import type { PushSubscription } from '../../config/schema/push.ts'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
-import type { SubscriptionInfo } from '../../core/services.ts'
 import type { GroupInfo, Store, StoreStats } from '../../core/store.ts'
+import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import { defined } from '../../lib/defined.ts'
 import { isFailing } from './circuit.ts'
 import { type Control, createRecords, queueOf, type Report } from './records.ts'

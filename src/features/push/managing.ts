@@ -5,16 +5,17 @@ import { TriviumError } from '../../core/errors.ts'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { requireRoom } from '../../core/limits.ts'
-import type { Services } from '../../core/services.ts'
+import type { ServiceOf } from '../../core/operation.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import type { Ending } from './ending.ts'
 import type { Made, MadeByName, MadeSubscription } from './made.ts'
 import { changedBy, type Known, newSecret, requireMayChange, settingsIn, validated } from './made-settings.ts'
+import type * as operations from './operations.ts'
 
 /** Each costs every daemon a look at its lease every second or two. */
 const ROOM = { most: 250, what: 'Push subscriptions on the store', todo: 'Delete one that is not needed.' }
 
-type Managing = Pick<Services['subscriptions'], 'create' | 'update' | 'delete'>
+type Managing = Pick<ServiceOf<typeof operations.subscriptions>, 'create' | 'update' | 'delete'>
 
 /** Makes, changes and deletes subscriptions on the store. Those of routes.yaml are changed there. */
 export function createManaging(deps: {

@@ -1,6 +1,6 @@
 import type { PushSubscription } from '../../config/schema/push.ts'
 import { TriviumError } from '../../core/errors.ts'
-import type { Services } from '../../core/services.ts'
+import type { ServiceOf } from '../../core/operation.ts'
 import type { ReplayEvents } from '../../engine/replay-events.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { createEnding } from './ending.ts'
@@ -8,6 +8,7 @@ import { attemptsOf, listSubscriptions } from './listing.ts'
 import { createMade } from './made.ts'
 import { hiddenIn, type Known, withoutSecretsOf } from './made-settings.ts'
 import { createManaging } from './managing.ts'
+import type * as operations from './operations.ts'
 import { createRecords } from './records.ts'
 import type { ServeDeps } from './serve.ts'
 import { createServing } from './serving.ts'
@@ -67,7 +68,7 @@ export function createPush(deps: PushDeps) {
       const job = await deps.replay({ topic, group: name, subscription: name, range }, call)
       return { ok: true, job }
     },
-  } satisfies Services['subscriptions']
+  } satisfies ServiceOf<typeof operations.subscriptions>
 
   return {
     service,

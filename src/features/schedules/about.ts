@@ -1,4 +1,4 @@
-import type { Schedule } from '../../core/assistant-services.ts'
+import type { Schedule } from '../../core/schedule.ts'
 
 /** Names one schedule for good: an id may come again. */
 export type Place = Pick<Schedule, 'id' | 'created'>

@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import type { ActivityEntry } from '../../core/activity.ts'
-import type { Schedule } from '../../core/assistant-services.ts'
 import type { Call } from '../../core/call.ts'
+import type { ServiceOf } from '../../core/operation.ts'
 import { plannedTimes } from '../../core/planned-times.ts'
-import type { Services } from '../../core/services.ts'
+import type { Schedule } from '../../core/schedule.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import { aboutSchedule, placeOf } from './about.ts'
 import type { Occasion } from './firing.ts'
 import type { createSchedulePauses } from './marks.ts'
+import type * as operations from './operations.ts'
 
 /** `schedule-list`, `schedule-show`, `schedule-run`, `schedule-pause` and `schedule-resume`, whoever made the schedule. */
 export function createScheduleControl(deps: {
@@ -62,5 +63,5 @@ export function createScheduleControl(deps: {
       await record({ event: 'schedule_resumed', ...aboutSchedule(schedule) })
       return { ok: true, id, paused: false }
     },
-  } satisfies Pick<Services['schedules'], 'list' | 'show' | 'run' | 'pause' | 'resume'>
+  } satisfies Pick<ServiceOf<typeof operations.schedules>, 'list' | 'show' | 'run' | 'pause' | 'resume'>
 }

@@ -1,7 +1,7 @@
 import type { ActivityEntry } from '../../core/activity.ts'
-import type { Schedule } from '../../core/assistant-services.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
+import type { Schedule } from '../../core/schedule.ts'
 import { aboutSchedule, type ScheduleState } from './about.ts'
 import type { createFileSchedules } from './file-schedules.ts'
 

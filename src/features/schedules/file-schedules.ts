@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Schedule } from '../../core/assistant-services.ts'
+import type { Schedule } from '../../core/schedule.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import type { Place } from './about.ts'

@@ -1,7 +1,7 @@
 import type { ActivityEntry } from '../../core/activity.ts'
-import type { Schedule } from '../../core/assistant-services.ts'
 import type { Log } from '../../core/log.ts'
 import { plannedTimes } from '../../core/planned-times.ts'
+import type { Schedule } from '../../core/schedule.ts'
 import type { KeyValues, Leases } from '../../core/store.ts'
 import { aboutSchedule, type Place, placeOf } from './about.ts'
 import type { createLastRuns } from './marks.ts'

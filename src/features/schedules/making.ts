@@ -1,19 +1,17 @@
 import type { ActivityEntry } from '../../core/activity.ts'
-import {
-  type AskedBy,
-  channelOf,
-  askedBy as createdBy,
-  type Schedule,
-} from '../../core/assistant-services.ts'
+import { type AskedBy, askedBy as createdBy } from '../../core/asked-by.ts'
 import type { Call } from '../../core/call.ts'
+import { channelOf } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { type Limit, requireRoom } from '../../core/limits.ts'
+import type { ServiceOf } from '../../core/operation.ts'
 import { plannedTimes } from '../../core/planned-times.ts'
-import type { Services } from '../../core/services.ts'
+import type { Schedule } from '../../core/schedule.ts'
 import { parseDuration } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import { nextId } from '../../lib/next-id.ts'
 import { aboutSchedule, type ScheduleState } from './about.ts'
+import type * as operations from './operations.ts'
 
 /** The document is written whole. Lengths are in characters. */
 const LIMITS = {
@@ -23,7 +21,7 @@ const LIMITS = {
   scheduleArgs: { most: 20_000, what: 'The arguments of a schedule' },
 } satisfies Record<string, Limit>
 
-type Asked = Parameters<Services['schedules']['create']>[0]
+type Asked = Parameters<ServiceOf<typeof operations.schedules>['create']>[0]
 
 /** Makes schedules of people and operators, for `schedule-create` and for words. */
 export function createScheduleMaking(deps: {

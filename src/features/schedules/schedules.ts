@@ -1,10 +1,10 @@
 import type { ActivityEntry } from '../../core/activity.ts'
-import type { Schedule } from '../../core/assistant-services.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
+import type { ServiceOf } from '../../core/operation.ts'
 import { plannedTimes } from '../../core/planned-times.ts'
-import type { Services } from '../../core/services.ts'
+import type { Schedule } from '../../core/schedule.ts'
 import type { Jobs, KeyValues, Leases } from '../../core/store.ts'
 import { viewerOf } from '../../core/viewer.ts'
 import { didYouMean } from '../../lib/nearest.ts'
@@ -15,6 +15,7 @@ import { createFileSchedules, type Planned } from './file-schedules.ts'
 import { createFiring, type Occasion } from './firing.ts'
 import { createScheduleMaking } from './making.ts'
 import { createLastRuns, createSchedulePauses } from './marks.ts'
+import type * as operations from './operations.ts'
 
 /** The queue of what schedules have fired; its dead letters are listed with all others. */
 export const SCHEDULES_QUEUE = 'schedules'
@@ -77,7 +78,7 @@ export function createSchedules(deps: {
       ...{ state, file, isSeen, require, record },
       forget: (gone) => Promise.all([forgetPlace(gone), pauses.end(gone.id)]),
     }),
-  } satisfies Services['schedules']
+  } satisfies ServiceOf<typeof operations.schedules>
 
   return {
     ...service,

@@ -1,12 +1,13 @@
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
-import { MOST_SENDS } from '../../core/send-operations.ts'
-import type { Services } from '../../core/services.ts'
+import type { ServiceOf } from '../../core/operation.ts'
+import { MOST_SENDS } from './bounds.ts'
+import type * as operations from './operations.ts'
 import type { createLaterRecords, Later } from './records.ts'
 import { isSeen } from './seen.ts'
 
 type Records = ReturnType<typeof createLaterRecords>
-type Wanted = Parameters<Services['sends']['cancel']>[0]
+type Wanted = Parameters<ServiceOf<typeof operations.sends>['cancel']>[0]
 
 /** The send that `send-cancel` means. Throws `send_not_found`, and `send_key_ambiguous` where a key means several. */
 export async function findSend(records: Records, wanted: Wanted, call: Call): Promise<Later> {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { askedBySchema } from '../../core/assistant-services.ts'
+import { askedBySchema } from '../../core/asked-by.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { replySchema } from '../../core/transport.ts'
 import { updateKv } from '../../core/update-kv.ts'

@@ -1,9 +1,10 @@
 import { requireGateway } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
-import { MOST_SENDS } from '../../core/send-operations.ts'
-import type { Services } from '../../core/services.ts'
+import type { ServiceOf } from '../../core/operation.ts'
 import { defined } from '../../lib/defined.ts'
+import { MOST_SENDS } from './bounds.ts'
 import { findSend } from './find-send.ts'
+import type * as operations from './operations.ts'
 import type { createLaterRecords, Later } from './records.ts'
 import { isSeen } from './seen.ts'
 
@@ -57,7 +58,7 @@ export function createSendService(deps: {
       if (before.state === 'waiting') await deps.cancelled(after)
       return { ok: true, id, cancelled: true }
     },
-  } satisfies Services['sends']
+  } satisfies ServiceOf<typeof operations.sends>
 }
 
 function shown({ at, created, gateway, message, to, sending }: Later) {

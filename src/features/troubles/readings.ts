@@ -1,6 +1,7 @@
+import type { Approval } from '../../core/approval.ts'
 import type { BudgetStanding } from '../../core/budget.ts'
-import type { Approval, SubscriptionInfo } from '../../core/services.ts'
 import type { GroupInfo, StoreStats, Waiting } from '../../core/store.ts'
+import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import type { Health } from '../../core/transport.ts'
 import type { RefusalCount } from '../../engine/refusal-tally.ts'
 import type { UnroutedCount } from '../../engine/unrouted-tally.ts'

@@ -1,5 +1,5 @@
-import type { SubscriptionInfo } from '../../core/services.ts'
 import type { StoreStats, Waiting } from '../../core/store.ts'
+import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import type { Trouble } from '../../core/trouble.ts'
 import { HOUR, MINUTE } from '../../core/units.ts'
 import { counted } from '../../lib/counted.ts'

@@ -1,9 +1,9 @@
 import type { z } from 'zod'
 import type { BudgetStanding } from '../../core/budget.ts'
-import type { usage } from '../../core/usage-operations.ts'
 import { defined } from '../../lib/defined.ts'
 import { type createCostLedger, exact, KEPT, type Sum } from './cost-ledger.ts'
 import { DAY } from './day.ts'
+import type * as operations from './operations.ts'
 import { spanOf } from './slots.ts'
 
 /** One line of `cost`. `money` is absent where nothing of it has a price; `unpriced` counts the tokens without one. */
@@ -23,7 +23,12 @@ export function createCost(deps: {
   now(): number
 }) {
   const { ledger, now } = deps
-  return async ({ by, since = now() - WEEK, until = now(), ...only }: z.infer<typeof usage.cost>) => {
+  return async ({
+    by,
+    since = now() - WEEK,
+    until = now(),
+    ...only
+  }: z.infer<typeof operations.usage.cost>) => {
     const span = spanOf(Math.max(since, now() - KEPT), until, now())
     const all = await ledger.rows(span)
     const rows = all.filter((row) =>

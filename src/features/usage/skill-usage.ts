@@ -1,7 +1,8 @@
-import type { Services } from '../../core/services.ts'
+import type { ServiceOf } from '../../core/operation.ts'
 import { defined } from '../../lib/defined.ts'
 import type { createCost } from './cost.ts'
 import { DAY } from './day.ts'
+import type * as operations from './operations.ts'
 import { noDurations, quantile } from './run-histogram.ts'
 import { addCounts, type createRunLogs, type RunCounts, type RunLog } from './run-log.ts'
 import { type Span, spanOf } from './slots.ts'
@@ -15,7 +16,7 @@ export function createSkillUsage(deps: {
   cost: ReturnType<typeof createCost>
   requireSkill(name: string): unknown
   now(): number
-}): Services['usage']['skill-usage'] {
+}): ServiceOf<typeof operations.usage>['skill-usage'] {
   const { runs, cost, now } = deps
 
   const one = async (name: string, range: Range) => {

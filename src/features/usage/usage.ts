@@ -1,10 +1,11 @@
 import type { BudgetStanding } from '../../core/budget.ts'
 import type { Log } from '../../core/log.ts'
-import type { Services } from '../../core/services.ts'
+import type { ServiceOf } from '../../core/operation.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { repeat } from '../../lib/loop.ts'
 import { createCost } from './cost.ts'
 import { createCostLedger } from './cost-ledger.ts'
+import type * as operations from './operations.ts'
 import { createRunLogs } from './run-log.ts'
 import { createRunsMiddleware } from './runs-middleware.ts'
 import { createSkillUsage } from './skill-usage.ts'
@@ -31,7 +32,7 @@ export function createUsage(deps: {
       budgets(): Promise<BudgetStanding[]>
       /** Throws `skill_not_found`. */
       requireSkill(name: string): unknown
-    }): Services['usage'] {
+    }): ServiceOf<typeof operations.usage> {
       const cost = createCost({ ...deps, ...parts, ledger })
       return { cost, 'skill-usage': createSkillUsage({ ...deps, ...parts, runs, cost }) }
     },

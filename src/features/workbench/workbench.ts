@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import { taskSchema, type WorkbenchTask, workbenchStateSchema } from '../../core/assistant-services.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
-import type { tasks, workbench } from '../../core/operations.ts'
-import type { Services } from '../../core/services.ts'
+import type { ServiceOf } from '../../core/operation.ts'
 import { defined } from '../../lib/defined.ts'
 import type { StateDocument } from '../documents/document.ts'
 import { type Actor, type DocumentSpec, jsonSchemaOf } from '../documents/spec.ts'
+import type * as operations from './operations.ts'
+import { taskSchema, type WorkbenchTask, workbenchStateSchema } from './records.ts'
 
 /** The state that agents and people share in a repository. */
 export type Workbench = ReturnType<typeof createWorkbench>
@@ -46,7 +46,7 @@ export function createWorkbench(using: <T>(work: (documents: Documents) => Promi
         return { state: agent, board: tasks }
       }),
     update: (
-      { set = {}, add = {}, remove = {}, unset = [], expect }: z.input<typeof workbench.update>,
+      { set = {}, add = {}, remove = {}, unset = [], expect }: z.input<typeof operations.workbench.update>,
       by: By,
     ) =>
       using(async ({ state }) => {
@@ -89,7 +89,7 @@ export function createWorkbench(using: <T>(work: (documents: Documents) => Promi
         if (task.status === 'claimed') Object.assign(task, { status: 'done' }, defined({ result }))
         return task
       }),
-  } satisfies Services['workbench']
+  } satisfies ServiceOf<typeof operations.workbench & typeof operations.tasks>
 }
 
 /** A project's own schema may do without the field. */
@@ -118,7 +118,7 @@ function actorOf(by: By): Actor {
   return { kind: 'agent', name: caller.id ?? message?.from.address ?? message?.from.id ?? caller.kind }
 }
 
-function contentOf({ kind, title, acceptance, target, ...review }: z.infer<typeof tasks.add>) {
+function contentOf({ kind, title, acceptance, target, ...review }: z.infer<typeof operations.tasks.add>) {
   if (kind === 'build') return { kind, title, acceptance }
   if (target === undefined) throw new TriviumError('usage', { details: 'A review needs a target.' })
   return { kind, title, target, ...review }

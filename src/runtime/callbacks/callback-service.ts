@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import type { CallbackService } from '../../core/services.ts'
+import type { ServiceOf } from '../../core/operation.ts'
+import type { Callbacks } from '../../core/services.ts'
 import type { Store } from '../../core/store.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 import { abortError } from '../bounded.ts'
+import type * as operations from '../operations.ts'
 import {
   bellKey,
   callbackKey,
@@ -83,5 +85,5 @@ export function createCallbackService(deps: { store: Pick<Store, 'kv' | 'onSigna
     },
 
     invoke: createInvoke(store, records, now),
-  } satisfies CallbackService
+  } satisfies Callbacks & ServiceOf<typeof operations.callbacks>
 }

@@ -1,6 +1,6 @@
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { makeId } from '../../core/message-id.ts'
-import type { CallbackService } from '../../core/services.ts'
+import type { Callbacks } from '../../core/services.ts'
 import type { Store } from '../../core/store.ts'
 import { formatDuration } from '../../core/units.ts'
 import { waitFor } from '../../lib/wait-for.ts'
@@ -22,7 +22,7 @@ export function createInvoke(
   { kv }: Pick<Store, 'kv'>,
   { find, watch }: ReturnType<typeof createCallbackRecords>,
   now: () => number,
-): CallbackService['invoke'] {
+): Callbacks['invoke'] {
   let count = 0
 
   return async (ref, args, signal) => {

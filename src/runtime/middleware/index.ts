@@ -1,5 +1,5 @@
+import type { Approval } from '../../core/approval.ts'
 import { TriviumError } from '../../core/errors.ts'
-import type { Approval } from '../../core/services.ts'
 import { defineMiddleware, type Middleware, type SkillContext } from '../../core/skill.ts'
 import { timerDuration } from '../../core/units.ts'
 import { runBounded } from '../bounded.ts'

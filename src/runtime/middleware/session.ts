@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { pathGet } from '../../core/json.ts'
-import { storeName } from '../../core/operations.ts'
-import type { SessionEntry, SessionId } from '../../core/services.ts'
+import type { SessionEntry, SessionId } from '../../core/session.ts'
 import { defineMiddleware, type SkillContext } from '../../core/skill.ts'
 import { duration } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import { orJust, parseSettings } from '../onion.ts'
+import { storeName } from '../operations.ts'
 import { captureEntry, outgrown, renderHistory } from '../session/sessions.ts'
 
 /** `session: args.sessionId`, or all settings: remembers successful invocations by key, also concurrent ones. */

@@ -1,18 +1,18 @@
 import { z } from 'zod'
 import { isJsonObject, type Json, objectsAt, pathGet, toJson } from '../../core/json.ts'
-import { storeName } from '../../core/operations.ts'
+import type { ServiceOf } from '../../core/operation.ts'
 import {
   type SessionEntry,
   type SessionId,
-  type SessionService,
-  type StateBackend,
-  type StateStoreName,
+  type SessionMemory,
   sessionEntrySchema,
-} from '../../core/services.ts'
+} from '../../core/session.ts'
 import type { SkillContext } from '../../core/skill.ts'
+import type { StateBackend, StateStoreName } from '../../core/state.ts'
 import { updateKv } from '../../core/update-kv.ts'
 import { defined } from '../../lib/defined.ts'
 import { headOf } from '../../lib/head-of.ts'
+import { type sessions, storeName } from '../operations.ts'
 
 /** The stored value of a session, with the parts of its key. */
 const sessionValue = z.object({
@@ -24,7 +24,9 @@ const sessionValue = z.object({
 const MOST_LISTED = 10_000
 
 /** Session memory in files, in memory, or in the shared store. */
-export function createSessionService(backends: Record<StateStoreName, StateBackend>): SessionService {
+export function createSessionService(
+  backends: Record<StateStoreName, StateBackend>,
+): SessionMemory & ServiceOf<typeof sessions> {
   return {
     async read(id) {
       return entriesOf((await backends[id.store].get(keyOf(id)))?.value)

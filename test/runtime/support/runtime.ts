@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url'
 import type { Services } from '../../../src/core/services.ts'
 import type { Skill } from '../../../src/core/skill.ts'
 import type { Store } from '../../../src/core/store.ts'
+import { builtInSkills, operationsOf } from '../../../src/daemon/built-in-skills.ts'
 import { createApprovalService } from '../../../src/features/approvals/approval-service.ts'
-import { builtInSkills } from '../../../src/runtime/built-in.ts'
 import { createMiddleware } from '../../../src/runtime/middleware/index.ts'
 import { createRuntimeServices } from '../../../src/runtime/services.ts'
 import { cleanup } from './cleanup.ts'
@@ -42,7 +42,7 @@ export async function startRuntime(
   const manager = await startManager(t, {
     folders,
     skills: [...(options.skills ?? []), ...shipped],
-    services: servicesWith({ ...services, ...options.services }),
+    services: servicesWith({ ...services, operation: operationsOf(services), ...options.services }),
     globals: services.globals,
     middleware: createMiddleware(),
     ...options.manager,

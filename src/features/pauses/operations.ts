@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { closed, name, optional } from './arguments.ts'
-import { span } from './send-operations.ts'
-import { LONGEST_TIMER } from './units.ts'
+import { closed, name, optional, span } from '../../core/arguments.ts'
+import { LONGEST_TIMER } from '../../core/units.ts'
 
 const reason = optional('The reason, shown to others')
 const gateway = name.describe('The gateway')

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { closed, name, optional } from './arguments.ts'
-import { eventRange } from './job-operations.ts'
-import { matchSchema, type RouteMatch } from './match.ts'
+import { closed, name, optional } from '../../core/arguments.ts'
+import { matchSchema, type RouteMatch } from '../../core/match.ts'
+import { eventRange } from '../../engine/operations/event-range.ts'
 
 const subscription = { name: name.describe('The name of the subscription') }
 

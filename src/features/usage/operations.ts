@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { closed, optional, time } from './arguments.ts'
+import { closed, optional, time } from '../../core/arguments.ts'
 
 /** Usage of models and skills: `cost` and `skill-usage`. */
 export const usage = {

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { closed, limit, name, optional, time } from './arguments.ts'
-import { isId } from './message-id.ts'
-import { OUTCOMES } from './message-query.ts'
-import { parseSearch, SEARCH_KEYS } from './search-words.ts'
-import { DAY } from './units.ts'
+import { closed, limit, name, optional, time } from '../../core/arguments.ts'
+import { isId } from '../../core/message-id.ts'
+import { OUTCOMES } from '../../core/message-query.ts'
+import { parseSearch, SEARCH_KEYS } from '../../core/search-words.ts'
+import { DAY } from '../../core/units.ts'
 
 const outcome = z
   .string()

@@ -1,8 +1,6 @@
 import { z } from 'zod'
-import { closed, limit, name, optional, time } from './arguments.ts'
-
-/** A long job and its state. */
-export const JOB_STATES = ['running', 'done', 'failed', 'cancelled'] as const
+import { closed, limit, name, optional } from '../../core/arguments.ts'
+import { JOB_STATES } from '../../core/long-job.ts'
 
 const id = name.describe('The job, as in job-list')
 
@@ -19,12 +17,4 @@ export const longJobs = {
   cancel: closed({ id }).describe(
     'Cancels a long-running job after its current step; completed steps are not undone.',
   ),
-}
-
-/** A part of a topic. Bounds are optional; all given bounds apply. */
-export const eventRange = {
-  since: time.exactOptional().describe('Only events since a time, or an age such as 2h'),
-  until: time.exactOptional().describe('Only events before a time'),
-  from: optional('The first event, by its id; for messages the id of the message'),
-  to: optional('The last event, by its id'),
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { closed, wait } from './arguments.ts'
-import { partsOf } from './identity.ts'
+import { closed, wait } from '../../core/arguments.ts'
+import { partsOf } from '../../core/identity.ts'
 
 const identity = z
   .string()

@@ -1,0 +1,53 @@
+import { z } from 'zod'
+import { auditEntrySchema } from './audit.ts'
+import type { Call } from './call.ts'
+
+export type ApprovalService = {
+  /** Requests a decision, once per `key`, and returns the current approval; expires after `timeout` ms. */
+  request(args: ApprovalRequest): Promise<Approval>
+  decide(
+    args: { id: string; approve: boolean; reason?: string },
+    call: Pick<Call, 'caller'>,
+  ): Promise<Approval>
+  /** Oldest first. */
+  list(args: { id?: string; status?: Approval['status']; limit: number }): Promise<Approval[]>
+  /** Resolves once it is decided or expired, or with undefined after `timeout` ms. */
+  wait(id: string, timeout: number, signal: AbortSignal): Promise<Approval | undefined>
+}
+
+/** An approval request and its state. Times are Unix ms. */
+export const approvalSchema = z.object({
+  id: z.string(),
+  key: z.string(),
+  skill: z.string(),
+  args: z.json(),
+  /** Title for the approver: subject and requester. */
+  title: z.string(),
+  by: z.string().default('unknown'),
+  /** Identities and roles that may decide. Empty: anyone who may invoke `approval-decide`. */
+  approvers: z.array(z.string()),
+  /** Ms until it expires, and the outcome then. */
+  timeout: z.number(),
+  onTimeout: z.enum(['deny', 'approve']),
+  message: z
+    .object({ id: z.string(), gateway: z.string(), conversation: z.string(), from: z.string() })
+    .exactOptional(),
+  /** The route that dispatched the message, and the roles of who asks. */
+  route: z.string().exactOptional(),
+  roles: z.array(z.string()).exactOptional(),
+  trace: z.string(),
+  status: z.enum(['pending', 'approved', 'denied', 'expired']),
+  requestedAt: z.number(),
+  expiresAt: z.number(),
+  decidedAt: z.number().exactOptional(),
+  decidedBy: z.string().exactOptional(),
+  /** The approver's interface: `console`, `cli`, … */
+  decidedVia: auditEntrySchema.shape.via.exactOptional(),
+  reason: z.string().exactOptional(),
+})
+
+export type Approval = z.infer<typeof approvalSchema>
+export type ApprovalRequest = Omit<
+  Approval,
+  'id' | 'status' | 'requestedAt' | 'expiresAt' | 'decidedAt' | 'decidedBy' | 'decidedVia' | 'reason'
+>

@@ -1,0 +1,8 @@
+import { z } from 'zod'
+
+const dateTime = z.iso.datetime({ offset: true })
+/** A time of a stored record, in ISO 8601. */
+export const isoTime = z
+  .string()
+  .refine((text) => dateTime.safeParse(text).success, 'expected a time as in ISO 8601')
+  .meta({ format: 'date-time' })

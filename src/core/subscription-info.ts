@@ -1,0 +1,18 @@
+/**
+ * `waiting`: events not sent yet. Of these, `queued` have been selected for sending, and `unread`
+ * have not been compared with `match` yet. `dead`: dead letters in the queue `push/NAME`.
+ */
+export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
+  /** Where it is defined: in routes.yaml, or in the store through `subscription-create`. */
+  source: 'routes.yaml' | 'api'
+  ok: boolean
+  state: 'active' | 'failing' | 'paused' | 'disabled'
+  detail?: string
+  /** Set while paused: by whom, and since when (Unix ms). */
+  paused?: { by: string; since?: number }
+  waiting: number
+  queued: number
+  unread: number
+  dead: number
+  attempts?: object[]
+}

@@ -1,0 +1,79 @@
+import { z } from 'zod'
+import { closed, ms, name, optional, timeout, wait } from '../../core/arguments.ts'
+import { matchSchema, type RouteMatch } from '../../core/match.ts'
+import { eventRange } from './event-range.ts'
+
+const match = matchSchema.transform((given): RouteMatch => given).exactOptional()
+
+/** The events road: `event-…`. */
+export const events = {
+  /** Throws `topic_reserved` for `gateway-message`. */
+  emit: closed({
+    topic: name.describe('The topic; any name but gateway-message'),
+    type: z.string().exactOptional().describe('The type of the event'),
+    data: z.json().default(null).describe('The data of the event, as JSON'),
+  }).describe('Publishes an event on a topic and returns its id.'),
+  /** Without `queue` the group is one of `call.rootId`. Idempotent. */
+  subscribe: closed({
+    topic: name.describe('The topic, for example gateway-message'),
+    queue: optional('The consumer group; default: a new one of your own, whose name is returned'),
+    replay: z.boolean().default(false).describe('Start with the oldest retained event'),
+    ref: optional('A skill to invoke for each event'),
+    match: match.describe(
+      'Only events that match, with the keys of a route; others are acknowledged for the group. {} removes the filter',
+    ),
+    maxDeliveries: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .exactOptional()
+      .describe('Deliveries under a lease after which an event becomes a dead letter of the group'),
+  }).describe(
+    'Creates a consumer group that buffers the events of a topic, from now or from the oldest retained event.',
+  ),
+  unsubscribe: closed({
+    topic: name.describe('The topic'),
+    queue: optional('The consumer group; without it that of this invocation'),
+    ref: optional('The skill that was invoked for each event'),
+  }).describe('Removes a consumer group and its unread events.'),
+  /** Throws `group_not_found`. */
+  seek: closed({
+    topic: name.describe('The topic'),
+    queue: name.describe('The consumer group'),
+    to: z.enum(['start', 'now']).describe('start: all retained events again; now: skip unread events'),
+  }).describe('Moves a consumer group to the start or the end of its topic.'),
+  /** Throws `group_not_found`, and `bad_request` for a range that ends before it begins. */
+  replay: closed({
+    topic: name.describe('The topic'),
+    queue: name.describe('The consumer group'),
+    ...eventRange,
+  }).describe('Redelivers consumed events to a consumer group, all or a range, as a job (see job-show).'),
+  groups: closed({
+    topic: optional('Only the groups of this topic'),
+    queue: optional('Only this consumer group'),
+  }).describe('Lists consumer groups with their backlog in events and time, their rate, and their readers.'),
+  wait: closed({
+    topic: name.describe('The topic, for example gateway-message'),
+    queue: optional('The consumer group; default: that of this invocation, or the next events'),
+    timeout,
+    ack: z.boolean().default(true).describe('Consume the returned events; false only peeks'),
+    max: z.int().min(1).max(10_000).default(100).describe('Maximum number of events'),
+    lease: ms.exactOptional().describe('Hide the returned events from the group for this many ms'),
+    match: match.describe('Only events that match, with the keys of a route; a group has one filter'),
+  }).describe(
+    'Returns events of a topic: immediately if there are any, else as soon as one arrives; [] at the timeout.',
+  ),
+  ack: closed({
+    topic: name.describe('The topic'),
+    queue: name.describe('The consumer group'),
+    ids: z.array(z.string()).min(1).describe('The ids of the events'),
+    nack: z.boolean().default(false).describe('Release them instead of consuming them'),
+    delay: wait.default(0).describe('With nack: visible again after this many ms'),
+  }).describe('Consumes peeked or leased events, or releases them.'),
+  extend: closed({
+    topic: name.describe('The topic'),
+    queue: name.describe('The consumer group'),
+    ids: z.array(z.string()).min(1).describe('The ids of the events'),
+    lease: ms.describe('Hide them from the group for this many ms from now'),
+  }).describe('Extends the lease of events in progress; `count`: number of events still leased.'),
+}

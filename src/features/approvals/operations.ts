@@ -1,0 +1,20 @@
+import { z } from 'zod'
+import { closed, limit, name, optional } from '../../core/arguments.ts'
+
+/** `approval-…` */
+export const approvals = {
+  list: closed({
+    id: optional('Only this one'),
+    status: z
+      .enum(['pending', 'approved', 'denied', 'expired'])
+      .exactOptional()
+      .describe('Only with this status'),
+    limit: limit.default(100).describe('Maximum number of requests'),
+  }).describe('Lists approval requests with their full arguments, oldest first.'),
+  /** Throws `approval_not_found`, `approval_decided`, `forbidden`. */
+  decide: closed({
+    id: name.describe('The id of the request'),
+    approve: z.boolean().describe('true approves, false denies'),
+    reason: z.string().exactOptional().describe('Reason for the requester'),
+  }).describe('Approves or denies a request, once.'),
+}

@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import { askedBySchema } from '../../core/asked-by.ts'
+import { isoTime } from '../../core/iso-time.ts'
+
+/**
+ * A note (`memory-1`, …). `channel`: where it was written (`channelOf`). `owner`: the author's identity;
+ * `gateway/conversation` if the author is not verified; `operator/http` for an operator's call (`viewerOf`); the channel in
+ * messages of operators, and in versions before 2.
+ */
+export const noteSchema = z.strictObject({
+  id: z.string(),
+  text: z.string(),
+  channel: z.string(),
+  owner: z.string(),
+  time: isoTime,
+})
+export type Note = z.infer<typeof noteSchema>
+
+/** A past search, kept under `searches`. `ref` is the note's id, or time and author of a transcript line. */
+export const searchSchema = z.strictObject({
+  id: z.string(),
+  query: z.string(),
+  channel: z.string(),
+  /** The owner, as of a note. Absent in entries of older versions. */
+  owner: z.string().exactOptional(),
+  time: isoTime,
+  results: z.array(
+    z.strictObject({
+      source: z.enum(['note', 'message']),
+      ref: z.string(),
+      text: z.string(),
+      channel: z.string(),
+      /** Higher is better, comparable within one search. */
+      score: z.number(),
+    }),
+  ),
+})
+export type Search = z.infer<typeof searchSchema>
+
+/** Delegated work. `digest`: a summary that the worker writes. */
+export const delegationSchema = z.strictObject({
+  id: z.string(),
+  kind: z.enum(['task', 'digest']),
+  worker: z.string().min(1),
+  task: z.string(),
+  channel: z.string(),
+  /** As for a note. Absent in older entries, which belong to their channel. */
+  owner: z.string().exactOptional(),
+  status: z.enum(['queued', 'working', 'done', 'failed']),
+  time: isoTime,
+  takenBy: z.string().exactOptional(),
+  finished: isoTime.exactOptional(),
+  result: z.json().exactOptional(),
+  /** Who gets the result. */
+  askedBy: askedBySchema.exactOptional(),
+})
+export type Delegation = z.infer<typeof delegationSchema>

@@ -1,0 +1,15 @@
+import { z } from 'zod'
+import { closed, limit, optional, time } from '../../core/arguments.ts'
+
+/** `audit-list`. */
+export const audit = {
+  list: closed({
+    by: optional('Only by this person or program; part of the name is enough'),
+    action: optional('Only this action, or a glob such as dead-letter-*'),
+    outcome: optional('Only with this outcome: ok, or the code of an error'),
+    since: time.exactOptional().describe('Only since a time, or an age such as 2h'),
+    until: time.exactOptional().describe('Only before a time'),
+    before: z.int().min(0).exactOptional().describe('Only older entries: `next` of the previous page'),
+    limit: limit.default(50).describe('Maximum number of entries'),
+  }).describe('Lists decisions and changes with their author, newest first; `next` continues the list.'),
+}

@@ -1,0 +1,59 @@
+import { z } from 'zod'
+import { closed, name, open, optional } from '../../core/arguments.ts'
+import { workbenchStateSchema } from './records.ts'
+
+const task = name.describe('The task, such as task-1')
+
+/** `workbench-…`: writes throw `state_human_touch` (retryable) within 5 s of a person's edit. */
+export const workbench = {
+  get: open({}).describe(
+    'Reads the state of the work and the task board of this project, with their revisions.',
+  ),
+  update: closed({
+    set: workbenchStateSchema
+      .partial()
+      .default({})
+      .describe('Fields to replace: active_task_id, next_action, touched_files, assumptions, risks'),
+    add: workbenchStateSchema
+      .pick({ touched_files: true, assumptions: true, risks: true })
+      .partial()
+      .default({})
+      .describe('Items to add to lists, unless present'),
+    remove: workbenchStateSchema
+      .pick({ touched_files: true, assumptions: true, risks: true })
+      .partial()
+      .default({})
+      .describe('Items to remove from lists'),
+    unset: z.array(name).default([]).describe('Fields to delete; standard fields become empty'),
+    expect: z.int().min(0).exactOptional().describe('Only if the state is still at this revision'),
+  }).describe(
+    "Changes the state of the work. Refused within five seconds of a person's edit; read it again then.",
+  ),
+}
+
+/**
+ * `task-…`: like `workbench-…`. `claim` and `finish` throw `not_found`, and `forbidden` if someone else has
+ * the task.
+ */
+export const tasks = {
+  /** Throws `usage` for a review without a target. */
+  add: open({
+    kind: z.enum(['build', 'review']).default('build').describe('Kind of task'),
+    title: name.describe('Description'),
+    acceptance: z.array(z.string()).default([]).describe('For build: acceptance criteria, at least one'),
+    target: optional('review: what to look at'),
+    reviewer: optional('review: who should do it'),
+  }).describe('Adds a task to the board: to build or to review something.'),
+  claim: open({
+    id: task.exactOptional(),
+    owner: optional('Who takes it; default: the caller'),
+  }).describe(
+    'Takes a task from the board (default: the oldest open one) and makes it the active task; null if none is open.',
+  ),
+  /** Repeating it has no effect. */
+  finish: open({
+    id: task,
+    owner: optional('Who had taken it; default: the caller'),
+    result: z.string().exactOptional().describe('Result'),
+  }).describe('Finishes a task of its owner.'),
+}

@@ -1,0 +1,33 @@
+import { z } from 'zod'
+
+const named = z.string().min(1)
+const lines = z.array(z.string())
+
+/** What the next workbench session needs to continue; see docs/state.md. */
+export const workbenchStateSchema = z.strictObject({
+  active_task_id: z.string().nullable(),
+  touched_files: lines.meta({ uniqueItems: true }),
+  assumptions: lines,
+  risks: lines,
+  next_action: z.string(),
+})
+
+const taskFields = {
+  id: named,
+  title: named,
+  status: z.enum(['open', 'claimed', 'done']),
+  owner: named.exactOptional(),
+  result: z.string().exactOptional(),
+}
+
+/** A task on the board: something to build, with its acceptance criteria, or something to review. */
+export const taskSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ ...taskFields, kind: z.literal('build'), acceptance: lines.min(1) }),
+  z.strictObject({
+    ...taskFields,
+    kind: z.literal('review'),
+    target: named,
+    reviewer: named.exactOptional(),
+  }),
+])
+export type WorkbenchTask = z.infer<typeof taskSchema>

@@ -1,0 +1,12 @@
+import type { Operations } from '../core/operation.ts'
+import type { Skill } from '../core/skill.ts'
+
+/** Makes a skill per operation, which calls the method of the same name of a part. `prefix`: of the names of the skills. */
+export function operationSkills(part: string, prefix: string, offered: Operations): Skill[] {
+  return Object.entries(offered).map(([method, args]) => ({
+    name: prefix + method,
+    description: args.description ?? '',
+    args,
+    run: ({ args, services, call }) => services.operation(part, method)(args, call),
+  }))
+}
