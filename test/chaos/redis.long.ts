@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { tagOf } from '../../src/stores/redis/scripts.ts'
+import { tagOf } from '../../src/stores/redis/roots.ts'
 import { startRedisCluster } from '../fixtures/redis-server.ts'
 import { moveSlot, startSentinels } from '../fixtures/redis-topology.ts'
 import { until } from '../fixtures/until.ts'

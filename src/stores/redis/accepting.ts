@@ -2,7 +2,8 @@ import { encodeMessage, type NewMessage } from '../../core/message.ts'
 import { randomTail } from '../../core/message-id.ts'
 import type { FreshMessages } from '../shared/fresh-messages.ts'
 import { append } from './codec.ts'
-import { type Args, digest, type Server } from './scripts.ts'
+import { digest } from './roots.ts'
+import type { Args, Server } from './scripts.ts'
 
 /** Appends messages to the journal of one shard, and keeps them in memory for the pump. `begun`: it has messages, or had. */
 export function createAccepting(

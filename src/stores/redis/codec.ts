@@ -4,8 +4,9 @@ import { type Accepted, decodeMessage, type Message } from '../../core/message.t
 import { makeId } from '../../core/message-id.ts'
 import type { Note } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
+import { inBatches } from './batches.ts'
 import type { Places } from './layout.ts'
-import { type Args, inBatches, type Server } from './scripts.ts'
+import type { Args, Server } from './scripts.ts'
 
 /** A log entry as Redis returns it; `lua/lib/log.lua` defines its ID and head. */
 export type Entry = [id: string, fields: ['h', head: string, 'p', payload: string]]

@@ -1,11 +1,11 @@
-import { readFileSync } from 'node:fs'
-import { isIP } from 'node:net'
 import { Cluster, Command, Redis } from 'ioredis'
-import { reasonOf, TriviumError } from '../../core/errors.ts'
+import { reasonOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { backoff } from '../../lib/backoff.ts'
-import { defined } from '../../lib/defined.ts'
 import { inTime } from '../../lib/pause.ts'
+import { watchFailovers } from './failovers.ts'
+import { toStoreError } from './redis-error.ts'
+import { parseUrl } from './redis-url.ts'
 
 export type ConnectOptions = {
   /** One of `FORMS`. */
@@ -93,74 +93,6 @@ export function connectPatiently(url: string, log: Log) {
   return { client, close, ...watch(client, 'queue server', address, log) }
 }
 
-const FORMS =
-  'redis://, rediss://, a comma list of these (Cluster), or redis-sentinel:// or rediss-sentinel://[:password@]host:port,host:port/master[/db]'
-/** Query parameters: TLS files (PEM), and the login of the Sentinels. */
-const FILES = ['ca', 'cert', 'key'] as const
-const LOGIN = ['sentinel-username', 'sentinel-password'] as const
-
-/**
- * Parses a URL into options of ioredis, with `nodes` for a cluster, and an address without credentials. Throws `config_invalid` for
- * an unknown form; `where` names the setting.
- */
-export function parseUrl(url: string, where = 'REDIS_URL') {
-  const [, scheme = ''] = /^(rediss?-sentinel:\/\/)/.exec(url) ?? []
-  const isSentinel = scheme !== ''
-  const urls = url.split(',').map((part, index) => {
-    const text = index > 0 ? `${scheme}${part.trim()}` : part.trim()
-    if (!/^rediss?(-sentinel)?:\/\//.test(text) || !URL.canParse(text)) throw badUrl(url, where)
-    return new URL(text)
-  })
-  const nodes = urls.map(({ hostname, port }) => ({
-    host: hostname.replace(/^\[|\]$/g, ''),
-    port: Number(port || (isSentinel ? 26_379 : 6379)),
-  }))
-  const [{ username, password, protocol } = new URL(url)] = urls
-  const path = urls.at(-1)?.pathname.split('/').slice(1) ?? []
-  const name = isSentinel ? path.shift() : undefined
-  if (isSentinel && !name) throw badUrl(url, where)
-  const isCluster = nodes.length > 1 && !isSentinel
-  const db = Number(path[0])
-  const query = new Map(urls.flatMap(({ searchParams }) => [...searchParams]))
-  for (const name of query.keys())
-    if (![...FILES, ...LOGIN].some((known) => known === name)) throw badUrl(url, where)
-  const [sentinelUsername, sentinelPassword] = LOGIN.map((name) => query.get(name))
-  const host = nodes[0]?.host ?? ''
-  // TLS cannot verify a server name for an IP address, or for a server that a Sentinel will name later.
-  const tls = { ...filesOf(query, where), ...(!isSentinel && !isIP(host) && { servername: host }) }
-  const options = {
-    ...(username && { username: decodeURIComponent(username) }),
-    ...(password && { password: decodeURIComponent(password) }),
-    ...(protocol?.startsWith('rediss') && { tls }),
-    ...(db > 0 && !isCluster && { db }),
-    ...(name && protocol === 'rediss-sentinel:' && { sentinelTLS: tls, enableTLSForSentinelMode: true }),
-    ...(name && defined({ sentinelUsername, sentinelPassword })),
-    // Otherwise it stays with a demoted master until that one closes the connection.
-    ...(name ? { name, sentinels: nodes, failoverDetector: true } : !isCluster && nodes[0]),
-  }
-  for (const each of urls) each.username = each.password = each.search = ''
-  return { address: urls.join(','), options, nodes: isCluster ? nodes : undefined }
-}
-
-function filesOf(query: Map<string, string>, where: string) {
-  const files = FILES.flatMap((name) => {
-    const path = query.get(name)
-    if (path === undefined) return []
-    try {
-      return [[name, readFileSync(path, 'utf8')]]
-    } catch (error) {
-      const details = `${where}: ${name}: ${reasonOf(error)}`
-      throw new TriviumError('config_invalid', { details }, { cause: error })
-    }
-  })
-  return Object.fromEntries(files)
-}
-
-function badUrl(text: string, where: string): TriviumError {
-  const shown = text.replace(/^(\w[\w-]*:)?.*@/, '$1…@').replace(/\?.*/, '?…')
-  return new TriviumError('config_invalid', { details: `${where} is ${FORMS}; this is not: "${shown}"` })
-}
-
 /** The pause in ms before the next connection attempt; never gives up. */
 export function pauseBefore(attempt: number): number {
   return backoff(attempt, { first: 50, longest: 2_000 })
@@ -209,70 +141,3 @@ async function firstConnection(client: Redis | Cluster, address: string, timeout
   client.disconnect()
   throw toStoreError(last, address)
 }
-
-/** Sentinel events just before a promotion, and after a failed one. */
-const BEGINS = '+failover-state-send-slaveof-noone'
-const ABORTED = '-failover-abort-slave-timeout'
-/** Maximum time (ms) to refuse writes, as the Sentinel may have died. */
-const LONGEST = 10_000
-
-/**
- * Listens to the Sentinels. The old master keeps its clients for seconds after a new one was chosen, and writes that it acknowledges
- * are lost. So a failover starts with their event and ends with a connection to the new master.
- */
-function watchFailovers(client: Redis | Cluster) {
-  const given = client instanceof Cluster ? {} : client.options
-  const { sentinels, name, sentinelUsername: username, sentinelPassword: password } = given
-  const { sentinelTLS: tls, connectTimeout, retryStrategy } = given
-  let since = Number.NEGATIVE_INFINITY
-  const hear = (channel: string, text: string) => {
-    if (text.split(' ').includes(String(name)))
-      since = channel === BEGINS ? performance.now() : Number.NEGATIVE_INFINITY
-  }
-  const connections = (sentinels ?? []).map(({ host, port }) => {
-    const options = { host, port, username, password, tls, connectTimeout, retryStrategy }
-    const sentinel = new Redis({ ...defined(options), enableReadyCheck: false })
-    // Errors are reported for the connection to the master.
-    sentinel.on('error', () => {})
-    sentinel.on('message', hear)
-    sentinel.subscribe(BEGINS, ABORTED).catch(() => {})
-    return sentinel
-  })
-  client.on('ready', () => {
-    since = Number.NEGATIVE_INFINITY
-  })
-  return {
-    isFailingOver: () => performance.now() - since < LONGEST,
-    /** Also ends the connection. */
-    close: () => {
-      client.disconnect()
-      for (const each of connections) each.disconnect()
-    },
-  }
-}
-
-/**
- * Converts a failed call: `store_unavailable` for temporary failures (connection, timeout, restart, failover, full memory),
- * `store_unreadable` for keys with foreign content.
- */
-export function toStoreError(error: unknown, address: string): TriviumError {
-  if (error instanceof TriviumError) return error
-  const text = error instanceof Error ? error.message : String(error)
-  const reason = NO_CONNECTION.test(text)
-    ? 'no connection'
-    : text.replace(/.*timed out.*/, 'it did not answer in time')
-  const foreign = /WRONGTYPE|data string too short/.test(text) ? 'store_unreadable' : 'internal'
-  const code = MAY_PASS.test(reason) ? 'store_unavailable' : foreign
-  return new TriviumError(code, { store: address, reason }, { cause: error })
-}
-
-/** Whether a command failed before it was sent, as all do while disconnected. */
-export function wasNotSent(error: TriviumError): boolean {
-  return error.cause instanceof Error && error.cause.message.includes('enableOfflineQueue options is false')
-}
-
-/** Errors of ioredis and the system, in contrast to replies of Redis. */
-const NO_CONNECTION =
-  /Stream isn't writeable|onnection is closed|ECONN|ETIMEDOUT|EPIPE|ENOTFOUND|EHOSTUNREACH|EAI_AGAIN|max retries per request|aborted due to connection/
-const MAY_PASS =
-  /no connection|it did not answer|All sentinels|Cluster isn't ready|refresh slots|redirections|LOADING|READONLY|\bOOM\b|MISCONF|CLUSTERDOWN|MASTERDOWN|NOREPLICAS|UNBLOCKED|replica instances|TRYAGAIN|MOVED|ASK|EMPTY|nobody waits|BUSY|NOAUTH|WRONGPASS|NOPERM|user executing the script|certificate|altnames|SSL/

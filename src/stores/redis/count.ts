@@ -3,7 +3,8 @@ import type { Journal } from '../../core/store.ts'
 import { type Entry, parseHead, positionIn } from './codec.ts'
 import { lastBefore } from './last-before.ts'
 import type { Places } from './layout.ts'
-import { digest, type Server } from './scripts.ts'
+import { digest } from './roots.ts'
+import type { Server } from './scripts.ts'
 
 /** How many entries one command reads, and for how long (ms) one count goes on. */
 const SLICE = 500

@@ -1,8 +1,9 @@
 import type { Erasing, KeptJob, KeptNote, Part } from '../../core/erasing.ts'
 import { parseJson } from '../../core/json.ts'
 import { positionOf } from '../../core/message-id.ts'
+import { inBatches } from './batches.ts'
 import { decodeNote } from './codec.ts'
-import { inBatches, type Server } from './scripts.ts'
+import type { Server } from './scripts.ts'
 
 /** Jobs of one part, and buckets of 32 histories. */
 const PART = 200

@@ -4,7 +4,8 @@ import type { StoreStats } from '../../core/store.ts'
 import { type ConnectOptions, connect } from './connect.ts'
 import { checkFormat, FORMAT, layoutOf } from './index.ts'
 import { grown, type Layout } from './layout.ts'
-import { createServer, rootOf } from './scripts.ts'
+import { rootOf } from './roots.ts'
+import { createServer } from './scripts.ts'
 
 const WEEK = 7 * 24 * 3600
 /** Maximum of `redis: { shards }`. */

@@ -2,9 +2,12 @@ import type { AttemptError, ClaimedJob, DeadLetter, Jobs, NewJob, Settled } from
 import { defined } from '../../lib/defined.ts'
 import type { FreshMessages, Pumped } from '../shared/fresh-messages.ts'
 import { lastOf, storable, WEEK } from '../shared/values.ts'
+import { inBatches } from './batches.ts'
 import { type Entry, encodeNotes, messageOf, storedMessage } from './codec.ts'
+import { createHandOver } from './hand-over.ts'
 import type { Places } from './layout.ts'
-import { type Args, createHandOver, digest, inBatches, type Server } from './scripts.ts'
+import { digest } from './roots.ts'
+import type { Args, Server } from './scripts.ts'
 
 export function createJobs({ run, call, now, places, roots: { main } }: Server, fresh: FreshMessages): Jobs {
   const handOver = createHandOver()

@@ -3,9 +3,10 @@ import type { Outcome } from '../../core/message-query.ts'
 import type { Journal, Store } from '../../core/store.ts'
 import type { FreshMessages } from '../shared/fresh-messages.ts'
 import { createAccepting } from './accepting.ts'
+import { inBatches } from './batches.ts'
 import { decodeNote, type Entry, encodeNotes, messageOf } from './codec.ts'
 import { briefArgs } from './jobs.ts'
-import { inBatches, type Server } from './scripts.ts'
+import type { Server } from './scripts.ts'
 import { createSearch } from './search.ts'
 
 /** The journal of one shard. */

@@ -1,6 +1,7 @@
 import type { Blobs, KeyValues } from '../../core/store.ts'
 import { storable } from '../shared/values.ts'
-import { type Connection, toStoreError } from './connect.ts'
+import type { Connection } from './connect.ts'
+import { toStoreError } from './redis-error.ts'
 import type { Server } from './scripts.ts'
 
 export function createKeyValues({ run, roots: { kv } }: Server): KeyValues {

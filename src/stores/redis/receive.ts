@@ -3,7 +3,9 @@ import type { PlacedMessage, ReceiveFilter, ReceiveQueue, Taken } from '../../co
 import { defined } from '../../lib/defined.ts'
 import { storable, takenNote } from '../shared/values.ts'
 import { type Entry, messageOf, positionIn } from './codec.ts'
-import { createHandOver, digest, type Server } from './scripts.ts'
+import { createHandOver } from './hand-over.ts'
+import { digest } from './roots.ts'
+import type { Server } from './scripts.ts'
 
 /** A message exists, but is newer (Unix ms) than requested. */
 export type Held = { held: number }

@@ -1,11 +1,12 @@
-import { hash, randomUUID } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import { Cluster, Command, Redis } from 'ioredis'
-import { TriviumError } from '../../core/errors.ts'
+import { Cluster, Command } from 'ioredis'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
-import { type Batcher, createBatcher } from '../../lib/batch.ts'
-import { type Connection, type ConnectOptions, slotOf, toStoreError, wasNotSent } from './connect.ts'
+import { createConfirmation } from './confirmation.ts'
+import type { Connection, ConnectOptions } from './connect.ts'
 import type { Layout } from './layout.ts'
+import { toStoreError } from './redis-error.ts'
+import { rootOf, slug } from './roots.ts'
 
 export type Args = readonly (string | number)[]
 
@@ -103,61 +104,6 @@ async function send(
   }
 }
 
-/**
- * Resolves with a script's reply once `replicas` replicas have confirmed its writes; rejects after `timeout` ms with an unknown
- * outcome. `WAIT` blocks the connection, so one at a time covers everything sent before it, in the same round trip.
- */
-function createConfirmation({ client, serverOf }: Connection, replicas: number, timeout: number) {
-  const waits = new WeakMap<Redis, Batcher<void, void>>()
-
-  function wait(server: Redis): Promise<void> {
-    const run = async () => {
-      const have = await server.wait(replicas, timeout)
-      if (have < replicas) throw new Error(`NOREPLICAS ${have} of ${replicas} replicas have what was written`)
-      return []
-    }
-    const batcher = waits.get(server) ?? createBatcher({ max: Number.POSITIVE_INFINITY, serial: true, run })
-    waits.set(server, batcher)
-    return batcher.add()
-  }
-
-  return async (root: string, send: () => Promise<unknown>): Promise<unknown> => {
-    if (replicas === 0) return send()
-    if (client instanceof Redis) return Promise.all([send(), wait(client)]).then(([answer]) => answer)
-    // The node that ran it is known only afterwards; if the owner changed meanwhile, both are asked.
-    const before = serverOf(root)
-    const answer = await send()
-    await Promise.all([...new Set([before, serverOf(root)])].map(wait))
-    return answer
-  }
-}
-
-/** The hash tag of a shard, chosen so that shards are spread evenly over the slots and masters. */
-export function tagOf(prefix: string, shard: number, of: number): string {
-  for (let n = 0; ; n++) {
-    const tag = n === 0 ? `${prefix}:${shard}` : `${prefix}:${shard}.${n}`
-    if (Math.floor((slotOf(tag) * of) / SLOTS) === shard) return tag
-  }
-}
-const SLOTS = 16_384
-
-/** The key prefix of a shard. */
-export function rootOf(prefix: string, shard: number, { madeOf }: Layout): string {
-  const of = madeOf(shard)
-  return of === 1 ? `{${prefix}}:` : `{${tagOf(prefix, shard, of)}}:`
-}
-
-/** 96 bits of SHA-256 in 16 characters, over unambiguously joined parts: collision-free in practice, and compact. */
-export function digest(...parts: readonly string[]): string {
-  const text = parts.length === 1 ? (parts[0] ?? '') : JSON.stringify(parts)
-  return hash('sha256', text, 'base64url').slice(0, 16)
-}
-
-/** Escapes an arbitrary name for a hash tag, which braces would end. */
-function slug(name: string): string {
-  return /^[\w.:-]{1,100}$/.test(name) ? name : `~${digest(name)}`
-}
-
 /** Adds the command to a permission error of a script: Redis reports only the line. */
 function named(error: unknown, script: string): unknown {
   const message = error instanceof Error ? error.message : ''
@@ -168,84 +114,8 @@ function named(error: unknown, script: string): unknown {
     : error
 }
 
-/** Three script arguments: this daemon, the call's number, and the numbers of unanswered calls. */
-type Handing = [string, number, string]
-
-/** Ms after which lost replies are released if no other call does so before. */
-const GIVE_BACK = 1_000
-
-/**
- * Makes calls that hand out work safe against lost replies: `lua/lib/unheard.lua` records what a call handed out under its number.
- * The next call of the same name reports unanswered numbers, and Redis takes their work back. `giveBack` only does that, with
- * number 0, because the consumer may ask another daemon next. Not needed for endless loops of calls.
- */
-export function createHandOver(
-  giveBack?: (name: string, handing: Handing) => Promise<unknown>,
-  isClosed: () => boolean = () => false,
-) {
-  const daemon = randomUUID()
-  const unheard = new Map<string, Set<number>>()
-  let numbers = 0
-
-  async function tell<T>(name: string, number: number, send: (handing: Handing) => Promise<T>): Promise<T> {
-    const told = [...(unheard.get(name) ?? [])]
-    const answer = await send([daemon, number, told.join(' ')])
-    const left = unheard.get(name)
-    for (const each of told) left?.delete(each)
-    return answer
-  }
-
-  function giveBackSoon(name: string) {
-    if (!giveBack) return
-    const again = () => giveBackSoon(name)
-    const look = () => {
-      // The loop stays until then, even if the set is empty in between: one loop per name.
-      if (!unheard.get(name)?.size || isClosed()) unheard.delete(name)
-      else tell(name, 0, (handing) => giveBack(name, handing)).then(again, again)
-    }
-    setTimeout(look, GIVE_BACK).unref()
-  }
-
-  return async <T>(name: string, send: (handing: Handing) => Promise<T>): Promise<T> => {
-    const number = ++numbers
-    try {
-      return await tell(name, number, send)
-    } catch (error) {
-      if (error instanceof TriviumError && error.retryable && !wasNotSent(error)) {
-        if (!unheard.has(name)) giveBackSoon(name)
-        unheard.set(name, (unheard.get(name) ?? new Set()).add(number))
-      }
-      throw error
-    }
-  }
-}
-
-/** Maximum items and characters per call, so that no script blocks others for long. */
-const MAX_ITEMS = 256
-const MAX_SIZE = 1_000_000
 /** Keys that one command looks at. */
 const SCANNED = 1_000
-
-/**
- * Sends items (each a list of script arguments) in successive calls of bounded size. Returns the results in order. If a call fails,
- * earlier ones stay in effect; repeating items must be harmless.
- */
-export async function inBatches<Answer>(
-  items: readonly Args[],
-  send: (batch: readonly Args[]) => Promise<Answer[]>,
-): Promise<Answer[]> {
-  const answers: Answer[] = []
-  for (let start = 0; start < items.length; ) {
-    let end = start
-    for (let size = 0; end < items.length && end - start < MAX_ITEMS; end++) {
-      for (const arg of items[end] ?? []) size += typeof arg === 'string' ? arg.length : 16
-      if (size > MAX_SIZE && end > start) break
-    }
-    answers.push(...(await send(items.slice(start, end))))
-    start = end
-  }
-  return answers
-}
 
 /** The keys of all masters that begin with a text and then have another one in them. */
 async function* scanKeys(

@@ -5,7 +5,8 @@ import { type Entry, messageOf, parseHead, positionIn } from './codec.ts'
 import { createCount } from './count.ts'
 import { lastBefore } from './last-before.ts'
 import type { Places } from './layout.ts'
-import { digest, type Server } from './scripts.ts'
+import { digest } from './roots.ts'
+import type { Server } from './scripts.ts'
 
 /** How many entries one command reads, and for how long (ms) one search goes on. */
 const SLICE = 200

@@ -2,8 +2,10 @@ import type { Event } from '../../core/event.ts'
 import type { GroupBatch, GroupRead } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import { storable } from '../shared/values.ts'
+import { inBatches } from './batches.ts'
 import { type Entry, positionIn } from './codec.ts'
-import { type Args, createHandOver, inBatches, type Server } from './scripts.ts'
+import { createHandOver } from './hand-over.ts'
+import type { Args, Server } from './scripts.ts'
 
 /** How many events a group gets from one call at most, however many it asks for. */
 const MAX_EVENTS = 500

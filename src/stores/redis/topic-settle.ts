@@ -2,7 +2,8 @@ import { MESSAGE_TOPIC } from '../../core/event.ts'
 import { idParts } from '../../core/message-id.ts'
 import type { Topics } from '../../core/store.ts'
 import { storable } from '../shared/values.ts'
-import { type Args, inBatches, type Server } from './scripts.ts'
+import { inBatches } from './batches.ts'
+import type { Args, Server } from './scripts.ts'
 
 /** Settles events that a group has read: done, returned after a delay, or hidden for longer. */
 export function createTopicSettle({

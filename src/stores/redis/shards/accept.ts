@@ -1,7 +1,7 @@
 import type { Accepted, NewMessage } from '../../../core/message.ts'
 import type { Appended } from '../codec.ts'
 import type { Layout } from '../layout.ts'
-import { digest } from '../scripts.ts'
+import { digest } from '../roots.ts'
 import { byShard, type Shard } from './shard.ts'
 
 /** Stands for the shard of messages whose shard is unknown, because another shard is unreachable. */

@@ -1,0 +1,43 @@
+import { Cluster, Redis } from 'ioredis'
+import { defined } from '../../lib/defined.ts'
+
+/** Sentinel events just before a promotion, and after a failed one. */
+const BEGINS = '+failover-state-send-slaveof-noone'
+const ABORTED = '-failover-abort-slave-timeout'
+/** Maximum time (ms) to refuse writes, as the Sentinel may have died. */
+const LONGEST = 10_000
+
+/**
+ * Listens to the Sentinels. The old master keeps its clients for seconds after a new one was chosen, and writes that it acknowledges
+ * are lost. So a failover starts with their event and ends with a connection to the new master.
+ */
+export function watchFailovers(client: Redis | Cluster) {
+  const given = client instanceof Cluster ? {} : client.options
+  const { sentinels, name, sentinelUsername: username, sentinelPassword: password } = given
+  const { sentinelTLS: tls, connectTimeout, retryStrategy } = given
+  let since = Number.NEGATIVE_INFINITY
+  const hear = (channel: string, text: string) => {
+    if (text.split(' ').includes(String(name)))
+      since = channel === BEGINS ? performance.now() : Number.NEGATIVE_INFINITY
+  }
+  const connections = (sentinels ?? []).map(({ host, port }) => {
+    const options = { host, port, username, password, tls, connectTimeout, retryStrategy }
+    const sentinel = new Redis({ ...defined(options), enableReadyCheck: false })
+    // Errors are reported for the connection to the master.
+    sentinel.on('error', () => {})
+    sentinel.on('message', hear)
+    sentinel.subscribe(BEGINS, ABORTED).catch(() => {})
+    return sentinel
+  })
+  client.on('ready', () => {
+    since = Number.NEGATIVE_INFINITY
+  })
+  return {
+    isFailingOver: () => performance.now() - since < LONGEST,
+    /** Also ends the connection. */
+    close: () => {
+      client.disconnect()
+      for (const each of connections) each.disconnect()
+    },
+  }
+}

@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto'
+import { TriviumError } from '../../core/errors.ts'
+import { wasNotSent } from './redis-error.ts'
+
+/** Three script arguments: this daemon, the call's number, and the numbers of unanswered calls. */
+type Handing = [string, number, string]
+
+/** Ms after which lost replies are released if no other call does so before. */
+const GIVE_BACK = 1_000
+
+/**
+ * Makes calls that hand out work safe against lost replies: `lua/lib/unheard.lua` records what a call handed out under its number.
+ * The next call of the same name reports unanswered numbers, and Redis takes their work back. `giveBack` only does that, with
+ * number 0, because the consumer may ask another daemon next. Not needed for endless loops of calls.
+ */
+export function createHandOver(
+  giveBack?: (name: string, handing: Handing) => Promise<unknown>,
+  isClosed: () => boolean = () => false,
+) {
+  const daemon = randomUUID()
+  const unheard = new Map<string, Set<number>>()
+  let numbers = 0
+
+  async function tell<T>(name: string, number: number, send: (handing: Handing) => Promise<T>): Promise<T> {
+    const told = [...(unheard.get(name) ?? [])]
+    const answer = await send([daemon, number, told.join(' ')])
+    const left = unheard.get(name)
+    for (const each of told) left?.delete(each)
+    return answer
+  }
+
+  function giveBackSoon(name: string) {
+    if (!giveBack) return
+    const again = () => giveBackSoon(name)
+    const look = () => {
+      // The loop stays until then, even if the set is empty in between: one loop per name.
+      if (!unheard.get(name)?.size || isClosed()) unheard.delete(name)
+      else tell(name, 0, (handing) => giveBack(name, handing)).then(again, again)
+    }
+    setTimeout(look, GIVE_BACK).unref()
+  }
+
+  return async <T>(name: string, send: (handing: Handing) => Promise<T>): Promise<T> => {
+    const number = ++numbers
+    try {
+      return await tell(name, number, send)
+    } catch (error) {
+      if (error instanceof TriviumError && error.retryable && !wasNotSent(error)) {
+        if (!unheard.has(name)) giveBackSoon(name)
+        unheard.set(name, (unheard.get(name) ?? new Set()).add(number))
+      }
+      throw error
+    }
+  }
+}

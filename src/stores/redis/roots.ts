@@ -1,0 +1,29 @@
+import { hash } from 'node:crypto'
+import { slotOf } from './connect.ts'
+import type { Layout } from './layout.ts'
+
+/** The hash tag of a shard, chosen so that shards are spread evenly over the slots and masters. */
+export function tagOf(prefix: string, shard: number, of: number): string {
+  for (let n = 0; ; n++) {
+    const tag = n === 0 ? `${prefix}:${shard}` : `${prefix}:${shard}.${n}`
+    if (Math.floor((slotOf(tag) * of) / SLOTS) === shard) return tag
+  }
+}
+const SLOTS = 16_384
+
+/** The key prefix of a shard. */
+export function rootOf(prefix: string, shard: number, { madeOf }: Layout): string {
+  const of = madeOf(shard)
+  return of === 1 ? `{${prefix}}:` : `{${tagOf(prefix, shard, of)}}:`
+}
+
+/** 96 bits of SHA-256 in 16 characters, over unambiguously joined parts: collision-free in practice, and compact. */
+export function digest(...parts: readonly string[]): string {
+  const text = parts.length === 1 ? (parts[0] ?? '') : JSON.stringify(parts)
+  return hash('sha256', text, 'base64url').slice(0, 16)
+}
+
+/** Escapes an arbitrary name for a hash tag, which braces would end. */
+export function slug(name: string): string {
+  return /^[\w.:-]{1,100}$/.test(name) ? name : `~${digest(name)}`
+}
