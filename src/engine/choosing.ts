@@ -16,7 +16,7 @@ type Known = {
 type Candidate = { position: number; message: Message }
 
 /** Number of remembered filters; others start at the oldest waiting message. */
-const MOST = 1_000
+const MAX_WISHES = 1_000
 /** Size of the first look and of the largest one: each look without a match doubles the next. */
 const [FIRST, LARGEST] = [4, 128]
 
@@ -37,7 +37,7 @@ export function createChoosing(store: Pick<Store, 'receive' | 'awayAt'>) {
     const known = found?.awayAt === awayAt ? found : { awayAt, parts: fresh() }
     wishes.delete(key)
     wishes.set(key, known)
-    for (const oldest of wishes.keys()) if (wishes.size > MOST) wishes.delete(oldest)
+    for (const oldest of wishes.keys()) if (wishes.size > MAX_WISHES) wishes.delete(oldest)
     return known.parts
   }
 

@@ -19,13 +19,13 @@ export function ownGroup(rootId: string): string {
   return OUTSIDE.test(rootId) ? rootId : `${OWN}${rootId}`
 }
 
-type Meant = { topic: string; queue?: string | undefined; ref?: string | undefined }
+type NamedGroup = { topic: string; queue?: string | undefined; ref?: string | undefined }
 
 /**
  * Resolves the group of a call. Without `queue` it is the invocation's own; with a `ref`, the person's, so that repeating the
  * call finds the same subscription. Throws `topic_reserved`, and `forbidden` for another caller's group, except to operators.
  */
-export function groupOf({ topic, queue, ref }: Meant, { rootId, caller }: Call): string {
+export function groupOf({ topic, queue, ref }: NamedGroup, { rootId, caller }: Call): string {
   refuseInternal(topic)
   const mayAll = isOperator(caller)
   if (isForOperators(topic) && !mayAll)

@@ -104,19 +104,24 @@ async function failed(error: unknown, id: string, deps: AttemptDeps): Promise<vo
   const { records, log, now } = deps
   const { code, message } = toTriviumError(error)
   if (code === 'job_cancelled') return
-  const told = { error: { code, message } }
+  const failure = { error: { code, message } }
   const isFinal = (failures: number) =>
     error instanceof TriviumError ? !error.retryable : failures >= UNEXPECTED
   try {
     const { failures } = await records.find(id)
     if (isFinal(failures + 1)) {
       log.warn({ job: id, err: error }, 'a long job failed')
-      await records.end(id, { state: 'failed', ...told })
+      await records.end(id, { state: 'failed', ...failure })
       return
     }
     const pause = backoff(failures + 1, AGAIN)
     log.warn({ job: id, err: error, pause }, 'a long job goes on later')
-    await records.change(id, (job) => ({ ...job, ...told, failures: failures + 1, retryAt: now() + pause }))
+    await records.change(id, (job) => ({
+      ...job,
+      ...failure,
+      failures: failures + 1,
+      retryAt: now() + pause,
+    }))
   } catch (err) {
     log.warn({ job: id, err }, 'that a long job failed was not stored; it is tried again')
   }

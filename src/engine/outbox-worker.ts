@@ -86,11 +86,11 @@ export function createOutboxWorker(options: OutboxWorkerOptions) {
     const seconds = { attempt: (now() - began) / 1000, total: (now() - (queuedAt ?? began)) / 1000 }
     const reason = suppressedIn(receipt)
     if (!known) await options.sent(reply, reason === undefined ? 'sent' : 'suppressed', seconds)
-    const told =
+    const note =
       reason === undefined
         ? outboxNote(now(), 'sent', { ...answerOf(reply), ...receipt })
         : outboxNote(now(), 'suppressed', { ...answerOf(reply), reason })
-    return { outcome: 'done', result: toJson({ receipt }), notes: [told] }
+    return { outcome: 'done', result: toJson({ receipt }), notes: [note] }
   }
 
   // A hanging server must leave slots for the replies of other gateways.

@@ -9,8 +9,8 @@ import { createRefusalTally } from './refusal-tally.ts'
 export type Refusal = Omit<Refused, 'body'> & { at: number; gateway: string; reason: string; body?: string }
 
 /** Number of refusals kept per gateway, and of characters of each body. */
-const KEPT = 50
-const SHOWN = 500
+const MAX_PER_GATEWAY = 50
+const MAX_BODY = 500
 
 /** Keeps the newest refusals of each gateway in memory. Each is counted and logged at debug; a sample of each kind at info. */
 export function createRefusals(options: {
@@ -27,7 +27,7 @@ export function createRefusals(options: {
   const shown = ({ body, ...refusal }: Refusal): Refusal => {
     if (body === undefined) return refusal
     const clean = withoutSecrets(body, options.secrets()).replaceAll(LIKELY_SECRET, '$1[secret]')
-    return { ...refusal, body: clean.slice(0, SHOWN) }
+    return { ...refusal, body: clean.slice(0, MAX_BODY) }
   }
   return {
     add(gateway: string, reason: string, { body, ...who }: Refused = {}): void {
@@ -36,7 +36,7 @@ export function createRefusals(options: {
       log.debug({ gateway, reason, ...who }, 'it was refused')
       logRarely(`${gateway} ${reason}`, 'info', 'what came in is refused', { gateway, reason, ...who })
       const one = { at: options.now(), gateway, reason, ...who, ...defined({ body: beginOf(body) }) }
-      newest.set(gateway, [one, ...(newest.get(gateway) ?? [])].slice(0, KEPT))
+      newest.set(gateway, [one, ...(newest.get(gateway) ?? [])].slice(0, MAX_PER_GATEWAY))
     },
     /** Counts an accepted delivery of a gateway. */
     accepted: tally.accepted,
@@ -55,7 +55,7 @@ export function createRefusals(options: {
 
 /** The start of a body, longer than shown, so that no secret is cut before redaction. Copied, as a slice would keep the whole body alive. */
 function beginOf(body: string | Buffer | undefined): string | undefined {
-  const begin = body?.slice(0, 4 * SHOWN)
+  const begin = body?.slice(0, 4 * MAX_BODY)
   return typeof begin === 'string' ? Buffer.from(begin).toString() : begin?.toString()
 }
 

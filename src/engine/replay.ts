@@ -8,7 +8,7 @@ import { isAwaited, jobFor } from './pump.ts'
 
 /** Messages read per step, and the maximum that one call routes. */
 const PAGE = 100
-const MOST = 10_000
+const MAX_MESSAGES = 10_000
 
 /**
  * Routes unrouted messages again with the current routes, oldest first. Jobs are identified by message id: of two concurrent
@@ -38,7 +38,7 @@ export function createReplay(deps: {
         if (route) found.push(jobFor(message, { name: route.name }))
         else unrouted++
       }
-      more += found.splice(0, found.length - MOST).length
+      more += found.splice(0, found.length - MAX_MESSAGES).length
       seen += page.found.length
       before = page.next
     } while (before !== undefined)

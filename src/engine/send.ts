@@ -71,10 +71,10 @@ export function createSend(
           throw new TriviumError('send_rejected', { gateway, reason: state.error.message })
         }
         const receipt = pathGet(state?.result, 'receipt')
-        const told = receipt === undefined ? {} : { receipt: toJson(receipt) }
+        const withReceipt = receipt === undefined ? {} : { receipt: toJson(receipt) }
         const suppressed = suppressedIn(toJson(receipt))
         const isSent = state !== undefined && suppressed === undefined
-        return { key, sent: isSent, duplicate: !queued, ...told, ...defined({ suppressed }) }
+        return { key, sent: isSent, duplicate: !queued, ...withReceipt, ...defined({ suppressed }) }
       } catch (error) {
         call.sends.refused()
         throw error

@@ -58,10 +58,10 @@ export function createGroupSettle(log: TopicLog, rows: GroupRows) {
     },
 
     /** Takes off what a peek told of missing events; more may be missing since. Returns 1 where any were. */
-    forgive(group: Group, told: number): number {
+    forgive(group: Group, count: number): number {
       const [first] = log.after(group.topic, group.next, 1).items
       drawUpTo(group, first ? first.position - 1 : group.topic.last, NONE, NONE)
-      const missed = Math.max(0, group.missed - told)
+      const missed = Math.max(0, group.missed - count)
       rows.save({ ...group, missed })
       return group.missed > missed ? 1 : 0
     },

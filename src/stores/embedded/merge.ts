@@ -7,7 +7,7 @@ import type { Parts } from './parts.ts'
 import { createUntouchedJobs, type UntouchedJob, type WaitingJob } from './untouched-jobs.ts'
 
 /** History entries of a merged message, and of the message whose call takes it. */
-const TELLS = { collected: 'collects', superseded: 'supersedes', steered: 'is steered' }
+const INTO_NOTES = { collected: 'collects', superseded: 'supersedes', steered: 'is steered' }
 
 /**
  * Merges messages into the call of another message of their lane instead of running their own jobs. From its first claim such a job
@@ -18,18 +18,23 @@ export function createMerging(parts: Parts, journal: JournalTable) {
   const untouched = createUntouchedJobs(sql, journal)
 
   /** Removes untouched jobs from their lane and adds their messages to the job of the row `into`. */
-  function merge(queue: number, jobs: readonly UntouchedJob[], into: number, what: keyof typeof TELLS): void {
+  function merge(
+    queue: number,
+    jobs: readonly UntouchedJob[],
+    into: number,
+    what: keyof typeof INTO_NOTES,
+  ): void {
     const row = sql.get<WaitingJob>`SELECT data, message, message_id FROM job WHERE n = ${into}`
     const before: Message[] = row?.data ? JSON.parse(row.data).collected : []
     const data = JSON.stringify({ collected: [...before, ...jobs.map(({ text }) => text)] })
     sql.run`UPDATE job SET data = ${data} WHERE n = ${into}`
-    const tell = (
+    const note = (
       { message, message_id }: WaitingJob,
       said: string,
       detail: { into: string } | { messages: string[] },
     ) => journal.addNotes(message, message_id, [{ at: parts.now(), road: 'dispatch', what: said, detail }])
     for (const job of jobs) {
-      tell(job, what, { into: row?.message_id ?? '' })
+      note(job, what, { into: row?.message_id ?? '' })
       sql.run`DELETE FROM job WHERE n = ${job.n}`
       counters.add(`jobs ${queue}`, -1)
       if (job.notify === 0) continue
@@ -37,7 +42,7 @@ export function createMerging(parts: Parts, journal: JournalTable) {
         VALUES (${queue}, ${job.id}, ${parts.now()}, ${'{"outcome":"done","replies":0}'})`
       signals.raise(`job:${job.id}`)
     }
-    if (row && jobs.length > 0) tell(row, TELLS[what], { messages: jobs.map(({ id }) => id) })
+    if (row && jobs.length > 0) note(row, INTO_NOTES[what], { messages: jobs.map(({ id }) => id) })
   }
 
   return {

@@ -94,8 +94,8 @@ function createGroups(parts: Parts, log: TopicLog): Pick<Topics, OfGroups> {
       }),
     ack: (topic, name, ids) =>
       within(topic, name, 0, (group) => {
-        const told = [...new Set(ids)].reduce((sum, id) => sum + missedIn(id), 0)
-        return settle(group, ids) + (told > 0 ? forgive(group, told) : 0)
+        const missed = [...new Set(ids)].reduce((sum, id) => sum + missedIn(id), 0)
+        return settle(group, ids) + (missed > 0 ? forgive(group, missed) : 0)
       }),
     nack: (topic, name, ids, delay) =>
       within(topic, name, 0, (group) => {

@@ -5,7 +5,7 @@ import type { JournalTable } from './journal.ts'
 import type { Sql } from './sql.ts'
 
 /** Maximum jobs of one read. */
-const MOST = 100
+const MAX_JOBS = 100
 
 export type WaitingJob = JobRow & {
   n: number
@@ -24,7 +24,7 @@ export function createUntouchedJobs(sql: Sql, journal: JournalTable) {
    */
   return (queue: number, lane: string, group: string, from: number, sender?: Message): UntouchedJob[] => {
     const rows = sql.all<WaitingJob>`SELECT * FROM job WHERE queue = ${queue} AND lane = ${lane} AND n >= ${from}
-      ORDER BY n LIMIT ${MOST} + 0`
+      ORDER BY n LIMIT ${MAX_JOBS} + 0`
     const found: UntouchedJob[] = []
     let size = 0
     for (const row of rows) {

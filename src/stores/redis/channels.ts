@@ -7,7 +7,7 @@ export function createChannels(options: {
   /** Opens a connection, which is used until it breaks. */
   subscriber(): Redis
   first: readonly [string, ...string[]]
-  heard(channel: string, text: string): void
+  received(channel: string, text: string): void
   /** Called after each resubscription, because messages were lost. */
   missed(): void
   log: Log
@@ -26,7 +26,7 @@ export function createChannels(options: {
     const connection = options.subscriber()
     current = connection
     connection.on('error', (error) => log.debug({ reason: error.message }, 'the subscription is away'))
-    connection.on('message', options.heard)
+    connection.on('message', options.received)
     connection.on('end', () => {
       awayAt = Date.now()
       if (!closed) retry = setTimeout(open, pauseBefore(++attempts))

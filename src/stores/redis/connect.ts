@@ -104,23 +104,23 @@ const LOOK_AGAIN = 1_000
 /** Logs connection problems once per outage. `failed` and `worked` report calls; `trouble`: why it is unusable. */
 function watch(client: Redis | Cluster, what: string, address: string, log: Log) {
   let trouble: string | undefined = `no connection to ${address} yet`
-  let isTold = false
+  let isReported = false
   const failed = (error: unknown) => {
     const reason = reasonOf(error) || 'no connection'
     trouble = `the ${what} ${address} cannot be used: ${reason}`
     // An intended end is not a problem.
-    if (!isTold && client.status !== 'end')
+    if (!isReported && client.status !== 'end')
       log.warn({ server: address, reason }, `the ${what} cannot be used; trying again`)
-    isTold = true
+    isReported = true
   }
   const worked = () => {
-    if (isTold) log.info({ server: address }, `the ${what} is back`)
-    isTold = false
+    if (isReported) log.info({ server: address }, `the ${what} is back`)
+    isReported = false
     trouble = undefined
   }
   /** A replica answers but refuses writes, so the store is not back until it is a master again. */
   const look = () => {
-    if (!isTold || client instanceof Cluster) return worked()
+    if (!isReported || client instanceof Cluster) return worked()
     trouble = undefined
     const again = () => client.status === 'ready' && setTimeout(look, LOOK_AGAIN).unref()
     client.role().then(([role]) => (role === 'master' ? worked() : again()), again)

@@ -16,7 +16,7 @@ export function watchFailovers(client: Redis | Cluster) {
   const { sentinels, name, sentinelUsername: username, sentinelPassword: password } = given
   const { sentinelTLS: tls, connectTimeout, retryStrategy } = given
   let since = Number.NEGATIVE_INFINITY
-  const hear = (channel: string, text: string) => {
+  const onEvent = (channel: string, text: string) => {
     if (text.split(' ').includes(String(name)))
       since = channel === BEGINS ? performance.now() : Number.NEGATIVE_INFINITY
   }
@@ -25,7 +25,7 @@ export function watchFailovers(client: Redis | Cluster) {
     const sentinel = new Redis({ ...defined(options), enableReadyCheck: false })
     // Errors are reported for the connection to the master.
     sentinel.on('error', () => {})
-    sentinel.on('message', hear)
+    sentinel.on('message', onEvent)
     sentinel.subscribe(BEGINS, ABORTED).catch(() => {})
     return sentinel
   })

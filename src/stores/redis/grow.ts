@@ -9,7 +9,7 @@ import { createServer } from './scripts.ts'
 
 const WEEK = 7 * 24 * 3600
 /** Maximum of `redis: { shards }`. */
-const MOST = 256
+const MAX_SHARDS = 256
 /** Buckets of `lua/lib/seen.lua` read at once. */
 const AT_ONCE = 1_024
 
@@ -36,7 +36,8 @@ export async function growStore(
       const counts = await Promise.all(nodes.map((node) => node.pubsub('NUMSUB', server.channel)))
       if (counts.some(([, count]) => Number(count) > 0)) throw refuse('stop all daemons first')
     }
-    if (shards <= found || shards > MOST) throw refuse(`it can have more, up to ${MOST}, but not ${shards}`)
+    if (shards <= found || shards > MAX_SHARDS)
+      throw refuse(`it can have more, up to ${MAX_SHARDS}, but not ${shards}`)
     await checkDaemons()
     const old = Array.from({ length: found }, (_, shard) => server.at(shard, layout))
     const waiting = await Promise.all(old.map(({ run, roots }) => run<string>('stats', roots.main)))
@@ -77,7 +78,7 @@ async function moveKeys(
   let moved = 0
   /** Existing shards keep their roots. */
   const roots = Array.from({ length: next.of }, (_, shard) => rootOf(prefix, shard, next))
-  const tell = async (home: number, bucket: string, entries: readonly (readonly [string, Buffer])[]) => {
+  const copyTo = async (home: number, bucket: string, entries: readonly (readonly [string, Buffer])[]) => {
     const key = `${roots[home]}places:${bucket}`
     await client.hset(key, ...entries.flat())
     await client.expire(key, WEEK)
@@ -95,7 +96,7 @@ async function moveKeys(
       })
       const byHome = Map.groupBy(entries, ([field]) => next.shardOfKey(bucket.slice(0, 2) + field))
       byHome.delete(shard)
-      for (const [home, some] of byHome) await tell(home, bucket, some)
+      for (const [home, some] of byHome) await copyTo(home, bucket, some)
     }
   }
   // A single shard keeps no places.

@@ -18,14 +18,18 @@ export function createHandOver(
   isClosed: () => boolean = () => false,
 ) {
   const daemon = randomUUID()
-  const unheard = new Map<string, Set<number>>()
+  const unanswered = new Map<string, Set<number>>()
   let numbers = 0
 
-  async function tell<T>(name: string, number: number, send: (handing: Handing) => Promise<T>): Promise<T> {
-    const told = [...(unheard.get(name) ?? [])]
-    const answer = await send([daemon, number, told.join(' ')])
-    const left = unheard.get(name)
-    for (const each of told) left?.delete(each)
+  async function sendWith<T>(
+    name: string,
+    number: number,
+    send: (handing: Handing) => Promise<T>,
+  ): Promise<T> {
+    const reported = [...(unanswered.get(name) ?? [])]
+    const answer = await send([daemon, number, reported.join(' ')])
+    const left = unanswered.get(name)
+    for (const each of reported) left?.delete(each)
     return answer
   }
 
@@ -34,8 +38,8 @@ export function createHandOver(
     const again = () => giveBackSoon(name)
     const look = () => {
       // The loop stays until then, even if the set is empty in between: one loop per name.
-      if (!unheard.get(name)?.size || isClosed()) unheard.delete(name)
-      else tell(name, 0, (handing) => giveBack(name, handing)).then(again, again)
+      if (!unanswered.get(name)?.size || isClosed()) unanswered.delete(name)
+      else sendWith(name, 0, (handing) => giveBack(name, handing)).then(again, again)
     }
     setTimeout(look, GIVE_BACK).unref()
   }
@@ -43,11 +47,11 @@ export function createHandOver(
   return async <T>(name: string, send: (handing: Handing) => Promise<T>): Promise<T> => {
     const number = ++numbers
     try {
-      return await tell(name, number, send)
+      return await sendWith(name, number, send)
     } catch (error) {
       if (error instanceof TriviumError && error.retryable && !wasNotSent(error)) {
-        if (!unheard.has(name)) giveBackSoon(name)
-        unheard.set(name, (unheard.get(name) ?? new Set()).add(number))
+        if (!unanswered.has(name)) giveBackSoon(name)
+        unanswered.set(name, (unanswered.get(name) ?? new Set()).add(number))
       }
       throw error
     }

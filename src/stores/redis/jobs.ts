@@ -97,10 +97,10 @@ type Failure = { delay?: number; error?: AttemptError; reason?: string }
 
 function outcomeArgs(settled: Settled): Args {
   const { id, token, outcome, notes = [] } = settled
-  const told = encodeNotes(notes)
-  if (settled.outcome === 'done') return [id, token, outcome, told, toJson(settled.result)]
+  const encoded = encodeNotes(notes)
+  if (settled.outcome === 'done') return [id, token, outcome, encoded, toJson(settled.result)]
   const { delay = 0, error, reason = '' }: Failure = settled.outcome === 'hold' ? {} : settled
-  return [id, token, outcome, told, storable(delay), toJson(error), reason]
+  return [id, token, outcome, encoded, storable(delay), toJson(error), reason]
 }
 
 const toJson = (value: unknown) => (value === undefined ? '' : JSON.stringify(value))
@@ -108,7 +108,7 @@ const toJson = (value: unknown) => (value === undefined ? '' : JSON.stringify(va
 /** A job returned by `jobs-claim`. The fields are a flat list, absent if unchanged since the pump added the job. */
 type Claimed = [id: string, token: string, fields?: string[], entry?: Entry | null]
 
-/** Its message comes from `known` if the script was told to omit it. */
+/** Its message comes from `known` if the script omitted it. */
 function claimedJob(
   [id, token, flat, entry]: Claimed,
   known: Map<string, Pumped>,

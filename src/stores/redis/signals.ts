@@ -25,7 +25,7 @@ export function createSignals(subscriber: () => Redis, channel: string, shards: 
   const channels = createChannels({
     subscriber,
     first: [channel, ...ofShards()],
-    heard(from, text) {
+    received(from, text) {
       const names: string[] = JSON.parse(text)
       const [, shard] = from.slice(channel.length).split('/')
       for (const name of names) listeners.call(name, shard === undefined ? undefined : Number(shard))
@@ -65,8 +65,8 @@ export function createSignals(subscriber: () => Redis, channel: string, shards: 
       return listeners.on(name, listener)
     },
     /** Follows a signal while it is in use; each call of the returned function marks a use. Without a shard number, any shard may have changed. */
-    follow(name: Apart, heard: (shard?: number) => void) {
-      listeners.onCall(name, heard)
+    follow(name: Apart, changed: (shard?: number) => void) {
+      listeners.onCall(name, changed)
       return () => want(name)
     },
     /** Sets the shards whose dispatch signals are needed. */

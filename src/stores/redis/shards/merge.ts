@@ -8,7 +8,7 @@ const TOLERANCE = 1_000
  */
 const QUIET = 500
 /** Consumers that are remembered at most; others start with a look at every shard. */
-const MOST = 1_000
+const MAX_KNOWN = 1_000
 
 /** What a shard gave: `last`, the time of the last of it; or the time of the first that was `held` back; or it has nothing. */
 export type Given<T> = { value: T; last: number } | { held: number } | undefined
@@ -34,7 +34,7 @@ export function createMerge(count: number) {
     // The one that was used last is the last.
     known.delete(name)
     known.set(name, state)
-    for (const oldest of known.keys()) if (known.size > MOST) known.delete(oldest)
+    for (const oldest of known.keys()) if (known.size > MAX_KNOWN) known.delete(oldest)
     return state
   }
   return {

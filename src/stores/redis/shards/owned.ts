@@ -13,7 +13,7 @@ export function createOwned(
   const queues = new Map<string, { open: Set<number>; due: Map<number, number> }>()
   const all = Array.from({ length: of }, (_, shard) => shard)
   let turn = 0
-  const hear = (open: Set<number>) => (shard?: number) => {
+  const marks = (open: Set<number>) => (shard?: number) => {
     for (const each of shard === undefined ? all : [shard]) open.add(each)
   }
   const isMine = (queue: string, shard: number) => queue !== 'dispatch' || owners.own.has(shard)
@@ -22,7 +22,7 @@ export function createOwned(
     if (known) return known
     const state = { open: new Set(all), due: new Map<number, number>() }
     queues.set(queue, state)
-    onSignal(`jobs:${queue}`, hear(state.open))
+    onSignal(`jobs:${queue}`, marks(state.open))
     return state
   }
   /** In turns, so that none waits for ever. */
@@ -30,8 +30,8 @@ export function createOwned(
     turn = (turn + 1) % of
     return [...all.slice(turn), ...all.slice(0, turn)]
   }
-  onSignal('journal', hear(toPump))
-  hear(toPump)()
+  onSignal('journal', marks(toPump))
+  marks(toPump)()
 
   return {
     /** A shard of which there may be messages to pump. */

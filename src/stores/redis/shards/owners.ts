@@ -32,7 +32,7 @@ export function createOwners(options: {
   const leaseOf = (shard: number) => `shards/${shard}`
   let begun: Promise<void> | undefined
   /** What `changed` was told of. */
-  let told = ''
+  let reported = ''
   let off = () => {}
 
   const look = async () => {
@@ -49,8 +49,8 @@ export function createOwners(options: {
       if (!own.has(shard) && (await take(shard))) own.add(shard)
     }
     const now = [...own].join()
-    if (now !== told) await options.changed(own)
-    told = now
+    if (now !== reported) await options.changed(own)
+    reported = now
   }
   const take = (shard: number) => leases.acquire(leaseOf(shard), me, TTL)
   const giveUp = async (shards: readonly number[]) => {

@@ -31,21 +31,21 @@ export function createShardedTopics(
       (id) => layout.shardIn(id) ?? 0,
       async (shard, some) => [await run(at(shard), some)],
     )
-    const told = ids.reduce((sum, id) => sum + missedIn(id), 0)
-    const forgiven = isAck && told > 0 && (await forgive(group, told)) ? 1 : 0
+    const missed = ids.reduce((sum, id) => sum + missedIn(id), 0)
+    const forgiven = isAck && missed > 0 && (await forgive(group, missed)) ? 1 : 0
     return counts.reduce((sum, count) => sum + (count ?? 0), forgiven)
   }
 
   /** Takes off what reads tell of missed events, wherever they were missed. */
-  async function forgive(group: string, told: number): Promise<boolean> {
-    let left = told
+  async function forgive(group: string, missed: number): Promise<boolean> {
+    let left = missed
     for (const shard of shards.keys()) {
       const batch = await readShard(shard, { group, max: 1, mode: 'peek' })
       const missed = Math.min(left, batch?.missed ?? 0)
       if (missed > 0) await at(shard).ack(MESSAGE_TOPIC, group, [makeId(Date.now(), 0, missed)])
       left -= missed
     }
-    return left < told
+    return left < missed
   }
 
   return {
@@ -102,7 +102,7 @@ function partitionOf({ shardIn }: Layout, topic: string, id: string): number {
   return topic === MESSAGE_TOPIC ? (shardIn(id) ?? 0) : 0
 }
 
-/** Groups of other topics are all on the first shard; without it, those of gateway-message can still be told. */
+/** Groups of other topics are all on the first shard; without it, those of gateway-message can still be listed. */
 function noneWhileAway(error: unknown): GroupInfo[] {
   if (!isAway(error)) throw error
   return []
