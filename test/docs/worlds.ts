@@ -54,11 +54,10 @@ export const worlds: Readonly<Record<string, World>> = {
   'docs/api.md': { ranIn: { sh: ANSWERING }, routes: `gateways: ${GATEWAYS}` },
   'docs/approvals.md': { routes: `gateways: ${GATEWAYS}` },
   'docs/assistant.md': {
-    skills: { report: skill('report', "() => 'done'") },
     before: { 'delegation-take': 'trivium message cli "delegate to ada: check the invoices"\n' },
   },
   'docs/console-sign-in.md': { prepare: API },
-  'docs/matching.md': {
+  'docs/routes.md': {
     routes: `gateways: ${GATEWAYS}`,
     prepare: `${SENT}trivium message show $id --json | jq .message > message.json\n`,
     placeholders: { ' ID ': ' $id ' },
@@ -120,7 +119,10 @@ until trivium dead-letter show $dead > /dev/null 2>&1; do :; done
     routes: 'queues: { redis: "redis://127.0.0.1:1" }',
     ranIn: { js: 'test/features/bullmq/queue-route.test.ts' },
   },
-  'docs/schedules.md': { configure: /morning-digest/ },
+  'docs/schedules.md': {
+    configure: /morning-digest/,
+    skills: { report: skill('report', "() => 'done'") },
+  },
   'docs/security.md': { routes: `gateways: ${GATEWAYS}` },
   'docs/send-later.md': {
     routes: `
